@@ -1,0 +1,106 @@
+// Program: CUDA source + buffers + an ordered list of launches, with symbolic sizes; and
+// ConcreteProgram: the same at given sizes, which is all that the evaluator ever sees.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "candidates/expr.h"
+#include "candidates/result.h"
+#include "candidates/scalar_type.h"
+
+namespace hone {
+
+struct Buffer {
+  std::string name;
+  ScalarType type = ScalarType::kF32;
+  std::vector<Expr> shape;  ///< row-major; the buffer is dense
+  Role role = Role::kIn;
+  Fill fill;
+
+  bool operator==(const Buffer&) const = default;
+};
+
+/// One kernel argument: a buffer by name, an integer size expression, or a number such as 1e-5.
+struct Argument {
+  enum class Kind { kBuffer, kExpr, kNumber };
+  Kind kind = Kind::kBuffer;
+  std::string buffer;  ///< kBuffer
+  Expr expr;           ///< kExpr; converted to the parameter's type
+  double number = 0;   ///< kNumber
+
+  bool operator==(const Argument&) const = default;
+};
+
+struct Launch {
+  std::string kernel;       ///< name as in the source; "scale<float>" for a template instance
+  std::vector<Expr> grid;   ///< 1 to 3 entries, x first
+  std::vector<Expr> block;  ///< 1 to 3 entries, x first
+  Expr shared_bytes;        // dynamic shared memory [B]
+  std::vector<Argument> args;
+
+  bool operator==(const Launch&) const = default;
+};
+
+/// Reference or candidate. Launches run in order on one stream; buffers start with their fills.
+struct Program {
+  std::string source;                          ///< one translation unit
+  std::map<std::string, std::string> defines;  ///< -D macros: the tunables' values
+  std::vector<Buffer> buffers;                 ///< the task's, then any scratch a rewriter added
+  std::vector<Launch> launches;
+
+  [[nodiscard]] const Buffer* find_buffer(std::string_view name) const;
+  bool operator==(const Program&) const = default;
+};
+
+struct ConcreteBuffer {
+  std::string name;
+  ScalarType type = ScalarType::kF32;
+  std::vector<std::int64_t> shape;
+  Role role = Role::kIn;
+  Fill fill;
+
+  [[nodiscard]] std::int64_t elements() const;
+  [[nodiscard]] std::int64_t bytes() const;  // [B]
+};
+
+/// Buffer index, integer or floating value; the evaluator converts to the PTX parameter's type.
+struct BufferIndex {
+  int index = 0;
+};
+using ConcreteArgument = std::variant<BufferIndex, std::int64_t, double>;
+
+using Dim3 = std::array<std::int64_t, 3>;
+
+struct ConcreteLaunch {
+  std::string kernel;
+  Dim3 grid{1, 1, 1};
+  Dim3 block{1, 1, 1};
+  std::int64_t shared_bytes = 0;  // [B]
+  std::vector<ConcreteArgument> args;
+};
+
+struct ConcreteProgram {
+  std::string source;
+  std::map<std::string, std::string> defines;
+  std::vector<ConcreteBuffer> buffers;
+  std::vector<ConcreteLaunch> launches;
+};
+
+/// Evaluates every expression. `sizes` holds the task's sizes; integer `defines` (tunables) are
+/// visible to the expressions too. Errors name the JSON path ("launches[1].grid[0]"): an expression
+/// that fails, a zero or negative size, an element count beyond 2^40, a launch dimension outside
+/// what CUDA allows (grid x < 2^31, y and z < 65536, block product <= 1024, block z <= 64).
+[[nodiscard]] Result<ConcreteProgram> instantiate(const Program& program, const Bindings& sizes);
+
+void to_json(nlohmann::json& json, const Program& program);
+void to_json(nlohmann::json& json, const ConcreteProgram& program);
+[[nodiscard]] Result<Program> program_from_json(const nlohmann::json& json);
+[[nodiscard]] Result<ConcreteProgram> concrete_program_from_json(const nlohmann::json& json);
+
+}  // namespace hone

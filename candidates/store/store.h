@@ -1,0 +1,103 @@
+// The ranked database. The only place that speaks SQL. One Store per process and file: one writer,
+// WAL; readers in other processes are welcome. Thread-safe (an internal mutex).
+// On-disk format: candidates/store/FORMAT.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidates/measurement.h"
+#include "candidates/program.h"
+#include "candidates/recipe.h"
+#include "candidates/result.h"
+#include "candidates/task.h"
+
+namespace hone {
+
+/// Where results came from; part of every result's key.
+struct Provenance {
+  std::string device;       ///< "cuda:0" or "emu:sm_90"
+  std::string device_name;  ///< "NVIDIA H200": what a board is per
+  std::string arch;
+  std::string toolchain;    ///< "NVRTC 13.0"
+  std::string driver;
+  std::string hone_version;
+  bool modelled = false;
+};
+
+struct CandidateRecord {
+  std::string id;             ///< short, unique in the database: first 12+ digits of the program hash
+  std::string program_hash;
+  std::string task_hash;
+  std::string task_name;
+  Program program;            ///< at the timed sizes
+  Recipe recipe;              ///< empty for hand-written variants and for the reference itself
+  std::string origin;         ///< "rules", "tunables", "variant", "reference"
+  std::string parent;         ///< id of the candidate it was derived from, may be empty
+};
+
+struct BoardRow {
+  int rank = 0;
+  CandidateRecord candidate;
+  Evaluation evaluation;
+  Provenance provenance;
+  std::string found_at;  ///< ISO 8601, UTC
+};
+
+/// Rows of one task on one device name; modelled and measured are never mixed.
+struct Board {
+  std::string task_hash;
+  std::string task_name;
+  std::string device;
+  std::string device_name;
+  bool modelled = false;
+  double reference_time_us = 0;
+  std::vector<BoardRow> rows;  ///< fastest first: by final-stage speedup
+};
+
+struct BoardFilter {
+  std::string task;    ///< name or hash prefix; empty: all
+  std::string device;  ///< "cuda:0", device name, or arch; empty: all
+  int limit = 10;      ///< rows per board
+};
+
+class Store {
+ public:
+  /// Opens or creates. kIo: not writable, not a database, a newer version, with what to do.
+  [[nodiscard]] static Result<std::unique_ptr<Store>> open(const std::filesystem::path& path);
+  ~Store();
+
+  /// $XDG_DATA_HOME/hone/hone.db, or ~/.local/share/hone/hone.db.
+  [[nodiscard]] static std::filesystem::path default_path();
+
+  [[nodiscard]] Result<void> put_task(const Task& task);
+  /// A search run: groups evaluations. Returns its id.
+  [[nodiscard]] Result<std::int64_t> begin_run(const std::string& task_hash, const Provenance& provenance,
+                                               std::uint64_t seed, const std::string& strategy);
+  [[nodiscard]] Result<void> end_run(std::int64_t run, const std::string& status);
+  /// Stores a candidate and its evaluation, idempotent by (program hash, device name, toolchain, stage).
+  /// Only verdict ok with final_stage enters boards.
+  [[nodiscard]] Result<void> put(std::int64_t run, const CandidateRecord& candidate,
+                                 const Evaluation& evaluation, const Provenance& provenance);
+  /// An earlier result of the same program on the same device and toolchain.
+  [[nodiscard]] Result<std::optional<Evaluation>> find(const std::string& program_hash,
+                                                       const std::string& task_hash,
+                                                       const Provenance& provenance) const;
+
+  [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
+  /// By id or any unambiguous prefix. kInvalidInput: none or several, and which.
+  [[nodiscard]] Result<BoardRow> find_candidate(const std::string& id_prefix) const;
+  /// The task as it was stored (JSON of candidates/task.h).
+  [[nodiscard]] Result<Task> find_task(const std::string& hash_or_name) const;
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// Task: what the user submits. Reading one from a file is in candidates/task_reader.h.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidates/program.h"
+#include "candidates/verdict.h"
+
+namespace hone {
+
+struct Tolerance {
+  double rtol = 1e-4;
+  double atol = 1e-5;
+  bool operator==(const Tolerance&) const = default;
+};
+
+struct Task {
+  std::string name;
+  std::string source_path;            ///< for messages only
+  Program reference;                  ///< defines hold the first value of every tunable
+  Bindings sizes;                     ///< timed sizes
+  std::vector<Bindings> check_sizes;  ///< small; every name of `sizes` is bound in each
+  std::map<std::string, std::vector<std::int64_t>> tunables;
+  std::vector<Expr> constraints;      ///< over tunables and sizes
+  Tolerance tolerance;
+  MathLevel math = MathLevel::kReassociate;
+  bool specialize = true;  ///< false: a candidate must hold at every size the constraints allow
+  std::optional<Expr> flops;          // floating-point operations at given sizes
+  std::optional<std::string> torch;   ///< PyTorch expression, a baseline
+
+  /// Content hash (128 bits, hex) over source, buffers, launches, sizes, tolerance, math, tunables.
+  /// Paths and the name do not count.
+  [[nodiscard]] std::string hash() const;
+};
+
+void to_json(nlohmann::json& json, const Task& task);
+
+}  // namespace hone

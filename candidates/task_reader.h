@@ -1,0 +1,35 @@
+// Reads a task from disk. Both forms of the format: a .cu file whose first comment is
+// `/* hone { ... } */`, or a .json file whose "source" names the .cu file (relative to it).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "candidates/result.h"
+#include "candidates/task.h"
+
+namespace hone {
+
+/// Every error is ErrorCode::kInvalidInput (or kIo) with "file:line:column: $.json.path: what is
+/// wrong; what would be right". Unknown keys are errors that suggest the nearest known one.
+[[nodiscard]] Result<Task> read_task(const std::filesystem::path& path);
+
+/// The same from memory; `path` is used in messages and to resolve relative names.
+[[nodiscard]] Result<Task> parse_task(std::string_view text, const std::filesystem::path& path);
+
+/// Splits a .cu file into the JSON of its first `/* hone {...} */` comment and the whole text.
+/// Empty when there is none. `json_offset` is the byte offset of the JSON in `text`.
+struct TaskComment {
+  std::string_view json;
+  std::size_t json_offset = 0;
+  std::size_t comment_begin = 0, comment_end = 0;
+};
+[[nodiscard]] std::optional<TaskComment> find_task_comment(std::string_view text);
+
+/// A variant that someone wrote by hand, for `hone evaluate`: plain source, which keeps the task's
+/// buffers and launches, or source with its own task comment, whose "launches" (and extra
+/// "scratch" buffers) replace the task's. Sizes, checks and tolerance are always the task's.
+[[nodiscard]] Result<Program> read_variant(const std::filesystem::path& path, const Task& task);
+
+}  // namespace hone

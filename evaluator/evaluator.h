@@ -1,0 +1,104 @@
+// The evaluator's front door: compile, check and time candidates in child processes.
+// The engine owns one Evaluator per device and may call it from several threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "candidates/measurement.h"
+#include "candidates/program.h"
+#include "candidates/task.h"
+#include "evaluator/device_spec.h"
+
+namespace hone {
+
+struct EvaluatorOptions {
+  int compile_processes = 0;   ///< 0: one per core, at most 16
+  int check_processes = 0;     ///< emulator runners; 0: one per core, at most 16
+  std::string runner_path;     ///< hone-runner; empty: beside this executable
+  double compile_timeout_s = 30;
+  double check_timeout_s = 60;   // one candidate's emulated checks
+  double device_timeout_s = 20;  // one candidate's run on the GPU beyond what the reference takes
+  bool sandbox = true;
+};
+
+/// What the evaluator knows about its device, for provenance and for the roof.
+struct DeviceInfo {
+  std::string name;        ///< "NVIDIA H200", "emulated sm_90 (H200 profile)"
+  std::string arch;        ///< "sm_90"
+  std::string driver;      ///< "" on the emulator
+  std::string toolchain;   ///< "NVRTC 13.0"
+  int sm_count = 0;
+  std::int64_t memory_bytes = 0;       // [B]
+  double dram_bytes_per_s = 0;         // achievable copy bandwidth [B/s]
+  double fp32_flops_per_s = 0;         // FMA counted as two
+};
+
+/// One size at which a candidate is compared with the reference.
+struct CheckCase {
+  ConcreteProgram reference;
+  ConcreteProgram candidate;
+  std::uint64_t seed = 0;   ///< of the fills
+};
+
+enum class Stage {
+  kQuick,  ///< check, then a short timing that stops early when clearly slower than `best_time_us`
+  kFinal,  ///< fresh process, new inputs, interleaved with the reference, confidence interval
+};
+
+struct EvaluationRequest {
+  std::vector<CheckCase> checks;   ///< small sizes: emulated in full; on a GPU run there as well
+  CheckCase timed;                 ///< the timed sizes; on a GPU checked there too
+  Tolerance tolerance;
+  MathLevel math = MathLevel::kReassociate;
+  Stage stage = Stage::kQuick;
+  double best_time_us = 0;         ///< 0: none yet
+  double flops = 0;                // of the task at the timed sizes, 0 unknown
+  std::uint64_t seed = 0;          ///< of whatever else is random (interleaving order, ...)
+};
+
+class Evaluator {
+ public:
+  /// Errors: kEnvironment (no driver, no NVRTC, no such device: says what to install).
+  [[nodiscard]] static Result<std::unique_ptr<Evaluator>> open(const DeviceSpec& device,
+                                                               const EvaluatorOptions& options = {});
+  virtual ~Evaluator() = default;
+
+  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+
+  /// Task admission: compiles the reference, runs it twice at each check size and once at the timed
+  /// size, and reports kTaskFailed with the place and the reason (compile error with its log, fault,
+  /// hang, writes nothing, different answers), or kInvalidInput (too large for memory). `evaluation.measurement.time_us` is the
+  /// reference's own time.
+  [[nodiscard]] virtual Result<Evaluation> admit(const EvaluationRequest& reference) = 0;
+
+  /// Every gate in order, cheapest first; blocks. Never throws; an Error is kInfrastructure only.
+  [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluationRequest& request) = 0;
+
+  /// Makes evaluations in flight return soon (Ctrl-C). Thread-safe.
+  virtual void cancel() = 0;
+};
+
+/// Lower bound on the time of any program for the task, from bytes that must move (each in/inout
+/// buffer read once, each out/inout written once) and FLOPs. Source: the roofline model.
+struct Roof {
+  double time_us = 0;
+  double bytes = 0;    // [B]
+  double flops = 0;
+  bool memory_bound = true;
+};
+[[nodiscard]] Roof roof_of(const ConcreteProgram& reference, double flops, const DeviceInfo& device);
+
+/// What is installed and what is missing, for `hone doctor`.
+struct DoctorItem {
+  std::string name;     ///< "NVIDIA driver", "NVRTC", "GPU 0", "hone-runner", ...
+  bool present = false;
+  std::string detail;   ///< version and path, or what to install
+  bool required = false;  ///< without it nothing works, not even emu:
+};
+[[nodiscard]] std::vector<DoctorItem> diagnose(const EvaluatorOptions& options = {});
+
+}  // namespace hone
