@@ -1,0 +1,47 @@
+#include "engine/queue/in_process_queue.h"
+
+namespace hone {
+
+bool InProcessQueue::submit(Work work) {
+  std::unique_lock lock(mutex_);
+  space_ready_.wait(lock, [&] { return closed_ || work_.size() < capacity_; });
+  if (closed_) return false;
+  work_.push_back(std::move(work));
+  work_ready_.notify_one();
+  return true;
+}
+
+std::optional<Work> InProcessQueue::take(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  work_ready_.wait_for(lock, timeout, [&] { return closed_ || !work_.empty(); });
+  if (closed_ || work_.empty()) return std::nullopt;
+  Work work = std::move(work_.front());
+  work_.pop_front();
+  space_ready_.notify_one();
+  return work;
+}
+
+void InProcessQueue::complete(Done done) {
+  const std::lock_guard lock(mutex_);
+  results_.push_back(std::move(done));
+  result_ready_.notify_one();
+}
+
+std::optional<Done> InProcessQueue::next_result(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  result_ready_.wait_for(lock, timeout, [&] { return closed_ || !results_.empty(); });
+  if (results_.empty()) return std::nullopt;
+  Done done = std::move(results_.front());
+  results_.pop_front();
+  return done;
+}
+
+void InProcessQueue::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  work_ready_.notify_all();
+  space_ready_.notify_all();
+  result_ready_.notify_all();
+}
+
+}  // namespace hone

@@ -1,0 +1,63 @@
+// Evolution over recipes: the fastest recipes are parents; a child mutates one parameter, adds,
+// drops, replaces or moves a step, or crosses two parents. Which rewriter a new step comes from is
+// drawn by what each rewriter has gained so far, so effort goes where it pays on this task.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/search/random.h"
+#include "engine/search/strategy.h"
+
+namespace hone {
+
+class EvolveStrategy final : public Strategy {
+ public:
+  EvolveStrategy(Space& space, std::uint64_t seed, double reference_time_us);
+  std::string_view name() const override { return "evolve"; }
+  Recipe ask() override;
+  void tell(const Outcome& outcome) override;
+
+ private:
+  struct Parent {
+    Recipe recipe;
+    double time_us;
+    int children = 0;
+  };
+  /// Mean gain of the children that a rewriter made, in log(time ratio), optimistic at first.
+  struct Credit {
+    double gain = 1.0;
+    double tries = 1.0;
+  };
+  struct Pending {
+    double parent_time_us = 0;
+    std::string rewriter;  ///< credited with the gain; empty: nobody
+  };
+
+  const Parent& select();
+  Recipe child();
+  std::optional<Recipe> add_step(const Recipe& recipe, std::string* rewriter);
+  std::optional<Recipe> mutate_parameter(const Recipe& recipe, std::string* rewriter);
+  std::optional<Recipe> drop_step(const Recipe& recipe);
+  std::optional<Recipe> move_step(const Recipe& recipe);
+  std::optional<Recipe> cross(const Recipe& recipe);
+  Recipe repair(const Recipe& recipe);
+  [[nodiscard]] double weight_of(const std::string& rewriter) const;
+
+  static constexpr std::size_t kParents = 24;
+  static constexpr std::size_t kMaxSteps = 10;
+  Space& space_;
+  Random random_;
+  double reference_time_us_;
+  std::deque<Recipe> opening_;   // one or two steps at every site, before evolution starts
+  std::vector<Parent> parents_;  // fastest first
+  std::map<std::string, Credit> credits_;
+  std::unordered_set<std::string> asked_;
+  std::map<std::string, Pending> pending_;  // by recipe key
+};
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+#include "engine/search/evolve_strategy.h"
+#include "engine/search/random_strategy.h"
+#include "engine/search/strategy.h"
+
+namespace hone {
+namespace {
+
+std::unique_ptr<Strategy> make_evolve(Space& space, std::uint64_t seed, double reference_time_us) {
+  return std::make_unique<EvolveStrategy>(space, seed, reference_time_us);
+}
+std::unique_ptr<Strategy> make_random(Space& space, std::uint64_t seed, double) {
+  return std::make_unique<RandomStrategy>(space, seed);
+}
+
+}  // namespace
+
+const std::vector<StrategyInfo>& strategies() {
+  static const std::vector<StrategyInfo> kStrategies = {
+      {"evolve", "mutates, extends and crosses the fastest recipes", make_evolve},
+      {"random", "random walks of up to six steps", make_random},
+  };
+  return kStrategies;
+}
+
+const StrategyInfo* find_strategy(std::string_view name) {
+  for (const StrategyInfo& info : strategies()) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+}  // namespace hone

@@ -1,0 +1,45 @@
+// Ask/tell search. The service asks for recipes, evaluates them elsewhere and tells the outcomes in
+// the order in which they were asked for, so that a seed reproduces a run whatever the timing.
+// Called from the search thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "candidates/recipe.h"
+#include "candidates/verdict.h"
+#include "engine/search/space.h"
+
+namespace hone {
+
+/// What became of a recipe.
+struct Outcome {
+  Recipe recipe;
+  Verdict verdict = Verdict::kRefused;
+  bool duplicate = false;  ///< the same program was asked for before; verdict and time are its own
+  double time_us = 0;      // when verdict is ok
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// The next recipe to try; may repeat an earlier one (the service notices).
+  [[nodiscard]] virtual Recipe ask() = 0;
+  virtual void tell(const Outcome& outcome) = 0;
+};
+
+struct StrategyInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::unique_ptr<Strategy> (*make)(Space& space, std::uint64_t seed, double reference_time_us);
+};
+
+/// All strategies; the first is the default.
+[[nodiscard]] const std::vector<StrategyInfo>& strategies();
+[[nodiscard]] const StrategyInfo* find_strategy(std::string_view name);
+
+}  // namespace hone

@@ -1,0 +1,59 @@
+// Turns recipes and programs of one task into evaluation requests: the candidate and the reference
+// at the timed sizes and at every check size. Owned by the search thread; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "candidates/recipe.h"
+#include "candidates/result.h"
+#include "candidates/task.h"
+#include "engine/search/space.h"
+#include "evaluator/evaluator.h"
+
+namespace hone {
+
+class RequestBuilder {
+ public:
+  /// `task` must outlive the builder. Errors: an expression of the task that fails at some sizes.
+  [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(const Task& task,
+                                                                    const TargetLimits& target,
+                                                                    std::vector<std::string> disabled);
+
+  /// The space at the timed sizes.
+  [[nodiscard]] Space& space() { return *timed_; }
+
+  /// kRefused when the recipe does not replay. At a check size where it does not (a width that does
+  /// not divide it, say) a task that allows specialisation is checked at sizes nearby that share
+  /// the divisors of the timed ones; without specialisation that is a refusal.
+  [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed);
+
+  /// The same program at all sizes: hand-written variants and the reference itself.
+  [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program, std::uint64_t seed) const;
+
+ private:
+  struct CheckSpace {
+    Bindings sizes;
+    ConcreteProgram reference;
+    std::unique_ptr<Space> space;
+  };
+  explicit RequestBuilder(const Task& task) : task_(task) {}
+  [[nodiscard]] Result<CheckSpace> check_space(const Bindings& sizes) const;
+  [[nodiscard]] EvaluationRequest blank(std::uint64_t seed) const;
+
+  const Task& task_;
+  TargetLimits target_;
+  double flops_ = 0;
+  ConcreteProgram timed_reference_;
+  std::unique_ptr<Space> timed_;
+  std::vector<CheckSpace> checks_;
+  std::vector<CheckSpace> aligned_checks_;  // one for each of checks_; may repeat it
+};
+
+/// `check` with each size raised to a multiple of the largest power of two, up to 64, that divides
+/// the timed size.
+[[nodiscard]] Bindings aligned_sizes(const Bindings& check, const Bindings& timed);
+
+}  // namespace hone

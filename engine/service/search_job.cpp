@@ -1,0 +1,495 @@
+#include "engine/service/search_job.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+#include "candidates/hash.h"
+#include "engine/queue/in_process_queue.h"
+#include "engine/search/random.h"
+#include "engine/search/strategy.h"
+#include "engine/service/admission.h"
+#include "engine/service/requests.h"
+#include "rewriters/core/registry.h"
+#include "rewriters/syntax/parse.h"
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Recipes in flight. A fixed number, so that what the strategy knew when it was asked does not
+/// depend on the machine.
+constexpr std::size_t kWindow = 24;
+constexpr double kRoofReached = 0.95;
+constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Threads that evaluate what the queue holds, until it is closed.
+class Workers {
+ public:
+  Workers(Queue& queue, Evaluator& evaluator, int count) : queue_(queue) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this, &evaluator](const std::stop_token& stopping) {
+        while (!stopping.stop_requested()) {
+          auto work = queue_.take(std::chrono::milliseconds(100));
+          if (!work) continue;
+          auto evaluation = evaluator.evaluate(work->request);
+          if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
+            evaluation = evaluator.evaluate(work->request);  // the one retry
+          }
+          queue_.complete({work->id, std::move(evaluation)});
+        }
+      });
+    }
+  }
+  ~Workers() { stop(); }
+  void stop() {
+    for (auto& thread : threads_) thread.request_stop();
+    queue_.close();
+    threads_.clear();
+  }
+
+ private:
+  Queue& queue_;
+  std::vector<std::jthread> threads_;
+};
+
+std::string origin_of(const Recipe& recipe) {
+  const bool tunables_only =
+      std::ranges::all_of(recipe, [](const Step& s) { return s.rewriter == "tunables"; });
+  return recipe.empty() ? "reference" : tunables_only ? "tunables" : "rules";
+}
+
+std::string names_of(const Recipe& recipe) {
+  std::vector<std::string> names;
+  for (const Step& step : recipe) names.push_back(step.rewriter);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// One ask and what became of it.
+struct Slot {
+  Outcome outcome;
+  CandidateRecord candidate;
+  Evaluation evaluation;
+  std::uint64_t id = 0;
+  bool done = false;
+};
+
+class Search {
+ public:
+  Search(const Task& task, const DeviceSpec& device, Evaluator& evaluator, Store* store,
+         const SearchOptions& options)
+      : task_(task), evaluator_(evaluator), store_(store), options_(options),
+        provenance_(provenance_of(device, evaluator.info())), random_(options.seed),
+        task_hash_(task.hash()) {}
+
+  Result<SearchOutcome> run();
+
+ private:
+  Result<void> admit();
+  void search();
+  void finals();
+  Slot ask(Strategy& strategy);
+  void settle(Slot& slot, Strategy& strategy);
+  void report(const std::string& phase);
+  void stored(const Result<void>& result);
+  [[nodiscard]] bool interrupted() const { return options_.stop != nullptr && *options_.stop; }
+  [[nodiscard]] double search_seconds() const;
+
+  const Task& task_;
+  Evaluator& evaluator_;
+  Store* store_;
+  const SearchOptions& options_;
+  Provenance provenance_;
+  Random random_;
+  std::string task_hash_;
+  std::unique_ptr<RequestBuilder> builder_;
+  std::int64_t run_id_ = 0;
+  Clock::time_point start_ = Clock::now();
+  SearchOutcome outcome_;
+
+  struct Known {
+    Verdict verdict = Verdict::kCrash;
+    double time_us = 0;
+  };
+  std::unordered_map<std::string, Known> known_;  // by program hash; told programs
+  std::unordered_map<std::string, EvaluationRequest> requests_;  // of slots in flight, by hash
+  struct Ranked {
+    CandidateRecord candidate;
+    double time_us;
+  };
+  std::vector<Ranked> best_;  // quick times, fastest first
+  std::string best_recipe_;
+  std::string reference_hash_;
+  EvaluationRequest reference_request_;
+  std::uint64_t next_id_ = 0;
+  int fruitless_ = 0;
+};
+
+double Search::search_seconds() const {
+  const double total = options_.budget.seconds;
+  if (total == 0) return 1e30;
+  // What is kept back for the finalists.
+  const double reserve = provenance_.modelled ? std::clamp(0.05 * total, 0.5, 5.0)
+                                              : std::clamp(0.12 * total, 2.0, 20.0);
+  return std::max(0.2 * total, total - reserve);
+}
+
+void Search::stored(const Result<void>& result) {
+  if (result || store_ == nullptr) return;
+  // The search goes on: what was found is still returned, and said to be unsaved.
+  outcome_.warnings.push_back("results are no longer stored: " + result.error().message);
+  store_ = nullptr;
+}
+
+void Search::report(const std::string& phase) {
+  if (!options_.on_progress) return;
+  Progress progress;
+  progress.counts = outcome_.counts;
+  progress.elapsed_s = seconds_since(start_);
+  progress.reference_time_us = outcome_.reference_time_us;
+  progress.best_time_us = best_.empty() ? 0 : best_.front().time_us;
+  progress.best_recipe = best_recipe_;
+  progress.phase = phase;
+  options_.on_progress(progress);
+}
+
+Result<void> Search::admit() {
+  report("admit");
+  if (auto valid = validate_launches(task_.reference, task_.source_path); !valid) return valid;
+  auto builder = RequestBuilder::make(task_, target_limits(evaluator_.info().arch), options_.disabled);
+  if (!builder) return std::unexpected(builder.error());
+  builder_ = std::move(*builder);
+  auto request = builder_->for_program(task_.reference, random_.bits());
+  if (!request) return std::unexpected(request.error());
+  reference_request_ = *request;
+  auto admitted = evaluator_.admit(*request);
+  if (!admitted) return std::unexpected(admitted.error());
+  outcome_.reference_time_us = admitted->measurement.time_us;
+  outcome_.roof = roof_of(request->timed.reference, request->flops, evaluator_.info());
+  if (store_ != nullptr) {
+    stored(store_->put_task(task_));
+    if (store_ != nullptr) {
+      auto run = store_->begin_run(task_hash_, provenance_, options_.seed, options_.strategy);
+      if (run) run_id_ = *run;
+      stored(run ? Result<void>{} : std::unexpected(run.error()));
+    }
+  }
+  reference_hash_ = syntax::structural_hash(task_.reference);
+  known_[reference_hash_] = {Verdict::kOk, outcome_.reference_time_us};
+  return {};
+}
+
+Slot Search::ask(Strategy& strategy) {
+  Slot slot;
+  slot.id = next_id_++;
+  slot.outcome.recipe = strategy.ask();
+  slot.done = true;
+  ++outcome_.counts.proposed;
+  auto program = builder_->space().program(slot.outcome.recipe);
+  if (!program) {
+    slot.evaluation.verdict = Verdict::kRefused;
+    slot.evaluation.detail = program.error().message;
+    return slot;
+  }
+  CandidateRecord& candidate = slot.candidate;
+  candidate.program_hash = syntax::structural_hash(*program);
+  if (known_.contains(candidate.program_hash) || requests_.contains(candidate.program_hash)) {
+    slot.outcome.duplicate = true;
+    return slot;
+  }
+  auto request = builder_->for_recipe(slot.outcome.recipe, random_.bits());
+  if (!request) {
+    slot.evaluation.verdict = Verdict::kRefused;
+    slot.evaluation.detail = request.error().message;
+    return slot;
+  }
+  candidate.task_hash = task_hash_;
+  candidate.task_name = task_.name;
+  candidate.program = std::move(*program);
+  candidate.recipe = slot.outcome.recipe;
+  candidate.origin = origin_of(candidate.recipe);
+  request->best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
+  requests_.emplace(candidate.program_hash, std::move(*request));
+  slot.done = false;
+  return slot;
+}
+
+void Search::settle(Slot& slot, Strategy& strategy) {
+  Outcome& outcome = slot.outcome;
+  if (outcome.duplicate) {
+    ++outcome_.counts.duplicate;
+    ++fruitless_;
+    const Known& known = known_[slot.candidate.program_hash];
+    outcome.verdict = known.verdict;
+    outcome.time_us = known.time_us;
+  } else {
+    const Evaluation& evaluation = slot.evaluation;
+    ++outcome_.counts.verdicts[static_cast<std::size_t>(evaluation.verdict)];
+    outcome.verdict = evaluation.verdict;
+    outcome.time_us = evaluation.measurement.time_us;
+    if (slot.candidate.task_hash.empty()) {
+      ++fruitless_;  // refused before there was a program to store
+    } else {
+      fruitless_ = 0;
+      known_[slot.candidate.program_hash] = {evaluation.verdict, outcome.time_us};
+      requests_.erase(slot.candidate.program_hash);
+      if (store_ != nullptr) {
+        stored(store_->put(run_id_, slot.candidate, evaluation, provenance_));
+      }
+      if (evaluation.verdict == Verdict::kOk) {
+        const auto place = std::ranges::find_if(
+            best_, [&](const Ranked& r) { return outcome.time_us < r.time_us; });
+        if (place == best_.begin()) best_recipe_ = names_of(outcome.recipe);
+        best_.insert(place, {slot.candidate, outcome.time_us});
+        if (best_.size() > 32) best_.pop_back();
+      }
+    }
+  }
+  strategy.tell(outcome);
+}
+
+void Search::search() {
+  const StrategyInfo* info = find_strategy(options_.strategy);
+  auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
+  InProcessQueue queue(kWindow);
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  Workers workers(queue, evaluator_, options_.workers > 0 ? options_.workers : std::min(cores, 16));
+
+  std::deque<Slot> slots;
+  std::int64_t asked_to_evaluate = 0;
+  const double deadline = search_seconds();
+  const auto receive = [&](std::chrono::milliseconds timeout) {
+    auto done = queue.next_result(timeout);
+    if (!done) return;
+    for (Slot& slot : slots) {
+      if (slot.id != done->id) continue;
+      if (done->evaluation) {
+        slot.evaluation = std::move(*done->evaluation);
+      } else {
+        slot.evaluation.verdict = Verdict::kCrash;
+        slot.evaluation.detail = done->evaluation.error().message;
+      }
+      slot.done = true;
+    }
+  };
+
+  bool asking = true;
+  while (asking || !slots.empty()) {
+    if (outcome_.stop_reason.empty()) {
+      const double best = best_.empty() ? 0 : best_.front().time_us;
+      if (interrupted()) {
+        outcome_.stop_reason = "interrupted";
+      } else if (seconds_since(start_) >= deadline) {
+        outcome_.stop_reason = "budget";
+      } else if (best > 0 && outcome_.roof.time_us >= kRoofReached * best) {
+        outcome_.stop_reason = "roof";
+      } else if (fruitless_ >= kExhaustedAfter) {
+        outcome_.stop_reason = "exhausted";
+      }
+      if (!outcome_.stop_reason.empty()) {
+        asking = false;
+        // Time is up or the user waits: what has not begun is dropped. Otherwise all is drained,
+        // so that a run can be repeated exactly.
+        if (outcome_.stop_reason == "interrupted" || outcome_.stop_reason == "budget") {
+          evaluator_.cancel();
+          break;
+        }
+      }
+    }
+    // Exactly one told for one asked once the window is full.
+    while (asking && slots.size() < kWindow) {
+      if (options_.budget.evaluations > 0 && asked_to_evaluate >= options_.budget.evaluations) {
+        outcome_.stop_reason = "budget ";
+        asking = false;
+        break;
+      }
+      slots.push_back(ask(*strategy));
+      Slot& slot = slots.back();
+      if (!slot.done) {
+        ++asked_to_evaluate;
+        queue.submit({slot.id, requests_[slot.candidate.program_hash]});
+      }
+    }
+    if (slots.empty()) break;
+    if (!slots.front().done) {
+      receive(std::chrono::milliseconds(100));
+      report("search");
+      continue;
+    }
+    settle(slots.front(), *strategy);
+    slots.pop_front();
+    report("search");
+  }
+  workers.stop();
+  while (!slots.empty()) {
+    receive(std::chrono::milliseconds(0));
+    if (slots.front().done && slots.front().evaluation.detail != "cancelled") {
+      settle(slots.front(), *strategy);
+    } else {
+      --outcome_.counts.proposed;
+    }
+    slots.pop_front();
+  }
+  if (outcome_.stop_reason == "budget ") outcome_.stop_reason = "budget";
+}
+
+void Search::finals() {
+  const int wanted = interrupted() ? std::min(options_.finalists, 2) : options_.finalists;
+  struct Entry {
+    CandidateRecord candidate;
+    Result<EvaluationRequest> request;
+  };
+  std::vector<Entry> entries;
+  for (const Ranked& ranked : best_) {
+    if (static_cast<int>(entries.size()) >= wanted) break;
+    if (ranked.time_us >= outcome_.reference_time_us) break;
+    entries.push_back({ranked.candidate, builder_->for_recipe(ranked.candidate.recipe, random_.bits())});
+  }
+  // The reference as its own candidate: what the board compares with, and a check of the timer.
+  CandidateRecord reference;
+  reference.program_hash = reference_hash_;
+  reference.task_hash = task_hash_;
+  reference.task_name = task_.name;
+  reference.program = task_.reference;
+  reference.origin = "reference";
+  entries.push_back({reference, builder_->for_program(task_.reference, random_.bits())});
+
+  for (Entry& entry : entries) {
+    report("final");
+    if (!entry.request) continue;
+    entry.request->stage = Stage::kFinal;
+    auto evaluation = evaluator_.evaluate(*entry.request);
+    if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
+      evaluation = evaluator_.evaluate(*entry.request);
+    }
+    if (!evaluation) {
+      outcome_.warnings.push_back(fmt::format("final stage of {}: {}",
+                                              entry.candidate.program_hash.substr(0, 12),
+                                              evaluation.error().message));
+      continue;
+    }
+    evaluation->final_stage = true;
+    if (entry.candidate.origin == "reference") evaluation->measurement.speedup = 1;
+    entry.candidate.id = entry.candidate.program_hash.substr(0, 12);
+    if (store_ != nullptr) stored(store_->put(run_id_, entry.candidate, *evaluation, provenance_));
+    if (evaluation->verdict == Verdict::kOk) {
+      outcome_.ranked.push_back({entry.candidate, *evaluation});
+    } else {
+      outcome_.warnings.push_back(fmt::format("finalist {} failed on fresh inputs: {} ({})",
+                                              entry.candidate.id, to_string(evaluation->verdict),
+                                              evaluation->detail));
+    }
+  }
+  std::ranges::stable_sort(outcome_.ranked, [](const Finalist& a, const Finalist& b) {
+    return a.evaluation.measurement.speedup > b.evaluation.measurement.speedup;
+  });
+}
+
+Result<SearchOutcome> Search::run() {
+  if (auto admitted = admit(); !admitted) return std::unexpected(admitted.error());
+  if (!interrupted()) search();
+  finals();
+  outcome_.elapsed_s = seconds_since(start_);
+  if (store_ != nullptr) stored(store_->end_run(run_id_, outcome_.stop_reason));
+  return std::move(outcome_);
+}
+
+}  // namespace
+
+std::int64_t Counts::evaluated() const {
+  std::int64_t total = 0;
+  for (Verdict verdict : kAllVerdicts) {
+    if (verdict != Verdict::kRefused) total += verdicts[static_cast<std::size_t>(verdict)];
+  }
+  return total;
+}
+
+Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info) {
+  Provenance provenance;
+  provenance.device = device.text();
+  provenance.device_name = info.name;
+  provenance.arch = info.arch;
+  provenance.toolchain = info.toolchain;
+  provenance.driver = info.driver;
+  provenance.hone_version = HONE_VERSION;
+  provenance.modelled = device.modelled();
+  return provenance;
+}
+
+Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
+                                 Store* store, const SearchOptions& options) {
+  if (find_strategy(options.strategy) == nullptr) {
+    std::vector<std::string_view> names;
+    for (const StrategyInfo& info : strategies()) names.push_back(info.name);
+    return invalid(fmt::format("no strategy is called '{}'; there are {}", options.strategy,
+                               fmt::join(names, ", ")));
+  }
+  return Search(task, device, evaluator, store, options).run();
+}
+
+Result<Finalist> run_variant(const Task& task, const Program& variant, const DeviceSpec& device,
+                             Evaluator& evaluator, Store* store, std::uint64_t seed) {
+  if (auto valid = validate_launches(task.reference, task.source_path); !valid) {
+    return std::unexpected(valid.error());
+  }
+  auto builder = RequestBuilder::make(task, target_limits(evaluator.info().arch), {});
+  if (!builder) return std::unexpected(builder.error());
+  Random random(seed);
+  auto reference = (*builder)->for_program(task.reference, random.bits());
+  if (!reference) return std::unexpected(reference.error());
+  auto admitted = evaluator.admit(*reference);
+  if (!admitted) return std::unexpected(admitted.error());
+
+  Finalist result;
+  CandidateRecord& candidate = result.candidate;
+  candidate.program_hash = syntax::structural_hash(variant);
+  candidate.task_hash = task.hash();
+  candidate.task_name = task.name;
+  candidate.program = variant;
+  candidate.origin = "variant";
+  auto request = (*builder)->for_program(variant, random.bits());
+  if (!request) {
+    result.evaluation.verdict = Verdict::kLaunchError;
+    result.evaluation.detail = request.error().message;
+  } else {
+    // Fails cheaply before it is timed in full.
+    for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
+      request->stage = stage;
+      auto evaluation = evaluator.evaluate(*request);
+      if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
+        evaluation = evaluator.evaluate(*request);
+      }
+      if (!evaluation) return std::unexpected(evaluation.error());
+      result.evaluation = std::move(*evaluation);
+      if (result.evaluation.verdict != Verdict::kOk) break;
+      request->seed = request->timed.seed = random.bits();
+      for (CheckCase& check : request->checks) check.seed = random.bits();
+    }
+    result.evaluation.final_stage = result.evaluation.verdict == Verdict::kOk;
+  }
+  candidate.id = candidate.program_hash.substr(0, 12);
+  if (store != nullptr) {
+    const Provenance provenance = provenance_of(device, evaluator.info());
+    if (auto put = store->put_task(task); !put) return std::unexpected(put.error());
+    auto run = store->begin_run(candidate.task_hash, provenance, seed, "variant");
+    if (!run) return std::unexpected(run.error());
+    if (auto put = store->put(*run, candidate, result.evaluation, provenance); !put) {
+      return std::unexpected(put.error());
+    }
+    if (auto end = store->end_run(*run, "done"); !end) return std::unexpected(end.error());
+  }
+  return result;
+}
+
+}  // namespace hone

@@ -1,0 +1,77 @@
+// One search: admit the task, ask and evaluate until the budget ends, time the finalists again in
+// a fresh process, and name the best. Everything that was found is stored as it is found.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "candidates/measurement.h"
+#include "candidates/recipe.h"
+#include "candidates/store/store.h"
+#include "candidates/task.h"
+#include "engine/search/budget.h"
+#include "evaluator/evaluator.h"
+
+namespace hone {
+
+/// How many recipes ended how. `verdicts` is indexed by Verdict.
+struct Counts {
+  std::int64_t proposed = 0;
+  std::int64_t duplicate = 0;
+  std::array<std::int64_t, std::size(kAllVerdicts)> verdicts{};
+
+  [[nodiscard]] std::int64_t evaluated() const;  ///< compiled, at least
+};
+
+struct Progress {
+  Counts counts;
+  double elapsed_s = 0;
+  double reference_time_us = 0;
+  double best_time_us = 0;  // quick time; 0: none yet
+  std::string best_recipe;  ///< "shared-tile, unroll"
+  std::string phase;        ///< "admit", "search", "final"
+};
+
+struct SearchOptions {
+  Budget budget;
+  std::uint64_t seed = 1;
+  std::string strategy = "evolve";
+  int finalists = 5;
+  int workers = 0;                    ///< evaluating threads; 0: one per core
+  std::vector<std::string> disabled;  ///< rewriters that may not propose
+  std::function<void(const Progress&)> on_progress;
+  const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there
+};
+
+struct Finalist {
+  CandidateRecord candidate;
+  Evaluation evaluation;  ///< of the final stage
+};
+
+struct SearchOutcome {
+  double reference_time_us = 0;
+  Roof roof;
+  Counts counts;
+  std::vector<Finalist> ranked;  ///< verified, fastest first; the reference itself is always among them
+  double elapsed_s = 0;
+  std::string stop_reason;       ///< "budget", "roof", "exhausted", "interrupted"
+  std::vector<std::string> warnings;
+};
+
+/// Errors: those of admission (kInvalidInput, kTaskFailed), kEnvironment. `store` may be null.
+[[nodiscard]] Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device,
+                                               Evaluator& evaluator, Store* store,
+                                               const SearchOptions& options);
+
+/// A variant that someone wrote by hand, through every gate. `record.id` is empty unless stored.
+[[nodiscard]] Result<Finalist> run_variant(const Task& task, const Program& variant,
+                                           const DeviceSpec& device, Evaluator& evaluator,
+                                           Store* store, std::uint64_t seed);
+
+[[nodiscard]] Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info);
+
+}  // namespace hone
