@@ -38,5 +38,6 @@ struct Task {
 };
 
 void to_json(nlohmann::json& json, const Task& task);
+[[nodiscard]] Result<Task> task_from_json(const nlohmann::json& json);
 
 }  // namespace hone

@@ -6,8 +6,8 @@ namespace hone {
 namespace {
 
 constexpr std::array<std::string_view, 11> kVerdictNames = {
-    "ok",    "refused",      "compile_error", "launch_error", "fault",      "race",
-    "wrong_result", "tampering", "timeout", "crash", "unsupported"};
+    "ok",           "refused",   "compile_error", "launch_error", "fault",      "race",
+    "wrong_result", "tampering", "timeout",       "crash",        "unsupported"};
 constexpr std::array<std::string_view, 4> kMathNames = {"exact", "reassociate", "tf32x3",
                                                         "reduced"};
 

@@ -1,0 +1,137 @@
+// JSON of a ConcreteProgram: what travels to a runner.
+#include <fmt/format.h>
+
+#include "candidates/program_detail.h"
+
+namespace hone {
+namespace {
+
+constexpr std::array<std::string_view, 6> kFillKinds = {"uniform",  "normal", "integers",
+                                                        "constant", "iota",   "file"};
+
+std::optional<Fill::Kind> parse_fill_kind(std::string_view text) {
+  for (std::size_t i = 0; i < kFillKinds.size(); ++i) {
+    if (kFillKinds[i] == text) return static_cast<Fill::Kind>(i);
+  }
+  return std::nullopt;
+}
+
+Dim3 decode_dim3(const JsonCursor& cursor) {
+  Dim3 dimensions{1, 1, 1};
+  const auto elements = cursor.elements();
+  if (!cursor.ok()) return dimensions;
+  if (elements.size() != 3) {
+    cursor.fail(fmt::format("has {} entries; must have 3", elements.size()));
+    return dimensions;
+  }
+  for (std::size_t i = 0; i < 3; ++i) dimensions[i] = elements[i].integer_in(1, INT32_MAX);
+  return dimensions;
+}
+
+ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
+  ConcreteBuffer buffer;
+  if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path"})) {
+    return buffer;
+  }
+  buffer.name = cursor.at("name").string();
+  buffer.type = cursor.at("type").choice<ScalarType>(parse_scalar_type, kScalarTypeNames);
+  std::int64_t elements = 1;
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const JsonCursor shape = cursor.at("shape");
+  for (const JsonCursor& extent : shape.elements()) {
+    buffer.shape.push_back(extent.integer_in(1, kMost));
+    if (__builtin_mul_overflow(elements, buffer.shape.back(), &elements) || elements > kMost) {
+      shape.fail("has more than 2^40 elements");
+      break;
+    }
+  }
+  buffer.role = cursor.at("role").choice<Role>(parse_role, kRoleNames);
+  buffer.fill.kind = cursor.at("fill").choice<Fill::Kind>(
+      parse_fill_kind, "uniform, normal, integers, constant, iota, file");
+  buffer.fill.a = cursor.at("a").number();
+  buffer.fill.b = cursor.at("b").number();
+  if (const auto path = cursor.find("path")) buffer.fill.path = path->string();
+  return buffer;
+}
+
+ConcreteLaunch decode_launch(const JsonCursor& cursor, std::size_t buffers) {
+  ConcreteLaunch launch;
+  if (!cursor.expect_keys({"kernel", "grid", "block", "shared_bytes", "args"})) return launch;
+  launch.kernel = cursor.at("kernel").string();
+  launch.grid = decode_dim3(cursor.at("grid"));
+  launch.block = decode_dim3(cursor.at("block"));
+  launch.shared_bytes = cursor.at("shared_bytes").integer_in(0, INT32_MAX);
+  for (const JsonCursor& argument : cursor.at("args").elements()) {
+    if (const auto index = argument.find("buffer")) {
+      const std::int64_t value = index->integer();
+      if (value < 0 || static_cast<std::size_t>(value) >= buffers) {
+        index->fail(fmt::format("is {}; there are {} buffers", value, buffers));
+      }
+      launch.args.emplace_back(BufferIndex{static_cast<int>(value)});
+    } else if (argument.value().is_number_integer()) {
+      launch.args.emplace_back(argument.integer());
+    } else {
+      launch.args.emplace_back(argument.number());
+    }
+  }
+  return launch;
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& json, const ConcreteProgram& program) {
+  auto buffers = nlohmann::json::array();
+  for (const ConcreteBuffer& buffer : program.buffers) {
+    nlohmann::json item{{"name", buffer.name},
+                        {"type", to_string(buffer.type)},
+                        {"shape", buffer.shape},
+                        {"role", to_string(buffer.role)},
+                        {"fill", kFillKinds[static_cast<std::size_t>(buffer.fill.kind)]},
+                        {"a", buffer.fill.a},
+                        {"b", buffer.fill.b}};
+    if (!buffer.fill.path.empty()) item["path"] = buffer.fill.path;
+    buffers.push_back(std::move(item));
+  }
+  auto launches = nlohmann::json::array();
+  for (const ConcreteLaunch& launch : program.launches) {
+    auto args = nlohmann::json::array();
+    for (const ConcreteArgument& argument : launch.args) {
+      if (const auto* buffer = std::get_if<BufferIndex>(&argument)) {
+        args.push_back({{"buffer", buffer->index}});
+      } else if (const auto* integer = std::get_if<std::int64_t>(&argument)) {
+        args.push_back(*integer);
+      } else {
+        args.push_back(std::get<double>(argument));
+      }
+    }
+    launches.push_back({{"kernel", launch.kernel},
+                        {"grid", launch.grid},
+                        {"block", launch.block},
+                        {"shared_bytes", launch.shared_bytes},
+                        {"args", std::move(args)}});
+  }
+  json = nlohmann::json{{"source", program.source},
+                        {"defines", program.defines},
+                        {"buffers", std::move(buffers)},
+                        {"launches", std::move(launches)}};
+}
+
+Result<ConcreteProgram> concrete_program_from_json(const nlohmann::json& json) {
+  return decode<ConcreteProgram>(json, [](const JsonCursor& cursor) {
+    ConcreteProgram program;
+    if (!cursor.expect_keys({"source", "defines", "buffers", "launches"})) return program;
+    program.source = cursor.at("source").string();
+    for (const auto& [name, value] : cursor.at("defines").members()) {
+      program.defines[name] = value.string();
+    }
+    for (const JsonCursor& buffer : cursor.at("buffers").elements()) {
+      program.buffers.push_back(decode_buffer(buffer));
+    }
+    for (const JsonCursor& launch : cursor.at("launches").elements()) {
+      program.launches.push_back(decode_launch(launch, program.buffers.size()));
+    }
+    return program;
+  });
+}
+
+}  // namespace hone

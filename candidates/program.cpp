@@ -1,0 +1,183 @@
+#include "candidates/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "candidates/program_detail.h"
+
+namespace hone {
+namespace {
+
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxSharedBytes = (std::int64_t{1} << 31) - 1;  // a launch passes an int
+// CUDA C++ programming guide, "Technical Specifications per Compute Capability".
+constexpr Dim3 kMaxGrid{(std::int64_t{1} << 31) - 1, 65535, 65535};
+constexpr Dim3 kMaxBlock{1024, 1024, 64};
+constexpr std::int64_t kMaxThreads = 1024;
+
+std::unexpected<JsonError> error_at(std::string path, std::string message) {
+  return std::unexpected(JsonError{std::move(path), std::move(message)});
+}
+
+std::expected<std::int64_t, JsonError> eval(const Expr& expr, const Bindings& bindings,
+                                            const std::string& path) {
+  auto value = expr.eval(bindings);
+  if (!value) return error_at(path, value.error().message);
+  return *value;
+}
+
+// "is 0" for a literal, "\"N/64\" is 0" for an expression.
+std::string shown(const Expr& expr, std::int64_t value) {
+  if (expr.text() == std::to_string(value)) return fmt::format("is {}", value);
+  return fmt::format("\"{}\" is {}", expr.text(), value);
+}
+
+std::expected<ConcreteBuffer, JsonError> instantiate_buffer(const Buffer& buffer,
+                                                            const Bindings& bindings,
+                                                            const std::string& path) {
+  ConcreteBuffer concrete{buffer.name, buffer.type, {}, buffer.role, buffer.fill};
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
+    const std::string place = fmt::format("{}.shape[{}]", path, i);
+    const auto extent = eval(buffer.shape[i], bindings, place);
+    if (!extent) return std::unexpected(extent.error());
+    if (*extent <= 0) {
+      return error_at(
+          place, fmt::format("{}; an extent must be at least 1", shown(buffer.shape[i], *extent)));
+    }
+    if (__builtin_mul_overflow(elements, *extent, &elements) || elements > kMaxElements) {
+      return error_at(fmt::format("{}.shape", path),
+                      fmt::format("buffer '{}' has more than 2^40 elements", buffer.name));
+    }
+    concrete.shape.push_back(*extent);
+  }
+  return concrete;
+}
+
+std::expected<Dim3, JsonError> instantiate_dimensions(const std::vector<Expr>& entries,
+                                                      const Dim3& most, const Bindings& bindings,
+                                                      const std::string& path) {
+  if (entries.empty() || entries.size() > 3) {
+    return error_at(path, fmt::format("has {} entries; must have 1 to 3", entries.size()));
+  }
+  Dim3 dimensions{1, 1, 1};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::string place = fmt::format("{}[{}]", path, i);
+    const auto value = eval(entries[i], bindings, place);
+    if (!value) return std::unexpected(value.error());
+    if (*value < 1 || *value > most[i]) {
+      return error_at(place, fmt::format("{}; CUDA allows 1 to {} in {}", shown(entries[i], *value),
+                                         most[i], "xyz"[i]));
+    }
+    dimensions[i] = *value;
+  }
+  return dimensions;
+}
+
+std::expected<ConcreteLaunch, JsonError> instantiate_launch(const Launch& launch,
+                                                            const Program& program,
+                                                            const Bindings& bindings,
+                                                            const std::string& path) {
+  ConcreteLaunch concrete;
+  concrete.kernel = launch.kernel;
+  const auto grid = instantiate_dimensions(launch.grid, kMaxGrid, bindings, path + ".grid");
+  if (!grid) return std::unexpected(grid.error());
+  const auto block = instantiate_dimensions(launch.block, kMaxBlock, bindings, path + ".block");
+  if (!block) return std::unexpected(block.error());
+  concrete.grid = *grid;
+  concrete.block = *block;
+  const std::int64_t threads = concrete.block[0] * concrete.block[1] * concrete.block[2];
+  if (threads > kMaxThreads) {
+    return error_at(
+        path + ".block",
+        fmt::format("{} x {} x {} is {} threads; CUDA allows at most {} in a block",
+                    concrete.block[0], concrete.block[1], concrete.block[2], threads, kMaxThreads));
+  }
+  const auto shared = eval(launch.shared_bytes, bindings, path + ".shared_bytes");
+  if (!shared) return std::unexpected(shared.error());
+  if (*shared < 0 || *shared > kMaxSharedBytes) {
+    return error_at(
+        path + ".shared_bytes",
+        fmt::format("{}; must be 0 to {}", shown(launch.shared_bytes, *shared), kMaxSharedBytes));
+  }
+  concrete.shared_bytes = *shared;
+  for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    const Argument& argument = launch.args[i];
+    const std::string place = fmt::format("{}.args[{}]", path, i);
+    switch (argument.kind) {
+      case Argument::Kind::kBuffer: {
+        const Buffer* buffer = program.find_buffer(argument.buffer);
+        if (buffer == nullptr) {
+          return error_at(place, fmt::format("there is no buffer '{}'", argument.buffer));
+        }
+        concrete.args.emplace_back(BufferIndex{static_cast<int>(buffer - program.buffers.data())});
+        break;
+      }
+      case Argument::Kind::kExpr: {
+        const auto value = eval(argument.expr, bindings, place);
+        if (!value) return std::unexpected(value.error());
+        concrete.args.emplace_back(*value);
+        break;
+      }
+      case Argument::Kind::kNumber:
+        concrete.args.emplace_back(argument.number);
+        break;
+    }
+  }
+  return concrete;
+}
+
+}  // namespace
+
+const Buffer* Program::find_buffer(std::string_view name) const {
+  const auto found = std::ranges::find(buffers, name, &Buffer::name);
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+std::int64_t ConcreteBuffer::elements() const {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : shape) product *= extent;
+  return product;
+}
+
+std::int64_t ConcreteBuffer::bytes() const {
+  return elements() * static_cast<std::int64_t>(size_of(type));
+}
+
+std::expected<ConcreteProgram, JsonError> instantiate_placed(const Program& program,
+                                                             const Bindings& sizes) {
+  Bindings bindings = sizes;
+  for (const auto& [name, value] : sizes) {
+    if (value <= 0) {
+      return error_at("sizes." + name, fmt::format("is {}; a size must be at least 1", value));
+    }
+  }
+  for (const auto& [name, text] : program.defines) {
+    std::int64_t value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code == std::errc() && end == text.data() + text.size()) bindings[name] = value;
+  }
+  ConcreteProgram concrete{program.source, program.defines, {}, {}};
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    auto buffer = instantiate_buffer(program.buffers[i], bindings, fmt::format("buffers[{}]", i));
+    if (!buffer) return std::unexpected(buffer.error());
+    concrete.buffers.push_back(std::move(*buffer));
+  }
+  for (std::size_t i = 0; i < program.launches.size(); ++i) {
+    auto launch =
+        instantiate_launch(program.launches[i], program, bindings, fmt::format("launches[{}]", i));
+    if (!launch) return std::unexpected(launch.error());
+    concrete.launches.push_back(std::move(*launch));
+  }
+  return concrete;
+}
+
+Result<ConcreteProgram> instantiate(const Program& program, const Bindings& sizes) {
+  auto concrete = instantiate_placed(program, sizes);
+  if (!concrete) return invalid(concrete.error().path + ": " + concrete.error().message);
+  return std::move(*concrete);
+}
+
+}  // namespace hone

@@ -1,0 +1,48 @@
+// What program.cpp, the task reader and the JSON forms share. Private to candidates/.
+#pragma once
+
+#include <expected>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "candidates/json_cursor.h"
+#include "candidates/program.h"
+
+namespace hone {
+
+inline constexpr std::string_view kScalarTypeNames =
+    "f32, f64, f16, bf16, i32, i64, i8, u8, u32, bool";
+inline constexpr std::string_view kRoleNames = "in, out, inout, scratch";
+
+/// instantiate() with the place apart; the path has no "$." in front.
+[[nodiscard]] std::expected<ConcreteProgram, JsonError> instantiate_placed(const Program& program,
+                                                                           const Bindings& sizes);
+
+/// The names that expressions of a task file may use.
+struct NameScope {
+  std::vector<std::string> sizes;
+  std::vector<std::string> tunables;
+  std::filesystem::path folder;  ///< of the task, for relative fill files
+};
+
+/// What a buffer starts with when the task says nothing.
+[[nodiscard]] Fill default_fill(ScalarType type);
+
+/// `scope` null reads a stored program: names are not checked and fills are taken as they are.
+[[nodiscard]] std::vector<Buffer> decode_buffers(const JsonCursor& list, const NameScope* scope);
+[[nodiscard]] std::vector<Launch> decode_launches(const JsonCursor& list,
+                                                  const std::vector<Buffer>& buffers,
+                                                  const NameScope* scope);
+[[nodiscard]] Program decode_program(const JsonCursor& cursor);
+
+/// An expression whose names must be sizes or tunables of the scope.
+[[nodiscard]] Expr decode_expr(const JsonCursor& cursor, const NameScope* scope,
+                               const std::vector<Buffer>* buffers = nullptr);
+
+[[nodiscard]] nlohmann::json expr_to_json(const Expr& expr);
+[[nodiscard]] bool is_c_identifier(std::string_view text);
+[[nodiscard]] bool is_reserved_name(std::string_view text);  ///< a C++ keyword or min, max, ceildiv
+
+}  // namespace hone

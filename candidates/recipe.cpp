@@ -1,0 +1,105 @@
+#include "candidates/recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "candidates/json_cursor.h"
+
+namespace hone {
+
+std::string to_string(const ParameterValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  return std::get<std::string>(value);
+}
+
+std::int64_t Step::int_param(std::string_view name, std::int64_t fallback) const {
+  const auto found = params.find(std::string(name));
+  if (found == params.end()) return fallback;
+  const auto* value = std::get_if<std::int64_t>(&found->second);
+  return value != nullptr ? *value : fallback;
+}
+
+std::string Step::string_param(std::string_view name, std::string_view fallback) const {
+  const auto found = params.find(std::string(name));
+  if (found == params.end()) return std::string(fallback);
+  const auto* value = std::get_if<std::string>(&found->second);
+  return value != nullptr ? *value : std::string(fallback);
+}
+
+Step Proposal::step(const std::vector<std::size_t>& choice) const {
+  assert(choice.size() == parameters.size());
+  Step step{rewriter, version, site, {}, math};
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    assert(choice[i] < parameters[i].domain.size());
+    step.params[parameters[i].name] = parameters[i].domain[choice[i]];
+  }
+  return step;
+}
+
+MathLevel required_math(const Recipe& recipe) {
+  MathLevel level = MathLevel::kExact;
+  for (const Step& step : recipe) level = std::max(level, step.math);
+  return level;
+}
+
+std::string to_string(const Step& step) {
+  std::string inside = step.site;
+  const char* separator = step.site.empty() || step.params.empty() ? "" : ": ";
+  for (const auto& [name, value] : step.params) {
+    inside += fmt::format("{}{}={}", separator, name, to_string(value));
+    separator = ",";
+  }
+  return fmt::format("{}({})", step.rewriter, inside);
+}
+
+void to_json(nlohmann::json& json, const Step& step) {
+  nlohmann::json params = nlohmann::json::object();
+  for (const auto& [name, value] : step.params) {
+    std::visit([&params, &name = name](const auto& held) { params[name] = held; }, value);
+  }
+  json = nlohmann::json{{"rewriter", step.rewriter},
+                        {"version", step.version},
+                        {"site", step.site},
+                        {"params", std::move(params)},
+                        {"math", to_string(step.math)}};
+}
+
+void to_json(nlohmann::json& json, const Recipe& recipe) {
+  json = nlohmann::json::array();
+  for (const Step& step : recipe) json.push_back(nlohmann::json(step));
+}
+
+namespace {
+
+Step decode_step(JsonCursor cursor) {
+  Step step;
+  if (!cursor.expect_keys({"rewriter", "version", "site", "params", "math"})) return step;
+  step.rewriter = cursor.at("rewriter").string();
+  step.version = static_cast<int>(cursor.at("version").integer_in(0, 1'000'000));
+  step.site = cursor.at("site").string();
+  for (auto& [name, value] : cursor.at("params").members()) {
+    if (value.value().is_string()) {
+      step.params[name] = value.string();
+    } else {
+      step.params[name] = value.integer();
+    }
+  }
+  step.math = cursor.at("math").choice<MathLevel>(parse_math_level, kMathLevelNames);
+  return step;
+}
+
+}  // namespace
+
+Result<Step> step_from_json(const nlohmann::json& json) { return decode<Step>(json, decode_step); }
+
+Result<Recipe> recipe_from_json(const nlohmann::json& json) {
+  return decode<Recipe>(json, [](JsonCursor cursor) {
+    Recipe recipe;
+    for (JsonCursor element : cursor.elements()) recipe.push_back(decode_step(element));
+    return recipe;
+  });
+}
+
+}  // namespace hone

@@ -1,0 +1,99 @@
+#include "candidates/task.h"
+
+#include <filesystem>
+
+#include "candidates/hash.h"
+#include "candidates/program_detail.h"
+#include "candidates/task_reader.h"
+
+namespace hone {
+namespace {
+
+Bindings decode_bindings(const JsonCursor& cursor) {
+  Bindings bindings;
+  for (const auto& [name, value] : cursor.members()) bindings[name] = value.integer();
+  return bindings;
+}
+
+Task decode_task(const JsonCursor& cursor) {
+  Task task;
+  if (!cursor.expect_keys({"name", "source_path", "reference", "sizes", "check_sizes", "tunables",
+                           "constraints", "tolerance", "math", "specialize", "flops", "torch"})) {
+    return task;
+  }
+  task.name = cursor.at("name").string();
+  task.source_path = cursor.at("source_path").string();
+  task.reference = decode_program(cursor.at("reference"));
+  task.sizes = decode_bindings(cursor.at("sizes"));
+  for (const JsonCursor& element : cursor.at("check_sizes").elements()) {
+    task.check_sizes.push_back(decode_bindings(element));
+  }
+  for (const auto& [name, values] : cursor.at("tunables").members()) {
+    for (const JsonCursor& value : values.elements()) {
+      task.tunables[name].push_back(value.integer());
+    }
+  }
+  for (const JsonCursor& element : cursor.at("constraints").elements()) {
+    task.constraints.push_back(element.expr());
+  }
+  task.tolerance.rtol = cursor.at("tolerance").at("rtol").number();
+  task.tolerance.atol = cursor.at("tolerance").at("atol").number();
+  task.math = cursor.at("math").choice<MathLevel>(parse_math_level, kMathLevelNames);
+  task.specialize = cursor.at("specialize").boolean();
+  if (const auto flops = cursor.find("flops")) task.flops = flops->expr();
+  if (const auto torch = cursor.find("torch")) task.torch = torch->string();
+  return task;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+// The source without its task comment, which holds the name and repeats what is hashed below.
+std::string bare_source(const std::string& source) {
+  const auto comment = find_task_comment(source);
+  if (!comment) return std::string(trimmed(source));
+  const std::string_view text = source;
+  return std::string(trimmed(text.substr(0, comment->comment_begin))) +
+         std::string(trimmed(text.substr(comment->comment_end)));
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& json, const Task& task) {
+  auto constraints = nlohmann::json::array();
+  for (const Expr& constraint : task.constraints) constraints.push_back(expr_to_json(constraint));
+  json =
+      nlohmann::json{{"name", task.name},
+                     {"source_path", task.source_path},
+                     {"reference", task.reference},
+                     {"sizes", task.sizes},
+                     {"check_sizes", task.check_sizes},
+                     {"tunables", task.tunables},
+                     {"constraints", std::move(constraints)},
+                     {"tolerance", {{"rtol", task.tolerance.rtol}, {"atol", task.tolerance.atol}}},
+                     {"math", to_string(task.math)},
+                     {"specialize", task.specialize}};
+  if (task.flops) json["flops"] = expr_to_json(*task.flops);
+  if (task.torch) json["torch"] = *task.torch;
+}
+
+Result<Task> task_from_json(const nlohmann::json& json) { return decode<Task>(json, decode_task); }
+
+std::string Task::hash() const {
+  nlohmann::json json = *this;
+  for (const char* key : {"name", "source_path", "flops", "torch"}) json.erase(key);
+  json["reference"]["source"] = bare_source(reference.source);
+  for (nlohmann::json& buffer : json["reference"]["buffers"]) {
+    // The same data may lie elsewhere on another machine: only the file's own name counts.
+    if (!buffer.contains("fill") || !buffer["fill"].contains("file")) continue;
+    nlohmann::json& file = buffer["fill"]["file"];
+    file = std::filesystem::path(file.get<std::string>()).filename().string();
+  }
+  return content_hash(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+}  // namespace hone
