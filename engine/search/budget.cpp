@@ -8,9 +8,10 @@ namespace hone {
 
 Result<Budget> Budget::parse(std::string_view text) {
   const auto wrong = [&] {
-    return invalid(fmt::format(
-        "--budget '{}': expected a time such as 60s, 5m or 1h, or a count of evaluations such as 200",
-        text));
+    return invalid(
+        fmt::format("--budget '{}': expected a time such as 60s, 5m or 1h, or a count of "
+                    "evaluations such as 200",
+                    text));
   };
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

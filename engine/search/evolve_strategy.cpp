@@ -89,7 +89,8 @@ std::optional<Recipe> EvolveStrategy::mutate_parameter(const Recipe& recipe,
     if (now != parameter.domain.end() && random_.chance(0.6)) {
       // A neighbour in the domain's order.
       const auto position = static_cast<std::size_t>(now - parameter.domain.begin());
-      const bool up = position == 0 || (position + 1 < parameter.domain.size() && random_.chance(0.5));
+      const bool up =
+          position == 0 || (position + 1 < parameter.domain.size() && random_.chance(0.5));
       next = up ? position + 1 : position - 1;
     }
     step.params[parameter.name] = parameter.domain[next];
@@ -200,14 +201,15 @@ void EvolveStrategy::tell(const Outcome& outcome) {
       credit.gain *= 0.98;
       credit.tries = credit.tries * 0.98 + 1;
       if (ok) {
-        credit.gain += std::clamp(std::log(pending->second.parent_time_us / outcome.time_us), 0.0, 2.0);
+        credit.gain +=
+            std::clamp(std::log(pending->second.parent_time_us / outcome.time_us), 0.0, 2.0);
       }
     }
     pending_.erase(pending);
   }
   if (!ok || outcome.duplicate) return;
-  const auto place = std::ranges::find_if(
-      parents_, [&](const Parent& p) { return outcome.time_us < p.time_us; });
+  const auto place =
+      std::ranges::find_if(parents_, [&](const Parent& p) { return outcome.time_us < p.time_us; });
   parents_.insert(place, {outcome.recipe, outcome.time_us});
   if (parents_.size() > kParents) parents_.pop_back();
 }

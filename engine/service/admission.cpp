@@ -52,11 +52,13 @@ Result<void> check_argument(const Program& program, const Argument& argument,
   if (argument.kind == Argument::Kind::kBuffer) {
     const Buffer* buffer = program.find_buffer(argument.buffer);
     if (!type.is_pointer()) {
-      return invalid(fmt::format("{}: buffer '{}' is passed to parameter '{}', which is a scalar "
-                                 "({}); pass a size or a number",
-                                 place, argument.buffer, parameter.name, type.spelling));
+      return invalid(
+          fmt::format("{}: buffer '{}' is passed to parameter '{}', which is a scalar "
+                      "({}); pass a size or a number",
+                      place, argument.buffer, parameter.name, type.spelling));
     }
-    if (buffer != nullptr && type.element != nullptr && !element_fits(buffer->type, *type.element)) {
+    if (buffer != nullptr && type.element != nullptr &&
+        !element_fits(buffer->type, *type.element)) {
       return invalid(fmt::format(
           "{}: buffer '{}' has type {} ({}) but parameter '{}' is '{}'; make the two agree", place,
           argument.buffer, to_string(buffer->type), cuda_name(buffer->type), parameter.name,
@@ -68,9 +70,10 @@ Result<void> check_argument(const Program& program, const Argument& argument,
                                 ? argument.expr.text()
                                 : fmt::format("{}", argument.number);
   if (type.is_pointer()) {
-    return invalid(fmt::format("{}: '{}' is a number but parameter '{}' is a pointer ({}); pass a "
-                               "buffer's name",
-                               place, shown, parameter.name, type.spelling));
+    return invalid(
+        fmt::format("{}: '{}' is a number but parameter '{}' is a pointer ({}); pass a "
+                    "buffer's name",
+                    place, shown, parameter.name, type.spelling));
   }
   if (argument.kind == Argument::Kind::kNumber && type.is_integer() &&
       argument.number != std::floor(argument.number)) {
@@ -78,9 +81,10 @@ Result<void> check_argument(const Program& program, const Argument& argument,
                                parameter.name, type.spelling));
   }
   if (type.kind == Type::Kind::kStruct || type.kind == Type::Kind::kVector) {
-    return invalid(fmt::format("{}: parameter '{}' is a {}, passed by value; only pointers and "
-                               "scalars can be passed",
-                               place, parameter.name, type.spelling));
+    return invalid(
+        fmt::format("{}: parameter '{}' is a {}, passed by value; only pointers and "
+                    "scalars can be passed",
+                    place, parameter.name, type.spelling));
   }
   return {};
 }
@@ -97,12 +101,14 @@ Result<void> validate_launches(const Program& program, const std::string& path) 
     if (function->is_kernel) kernels.push_back(function->name);
   }
   if (kernels.empty()) {
-    return invalid(fmt::format("{}: no __global__ function in the source; a task needs a kernel", path));
+    return invalid(
+        fmt::format("{}: no __global__ function in the source; a task needs a kernel", path));
   }
   for (std::size_t i = 0; i < program.launches.size(); ++i) {
     const Launch& launch = program.launches[i];
     std::string name = launch.kernel.substr(0, launch.kernel.find('<'));
-    if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
+    if (const auto scope = name.rfind("::"); scope != std::string::npos)
+      name = name.substr(scope + 2);
     const Function* function = (*unit)->find_function(name);
     if (function == nullptr || !function->is_kernel) {
       const auto nearest = std::ranges::min_element(
@@ -118,14 +124,15 @@ Result<void> validate_launches(const Program& program, const std::string& path) 
         expected.push_back(fmt::format("{} {}", p->type.spelling, p->name));
       }
       return invalid(fmt::format(
-          "{}: $.launches[{}].args: {} argument{} given, kernel '{}' (line {}) takes {}: {}", path, i,
-          launch.args.size(), launch.args.size() == 1 ? "" : "s", name,
+          "{}: $.launches[{}].args: {} argument{} given, kernel '{}' (line {}) takes {}: {}", path,
+          i, launch.args.size(), launch.args.size() == 1 ? "" : "s", name,
           (*unit)->line_of(function->name_range.begin), function->parameters.size(),
           fmt::join(expected, ", ")));
     }
     for (std::size_t j = 0; j < launch.args.size(); ++j) {
       const std::string place = fmt::format("{}: $.launches[{}].args[{}]", path, i, j);
-      if (auto fits = check_argument(program, launch.args[j], *function->parameters[j], place); !fits) {
+      if (auto fits = check_argument(program, launch.args[j], *function->parameters[j], place);
+          !fits) {
         return fits;
       }
     }

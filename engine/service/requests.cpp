@@ -24,8 +24,8 @@ Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& s
   CheckSpace result;
   result.sizes = sizes;
   result.reference = std::move(*reference);
-  result.space = std::make_unique<Space>(RewriteContext{&task_, sizes, target_},
-                                         std::vector<std::string>{});
+  result.space =
+      std::make_unique<Space>(RewriteContext{&task_, sizes, target_}, std::vector<std::string>{});
   return result;
 }
 

@@ -18,9 +18,8 @@ namespace hone {
 class RequestBuilder {
  public:
   /// `task` must outlive the builder. Errors: an expression of the task that fails at some sizes.
-  [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(const Task& task,
-                                                                    const TargetLimits& target,
-                                                                    std::vector<std::string> disabled);
+  [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(
+      const Task& task, const TargetLimits& target, std::vector<std::string> disabled);
 
   /// The space at the timed sizes.
   [[nodiscard]] Space& space() { return *timed_; }
@@ -31,7 +30,8 @@ class RequestBuilder {
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed);
 
   /// The same program at all sizes: hand-written variants and the reference itself.
-  [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program, std::uint64_t seed) const;
+  [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program,
+                                                      std::uint64_t seed) const;
 
  private:
   struct CheckSpace {

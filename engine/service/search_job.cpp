@@ -89,8 +89,12 @@ class Search {
  public:
   Search(const Task& task, const DeviceSpec& device, Evaluator& evaluator, Store* store,
          const SearchOptions& options)
-      : task_(task), evaluator_(evaluator), store_(store), options_(options),
-        provenance_(provenance_of(device, evaluator.info())), random_(options.seed),
+      : task_(task),
+        evaluator_(evaluator),
+        store_(store),
+        options_(options),
+        provenance_(provenance_of(device, evaluator.info())),
+        random_(options.seed),
         task_hash_(task.hash()) {}
 
   Result<SearchOutcome> run();
@@ -122,7 +126,7 @@ class Search {
     Verdict verdict = Verdict::kCrash;
     double time_us = 0;
   };
-  std::unordered_map<std::string, Known> known_;  // by program hash; told programs
+  std::unordered_map<std::string, Known> known_;                 // by program hash; told programs
   std::unordered_map<std::string, EvaluationRequest> requests_;  // of slots in flight, by hash
   struct Ranked {
     CandidateRecord candidate;
@@ -167,7 +171,8 @@ void Search::report(const std::string& phase) {
 Result<void> Search::admit() {
   report("admit");
   if (auto valid = validate_launches(task_.reference, task_.source_path); !valid) return valid;
-  auto builder = RequestBuilder::make(task_, target_limits(evaluator_.info().arch), options_.disabled);
+  auto builder =
+      RequestBuilder::make(task_, target_limits(evaluator_.info().arch), options_.disabled);
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());
@@ -354,7 +359,8 @@ void Search::finals() {
   for (const Ranked& ranked : best_) {
     if (static_cast<int>(entries.size()) >= wanted) break;
     if (ranked.time_us >= outcome_.reference_time_us) break;
-    entries.push_back({ranked.candidate, builder_->for_recipe(ranked.candidate.recipe, random_.bits())});
+    entries.push_back(
+        {ranked.candidate, builder_->for_recipe(ranked.candidate.recipe, random_.bits())});
   }
   // The reference as its own candidate: what the board compares with, and a check of the timer.
   CandidateRecord reference;

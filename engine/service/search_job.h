@@ -56,9 +56,10 @@ struct SearchOutcome {
   double reference_time_us = 0;
   Roof roof;
   Counts counts;
-  std::vector<Finalist> ranked;  ///< verified, fastest first; the reference itself is always among them
+  std::vector<Finalist>
+      ranked;  ///< verified, fastest first; the reference itself is always among them
   double elapsed_s = 0;
-  std::string stop_reason;       ///< "budget", "roof", "exhausted", "interrupted"
+  std::string stop_reason;  ///< "budget", "roof", "exhausted", "interrupted"
   std::vector<std::string> warnings;
 };
 

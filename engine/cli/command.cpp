@@ -1,0 +1,145 @@
+#include "engine/cli/command.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+namespace hone::cli {
+namespace {
+
+std::string_view code_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidInput:
+      return "invalid_input";
+    case ErrorCode::kTaskFailed:
+      return "task_failed";
+    case ErrorCode::kEnvironment:
+      return "environment";
+    case ErrorCode::kInfrastructure:
+      return "infrastructure";
+    case ErrorCode::kRefused:
+      return "refused";
+    case ErrorCode::kIo:
+      return "io";
+    case ErrorCode::kInternal:
+      return "internal";
+  }
+  return "internal";
+}
+
+}  // namespace
+
+int exit_status(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kTaskFailed:
+    case ErrorCode::kRefused:
+      return kCheckFailed;
+    case ErrorCode::kInvalidInput:
+      return kUsage;
+    case ErrorCode::kEnvironment:
+    case ErrorCode::kInfrastructure:
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      return kEnvironmentLacks;
+  }
+  return kEnvironmentLacks;
+}
+
+Result<void> write_text(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::cout << text << std::flush;
+    if (!std::cout)
+      return hone::fail(ErrorCode::kIo, "standard output: " + std::string(std::strerror(errno)));
+    return {};
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) {
+    return hone::fail(ErrorCode::kIo,
+                      fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  }
+  return {};
+}
+
+bool Common::write_json(const nlohmann::json& document) const {
+  if (json.empty()) return true;
+  const auto text =
+      document.dump(json == "-" ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (auto written = write_text(json, text + "\n"); !written) {
+    fmt::print(stderr, "hone: {}\n", written.error().message);
+    return false;
+  }
+  return true;
+}
+
+int Common::fail(const Error& error) const {
+  fmt::print(stderr, "hone: {}\n", error.message);
+  (void)write_json({{"error", {{"code", code_name(error.code)}, {"message", error.message}}}});
+  return exit_status(error);
+}
+
+void add_json_option(CLI::App& app, Common& common) {
+  app.add_option("--json", common.json, "Write one JSON document to FILE, or to stdout for '-'")
+      ->type_name("FILE|-");
+}
+
+void DeviceOptions::add_to(CLI::App& app) {
+  app.add_option("--device", device,
+                 "cuda:N, or emu:sm_XX (emulated: every number is modelled); default: cuda:0 where "
+                 "there is a GPU, else emu:sm_90")
+      ->type_name("DEVICE");
+  app.add_flag("!--no-sandbox", sandbox, "Run child processes without limits (debugging only)");
+}
+
+Result<OpenDevice> open_device(const DeviceOptions& options) {
+  EvaluatorOptions evaluator_options;
+  evaluator_options.sandbox = options.sandbox;
+  const auto open = [&](std::string_view text) -> Result<OpenDevice> {
+    auto spec = DeviceSpec::parse(text);
+    if (!spec) return std::unexpected(spec.error());
+    auto evaluator = Evaluator::open(*spec, evaluator_options);
+    if (!evaluator) return std::unexpected(evaluator.error());
+    spec->arch = (*evaluator)->info().arch;
+    return OpenDevice{*spec, std::move(*evaluator)};
+  };
+  if (!options.device.empty()) return open(options.device);
+  // A machine with an NVIDIA device node is a GPU node: its errors must not be hidden.
+  if (std::filesystem::exists("/dev/nvidiactl")) return open("cuda:0");
+  return open("emu:sm_90");
+}
+
+void DatabaseOptions::add_to(CLI::App& app) {
+  app.add_option("--db", path,
+                 fmt::format("The database; default {}", Store::default_path().string()))
+      ->type_name("FILE");
+}
+
+Result<std::unique_ptr<Store>> DatabaseOptions::open() const {
+  return Store::open(path.empty() ? Store::default_path() : std::filesystem::path(path));
+}
+
+Result<std::unique_ptr<Store>> DatabaseOptions::open_existing() const {
+  const auto file = path.empty() ? Store::default_path() : std::filesystem::path(path);
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    return invalid(fmt::format("{}: there is no database here; `hone optimize TASK` makes one",
+                               file.string()));
+  }
+  return Store::open(file);
+}
+
+std::string format_time(double time_us) {
+  if (time_us >= 1e6) return fmt::format("{:.3f} s", time_us / 1e6);
+  if (time_us >= 1e4) return fmt::format("{:.2f} ms", time_us / 1e3);
+  if (time_us >= 1e3) return fmt::format("{:.3f} ms", time_us / 1e3);
+  return fmt::format("{:.2f} us", time_us);
+}
+
+}  // namespace hone::cli

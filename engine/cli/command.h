@@ -1,0 +1,85 @@
+// What all commands share: exit statuses, where JSON and messages go, devices and databases.
+// A command is one file, command_<name>.cpp, with one function add_<name>(); commands.cpp lists
+// them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "candidates/result.h"
+#include "candidates/store/store.h"
+#include "evaluator/evaluator.h"
+
+namespace hone::cli {
+
+enum ExitStatus {
+  kDone = 0,
+  kCheckFailed = 1,  ///< the task or the candidate failed its checks
+  kUsage = 2,        ///< wrong usage or input
+  kEnvironmentLacks = 3,
+};
+[[nodiscard]] int exit_status(const Error& error);
+
+/// Options that every command has.
+struct Common {
+  std::string json;  ///< "", "-" or a file
+
+  /// True when stdout belongs to the JSON document.
+  [[nodiscard]] bool json_on_stdout() const { return json == "-"; }
+  /// Writes the document where `--json` says; nothing without it. Prints an error itself.
+  [[nodiscard]] bool write_json(const nlohmann::json& document) const;
+  /// Prints "hone: message" to stderr and {"error": …} to the JSON output.
+  int fail(const Error& error) const;
+};
+
+/// Registers a command: its options, and the function that runs it and returns the exit status.
+using Run = std::function<int()>;
+struct Registration {
+  CLI::App* app = nullptr;
+  Run run;
+};
+[[nodiscard]] Registration add_optimize(CLI::App& root);
+[[nodiscard]] Registration add_evaluate(CLI::App& root);
+[[nodiscard]] Registration add_init(CLI::App& root);
+[[nodiscard]] Registration add_leaderboard(CLI::App& root);
+[[nodiscard]] Registration add_show(CLI::App& root);
+[[nodiscard]] Registration add_diff(CLI::App& root);
+[[nodiscard]] Registration add_export(CLI::App& root);
+[[nodiscard]] Registration add_rules(CLI::App& root);
+[[nodiscard]] Registration add_doctor(CLI::App& root);
+
+/// Parses the command line and runs one command; returns the exit status.
+int run_command_line(int argc, char** argv);
+
+/// Options for commands that evaluate.
+struct DeviceOptions {
+  std::string device;  ///< empty: cuda:0 where there is one, else emu:sm_90
+  bool sandbox = true;
+  void add_to(CLI::App& app);
+};
+struct OpenDevice {
+  DeviceSpec spec;
+  std::unique_ptr<Evaluator> evaluator;
+};
+[[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options);
+
+struct DatabaseOptions {
+  std::string path;  ///< empty: Store::default_path()
+  void add_to(CLI::App& app);
+  [[nodiscard]] Result<std::unique_ptr<Store>> open() const;
+  /// For commands that only read: a missing file is an error, not an empty database.
+  [[nodiscard]] Result<std::unique_ptr<Store>> open_existing() const;
+};
+
+void add_json_option(CLI::App& app, Common& common);
+
+/// Writes text to a file, or to stdout for "-". kIo with the reason.
+[[nodiscard]] Result<void> write_text(const std::string& path, const std::string& text);
+
+/// "12.3 us", "4.56 ms"
+[[nodiscard]] std::string format_time(double time_us);
+
+}  // namespace hone::cli

@@ -1,0 +1,87 @@
+#include <fmt/core.h>
+
+#include "candidates/task_reader.h"
+#include "engine/cli/command.h"
+#include "engine/cli/report.h"
+#include "engine/service/admission.h"
+#include "engine/service/search_job.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  DeviceOptions device;
+  DatabaseOptions database;
+  std::string task;
+  std::string variant;
+  std::uint64_t seed = 1;
+};
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  const auto task = read_task(options.task);
+  if (!task) return common.fail(task.error());
+  const auto variant = read_variant(options.variant, *task);
+  if (!variant) return common.fail(variant.error());
+  auto device = open_device(options.device);
+  if (!device) return common.fail(device.error());
+  auto store = options.database.open();
+  if (!store) return common.fail(store.error());
+  auto result =
+      run_variant(*task, *variant, device->spec, *device->evaluator, store->get(), options.seed);
+  if (!result) return common.fail(result.error());
+
+  const Evaluation& e = result->evaluation;
+  const Measurement& m = e.measurement;
+  const bool ok = e.verdict == Verdict::kOk;
+  std::FILE* out = common.json_on_stdout() ? stderr : stdout;
+  if (ok) {
+    fmt::print(out, "ok: {}{}, {:.2f}x [{:.2f}, {:.2f}], max error {:.1e}; candidate {}\n",
+               format_time(m.time_us), m.modelled ? " (modelled)" : "", m.speedup, m.ci95_low,
+               m.ci95_high, e.max_rel_error, result->candidate.id);
+  } else {
+    fmt::print(out, "{}: {}\n", to_string(e.verdict), e.detail);
+  }
+  nlohmann::json document = {{"task", task->name},
+                             {"device", device->spec.text()},
+                             {"device_name", device->evaluator->info().name},
+                             {"modelled", device->spec.modelled()},
+                             {"verdict", to_string(e.verdict)},
+                             {"detail", e.detail},
+                             {"candidate", result->candidate.id},
+                             {"time_us", nullptr},
+                             {"speedup", nullptr},
+                             {"ci95", nullptr},
+                             {"max_rel_error", e.max_rel_error}};
+  if (ok) {
+    document["time_us"] = m.time_us;
+    document["reference_time_us"] = m.reference_time_us;
+    document["speedup"] = m.speedup;
+    document["ci95"] = nlohmann::json::array({m.ci95_low, m.ci95_high});
+    document["roof_fraction"] = m.roof_fraction;
+  }
+  if (!common.write_json(document)) return kEnvironmentLacks;
+  return ok ? kDone : kCheckFailed;
+}
+
+}  // namespace
+
+Registration add_evaluate(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "evaluate",
+      "Check and time a variant that someone wrote by hand; onto the board if it passes");
+  app->add_option("TASK", options->task, "The task")->required();
+  app->add_option(
+         "VARIANT", options->variant,
+         "A .cu file with the task's kernels, or with its own task comment for other launches")
+      ->required();
+  options->device.add_to(*app);
+  options->database.add_to(*app);
+  app->add_option("--seed", options->seed, "Seed of the inputs")->capture_default_str();
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

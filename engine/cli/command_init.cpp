@@ -1,0 +1,73 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "candidates/task_reader.h"
+#include "engine/cli/command.h"
+#include "engine/service/init_task.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  std::string kernel;
+  std::string output;
+  bool force = false;
+};
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  const std::filesystem::path path(options.kernel);
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  if (!file) {
+    return common.fail(
+        {ErrorCode::kInvalidInput, fmt::format("{}: cannot be read", options.kernel)});
+  }
+  if (find_task_comment(content.str())) {
+    return common.fail({ErrorCode::kInvalidInput,
+                        fmt::format("{}: there is a task comment already", options.kernel)});
+  }
+  auto made = init_task(content.str(), path.stem().string());
+  if (!made) {
+    return common.fail(
+        {made.error().code, fmt::format("{}:{}", options.kernel, made.error().message)});
+  }
+  const std::string json = made->task.dump(2);
+  std::string output = options.output;
+  if (output.empty()) output = (path.parent_path() / (path.stem().string() + ".task.cu")).string();
+  if (output != "-" && !options.force && std::filesystem::exists(output)) {
+    return common.fail({ErrorCode::kInvalidInput,
+                        fmt::format("{}: exists already; --force overwrites it", output)});
+  }
+  if (!(output == "-" && common.json_on_stdout())) {
+    auto written = write_text(output, "/* hone " + json + " */\n" + content.str());
+    if (!written) return common.fail(written.error());
+  }
+  for (const std::string& note : made->notes) fmt::print(stderr, "look at it: {}\n", note);
+  if (output != "-") fmt::print(stderr, "wrote {}; next: hone optimize {}\n", output, output);
+  return common.write_json({{"file", output}, {"task", made->task}, {"notes", made->notes}})
+             ? kDone
+             : kEnvironmentLacks;
+}
+
+}  // namespace
+
+Registration add_init(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      root.add_subcommand("init", "Write the first version of a task from a kernel's signature");
+  app->add_option("KERNEL", options->kernel, "A .cu file with one or more __global__ functions")
+      ->required();
+  app->add_option("-o,--output", options->output,
+                  "File to write, or -; default: <name>.task.cu beside it");
+  app->add_flag("--force", options->force, "Overwrite the output file");
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

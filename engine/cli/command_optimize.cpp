@@ -1,0 +1,141 @@
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "candidates/task_reader.h"
+#include "engine/cli/command.h"
+#include "engine/cli/interrupt.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/report.h"
+#include "engine/search/strategy.h"
+#include "engine/service/search_job.h"
+#include "rewriters/core/registry.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  DeviceOptions device;
+  DatabaseOptions database;
+  std::string task;
+  std::string budget = "60s";
+  std::uint64_t seed = 1;
+  std::string strategy = "evolve";
+  int finalists = 5;
+  std::vector<std::string> disabled;
+  bool quiet = false;
+};
+
+void print_outcome(const Options& options, const Task& task, const SearchOutcome& outcome,
+                   bool modelled) {
+  const char* word = modelled ? " (modelled)" : "";
+  std::FILE* out = options.common.json_on_stdout() ? stderr : stdout;
+  const Finalist& best = outcome.ranked.front();
+  const Measurement& m = best.evaluation.measurement;
+  fmt::print(out, "{}: reference {}{}\n", task.name, format_time(outcome.reference_time_us), word);
+  if (best.candidate.recipe.empty()) {
+    fmt::print(out, "nothing faster than the reference was found\n");
+  } else {
+    fmt::print(out,
+               "best {}: {}{}, {:.2f}x [{:.2f}, {:.2f}], {:.1f} % of the roof, max error {:.1e}\n",
+               best.candidate.id, format_time(m.time_us), word, m.speedup, m.ci95_low, m.ci95_high,
+               100 * m.roof_fraction, best.evaluation.max_rel_error);
+    for (const Step& step : best.candidate.recipe) fmt::print(out, "  {}\n", to_string(step));
+  }
+  const Counts& counts = outcome.counts;
+  fmt::print(out, "{} proposed, {} duplicates, {} evaluated, {} ok; {:.1f} s, stopped by {}\n",
+             counts.proposed, counts.duplicate, counts.evaluated(),
+             counts.verdicts[static_cast<std::size_t>(Verdict::kOk)], outcome.elapsed_s,
+             outcome.stop_reason);
+  if (!best.candidate.recipe.empty()) {
+    fmt::print(out, "see `hone show {0}`, `hone diff {0}`, `hone export {0}`\n", best.candidate.id);
+  }
+}
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  const auto budget = Budget::parse(options.budget);
+  if (!budget) return common.fail(budget.error());
+  for (const std::string& name : options.disabled) {
+    if (find_rewriter(name) == nullptr) {
+      return common.fail(
+          {ErrorCode::kInvalidInput,
+           fmt::format("--without {}: no such rewriter; `hone rules` lists them", name)});
+    }
+  }
+  const auto task = read_task(options.task);
+  if (!task) return common.fail(task.error());
+  auto device = open_device(options.device);
+  if (!device) return common.fail(device.error());
+  auto store = options.database.open();
+  if (!store) return common.fail(store.error());
+
+  ProgressPrinter progress(*budget, options.quiet);
+  SearchOptions search;
+  search.budget = *budget;
+  search.seed = options.seed;
+  search.strategy = options.strategy;
+  search.finalists = options.finalists;
+  search.disabled = options.disabled;
+  search.stop = &watch_interrupts();
+  search.on_progress = [&](const Progress& p) { progress.show(p); };
+  auto outcome = run_search(*task, device->spec, *device->evaluator, store->get(), search);
+  progress.finish();
+  if (!outcome) return common.fail(outcome.error());
+  for (const std::string& warning : outcome->warnings) fmt::print(stderr, "hone: {}\n", warning);
+  if (outcome->ranked.empty()) {
+    return common.fail(
+        {ErrorCode::kTaskFailed, "no finalist, not even the reference, passed the final stage"});
+  }
+  const bool modelled = device->spec.modelled();
+  print_outcome(options, *task, *outcome, modelled);
+  nlohmann::json ranked = nlohmann::json::array();
+  for (const Finalist& finalist : outcome->ranked) ranked.push_back(finalist_json(finalist));
+  const nlohmann::json document = {{"task", task->name},
+                                   {"task_hash", task->hash()},
+                                   {"device", device->spec.text()},
+                                   {"device_name", device->evaluator->info().name},
+                                   {"toolchain", device->evaluator->info().toolchain},
+                                   {"modelled", modelled},
+                                   {"seed", options.seed},
+                                   {"reference", {{"time_us", outcome->reference_time_us}}},
+                                   {"roof",
+                                    {{"time_us", outcome->roof.time_us},
+                                     {"bytes", outcome->roof.bytes},
+                                     {"flops", outcome->roof.flops}}},
+                                   {"best", finalist_json(outcome->ranked.front())},
+                                   {"finalists", ranked},
+                                   {"counts", counts_json(outcome->counts)},
+                                   {"stop_reason", outcome->stop_reason},
+                                   {"warnings", outcome->warnings},
+                                   {"elapsed_s", outcome->elapsed_s}};
+  return common.write_json(document) ? kDone : kEnvironmentLacks;
+}
+
+}  // namespace
+
+Registration add_optimize(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand("optimize", "Search for a faster program for a task");
+  app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
+      ->required();
+  options->device.add_to(*app);
+  options->database.add_to(*app);
+  app->add_option("--budget", options->budget,
+                  "A time (60s, 5m, 1h) or a count of evaluations (200)")
+      ->capture_default_str();
+  app->add_option("--seed", options->seed,
+                  "Repeats a search; exactly so on emu: with a count as budget")
+      ->capture_default_str();
+  app->add_option("--strategy", options->strategy, "evolve or random")->capture_default_str();
+  app->add_option("--finalists", options->finalists, "How many are timed again in a fresh process")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app->add_option("--without", options->disabled, "Rewriters that may not be used")->delimiter(',');
+  app->add_flag("--quiet", options->quiet, "No progress");
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,97 @@
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/command.h"
+#include "engine/cli/report.h"
+#include "rewriters/syntax/parse.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  DatabaseOptions database;
+  std::string candidate;
+  bool source_only = false;
+};
+
+void print(const BoardRow& row) {
+  const Evaluation& e = row.evaluation;
+  const Measurement& m = e.measurement;
+  const char* word = m.modelled ? " (modelled)" : "";
+  fmt::print("candidate {} of {} on {} ({}), found {} by {}\n", row.candidate.id,
+             row.candidate.task_name, row.provenance.device_name, row.provenance.device,
+             row.found_at, row.candidate.origin);
+  fmt::print("verdict   {}{}{}\n", to_string(e.verdict), e.detail.empty() ? "" : ": ", e.detail);
+  if (e.verdict == Verdict::kOk) {
+    fmt::print("time      {}{}, reference {}\n", format_time(m.time_us), word,
+               format_time(m.reference_time_us));
+    fmt::print("speedup   {:.3f}x [{:.3f}, {:.3f}]{}\n", m.speedup, m.ci95_low, m.ci95_high,
+               e.final_stage ? ", final stage" : ", quick timing only");
+    fmt::print("roof      {:.1f} %{}{}\n", 100 * m.roof_fraction,
+               m.bound.empty() ? "" : ", bound by ", m.bound);
+    fmt::print("error     {:.2e} (math: {})\n", e.max_rel_error,
+               to_string(required_math(row.candidate.recipe)));
+  }
+  for (const KernelResources& r : e.resources) {
+    fmt::print("kernel    {}: {} registers, {} B spilled, {} B shared, occupancy {:.0f} %\n",
+               r.kernel, r.registers, r.spill_bytes, r.static_shared_bytes, 100 * r.occupancy);
+  }
+  fmt::print("built by  {}{}{}, hone {}\n", row.provenance.toolchain,
+             row.provenance.driver.empty() ? "" : ", driver ", row.provenance.driver,
+             row.provenance.hone_version);
+  if (!row.candidate.recipe.empty()) fmt::print("recipe\n");
+  int number = 0;
+  for (const Step& step : row.candidate.recipe) fmt::print("  {}. {}\n", ++number, to_string(step));
+  fmt::print("launches\n");
+  const nlohmann::json program = row.candidate.program;
+  for (const auto& launch : program.value("launches", nlohmann::json::array())) {
+    fmt::print("  {}\n", launch.dump());
+  }
+}
+
+int run(const Options& options) {
+  auto store = options.database.open_existing();
+  if (!store) return options.common.fail(store.error());
+  auto row = (*store)->find_candidate(options.candidate);
+  if (!row) return options.common.fail(row.error());
+  const std::string source = syntax::formatted(row->candidate.program.source);
+  if (!options.common.json_on_stdout()) {
+    if (!options.source_only) {
+      print(*row);
+      fmt::print("\n");
+    }
+    fmt::print("{}\n", source);
+  }
+  const nlohmann::json document = {{"candidate", row->candidate.id},
+                                   {"task", row->candidate.task_name},
+                                   {"task_hash", row->candidate.task_hash},
+                                   {"device", row->provenance.device},
+                                   {"device_name", row->provenance.device_name},
+                                   {"modelled", row->provenance.modelled},
+                                   {"toolchain", row->provenance.toolchain},
+                                   {"driver", row->provenance.driver},
+                                   {"hone_version", row->provenance.hone_version},
+                                   {"origin", row->candidate.origin},
+                                   {"found_at", row->found_at},
+                                   {"recipe", row->candidate.recipe},
+                                   {"evaluation", row->evaluation},
+                                   {"program", row->candidate.program},
+                                   {"source", source}};
+  return options.common.write_json(document) ? kDone : kEnvironmentLacks;
+}
+
+}  // namespace
+
+Registration add_show(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand("show", "One candidate: numbers, recipe, launches, source");
+  app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
+  app->add_flag("--source", options->source_only, "Only the source");
+  options->database.add_to(*app);
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

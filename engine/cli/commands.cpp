@@ -1,0 +1,27 @@
+#include <fmt/core.h>
+
+#include "engine/cli/command.h"
+
+namespace hone::cli {
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("hone searches for a faster program that computes what your CUDA kernel computes.");
+  app.set_version_flag("--version", std::string("hone ") + HONE_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+
+  const Registration commands[] = {add_optimize(app),    add_evaluate(app), add_init(app),
+                                   add_leaderboard(app), add_show(app),     add_diff(app),
+                                   add_export(app),      add_rules(app),    add_doctor(app)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  for (const Registration& command : commands) {
+    if (command.app->parsed()) return command.run();
+  }
+  return kUsage;
+}
+
+}  // namespace hone::cli
