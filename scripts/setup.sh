@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Installs what hone is built from: Debian 12 packages and, where there is no CUDA toolkit with
+# NVRTC, NVIDIA's NVRTC and header wheels into build/cuda. Costs nothing when all is there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  g++ cmake ninja-build ccache git ca-certificates
+  clang-19 libclang-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
+  libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev
+  libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev
+)
+
+cuda=""
+for place in "${CUDA_HOME:-}" /usr/local/cuda; do
+  if [ -n "$place" ] && [ -e "$place/include/nvrtc.h" ] && ls "$place"/lib64/libnvrtc.so* >/dev/null 2>&1; then
+    cuda=$place
+    break
+  fi
+done
+need_wheels=0
+if [ -z "$cuda" ] && [ ! -e build/cuda/complete ]; then
+  need_wheels=1
+  packages+=(python3 python3-pip unzip)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  root=()
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "setup: these packages are missing, and this is neither root nor is there sudo: ${missing[*]}" >&2
+      exit 3
+    fi
+    root=(sudo)
+  fi
+  echo "setup: installing ${missing[*]}"
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+if [ $need_wheels = 1 ]; then
+  echo "setup: no CUDA toolkit with NVRTC; fetching NVIDIA's NVRTC and header wheels into build/cuda"
+  mkdir -p build/cuda
+  wheels=$(mktemp -d)
+  trap 'rm -rf "$wheels"' EXIT
+  python3 -m pip download -q --no-deps --only-binary=:all: -d "$wheels" \
+    'nvidia-cuda-nvrtc>=13.0,<13.1' 'nvidia-cuda-runtime>=13.0,<13.1' \
+    'nvidia-cuda-crt>=13.0,<13.1' 'nvidia-cuda-cccl>=13.0,<13.1'
+  for wheel in "$wheels"/*.whl; do unzip -qo "$wheel" -d "$wheels/unpacked"; done
+  cp -r "$wheels"/unpacked/nvidia/cu13/include "$wheels"/unpacked/nvidia/cu13/lib build/cuda/
+  touch build/cuda/complete
+fi
