@@ -3,6 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
-cmake --preset "$preset" >build-configure.log 2>&1 || { cat build-configure.log >&2; exit 1; }
-rm -f build-configure.log
+mkdir -p build
+cmake --preset "$preset" >build/configure.log 2>&1 || { cat build/configure.log >&2; exit 1; }
 cmake --build --preset "$preset"

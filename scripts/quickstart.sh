@@ -9,8 +9,7 @@ hone=build/release/bin/hone
 db=build/quickstart.db
 "$hone" doctor
 "$hone" optimize baselines/matmul/matmul.cu --budget "${HONE_BUDGET:-90s}" --db "$db" --json build/quickstart.json
-best=$(python3 -c 'import json; print(json.load(open("build/quickstart.json"))["best"]["candidate"])' 2>/dev/null ||
-  sed -n 's/^ *"candidate": "\([0-9a-f]*\)".*/\1/p' build/quickstart.json | head -1)
+best=$(sed -n 's/^ *"candidate": "\([0-9a-f]*\)".*/\1/p' build/quickstart.json | head -n 1)
 "$hone" export "$best" --db "$db" -o build/quickstart_best.cu
 echo
 "$hone" leaderboard --db "$db"
