@@ -1,1 +1,66 @@
-// Filled in by the next commits.
+#include "rewriters/core/registry.h"
+
+#include <fmt/format.h>
+
+// One include per rule, and one line in rewriters() below.
+
+namespace hone {
+
+const std::vector<const Rewriter*>& rewriters() {
+  static const auto* const list = [] {
+    std::vector<std::unique_ptr<Rewriter>> owned;
+    // The order in which rules are tried: whole-program shape first, loops and data next, hints
+    // last. RULES BEGIN (scripts/new_rewriter.sh adds here) RULES END
+    auto* pointers = new std::vector<const Rewriter*>;  // lives as long as the process
+    for (auto& rewriter : owned) pointers->push_back(rewriter.release());
+    return pointers;
+  }();
+  return *list;
+}
+
+const Rewriter* find_rewriter(std::string_view name) {
+  for (const Rewriter* rewriter : rewriters()) {
+    if (rewriter->name() == name) return rewriter;
+  }
+  return nullptr;
+}
+
+std::vector<Proposal> propose_all(const Program& program, const RewriteContext& context) {
+  std::vector<Proposal> all;
+  for (const Rewriter* rewriter : rewriters()) {
+    for (Proposal& proposal : rewriter->propose(program, context)) {
+      if (context.task != nullptr && proposal.math > context.task->math) continue;
+      all.push_back(std::move(proposal));
+    }
+  }
+  return all;
+}
+
+Result<Program> replay(const Program& reference, const Recipe& recipe,
+                       const RewriteContext& context) {
+  Program program = reference;
+  for (std::size_t i = 0; i < recipe.size(); ++i) {
+    const Step& step = recipe[i];
+    const auto failed = [&](const Error& error) {
+      return fail(error.code,
+                  fmt::format("step {}, {}: {}", i + 1, to_string(step), error.message));
+    };
+    const Rewriter* rewriter = find_rewriter(step.rewriter);
+    if (rewriter == nullptr) return failed({ErrorCode::kRefused, "no rewriter of that name"});
+    if (step.version != rewriter->version()) {
+      return failed({ErrorCode::kRefused, fmt::format("made by version {} of the rule, this is {}",
+                                                      step.version, rewriter->version())});
+    }
+    if (context.task != nullptr && step.math > context.task->math) {
+      return failed(
+          {ErrorCode::kRefused, fmt::format("needs math '{}', the task allows '{}'",
+                                            to_string(step.math), to_string(context.task->math))});
+    }
+    auto next = rewriter->apply(program, step, context);
+    if (!next) return failed(next.error());
+    program = std::move(*next);
+  }
+  return program;
+}
+
+}  // namespace hone

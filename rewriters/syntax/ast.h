@@ -30,9 +30,9 @@ struct SourceRange {
 struct Type {
   enum class Kind { kVoid, kBool, kInt, kFloat, kPointer, kArray, kVector, kStruct, kOther };
   Kind kind = Kind::kOther;
-  std::string spelling;   ///< canonical, with qualifiers: "const float *"
-  std::string name;       ///< unqualified, canonical: "float", "int", "float4", "__half"
-  int bytes = 0;          ///< size; 0 when unknown
+  std::string spelling;  ///< canonical, with qualifiers: "const float *"
+  std::string name;      ///< unqualified, canonical: "float", "int", "float4", "__half"
+  int bytes = 0;         ///< size; 0 when unknown
   bool is_signed = false;
   bool is_const = false;  ///< top-level qualifier of this type (of the pointee: see element)
   bool is_volatile = false;
@@ -61,13 +61,17 @@ struct Variable {
   Storage storage = Storage::kLocal;
   SourceRange declaration;  ///< this declarator with its initialiser: "i = 0", "tile[16][17]"
   SourceRange name_range;
-  SourceRange type_range;   ///< the written type specifier, shared by all declarators of one statement
+  SourceRange
+      type_range;  ///< the written type specifier, shared by all declarators of one statement
   const Expr* init = nullptr;
+  std::string symbol;  ///< name made unique in its function: "i#0", "i#1" when shadowed
   int param_index = -1;
-  int writes = 0;           ///< assignments, ++/--, not counting the initialiser
-  int reads = 0;            ///< uses as a value
+  int writes = 0;              ///< assignments, ++/--, not counting the initialiser
+  int reads = 0;               ///< uses as a value
   bool address_taken = false;  ///< &x, bound to a reference, or captured
-  const Stmt* statement = nullptr;  ///< the declaration statement; null for parameters and file scope
+  bool is_reference = false;   ///< declared as T&: another name for something else
+  const Stmt* statement =
+      nullptr;  ///< the declaration statement; null for parameters and file scope
   const Function* function = nullptr;
 
   /// Initialised once and never written again: its initialiser is its value.
@@ -81,18 +85,19 @@ struct Expr {
     kIntLiteral,
     kFloatLiteral,
     kBoolLiteral,
-    kVariable,      ///< `variable`
-    kBuiltin,       ///< `text` is "threadIdx.x", "blockDim.y", "gridDim.z", "warpSize", ...
-    kBinary,        ///< `text` is the operator; no assignment; `,` included
-    kAssign,        ///< "=", "+=", ...; operands: target, value
-    kUnary,         ///< "-", "+", "!", "~", "&", "*" (dereference), "++x", "--x", "x++", "x--"
-    kCall,          ///< `text` is the callee's name ("" when not a plain name); operands: arguments
-    kSubscript,     ///< operands: base, index
-    kCast,          ///< explicit or implicit conversion that changes the type; operand 0
-    kConditional,   ///< c ? a : b
-    kMember,        ///< operand 0 is the object, `text` the field: v.x
-    kInitList,      ///< {a, b}; also constructor calls such as dim3(…), `text` is the type
-    kOther,         ///< anything else (lambda, new, template-dependent, ...): do not reason about it
+    kVariable,     ///< `variable`
+    kBuiltin,      ///< `text` is "threadIdx.x", "blockDim.y", "gridDim.z", "warpSize", ...
+    kBinary,       ///< `text` is the operator; no assignment; `,` included
+    kAssign,       ///< "=", "+=", ...; operands: target, value
+    kUnary,        ///< "-", "+", "!", "~", "&", "*" (dereference), "++x", "--x", "x++", "x--"
+    kCall,         ///< `text` is the callee's name ("" when not a plain name, ".sync" for a member
+                   ///< function, whose operand 0 is the object); operands: arguments
+    kSubscript,    ///< operands: base, index
+    kCast,         ///< explicit or implicit conversion that changes the type; operand 0
+    kConditional,  ///< c ? a : b
+    kMember,       ///< operand 0 is the object, `text` the field: v.x
+    kInitList,     ///< {a, b}; also constructor calls such as dim3(…), `text` is the type
+    kOther,        ///< anything else (lambda, new, template-dependent, ...): do not reason about it
   };
   Kind kind = Kind::kOther;
   SourceRange range;
@@ -100,12 +105,13 @@ struct Expr {
   std::string text;
   std::vector<const Expr*> operands;
   const Variable* variable = nullptr;
-  std::int64_t int_value = 0;      ///< kIntLiteral, kBoolLiteral
-  double float_value = 0;          ///< kFloatLiteral
+  std::int64_t int_value = 0;            ///< kIntLiteral, kBoolLiteral
+  double float_value = 0;                ///< kFloatLiteral
   std::optional<std::int64_t> constant;  ///< the value when it is an integer constant expression
-  bool implicit = false;           ///< an implicit cast: its range is its operand's
-  const Expr* parent = nullptr;    ///< enclosing expression, or null
-  const Stmt* statement = nullptr; ///< innermost enclosing statement
+  bool implicit = false;                 ///< an implicit cast: its range is its operand's
+  int position = -1;                ///< where it stands in the file, also for text of a macro body
+  const Expr* parent = nullptr;     ///< enclosing expression, or null
+  const Stmt* statement = nullptr;  ///< innermost enclosing statement
 };
 
 struct Stmt {
@@ -114,41 +120,43 @@ struct Stmt {
     kDeclaration,  ///< `variables`
     kExpression,   ///< `expr`
     kIf,           ///< `expr` condition; children: then, [else]
-    kFor,          ///< `init` (or null), `expr` condition (or null), `step` (or null); children: body
-    kWhile,        ///< `expr`; children: body
-    kDo,           ///< `expr`; children: body
-    kSwitch,       ///< `expr`; children: body
-    kReturn,       ///< `expr` or null
+    kFor,     ///< `init` (or null), `expr` condition (or null), `step` (or null); children: body
+    kWhile,   ///< `expr`; children: body
+    kDo,      ///< `expr`; children: body
+    kSwitch,  ///< `expr`; children: body
+    kReturn,  ///< `expr` or null
     kBreak,
     kContinue,
-    kNull,         ///< ;
-    kOther,        ///< asm, goto, label, try, ...: do not move code across it
+    kNull,   ///< ;
+    kOther,  ///< asm, goto, label, try, ...: do not move code across it
   };
   Kind kind = Kind::kOther;
-  SourceRange range;       ///< with the final `;` where there is one; with the braces for a compound
+  SourceRange range;  ///< with the final `;` where there is one; with the braces for a compound
   std::vector<const Stmt*> children;
   const Expr* expr = nullptr;
   const Stmt* init = nullptr;
   const Expr* step = nullptr;
   std::vector<const Variable*> variables;
-  SourceRange pragma;      ///< a `#pragma unroll …` line directly before a loop; invalid when none
+  int position = -1;   ///< where it begins in the file, also for text of a macro body
+  SourceRange pragma;  ///< a `#pragma unroll …` line directly before a loop; invalid when none
   const Stmt* parent = nullptr;
   const Function* function = nullptr;
 };
 
 struct Function {
   std::string name;
-  bool is_kernel = false;      ///< __global__
-  bool is_device = false;      ///< __device__
+  bool is_kernel = false;  ///< __global__
+  bool is_device = false;  ///< __device__
+  bool is_host = false;    ///< neither, and not constexpr: NVRTC refuses it
   bool is_extern_c = false;
-  bool is_template = false;    ///< a pattern: type-dependent parts are kOther; see parse.h
-  SourceRange range;           ///< from the first specifier to the closing brace
+  bool is_template = false;  ///< a pattern: type-dependent parts are kOther; see parse.h
+  SourceRange range;         ///< from the first specifier to the closing brace
   SourceRange name_range;
   SourceRange parameters_range;  ///< between the parentheses
-  SourceRange launch_bounds;   ///< "__launch_bounds__(…)", invalid when none
-  int attribute_insert = -1;   ///< where "__launch_bounds__(…) " may be inserted: before the name
+  SourceRange launch_bounds;     ///< "__launch_bounds__(…)", invalid when none
+  int attribute_insert = -1;     ///< where "__launch_bounds__(…) " may be inserted: before the name
   std::vector<const Variable*> parameters;
-  const Stmt* body = nullptr;  ///< null for a declaration without a body
+  const Stmt* body = nullptr;                ///< null for a declaration without a body
   std::vector<const Stmt*> all_statements;   ///< pre-order
   std::vector<const Expr*> all_expressions;  ///< pre-order
   std::vector<const Variable*> locals;       ///< in order of declaration, shared ones included
@@ -156,7 +164,7 @@ struct Function {
 
 struct Diagnostic {
   bool is_error = true;
-  int line = 0;    // 1-based, in `source`
+  int line = 0;  // 1-based, in `source`
   int column = 0;
   std::string message;
 };
@@ -165,13 +173,13 @@ struct TranslationUnit {
   std::string source;
   std::vector<const Function*> functions;  ///< with a body, in order
   std::vector<const Variable*> globals;
-  std::vector<Diagnostic> diagnostics;     ///< errors make parse() fail; these are warnings
+  std::vector<Diagnostic> diagnostics;  ///< errors make parse() fail; these are warnings
 
   [[nodiscard]] const Function* find_function(std::string_view name) const;
   [[nodiscard]] std::string_view text(const SourceRange& range) const;
   [[nodiscard]] int line_of(int offset) const;  ///< 1-based
 
-  struct Storage;                          ///< owns the nodes
+  struct Storage;  ///< owns the nodes
   std::shared_ptr<Storage> storage;
 };
 

@@ -31,10 +31,11 @@ class Edits {
 };
 
 /// The text of `expr` with whole sub-expressions replaced: every node for which `replacement`
-/// returns a value is printed as that value (in parentheses when it is not a plain name or literal),
-/// the rest as written. Empty when part of the text comes from a macro body.
+/// returns a value is printed as that value (in parentheses when it is not a plain name or
+/// literal), the rest as written. Empty when part of the text comes from a macro body.
 template <class F>
-std::optional<std::string> text_with(const TranslationUnit& unit, const Expr& expr, F&& replacement);
+std::optional<std::string> text_with(const TranslationUnit& unit, const Expr& expr,
+                                     F&& replacement);
 
 /// The text of any range (a statement, a loop body) with every use of the given variables or
 /// builtins replaced. Empty when the range, or a use, comes from a macro body.

@@ -1,1 +1,219 @@
-// Filled in by the next commits.
+#include "rewriters/syntax/parse.h"
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <fmt/format.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+#include <list>
+#include <mutex>
+#include <unordered_map>
+
+#include "candidates/hash.h"
+#include "rewriters/syntax/build_ast.h"
+#include "rewriters/syntax/prelude.h"
+
+namespace hone::syntax {
+namespace {
+
+constexpr char kMainFile[] = "/hone/kernel.cu";
+constexpr char kPreludeFile[] = "/hone/prelude.h";
+constexpr char kHeaderFolder[] = "/hone/include";
+
+class Collector : public clang::DiagnosticConsumer {
+ public:
+  explicit Collector(TranslationUnit& unit) : unit_(unit) {}
+
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                        const clang::Diagnostic& info) override {
+    clang::DiagnosticConsumer::HandleDiagnostic(level, info);
+    if (level < clang::DiagnosticsEngine::Warning) return;
+    Diagnostic diagnostic;
+    diagnostic.is_error = level >= clang::DiagnosticsEngine::Error;
+    llvm::SmallString<256> text;
+    info.FormatDiagnostic(text);
+    diagnostic.message = text.str().str();
+    if (info.hasSourceManager() && info.getLocation().isValid()) {
+      const auto place = info.getSourceManager().getPresumedLoc(
+          info.getSourceManager().getExpansionLoc(info.getLocation()), false);
+      if (place.isValid() && llvm::StringRef(place.getFilename()) == kMainFile) {
+        diagnostic.line = static_cast<int>(place.getLine());
+        diagnostic.column = static_cast<int>(place.getColumn());
+      }
+    }
+    unit_.diagnostics.push_back(std::move(diagnostic));
+  }
+
+ private:
+  TranslationUnit& unit_;
+};
+
+class BuildConsumer : public clang::ASTConsumer {
+ public:
+  explicit BuildConsumer(TranslationUnit& unit) : unit_(unit) {}
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    if (!context.getDiagnostics().hasErrorOccurred()) build_ast(context, unit_);
+  }
+
+ private:
+  TranslationUnit& unit_;
+};
+
+class BuildAction : public clang::ASTFrontendAction {
+ public:
+  explicit BuildAction(TranslationUnit& unit) : unit_(unit) {}
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance&,
+                                                        llvm::StringRef) override {
+    return std::make_unique<BuildConsumer>(unit_);
+  }
+
+ private:
+  TranslationUnit& unit_;
+};
+
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const std::string& source) {
+  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files(new llvm::vfs::InMemoryFileSystem);
+  const auto add = [&](const std::string& path, std::string_view text) {
+    files->addFile(path, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text), path));
+  };
+  add(kPreludeFile, prelude_text());
+  for (const VirtualFile& header : virtual_headers()) {
+    add(fmt::format("{}/{}", kHeaderFolder, header.name), header.text);
+  }
+  add(kMainFile, source);
+  return files;
+}
+
+std::shared_ptr<TranslationUnit> run_clang(const std::string& source,
+                                           const std::map<std::string, std::string>& defines) {
+  auto unit = std::make_shared<TranslationUnit>();
+  unit->source = source;
+  unit->storage = std::make_shared<TranslationUnit::Storage>();
+
+  std::vector<std::string> arguments = {"-triple",
+                                        "nvptx64-nvidia-cuda",
+                                        "-aux-triple",
+                                        "x86_64-unknown-linux-gnu",
+                                        "-target-cpu",
+                                        "sm_90",
+                                        "-fsyntax-only",
+                                        "-fcuda-is-device",
+                                        "-x",
+                                        "cuda",
+                                        "-std=c++20",
+                                        "-nostdsysteminc",
+                                        "-nobuiltininc",
+                                        "-fdeprecated-macro",
+                                        "-w",
+                                        "-fno-builtin",
+                                        "-fgnuc-version=4.2.1",
+                                        "-Wno-c++11-narrowing",
+                                        "-ferror-limit",
+                                        "20",
+                                        "-include",
+                                        kPreludeFile,
+                                        "-internal-isystem",
+                                        kHeaderFolder};
+  for (const auto& [name, value] : defines) {
+    arguments.push_back("-D");
+    arguments.push_back(name + "=" + value);
+  }
+  arguments.push_back(kMainFile);
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+
+  Collector collector(*unit);
+  clang::CompilerInstance compiler;
+  compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
+                                                 compiler.getDiagnostics())) {
+    return unit;
+  }
+  // CreateFromArgs left its diagnostics options behind; the engine must follow them (-w).
+  compiler.createDiagnostics(&collector, false);
+  compiler.getFrontendOpts().DisableFree = false;
+  compiler.createFileManager(file_system(source));
+  compiler.setVerboseOutputStream(llvm::nulls());  // no "1 error generated"
+  BuildAction action(*unit);
+  compiler.ExecuteAction(action);
+  return unit;
+}
+
+struct Parsed {
+  std::shared_ptr<const TranslationUnit> unit;
+  Error error;
+};
+
+Parsed parse_now(const std::string& source, const std::map<std::string, std::string>& defines) {
+  std::shared_ptr<TranslationUnit> unit = run_clang(source, defines);
+  for (const Diagnostic& diagnostic : unit->diagnostics) {
+    if (!diagnostic.is_error) continue;
+    return {nullptr,
+            {ErrorCode::kInvalidInput,
+             fmt::format("{}:{}: {}", diagnostic.line, diagnostic.column, diagnostic.message)}};
+  }
+  for (const Function* function : unit->functions) {
+    if (!function->is_host) continue;
+    return {nullptr,
+            {ErrorCode::kInvalidInput,
+             fmt::format("{}: host function '{}': a task holds device code only; mark it "
+                         "__device__ or remove it",
+                         unit->line_of(function->name_range.begin), function->name)}};
+  }
+  return {unit, {}};
+}
+
+/// Least recently used results by content; bounded, because a search parses for hours.
+class Cache {
+ public:
+  Parsed get(const std::string& source, const std::map<std::string, std::string>& defines) {
+    std::string key = source;
+    for (const auto& [name, value] : defines) key += '\0' + name + '=' + value;
+    key = content_hash(key);
+    {
+      std::lock_guard lock(mutex_);
+      if (auto found = index_.find(key); found != index_.end()) {
+        entries_.splice(entries_.begin(), entries_, found->second);
+        return found->second->second;
+      }
+    }
+    Parsed parsed = parse_now(source, defines);
+    std::lock_guard lock(mutex_);
+    if (index_.count(key) == 0) {
+      entries_.emplace_front(key, parsed);
+      index_[key] = entries_.begin();
+      if (entries_.size() > kCapacity) {
+        index_.erase(entries_.back().first);
+        entries_.pop_back();
+      }
+    }
+    return parsed;
+  }
+
+ private:
+  static constexpr std::size_t kCapacity = 512;
+  std::mutex mutex_;
+  std::list<std::pair<std::string, Parsed>> entries_;
+  std::unordered_map<std::string, std::list<std::pair<std::string, Parsed>>::iterator> index_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const TranslationUnit>> parse(
+    const std::string& source, const std::map<std::string, std::string>& defines) {
+  static Cache cache;
+  Parsed parsed = cache.get(source, defines);
+  if (!parsed.unit) return std::unexpected(parsed.error);
+  return parsed.unit;
+}
+
+Result<std::shared_ptr<const TranslationUnit>> parse(const Program& program) {
+  return parse(program.source, program.defines);
+}
+
+}  // namespace hone::syntax
