@@ -194,8 +194,8 @@ class Parser {
     if (at_ < text_.size() && (text_[at_] == '.' || is_name_start(text_[at_]))) {
       return error(begin, "expected an integer: expressions hold no fractions and no suffixes");
     }
-    const std::string digits =
-        (negative ? "-" : "") + std::string(text_.substr(begin, end - begin));
+    std::string digits(negative ? "-" : "");
+    digits += text_.substr(begin, end - begin);
     auto node = std::make_shared<Expr::Node>();
     const auto parsed =
         std::from_chars(digits.data(), digits.data() + digits.size(), node->value, 10);

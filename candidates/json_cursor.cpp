@@ -124,6 +124,14 @@ void JsonCursor::fail_at_key(std::string message) const {
   if (!*error_) *error_ = JsonError{path_, std::move(message), true};
 }
 
+void JsonCursor::fail_at_path(std::string path, std::string message) const {
+  if (!*error_) *error_ = JsonError{std::move(path), std::move(message), false};
+}
+
+void JsonCursor::fail_choice(std::string_view text, std::string_view names) const {
+  fail(fmt::format("'{}' is not one of {}", printable(text), names));
+}
+
 void JsonCursor::fail_type(std::string_view wanted) const {
   fail(fmt::format("must be {}, found {}", wanted, describe(*value_)));
 }

@@ -51,6 +51,7 @@ class JsonCursor {
   [[nodiscard]] bool ok() const { return !error_->has_value(); }
   void fail(std::string message) const;
   void fail_at_key(std::string message) const;
+  void fail_at_path(std::string path, std::string message) const;  ///< elsewhere in the same JSON
   /// fail() with the type that was found: "must be a string, found a number".
   void fail_type(std::string_view wanted) const;
 
@@ -72,11 +73,13 @@ class JsonCursor {
   [[nodiscard]] Enum choice(Parse parse, std::string_view names) const {
     const std::string text = string();
     const std::optional<Enum> parsed = parse(text);
-    if (!parsed && ok()) fail("'" + printable(text) + "' is not one of " + std::string(names));
+    if (!parsed && ok()) fail_choice(text, names);
     return parsed.value_or(Enum{});
   }
 
  private:
+  void fail_choice(std::string_view text, std::string_view names) const;
+
   const nlohmann::json* value_;
   std::string path_;
   std::optional<JsonError>* error_;

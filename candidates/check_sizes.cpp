@@ -1,0 +1,162 @@
+#include "candidates/check_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "candidates/program_detail.h"
+
+namespace hone {
+namespace {
+
+constexpr std::int64_t kSmallElements = 1 << 17;  // of all buffers together
+constexpr std::int64_t kSmallFlops = 8'000'000;   // an emulator runs about as many in a second
+constexpr std::int64_t kSmallThreads = 1 << 17;   // of all launches together
+constexpr std::int64_t kKeep = 16;  // a size this small is a radius, a stride or a count: keep it
+constexpr std::int64_t kLargest = 4096;
+constexpr int kMaxTrials = 4000;
+
+struct Fit {
+  bool holds = false;
+  bool small = false;
+};
+
+Fit fit(const Task& task, const Bindings& sizes) {
+  Fit fit;
+  if (broken_constraint(task, sizes)) return fit;
+  const auto program = instantiate_placed(task.reference, sizes);
+  if (!program) return fit;
+  fit.holds = true;
+  std::int64_t elements = 0, threads = 0;
+  for (const ConcreteBuffer& buffer : program->buffers) {
+    elements = std::min(elements + buffer.elements(), 2 * kSmallElements);
+  }
+  for (const ConcreteLaunch& launch : program->launches) {
+    std::int64_t launched = 1;
+    for (const Dim3* dimensions : {&launch.grid, &launch.block}) {
+      for (const std::int64_t extent : *dimensions) {
+        launched = std::min(launched, 2 * kSmallThreads) * std::min(extent, 2 * kSmallThreads);
+      }
+    }
+    threads = std::min(threads + launched, 2 * kSmallThreads);
+  }
+  std::int64_t flops = 0;
+  if (task.flops) flops = task.flops->eval(sizes).value_or(0);
+  fit.small = elements <= kSmallElements && threads <= kSmallThreads && flops <= kSmallFlops;
+  return fit;
+}
+
+Bindings clipped(const Bindings& sizes, std::int64_t cap) {
+  Bindings out = sizes;
+  for (auto& [name, value] : out) value = std::min(value, std::max(cap, std::min(value, kKeep)));
+  return out;
+}
+
+// Sizes below kKeep are cut as well once nothing else gets small enough.
+Bindings clipped_hard(const Bindings& sizes, std::int64_t cap) {
+  Bindings out = sizes;
+  for (auto& [name, value] : out) value = std::min(value, cap);
+  return out;
+}
+
+// Values worth trying for one size, small first: divisors and powers of two of moderate size.
+std::vector<std::int64_t> values_for(std::int64_t timed) {
+  std::set<std::int64_t> values;
+  for (std::int64_t power = kKeep; power <= std::min(timed, kLargest); power *= 2) {
+    values.insert(power);
+  }
+  for (std::int64_t divisor = kKeep; divisor <= std::min(timed, kLargest); ++divisor) {
+    if (timed % divisor == 0) values.insert(divisor);
+  }
+  if (timed <= kLargest) values.insert(timed);
+  return {values.begin(), values.end()};
+}
+
+std::optional<Bindings> search(const Task& task) {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::int64_t>> values;
+  for (const auto& [name, timed] : task.sizes) {
+    names.push_back(name);
+    values.push_back(values_for(timed));
+    if (values.back().empty()) return std::nullopt;
+  }
+  // Counts up like an odometer.
+  std::vector<std::size_t> digits(names.size(), 0);
+  for (int trial = 0; trial < kMaxTrials; ++trial) {
+    Bindings sizes;
+    for (std::size_t i = 0; i < names.size(); ++i) sizes[names[i]] = values[i][digits[i]];
+    if (fit(task, sizes).holds) return sizes;
+    std::size_t wheel = 0;
+    while (wheel < digits.size() && ++digits[wheel] == values[wheel].size()) digits[wheel++] = 0;
+    if (wheel == digits.size()) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Bindings> find_base(const Task& task) {
+  for (const std::int64_t cap : {64, 48, 32, 24, 16}) {
+    const Bindings sizes = clipped(task.sizes, cap);
+    const Fit found = fit(task, sizes);
+    if (found.holds && found.small) return sizes;
+  }
+  for (const std::int64_t cap : {12, 8, 6, 4}) {
+    const Bindings sizes = clipped_hard(task.sizes, cap);
+    const Fit found = fit(task, sizes);
+    if (found.holds && found.small) return sizes;
+  }
+  for (std::int64_t cap = 64; cap <= kLargest; cap *= 2) {
+    const Bindings sizes = clipped(task.sizes, cap);
+    if (fit(task, sizes).holds) return sizes;
+  }
+  return search(task);
+}
+
+// Off the powers of two, so that a kernel with a wrong edge is caught. One size at a time: a
+// constraint may hold some of them.
+Bindings odd_variant(const Task& task, const Bindings& base) {
+  constexpr std::array<std::int64_t, 4> kOdd = {33, 65, 17, 49};
+  Bindings sizes = base;
+  std::size_t turn = 0;
+  for (const auto& [name, value] : base) {
+    if (value <= 4 || task.sizes.at(name) <= kKeep) continue;
+    std::int64_t odd = value >= 64 ? kOdd[turn++ % kOdd.size()] : (value - 1) | 1;
+    if (odd == value) odd -= 2;
+    Bindings trial = sizes;
+    trial[name] = std::min(odd, task.sizes.at(name));
+    const Fit found = fit(task, trial);
+    if (found.holds) sizes = trial;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::optional<BrokenConstraint> broken_constraint(const Task& task, const Bindings& sizes) {
+  Bindings bindings = sizes;
+  for (const auto& [name, values] : task.tunables) bindings[name] = values.front();
+  for (std::size_t i = 0; i < task.constraints.size(); ++i) {
+    const Expr& constraint = task.constraints[i];
+    const auto value = constraint.eval(bindings);
+    if (value && *value != 0) continue;
+    if (!value) return BrokenConstraint{i, value.error().message};
+    std::string values;
+    for (const std::string& name : constraint.names()) {
+      values += fmt::format("{}{} = {}", values.empty() ? "" : ", ", name, bindings[name]);
+    }
+    return BrokenConstraint{i, fmt::format("\"{}\" does not hold{}", constraint.text(),
+                                           values.empty() ? "" : fmt::format(" with {}", values))};
+  }
+  return std::nullopt;
+}
+
+std::vector<Bindings> derive_check_sizes(const Task& task) {
+  const auto base = find_base(task);
+  if (!base) return {};
+  std::vector<Bindings> sets{*base};
+  if (Bindings odd = odd_variant(task, *base); odd != *base) sets.push_back(std::move(odd));
+  return sets;
+}
+
+}  // namespace hone
