@@ -1,0 +1,206 @@
+// The main job through the command line, on the emulated GPU.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/e2e/process.h"
+
+namespace hone::testing {
+namespace {
+
+const std::string kMatmul = std::string(HONE_SOURCE_DIR) + "/baselines/matmul/matmul.cu";
+
+class Cli : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  std::string db_ = folder_.file("hone.db");
+};
+
+TEST_F(Cli, OptimizeFindsShowsDiffsAndExportsAFasterMatmul) {
+  const auto run = hone({"optimize", kMatmul, "--device", "emu:sm_90", "--budget", "60", "--seed",
+                         "5", "--db", db_, "--json", "-"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto result = run.json();
+  ASSERT_TRUE(result.is_object()) << run.out;
+  EXPECT_EQ(result["task"], "matmul");
+  EXPECT_EQ(result["device"], "emu:sm_90");
+  EXPECT_EQ(result["modelled"], true);
+  EXPECT_GT(result["reference"]["time_us"].get<double>(), 0);
+  const auto& best = result["best"];
+  EXPECT_GT(best["speedup"].get<double>(), 1.2);
+  EXPECT_NEAR(best["speedup"].get<double>(),
+              result["reference"]["time_us"].get<double>() / best["time_us"].get<double>(), 1e-6);
+  EXPECT_FALSE(best["recipe"].empty());
+  EXPECT_LE(best["roof_fraction"].get<double>(), 1.0);
+  EXPECT_LT(best["max_rel_error"].get<double>(), 1e-4);
+  const auto& counts = result["counts"];
+  std::int64_t total = 0;
+  for (const char* name : {"duplicate", "refused", "compile_error", "launch_error", "fault", "race",
+                           "wrong_result", "tampering", "timeout", "crash", "unsupported", "ok"}) {
+    ASSERT_TRUE(counts.contains(name)) << name;
+    total += counts[name].get<std::int64_t>();
+  }
+  EXPECT_EQ(total, counts["proposed"]);
+  // The rules prove what they do: no candidate may be wrong.
+  for (const char* name :
+       {"compile_error", "fault", "race", "wrong_result", "tampering", "crash"}) {
+    EXPECT_EQ(counts[name], 0) << name;
+  }
+
+  const std::string id = best["candidate"];
+  const auto board = hone({"leaderboard", "--db", db_, "--json", "-"}).json();
+  ASSERT_EQ(board["boards"].size(), 1U);
+  EXPECT_EQ(board["boards"][0]["modelled"], true);
+  EXPECT_EQ(board["boards"][0]["rows"][0]["candidate"], id);
+  EXPECT_EQ(board["boards"][0]["rows"][0]["rank"], 1);
+
+  const auto show = hone({"show", id.substr(0, 6), "--db", db_});
+  EXPECT_EQ(show.status, 0) << show.err;
+  EXPECT_NE(show.out.find("modelled"), std::string::npos);
+  EXPECT_NE(show.out.find("__global__"), std::string::npos);
+  const auto diff = hone({"diff", id, "--db", db_});
+  EXPECT_EQ(diff.status, 0);
+  EXPECT_NE(diff.out.find("--- reference"), std::string::npos);
+
+  const std::string exported = folder_.file("best.cu");
+  ASSERT_EQ(hone({"export", id, "--format", "cu", "--db", db_, "-o", exported}).status, 0);
+  const char* nvcc = "/usr/local/cuda/bin/nvcc";
+  if (!std::filesystem::exists(nvcc)) GTEST_SKIP() << "no nvcc: the export was not compiled";
+  const auto compiled = run_process(
+      {nvcc, "-arch=sm_90", "-std=c++17", "-cubin", "-o", folder_.file("best.cubin"), exported});
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+}
+
+TEST_F(Cli, TheSameSeedGivesTheSameBestAndCountsTwice) {
+  nlohmann::json results[2];
+  for (int i = 0; i < 2; ++i) {
+    const auto run = hone({"optimize", std::string(HONE_SOURCE_DIR) + "/baselines/gelu/gelu.cu",
+                           "--device", "emu:sm_90", "--budget", "40", "--seed", "11", "--db",
+                           folder_.file("seed" + std::to_string(i) + ".db"), "--json", "-"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    results[i] = run.json();
+  }
+  EXPECT_EQ(results[0]["best"], results[1]["best"]);
+  EXPECT_EQ(results[0]["counts"], results[1]["counts"]);
+}
+
+constexpr const char* kScale = R"CU(/* hone {
+  "name": "scale", "sizes": {"N": 4096}, "check_sizes": [{"N": 100}, {"N": 37}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"]},
+              {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "scale", "grid": ["ceildiv(N,128)"], "block": [128], "args": ["x", "y", "N"]
+}]
+}
+*/ __global__ void scale(float* x, float* y, int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) y[i] = 2.0f * x[i];
+}
+)CU";
+
+struct Variant {
+  const char* name;
+  const char* body;
+  const char* verdict;
+};
+
+class Evaluate : public Cli, public ::testing::WithParamInterface<Variant> {};
+
+TEST_P(Evaluate, EndsInItsVerdict) {
+  const Variant& variant = GetParam();
+  const std::string task = folder_.write("scale.cu", kScale);
+  const std::string file = folder_.write(
+      "variant.cu",
+      std::string("__device__ int sink;\n__global__ void scale(float* x, float* y, int N) {\n"
+                  "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n") +
+          variant.body + "}\n");
+  const auto run =
+      hone({"evaluate", task, file, "--device", "emu:sm_90", "--db", db_, "--json", "-"});
+  const auto result = run.json();
+  ASSERT_TRUE(result.is_object()) << run.out << run.err;
+  ASSERT_TRUE(result.contains("verdict")) << run.out;
+  EXPECT_EQ(result["verdict"], variant.verdict) << result["detail"];
+  const bool ok = std::string(variant.verdict) == "ok";
+  EXPECT_EQ(run.status, ok ? 0 : 1);
+  const auto board = hone({"leaderboard", "--db", db_, "--json", "-"}).json();
+  EXPECT_EQ(board["boards"].size(), ok ? 1U : 0U);
+  if (!ok) EXPECT_FALSE(result["detail"].get<std::string>().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Verdicts, Evaluate,
+    ::testing::Values(
+        Variant{"Ok", "if (i < N) y[i] = x[i] + x[i];", "ok"},
+        Variant{"WrongValue", "if (i < N) y[i] = 2.01f * x[i];", "wrong_result"},
+        Variant{"WritesNothing", "", "wrong_result"},
+        Variant{"WritesHalf", "if (i < N / 2) y[i] = 2.0f * x[i];", "wrong_result"},
+        Variant{"Constant", "if (i < N) y[i] = 0.0f;", "wrong_result"},
+        Variant{"NotANumber", "if (i < N) y[i] = __int_as_float(0x7fc00000);", "wrong_result"},
+        Variant{"OutOfBounds", "y[i] = 2.0f * x[i];", "fault"},
+        Variant{"WritesItsInput", "if (i < N) { y[i] = 2.0f * x[i]; x[i] = 0.0f; }", "tampering"},
+        Variant{"Hangs", "while (x[0] == x[0]) { if (sink == 1) return; }", "timeout"},
+        Variant{"Traps", "__trap();", "fault"},
+        Variant{"Race",
+                "__shared__ float s[128]; if (i < N) s[threadIdx.x] = x[i];"
+                " if (i < N) { float v = s[threadIdx.x ^ 1]; y[i] = 2.0f * x[i] + 0.0f * v; }",
+                "race"},
+        Variant{"Uninitialised",
+                "__shared__ float s[129]; if (i < N) y[i] = s[128] == 1.5f ? x[i] : 2.0f * x[i];",
+                "fault"},
+        Variant{"DoesNotCompile", "if (i < N) y[i] = undeclared;", "compile_error"},
+        Variant{"IncludesAHostFile", "}\n#include \"/etc/hostname\"\n__global__ void other() {",
+                "compile_error"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(Cli, AVariantMayBringItsOwnLaunches) {
+  const std::string task = folder_.write("scale.cu", kScale);
+  const std::string variant = folder_.write("variant.cu", R"CU(/* hone {
+    "launches": [{"kernel": "twice", "grid": ["ceildiv(N,256)"], "block": [256], "args": ["y", "x", "N"]
+}]
+}
+*/ __global__ void twice(float* out, const float* in, int n) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) out[i] = in[i] + in[i];
+})CU");
+  const auto run =
+      hone({"evaluate", task, variant, "--device", "emu:sm_90", "--db", db_, "--json", "-"});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_EQ(run.json()["verdict"], "ok");
+}
+
+TEST_F(Cli, InitWritesATaskThatOptimizeTakes) {
+  const std::string kernel = folder_.write("saxpy.cu", R"CU(
+__global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = a * x[i] + y[i];
+})CU");
+  const std::string task = folder_.file("saxpy.task.cu");
+  const auto init = hone({"init", kernel, "-o", task});
+  ASSERT_EQ(init.status, 0) << init.err;
+  EXPECT_EQ(hone({"init", kernel, "-o", task}).status, 2) << "overwrote a file";
+  const auto run = hone(
+      {"optimize", task, "--device", "emu:sm_90", "--budget", "3", "--db", db_, "--json", "-"});
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(Cli, DoctorSaysWhatIsThere) {
+  const auto run = hone({"doctor", "--json", "-"});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  const auto result = run.json();
+  EXPECT_EQ(result["ok"], true);
+  EXPECT_GE(result["items"].size(), 4U);
+}
+
+TEST_F(Cli, RulesAreListed) {
+  const auto result = hone({"rules", "--json", "-"}).json();
+  std::set<std::string> names;
+  for (const auto& rule : result["rewriters"]) names.insert(rule["name"]);
+  for (const char* name :
+       {"launch-shape", "restrict-const", "bake-sizes", "unroll", "coarsen-threads",
+        "vectorize-access", "launch-bounds", "fast-intrinsics", "shared-tile", "shared-pad",
+        "warp-reduce", "cache-hints"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace hone::testing

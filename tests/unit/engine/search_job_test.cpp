@@ -1,0 +1,162 @@
+// The job around the search, with an evaluator that injects faults: what is counted, retried,
+// stored and ranked does not depend on a compiler or a device.
+#include "engine/service/search_job.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "candidates/hash.h"
+#include "candidates/task_reader.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kTask = R"CU(/* hone {
+  "name": "scale", "sizes": {"N": 65536}, "check_sizes": [{"N": 100}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"]},
+              {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "tunables": {"BLOCK": [32, 64, 96, 128, 160, 192, 224, 256], "ITEMS": [1, 2, 3, 4, 5, 6, 7, 8]},
+  "launches": [{"kernel": "scale", "grid": ["ceildiv(N,BLOCK*ITEMS)"], "block": ["BLOCK"], "args": ["x", "y", "N"]
+}]
+}
+*/ __global__ void scale(const float* x, float* y, int N) {
+  for (int j = 0; j < ITEMS; ++j) {
+    int i = (blockIdx.x * ITEMS + j) * BLOCK + threadIdx.x;
+    if (i < N) y[i] = 2.0f * x[i];
+  }
+}
+)CU";
+
+/// Times by a hash of the program; fails every nth program in a different way.
+class FakeEvaluator final : public Evaluator {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  Result<Evaluation> admit(const EvaluationRequest&) override {
+    Evaluation evaluation;
+    evaluation.verdict = Verdict::kOk;
+    evaluation.measurement.time_us = 1000;
+    return evaluation;
+  }
+  Result<Evaluation> evaluate(const EvaluationRequest& request) override {
+    std::string text = request.timed.candidate.source;
+    for (const auto& [name, value] : request.timed.candidate.defines) text += name + value;
+    const std::string hash = content_hash(text);
+    const int digit = std::stoi(hash.substr(0, 2), nullptr, 16);
+    {
+      const std::lock_guard lock(mutex_);
+      ++calls_;
+      if (infrastructure_once_ && failed_.insert(hash).second) {
+        return fail(ErrorCode::kInfrastructure, "the runner died");
+      }
+    }
+    Evaluation evaluation;
+    evaluation.verdict = digit % 4 == 1 ? Verdict::kWrongResult : Verdict::kOk;
+    evaluation.measurement.modelled = true;
+    evaluation.measurement.time_us = 200 + 10 * digit;
+    evaluation.measurement.reference_time_us = 1000;
+    evaluation.measurement.speedup = 1000 / evaluation.measurement.time_us;
+    return evaluation;
+  }
+  void cancel() override {}
+
+  int calls_ = 0;
+  bool infrastructure_once_ = false;
+
+ private:
+  DeviceInfo info_ = {"fake", "sm_90", "", "fake 1", 132, 1LL << 36, 0, 0};
+  std::mutex mutex_;
+  std::set<std::string> failed_;
+};
+
+class SearchJob : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto task = parse_task(kTask, "scale.cu");
+    ASSERT_TRUE(task) << task.error().message;
+    task_ = *task;
+    device_ = *DeviceSpec::parse("emu:sm_90");
+    options_.budget.evaluations = 60;
+    options_.seed = 3;
+    options_.workers = 4;
+  }
+  Task task_;
+  DeviceSpec device_;
+  SearchOptions options_;
+  FakeEvaluator evaluator_;
+};
+
+TEST_F(SearchJob, TheSameSeedGivesTheSameCountsAndBestWhateverTheThreads) {
+  auto first = run_search(task_, device_, evaluator_, nullptr, options_);
+  ASSERT_TRUE(first) << first.error().message;
+  options_.workers = 1;
+  auto second = run_search(task_, device_, evaluator_, nullptr, options_);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(first->counts.proposed, second->counts.proposed);
+  EXPECT_EQ(first->counts.duplicate, second->counts.duplicate);
+  EXPECT_EQ(first->counts.verdicts, second->counts.verdicts);
+  EXPECT_EQ(first->ranked.front().candidate.recipe, second->ranked.front().candidate.recipe);
+  EXPECT_GT(first->counts.evaluated(), 30);
+}
+
+TEST_F(SearchJob, CountsAddUpAndTheRankingIsByspeedup) {
+  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  ASSERT_TRUE(outcome);
+  std::int64_t total = outcome->counts.duplicate;
+  for (const auto count : outcome->counts.verdicts) total += count;
+  EXPECT_EQ(total, outcome->counts.proposed);
+  ASSERT_GE(outcome->ranked.size(), 2U);
+  for (std::size_t i = 1; i < outcome->ranked.size(); ++i) {
+    EXPECT_GE(outcome->ranked[i - 1].evaluation.measurement.speedup,
+              outcome->ranked[i].evaluation.measurement.speedup);
+  }
+  EXPECT_EQ(std::ranges::count(outcome->ranked, "reference",
+                               [](const Finalist& f) { return f.candidate.origin; }),
+            1);
+}
+
+TEST_F(SearchJob, InfrastructureErrorsAreRetriedOnce) {
+  evaluator_.infrastructure_once_ = true;
+  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->counts.verdicts[static_cast<std::size_t>(Verdict::kCrash)], 0);
+  EXPECT_GT(outcome->counts.verdicts[static_cast<std::size_t>(Verdict::kOk)], 0);
+}
+
+TEST_F(SearchJob, AnInterruptStillRanksTheReference) {
+  const std::atomic<bool> stop{true};
+  options_.stop = &stop;
+  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  ASSERT_TRUE(outcome);
+  ASSERT_EQ(outcome->ranked.size(), 1U);
+  EXPECT_EQ(outcome->ranked[0].candidate.origin, "reference");
+}
+
+TEST_F(SearchJob, StoresWhatItFound) {
+  const auto path = std::filesystem::temp_directory_path() / "hone_search_job_test.db";
+  std::filesystem::remove(path);
+  auto store = Store::open(path);
+  ASSERT_TRUE(store) << store.error().message;
+  const auto outcome = run_search(task_, device_, evaluator_, store->get(), options_);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->warnings.empty()) << outcome->warnings.front();
+  const auto boards = (*store)->boards({});
+  ASSERT_TRUE(boards);
+  ASSERT_EQ(boards->size(), 1U);
+  EXPECT_EQ((*boards)[0].rows.size(), outcome->ranked.size());
+  EXPECT_EQ((*boards)[0].rows[0].candidate.recipe, outcome->ranked[0].candidate.recipe);
+  std::filesystem::remove(path);
+}
+
+TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {
+  options_.strategy = "magic";
+  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidInput);
+}
+
+}  // namespace
+}  // namespace hone
