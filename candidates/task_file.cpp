@@ -111,7 +111,7 @@ Result<TaskFile> TaskFile::parse(std::string_view text, const std::filesystem::p
     const auto comment = find_task_comment(text);
     if (!comment) {
       return invalid(fmt::format("{}:1:1: no /* hone {{…}} */ comment; `hone init {}` writes one",
-                                 task.file_, path.filename().string()));
+                                 task.file_, task.file_));
     }
     if (!text.substr(0, comment->comment_end).ends_with("*/")) {
       return invalid(fmt::format("{}: this task comment is not closed by */",

@@ -65,10 +65,16 @@ struct BoardFilter {
   int limit = 10;      ///< rows per board
 };
 
+struct StoreOptions {
+  int busy_timeout_ms = 10'000;  ///< how long a call waits for another process's write
+  std::int64_t max_bytes = 0;    // the file may not grow beyond this [B]; 0: no limit
+};
+
 class Store {
  public:
   /// Opens or creates. kIo: not writable, not a database, a newer version, with what to do.
-  [[nodiscard]] static Result<std::unique_ptr<Store>> open(const std::filesystem::path& path);
+  [[nodiscard]] static Result<std::unique_ptr<Store>> open(const std::filesystem::path& path,
+                                                           const StoreOptions& options = {});
   ~Store();
 
   /// $XDG_DATA_HOME/hone/hone.db, or ~/.local/share/hone/hone.db.
@@ -80,9 +86,13 @@ class Store {
                                                std::uint64_t seed, const std::string& strategy);
   [[nodiscard]] Result<void> end_run(std::int64_t run, const std::string& status);
   /// Stores a candidate and its evaluation, idempotent by (program hash, device name, toolchain, stage).
-  /// Only verdict ok with final_stage enters boards.
+  /// Only verdict ok with final_stage enters boards; fault, race, wrong_result or tampering at any
+  /// stage takes the program off them. The id is the store's to give: candidate_id() tells it.
   [[nodiscard]] Result<void> put(std::int64_t run, const CandidateRecord& candidate,
                                  const Evaluation& evaluation, const Provenance& provenance);
+  /// The id under which put() stored a candidate.
+  [[nodiscard]] Result<std::optional<std::string>> candidate_id(const std::string& program_hash,
+                                                                const std::string& task_hash) const;
   /// An earlier result of the same program on the same device and toolchain.
   [[nodiscard]] Result<std::optional<Evaluation>> find(const std::string& program_hash,
                                                        const std::string& task_hash,
@@ -91,7 +101,8 @@ class Store {
   [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
   /// By id or any unambiguous prefix. kInvalidInput: none or several, and which.
   [[nodiscard]] Result<BoardRow> find_candidate(const std::string& id_prefix) const;
-  /// The task as it was stored (JSON of candidates/task.h).
+  /// The task as it was stored (JSON of candidates/task.h): by hash, a prefix of one of at least
+  /// four digits, or name (the one stored last).
   [[nodiscard]] Result<Task> find_task(const std::string& hash_or_name) const;
 
  private:

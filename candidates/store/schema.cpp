@@ -1,0 +1,117 @@
+#include "candidates/store/schema.h"
+
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+
+namespace hone::store_detail {
+namespace {
+
+// kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
+constexpr std::array<const char*, 1> kMigrations = {R"sql(
+CREATE TABLE tasks (
+  hash TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  json TEXT NOT NULL,
+  stored_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX tasks_by_name ON tasks (name, stored_at);
+
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  task_hash TEXT NOT NULL REFERENCES tasks (hash),
+  device TEXT NOT NULL,
+  device_name TEXT NOT NULL,
+  arch TEXT NOT NULL,
+  toolchain TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  hone_version TEXT NOT NULL,
+  modelled INTEGER NOT NULL,
+  seed INTEGER NOT NULL,
+  strategy TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at TEXT,
+  status TEXT NOT NULL DEFAULT 'running'
+);
+
+CREATE TABLE candidates (
+  id TEXT PRIMARY KEY,
+  program_hash TEXT NOT NULL,
+  task_hash TEXT NOT NULL REFERENCES tasks (hash),
+  program TEXT NOT NULL,
+  recipe TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  parent TEXT NOT NULL,
+  UNIQUE (program_hash, task_hash)
+) WITHOUT ROWID;
+
+CREATE TABLE results (
+  id INTEGER PRIMARY KEY,
+  candidate TEXT NOT NULL REFERENCES candidates (id),
+  run INTEGER REFERENCES runs (id),
+  task_hash TEXT NOT NULL,
+  device TEXT NOT NULL,
+  device_name TEXT NOT NULL,
+  arch TEXT NOT NULL,
+  toolchain TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  hone_version TEXT NOT NULL,
+  modelled INTEGER NOT NULL,
+  final INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  speedup REAL,
+  time_us REAL,
+  evaluation TEXT NOT NULL,
+  found_at TEXT NOT NULL,
+  UNIQUE (candidate, device_name, toolchain, modelled, final)
+);
+CREATE INDEX results_ranked ON results
+  (task_hash, device_name, modelled, speedup DESC, time_us, candidate)
+  WHERE verdict = 'ok' AND final = 1;
+
+-- One row per board that ever had an entry, so that listing them reads no results.
+CREATE TABLE boards (
+  task_hash TEXT NOT NULL REFERENCES tasks (hash),
+  device_name TEXT NOT NULL,
+  modelled INTEGER NOT NULL,
+  PRIMARY KEY (task_hash, device_name, modelled)
+) WITHOUT ROWID;
+)sql"};
+
+int pragma(SQLite::Database& database, const char* name) {
+  return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
+}
+
+}  // namespace
+
+int latest_version() { return static_cast<int>(kMigrations.size()); }
+
+void migrate(SQLite::Database& database) {
+  const auto expect_ours = [&] {
+    const bool empty = database.execAndGet("SELECT COUNT(*) FROM sqlite_schema").getInt() == 0;
+    if (!empty && pragma(database, "application_id") != kApplicationId) {
+      throw std::runtime_error("is a SQLite database of another program; name another with --db");
+    }
+    const int version = pragma(database, "user_version");
+    if (version > latest_version() || version < 0) {
+      throw std::runtime_error(fmt::format(
+          "has format {}, this hone knows up to {}; use a newer hone, or name another with --db",
+          version, latest_version()));
+    }
+    return version;
+  };
+  if (expect_ours() == latest_version()) return;
+  // Another process may be doing the same: look again once the write lock is held.
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  for (int version = expect_ours(); version < latest_version(); ++version) {
+    database.exec(kMigrations[static_cast<std::size_t>(version)]);
+  }
+  database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  database.exec(fmt::format("PRAGMA user_version = {}", latest_version()));
+  transaction.commit();
+}
+
+}  // namespace hone::store_detail
