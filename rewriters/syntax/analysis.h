@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -46,10 +47,10 @@ struct Polynomial {
 /// The symbol name of a variable.
 [[nodiscard]] std::string symbol_of(const Variable& variable);
 
-/// Polynomial of an integer expression. Single-assignment integer locals are expanded, integer casts
-/// looked through (int to size_t and back: indices are taken not to overflow, as the reference's own
-/// run at the sizes shows), `/`, `%`, `<<`, `>>` by constants kept or folded. Empty: not an integer expression we
-/// can read (a load, a call, a float).
+/// Polynomial of an integer expression. Single-assignment integer locals are expanded, integer
+/// casts looked through (int to size_t and back: indices are taken not to overflow, as the
+/// reference's own run at the sizes shows), `/`, `%`, `<<`, `>>` by constants kept or folded.
+/// Empty: not an integer expression we can read (a load, a call, a float).
 [[nodiscard]] std::optional<Polynomial> polynomial(const Expr& expr);
 
 /// for (int i = lower; i < upper; i += step): step > 0, i not written in the body, bounds not
@@ -58,43 +59,53 @@ struct Loop {
   const Stmt* statement = nullptr;  ///< the kFor
   const Variable* variable = nullptr;
   const Expr* lower = nullptr;
-  const Expr* upper = nullptr;      ///< as written
-  bool inclusive = false;           ///< `<=`
-  std::optional<std::int64_t> step; ///< when a constant
-  const Expr* step_expr = nullptr;  ///< when not (blockDim.x * gridDim.x in a grid-stride loop)
+  const Expr* upper = nullptr;       ///< as written
+  bool inclusive = false;            ///< `<=`
+  std::optional<std::int64_t> step;  ///< when a constant
+  const Expr* step_expr = nullptr;   ///< when not (blockDim.x * gridDim.x in a grid-stride loop)
   const Stmt* body = nullptr;
-  int depth = 0;                    ///< 0: not inside another canonical loop
-  const Loop* parent = nullptr;     ///< the innermost enclosing canonical loop
-  std::string site;                 ///< "kernel/loopN", N counts every `for` of the kernel in order
+  int depth = 0;                 ///< 0: not inside another canonical loop
+  const Loop* parent = nullptr;  ///< the innermost enclosing canonical loop
+  std::string site;              ///< "kernel/loopN", N counts every `for` of the kernel in order
 };
 
-/// One access to memory: p[i], *p, p[i].x, a[i][j] of a shared array; calls such as atomicAdd are
-/// kAtomic on their first argument; __ldg(p + i) is a read.
+/// One access to memory: p[i], *p, p[i].x, a[i][j] of a shared or local array; calls such as
+/// atomicAdd are kAtomic on their first argument; __ldg(p + i) is a read; a pointer given to a
+/// function of the file is an access without an index.
 struct Access {
   enum class Kind { kRead, kWrite, kReadWrite, kAtomic };
   Kind kind = Kind::kRead;
-  const Expr* expr = nullptr;      ///< the whole lvalue: `a[i][j]`, `*p`; for atomics the call
-  const Variable* base = nullptr;  ///< the array or pointer variable; null when unknown
-  std::vector<const Expr*> indices;      ///< outermost first; empty for *p
-  std::optional<Polynomial> index;       ///< row-major element index, all dimensions folded
+  const Expr* expr = nullptr;  ///< the element: `a[i][j]`, `*p`, the `p[i]` of p[i].x; or the call
+  const Variable* base =
+      nullptr;  ///< the array or pointer variable; null when unknown. Pointer
+                ///< locals that are single-assignment are followed to their origin
+  const Variable* written_base = nullptr;  ///< the variable as written in the text
+  std::vector<const Expr*> indices;        ///< as written, outermost first; empty for *p and calls
+  std::optional<Polynomial> index;  ///< row-major element index from `base`, in units of `expr`'s
+                                    ///< type; empty when unreadable or cast to another type
   const Stmt* statement = nullptr;
-  const Loop* loop = nullptr;            ///< innermost canonical loop around it
+  const Loop* loop = nullptr;  ///< innermost canonical loop around it
 };
+
+struct Dataflow;  // dataflow.h
 
 /// Everything about one kernel of a program, computed once.
 struct KernelInfo {
   const TranslationUnit* unit = nullptr;
   const Function* function = nullptr;
-  std::vector<const Launch*> launches;   ///< of the Program, in order; at least one
-  std::vector<std::unique_ptr<Loop>> loops;   ///< canonical `for` loops, in source order
-  std::vector<Access> accesses;          ///< global, shared and local arrays, in source order
-  bool has_barrier = false;              ///< __syncthreads and kin
-  bool has_warp_ops = false;             ///< shuffles, votes, __syncwarp
+  std::vector<const Launch*> launches;       ///< of the Program, in order; at least one
+  std::vector<std::unique_ptr<Loop>> loops;  ///< canonical `for` loops, in source order
+  std::vector<Access> accesses;              ///< global, shared and local arrays, in source order
+  bool has_barrier = false;                  ///< __syncthreads and kin
+  bool has_warp_ops = false;                 ///< shuffles, votes, __syncwarp
   bool has_atomics = false;
-  bool has_shared = false;               ///< any __shared__ variable
-  bool has_unknown = false;              ///< asm, goto, lambdas, or calls to functions that are neither
-                                         ///< known intrinsics nor pure __device__ functions of the file
-  std::set<const Variable*> aliased;     ///< pointer locals (derived from other pointers)
+  bool has_shared = false;   ///< any __shared__ variable
+  bool has_unknown = false;  ///< asm, goto, lambdas, or calls to functions that are neither
+                             ///< known intrinsics nor pure __device__ functions of the file
+  std::set<const Variable*> aliased;  ///< pointer locals (derived from other pointers), and
+                                      ///< pointer parameters that are themselves assigned
+  const Program* program = nullptr;
+  std::shared_ptr<const Dataflow> dataflow;  ///< what varies; see varies_by_thread
 
   /// Loop whose statement this is, or null.
   [[nodiscard]] const Loop* loop_of(const Stmt& statement) const;
@@ -118,7 +129,8 @@ struct KernelInfo {
   /// launches), blockDim and gridDim. Empty when it varies by thread, block or loop.
   [[nodiscard]] std::optional<std::int64_t> evaluate(const Expr& expr, const Bindings& sizes) const;
   /// Trip count at these sizes, when its bounds do not vary.
-  [[nodiscard]] std::optional<std::int64_t> trip_count(const Loop& loop, const Bindings& sizes) const;
+  [[nodiscard]] std::optional<std::int64_t> trip_count(const Loop& loop,
+                                                       const Bindings& sizes) const;
   /// Block dimensions at these sizes, when all launches agree.
   [[nodiscard]] std::optional<Dim3> block_dim(const Bindings& sizes) const;
   [[nodiscard]] std::optional<Dim3> grid_dim(const Bindings& sizes) const;
@@ -134,11 +146,11 @@ struct KernelInfo {
 struct Effects {
   std::set<const Variable*> writes;
   std::set<const Variable*> reads;
-  bool writes_memory = false;   ///< through pointers or arrays
+  bool writes_memory = false;  ///< through pointers or arrays
   bool reads_memory = false;
   bool synchronises = false;
   bool unknown = false;
-  bool may_exit = false;        ///< return / break / continue that leaves the statement
+  bool may_exit = false;  ///< return / break / continue that leaves the statement
 };
 [[nodiscard]] Effects effects_of(const Stmt& statement);
 

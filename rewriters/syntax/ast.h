@@ -66,10 +66,11 @@ struct Variable {
   const Expr* init = nullptr;
   std::string symbol;  ///< name made unique in its function: "i#0", "i#1" when shadowed
   int param_index = -1;
-  int writes = 0;              ///< assignments, ++/--, not counting the initialiser
-  int reads = 0;               ///< uses as a value
-  bool address_taken = false;  ///< &x, bound to a reference, or captured
-  bool is_reference = false;   ///< declared as T&: another name for something else
+  std::vector<const Expr*> write_sites;  ///< the assignments, ++ and -- that write it
+  int writes = 0;                        ///< assignments, ++/--, not counting the initialiser
+  int reads = 0;                         ///< uses as a value
+  bool address_taken = false;            ///< &x, bound to a reference, or captured
+  bool is_reference = false;             ///< declared as T&: another name for something else
   const Stmt* statement =
       nullptr;  ///< the declaration statement; null for parameters and file scope
   const Function* function = nullptr;
@@ -105,6 +106,9 @@ struct Expr {
   std::string text;
   std::vector<const Expr*> operands;
   const Variable* variable = nullptr;
+  const Function* callee = nullptr;      ///< kCall: a function of this file, when known
+  bool intrinsic = false;                ///< kCall: a function of CUDA's or the compiler's own
+  bool bound = false;                    ///< bound to a reference through which it may be written
   std::int64_t int_value = 0;            ///< kIntLiteral, kBoolLiteral
   double float_value = 0;                ///< kFloatLiteral
   std::optional<std::int64_t> constant;  ///< the value when it is an integer constant expression
@@ -124,6 +128,7 @@ struct Stmt {
     kWhile,   ///< `expr`; children: body
     kDo,      ///< `expr`; children: body
     kSwitch,  ///< `expr`; children: body
+    kCase,    ///< a `case` or `default` label; `expr` or null; children: the labelled statement
     kReturn,  ///< `expr` or null
     kBreak,
     kContinue,

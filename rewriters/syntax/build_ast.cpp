@@ -38,6 +38,10 @@ class Builder {
 
   void run() {
     declarations(context_.getTranslationUnitDecl());
+    for (auto& [call, callee] : callees_) {
+      const auto found = functions_.find(callee);
+      if (found != functions_.end()) call->callee = found->second;
+    }
     count_uses();
   }
 
@@ -205,6 +209,7 @@ class Builder {
     if (!decl.doesThisDeclarationHaveABody() || decl.isDefaulted()) return;
     Function& result = store_.functions.emplace_back();
     function_ = &result;
+    functions_[decl.getCanonicalDecl()] = &result;
     shadow_.clear();
     result.name = decl.getNameAsString();
     result.is_template = is_template;
@@ -340,6 +345,12 @@ class Builder {
       result.kind = Kind::kSwitch;
       result.expr = expression(choice->getCond());
       child(result, choice->getBody());
+    } else if (const auto* label = dyn_cast<clang::SwitchCase>(&source)) {
+      result.kind = Kind::kCase;
+      if (const auto* value = dyn_cast<clang::CaseStmt>(label)) {
+        result.expr = expression(value->getLHS());
+      }
+      child(result, label->getSubStmt());
     } else if (const auto* leave = dyn_cast<clang::ReturnStmt>(&source)) {
       result.kind = Kind::kReturn;
       result.expr = expression(leave->getRetValue());
@@ -554,6 +565,10 @@ class Builder {
       result.kind = Kind::kInitList;
     } else if (const auto* lambda = dyn_cast<clang::LambdaExpr>(&source)) {
       fill_lambda(*lambda, result);
+    } else if (isa<clang::StringLiteral>(source)) {
+      result.text = "string";
+    } else if (isa<clang::CXXNullPtrLiteralExpr>(source) || isa<clang::GNUNullExpr>(source)) {
+      result.text = "nullptr";
     } else {
       for (const clang::Stmt* part : source.children()) {
         if (const auto* expr = clang::dyn_cast_or_null<clang::Expr>(part)) operand(result, expr);
@@ -686,6 +701,7 @@ class Builder {
     const clang::Expr* target = call.getCallee()->IgnoreParenImpCasts();
     if (const auto* member = dyn_cast<clang::MemberExpr>(target)) {
       result.text = "." + member->getMemberDecl()->getNameAsString();
+      result.intrinsic = position(member->getMemberDecl()->getLocation()) < 0;
       operand(result, member->getBase());
       const auto* method = dyn_cast<clang::CXXMethodDecl>(member->getMemberDecl());
       if (method == nullptr || !(method->isConst() || method->isStatic())) {
@@ -699,6 +715,9 @@ class Builder {
       }
     } else if (callee != nullptr && callee->getIdentifier() != nullptr) {
       result.text = callee->getNameAsString();
+      result.intrinsic = position(callee->getLocation()) < 0;
+      const clang::FunctionDecl* pattern = callee->getTemplateInstantiationPattern();
+      callees_.emplace_back(&result, (pattern != nullptr ? pattern : callee)->getCanonicalDecl());
     } else if (const auto* overloads = dyn_cast<clang::OverloadExpr>(target)) {
       result.text = overloads->getName().getAsString();
       // A dependent call by name to one of the prelude's functions takes nothing by reference.
@@ -706,6 +725,7 @@ class Builder {
       for (const clang::NamedDecl* candidate : overloads->decls()) {
         all_ours = all_ours && position(candidate->getLocation()) < 0;
       }
+      result.intrinsic = all_ours;
       if (all_ours) {
         for (const clang::Expr* argument : arguments) operand(result, argument);
         return;
@@ -750,6 +770,7 @@ class Builder {
 
   // --- uses -------------------------------------------------------------------------------
   void count_uses() {
+    for (const Expr* expr : bound_) const_cast<Expr*>(expr)->bound = true;
     for (Expr& expr : store_.exprs) {
       if (expr.kind != Expr::Kind::kVariable) continue;
       auto& variable = *const_cast<Variable*>(expr.variable);
@@ -778,9 +799,11 @@ class Builder {
       } else if (user != nullptr && user->kind == Expr::Kind::kAssign &&
                  user->operands[0] == place) {
         ++variable.writes;
+        variable.write_sites.push_back(user);
         if (user->text != "=") ++variable.reads;
       } else if (user != nullptr && user->kind == Expr::Kind::kUnary && user->text.size() == 3) {
         ++variable.writes;
+        variable.write_sites.push_back(user);
         ++variable.reads;
       } else if (user != nullptr && user->kind == Expr::Kind::kUnary && user->text == "&") {
         variable.address_taken = true;
@@ -801,6 +824,8 @@ class Builder {
   TranslationUnit::Storage& store_;
   TypeConverter types_;
   std::map<const clang::ValueDecl*, Variable*> variables_;
+  std::map<const clang::FunctionDecl*, const Function*> functions_;  ///< by canonical declaration
+  std::vector<std::pair<Expr*, const clang::FunctionDecl*>> callees_;
   std::map<std::string, int> shadow_;
   std::set<const Expr*> bound_;  ///< operands bound to a non-const reference
   std::set<const Variable*> captured_;

@@ -234,7 +234,7 @@ HONE_P_CAS(int) HONE_P_CAS(unsigned) HONE_P_CAS(unsigned long long) HONE_P_CAS(u
 #define HUGE_VALF __builtin_inff()
 #define assert(x) ((void)(x))
 )cuda"
-R"cuda(
+                                      R"cuda(
 #undef HONE_P_1
 #undef HONE_P_2
 #undef HONE_P_O1
@@ -357,7 +357,8 @@ struct thread_block { HONE_P_SYNC static __host__ __device__ dim3 group_index();
   static __host__ __device__ dim3 group_dim(); static __host__ __device__ dim3 dim_threads(); };
 struct grid_group { HONE_P_SYNC __host__ __device__ bool is_valid() const; __host__ __device__ dim3 group_dim() const; };
 struct coalesced_group { HONE_P_SYNC HONE_P_WARP };
-template <unsigned N, class P = void> struct thread_block_tile { HONE_P_SYNC HONE_P_WARP };
+template <unsigned N, class P = void> struct thread_block_tile { HONE_P_SYNC HONE_P_WARP
+  thread_block_tile() = default; template <class Q> __host__ __device__ thread_block_tile(const thread_block_tile<N, Q>&) {} };
 __host__ __device__ thread_block this_thread_block();
 __host__ __device__ grid_group this_grid();
 __host__ __device__ coalesced_group coalesced_threads();
@@ -562,7 +563,9 @@ const std::vector<VirtualFile>& virtual_headers() {
       {"type_traits", kTypeTraits},
       {"utility", kUtility},
       {"cuda/std/cstdint", kStdint},
-      {"cuda/std/cmath", "#pragma once\n#include <cmath>\nnamespace cuda { namespace std { using namespace ::std; } }\n"},
+      {"cuda/std/cmath",
+       "#pragma once\n#include <cmath>\nnamespace cuda { namespace std { using namespace ::std; } "
+       "}\n"},
       {"cuda/std/limits", kCudaStd},
       {"cuda/std/type_traits", kCudaStd},
       {"cuda/std/utility", kCudaStd},

@@ -15,7 +15,4 @@ struct VirtualFile {
 [[nodiscard]] std::string_view prelude_text();
 [[nodiscard]] const std::vector<VirtualFile>& virtual_headers();
 
-/// Functions of the prelude that only compute a value from their arguments ("sqrtf", "min", ...).
-[[nodiscard]] bool is_pure_intrinsic(std::string_view name);
-
 }  // namespace hone::syntax
