@@ -93,6 +93,21 @@ bool keeps_value(const Expr& bound, const Effects& body, const Variable& loop_va
   return kept;
 }
 
+/// A `break` of this very loop, which effects_of() does not count as leaving the statement.
+bool breaks_out(const Stmt& loop) {
+  bool found = false;
+  for_each_node(
+      loop,
+      [&](const Stmt& inner) {
+        if (inner.kind != Stmt::Kind::kBreak) return;
+        const Stmt* target = inner.parent;
+        while (!is_loop(*target) && target->kind != Stmt::Kind::kSwitch) target = target->parent;
+        if (target == &loop) found = true;
+      },
+      [](const Expr&) {});
+  return found;
+}
+
 std::unique_ptr<Loop> canonical(const Stmt& statement) {
   if (statement.init == nullptr || statement.init->kind != Stmt::Kind::kDeclaration ||
       statement.init->variables.size() != 1 || statement.expr == nullptr ||
@@ -122,8 +137,7 @@ std::unique_ptr<Loop> canonical(const Stmt& statement) {
   }
   loop->inclusive = condition.text.size() == 2;
   if (!read_step(statement.step, *loop)) return nullptr;
-  const Effects all = effects_of(statement);
-  if (all.may_exit) return nullptr;
+  if (effects_of(statement).may_exit || breaks_out(statement)) return nullptr;
   const Effects body = effects_of(*loop->body);
   if (body.writes.count(&variable) != 0 || !keeps_value(*loop->upper, body, variable)) {
     return nullptr;
