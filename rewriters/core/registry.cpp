@@ -3,14 +3,22 @@
 #include <fmt/format.h>
 
 // One include per rule, and one line in rewriters() below.
+// INCLUDES BEGIN
+// INCLUDES END
+#include "rewriters/rules/cache_hints.h"
+#include "rewriters/rules/fast_intrinsics.h"
+#include "rewriters/rules/vectorize_access.h"
 
 namespace hone {
 
 const std::vector<const Rewriter*>& rewriters() {
   static const auto* const list = [] {
     std::vector<std::unique_ptr<Rewriter>> owned;
-    // The order in which rules are tried: whole-program shape first, loops and data next, hints
-    // last. RULES BEGIN (scripts/new_rewriter.sh adds here) RULES END
+    // The order in which rules are tried: whole-program shape, then loops and data, hints last.
+    // clang-format off
+    // RULES BEGIN
+    // RULES END (scripts/new_rewriter.sh adds above this line)
+    // clang-format on
     auto* pointers = new std::vector<const Rewriter*>;  // lives as long as the process
     for (auto& rewriter : owned) pointers->push_back(rewriter.release());
     return pointers;

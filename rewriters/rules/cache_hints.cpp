@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "rewriters/rules/pointer_facts.h"
+#include "rewriters/rules/cooperative/kernel_tools.h"
+#include "rewriters/rules/memory/pointer_facts.h"
 #include "rewriters/syntax/edit.h"
 
 namespace hone {
 namespace {
 
-using rules::ProgramFacts;
+using rules::coop::Parsed;
 using syntax::Access;
 using syntax::Expr;
 using syntax::KernelInfo;
@@ -19,17 +20,16 @@ using syntax::Variable;
 
 /// Types for which CUDA overloads the load and store intrinsics.
 bool has_hinted_form(const syntax::Type& type) {
-  static constexpr std::array kNames = {"char",          "signed char",    "unsigned char",
-                                        "short",         "unsigned short", "int",
-                                        "unsigned int",  "long long",      "unsigned long long",
-                                        "float",         "double",         "char2",
-                                        "char4",         "uchar2",         "uchar4",
-                                        "short2",        "short4",         "ushort2",
-                                        "ushort4",       "int2",           "int4",
-                                        "uint2",         "uint4",          "longlong2",
-                                        "ulonglong2",    "float2",         "float4",
-                                        "double2",       "__half",         "__half2",
-                                        "__nv_bfloat16", "__nv_bfloat162"};
+  static constexpr std::array kNames = {"char",         "signed char",    "unsigned char",
+                                        "short",        "unsigned short", "int",
+                                        "unsigned int", "long long",      "unsigned long long",
+                                        "float",        "double",         "char2",
+                                        "char4",        "uchar2",         "uchar4",
+                                        "short2",       "short4",         "ushort2",
+                                        "ushort4",      "int2",           "int4",
+                                        "uint2",        "uint4",          "longlong2",
+                                        "ulonglong2",   "float2",         "float4",
+                                        "double2"};
   return !type.is_volatile && std::ranges::find(kNames, type.name) != kNames.end();
 }
 
@@ -89,16 +89,16 @@ Result<void> check_access(const syntax::TranslationUnit& unit, const Access& acc
   return {};
 }
 
-Result<Target> target_of(const ProgramFacts& facts, const KernelInfo& info,
-                         const Variable& parameter) {
+Result<Target> target_of(const Parsed& facts, const KernelInfo& info, const Variable& parameter) {
   Target target;
   if (!parameter.type.is_pointer() || !parameter.type.element) return refused("not a pointer");
   if (parameter.type.element->is_volatile) return refused("a volatile buffer");
-  if (rules::escapes(info, parameter)) return refused("the pointer leaves the kernel's sight");
+  if (rules::memory::escapes(info, parameter))
+    return refused("the pointer leaves the kernel's sight");
   std::size_t reads = 0, writes = 0;
   for (const Access& access : info.accesses) {
     if (access.base == nullptr || !access.base->type.is_pointer()) continue;
-    const auto origin = rules::origin_of(*access.base);
+    const auto origin = rules::memory::origin_of(*access.base);
     if (!origin || origin->parameter != &parameter) continue;
     if (auto fine = check_access(*facts.unit, access); !fine) return std::unexpected(fine.error());
     ++(access.kind == Access::Kind::kRead ? reads : writes);
@@ -110,7 +110,7 @@ Result<Target> target_of(const ProgramFacts& facts, const KernelInfo& info,
   if (target.loads) {
     // On a `const T* __restrict__` the compiler takes the non-coherent path by itself.
     const bool already = parameter.type.element->is_const && parameter.type.is_restrict;
-    if (!already && rules::read_only(info, parameter)) target.hints.push_back("ldg");
+    if (!already && rules::memory::read_only(info, parameter)) target.hints.push_back("ldg");
     target.hints.insert(target.hints.end(), {"ldcs", "ldcg"});
   } else {
     target.hints = {"stcs", "stcg"};
@@ -132,10 +132,10 @@ class CacheHints final : public Rewriter {
 
   std::vector<Proposal> propose(const Program& program, const RewriteContext&) const override {
     std::vector<Proposal> proposals;
-    const auto facts = rules::facts_of(program);
+    const auto facts = rules::coop::parse_program(program);
     if (!facts) return proposals;
     for (const KernelInfo& info : facts->kernels) {
-      if (facts->find(info.function->name) == nullptr) continue;
+      if (info.function->is_template) continue;
       for (const Variable* parameter : info.function->parameters) {
         const auto target = target_of(*facts, info, *parameter);
         if (!target) continue;
@@ -155,10 +155,10 @@ class CacheHints final : public Rewriter {
 
   Result<Program> apply(const Program& program, const Step& step,
                         const RewriteContext&) const override {
-    const auto facts = rules::facts_of(program);
+    const auto facts = rules::coop::parse_program(program);
     if (!facts) return std::unexpected(facts.error());
     for (const KernelInfo& info : facts->kernels) {
-      if (facts->find(info.function->name) == nullptr) continue;
+      if (info.function->is_template) continue;
       for (const Variable* parameter : info.function->parameters) {
         if (site_of(info, *parameter) != step.site) continue;
         const auto target = target_of(*facts, info, *parameter);
@@ -174,8 +174,8 @@ class CacheHints final : public Rewriter {
   }
 
  private:
-  static Result<Program> rewrite(const Program& program, const ProgramFacts& facts,
-                                 const Target& target, const std::string& hint) {
+  static Result<Program> rewrite(const Program& program, const Parsed& facts, const Target& target,
+                                 const std::string& hint) {
     syntax::Edits edits(*facts.unit);
     for (const Access* access : target.accesses) {
       if (target.loads) {
@@ -191,7 +191,7 @@ class CacheHints final : public Rewriter {
     }
     auto source = edits.apply();
     if (!source) return std::unexpected(source.error());
-    return rules::with_source(program, std::move(*source));
+    return rules::coop::with_source(program, std::move(*source));
   }
 };
 

@@ -1,37 +1,18 @@
-#include "rewriters/rules/pointer_facts.h"
+#include "rewriters/rules/memory/pointer_facts.h"
 
 #include <algorithm>
 
-#include "rewriters/syntax/parse.h"
+#include "rewriters/rules/cooperative/kernel_tools.h"
 
-namespace hone::rules {
+namespace hone::rules::memory {
 
+// NOLINTNEXTLINE(google-build-using-namespace): the tools this room shares.
+using namespace coop;
 using syntax::Access;
 using syntax::Expr;
 using syntax::KernelInfo;
 using syntax::Polynomial;
 using syntax::Variable;
-
-const KernelInfo* ProgramFacts::find(std::string_view function_name) const {
-  const KernelInfo* found = nullptr;
-  for (const KernelInfo& kernel : kernels) {
-    if (kernel.function->name != function_name) continue;
-    if (found != nullptr) return nullptr;
-    found = &kernel;
-  }
-  return found;
-}
-
-Result<ProgramFacts> facts_of(const Program& program) {
-  ProgramFacts facts;
-  auto unit = syntax::parse(program);
-  if (!unit) return refused(unit.error().message);
-  facts.unit = *unit;
-  auto kernels = syntax::analyse(*facts.unit, program);
-  if (!kernels) return refused(kernels.error().message);
-  facts.kernels = std::move(*kernels);
-  return facts;
-}
 
 namespace {
 
@@ -176,81 +157,14 @@ bool read_only(const KernelInfo& info, const Variable& parameter) {
 
 std::optional<std::int64_t> residue(const Polynomial& polynomial, std::int64_t modulus,
                                     const KernelInfo& info, const Bindings& sizes) {
-  std::map<std::string, std::int64_t> known;
-  for (const Variable* parameter : info.function->parameters) {
-    if (!parameter->type.is_integer() || parameter->writes != 0 || parameter->address_taken)
-      continue;
-    if (const auto value = info.value_of(*parameter, sizes)) {
-      known[syntax::symbol_of(*parameter)] = *value;
-    }
-  }
-  const char* axes[] = {".x", ".y", ".z"};
-  const auto block = info.block_dim(sizes);
-  const auto grid = info.grid_dim(sizes);
-  for (int axis = 0; axis < 3; ++axis) {
-    if (block) known[std::string("blockDim") + axes[axis]] = (*block)[axis];
-    if (grid) known[std::string("gridDim") + axes[axis]] = (*grid)[axis];
-  }
   std::int64_t total = 0;
-  for (const auto& [monomial, coefficient] : polynomial.terms) {
-    std::int64_t factor = coefficient % modulus;
-    bool unknown = false;
-    for (const std::string& symbol : monomial) {
-      const auto value = known.find(symbol);
-      if (value == known.end()) {
-        unknown = true;
-      } else {
-        factor = factor * (value->second % modulus) % modulus;
-      }
-    }
-    if (unknown && factor != 0) return std::nullopt;
-    total = (total + factor) % modulus;
+  for (const auto& [monomial, coefficient] :
+       at_sizes(polynomial, symbol_values(info, sizes)).terms) {
+    const std::int64_t part = coefficient % modulus;
+    if (!monomial.empty() && part != 0) return std::nullopt;
+    total = (total + part) % modulus;
   }
   return (total + modulus) % modulus;
 }
 
-bool unconditional_within(const Expr& inner) {
-  for (const Expr* expr = &inner; expr->parent != nullptr; expr = expr->parent) {
-    const Expr& parent = *expr->parent;
-    const bool decides =
-        parent.kind == Expr::Kind::kConditional ||
-        (parent.kind == Expr::Kind::kBinary && (parent.text == "&&" || parent.text == "||"));
-    if (decides && parent.operands[0] != expr) return false;
-  }
-  return true;
-}
-
-std::optional<std::string> splice(const syntax::TranslationUnit& unit,
-                                  const syntax::SourceRange& range,
-                                  std::vector<Replacement> replacements) {
-  if (!range.valid()) return std::nullopt;
-  std::ranges::stable_sort(replacements, [](const Replacement& a, const Replacement& b) {
-    if (a.range.begin != b.range.begin) return a.range.begin < b.range.begin;
-    return a.range.end > b.range.end;
-  });
-  std::string result;
-  int position = range.begin;
-  for (const Replacement& replacement : replacements) {
-    if (!range.contains(replacement.range)) return std::nullopt;
-    if (replacement.range.begin < position) {
-      if (replacement.range.end > position) return std::nullopt;  // a partial overlap
-      continue;
-    }
-    result += unit.text({position, replacement.range.begin});
-    result += replacement.text;
-    position = replacement.range.end;
-  }
-  result += unit.text({position, range.end});
-  return result;
-}
-
-Result<Program> with_source(const Program& program, std::string source) {
-  Program result = program;
-  result.source = std::move(source);
-  if (auto unit = syntax::parse(result); !unit) {
-    return refused("the rewritten source does not parse: " + unit.error().message);
-  }
-  return result;
-}
-
-}  // namespace hone::rules
+}  // namespace hone::rules::memory
