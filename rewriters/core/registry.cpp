@@ -4,10 +4,10 @@
 
 // One include per rule, and one line in rewriters() below.
 // INCLUDES BEGIN
-// INCLUDES END
 #include "rewriters/rules/cache_hints.h"
 #include "rewriters/rules/fast_intrinsics.h"
 #include "rewriters/rules/vectorize_access.h"
+// INCLUDES END
 
 namespace hone {
 
@@ -17,6 +17,9 @@ const std::vector<const Rewriter*>& rewriters() {
     // The order in which rules are tried: whole-program shape, then loops and data, hints last.
     // clang-format off
     // RULES BEGIN
+    owned.push_back(make_vectorize_access());
+    owned.push_back(make_fast_intrinsics());
+    owned.push_back(make_cache_hints());
     // RULES END (scripts/new_rewriter.sh adds above this line)
     // clang-format on
     auto* pointers = new std::vector<const Rewriter*>;  // lives as long as the process
