@@ -1,1 +1,64 @@
-// Filled in by the next commits.
+#include "evaluator/evaluator.h"
+
+#include <fmt/format.h>
+
+#include "evaluator/compile/nvrtc.h"
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/evaluator_impl.h"
+#include "evaluator/pool/gpu_client.h"
+
+namespace hone {
+namespace {
+
+DeviceInfo emulated_info(const emulator::Profile& profile) {
+  DeviceInfo info;
+  info.name = fmt::format("emulated {} ({} profile)", profile.arch, profile.name);
+  info.arch = profile.arch;
+  info.sm_count = profile.sm_count;
+  info.memory_bytes = profile.memory_bytes;
+  info.dram_bytes_per_s = profile.dram_bytes_per_s;
+  info.fp32_flops_per_s = profile.sm_count * profile.clock_hz * profile.fp32_lanes * 2;
+  return info;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
+                                                   const EvaluatorOptions& options) {
+  const auto& nvrtc = compile::Nvrtc::get();
+  if (!nvrtc) return std::unexpected(nvrtc.error());
+  DeviceSpec spec = device;
+  DeviceInfo info;
+  LaunchLimits limits;
+  std::unique_ptr<GpuClient> gpu;
+  if (spec.kind == DeviceSpec::Kind::kEmulator) {
+    const auto* profile = emulator::find_profile(spec.arch);
+    if (profile == nullptr) return invalid(fmt::format("no emulated device '{}'", spec.arch));
+    info = emulated_info(*profile);
+    limits.threads_per_block = profile->max_threads_per_block;
+    limits.shared_per_block = profile->shared_per_block;
+    limits.registers_per_block = profile->registers_per_sm;
+  } else {
+    auto opened = GpuClient::open(spec.ordinal, options);
+    if (!opened) return std::unexpected(opened.error());
+    gpu = std::move(*opened);
+    const auto& facts = gpu->facts();
+    spec.arch = facts.arch;
+    info.name = facts.name;
+    info.arch = facts.arch;
+    info.driver = facts.driver;
+    info.sm_count = facts.sm_count;
+    info.memory_bytes = facts.memory_bytes;
+    info.dram_bytes_per_s = facts.dram_bytes_per_s;
+    const auto* profile = emulator::find_profile(facts.arch);
+    const double lanes = profile != nullptr ? profile->fp32_lanes : 128;
+    info.fp32_flops_per_s = facts.sm_count * facts.clock_khz * 1e3 * lanes * 2;
+    limits.threads_per_block = facts.threads_per_block;
+    limits.shared_per_block = facts.shared_per_block;
+    limits.registers_per_block = facts.registers_per_block;
+  }
+  info.toolchain = nvrtc->text();
+  return std::make_unique<EvaluatorImpl>(spec, options, std::move(info), limits, std::move(gpu));
+}
+
+}  // namespace hone

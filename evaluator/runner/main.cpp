@@ -1,1 +1,20 @@
-int main() { return 0; }
+// hone-runner: the child that compiles, emulates or measures what strangers wrote. Started by hone
+// with a socket on descriptor 3; of no use to a person.
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "evaluator/runner/serve.h"
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc == 2 ? argv[1] : "";
+  if (mode == "compile") return hone::runner::serve_compile();
+  if (mode == "emulate") return hone::runner::serve_emulate();
+  if (mode == "measure") return hone::runner::serve_measure();
+  if (mode == "--version") {
+    std::puts("hone-runner " HONE_VERSION);
+    return 0;
+  }
+  std::fputs("hone-runner is started by hone; run `hone --help`\n", stderr);
+  return 2;
+}

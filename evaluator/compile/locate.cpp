@@ -1,0 +1,63 @@
+#include "evaluator/compile/locate.h"
+
+#include <cstdlib>
+
+namespace hone::compile {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<fs::path> toolkit_roots() {
+  std::vector<fs::path> roots;
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
+      roots.emplace_back(value);
+  }
+  roots.emplace_back("/usr/local/cuda");
+  if (const fs::path here = executable_folder(); !here.empty()) {
+    roots.push_back(here.parent_path().parent_path() / "cuda");  // build/release/bin -> build/cuda
+    roots.push_back(here.parent_path() / "cuda");                // package: bin/../cuda
+    roots.push_back(here.parent_path());                         // bin/../lib
+  }
+  return roots;
+}
+
+}  // namespace
+
+fs::path executable_folder() {
+  std::error_code ec;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ec);
+  return ec ? fs::path() : self.parent_path();
+}
+
+std::vector<fs::path> library_folders() {
+  std::vector<fs::path> folders;
+  for (const auto& root : toolkit_roots()) {
+    for (const char* sub : {"lib64", "lib", "targets/x86_64-linux/lib"}) {
+      std::error_code ec;
+      if (fs::is_directory(root / sub, ec)) folders.push_back(root / sub);
+    }
+  }
+  return folders;
+}
+
+fs::path include_folder() {
+  for (const auto& root : toolkit_roots()) {
+    for (const char* sub : {"include", "targets/x86_64-linux/include"}) {
+      std::error_code ec;
+      if (fs::is_regular_file(root / sub / "cuda_fp16.h", ec)) return root / sub;
+    }
+  }
+  return {};
+}
+
+std::vector<fs::path> include_path() {
+  std::vector<fs::path> path;
+  const fs::path include = include_folder();
+  if (include.empty()) return path;
+  path.push_back(include);
+  std::error_code ec;
+  if (fs::is_directory(include / "cccl", ec)) path.push_back(include / "cccl");
+  return path;
+}
+
+}  // namespace hone::compile

@@ -1,0 +1,187 @@
+#include "evaluator/compile/std_headers.h"
+
+namespace hone::compile {
+namespace {
+
+constexpr const char* kNothing = "#pragma once\n";
+
+constexpr const char* kStdint = R"(#pragma once
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef long intptr_t;
+typedef unsigned long uintptr_t;
+#define INT8_MIN (-128)
+#define INT8_MAX 127
+#define UINT8_MAX 255
+#define INT16_MIN (-32768)
+#define INT16_MAX 32767
+#define UINT16_MAX 65535
+#define INT32_MIN (-2147483647 - 1)
+#define INT32_MAX 2147483647
+#define UINT32_MAX 4294967295U
+#define INT64_MIN (-9223372036854775807L - 1)
+#define INT64_MAX 9223372036854775807L
+#define UINT64_MAX 18446744073709551615UL
+#define SIZE_MAX 18446744073709551615UL
+)";
+
+constexpr const char* kStdintStd = R"(#pragma once
+#include <stdint.h>
+namespace std {
+using ::int8_t; using ::uint8_t; using ::int16_t; using ::uint16_t;
+using ::int32_t; using ::uint32_t; using ::int64_t; using ::uint64_t;
+using ::intptr_t; using ::uintptr_t;
+}
+)";
+
+constexpr const char* kLimits = R"(#pragma once
+#define CHAR_BIT 8
+#define SCHAR_MIN (-128)
+#define SCHAR_MAX 127
+#define UCHAR_MAX 255
+#define CHAR_MIN SCHAR_MIN
+#define CHAR_MAX SCHAR_MAX
+#define SHRT_MIN (-32768)
+#define SHRT_MAX 32767
+#define USHRT_MAX 65535
+#define INT_MIN (-2147483647 - 1)
+#define INT_MAX 2147483647
+#define UINT_MAX 4294967295U
+#define LONG_MIN (-9223372036854775807L - 1)
+#define LONG_MAX 9223372036854775807L
+#define ULONG_MAX 18446744073709551615UL
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#define LLONG_MAX 9223372036854775807LL
+#define ULLONG_MAX 18446744073709551615ULL
+)";
+
+constexpr const char* kFloat = R"(#pragma once
+#define FLT_RADIX 2
+#define FLT_MANT_DIG 24
+#define FLT_DIG 6
+#define FLT_EPSILON 1.1920928955078125e-07F
+#define FLT_MIN 1.1754943508222875e-38F
+#define FLT_MAX 3.4028234663852886e+38F
+#define FLT_MIN_EXP (-125)
+#define FLT_MAX_EXP 128
+#define DBL_MANT_DIG 53
+#define DBL_DIG 15
+#define DBL_EPSILON 2.2204460492503131e-16
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_MAX 1.7976931348623157e+308
+#define DBL_MIN_EXP (-1021)
+#define DBL_MAX_EXP 1024
+)";
+
+// NVRTC declares the functions themselves.
+constexpr const char* kMath = R"(#pragma once
+#ifndef INFINITY
+#define INFINITY __builtin_huge_valf()
+#endif
+#ifndef NAN
+#define NAN __builtin_nanf("")
+#endif
+#ifndef HUGE_VALF
+#define HUGE_VALF __builtin_huge_valf()
+#define HUGE_VAL __builtin_huge_val()
+#endif
+#ifndef M_PI
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+#endif
+)";
+
+constexpr const char* kAssert = R"(#pragma once
+#ifndef assert
+#ifdef NDEBUG
+#define assert(e) ((void)0)
+#else
+#define assert(e) ((e) ? (void)0 : __trap())
+#endif
+#endif
+)";
+
+constexpr const char* kCmath =
+    "#pragma once\n#include <math.h>\n#include <cuda/std/cmath>\n"
+    "namespace std { using namespace cuda::std; }\n";
+constexpr const char* kCstddef =
+    "#pragma once\n#include <cuda/std/cstddef>\n"
+    "namespace std { using namespace cuda::std; }\n";
+constexpr const char* kClimitsStd =
+    "#pragma once\n#include <cuda/std/limits>\n"
+    "namespace std { using namespace cuda::std; }\n";
+constexpr const char* kTypeTraits =
+    "#pragma once\n#include <cuda/std/type_traits>\n"
+    "namespace std { using namespace cuda::std; }\n";
+constexpr const char* kUtility =
+    "#pragma once\n#include <cuda/std/utility>\n"
+    "namespace std { using namespace cuda::std; }\n";
+constexpr const char* kArray =
+    "#pragma once\n#include <cuda/std/array>\n"
+    "namespace std { using namespace cuda::std; }\n";
+constexpr const char* kTuple =
+    "#pragma once\n#include <cuda/std/tuple>\n"
+    "namespace std { using namespace cuda::std; }\n";
+constexpr const char* kAlgorithm =
+    "#pragma once\n#include <cuda/std/__algorithm_>\n"
+    "namespace std { using namespace cuda::std; }\n";
+
+}  // namespace
+
+const std::vector<StdHeader>& std_headers() {
+  static const std::vector<StdHeader> headers = {
+      {"stdint.h", kStdint},
+      {"cstdint", kStdintStd},
+      {"inttypes.h", "#pragma once\n#include <stdint.h>\n"},
+      {"limits.h", kLimits},
+      {"climits", kLimits},
+      {"float.h", kFloat},
+      {"cfloat", kFloat},
+      {"math.h", kMath},
+      {"cmath", kCmath},
+      {"assert.h", kAssert},
+      {"cassert", kAssert},
+      {"stdio.h", kNothing},
+      {"cstdio", kNothing},
+      {"stdlib.h", kNothing},
+      {"cstdlib", kNothing},
+      {"string.h", kNothing},
+      {"cstring", kNothing},
+      {"stddef.h", kNothing},
+      {"stdbool.h", kNothing},
+      {"cstddef", kCstddef},
+      {"limits", kClimitsStd},
+      {"type_traits", kTypeTraits},
+      {"utility", kUtility},
+      {"array", kArray},
+      {"tuple", kTuple},
+      {"algorithm", kAlgorithm},
+  };
+  return headers;
+}
+
+bool is_std_header(std::string_view name) {
+  for (const auto& header : std_headers()) {
+    if (name == header.name) return true;
+  }
+  return false;
+}
+
+}  // namespace hone::compile

@@ -1,0 +1,381 @@
+#include "evaluator/device/cuda/gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+
+namespace hone::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint8_t kGuardByte = 0xC5;
+constexpr unsigned kHelperThreads = 256;
+constexpr std::uint64_t kHelperBlocks = 4096;
+constexpr unsigned kSquaresBlocks = 512;
+constexpr std::uint64_t kScratchBytes = 2 * 8 * kSquaresBlocks + 64;
+constexpr double kHelperLimit_s = 60;
+
+std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+void trace(std::string_view text) {
+  static const bool on = [] {
+    const char* value = std::getenv("HONE_TRACE");
+    return value != nullptr && *value != '\0' && *value != '0';
+  }();
+  if (on) std::fprintf(stderr, "[measure] %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+Failure failure_of(const Driver& driver, CUresult result, const char* call) {
+  Failure f;
+  f.detail =
+      fmt::format("{}: {}", std::string_view(call).substr(0, std::string_view(call).find('(')),
+                  driver.describe(result));
+  switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_LAUNCH_FAILED:
+      f.verdict = Verdict::kFault;
+      f.context_lost = true;
+      break;
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+      f.verdict = Verdict::kTimeout;
+      f.context_lost = true;
+      break;
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_NOT_FOUND:
+    case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_SHARED_OBJECT_INIT_FAILED:
+      f.verdict = Verdict::kLaunchError;
+      break;
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      f.verdict = Verdict::kLaunchError;
+      f.out_of_memory = true;
+      break;
+    default:
+      f.verdict = Verdict::kCrash;
+      f.context_lost = true;
+  }
+  return f;
+}
+
+Result<std::unique_ptr<Gpu>> Gpu::open(int ordinal) {
+  const auto& loaded = Driver::get();
+  if (!loaded) return std::unexpected(loaded.error());
+  const Driver& d = *loaded;
+  const auto failed = [&](const char* call, CUresult r) {
+    return fail(ErrorCode::kEnvironment,
+                fmt::format("cuda:{}: {}: {}", ordinal, call, d.describe(r)));
+  };
+  int count = 0;
+  if (const CUresult r = d.device_get_count(&count); r != CUDA_SUCCESS)
+    return failed("cuDeviceGetCount", r);
+  if (ordinal < 0 || ordinal >= count)
+    return fail(ErrorCode::kEnvironment,
+                fmt::format("there is no cuda:{}: {} GPU{} visible (see CUDA_VISIBLE_DEVICES)",
+                            ordinal, count, count == 1 ? " is" : "s are"));
+  CUdevice device = 0;
+  if (const CUresult r = d.device_get(&device, ordinal); r != CUDA_SUCCESS)
+    return failed("cuDeviceGet", r);
+  std::unique_ptr<Gpu> gpu(new Gpu(d));
+  auto& facts = gpu->facts_;
+  char name[256] = {};
+  if (const CUresult r = d.device_get_name(name, sizeof name - 1, device); r != CUDA_SUCCESS)
+    return failed("cuDeviceGetName", r);
+  facts.name = name;
+  facts.driver = d.version();
+  std::size_t memory = 0;
+  if (const CUresult r = d.device_total_mem(&memory, device); r != CUDA_SUCCESS)
+    return failed("cuDeviceTotalMem", r);
+  facts.memory_bytes = static_cast<std::int64_t>(memory);
+  const auto attribute = [&](CUdevice_attribute what) {
+    int value = 0;
+    return d.device_get_attribute(&value, what, device) == CUDA_SUCCESS ? value : 0;
+  };
+  facts.arch = fmt::format("sm_{}{}", attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                           attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  facts.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  facts.clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  facts.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  facts.threads_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  facts.shared_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  facts.registers_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  if (const CUresult r = d.primary_ctx_retain(&gpu->context_, device); r != CUDA_SUCCESS)
+    return failed("cuDevicePrimaryCtxRetain", r);
+  if (const CUresult r = d.ctx_set_current(gpu->context_); r != CUDA_SUCCESS)
+    return failed("cuCtxSetCurrent", r);
+  trace(fmt::format("opened cuda:{}: {} {} driver {}", ordinal, facts.name, facts.arch,
+                    facts.driver));
+  return gpu;
+}
+
+Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {
+  HONE_CU(driver_, stream_create(&stream_, CU_STREAM_DEFAULT));
+  HONE_CU(driver_, event_create(&begin_, CU_EVENT_DEFAULT));
+  HONE_CU(driver_, event_create(&end_, CU_EVENT_DEFAULT));
+  HONE_CU(driver_, module_load_data(&helpers_, cubin.data()));
+  for (const char* name : {"hone_fill_kernel", "hone_hash_kernel", "hone_guard_kernel",
+                           "hone_unwritten_kernel", "hone_squares_kernel", "hone_compare_kernel"}) {
+    CUfunction function = nullptr;
+    HONE_CU(driver_, module_get_function(&function, helpers_, name));
+    kernels_[name] = function;
+  }
+  auto scratch = allocate(kScratchBytes);
+  if (!scratch) return std::unexpected(scratch.error());
+  scratch_ = *scratch;
+  flush_bytes_ =
+      std::max<std::uint64_t>(64U << 20, 2 * static_cast<std::uint64_t>(facts_.l2_bytes));
+  auto flush = allocate(flush_bytes_);
+  if (!flush) return std::unexpected(flush.error());
+  flush_ = *flush;
+  if (measure_bandwidth) HONE_TRY(copy_bandwidth());
+  trace("helpers loaded");
+  return wait(kHelperLimit_s);
+}
+
+Outcome<void> Gpu::copy_bandwidth() {
+  std::size_t free_bytes = 0, total = 0;
+  HONE_CU(driver_, mem_get_info(&free_bytes, &total));
+  // Beyond any L2, but no more than a shared GPU can spare.
+  const std::uint64_t bytes = std::min<std::uint64_t>(1ULL << 30, free_bytes / 8 / 4096 * 4096);
+  if (bytes < (64U << 20)) return {};
+  auto from = acquire(bytes);
+  if (!from) return {};
+  auto to = acquire(bytes);
+  if (!to) {
+    release(*from);
+    return {};
+  }
+  HONE_TRY(set_bytes(from->data(), 1, bytes));
+  double best_us = 0;
+  for (int i = 0; i < 6; ++i) {
+    HONE_TRY(mark_begin());
+    HONE_CU(driver_, memcpy_dtod_async(to->data(), from->data(), bytes, stream_));
+    HONE_TRY(mark_end());
+    HONE_TRY(wait(kHelperLimit_s));
+    const auto us = elapsed_us();
+    if (!us) return std::unexpected(us.error());
+    if (i > 0 && (best_us == 0 || *us < best_us)) best_us = *us;
+  }
+  facts_.dram_bytes_per_s = best_us > 0 ? 2.0 * static_cast<double>(bytes) / best_us * 1e6 : 0;
+  for (const auto& buffer : {*from, *to}) driver_.mem_free(buffer.slab);
+  trace(fmt::format("copy bandwidth {:.3g} TB/s", facts_.dram_bytes_per_s / 1e12));
+  return {};
+}
+
+Outcome<CUdeviceptr> Gpu::allocate(std::uint64_t bytes) {
+  CUdeviceptr pointer = 0;
+  CUresult r = driver_.mem_alloc(&pointer, bytes);
+  if (r == CUDA_ERROR_OUT_OF_MEMORY) {
+    for (const auto& [size, slab] : free_slabs_) driver_.mem_free(slab);
+    free_slabs_.clear();
+    r = driver_.mem_alloc(&pointer, bytes);
+  }
+  if (r != CUDA_SUCCESS) return std::unexpected(failure_of(driver_, r, "cuMemAlloc"));
+  return pointer;
+}
+
+Outcome<DeviceBuffer> Gpu::acquire(std::uint64_t bytes) {
+  DeviceBuffer buffer;
+  buffer.bytes = bytes;
+  const std::uint64_t needed = round_up(bytes, 256) + 2 * kGuardBytes;
+  const auto it = free_slabs_.lower_bound(needed);
+  if (it != free_slabs_.end() && it->first <= needed + needed / 4 + (1U << 16)) {
+    buffer.slab = it->second;
+    buffer.slab_bytes = it->first;
+    free_slabs_.erase(it);
+    return buffer;
+  }
+  auto slab = allocate(needed);
+  if (!slab) return std::unexpected(slab.error());
+  buffer.slab = *slab;
+  buffer.slab_bytes = needed;
+  return buffer;
+}
+
+void Gpu::release(const DeviceBuffer& buffer) {
+  free_slabs_.emplace(buffer.slab_bytes, buffer.slab);
+}
+
+Outcome<void> Gpu::set_bytes(CUdeviceptr at, std::uint8_t value, std::uint64_t bytes) {
+  if (bytes > 0) HONE_CU(driver_, memset_d8_async(at, value, bytes, stream_));
+  return {};
+}
+
+Outcome<void> Gpu::set_guards(const DeviceBuffer& b) {
+  HONE_TRY(set_bytes(b.slab, kGuardByte, kGuardBytes));
+  const CUdeviceptr after = b.data() + b.bytes;
+  return set_bytes(after, kGuardByte, b.slab + b.slab_bytes - after);
+}
+
+Outcome<void> Gpu::launch_helper(const char* name, std::uint64_t items,
+                                 std::vector<void*> arguments) {
+  const std::uint64_t blocks =
+      std::clamp<std::uint64_t>((items + kHelperThreads - 1) / kHelperThreads, 1, kHelperBlocks);
+  HONE_CU(driver_, launch_kernel(kernels_.at(name), static_cast<unsigned>(blocks), 1, 1,
+                                 kHelperThreads, 1, 1, 0, stream_, arguments.data(), nullptr));
+  return {};
+}
+
+Outcome<void> Gpu::download(void* out, CUdeviceptr from, std::uint64_t bytes) {
+  HONE_CU(driver_, memcpy_dtoh_async(out, from, bytes, stream_));
+  return wait(kHelperLimit_s);
+}
+
+Outcome<void> Gpu::fill(const DeviceBuffer& buffer, const ConcreteBuffer& what,
+                        std::uint64_t seed) {
+  if (what.fill.kind == Fill::Kind::kFile) {
+    const auto source = fill::Source::open(what, seed);
+    if (!source)
+      return std::unexpected(Failure{Verdict::kRefused, false, false, source.error().message});
+    std::vector<std::uint8_t> chunk;
+    constexpr std::uint64_t kChunk = 64U << 20;
+    for (std::uint64_t at = 0; at < buffer.bytes; at += kChunk) {
+      chunk.resize(std::min(kChunk, buffer.bytes - at));
+      (*source)->read(at, chunk.data(), chunk.size());
+      HONE_CU(driver_, memcpy_htod_async(buffer.data() + at, chunk.data(), chunk.size(), stream_));
+      HONE_TRY(wait(kHelperLimit_s));  // `chunk` is used again
+    }
+    return {};
+  }
+  CUdeviceptr out = buffer.data();
+  unsigned long long elements = buffer.bytes / size_of(what.type), first = 0;
+  int kind = static_cast<int>(what.fill.kind), type = static_cast<int>(what.type);
+  unsigned long long key = fill::buffer_key(seed, what.name);
+  double a = what.fill.a, b = what.fill.b;
+  return launch_helper("hone_fill_kernel", elements,
+                       {&out, &elements, &first, &kind, &type, &key, &a, &b});
+}
+
+Outcome<void> Gpu::flush_l2() { return set_bytes(flush_, 0, flush_bytes_); }
+
+Outcome<std::uint64_t> Gpu::hash(const DeviceBuffer& buffer) {
+  HONE_TRY(set_bytes(scratch_, 0, 8));
+  CUdeviceptr data = buffer.data();
+  unsigned long long bytes = buffer.bytes;
+  HONE_TRY(launch_helper("hone_hash_kernel", bytes / 8, {&data, &bytes, &scratch_}));
+  std::uint64_t sum = 0;
+  HONE_TRY(download(&sum, scratch_, 8));
+  return sum;
+}
+
+Outcome<std::int64_t> Gpu::damaged_guard(const DeviceBuffer& b) {
+  HONE_TRY(set_bytes(scratch_, 0xFF, 16));
+  int value = kGuardByte;
+  CUdeviceptr before = b.slab, after = b.data() + b.bytes, second = scratch_ + 8;
+  unsigned long long before_bytes = kGuardBytes, after_bytes = b.slab + b.slab_bytes - after;
+  HONE_TRY(launch_helper("hone_guard_kernel", before_bytes,
+                         {&before, &before_bytes, &value, &scratch_}));
+  HONE_TRY(
+      launch_helper("hone_guard_kernel", after_bytes, {&after, &after_bytes, &value, &second}));
+  std::uint64_t found[2] = {};
+  HONE_TRY(download(found, scratch_, sizeof found));
+  if (found[1] != ~0ULL) return static_cast<std::int64_t>(b.bytes + found[1]);
+  if (found[0] != ~0ULL)
+    return static_cast<std::int64_t>(found[0]) - static_cast<std::int64_t>(kGuardBytes);
+  return std::numeric_limits<std::int64_t>::min();
+}
+
+Outcome<std::int64_t> Gpu::first_unwritten(const DeviceBuffer& a, std::uint8_t poison_a,
+                                           const DeviceBuffer& b, std::uint8_t poison_b) {
+  HONE_TRY(set_bytes(scratch_, 0xFF, 8));
+  CUdeviceptr pa = a.data(), pb = b.data();
+  unsigned long long bytes = a.bytes;
+  int va = poison_a, vb = poison_b;
+  HONE_TRY(launch_helper("hone_unwritten_kernel", bytes, {&pa, &pb, &bytes, &va, &vb, &scratch_}));
+  std::uint64_t found = 0;
+  HONE_TRY(download(&found, scratch_, 8));
+  return found == ~0ULL ? -1 : static_cast<std::int64_t>(found);
+}
+
+Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, const DeviceBuffer& got,
+                                        const ConcreteBuffer& what, const Tolerance& tolerance) {
+  check::Comparison c;
+  CUdeviceptr pw = want.data(), pg = got.data();
+  const std::size_t size = size_of(what.type);
+  unsigned long long elements = want.bytes / size;
+  int type = static_cast<int>(what.type);
+  if (is_float(what.type)) {
+    HONE_TRY(set_bytes(scratch_, 0, 2 * 8 * kSquaresBlocks));
+    CUdeviceptr sums = scratch_, counts = scratch_ + 8 * kSquaresBlocks;
+    void* arguments[] = {&pw, &elements, &type, &sums, &counts};
+    HONE_CU(driver_, launch_kernel(kernels_.at("hone_squares_kernel"), kSquaresBlocks, 1, 1,
+                                   kHelperThreads, 1, 1, 0, stream_, arguments, nullptr));
+    std::vector<double> partial(2 * kSquaresBlocks);
+    HONE_TRY(download(partial.data(), scratch_, partial.size() * 8));
+    double squares = 0, count = 0;
+    for (unsigned i = 0; i < kSquaresBlocks; ++i) {
+      squares += partial[i];
+      count += partial[kSquaresBlocks + i];
+    }
+    c.rms = count > 0 ? std::sqrt(squares / count) : 0;
+    if (!std::isfinite(c.rms)) c.rms = 0;
+  }
+  std::uint64_t result[3] = {0, ~0ULL, 0};
+  HONE_TRY(set_bytes(scratch_, 0, 24));
+  HONE_TRY(set_bytes(scratch_ + 8, 0xFF, 8));
+  double rms = c.rms, rtol = tolerance.rtol, atol = tolerance.atol;
+  HONE_TRY(launch_helper("hone_compare_kernel", elements,
+                         {&pw, &pg, &elements, &type, &rms, &rtol, &atol, &scratch_}));
+  HONE_TRY(download(result, scratch_, sizeof result));
+  c.mismatches = static_cast<std::int64_t>(result[0]);
+  c.max_rel_error = __builtin_bit_cast(double, result[2]);
+  if (c.mismatches == 0) return c;
+  c.first_mismatch = static_cast<std::int64_t>(result[1]);
+  HONE_TRY(download(&c.want_bits, pw + result[1] * size, size));
+  HONE_TRY(download(&c.got_bits, pg + result[1] * size, size));
+  return c;
+}
+
+Outcome<void> Gpu::wait(double limit_s) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(limit_s);
+  auto pause = std::chrono::microseconds(0);
+  for (;;) {
+    const CUresult r = driver_.stream_query(stream_);
+    if (r == CUDA_SUCCESS) return {};
+    if (r != CUDA_ERROR_NOT_READY)
+      return std::unexpected(failure_of(driver_, r, "waiting for the GPU"));
+    if (Clock::now() >= deadline)
+      return std::unexpected(Failure{Verdict::kTimeout, true, false,
+                                     fmt::format("still running after {:.3g} s", limit_s)});
+    // Short runs are spun for, long ones slept for.
+    if (pause.count() > 0) std::this_thread::sleep_for(pause);
+    pause = std::min(pause + std::chrono::microseconds(pause.count() < 50 ? 1 : 50),
+                     std::chrono::microseconds(1000));
+  }
+}
+
+Outcome<void> Gpu::mark_begin() {
+  HONE_CU(driver_, event_record(begin_, stream_));
+  return {};
+}
+
+Outcome<void> Gpu::mark_end() {
+  HONE_CU(driver_, event_record(end_, stream_));
+  return {};
+}
+
+Outcome<double> Gpu::elapsed_us() {
+  float ms = 0;
+  HONE_CU(driver_, event_elapsed_time(&ms, begin_, end_));
+  return static_cast<double>(ms) * 1e3;
+}
+
+}  // namespace hone::cuda

@@ -1,0 +1,97 @@
+// One GPU in a measure runner: its context, memory and the evaluator's own kernels.
+// Single-threaded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "candidates/program.h"
+#include "candidates/task.h"
+#include "evaluator/check/compare.h"
+#include "evaluator/device/cuda/failure.h"
+#include "evaluator/fill/fill.h"
+#include "evaluator/protocol/measure_messages.h"
+
+namespace hone::cuda {
+
+inline constexpr std::uint64_t kGuardBytes = 4096;  // before and after every buffer [B]
+
+/// A buffer of a program between two guard zones.
+struct DeviceBuffer {
+  CUdeviceptr slab = 0;
+  std::uint64_t slab_bytes = 0;
+  std::uint64_t bytes = 0;
+  CUdeviceptr data() const { return slab + kGuardBytes; }
+};
+
+class Gpu {
+ public:
+  /// Errors: kEnvironment.
+  [[nodiscard]] static Result<std::unique_ptr<Gpu>> open(int ordinal);
+
+  /// Loads the helper kernels. `measure_bandwidth`: fills in facts().dram_bytes_per_s.
+  [[nodiscard]] Outcome<void> setup(const std::string& cubin, bool measure_bandwidth);
+
+  [[nodiscard]] const Driver& driver() const { return driver_; }
+  [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
+  [[nodiscard]] CUstream stream() const { return stream_; }
+
+  // Memory. Slabs are kept and given out again, so that a search does not allocate per candidate.
+  [[nodiscard]] Outcome<DeviceBuffer> acquire(std::uint64_t bytes);
+  void release(const DeviceBuffer& buffer);
+
+  // All of these are queued on the stream.
+  [[nodiscard]] Outcome<void> set_bytes(CUdeviceptr at, std::uint8_t value, std::uint64_t bytes);
+  [[nodiscard]] Outcome<void> set_guards(const DeviceBuffer& buffer);
+  [[nodiscard]] Outcome<void> fill(const DeviceBuffer& buffer, const ConcreteBuffer& what,
+                                   std::uint64_t seed);
+  [[nodiscard]] Outcome<void> flush_l2();
+
+  // These wait for the stream. Only to be used when nothing of a candidate is in flight.
+  [[nodiscard]] Outcome<std::uint64_t> hash(const DeviceBuffer& buffer);
+  /// Offset of a damaged guard byte relative to the data (negative: before it), or INT64_MIN.
+  [[nodiscard]] Outcome<std::int64_t> damaged_guard(const DeviceBuffer& buffer);
+  /// First byte that holds `poison_a` in a and `poison_b` in b, or -1.
+  [[nodiscard]] Outcome<std::int64_t> first_unwritten(const DeviceBuffer& a, std::uint8_t poison_a,
+                                                      const DeviceBuffer& b, std::uint8_t poison_b);
+  [[nodiscard]] Outcome<check::Comparison> compare(const DeviceBuffer& want,
+                                                   const DeviceBuffer& got,
+                                                   const ConcreteBuffer& what,
+                                                   const Tolerance& tolerance);
+
+  /// Waits for the stream at most `limit_s`; kTimeout (context lost) after that.
+  [[nodiscard]] Outcome<void> wait(double limit_s);
+  /// Events that bracket a timed run; elapsed_us after wait().
+  [[nodiscard]] Outcome<void> mark_begin();
+  [[nodiscard]] Outcome<void> mark_end();
+  [[nodiscard]] Outcome<double> elapsed_us();
+
+ private:
+  explicit Gpu(const Driver& driver) : driver_(driver) {}
+  [[nodiscard]] Outcome<void> launch_helper(const char* name, std::uint64_t items,
+                                            std::vector<void*> arguments);
+  [[nodiscard]] Outcome<void> download(void* out, CUdeviceptr from, std::uint64_t bytes);
+  [[nodiscard]] Outcome<void> copy_bandwidth();
+  [[nodiscard]] Outcome<CUdeviceptr> allocate(std::uint64_t bytes);
+
+  const Driver& driver_;
+  protocol::DeviceFacts facts_;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  CUevent begin_ = nullptr, end_ = nullptr;
+  CUmodule helpers_ = nullptr;
+  std::map<std::string, CUfunction> kernels_;
+  CUdeviceptr scratch_ = 0;        ///< results and partial sums of helper kernels
+  CUdeviceptr flush_ = 0;          ///< twice the L2
+  std::uint64_t flush_bytes_ = 0;  // [B]
+  std::multimap<std::uint64_t, CUdeviceptr> free_slabs_;
+};
+
+/// HONE_TRACE=1: what the runner does, to stderr.
+void trace(std::string_view text);
+
+}  // namespace hone::cuda

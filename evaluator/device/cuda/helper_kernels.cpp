@@ -1,0 +1,19 @@
+#include "evaluator/device/cuda/helper_kernels.h"
+
+#include "evaluator/fill/fill.h"
+
+namespace hone::cuda {
+
+std::string helper_source() {
+  std::string source = "#define HONE_FN static __device__ inline\n";
+  source += fill::formula_text();
+  source += fill::kernels_text();
+  return source;
+}
+
+std::vector<std::string> helper_kernel_names() {
+  return {"hone_fill_kernel",      "hone_hash_kernel",    "hone_guard_kernel",
+          "hone_unwritten_kernel", "hone_squares_kernel", "hone_compare_kernel"};
+}
+
+}  // namespace hone::cuda

@@ -1,0 +1,128 @@
+// The evaluator's own kernels, compiled by NVRTC for the device after evaluator/fill/formula.h.
+// Not part of the C++ build. Every count is in elements or bytes as named; grids are grid-stride.
+
+#define HONE_FIRST (((hone_u64)blockIdx.x * blockDim.x) + threadIdx.x)
+#define HONE_STEP ((hone_u64)gridDim.x * blockDim.x)
+
+static __device__ inline hone_u64 hone_load(const unsigned char* data, hone_u64 index, int size) {
+  switch (size) {
+    case 8:
+      return ((const hone_u64*)data)[index];
+    case 4:
+      return ((const unsigned int*)data)[index];
+    case 2:
+      return ((const unsigned short*)data)[index];
+    default:
+      return data[index];
+  }
+}
+
+extern "C" __global__ void hone_fill_kernel(unsigned char* out, hone_u64 elements, hone_u64 first,
+                                            int kind, int type, hone_u64 key, double a, double b) {
+  hone_fill f;
+  f.kind = kind;
+  f.type = type;
+  f.key = key;
+  f.a = a;
+  f.b = b;
+  const int size = hone_size(type);
+  for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
+    const hone_u64 bits = hone_element(f, first + i);
+    switch (size) {
+      case 8:
+        ((hone_u64*)out)[i] = bits;
+        break;
+      case 4:
+        ((unsigned int*)out)[i] = (unsigned int)bits;
+        break;
+      case 2:
+        ((unsigned short*)out)[i] = (unsigned short)bits;
+        break;
+      default:
+        out[i] = (unsigned char)bits;
+    }
+  }
+}
+
+// Order-free sum of mixed (place, word) pairs: equal contents give equal sums.
+extern "C" __global__ void hone_hash_kernel(const unsigned char* data, hone_u64 bytes, hone_u64* sum) {
+  hone_u64 local = 0;
+  const hone_u64 words = bytes / 8;
+  for (hone_u64 i = HONE_FIRST; i < words; i += HONE_STEP)
+    local += hone_mix(((const hone_u64*)data)[i] ^ hone_mix(i + 1));
+  if (HONE_FIRST == 0) {
+    hone_u64 tail = 0;
+    for (hone_u64 i = words * 8; i < bytes; ++i) tail = (tail << 8) | data[i];
+    local += hone_mix(tail ^ hone_mix(words + 1));
+  }
+  atomicAdd(sum, local);
+}
+
+// *first: the lowest offset whose byte is not `value`.
+extern "C" __global__ void hone_guard_kernel(const unsigned char* data, hone_u64 bytes, int value,
+                                             hone_u64* first) {
+  for (hone_u64 i = HONE_FIRST; i < bytes; i += HONE_STEP)
+    if (data[i] != (unsigned char)value) atomicMin(first, i);
+}
+
+// *first: the lowest byte that still holds the poison of both runs.
+extern "C" __global__ void hone_unwritten_kernel(const unsigned char* a, const unsigned char* b,
+                                                 hone_u64 bytes, int poison_a, int poison_b,
+                                                 hone_u64* first) {
+  for (hone_u64 i = HONE_FIRST; i < bytes; i += HONE_STEP)
+    if (a[i] == (unsigned char)poison_a && b[i] == (unsigned char)poison_b) atomicMin(first, i);
+}
+
+// One partial sum of squares and count of finite values per block; the host adds them in order.
+extern "C" __global__ void hone_squares_kernel(const unsigned char* data, hone_u64 elements, int type,
+                                               double* sums, double* counts) {
+  __shared__ double shared_sum[256];
+  __shared__ double shared_count[256];
+  double sum = 0.0, count = 0.0;
+  const int size = hone_size(type);
+  for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
+    const double v = hone_decode(type, hone_load(data, i, size));
+    if (hone_is_nan(v) || hone_is_inf(v)) continue;
+    sum += v * v;
+    count += 1.0;
+  }
+  shared_sum[threadIdx.x] = sum;
+  shared_count[threadIdx.x] = count;
+  __syncthreads();
+  for (unsigned int half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) {
+      shared_sum[threadIdx.x] += shared_sum[threadIdx.x + half];
+      shared_count[threadIdx.x] += shared_count[threadIdx.x + half];
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) {
+    sums[blockIdx.x] = shared_sum[0];
+    counts[blockIdx.x] = shared_count[0];
+  }
+}
+
+// result: {mismatches, first mismatch, largest error as the bits of a double}
+extern "C" __global__ void hone_compare_kernel(const unsigned char* want, const unsigned char* got,
+                                               hone_u64 elements, int type, double rms, double rtol,
+                                               double atol, hone_u64* result) {
+  const int size = hone_size(type);
+  hone_u64 mismatches = 0, first = ~0ULL;
+  double largest = 0.0;
+  for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
+    int bad = 0;
+    const double error = hone_error(type, hone_load(want, i, size), hone_load(got, i, size), rms,
+                                    rtol, atol, &bad);
+    if (error > largest) largest = error;
+    if (bad) {
+      ++mismatches;
+      if (i < first) first = i;
+    }
+  }
+  if (mismatches) {
+    atomicAdd(result, mismatches);
+    atomicMin(result + 1, first);
+  }
+  // Bits of non-negative doubles order like the doubles.
+  if (largest > 0.0) atomicMax(result + 2, __builtin_bit_cast(hone_u64, largest));
+}

@@ -1,0 +1,97 @@
+#include "evaluator/device/cuda/loaded_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "evaluator/device/arguments.h"
+
+namespace hone::cuda {
+namespace {
+
+Failure launch_error(std::string detail) {
+  return Failure{Verdict::kLaunchError, false, false, std::move(detail)};
+}
+
+constexpr int kDefaultShared = 48 * 1024;  // what needs no opt-in [B]
+
+}  // namespace
+
+Outcome<std::unique_ptr<LoadedProgram>> LoadedProgram::load(Gpu& gpu,
+                                                            const protocol::Runnable& runnable) {
+  const Driver& d = gpu.driver();
+  if (runnable.compiled.cubin.empty())
+    return std::unexpected(launch_error("no machine code for this GPU"));
+  std::unique_ptr<LoadedProgram> p(new LoadedProgram(gpu, runnable));
+  HONE_CU(d, module_load_data(&p->module_, runnable.compiled.cubin.data()));
+  for (std::size_t i = 0; i < runnable.program.launches.size(); ++i) {
+    const auto& launch = runnable.program.launches[i];
+    const CompiledKernel* kernel = runnable.compiled.find(launch.kernel);
+    if (kernel == nullptr)
+      return std::unexpected(
+          launch_error(fmt::format("kernel '{}' was not compiled", launch.kernel)));
+    CUfunction function = nullptr;
+    HONE_CU(d, module_get_function(&function, p->module_, kernel->lowered_name.c_str()));
+    int max_threads = 0, static_shared = 0;
+    HONE_CU(d, func_get_attribute(&max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+    HONE_CU(d, func_get_attribute(&static_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
+    const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+    if (threads > max_threads)
+      return std::unexpected(launch_error(
+          fmt::format("launches[{}] of kernel '{}': {} threads per block, its registers allow {}",
+                      i, launch.kernel, threads, max_threads)));
+    // Several launches may share a function, whose limit must suit the largest.
+    std::int64_t dynamic = 0;
+    for (const auto& other : runnable.program.launches) {
+      if (other.kernel == launch.kernel) dynamic = std::max(dynamic, other.shared_bytes);
+    }
+    if (dynamic > 0 && static_shared + dynamic > kDefaultShared) {
+      const CUresult r = d.func_set_attribute(
+          function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(dynamic));
+      if (r != CUDA_SUCCESS)
+        return std::unexpected(launch_error(
+            fmt::format("launches[{}] of kernel '{}': {} bytes of dynamic shared memory: {}", i,
+                        launch.kernel, dynamic, d.describe(r))));
+    }
+    p->functions_.push_back(function);
+  }
+  return p;
+}
+
+LoadedProgram::~LoadedProgram() {
+  if (module_ != nullptr) gpu_.driver().module_unload(module_);
+}
+
+Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
+  arguments_.clear();
+  for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
+    const CompiledKernel* kernel = runnable_.compiled.find(runnable_.program.launches[i].kernel);
+    auto packed = pack_arguments(runnable_.program, i, *kernel, addresses);
+    if (!packed) return std::unexpected(launch_error(packed.error().message));
+    arguments_.push_back(std::move(*packed));
+  }
+  return {};
+}
+
+Outcome<void> LoadedProgram::launch() {
+  const Driver& d = gpu_.driver();
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const auto& l = runnable_.program.launches[i];
+    std::size_t bytes = arguments_[i].size();
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments_[i].data(),
+                     CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    const CUresult r = d.launch_kernel(
+        functions_[i], static_cast<unsigned>(l.grid[0]), static_cast<unsigned>(l.grid[1]),
+        static_cast<unsigned>(l.grid[2]), static_cast<unsigned>(l.block[0]),
+        static_cast<unsigned>(l.block[1]), static_cast<unsigned>(l.block[2]),
+        static_cast<unsigned>(l.shared_bytes), gpu_.stream(), nullptr, bytes > 0 ? extra : nullptr);
+    if (r != CUDA_SUCCESS) {
+      Failure f = failure_of(d, r, "cuLaunchKernel");
+      f.detail = fmt::format("launches[{}] of kernel '{}': {}", i, l.kernel, f.detail);
+      return std::unexpected(std::move(f));
+    }
+  }
+  return {};
+}
+
+}  // namespace hone::cuda

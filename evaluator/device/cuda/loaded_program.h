@@ -1,0 +1,37 @@
+// A compiled program in a GPU's context, bound to buffers.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "evaluator/device/cuda/gpu.h"
+#include "evaluator/protocol/messages.h"
+
+namespace hone::cuda {
+
+/// Owns its module: destroying it unloads the code and its `__device__` variables.
+class LoadedProgram {
+ public:
+  [[nodiscard]] static Outcome<std::unique_ptr<LoadedProgram>> load(
+      Gpu& gpu, const protocol::Runnable& runnable);
+  ~LoadedProgram();
+  LoadedProgram(const LoadedProgram&) = delete;
+  LoadedProgram& operator=(const LoadedProgram&) = delete;
+
+  /// Packs the arguments of every launch; `addresses` holds one per buffer of the program.
+  [[nodiscard]] Outcome<void> bind(const std::vector<std::uint64_t>& addresses);
+
+  /// Queues every launch.
+  [[nodiscard]] Outcome<void> launch();
+
+ private:
+  LoadedProgram(Gpu& gpu, const protocol::Runnable& runnable) : gpu_(gpu), runnable_(runnable) {}
+
+  Gpu& gpu_;
+  const protocol::Runnable& runnable_;  ///< outlives this
+  CUmodule module_ = nullptr;
+  std::vector<CUfunction> functions_;                 ///< per launch
+  std::vector<std::vector<std::uint8_t>> arguments_;  ///< per launch
+};
+
+}  // namespace hone::cuda

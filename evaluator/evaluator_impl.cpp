@@ -1,0 +1,449 @@
+#include "evaluator/evaluator_impl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "candidates/hash.h"
+#include "evaluator/align_buffers.h"
+#include "evaluator/compile/compile.h"
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/pool/gpu_client.h"
+
+namespace hone {
+namespace {
+
+using protocol::Case;
+using protocol::EmulateReply;
+using protocol::Runnable;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kCachedPrograms = 128;
+constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
+
+int process_count(int wanted) {
+  if (wanted > 0) return wanted;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
+}
+
+std::unexpected<Error> infrastructure(std::string message) {
+  return fail(ErrorCode::kInfrastructure, std::move(message));
+}
+std::unexpected<Error> task_failed(std::string message) {
+  return fail(ErrorCode::kTaskFailed, std::move(message));
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::vector<std::string> distinct_kernels(const ConcreteProgram& program) {
+  std::vector<std::string> names;
+  for (const auto& launch : program.launches) {
+    if (std::find(names.begin(), names.end(), launch.kernel) == names.end())
+      names.push_back(launch.kernel);
+  }
+  return names;
+}
+
+/// Source, defines, kernels and architecture: what decides the machine code.
+std::string compile_key(const CompileJob& job) {
+  std::string text = job.arch + '\0' + job.source;
+  for (const auto& [name, value] : job.defines) text += '\0' + name + '=' + value;
+  for (const auto& kernel : job.kernels) text += '\0' + kernel;
+  return content_hash(text);
+}
+
+std::string runnable_key(const ConcreteProgram& program) {
+  const auto bytes = nlohmann::json::to_cbor(nlohmann::json(program));
+  return content_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Evaluation verdict_of(Verdict verdict, std::string detail) {
+  Evaluation e;
+  e.verdict = verdict;
+  e.detail = std::move(detail);
+  return e;
+}
+
+double bounded_error(double error) {
+  return std::isfinite(error) ? std::min(error, kLargestError) : kLargestError;
+}
+
+/// What a failed reference means to the user who submitted it.
+Error reference_error(Verdict verdict, const std::string& detail, const DeviceSpec& device) {
+  const auto failed = [&](const std::string& what) {
+    return Error{ErrorCode::kTaskFailed, "the reference " + what};
+  };
+  switch (verdict) {
+    case Verdict::kFault:
+      return failed("faults: " + detail);
+    case Verdict::kRace:
+      return failed("has a data race: " + detail);
+    case Verdict::kTimeout:
+      return failed("does not finish: " + detail);
+    case Verdict::kWrongResult:
+    case Verdict::kTampering:
+      return failed("is not usable: " + detail);
+    case Verdict::kLaunchError:
+      return {ErrorCode::kInvalidInput, "the reference cannot be launched: " + detail};
+    case Verdict::kRefused:
+      return {ErrorCode::kInvalidInput, detail};
+    case Verdict::kUnsupported:
+      return failed(fmt::format("needs what {} does not cover: {}", device.text(), detail));
+    default:
+      return failed(fmt::format("ended as {}: {}", to_string(verdict), detail));
+  }
+}
+
+}  // namespace
+
+EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
+                             LaunchLimits limits, std::unique_ptr<GpuClient> gpu)
+    : device_(std::move(device)),
+      options_(options),
+      info_(std::move(info)),
+      limits_(limits),
+      compilers_("compile", process_count(options.compile_processes), options),
+      emulators_("emulate", process_count(options.check_processes), options),
+      gpu_(std::move(gpu)) {}
+
+EvaluatorImpl::~EvaluatorImpl() = default;
+
+void EvaluatorImpl::cancel() {
+  compilers_.cancel();
+  emulators_.cancel();
+  if (gpu_) gpu_->cancel();
+}
+
+Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgram& program) {
+  CompileJob job{program.source, program.defines, distinct_kernels(program), info_.arch};
+  const std::string key = compile_key(job);
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = compiled_.begin(); it != compiled_.end(); ++it) {
+      if (it->first != key) continue;
+      compiled_.splice(compiled_.end(), compiled_, it);
+      return compiled_.back().second;
+    }
+  }
+  const auto outcome = compilers_.call(protocol::to_message(job), options_.compile_timeout_s);
+  CompiledProgram result;
+  switch (outcome.status) {
+    case pool::Outcome::Status::kReply: {
+      if (outcome.reply.contains("error"))
+        return infrastructure("the compile runner failed: " + outcome.reply["error"].dump());
+      auto decoded = protocol::compiled_program_from(outcome.reply);
+      if (!decoded) return std::unexpected(decoded.error());
+      result = std::move(*decoded);
+      break;
+    }
+    case pool::Outcome::Status::kTimeout:
+      result.verdict = Verdict::kTimeout;
+      result.log = fmt::format("compiling took more than {:.0f} s", options_.compile_timeout_s);
+      break;
+    case pool::Outcome::Status::kDied:
+    case pool::Outcome::Status::kMalformed:
+      result.verdict = Verdict::kCrash;
+      result.log = "the compiler crashed: " + outcome.detail;
+      break;
+    case pool::Outcome::Status::kCannotStart:
+    case pool::Outcome::Status::kCancelled:
+      return infrastructure(outcome.detail);
+  }
+  auto shared = std::make_shared<const CompiledProgram>(std::move(result));
+  if (shared->verdict != Verdict::kCrash) {
+    std::lock_guard lock(mutex_);
+    compiled_.emplace_back(key, shared);
+    if (compiled_.size() > kCachedPrograms) compiled_.pop_front();
+  }
+  return shared;
+}
+
+Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request) {
+  const auto outcome = emulators_.call(protocol::to_message(request), options_.check_timeout_s);
+  EmulateReply reply;
+  switch (outcome.status) {
+    case pool::Outcome::Status::kReply:
+      if (outcome.reply.contains("error"))
+        return infrastructure("the emulator's runner failed: " + outcome.reply["error"].dump());
+      return protocol::emulate_reply_from(outcome.reply);
+    case pool::Outcome::Status::kTimeout:
+      reply.verdict = Verdict::kTimeout;
+      reply.detail =
+          fmt::format("the emulated check took more than {:.0f} s", options_.check_timeout_s);
+      return reply;
+    case pool::Outcome::Status::kDied:
+    case pool::Outcome::Status::kMalformed:
+      reply.verdict = Verdict::kCrash;
+      reply.detail = "the emulator's runner died: " + outcome.detail;
+      return reply;
+    default:
+      return infrastructure(outcome.detail);
+  }
+}
+
+Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program) {
+  const auto compiled = compile(program);
+  if (!compiled) return std::unexpected(compiled.error());
+  const auto& c = **compiled;
+  if (c.verdict != Verdict::kOk) {
+    if (c.missing_kernel) return invalid(first_line(c.log));
+    if (c.verdict != Verdict::kCompileError)
+      return task_failed("the reference: " + first_line(c.log));
+    return task_failed("the reference does not compile: " +
+                       compile::first_error(c.log, program.source));
+  }
+  if (auto ok = check_launches(program, c, limits_); !ok) return std::unexpected(ok.error());
+  return Runnable{program, c, runnable_key(program)};
+}
+
+Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
+    const ConcreteProgram& reference, const ConcreteProgram& candidate) {
+  Runnable runnable;
+  const auto aligned = align_buffers(reference, candidate);
+  if (!aligned)
+    return std::pair(verdict_of(Verdict::kLaunchError, aligned.error().message), runnable);
+  runnable.program = *aligned;
+  const auto compiled = compile(candidate);
+  if (!compiled) return std::unexpected(compiled.error());
+  const auto& c = **compiled;
+  if (c.verdict != Verdict::kOk) {
+    const std::string detail = c.verdict == Verdict::kCompileError
+                                   ? compile::first_error(c.log, candidate.source)
+                                   : first_line(c.log);
+    return std::pair(verdict_of(c.verdict, detail), runnable);
+  }
+  if (auto ok = check_launches(runnable.program, c, limits_); !ok)
+    return std::pair(verdict_of(Verdict::kLaunchError, ok.error().message), runnable);
+  runnable.compiled = c;
+  runnable.key = runnable_key(candidate);
+  return std::pair(verdict_of(Verdict::kOk, ""), std::move(runnable));
+}
+
+std::vector<KernelResources> EvaluatorImpl::resources_of(const Runnable& runnable) const {
+  const auto* profile = emulator::find_profile(info_.arch);
+  std::vector<KernelResources> out;
+  std::set<std::string> seen;
+  for (const auto& launch : runnable.program.launches) {
+    const CompiledKernel* kernel = runnable.compiled.find(launch.kernel);
+    if (kernel == nullptr || !seen.insert(launch.kernel).second) continue;
+    KernelResources r = kernel->resources;
+    if (profile != nullptr) {
+      const auto threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
+      r.occupancy = emulator::occupancy(*profile, threads, std::max(1, r.registers),
+                                        r.static_shared_bytes + launch.shared_bytes)
+                        .fraction;
+    }
+    out.push_back(std::move(r));
+  }
+  return out;
+}
+
+Result<void> EvaluatorImpl::check_memory(const ConcreteProgram& reference) const {
+  double bytes = 0;
+  for (const auto& buffer : reference.buffers) {
+    // Everything that is written exists twice: the candidate's and the reference's.
+    bytes += static_cast<double>(buffer.bytes()) * (buffer.role == Role::kIn ? 1 : 2);
+  }
+  const double limit = 0.9 * static_cast<double>(info_.memory_bytes);
+  if (info_.memory_bytes > 0 && bytes > limit) {
+    return invalid(fmt::format(
+        "the timed sizes need {:.1f} GB (outputs count twice); {} has room for {:.1f} GB",
+        bytes / 1e9, info_.name, limit / 1e9));
+  }
+  return {};
+}
+
+Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = reference_times_.find(timed.reference.key); it != reference_times_.end())
+      return it->second;
+  }
+  protocol::EmulateRequest request;
+  request.arch = info_.arch;
+  request.timed = Case{timed.reference, std::nullopt, timed.seed};
+  const auto reply = emulate(request);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->verdict != Verdict::kOk)
+    return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
+  std::lock_guard lock(mutex_);
+  // The first one stands: every speedup of a run is against the same number.
+  return reference_times_.emplace(timed.reference.key, reply->time_us).first->second;
+}
+
+void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& reply,
+                                 double reference_us, const EvaluationRequest& request) const {
+  auto& m = evaluation.measurement;
+  m.modelled = true;
+  m.time_us = reply.time_us;
+  m.reference_time_us = reference_us;
+  m.speedup = reply.time_us > 0 ? reference_us / reply.time_us : 0;
+  m.ci95_low = m.ci95_high = m.speedup;
+  m.bound = reply.bound;
+  m.samples_us = {reply.time_us};
+  m.reference_samples_us = {reference_us};
+  m.counters = reply.counters;
+  const Roof roof = roof_of(request.timed.reference, request.flops, info_);
+  m.roof_fraction = reply.time_us > 0 ? roof.time_us / reply.time_us : 0;
+}
+
+Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
+  const auto begin = Clock::now();
+  if (auto ok = check_memory(request.timed.reference); !ok) return std::unexpected(ok.error());
+  const auto timed = prepare_reference(request.timed.reference);
+  if (!timed) return std::unexpected(timed.error());
+  protocol::EmulateRequest emulated;
+  emulated.arch = info_.arch;
+  emulated.tolerance = request.tolerance;
+  for (const auto& check : request.checks) {
+    auto reference = prepare_reference(check.reference);
+    if (!reference) return std::unexpected(reference.error());
+    emulated.checks.push_back(Case{std::move(*reference), std::nullopt, check.seed});
+  }
+  const Case timed_case{*timed, std::nullopt, request.timed.seed};
+  const auto checks = emulated.checks;
+  if (!gpu_) emulated.timed = timed_case;
+
+  Evaluation evaluation;
+  evaluation.resources = resources_of(*timed);
+  if (!emulated.checks.empty() || emulated.timed) {
+    const auto reply = emulate(emulated);
+    if (!reply) return std::unexpected(reply.error());
+    const bool uncovered = gpu_ && reply->verdict == Verdict::kUnsupported;
+    if (reply->verdict != Verdict::kOk && !uncovered)
+      return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
+    if (!gpu_) {
+      double reference_us = 0;
+      {
+        std::lock_guard lock(mutex_);
+        reference_us = reference_times_.emplace(timed->key, reply->time_us).first->second;
+      }
+      set_modelled(evaluation, *reply, reference_us, request);
+    }
+  }
+  if (gpu_) {
+    protocol::MeasureRequest measure;
+    measure.checks = checks;
+    measure.timed = timed_case;
+    measure.tolerance = request.tolerance;
+    measure.seed = request.seed;
+    measure.timeout_s = options_.device_timeout_s;
+    const auto reply = gpu_->measure(measure, false, 60 + 4 * options_.device_timeout_s);
+    if (!reply) return std::unexpected(reply.error());
+    if (reply->verdict != Verdict::kOk)
+      return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
+    auto& m = evaluation.measurement;
+    m.time_us = m.reference_time_us = reply->time_us;
+    m.speedup = m.ci95_low = m.ci95_high = 1;
+    m.samples_us = m.reference_samples_us = reply->samples_us;
+    const Roof roof = roof_of(request.timed.reference, request.flops, info_);
+    m.roof_fraction = m.time_us > 0 ? roof.time_us / m.time_us : 0;
+  }
+  evaluation.verdict = Verdict::kOk;
+  evaluation.elapsed_s = std::chrono::duration<double>(Clock::now() - begin).count();
+  return evaluation;
+}
+
+Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
+  const auto begin = Clock::now();
+  auto evaluation = run_gates(request);
+  if (!evaluation) {
+    if (evaluation.error().code != ErrorCode::kInfrastructure)
+      evaluation.error().code = ErrorCode::kInfrastructure;
+    return evaluation;
+  }
+  evaluation->max_rel_error = bounded_error(evaluation->max_rel_error);
+  evaluation->final_stage = request.stage == Stage::kFinal;
+  evaluation->elapsed_s = std::chrono::duration<double>(Clock::now() - begin).count();
+  return evaluation;
+}
+
+Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
+  // Compile and static limits; the timed program first, since it is the one that must exist.
+  auto [verdict, timed] = std::pair<Evaluation, Runnable>();
+  {
+    auto prepared = prepare_candidate(request.timed.reference, request.timed.candidate);
+    if (!prepared) return std::unexpected(prepared.error());
+    if (prepared->first.verdict != Verdict::kOk) return prepared->first;
+    timed = std::move(prepared->second);
+  }
+  auto timed_reference = prepare_reference(request.timed.reference);
+  if (!timed_reference) return std::unexpected(timed_reference.error());
+  Evaluation evaluation;
+  evaluation.resources = resources_of(timed);
+
+  protocol::EmulateRequest emulated;
+  emulated.arch = info_.arch;
+  emulated.tolerance = request.tolerance;
+  for (const auto& check : request.checks) {
+    auto prepared = prepare_candidate(check.reference, check.candidate);
+    if (!prepared) return std::unexpected(prepared.error());
+    if (prepared->first.verdict != Verdict::kOk) {
+      prepared->first.resources = evaluation.resources;
+      return prepared->first;
+    }
+    auto reference = prepare_reference(check.reference);
+    if (!reference) return std::unexpected(reference.error());
+    emulated.checks.push_back(Case{std::move(*reference), std::move(prepared->second), check.seed});
+  }
+  const Case timed_case{std::move(*timed_reference), std::move(timed), request.timed.seed};
+  const auto checks = gpu_ ? emulated.checks : std::vector<Case>();
+  if (!gpu_) emulated.timed = timed_case;
+
+  if (!emulated.checks.empty() || emulated.timed) {
+    const auto reply = emulate(emulated);
+    if (!reply) return std::unexpected(reply.error());
+    const bool uncovered = gpu_ && reply->verdict == Verdict::kUnsupported;
+    evaluation.max_rel_error = reply->max_rel_error;
+    if (reply->verdict != Verdict::kOk && !uncovered) {
+      if (reply->reference_failed)
+        return infrastructure("the reference failed its check: " + reply->detail);
+      evaluation.verdict = reply->verdict;
+      evaluation.detail = reply->detail;
+      return evaluation;
+    }
+    if (!gpu_) {
+      const auto reference_us = modelled_reference_time(timed_case);
+      if (!reference_us) return std::unexpected(reference_us.error());
+      set_modelled(evaluation, *reply, *reference_us, request);
+      evaluation.verdict = Verdict::kOk;
+      return evaluation;
+    }
+  }
+
+  protocol::MeasureRequest measure;
+  measure.checks = checks;
+  measure.timed = timed_case;
+  measure.tolerance = request.tolerance;
+  measure.final_stage = request.stage == Stage::kFinal;
+  measure.best_time_us = request.best_time_us;
+  measure.seed = request.seed;
+  measure.timeout_s = options_.device_timeout_s;
+  const auto reply =
+      gpu_->measure(measure, measure.final_stage, 60 + 4 * options_.device_timeout_s);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->reference_failed)
+    return infrastructure("the reference failed on the GPU: " + reply->detail);
+  evaluation.verdict = reply->verdict;
+  evaluation.detail = reply->detail;
+  evaluation.max_rel_error = std::max(evaluation.max_rel_error, reply->max_rel_error);
+  if (reply->verdict != Verdict::kOk) return evaluation;
+  auto& m = evaluation.measurement;
+  m.time_us = reply->time_us;
+  m.reference_time_us = reply->reference_time_us;
+  m.speedup = m.time_us > 0 ? m.reference_time_us / m.time_us : 0;
+  m.ci95_low = reply->ci95_low;
+  m.ci95_high = reply->ci95_high;
+  m.samples_us = reply->samples_us;
+  m.reference_samples_us = reply->reference_samples_us;
+  const Roof roof = roof_of(request.timed.reference, request.flops, info_);
+  m.roof_fraction = m.time_us > 0 ? roof.time_us / m.time_us : 0;
+  if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "fp32";
+  return evaluation;
+}
+
+}  // namespace hone

@@ -1,0 +1,62 @@
+// Every gate in order. What differs between the emulated and the real GPU is the last gate only.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "evaluator/device/arguments.h"
+#include "evaluator/evaluator.h"
+#include "evaluator/pool/runner_pool.h"
+#include "evaluator/protocol/messages.h"
+
+namespace hone {
+
+/// The real GPU, behind its measure runner. Null on the emulator.
+class GpuClient;
+
+class EvaluatorImpl final : public Evaluator {
+ public:
+  EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
+                LaunchLimits limits, std::unique_ptr<GpuClient> gpu);
+  ~EvaluatorImpl() override;
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
+  [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
+  void cancel() override;
+
+ private:
+  using SharedProgram = std::shared_ptr<const CompiledProgram>;
+
+  /// Either a compiled program or, as a value, a verdict of kTimeout or kCrash.
+  [[nodiscard]] Result<SharedProgram> compile(const ConcreteProgram& program);
+  [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request);
+  [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program);
+  /// The candidate ready to run, or the verdict that stops it.
+  [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
+      const ConcreteProgram& reference, const ConcreteProgram& candidate);
+  [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request);
+  [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
+  [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
+  [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;
+  void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
+                    double reference_us, const EvaluationRequest& request) const;
+
+  const DeviceSpec device_;
+  const EvaluatorOptions options_;
+  const DeviceInfo info_;
+  const LaunchLimits limits_;
+  pool::RunnerPool compilers_;
+  pool::RunnerPool emulators_;
+  std::unique_ptr<GpuClient> gpu_;
+
+  std::mutex mutex_;                                           ///< of what follows
+  std::list<std::pair<std::string, SharedProgram>> compiled_;  ///< oldest first
+  std::map<std::string, double> reference_times_;              ///< modelled, by runnable key
+};
+
+}  // namespace hone

@@ -1,0 +1,34 @@
+// First contents of buffers on the CPU: any byte range of any buffer, bit for bit what the GPU's
+// fill kernel writes. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "candidates/program.h"
+#include "candidates/result.h"
+
+namespace hone::fill {
+
+/// The key of a buffer's contents; depends on its name, not its place, so that a candidate which
+/// reorders or adds buffers sees the same inputs.
+[[nodiscard]] std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name);
+
+/// Source of one buffer's bytes. Random access; thread-safe.
+class Source {
+ public:
+  /// Errors: kInvalidInput, a fill file that is missing or shorter than the buffer.
+  [[nodiscard]] static Result<std::shared_ptr<const Source>> open(const ConcreteBuffer& buffer,
+                                                                  std::uint64_t seed);
+  virtual ~Source() = default;
+  /// Bytes [offset, offset + size) of the buffer.
+  virtual void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const = 0;
+};
+
+/// The text of formula.h, for NVRTC.
+[[nodiscard]] std::string_view formula_text();
+/// The text of device/cuda/kernels.cu, to follow it.
+[[nodiscard]] std::string_view kernels_text();
+
+}  // namespace hone::fill

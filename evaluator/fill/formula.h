@@ -1,0 +1,285 @@
+// The one definition of buffer contents and of element comparison, for CPU and GPU alike: g++
+// compiles this header, and its text is embedded for NVRTC (see kernels.cu). Therefore: no
+// includes, only integer operations and single IEEE operations on double (built with contraction
+// off on both sides), so that the bits agree. The includer defines HONE_FN.
+//
+// Contents of element `index` of a buffer depend on (key, index, fill, type) only, with
+// key = hone_key(seed, hash of the buffer's name): any element can be made alone, in any order.
+
+typedef unsigned long long hone_u64;
+typedef long long hone_i64;
+typedef unsigned int hone_u32;
+
+// As in candidates/scalar_type.h.
+enum {
+  HONE_F32,
+  HONE_F64,
+  HONE_F16,
+  HONE_BF16,
+  HONE_I32,
+  HONE_I64,
+  HONE_I8,
+  HONE_U8,
+  HONE_U32,
+  HONE_BOOL
+};
+enum { HONE_UNIFORM, HONE_NORMAL, HONE_INTEGERS, HONE_CONSTANT, HONE_IOTA };
+
+struct hone_fill {
+  int kind;
+  int type;
+  hone_u64 key;
+  double a, b;
+};
+
+// Finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+HONE_FN hone_u64 hone_mix(hone_u64 x) {
+  x ^= x >> 30;
+  x *= 0xBF58476D1CE4E5B9ULL;
+  x ^= x >> 27;
+  x *= 0x94D049BB133111EBULL;
+  x ^= x >> 31;
+  return x;
+}
+
+HONE_FN hone_u64 hone_key(hone_u64 seed, hone_u64 name_hash) {
+  return hone_mix(hone_mix(seed + 0x9E3779B97F4A7C15ULL) ^ name_hash);
+}
+
+HONE_FN hone_u64 hone_bits(hone_u64 key, hone_u64 index) {
+  return hone_mix(hone_mix(key + index * 0x9E3779B97F4A7C15ULL) + key);
+}
+
+HONE_FN double hone_floor(double v) {
+  if (!(v > -4503599627370496.0 && v < 4503599627370496.0)) return v;
+  double whole = (double)(hone_i64)v;
+  return whole > v ? whole - 1.0 : whole;
+}
+
+HONE_FN hone_i64 hone_to_i64(double v) {
+  if (!(v > -9.2e18)) return -9200000000000000000LL;
+  if (v > 9.2e18) return 9200000000000000000LL;
+  return (hone_i64)v;
+}
+
+HONE_FN int hone_is_float(int type) { return type <= HONE_BF16; }
+
+HONE_FN int hone_size(int type) {
+  switch (type) {
+    case HONE_F64:
+    case HONE_I64:
+      return 8;
+    case HONE_F32:
+    case HONE_I32:
+    case HONE_U32:
+      return 4;
+    case HONE_F16:
+    case HONE_BF16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+// Round to nearest even at every step.
+HONE_FN hone_u32 hone_f32_to_f16(hone_u32 f) {
+  hone_u32 sign = (f >> 16) & 0x8000U, magnitude = f & 0x7FFFFFFFU;
+  if (magnitude > 0x7F800000U) return sign | 0x7E00U;
+  if (magnitude >= 0x477FF000U) return sign | 0x7C00U;  // rounds to infinity
+  if (magnitude < 0x33000001U) return sign;             // rounds to zero
+  hone_u32 exponent = magnitude >> 23, mantissa = (magnitude & 0x7FFFFFU) | 0x800000U;
+  if (exponent < 113U) {  // subnormal half
+    hone_u32 shift = 126U - exponent;
+    hone_u32 kept = mantissa >> shift, rest = mantissa & ((1U << shift) - 1U),
+             half = 1U << (shift - 1U);
+    return sign | (kept + ((rest > half || (rest == half && (kept & 1U))) ? 1U : 0U));
+  }
+  hone_u32 bits = ((exponent - 112U) << 10) | ((mantissa >> 13) & 0x3FFU);
+  hone_u32 rest = mantissa & 0x1FFFU;
+  return sign | (bits + ((rest > 0x1000U || (rest == 0x1000U && (bits & 1U))) ? 1U : 0U));
+}
+
+HONE_FN hone_u32 hone_f16_to_f32(hone_u32 h) {
+  hone_u32 sign = (h & 0x8000U) << 16, exponent = (h >> 10) & 0x1FU, mantissa = h & 0x3FFU;
+  if (exponent == 31U) return sign | 0x7F800000U | (mantissa << 13);
+  if (exponent != 0U) return sign | ((exponent + 112U) << 23) | (mantissa << 13);
+  if (mantissa == 0U) return sign;
+  exponent = 113U;
+  while (!(mantissa & 0x400U)) {
+    mantissa <<= 1;
+    --exponent;
+  }
+  return sign | (exponent << 23) | ((mantissa & 0x3FFU) << 13);
+}
+
+HONE_FN hone_u32 hone_f32_to_bf16(hone_u32 f) {
+  if ((f & 0x7FFFFFFFU) > 0x7F800000U) return (f >> 16) | 0x40U;
+  return (f + 0x7FFFU + ((f >> 16) & 1U)) >> 16;
+}
+
+HONE_FN hone_u64 hone_encode_float(int type, double v) {
+  if (type == HONE_F64) return __builtin_bit_cast(hone_u64, v);
+  hone_u32 f = __builtin_bit_cast(hone_u32, (float)v);
+  if (type == HONE_F16) return hone_f32_to_f16(f);
+  if (type == HONE_BF16) return hone_f32_to_bf16(f);
+  return f;
+}
+
+// The value of an element's bits; 64-bit integers round.
+HONE_FN double hone_decode(int type, hone_u64 bits) {
+  switch (type) {
+    case HONE_F64:
+      return __builtin_bit_cast(double, bits);
+    case HONE_F32:
+      return (double)__builtin_bit_cast(float, (hone_u32)bits);
+    case HONE_F16:
+      return (double)__builtin_bit_cast(float, hone_f16_to_f32((hone_u32)bits));
+    case HONE_BF16:
+      return (double)__builtin_bit_cast(float, (hone_u32)bits << 16);
+    case HONE_I32:
+      return (double)(int)(hone_u32)bits;
+    case HONE_I64:
+      return (double)(hone_i64)bits;
+    case HONE_I8:
+      return (double)(signed char)bits;
+    default:
+      return (double)bits;
+  }
+}
+
+HONE_FN hone_i64 hone_type_min(int type) {
+  switch (type) {
+    case HONE_I32:
+      return -2147483648LL;
+    case HONE_I64:
+      return -9200000000000000000LL;
+    case HONE_I8:
+      return -128;
+    default:
+      return 0;
+  }
+}
+
+HONE_FN hone_i64 hone_type_max(int type) {
+  switch (type) {
+    case HONE_I32:
+      return 2147483647LL;
+    case HONE_I64:
+      return 9200000000000000000LL;
+    case HONE_I8:
+      return 127;
+    case HONE_U8:
+      return 255;
+    case HONE_U32:
+      return 4294967295LL;
+    default:
+      return 1;
+  }
+}
+
+// An integer of [low, high], both inclusive.
+HONE_FN hone_i64 hone_pick(hone_u64 bits, hone_i64 low, hone_i64 high) {
+  if (high <= low) return low;
+  hone_u64 span = (hone_u64)high - (hone_u64)low + 1ULL;
+  return (hone_i64)((hone_u64)low + (span ? bits % span : bits));
+}
+
+// Standard normal, approximately: twelve 16-bit integers summed (Irwin-Hall), exact in double.
+HONE_FN double hone_normal(hone_u64 key, hone_u64 index) {
+  hone_i64 sum = 0;
+  for (hone_u64 k = 0; k < 3; ++k) {
+    hone_u64 bits = hone_bits(key ^ (k + 1), index);
+    sum += (hone_i64)(bits & 0xFFFF) + (hone_i64)((bits >> 16) & 0xFFFF) +
+           (hone_i64)((bits >> 32) & 0xFFFF) + (hone_i64)(bits >> 48);
+  }
+  return (double)(sum - 393210) * 0.0000152587890625;  // 2^-16
+}
+
+// The bits of one element. Integer buffers: uniform means integers of [a, b], normal is rounded,
+// both are clamped to the type; iota wraps. Bool: odd or non-zero.
+HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {
+  double v = 0.0;
+  if (hone_is_float(f.type)) {
+    switch (f.kind) {
+      case HONE_UNIFORM:
+        v = f.a + (f.b - f.a) * ((double)(hone_bits(f.key, index) >> 11) * 1.1102230246251565e-16);
+        break;
+      case HONE_NORMAL:
+        v = f.a + f.b * hone_normal(f.key, index);
+        break;
+      case HONE_INTEGERS:
+        v = (double)hone_pick(hone_bits(f.key, index), hone_to_i64(f.a), hone_to_i64(f.b));
+        break;
+      case HONE_CONSTANT:
+        v = f.a;
+        break;
+      default:
+        v = f.a + f.b * (double)index;
+    }
+    return hone_encode_float(f.type, v);
+  }
+  hone_i64 low = hone_type_min(f.type), high = hone_type_max(f.type), n = 0;
+  switch (f.kind) {
+    case HONE_UNIFORM:
+    case HONE_INTEGERS: {
+      hone_i64 a = hone_to_i64(-hone_floor(-f.a)), b = hone_to_i64(hone_floor(f.b));
+      if (a < low) a = low;
+      if (a > high) a = high;
+      if (b > high) b = high;
+      n = hone_pick(hone_bits(f.key, index), a, b);
+      break;
+    }
+    case HONE_NORMAL:
+      n = hone_to_i64(hone_floor(f.a + f.b * hone_normal(f.key, index) + 0.5));
+      if (f.type == HONE_BOOL) return n > 0;
+      if (n < low) n = low;
+      if (n > high) n = high;
+      break;
+    case HONE_CONSTANT:
+      if (f.type == HONE_BOOL) return f.a != 0.0;
+      n = hone_to_i64(hone_floor(f.a));
+      break;
+    default:
+      n = hone_to_i64(f.a + f.b * (double)index);
+      if (f.type == HONE_BOOL) return n & 1;
+  }
+  if (f.type == HONE_I64) return (hone_u64)n;
+  return (hone_u64)n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
+}
+
+HONE_FN int hone_is_nan(double v) { return v != v; }
+HONE_FN int hone_is_inf(double v) { return v - v != 0.0 && v == v; }
+
+// How far `got` is from `want`, scaled; infinity where one is NaN or Inf and the other is not.
+// `scale` is max(|want|, rms(want)). *bad becomes 1 unless |got - want| <= atol + rtol * scale;
+// written so that NaN fails. Integers and bool are exact.
+HONE_FN double hone_error(int type, hone_u64 want_bits, hone_u64 got_bits, double rms, double rtol,
+                          double atol, int* bad) {
+  *bad = 0;
+  if (type == HONE_BOOL) {
+    *bad = (want_bits != 0) != (got_bits != 0);
+    return *bad ? 1.0 : 0.0;
+  }
+  if (want_bits == got_bits) return 0.0;
+  double want = hone_decode(type, want_bits), got = hone_decode(type, got_bits);
+  double infinity = __builtin_bit_cast(double, 0x7FF0000000000000ULL);
+  if (hone_is_float(type)) {
+    if (hone_is_nan(want) && hone_is_nan(got)) return 0.0;
+    if (want == got) return 0.0;  // +0 and -0
+    if (hone_is_nan(want) || hone_is_nan(got) || hone_is_inf(want) || hone_is_inf(got)) {
+      *bad = 1;
+      return infinity;
+    }
+  }
+  double diff = got - want;
+  if (diff < 0.0) diff = -diff;
+  double scale = want < 0.0 ? -want : want;
+  if (rms > scale) scale = rms;
+  if (hone_is_float(type)) {
+    *bad = !(diff <= atol + rtol * scale);
+  } else {
+    *bad = 1;
+    if (diff == 0.0) diff = 1.0;  // 64-bit integers closer than a double can tell
+  }
+  return scale > 0.0 ? diff / scale : diff;
+}

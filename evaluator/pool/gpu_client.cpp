@@ -1,0 +1,140 @@
+#include "evaluator/pool/gpu_client.h"
+
+#include <fmt/format.h>
+
+#include "evaluator/device/cuda/helper_kernels.h"
+
+namespace hone {
+namespace {
+
+constexpr double kOpenTimeout_s = 90;  // cuInit on a node with many GPUs is slow
+constexpr double kSetupTimeout_s = 60;
+
+Error environment(std::string message) { return {ErrorCode::kEnvironment, std::move(message)}; }
+
+/// The error a runner sends instead of a reply.
+std::optional<std::string> error_of(const nlohmann::json& reply) {
+  if (!reply.is_object() || !reply.contains("error")) return std::nullopt;
+  const auto text = protocol::get_string(reply, "error");
+  return text ? protocol::clean_text(*text, 1024) : "unreadable error";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorOptions& options) {
+  std::unique_ptr<GpuClient> client(new GpuClient(ordinal, options));
+  auto runner = pool::RunnerProcess::start("measure", options);
+  if (!runner) return std::unexpected(runner.error());
+  const auto opened = (*runner)->call({{"op", "open"}, {"ordinal", ordinal}}, kOpenTimeout_s);
+  if (!opened.ok())
+    return std::unexpected(
+        environment(fmt::format("the GPU's runner did not open cuda:{}: {}", ordinal,
+                                opened.detail.empty() ? "no answer" : opened.detail)));
+  if (const auto error = error_of(opened.reply)) return std::unexpected(environment(*error));
+  auto facts = protocol::device_facts_from(opened.reply);
+  if (!facts) return std::unexpected(facts.error());
+  client->facts_ = *facts;
+
+  pool::RunnerPool compilers("compile", 1, options);
+  CompileJob job{cuda::helper_source(), {}, cuda::helper_kernel_names(), client->facts_.arch, true};
+  const auto compiled = compilers.call(protocol::to_message(job), options.compile_timeout_s + 30);
+  if (!compiled.ok())
+    return std::unexpected(environment("compiling the helper kernels failed: " + compiled.detail));
+  const auto program = protocol::compiled_program_from(compiled.reply);
+  if (!program) return std::unexpected(program.error());
+  if (program->verdict != Verdict::kOk || program->cubin.empty())
+    return std::unexpected(environment(fmt::format(
+        "NVRTC cannot compile for {} ({}): {}", client->facts_.name, client->facts_.arch,
+        program->log.empty() ? "it has no back end for it; install a newer CUDA" : program->log)));
+  client->helpers_ = program->cubin;
+
+  const auto ready = (*runner)->call({{"op", "setup"}, {"cubin", protocol::blob(client->helpers_)}},
+                                     kSetupTimeout_s);
+  if (!ready.ok())
+    return std::unexpected(environment("setting up the GPU failed: " + ready.detail));
+  if (const auto error = error_of(ready.reply)) return std::unexpected(environment(*error));
+  if (const auto bandwidth = protocol::get_double(ready.reply, "dram_bytes_per_s"))
+    client->facts_.dram_bytes_per_s = *bandwidth;
+  client->runner_ = std::move(*runner);
+  return client;
+}
+
+Result<void> GpuClient::start() {
+  auto runner = pool::RunnerProcess::start("measure", options_);
+  if (!runner) return std::unexpected(runner.error());
+  for (const nlohmann::json& request :
+       {nlohmann::json{{"op", "open"}, {"ordinal", ordinal_}},
+        nlohmann::json{{"op", "setup"}, {"cubin", protocol::blob(helpers_)}, {"quick", true}}}) {
+    const auto outcome = (*runner)->call(request, kOpenTimeout_s);
+    const auto error = outcome.ok() ? error_of(outcome.reply) : std::optional(outcome.detail);
+    if (error)
+      return fail(ErrorCode::kInfrastructure,
+                  fmt::format("the GPU's runner cannot be restarted: {}", *error));
+  }
+  std::lock_guard lock(mutex_);
+  if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
+  runner_ = std::move(*runner);
+  return {};
+}
+
+void GpuClient::stop() {
+  std::unique_ptr<pool::RunnerProcess> runner;
+  std::lock_guard lock(mutex_);
+  runner = std::move(runner_);
+}
+
+Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest& request,
+                                                  bool fresh, double deadline_s) {
+  std::lock_guard turn(turn_);
+  const auto message = protocol::to_message(request);
+  if (fresh) stop();
+  pool::RunnerProcess* runner = nullptr;
+  for (int attempt = 0; attempt < 2 && runner == nullptr; ++attempt) {
+    {
+      std::lock_guard lock(mutex_);
+      if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
+      runner = runner_.get();
+    }
+    if (runner != nullptr) break;
+    if (auto started = start(); !started && attempt == 1) return std::unexpected(started.error());
+    std::lock_guard lock(mutex_);
+    runner = runner_.get();
+  }
+  if (runner == nullptr)
+    return fail(ErrorCode::kInfrastructure, "the GPU's runner cannot be started");
+
+  const auto outcome = runner->call(message, deadline_s);
+  protocol::MeasureReply reply;
+  switch (outcome.status) {
+    case pool::Outcome::Status::kReply:
+      break;
+    case pool::Outcome::Status::kTimeout:
+      stop();
+      reply.verdict = Verdict::kTimeout;
+      reply.detail = fmt::format("the GPU did not finish within {:.0f} s", deadline_s);
+      return reply;
+    default: {
+      stop();
+      std::lock_guard lock(mutex_);
+      if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
+      reply.verdict = Verdict::kCrash;
+      reply.detail = "the GPU's runner died: " + outcome.detail;
+      return reply;
+    }
+  }
+  if (const auto error = error_of(outcome.reply)) {
+    stop();
+    return fail(ErrorCode::kInfrastructure, "the GPU's runner: " + *error);
+  }
+  auto decoded = protocol::measure_reply_from(outcome.reply);
+  if (!decoded || decoded->context_lost) stop();
+  return decoded;
+}
+
+void GpuClient::cancel() {
+  std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  if (runner_) runner_->kill();
+}
+
+}  // namespace hone

@@ -1,0 +1,44 @@
+// The parent's side of one GPU: its measure runner, started, set up, watched and replaced.
+// Thread-safe; one request at a time reaches the GPU.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "evaluator/pool/runner_pool.h"
+#include "evaluator/protocol/measure_messages.h"
+
+namespace hone {
+
+class GpuClient {
+ public:
+  /// Starts the runner, opens the GPU and compiles the helper kernels for it with `compilers`.
+  /// Errors: kEnvironment (no driver, no such GPU, no NVRTC).
+  [[nodiscard]] static Result<std::unique_ptr<GpuClient>> open(int ordinal,
+                                                               const EvaluatorOptions& options);
+
+  [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
+
+  /// `fresh`: in a new process. `deadline_s`: the watchdog; a runner that has not answered by then
+  /// is killed (Verdict::kTimeout). A runner that dies is kCrash. Errors: kInfrastructure.
+  [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
+                                                       bool fresh, double deadline_s);
+  void cancel();
+
+ private:
+  GpuClient(int ordinal, const EvaluatorOptions& options) : ordinal_(ordinal), options_(options) {}
+  [[nodiscard]] Result<void> start();  ///< a runner that is set up
+  void stop();
+
+  const int ordinal_;
+  const EvaluatorOptions options_;
+  protocol::DeviceFacts facts_;
+  std::string helpers_;  ///< cubin
+
+  std::mutex turn_;   ///< one request at a time
+  std::mutex mutex_;  ///< of what follows
+  std::unique_ptr<pool::RunnerProcess> runner_;
+  bool cancelled_ = false;
+};
+
+}  // namespace hone

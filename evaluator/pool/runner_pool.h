@@ -1,0 +1,85 @@
+// The parent's side of hone-runner: processes that are started when needed, answer one request at a
+// time, and are replaced when they die, lie or take too long.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "evaluator/evaluator.h"
+#include "evaluator/protocol/channel.h"
+#include "sandbox/child.h"
+
+namespace hone::pool {
+
+/// How a call ended.
+struct Outcome {
+  enum class Status {
+    kReply,
+    kTimeout,      ///< killed after its deadline
+    kDied,         ///< ended or closed its channel in the middle
+    kMalformed,    ///< answered something that is no message; killed
+    kCannotStart,  ///< see detail; kEnvironment
+    kCancelled,
+  };
+  Status status = Status::kDied;
+  nlohmann::json reply;
+  std::string detail;
+  [[nodiscard]] bool ok() const { return status == Status::kReply; }
+};
+
+/// One hone-runner. Owned by one thread at a time; `kill` may come from any.
+class RunnerProcess {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<RunnerProcess>> start(
+      const std::string& mode, const EvaluatorOptions& options);
+  [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
+  void kill() { child_->kill_tree(); }
+  [[nodiscard]] pid_t pid() const { return child_->pid(); }
+
+ private:
+  explicit RunnerProcess(std::unique_ptr<sandbox::Child> child)
+      : child_(std::move(child)), channel_(child_->channel()) {}
+  std::string why_it_ended();
+
+  std::unique_ptr<sandbox::Child> child_;
+  protocol::Channel channel_;
+};
+
+/// Thread-safe; `call` blocks until a process is free.
+class RunnerPool {
+ public:
+  RunnerPool(std::string mode, int size, const EvaluatorOptions& options);
+  ~RunnerPool();
+
+  /// A runner that dies or lies is replaced and the request tried once more: the cause may lie
+  /// outside (out of memory, a stray signal). A request that kills two is at fault itself.
+  [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
+
+  void cancel();
+  [[nodiscard]] std::vector<pid_t> pids() const;  ///< of the running processes
+
+ private:
+  Outcome call_once(const nlohmann::json& request, double timeout_s);
+
+  const std::string mode_;
+  const int size_;
+  const EvaluatorOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<RunnerProcess>> idle_;
+  std::set<RunnerProcess*> busy_;
+  int alive_ = 0;  ///< idle, busy or being started
+  bool cancelled_ = false;
+};
+
+/// options.runner_path, or hone-runner beside this executable.
+[[nodiscard]] std::string runner_path(const EvaluatorOptions& options);
+
+}  // namespace hone::pool

@@ -1,0 +1,59 @@
+// The messages of the measure mode: a GPU's runner.
+//
+//   open     {"op", "ordinal"} -> device facts, or {"error"}
+//   setup    {"op", "cubin"}: the helper kernels (fill, compare, …) compiled for the device ->
+//   {"ready"} measure  {"op", …MeasureRequest} -> {…MeasureReply}
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluator/protocol/messages.h"
+
+namespace hone::protocol {
+
+struct DeviceFacts {
+  std::string name;
+  std::string arch;    ///< "sm_90"
+  std::string driver;  ///< CUDA version that the driver supports: "13.0"
+  int sm_count = 0;
+  int clock_khz = 0;
+  std::int64_t memory_bytes = 0;  // [B]
+  std::int64_t l2_bytes = 0;      // [B]
+  double dram_bytes_per_s = 0;    // copy, measured by the runner; 0 before setup
+  int threads_per_block = 1024;
+  std::int64_t shared_per_block = 0;  // with opt-in [B]
+  std::int64_t registers_per_block = 0;
+};
+[[nodiscard]] nlohmann::json to_message(const DeviceFacts& facts);
+[[nodiscard]] Result<DeviceFacts> device_facts_from(const nlohmann::json& message);
+
+struct MeasureRequest {
+  std::vector<Case> checks;
+  Case timed;  ///< without a candidate: an admission
+  Tolerance tolerance;
+  bool final_stage = false;
+  double best_time_us = 0;  ///< stop early when clearly slower; 0: none
+  std::uint64_t seed = 0;   ///< of the interleaving
+  double timeout_s = 20;    ///< of one run of the candidate beyond what the reference takes
+};
+struct MeasureReply {
+  Verdict verdict = Verdict::kCrash;
+  bool reference_failed = false;
+  bool context_lost = false;  ///< the runner must be replaced
+  std::string detail;
+  double max_rel_error = 0;
+  double time_us = 0;
+  double reference_time_us = 0;
+  double ci95_low = 0, ci95_high = 0;  ///< of the speedup
+  std::vector<double> samples_us;
+  std::vector<double> reference_samples_us;
+};
+[[nodiscard]] nlohmann::json to_message(const MeasureRequest& request);
+[[nodiscard]] Result<MeasureRequest> measure_request_from(const nlohmann::json& message);
+[[nodiscard]] nlohmann::json to_message(const MeasureReply& reply);
+[[nodiscard]] Result<MeasureReply> measure_reply_from(const nlohmann::json& message);
+
+}  // namespace hone::protocol

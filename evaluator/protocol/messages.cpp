@@ -1,0 +1,256 @@
+#include "evaluator/protocol/messages.h"
+
+#include "evaluator/protocol/channel.h"
+#include "evaluator/protocol/take.h"
+
+namespace hone::protocol {
+namespace {
+
+using Json = nlohmann::json;
+
+std::unexpected<Error> malformed(const char* what) {
+  return fail(ErrorCode::kInfrastructure, std::string("runner protocol: malformed ") + what);
+}
+
+Result<int> get_small(const Json& object, const char* key) {
+  const auto value = get_int(object, key);
+  if (!value) return std::unexpected(value.error());
+  if (*value < -(1 << 30) || *value > (1 << 30)) return malformed(key);
+  return static_cast<int>(*value);
+}
+
+Json to_message(const KernelParameter& p) {
+  return {{"kind", static_cast<int>(p.kind)},
+          {"offset", p.offset},
+          {"bytes", p.bytes},
+          {"pointer", p.pointer},
+          {"type", p.type}};
+}
+
+Result<KernelParameter> parameter_from(const Json& m) {
+  KernelParameter p;
+  int kind = 0;
+  HONE_TAKE(kind, get_small(m, "kind"));
+  if (kind < 0 || kind > 2) return malformed("parameter kind");
+  p.kind = static_cast<KernelParameter::Kind>(kind);
+  HONE_TAKE(p.offset, get_small(m, "offset"));
+  HONE_TAKE(p.bytes, get_small(m, "bytes"));
+  HONE_TAKE(p.pointer, get_bool(m, "pointer"));
+  HONE_TAKE(p.type, get_string(m, "type", 4096));
+  if (p.offset < 0 || p.bytes <= 0 || p.offset > 65536 || p.bytes > 65536)
+    return malformed("parameter");
+  return p;
+}
+
+Json to_message(const CompiledKernel& k) {
+  Json parameters = Json::array();
+  for (const auto& p : k.parameters) parameters.push_back(to_message(p));
+  return {{"name", k.name},
+          {"lowered", k.lowered_name},
+          {"registers", k.resources.registers},
+          {"spill_bytes", k.resources.spill_bytes},
+          {"stack_bytes", k.resources.stack_bytes},
+          {"static_shared_bytes", k.resources.static_shared_bytes},
+          {"max_threads", k.resources.max_threads},
+          {"parameters", parameters},
+          {"parameter_bytes", k.parameter_bytes},
+          {"marks_pointers", k.marks_pointers}};
+}
+
+Result<CompiledKernel> kernel_from(const Json& m) {
+  CompiledKernel k;
+  HONE_TAKE(k.name, get_string(m, "name", 4096));
+  HONE_TAKE(k.lowered_name, get_string(m, "lowered", 65536));
+  k.resources.kernel = k.name;
+  HONE_TAKE(k.resources.registers, get_small(m, "registers"));
+  HONE_TAKE(k.resources.spill_bytes, get_small(m, "spill_bytes"));
+  HONE_TAKE(k.resources.stack_bytes, get_small(m, "stack_bytes"));
+  HONE_TAKE(k.resources.static_shared_bytes, get_small(m, "static_shared_bytes"));
+  HONE_TAKE(k.resources.max_threads, get_small(m, "max_threads"));
+  HONE_TAKE(k.parameter_bytes, get_small(m, "parameter_bytes"));
+  HONE_TAKE(k.marks_pointers, get_bool(m, "marks_pointers"));
+  const Json* parameters = nullptr;
+  HONE_TAKE(parameters, get_array(m, "parameters", 1024));
+  if (k.parameter_bytes < 0 || k.parameter_bytes > 65536) return malformed("kernel");
+  for (const auto& item : *parameters) {
+    KernelParameter p;
+    HONE_TAKE(p, parameter_from(item));
+    if (p.offset + p.bytes > k.parameter_bytes) return malformed("parameter");
+    k.parameters.push_back(std::move(p));
+  }
+  return k;
+}
+
+Result<Verdict> get_verdict(const Json& m) {
+  std::string text;
+  HONE_TAKE(text, get_string(m, "verdict", 64));
+  const auto verdict = parse_verdict(text);
+  if (!verdict) return malformed("verdict");
+  return *verdict;
+}
+
+}  // namespace
+
+Json to_message(const CompileJob& job) {
+  return {{"source", blob(job.source)},
+          {"defines", job.defines},
+          {"kernels", job.kernels},
+          {"arch", job.arch},
+          {"exact_math", job.exact_math}};
+}
+
+Result<CompileJob> compile_job_from(const Json& m) {
+  CompileJob job;
+  HONE_TAKE(job.source, get_blob(m, "source"));
+  HONE_TAKE(job.arch, get_string(m, "arch", 64));
+  HONE_TAKE(job.exact_math, get_bool(m, "exact_math"));
+  const Json* kernels = nullptr;
+  HONE_TAKE(kernels, get_array(m, "kernels", 1024));
+  for (const auto& k : *kernels) {
+    if (!k.is_string()) return malformed("kernel name");
+    job.kernels.push_back(k.get<std::string>());
+  }
+  const Json* defines = nullptr;
+  HONE_TAKE(defines, get_object(m, "defines"));
+  for (const auto& [name, value] : defines->items()) {
+    if (!value.is_string()) return malformed("define");
+    job.defines[name] = value.get<std::string>();
+  }
+  return job;
+}
+
+Json to_message(const CompiledProgram& program) {
+  Json kernels = Json::array();
+  for (const auto& k : program.kernels) kernels.push_back(to_message(k));
+  return {{"verdict", to_string(program.verdict)},
+          {"missing_kernel", program.missing_kernel},
+          {"log", program.log},
+          {"ptx", blob(program.ptx)},
+          {"cubin", blob(program.cubin)},
+          {"kernels", kernels}};
+}
+
+Result<CompiledProgram> compiled_program_from(const Json& m) {
+  CompiledProgram program;
+  HONE_TAKE(program.verdict, get_verdict(m));
+  HONE_TAKE(program.missing_kernel, get_bool(m, "missing_kernel"));
+  HONE_TAKE(program.log, get_string(m, "log"));
+  program.log = clean_text(program.log, 64U << 10);
+  HONE_TAKE(program.ptx, get_blob(m, "ptx"));
+  HONE_TAKE(program.cubin, get_blob(m, "cubin"));
+  const Json* kernels = nullptr;
+  HONE_TAKE(kernels, get_array(m, "kernels", 1024));
+  for (const auto& item : *kernels) {
+    CompiledKernel kernel;
+    HONE_TAKE(kernel, kernel_from(item));
+    program.kernels.push_back(std::move(kernel));
+  }
+  return program;
+}
+
+Json to_message(const Runnable& r) {
+  ConcreteProgram bare = r.program;
+  bare.source.clear();
+  return {{"program", bare}, {"compiled", to_message(r.compiled)}, {"key", r.key}};
+}
+
+Result<Runnable> runnable_from(const Json& m) {
+  Runnable r;
+  const Json* part = nullptr;
+  HONE_TAKE(part, get_object(m, "program"));
+  HONE_TAKE(r.program, concrete_program_from_json(*part));
+  HONE_TAKE(part, get_object(m, "compiled"));
+  HONE_TAKE(r.compiled, compiled_program_from(*part));
+  HONE_TAKE(r.key, get_string(m, "key", 256));
+  return r;
+}
+
+Json to_message(const Tolerance& t) { return {{"rtol", t.rtol}, {"atol", t.atol}}; }
+
+Result<Tolerance> tolerance_from(const Json& m) {
+  Tolerance t;
+  HONE_TAKE(t.rtol, get_double(m, "rtol"));
+  HONE_TAKE(t.atol, get_double(m, "atol"));
+  return t;
+}
+
+Json to_message(const Case& one) {
+  Json m = {{"reference", to_message(one.reference)}, {"seed", one.seed}};
+  if (one.candidate) m["candidate"] = to_message(*one.candidate);
+  return m;
+}
+
+Result<Case> case_from(const Json& m) {
+  Case one;
+  const Json* part = nullptr;
+  HONE_TAKE(part, get_object(m, "reference"));
+  HONE_TAKE(one.reference, runnable_from(*part));
+  if (m.contains("candidate")) {
+    HONE_TAKE(part, get_object(m, "candidate"));
+    HONE_TAKE(one.candidate, runnable_from(*part));
+  }
+  if (!m.contains("seed") || !m["seed"].is_number_integer()) return malformed("seed");
+  one.seed = m["seed"].get<std::uint64_t>();
+  return one;
+}
+
+Json to_message(const EmulateRequest& r) {
+  Json checks = Json::array();
+  for (const auto& c : r.checks) checks.push_back(to_message(c));
+  Json m = {{"op", "emulate"},
+            {"arch", r.arch},
+            {"checks", std::move(checks)},
+            {"tolerance", to_message(r.tolerance)}};
+  if (r.timed) m["timed"] = to_message(*r.timed);
+  return m;
+}
+
+Result<EmulateRequest> emulate_request_from(const Json& m) {
+  EmulateRequest r;
+  HONE_TAKE(r.arch, get_string(m, "arch", 64));
+  const Json* checks = nullptr;
+  HONE_TAKE(checks, get_array(m, "checks", 64));
+  for (const auto& item : *checks) {
+    Case one;
+    HONE_TAKE(one, case_from(item));
+    r.checks.push_back(std::move(one));
+  }
+  const Json* part = nullptr;
+  if (m.contains("timed")) {
+    HONE_TAKE(part, get_object(m, "timed"));
+    HONE_TAKE(r.timed, case_from(*part));
+  }
+  HONE_TAKE(part, get_object(m, "tolerance"));
+  HONE_TAKE(r.tolerance, tolerance_from(*part));
+  return r;
+}
+
+Json to_message(const EmulateReply& r) {
+  return {{"verdict", to_string(r.verdict)},
+          {"reference_failed", r.reference_failed},
+          {"detail", r.detail},
+          {"max_rel_error", r.max_rel_error},
+          {"time_us", r.time_us},
+          {"bound", r.bound},
+          {"counters", r.counters}};
+}
+
+Result<EmulateReply> emulate_reply_from(const Json& m) {
+  EmulateReply r;
+  HONE_TAKE(r.verdict, get_verdict(m));
+  HONE_TAKE(r.reference_failed, get_bool(m, "reference_failed"));
+  HONE_TAKE(r.detail, get_string(m, "detail"));
+  r.detail = clean_text(r.detail, 2048);
+  HONE_TAKE(r.max_rel_error, get_double(m, "max_rel_error"));
+  HONE_TAKE(r.time_us, get_double(m, "time_us"));
+  HONE_TAKE(r.bound, get_string(m, "bound", 256));
+  const Json* counters = nullptr;
+  HONE_TAKE(counters, get_object(m, "counters"));
+  for (const auto& [name, value] : counters->items()) {
+    if (!value.is_number()) return malformed("counter");
+    r.counters[name] = value.get<double>();
+  }
+  return r;
+}
+
+}  // namespace hone::protocol

@@ -1,0 +1,70 @@
+// The messages between hone and hone-runner, typed. Every `from_message` checks types and lengths:
+// the other side may lie. One request, one reply; `op` names the request.
+//
+//   hello    runner -> hone   {"hello": kVersion, "mode", "pid"} once, at its start
+//   compile  {"op", "job"} -> {"program"}
+//   emulate  {"op", …EmulateRequest} -> {…EmulateReply}
+//   measure  see evaluator/protocol/measure_messages.h
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidates/measurement.h"
+#include "candidates/program.h"
+#include "candidates/task.h"
+#include "evaluator/compile_types.h"
+
+namespace hone::protocol {
+
+[[nodiscard]] nlohmann::json to_message(const CompileJob& job);
+[[nodiscard]] Result<CompileJob> compile_job_from(const nlohmann::json& message);
+
+[[nodiscard]] nlohmann::json to_message(const CompiledProgram& program);
+[[nodiscard]] Result<CompiledProgram> compiled_program_from(const nlohmann::json& message);
+
+/// A program ready to run: what the emulator and the GPU get. The source stays behind.
+struct Runnable {
+  ConcreteProgram program;
+  CompiledProgram compiled;
+  std::string key;  ///< content hash of both: what runners cache by
+};
+[[nodiscard]] nlohmann::json to_message(const Runnable& runnable);
+[[nodiscard]] Result<Runnable> runnable_from(const nlohmann::json& message);
+
+[[nodiscard]] nlohmann::json to_message(const Tolerance& tolerance);
+[[nodiscard]] Result<Tolerance> tolerance_from(const nlohmann::json& message);
+
+/// One size: the reference and, unless this is an admission, the candidate.
+struct Case {
+  Runnable reference;
+  std::optional<Runnable> candidate;
+  std::uint64_t seed = 0;
+};
+[[nodiscard]] nlohmann::json to_message(const Case& one);
+[[nodiscard]] Result<Case> case_from(const nlohmann::json& message);
+
+struct EmulateRequest {
+  std::string arch;
+  std::vector<Case> checks;   ///< run in full and compared
+  std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
+  Tolerance tolerance;
+};
+struct EmulateReply {
+  Verdict verdict = Verdict::kCrash;
+  bool reference_failed = false;  ///< the verdict is the reference's, not the candidate's
+  std::string detail;
+  double max_rel_error = 0;
+  double time_us = 0;  ///< of the timed program
+  std::string bound;
+  std::map<std::string, double> counters;
+};
+[[nodiscard]] nlohmann::json to_message(const EmulateRequest& request);
+[[nodiscard]] Result<EmulateRequest> emulate_request_from(const nlohmann::json& message);
+[[nodiscard]] nlohmann::json to_message(const EmulateReply& reply);
+[[nodiscard]] Result<EmulateReply> emulate_reply_from(const nlohmann::json& message);
+
+}  // namespace hone::protocol

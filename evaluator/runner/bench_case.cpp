@@ -1,0 +1,219 @@
+#include "evaluator/runner/bench_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace hone::runner {
+namespace {
+
+using cuda::Failure;
+using protocol::Runnable;
+
+bool is_output(Role role) { return role == Role::kOut || role == Role::kInOut; }
+
+Blamed blamed(Verdict verdict, std::string detail, bool reference) {
+  return Blamed{Failure{verdict, false, false, std::move(detail)}, reference};
+}
+
+#define HONE_STEP(expression)                               \
+  do {                                                      \
+    if (auto hone_step = (expression); !hone_step)          \
+      return std::unexpected(std::move(hone_step.error())); \
+  } while (false)
+
+}  // namespace
+
+template <class T>
+Step<T> BenchCase::blame(const Side& side, cuda::Outcome<T> outcome) const {
+  if (!outcome) return std::unexpected(Blamed{std::move(outcome.error()), side.reference});
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return std::move(*outcome);
+  }
+}
+
+BenchCase::BenchCase(cuda::Gpu& gpu, const Runnable& reference, const Runnable& second,
+                     bool second_is_reference)
+    : gpu_(gpu) {
+  reference_.runnable = &reference;
+  reference_.reference = true;
+  second_.runnable = &second;
+  second_.reference = second_is_reference;
+}
+
+BenchCase::~BenchCase() {
+  for (Side* side : {&reference_, &second_}) {
+    side->code.reset();
+    for (std::size_t i = 0; i < side->buffers.size(); ++i) {
+      if (side->owned[i]) gpu_.release(side->buffers[i]);
+    }
+  }
+}
+
+Step<void> BenchCase::allocate() {
+  HONE_STEP(allocate_side(reference_));
+  return allocate_side(second_);
+}
+
+Step<void> BenchCase::allocate_side(Side& side) {
+  for (const auto& buffer : side.runnable->program.buffers) {
+    const auto& shared = reference_.runnable->program.buffers;
+    const auto found = std::find_if(shared.begin(), shared.end(), [&](const ConcreteBuffer& b) {
+      return b.name == buffer.name && b.role == Role::kIn;
+    });
+    if (&side != &reference_ && found != shared.end()) {
+      side.buffers.push_back(reference_.buffers[static_cast<std::size_t>(found - shared.begin())]);
+      side.owned.push_back(false);
+      continue;
+    }
+    auto slab = blame(side, gpu_.acquire(static_cast<std::uint64_t>(buffer.bytes())));
+    if (!slab) {
+      if (slab.error().failure.out_of_memory)
+        slab.error().failure.detail =
+            fmt::format("buffer '{}' of {} bytes does not fit the GPU's memory beside the others",
+                        buffer.name, buffer.bytes());
+      return std::unexpected(slab.error());
+    }
+    side.buffers.push_back(*slab);
+    side.owned.push_back(true);
+  }
+  return {};
+}
+
+Step<void> BenchCase::make_inputs(std::uint64_t seed) {
+  seed_ = seed;
+  const auto& buffers = reference_.runnable->program.buffers;
+  input_hashes_.assign(buffers.size(), 0);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role != Role::kIn) continue;
+    HONE_STEP(blame(reference_, gpu_.fill(reference_.buffers[i], buffers[i], seed)));
+    HONE_STEP(blame(reference_, gpu_.set_guards(reference_.buffers[i])));
+    const auto hash = blame(reference_, gpu_.hash(reference_.buffers[i]));
+    if (!hash) return std::unexpected(hash.error());
+    input_hashes_[i] = *hash;
+  }
+  return {};
+}
+
+Step<void> BenchCase::load(Side& side) {
+  side.code.reset();
+  auto code = blame(side, cuda::LoadedProgram::load(gpu_, *side.runnable));
+  if (!code) return std::unexpected(code.error());
+  side.code = std::move(*code);
+  std::vector<std::uint64_t> addresses;
+  for (const auto& buffer : side.buffers) addresses.push_back(buffer.data());
+  return blame(side, side.code->bind(addresses));
+}
+
+Step<void> BenchCase::prepare(Side& side, std::uint8_t poison) {
+  const auto& buffers = side.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!side.owned[i] || buffers[i].role == Role::kIn) continue;
+    const auto& b = side.buffers[i];
+    if (buffers[i].role == Role::kInOut) {
+      HONE_STEP(blame(side, gpu_.fill(b, buffers[i], seed_)));
+    } else {
+      HONE_STEP(blame(side, gpu_.set_bytes(b.data(), poison, b.bytes)));
+    }
+    HONE_STEP(blame(side, gpu_.set_guards(b)));
+  }
+  return {};
+}
+
+Step<void> BenchCase::run(Side& side, double limit_s) {
+  HONE_STEP(blame(side, side.code->launch()));
+  return blame(side, gpu_.wait(limit_s));
+}
+
+Step<double> BenchCase::timed_run(Side& side, std::uint8_t poison, double limit_s) {
+  HONE_STEP(prepare(side, poison));
+  HONE_STEP(blame(side, gpu_.flush_l2()));
+  HONE_STEP(blame(side, gpu_.mark_begin()));
+  HONE_STEP(blame(side, side.code->launch()));
+  HONE_STEP(blame(side, gpu_.mark_end()));
+  HONE_STEP(blame(side, gpu_.wait(limit_s)));
+  return blame(side, gpu_.elapsed_us());
+}
+
+Step<void> BenchCase::inspect(Side& side) {
+  const auto& buffers = side.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto damage = blame(side, gpu_.damaged_guard(side.buffers[i]));
+    if (!damage) return std::unexpected(damage.error());
+    if (*damage != std::numeric_limits<std::int64_t>::min())
+      return std::unexpected(
+          blamed(Verdict::kFault,
+                 fmt::format("out-of-bounds write at byte {} of '{}' (a buffer of {} bytes)",
+                             *damage, buffers[i].name, buffers[i].bytes()),
+                 side.reference));
+  }
+  const auto& inputs = reference_.runnable->program.buffers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].role != Role::kIn) continue;
+    const auto hash = blame(side, gpu_.hash(reference_.buffers[i]));
+    if (!hash) return std::unexpected(hash.error());
+    if (*hash != input_hashes_[i])
+      return std::unexpected(blamed(Verdict::kTampering,
+                                    fmt::format("the input '{}' was written", inputs[i].name),
+                                    side.reference));
+  }
+  return {};
+}
+
+Step<void> BenchCase::wipe(Side& side) {
+  for (std::size_t i = 0; i < side.buffers.size(); ++i) {
+    if (!side.owned[i] || side.runnable->program.buffers[i].role == Role::kIn) continue;
+    HONE_STEP(blame(side, gpu_.set_bytes(side.buffers[i].data(), 0, side.buffers[i].bytes)));
+  }
+  return {};
+}
+
+Step<double> BenchCase::compare(const Tolerance& tolerance) {
+  double max_rel_error = 0;
+  const auto& buffers = reference_.runnable->program.buffers;
+  const auto& others = second_.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!is_output(buffers[i].role)) continue;
+    const auto other = std::find_if(others.begin(), others.end(), [&](const ConcreteBuffer& b) {
+      return b.name == buffers[i].name;
+    });
+    if (other == others.end())
+      return std::unexpected(blamed(Verdict::kWrongResult,
+                                    fmt::format("the program has no buffer '{}'", buffers[i].name),
+                                    second_.reference));
+    const auto& got = second_.buffers[static_cast<std::size_t>(other - others.begin())];
+    if (got.bytes != reference_.buffers[i].bytes)
+      return std::unexpected(
+          blamed(Verdict::kWrongResult, "an output has another size", second_.reference));
+    const auto comparison =
+        blame(second_, gpu_.compare(reference_.buffers[i], got, buffers[i], tolerance));
+    if (!comparison) return std::unexpected(comparison.error());
+    max_rel_error = std::max(max_rel_error, comparison->max_rel_error);
+    if (!comparison->ok())
+      return std::unexpected(blamed(
+          Verdict::kWrongResult,
+          check::describe(*comparison, buffers[i].name, buffers[i].type, buffers[i].elements()),
+          second_.reference));
+  }
+  return max_rel_error;
+}
+
+Step<std::string> BenchCase::unwritten(std::uint8_t reference_poison, std::uint8_t second_poison) {
+  const auto& buffers = reference_.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role != Role::kOut) continue;
+    const auto hole =
+        blame(reference_, gpu_.first_unwritten(reference_.buffers[i], reference_poison,
+                                               second_.buffers[i], second_poison));
+    if (!hole) return std::unexpected(hole.error());
+    if (*hole >= 0)
+      return fmt::format("it leaves {}[{}] unwritten", buffers[i].name,
+                         *hole / static_cast<std::int64_t>(size_of(buffers[i].type)));
+  }
+  return std::string();
+}
+
+}  // namespace hone::runner

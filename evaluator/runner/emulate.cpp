@@ -1,0 +1,329 @@
+#include "evaluator/runner/emulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "candidates/hash.h"
+#include "evaluator/check/compare.h"
+#include "evaluator/runner/emulated_program.h"
+
+namespace hone::runner {
+namespace {
+
+using emulator::Counters;
+using protocol::Case;
+using protocol::EmulateReply;
+using protocol::EmulateRequest;
+
+// Emulated warp instructions; a core runs 50-150 million a second.
+constexpr std::uint64_t kReferenceBudget = 1'500'000'000;  // one check size
+constexpr std::uint64_t kCandidateFactor =
+    50;  // a candidate may do this much more than the reference
+constexpr std::uint64_t kCandidateSlack = 20'000'000;
+constexpr std::uint64_t kSampleTarget = 6'000'000;   // per timed program, spread over its launches
+constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
+constexpr std::int64_t kMaxSampledBlocks = 64;
+constexpr std::size_t kCachedRuns = 64;
+constexpr std::size_t kCachedRunBytes = 256U << 20;  // [B]
+constexpr std::size_t kCachedModules = 64;
+
+EmulateReply reply(Verdict verdict, std::string detail, bool reference_failed = false) {
+  EmulateReply r;
+  r.verdict = verdict;
+  r.detail = std::move(detail);
+  r.reference_failed = reference_failed;
+  return r;
+}
+
+bool is_output(Role role) { return role == Role::kOut || role == Role::kInOut; }
+
+std::string sizes_text(const ConcreteProgram& program) {
+  std::string text;
+  for (const auto& buffer : program.buffers) {
+    if (!text.empty()) text += ", ";
+    text += buffer.name;
+    for (const auto n : buffer.shape) text += fmt::format("[{}]", n);
+  }
+  return text;
+}
+
+std::map<std::string, double> to_map(const Counters& c) {
+  const auto d = [](std::uint64_t v) { return static_cast<double>(v); };
+  return {{"blocks", d(c.blocks)},
+          {"blocks_total", d(c.blocks_total)},
+          {"warps", d(c.warps)},
+          {"warp_instructions", d(c.warp_instructions)},
+          {"thread_instructions", d(c.thread_instructions)},
+          {"fp32", d(c.fp32)},
+          {"fp64", d(c.fp64)},
+          {"fp16", d(c.fp16)},
+          {"integer", d(c.integer)},
+          {"sfu", d(c.sfu)},
+          {"conversion", d(c.conversion)},
+          {"control", d(c.control)},
+          {"shuffle", d(c.shuffle)},
+          {"barrier", d(c.barrier)},
+          {"global_loads", d(c.global_loads)},
+          {"global_stores", d(c.global_stores)},
+          {"shared_loads", d(c.shared_loads)},
+          {"shared_stores", d(c.shared_stores)},
+          {"local_accesses", d(c.local_accesses)},
+          {"atomics_global", d(c.atomics_global)},
+          {"atomics_shared", d(c.atomics_shared)},
+          {"global_load_sectors", d(c.global_load_sectors)},
+          {"global_store_sectors", d(c.global_store_sectors)},
+          {"l1_wavefronts", d(c.l1_wavefronts)},
+          {"shared_wavefronts", d(c.shared_wavefronts)},
+          {"l1_miss_sectors", d(c.l1_miss_sectors)},
+          {"l2_miss_sectors", d(c.l2_miss_sectors)},
+          {"atomic_serialised", d(c.atomic_serialised)},
+          {"divergent_branches", d(c.divergent_branches)},
+          {"flops", d(c.flops)}};
+}
+
+}  // namespace
+
+Result<Emulate::SharedModule> Emulate::module_for(const CompiledProgram& compiled) {
+  const std::string key = content_hash(compiled.ptx);
+  for (auto it = modules_.begin(); it != modules_.end(); ++it) {
+    if (it->first != key) continue;
+    modules_.splice(modules_.end(), modules_, it);
+    return modules_.back().second;
+  }
+  auto module = emulator::Module::parse(compiled.ptx);
+  if (!module) return std::unexpected(module.error());
+  modules_.emplace_back(key, *module);
+  if (modules_.size() > kCachedModules) modules_.pop_front();
+  return *module;
+}
+
+Emulate::ReferenceRun Emulate::run_reference(const Case& one) {
+  ReferenceRun run;
+  const auto module = module_for(one.reference.compiled);
+  if (!module) {
+    run.verdict = Verdict::kUnsupported;
+    run.detail = module.error().message;
+    return run;
+  }
+  auto program =
+      EmulatedProgram::load(one.reference, one.seed, EmulatedProgram::Outputs::kUninitialised);
+  if (!program) {
+    run.verdict = Verdict::kRefused;
+    run.detail = program.error().message;
+    return run;
+  }
+  const auto report = (*program)->run_all(**module, kReferenceBudget);
+  run.verdict = report.verdict;
+  run.detail = report.detail;
+  run.warp_instructions = report.counters.warp_instructions;
+  if (run.verdict != Verdict::kOk) return run;
+  const auto& buffers = one.reference.program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!is_output(buffers[i].role)) continue;
+    auto bytes = (*program)->read(static_cast<int>(i));
+    run.bytes += bytes.size();
+    run.outputs[buffers[i].name] = std::move(bytes);
+    run.unwritten[buffers[i].name] = (*program)->first_unwritten(static_cast<int>(i));
+  }
+  return run;
+}
+
+Emulate::SharedRun Emulate::reference_run(const Case& one) {
+  const std::string key = fmt::format("{}/{}", one.reference.key, one.seed);
+  for (auto it = runs_.begin(); it != runs_.end(); ++it) {
+    if (it->first != key) continue;
+    runs_.splice(runs_.end(), runs_, it);
+    return runs_.back().second;
+  }
+  runs_.emplace_back(key, std::make_shared<const ReferenceRun>(run_reference(one)));
+  std::size_t bytes = 0;
+  for (const auto& [name, run] : runs_) bytes += run->bytes;
+  while (runs_.size() > 1 && (runs_.size() > kCachedRuns || bytes > kCachedRunBytes)) {
+    bytes -= runs_.front().second->bytes;
+    runs_.pop_front();
+  }
+  return runs_.back().second;
+}
+
+EmulateReply Emulate::admit(const Case& one) {
+  const auto& program = one.reference.program;
+  const auto module = module_for(one.reference.compiled);
+  if (!module) return reply(Verdict::kUnsupported, module.error().message, true);
+  auto first =
+      EmulatedProgram::load(one.reference, one.seed, EmulatedProgram::Outputs::kUninitialised);
+  if (!first) return reply(Verdict::kRefused, first.error().message, true);
+  auto report = (*first)->run_all(**module, kReferenceBudget);
+  if (report.verdict != Verdict::kOk) {
+    if (report.verdict == Verdict::kTimeout)
+      report.detail += fmt::format(" (at the check size {})", sizes_text(program));
+    return reply(report.verdict, report.detail, true);
+  }
+  std::map<int, std::vector<std::uint8_t>> outputs;
+  bool any_output = false;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const auto& buffer = program.buffers[i];
+    const int index = static_cast<int>(i);
+    const bool written = (*first)->was_written(index);
+    if (buffer.role == Role::kIn && written)
+      return reply(
+          Verdict::kTampering,
+          fmt::format("it writes its input '{}'; give that buffer the role inout", buffer.name),
+          true);
+    if (!is_output(buffer.role)) continue;
+    any_output = true;
+    if (!written)
+      return reply(Verdict::kWrongResult, fmt::format("it writes nothing to '{}'", buffer.name),
+                   true);
+    if (buffer.role == Role::kOut) {
+      if (const auto hole = (*first)->first_unwritten(index); hole >= 0)
+        return reply(Verdict::kWrongResult,
+                     fmt::format("it leaves {}[{}] unwritten (at the check size {})", buffer.name,
+                                 hole / static_cast<std::int64_t>(size_of(buffer.type)),
+                                 sizes_text(program)),
+                     true);
+    }
+    outputs[index] = (*first)->read(index);
+  }
+  if (!any_output) return reply(Verdict::kWrongResult, "no buffer has the role out or inout", true);
+
+  // The same input twice, in the same memory and at other addresses: state that a kernel keeps
+  // between runs, and answers that depend on addresses, show.
+  auto second = EmulatedProgram::load(one.reference, one.seed,
+                                      EmulatedProgram::Outputs::kUninitialised, 4096 + 256);
+  if (!second) return reply(Verdict::kRefused, second.error().message, true);
+  (*first)->refill();
+  for (auto* again : {first->get(), second->get()}) {
+    report = again->run_all(**module, kReferenceBudget);
+    if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail, true);
+    for (const auto& [index, bytes] : outputs) {
+      const auto other = again->read(index);
+      const auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin(), other.end());
+      if (at.first == bytes.end() && at.second == other.end()) continue;
+      const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
+      return reply(Verdict::kWrongResult,
+                   fmt::format("it gives different answers on the same input: {}[{}]", buffer.name,
+                               (at.first - bytes.begin()) /
+                                   static_cast<std::ptrdiff_t>(size_of(buffer.type))),
+                   true);
+    }
+  }
+  return reply(Verdict::kOk, "");
+}
+
+EmulateReply Emulate::check(const Case& one, const Tolerance& tolerance) {
+  const auto reference = reference_run(one);
+  if (reference->verdict != Verdict::kOk) return reply(reference->verdict, reference->detail, true);
+  const auto module = module_for(one.candidate->compiled);
+  if (!module) return reply(Verdict::kUnsupported, module.error().message);
+  auto program =
+      EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
+  if (!program) return reply(Verdict::kLaunchError, program.error().message);
+  const auto report = (*program)->run_all(
+      **module, reference->warp_instructions * kCandidateFactor + kCandidateSlack);
+  if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
+
+  EmulateReply result = reply(Verdict::kOk, "");
+  for (const auto& buffer : one.reference.program.buffers) {
+    const int index = (*program)->index_of(buffer.name);
+    if (index < 0) {
+      if (buffer.role == Role::kIn || buffer.role == Role::kScratch) continue;
+      return reply(Verdict::kWrongResult,
+                   fmt::format("the program has no buffer '{}'", buffer.name));
+    }
+    if (buffer.role == Role::kIn && (*program)->was_written(index))
+      return reply(Verdict::kTampering, fmt::format("the input '{}' was written", buffer.name));
+  }
+  for (const auto& buffer : one.reference.program.buffers) {
+    if (!is_output(buffer.role)) continue;
+    const int index = (*program)->index_of(buffer.name);
+    const auto hole = (*program)->first_unwritten(index);
+    if (hole >= 0 && reference->unwritten.at(buffer.name) != hole)
+      return reply(Verdict::kWrongResult,
+                   fmt::format("{}[{}] was not written (of {})", buffer.name,
+                               hole / static_cast<std::int64_t>(size_of(buffer.type)),
+                               sizes_text(one.reference.program)));
+    const auto comparison = check::compare(reference->outputs.at(buffer.name),
+                                           (*program)->read(index), buffer.type, tolerance);
+    if (!comparison) return reply(Verdict::kWrongResult, comparison.error().message);
+    result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
+    if (!comparison->ok()) {
+      result.verdict = Verdict::kWrongResult;
+      result.detail = check::describe(*comparison, buffer.name, buffer.type, buffer.elements());
+      return result;
+    }
+  }
+  return result;
+}
+
+EmulateReply Emulate::model(const Case& one, const std::string& arch) {
+  const auto& runnable = one.candidate ? *one.candidate : one.reference;
+  const bool is_reference = !one.candidate;
+  const auto* profile = emulator::find_profile(arch);
+  if (profile == nullptr) return reply(Verdict::kUnsupported, "no model of " + arch, is_reference);
+  const auto module = module_for(runnable.compiled);
+  if (!module) return reply(Verdict::kUnsupported, module.error().message, is_reference);
+  auto program = EmulatedProgram::load(runnable, one.seed, EmulatedProgram::Outputs::kZero);
+  if (!program) return reply(Verdict::kRefused, program.error().message, is_reference);
+
+  EmulateReply result = reply(Verdict::kOk, "");
+  double longest_us = -1;
+  const auto& launches = runnable.program.launches;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const auto& launch = launches[i];
+    const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
+    emulator::RunOptions options;
+    options.check_initialised = false;  // earlier launches ran in part only
+    options.check_races = false;        // checked in full at the check sizes
+    options.max_warp_instructions = kSampleLimit;
+    // One block tells what a block costs; the sample is then as large as the budget allows.
+    options.sample_blocks = 1;
+    auto report = (*program)->launch(**module, i, options);
+    if (report.verdict == Verdict::kOk && blocks > 1) {
+      const std::uint64_t cost = std::max<std::uint64_t>(1, report.counters.warp_instructions);
+      const std::uint64_t target = kSampleTarget / launches.size() / cost;
+      options.sample_blocks = std::clamp<std::int64_t>(
+          static_cast<std::int64_t>(target), 1, std::min<std::int64_t>(blocks, kMaxSampledBlocks));
+      if (options.sample_blocks > 1) report = (*program)->launch(**module, i, options);
+    }
+    if (report.verdict == Verdict::kTimeout && options.sample_blocks < blocks) {
+      return reply(Verdict::kUnsupported,
+                   "the time model cannot sample this program: " + report.detail +
+                       " (a block waits for others, or one block runs too long)",
+                   is_reference);
+    }
+    if (report.verdict != Verdict::kOk)
+      return reply(report.verdict, report.detail + " (at the timed size)", is_reference);
+
+    const CompiledKernel* kernel = runnable.compiled.find(launch.kernel);
+    const auto config = (*program)->config(i);
+    if (kernel == nullptr || !config)
+      return reply(Verdict::kLaunchError, "no such kernel", is_reference);
+    const int registers = kernel->resources.registers > 0 ? kernel->resources.registers : 32;
+    const auto time = emulator::model(*profile, report.counters, *config, registers,
+                                      kernel->resources.static_shared_bytes);
+    result.time_us += time.time_us;
+    if (time.time_us > longest_us) {
+      longest_us = time.time_us;
+      result.bound = time.bound;
+    }
+    for (const auto& [name, value] : to_map(report.counters)) result.counters[name] += value;
+  }
+  return result;
+}
+
+EmulateReply Emulate::handle(const EmulateRequest& request) {
+  double max_rel_error = 0;
+  for (const auto& one : request.checks) {
+    auto result = one.candidate ? check(one, request.tolerance) : admit(one);
+    max_rel_error = std::max(max_rel_error, result.max_rel_error);
+    result.max_rel_error = max_rel_error;
+    if (result.verdict != Verdict::kOk) return result;
+  }
+  EmulateReply result = reply(Verdict::kOk, "");
+  if (request.timed) result = model(*request.timed, request.arch);
+  result.max_rel_error = max_rel_error;
+  return result;
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,45 @@
+// The emulate mode of hone-runner: checks a candidate against its reference on the emulated GPU and
+// models its time. Deterministic: the same request gives the same reply.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/protocol/messages.h"
+
+namespace hone::runner {
+
+class Emulate {
+ public:
+  [[nodiscard]] protocol::EmulateReply handle(const protocol::EmulateRequest& request);
+
+ private:
+  /// What the reference did at one size with one seed.
+  struct ReferenceRun {
+    Verdict verdict = Verdict::kOk;
+    std::string detail;
+    std::map<std::string, std::vector<std::uint8_t>> outputs;  ///< out and inout buffers by name
+    std::map<std::string, std::int64_t> unwritten;  ///< first byte left unwritten, by buffer
+    std::uint64_t warp_instructions = 0;
+    std::size_t bytes = 0;  // held in `outputs` [B]
+  };
+  using SharedRun = std::shared_ptr<const ReferenceRun>;
+  using SharedModule = std::shared_ptr<const emulator::Module>;
+
+  [[nodiscard]] Result<SharedModule> module_for(const CompiledProgram& compiled);
+  [[nodiscard]] SharedRun reference_run(const protocol::Case& one);
+  [[nodiscard]] ReferenceRun run_reference(const protocol::Case& one);
+  [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one);
+  [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one, const Tolerance& tolerance);
+  [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one, const std::string& arch);
+
+  // Oldest first; bounded by count and, for runs, by bytes.
+  std::list<std::pair<std::string, SharedRun>> runs_;
+  std::list<std::pair<std::string, SharedModule>> modules_;
+};
+
+}  // namespace hone::runner

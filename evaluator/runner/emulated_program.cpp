@@ -1,0 +1,131 @@
+#include "evaluator/runner/emulated_program.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "evaluator/device/arguments.h"
+#include "evaluator/fill/fill.h"
+
+namespace hone::runner {
+namespace {
+
+bool has_fill(Role role) { return role == Role::kIn || role == Role::kInOut; }
+
+emulator::Memory::PageSource constant_source(std::uint8_t value) {
+  return [value](std::uint64_t, std::uint8_t* out, std::size_t size) {
+    std::memset(out, value, size);
+  };
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(const protocol::Runnable& runnable,
+                                                               std::uint64_t seed, Outputs outputs,
+                                                               std::uint64_t pad) {
+  std::unique_ptr<EmulatedProgram> p(new EmulatedProgram(runnable));
+  p->seed_ = seed;
+  if (pad > 0) (void)p->memory_.allocate("padding", pad, true, constant_source(0));
+  for (const auto& buffer : runnable.program.buffers) {
+    const auto bytes = static_cast<std::uint64_t>(buffer.bytes());
+    if (has_fill(buffer.role)) {
+      auto source = fill::Source::open(buffer, seed);
+      if (!source) return std::unexpected(source.error());
+      p->addresses_.push_back(p->memory_.allocate(
+          buffer.name, bytes, true,
+          [source = *source](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
+            source->read(offset, out, size);
+          }));
+    } else {
+      const bool zero = outputs == Outputs::kZero;
+      p->addresses_.push_back(
+          p->memory_.allocate(buffer.name, bytes, zero, constant_source(zero ? 0 : 0xFF)));
+    }
+  }
+  return p;
+}
+
+Result<emulator::LaunchConfig> EmulatedProgram::config(std::size_t index) const {
+  const auto& launch = runnable_.program.launches[index];
+  const CompiledKernel* kernel = runnable_.compiled.find(launch.kernel);
+  if (kernel == nullptr) return invalid(fmt::format("kernel '{}' was not compiled", launch.kernel));
+  auto parameters = pack_arguments(runnable_.program, index, *kernel, addresses_);
+  if (!parameters) return std::unexpected(parameters.error());
+  emulator::LaunchConfig config;
+  config.kernel = kernel->lowered_name;
+  for (std::size_t i = 0; i < 3; ++i) {
+    config.grid[i] = static_cast<std::uint32_t>(launch.grid[i]);
+    config.block[i] = static_cast<std::uint32_t>(launch.block[i]);
+  }
+  config.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes);
+  config.parameters = std::move(*parameters);
+  return config;
+}
+
+emulator::RunReport EmulatedProgram::launch(const emulator::Module& module, std::size_t index,
+                                            const emulator::RunOptions& options) {
+  const auto c = config(index);
+  if (!c) return {Verdict::kLaunchError, c.error().message, {}};
+  auto report = emulator::run(module, *c, memory_, options);
+  if (report.verdict != Verdict::kOk) {
+    const auto& launch = runnable_.program.launches[index];
+    report.detail =
+        runnable_.program.launches.size() > 1
+            ? fmt::format("launches[{}] of kernel '{}': {}", index, launch.kernel, report.detail)
+            : fmt::format("kernel '{}': {}", launch.kernel, report.detail);
+  }
+  return report;
+}
+
+emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std::uint64_t budget) {
+  emulator::RunReport total;
+  emulator::RunOptions options;
+  for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
+    const std::uint64_t used = total.counters.warp_instructions;
+    options.max_warp_instructions = used < budget ? budget - used : 1;
+    auto report = launch(module, i, options);
+    total.counters.warp_instructions += report.counters.warp_instructions;
+    total.verdict = report.verdict;
+    total.detail = std::move(report.detail);
+    if (total.verdict != Verdict::kOk) break;
+  }
+  return total;
+}
+
+int EmulatedProgram::index_of(const std::string& buffer) const {
+  for (std::size_t i = 0; i < runnable_.program.buffers.size(); ++i) {
+    if (runnable_.program.buffers[i].name == buffer) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::vector<std::uint8_t> EmulatedProgram::read(int buffer) const {
+  const auto i = static_cast<std::size_t>(buffer);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(runnable_.program.buffers[i].bytes()));
+  if (!memory_.read(addresses_[i], bytes.data(), bytes.size())) bytes.clear();
+  return bytes;
+}
+
+bool EmulatedProgram::was_written(int buffer) const {
+  return memory_.was_written(addresses_[static_cast<std::size_t>(buffer)]);
+}
+
+std::int64_t EmulatedProgram::first_unwritten(int buffer) const {
+  const auto i = static_cast<std::size_t>(buffer);
+  return memory_.first_unwritten(addresses_[i],
+                                 static_cast<std::uint64_t>(runnable_.program.buffers[i].bytes()));
+}
+
+void EmulatedProgram::refill() {
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    const auto& buffer = runnable_.program.buffers[i];
+    if (!has_fill(buffer.role)) continue;
+    const auto source = fill::Source::open(buffer, seed_);
+    if (!source) continue;  // it opened before
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.bytes()));
+    (*source)->read(0, bytes.data(), bytes.size());
+    (void)memory_.write(addresses_[i], bytes.data(), bytes.size());
+  }
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,48 @@
+// A program with its buffers in emulated memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/protocol/messages.h"
+
+namespace hone::runner {
+
+class EmulatedProgram {
+ public:
+  enum class Outputs {
+    kUninitialised,  ///< for checks: reading a byte nobody wrote is reported
+    kZero,           ///< for sampling, where earlier launches ran in part only
+  };
+
+  /// `pad` shifts every address: a program whose answer depends on addresses shows.
+  [[nodiscard]] static Result<std::unique_ptr<EmulatedProgram>> load(
+      const protocol::Runnable& runnable, std::uint64_t seed, Outputs outputs,
+      std::uint64_t pad = 0);
+
+  [[nodiscard]] emulator::RunReport launch(const emulator::Module& module, std::size_t index,
+                                           const emulator::RunOptions& options);
+  [[nodiscard]] Result<emulator::LaunchConfig> config(std::size_t index) const;
+  /// Every launch in order; stops at the first that is not ok. `budget` spans all of them.
+  [[nodiscard]] emulator::RunReport run_all(const emulator::Module& module, std::uint64_t budget);
+
+  [[nodiscard]] int index_of(const std::string& buffer) const;  ///< -1: none
+  [[nodiscard]] std::vector<std::uint8_t> read(int buffer) const;
+  [[nodiscard]] bool was_written(int buffer) const;
+  [[nodiscard]] std::int64_t first_unwritten(int buffer) const;  ///< byte, or -1
+  /// Puts back the first contents of in and inout buffers.
+  void refill();
+  [[nodiscard]] const ConcreteProgram& program() const { return runnable_.program; }
+
+ private:
+  explicit EmulatedProgram(const protocol::Runnable& runnable) : runnable_(runnable) {}
+
+  const protocol::Runnable& runnable_;  ///< outlives this
+  std::uint64_t seed_ = 0;
+  emulator::Memory memory_;
+  std::vector<std::uint64_t> addresses_;
+};
+
+}  // namespace hone::runner

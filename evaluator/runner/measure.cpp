@@ -1,0 +1,283 @@
+#include "evaluator/runner/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "evaluator/runner/bench_case.h"
+#include "evaluator/timing/statistics.h"
+
+namespace hone::runner {
+namespace {
+
+using protocol::Case;
+using protocol::MeasureReply;
+using protocol::MeasureRequest;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint8_t kPoison = 0xFF;       // NaN in every float type, -1 in integers
+constexpr std::uint8_t kOtherPoison = 0x5A;  // a large number in float types
+constexpr std::uint8_t kTimedPoison = 0xFF;
+
+constexpr double kCandidateFloor_s = 2;  // any candidate may run this long
+constexpr double kCandidateFactor = 30;  // or this many times the reference
+constexpr int kQuickSamples = 20, kFewestQuickSamples = 3;
+constexpr double kQuickBudget_s = 0.1;
+constexpr double kClearlyWorse = 1.3;  // than the best so far: stop sampling
+constexpr int kReferenceSamples = 10;
+constexpr double kReferenceBudget_s = 1;
+constexpr int kFinalPairs = 30, kFewestFinalPairs = 3;
+constexpr double kFinalBudget_s = 8;
+
+#define HONE_STEP(expression)                               \
+  do {                                                      \
+    if (auto hone_step = (expression); !hone_step)          \
+      return std::unexpected(std::move(hone_step.error())); \
+  } while (false)
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+MeasureReply reply_for(const Blamed& blamed) {
+  MeasureReply reply;
+  reply.verdict = blamed.failure.verdict;
+  reply.reference_failed = blamed.reference;
+  reply.context_lost = blamed.failure.context_lost;
+  reply.detail = blamed.failure.detail;
+  return reply;
+}
+
+/// How long the candidate may run when the reference took `reference_s`.
+double candidate_limit(const MeasureRequest& request, double reference_s) {
+  return reference_s +
+         std::min(request.timeout_s, std::max(kCandidateFloor_s, kCandidateFactor * reference_s));
+}
+
+struct Checked {
+  double max_rel_error = 0;
+  double reference_s = 0;  ///< wall time of the reference's run
+};
+
+/// One candidate run with `poison`, then the reference from fresh inputs, then the comparison.
+/// Leaves the reference's outputs wiped.
+Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, std::uint64_t seed,
+                         std::uint8_t poison, double candidate_limit_s) {
+  HONE_STEP(bench.make_inputs(seed));
+  HONE_STEP(bench.load(bench.second()));
+  HONE_STEP(bench.prepare(bench.second(), poison));
+  HONE_STEP(bench.run(bench.second(), candidate_limit_s));
+  HONE_STEP(bench.inspect(bench.second()));
+
+  Checked checked;
+  HONE_STEP(bench.make_inputs(seed));
+  HONE_STEP(bench.load(bench.reference()));
+  HONE_STEP(bench.prepare(bench.reference(), kPoison));
+  const auto begin = Clock::now();
+  HONE_STEP(bench.run(bench.reference(), request.timeout_s));
+  checked.reference_s = seconds_since(begin);
+  HONE_STEP(bench.inspect(bench.reference()));
+  const auto error = bench.compare(request.tolerance);
+  if (!error) return std::unexpected(error.error());
+  checked.max_rel_error = *error;
+  HONE_STEP(bench.wipe(bench.reference()));
+  return checked;
+}
+
+/// Event-timed runs of one side: warm-up, then until the samples or the budget are used up.
+Step<std::vector<double>> sample(BenchCase& bench, Side& side, int most, double budget_s,
+                                 double limit_s, double best_time_us) {
+  const auto begin = Clock::now();
+  const auto warm_up = bench.timed_run(side, kTimedPoison, limit_s);
+  if (!warm_up) return std::unexpected(warm_up.error());
+  // A run so long that warming up changes nothing is a sample itself.
+  std::vector<double> samples;
+  if (*warm_up > 0.3e6 * budget_s) samples.push_back(*warm_up);
+  while (static_cast<int>(samples.size()) < most) {
+    const int have = static_cast<int>(samples.size());
+    if (have >= 1 && seconds_since(begin) > 5 * budget_s) break;
+    if (have >= kFewestQuickSamples) {
+      if (seconds_since(begin) > budget_s) break;
+      if (best_time_us > 0 &&
+          *std::min_element(samples.begin(), samples.end()) > kClearlyWorse * best_time_us)
+        break;
+    }
+    const auto us = bench.timed_run(side, kTimedPoison, limit_s);
+    if (!us) return std::unexpected(us.error());
+    samples.push_back(*us);
+  }
+  return samples;
+}
+
+struct Timed {
+  std::vector<double> candidate_us, reference_us;
+};
+
+/// Reference and candidate in turns, in random order within each pair. The reference's outputs are
+/// wiped after each of its runs: the candidate must not find them.
+Step<Timed> interleave(BenchCase& bench, const MeasureRequest& request, double limit_s) {
+  Timed timed;
+  std::mt19937_64 random(request.seed);
+  const auto begin = Clock::now();
+  for (int pair = -1; pair < kFinalPairs; ++pair) {  // the first is the warm-up
+    if (pair >= kFewestFinalPairs && seconds_since(begin) > kFinalBudget_s) break;
+    if (pair >= 1 && seconds_since(begin) > 3 * kFinalBudget_s) break;
+    const bool reference_first = (random() & 1) != 0;
+    for (int turn = 0; turn < 2; ++turn) {
+      const bool is_reference = (turn == 0) == reference_first;
+      Side& side = is_reference ? bench.reference() : bench.second();
+      const auto us =
+          bench.timed_run(side, kTimedPoison, is_reference ? request.timeout_s : limit_s);
+      if (!us) return std::unexpected(us.error());
+      if (is_reference) HONE_STEP(bench.wipe(side));
+      if (pair >= 0) (is_reference ? timed.reference_us : timed.candidate_us).push_back(*us);
+    }
+  }
+  return timed;
+}
+
+}  // namespace
+
+MeasureReply Measure::handle(const MeasureRequest& request) {
+  return request.timed.candidate ? evaluate(request) : admit(request);
+}
+
+MeasureReply Measure::admit(const MeasureRequest& request) {
+  const auto admit_one = [&](const Case& one, bool timed) -> Step<std::vector<double>> {
+    BenchCase bench(gpu_, one.reference, one.reference, true);
+    HONE_STEP(bench.allocate());
+    HONE_STEP(bench.make_inputs(one.seed));
+    for (auto [side, poison] : {std::pair<Side*, std::uint8_t>(&bench.reference(), kPoison),
+                                std::pair<Side*, std::uint8_t>(&bench.second(), kOtherPoison)}) {
+      HONE_STEP(bench.load(*side));
+      HONE_STEP(bench.prepare(*side, poison));
+      HONE_STEP(bench.run(*side, request.timeout_s));
+      HONE_STEP(bench.inspect(*side));
+    }
+    const auto hole = bench.unwritten(kPoison, kOtherPoison);
+    if (!hole) return std::unexpected(hole.error());
+    if (!hole->empty())
+      return std::unexpected(Blamed{{Verdict::kWrongResult, false, false, *hole}, true});
+    auto same = bench.compare(request.tolerance);
+    if (!same) {
+      if (same.error().failure.verdict == Verdict::kWrongResult)
+        same.error().failure.detail =
+            "it gives different answers on the same input: " + same.error().failure.detail;
+      return std::unexpected(same.error());
+    }
+    if (!timed) return std::vector<double>();
+    return sample(bench, bench.reference(), kReferenceSamples, kReferenceBudget_s,
+                  request.timeout_s, 0);
+  };
+
+  for (const auto& one : request.checks) {
+    if (auto ok = admit_one(one, false); !ok) return reply_for(ok.error());
+  }
+  auto samples = admit_one(request.timed, true);
+  if (!samples) {
+    auto reply = reply_for(samples.error());
+    if (samples.error().failure.out_of_memory) reply.verdict = Verdict::kRefused;
+    reply.detail += " (at the timed size)";
+    return reply;
+  }
+  MeasureReply reply;
+  reply.verdict = Verdict::kOk;
+  reply.samples_us = *samples;
+  reply.time_us = reply.reference_time_us = timing::median(*samples);
+  reference_samples_[request.timed.reference.key] = *samples;
+  return reply;
+}
+
+MeasureReply Measure::evaluate(const MeasureRequest& request) {
+  double max_rel_error = 0;
+  const auto whole = [&]() -> Step<Timed> {
+    for (const auto& one : request.checks) {
+      BenchCase bench(gpu_, one.reference, *one.candidate, false);
+      HONE_STEP(bench.allocate());
+      // Twice: what is written by chance in one run is not in the other.
+      for (const std::uint8_t poison : {kPoison, kOtherPoison}) {
+        const auto checked =
+            check_once(bench, request, one.seed, poison, candidate_limit(request, 0.1));
+        if (!checked) return std::unexpected(checked.error());
+        max_rel_error = std::max(max_rel_error, checked->max_rel_error);
+      }
+    }
+    cuda::trace("checks passed");
+    const Case& one = request.timed;
+    BenchCase bench(gpu_, one.reference, *one.candidate, false);
+    HONE_STEP(bench.allocate());
+    const auto known = reference_samples_.find(one.reference.key);
+    const double expected_s =
+        known != reference_samples_.end() ? timing::median(known->second) * 1e-6 : 0.5;
+    auto checked =
+        check_once(bench, request, one.seed, kOtherPoison, candidate_limit(request, expected_s));
+    if (!checked) return std::unexpected(checked.error());
+    max_rel_error = std::max(max_rel_error, checked->max_rel_error);
+
+    // New inputs and freshly loaded code: nothing kept from the check is of use.
+    const std::uint64_t timed_seed = one.seed ^ 0xD1B54A32D192ED03ULL;
+    const double limit_s = candidate_limit(request, checked->reference_s);
+    Timed timed;
+    if (!request.final_stage && known == reference_samples_.end()) {
+      HONE_STEP(bench.make_inputs(timed_seed));
+      HONE_STEP(bench.load(bench.reference()));
+      auto samples = sample(bench, bench.reference(), kReferenceSamples, kReferenceBudget_s,
+                            request.timeout_s, 0);
+      if (!samples) return std::unexpected(samples.error());
+      HONE_STEP(bench.wipe(bench.reference()));
+      reference_samples_[one.reference.key] = std::move(*samples);
+    }
+    HONE_STEP(bench.make_inputs(timed_seed));
+    HONE_STEP(bench.load(bench.second()));
+    if (request.final_stage) {
+      HONE_STEP(bench.load(bench.reference()));
+      auto both = interleave(bench, request, limit_s);
+      if (!both) return std::unexpected(both.error());
+      timed = std::move(*both);
+    } else {
+      auto samples = sample(bench, bench.second(), kQuickSamples, kQuickBudget_s, limit_s,
+                            request.best_time_us);
+      if (!samples) return std::unexpected(samples.error());
+      timed.candidate_us = std::move(*samples);
+      timed.reference_us = reference_samples_[one.reference.key];
+    }
+    // What the last timed launch left behind counts too.
+    HONE_STEP(bench.inspect(bench.second()));
+    HONE_STEP(bench.make_inputs(timed_seed));
+    HONE_STEP(bench.load(bench.reference()));
+    HONE_STEP(bench.prepare(bench.reference(), kPoison));
+    HONE_STEP(bench.run(bench.reference(), request.timeout_s));
+    auto error = bench.compare(request.tolerance);
+    if (!error) {
+      if (error.error().failure.verdict == Verdict::kWrongResult)
+        error.error().failure.detail += " (after the timed launches)";
+      return std::unexpected(error.error());
+    }
+    max_rel_error = std::max(max_rel_error, *error);
+    HONE_STEP(bench.wipe(bench.reference()));
+    return timed;
+  };
+
+  const auto timed = whole();
+  MeasureReply reply;
+  if (!timed) {
+    reply = reply_for(timed.error());
+    reply.max_rel_error = max_rel_error;
+    return reply;
+  }
+  reply.verdict = Verdict::kOk;
+  reply.max_rel_error = max_rel_error;
+  reply.samples_us = timed->candidate_us;
+  reply.reference_samples_us = timed->reference_us;
+  reply.time_us = timing::median(timed->candidate_us);
+  reply.reference_time_us = timing::median(timed->reference_us);
+  const auto interval =
+      timing::ratio_interval(timed->reference_us, timed->candidate_us, request.seed + 1);
+  reply.ci95_low = interval.low;
+  reply.ci95_high = interval.high;
+  return reply;
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,71 @@
+#include "evaluator/runner/serve.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
+#include "evaluator/compile/compile.h"
+#include "evaluator/compile/nvrtc.h"
+#include "evaluator/protocol/channel.h"
+#include "evaluator/protocol/messages.h"
+#include "evaluator/runner/emulate.h"
+#include "evaluator/runner/serve_loop.h"
+
+namespace hone::runner {
+namespace {
+
+using Json = nlohmann::json;
+constexpr int kChannel = 3;
+
+/// Ends this process as soon as the other side is gone, even in the middle of a request.
+void watch_parent() {
+  std::thread([] {
+    for (;;) {
+      pollfd p{kChannel, POLLRDHUP, 0};
+      if (poll(&p, 1, -1) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0)
+        _exit(0);
+    }
+  }).detach();
+}
+
+}  // namespace
+
+int serve(const char* mode, const std::function<Result<Json>(const Json&)>& handle) {
+  watch_parent();
+  protocol::Channel channel(kChannel);
+  if (!channel.send({{"hello", protocol::kVersion}, {"mode", mode}, {"pid", getpid()}})) return 1;
+  for (;;) {
+    const auto received = channel.receive(-1);
+    if (received.status == protocol::ReceiveStatus::kClosed) return 0;
+    if (received.status != protocol::ReceiveStatus::kOk) return 2;
+    Result<Json> reply = fail(ErrorCode::kInternal, "no reply");
+    try {
+      reply = handle(received.message);
+    } catch (const std::exception& e) {
+      reply = fail(ErrorCode::kInfrastructure, protocol::clean_text(e.what(), 512));
+    }
+    const Json message = reply ? *reply : Json{{"error", reply.error().message}};
+    if (!channel.send(message)) return 1;
+  }
+}
+
+int serve_compile() {
+  return serve("compile", [](const Json& m) -> Result<Json> {
+    auto job = protocol::compile_job_from(m);
+    if (!job) return std::unexpected(job.error());
+    return protocol::to_message(compile::compile_program(*job));
+  });
+}
+
+int serve_emulate() {
+  Emulate emulate;
+  return serve("emulate", [&](const Json& m) -> Result<Json> {
+    auto request = protocol::emulate_request_from(m);
+    if (!request) return std::unexpected(request.error());
+    return protocol::to_message(emulate.handle(*request));
+  });
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "evaluator/device/cuda/gpu.h"
+#include "evaluator/protocol/channel.h"
+#include "evaluator/protocol/measure_messages.h"
+#include "evaluator/runner/measure.h"
+#include "evaluator/runner/serve.h"
+#include "evaluator/runner/serve_loop.h"
+
+namespace hone::runner {
+namespace {
+
+using Json = nlohmann::json;
+
+class MeasureServer {
+ public:
+  Result<Json> handle(const Json& message) {
+    std::string op;
+    if (auto text = protocol::get_string(message, "op", 32)) op = *text;
+    if (op == "open") return open(message);
+    if (op == "setup") return setup(message);
+    if (op == "measure") return measure(message);
+    return fail(ErrorCode::kInfrastructure, "unknown request");
+  }
+
+ private:
+  Result<Json> open(const Json& message) {
+    const auto ordinal = protocol::get_int(message, "ordinal");
+    if (!ordinal) return std::unexpected(ordinal.error());
+    auto gpu = cuda::Gpu::open(static_cast<int>(*ordinal));
+    if (!gpu) return std::unexpected(gpu.error());
+    gpu_ = std::move(*gpu);
+    return protocol::to_message(gpu_->facts());
+  }
+
+  Result<Json> setup(const Json& message) {
+    if (!gpu_) return fail(ErrorCode::kInfrastructure, "setup before open");
+    const auto cubin = protocol::get_blob(message, "cubin");
+    if (!cubin) return std::unexpected(cubin.error());
+    const bool quick = message.contains("quick");
+    if (auto ready = gpu_->setup(*cubin, !quick); !ready)
+      return fail(ErrorCode::kEnvironment, "setting up the GPU: " + ready.error().detail);
+    measure_ = std::make_unique<Measure>(*gpu_);
+    return Json{{"ready", true}, {"dram_bytes_per_s", gpu_->facts().dram_bytes_per_s}};
+  }
+
+  Result<Json> measure(const Json& message) {
+    if (!measure_) return fail(ErrorCode::kInfrastructure, "measure before setup");
+    const auto request = protocol::measure_request_from(message);
+    if (!request) return std::unexpected(request.error());
+    const auto reply = measure_->handle(*request);
+    cuda::trace(fmt::format("{} {:.3f} us (reference {:.3f} us) {}", to_string(reply.verdict),
+                            reply.time_us, reply.reference_time_us, reply.detail));
+    return protocol::to_message(reply);
+  }
+
+  std::unique_ptr<cuda::Gpu> gpu_;
+  std::unique_ptr<Measure> measure_;
+};
+
+}  // namespace
+
+int serve_measure() {
+  MeasureServer server;
+  return serve("measure", [&](const Json& m) { return server.handle(m); });
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,51 @@
+#include "evaluator/timing/statistics.h"
+
+#include <algorithm>
+#include <random>
+
+namespace hone::timing {
+namespace {
+
+double resampled_median(const std::vector<double>& samples, std::mt19937_64& random,
+                        std::vector<double>& scratch) {
+  scratch.clear();
+  // Not uniform_int_distribution, whose results differ between standard libraries.
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    scratch.push_back(samples[random() % samples.size()]);
+  return median(scratch);
+}
+
+}  // namespace
+
+double median(std::vector<double> samples) {
+  if (samples.empty()) return 0;
+  const std::size_t middle = samples.size() / 2;
+  std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(middle),
+                   samples.end());
+  const double upper = samples[middle];
+  if (samples.size() % 2 == 1) return upper;
+  const double lower =
+      *std::max_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(middle));
+  return (lower + upper) / 2;
+}
+
+Interval ratio_interval(const std::vector<double>& numerator,
+                        const std::vector<double>& denominator, std::uint64_t seed, int resamples) {
+  if (numerator.empty() || denominator.empty() || resamples < 1) return {};
+  std::mt19937_64 random(seed);
+  std::vector<double> ratios, scratch;
+  for (int i = 0; i < resamples; ++i) {
+    const double top = resampled_median(numerator, random, scratch);
+    const double bottom = resampled_median(denominator, random, scratch);
+    if (bottom > 0) ratios.push_back(top / bottom);
+  }
+  if (ratios.empty()) return {};
+  std::sort(ratios.begin(), ratios.end());
+  const auto at = [&](double quantile) {
+    return ratios[static_cast<std::size_t>(quantile * static_cast<double>(ratios.size() - 1) +
+                                           0.5)];
+  };
+  return {at(0.025), at(0.975)};
+}
+
+}  // namespace hone::timing

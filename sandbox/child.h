@@ -1,0 +1,73 @@
+// Starts one child process under a policy and holds it: a socket pair to talk over, limits, and the
+// certainty that it and its descendants are gone when the Child is. Knows nothing of CUDA.
+//
+// A Child is owned by one thread at a time; `kill_tree` alone may be called from another thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "candidates/result.h"
+
+namespace hone::sandbox {
+
+/// What the child may do. Fields are only ever added: deeper isolation (namespaces, a private root,
+/// a system-call filter) extends this struct.
+struct Policy {
+  std::vector<std::string> argv;         ///< argv[0] is the path of the program; no PATH search
+  std::vector<std::string> environment;  ///< "NAME=value", the whole environment of the child
+  std::string working_directory = "/";
+  bool limits = true;                 ///< false: for debugging only
+  std::uint64_t address_space = 0;    ///< 0: no limit [B]
+  std::uint64_t file_size = 1 << 26;  ///< largest file it may write [B]
+  std::uint64_t open_files = 1024;
+  bool inherit_stderr = false;  ///< false: kept apart, see Child::stderr_tail
+};
+
+/// How a child ended.
+struct ExitStatus {
+  bool signalled = false;
+  int code = 0;                            ///< the signal when `signalled`
+  [[nodiscard]] std::string text() const;  ///< "exit status 1", "signal 9 (Killed)"
+};
+
+class Child {
+ public:
+  /// The child finds its end of the socket pair as descriptor 3; 0 and 1 are /dev/null. It dies
+  /// with this process. Errors: kEnvironment when the program cannot be started.
+  [[nodiscard]] static Result<std::unique_ptr<Child>> start(const Policy& policy);
+
+  ~Child();  ///< kills the tree and reaps it
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  [[nodiscard]] int channel() const { return channel_; }  ///< our end; stays owned by the Child
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// SIGKILL to the child's whole process group. Thread-safe, idempotent; does not wait.
+  void kill_tree();
+
+  /// Waits until the child has ended; after `timeout_s` it is killed. Reaps it.
+  ExitStatus wait(double timeout_s);
+
+  /// The last of what it wrote to stderr, at most `limit` bytes.
+  [[nodiscard]] std::string stderr_tail(std::size_t limit = 2048) const;
+
+ private:
+  Child() = default;
+  pid_t pid_ = -1;
+  int channel_ = -1;
+  int stderr_ = -1;
+  std::atomic<bool> reaped_ = false;
+  ExitStatus status_;
+};
+
+/// "NAME=value" for each listed variable that is set here.
+[[nodiscard]] std::vector<std::string> pass_environment(const std::vector<std::string>& names);
+
+}  // namespace hone::sandbox
