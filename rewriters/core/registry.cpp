@@ -4,8 +4,17 @@
 
 // One include per rule, and one line in rewriters() below.
 // INCLUDES BEGIN
+#include "rewriters/rules/bake_sizes.h"
 #include "rewriters/rules/cache_hints.h"
+#include "rewriters/rules/coarsen_threads.h"
 #include "rewriters/rules/fast_intrinsics.h"
+#include "rewriters/rules/launch_bounds.h"
+#include "rewriters/rules/launch_shape.h"
+#include "rewriters/rules/restrict_const.h"
+#include "rewriters/rules/shared_pad.h"
+#include "rewriters/rules/shared_tile.h"
+#include "rewriters/rules/tunables.h"
+#include "rewriters/rules/unroll.h"
 #include "rewriters/rules/vectorize_access.h"
 // INCLUDES END
 
@@ -17,9 +26,18 @@ const std::vector<const Rewriter*>& rewriters() {
     // The order in which rules are tried: whole-program shape, then loops and data, hints last.
     // clang-format off
     // RULES BEGIN
+    owned.push_back(make_coarsen_threads());
+    owned.push_back(make_shared_tile());
+    owned.push_back(make_shared_pad());
+    owned.push_back(make_tunables());
+    owned.push_back(make_launch_shape());
+    owned.push_back(make_restrict_const());
+    owned.push_back(make_bake_sizes());
     owned.push_back(make_vectorize_access());
     owned.push_back(make_fast_intrinsics());
     owned.push_back(make_cache_hints());
+    owned.push_back(make_unroll());
+    owned.push_back(make_launch_bounds());
     // RULES END (scripts/new_rewriter.sh adds above this line)
     // clang-format on
     auto* pointers = new std::vector<const Rewriter*>;  // lives as long as the process

@@ -185,8 +185,8 @@ bool is_pure_arithmetic(const Expr& expr) {
       }
       break;
     case Expr::Kind::kCall: {
-      static constexpr std::array kPure = {"min", "max", "abs", "umin", "umax", "__umul24",
-                                           "__mul24"};
+      static constexpr std::array kPure = {"min",  "max",      "abs",    "umin",
+                                           "umax", "__umul24", "__mul24"};
       bool known = false;
       for (const char* name : kPure) known = known || expr.text == name;
       if (!known) return false;
