@@ -154,6 +154,8 @@ struct Function {
   bool is_device = false;  ///< __device__
   bool is_host = false;    ///< neither, and not constexpr: NVRTC refuses it
   bool is_extern_c = false;
+  bool is_redeclared = false;  ///< also declared elsewhere: its signature must not change
+  int max_threads = 0;         ///< first argument of __launch_bounds__, 0 when none or unknown
   bool is_template = false;  ///< a pattern: type-dependent parts are kOther; see parse.h
   SourceRange range;         ///< from the first specifier to the closing brace
   SourceRange name_range;

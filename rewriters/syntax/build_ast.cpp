@@ -218,6 +218,7 @@ class Builder {
     result.is_host = !result.is_kernel && !result.is_device && !decl.isConstexpr() &&
                      !isa<clang::CXXMethodDecl>(decl);
     result.is_extern_c = decl.isExternC();
+    result.is_redeclared = decl.getFirstDecl() != decl.getMostRecentDecl();
     result.name_range = range(clang::SourceRange(decl.getLocation(), decl.getLocation()));
     result.attribute_insert = result.name_range.begin;
     int begin = position(decl.getBeginLoc());
@@ -225,7 +226,12 @@ class Builder {
     for (const clang::Attr* attribute : decl.attrs()) {
       const int at = position(attribute->getLocation());
       if (!attribute->isImplicit() && at >= 0) begin = std::min(begin, at);
-      if (isa<clang::CUDALaunchBoundsAttr>(attribute)) {
+      if (const auto* bounds = dyn_cast<clang::CUDALaunchBoundsAttr>(attribute)) {
+        const clang::Expr* most = bounds->getMaxThreads();
+        clang::Expr::EvalResult value;
+        if (!most->isValueDependent() && most->EvaluateAsInt(value, context_)) {
+          result.max_threads = static_cast<int>(value.Val.getInt().getExtValue());
+        }
         const auto chars = sources_.getExpansionRange(attribute->getRange());
         result.launch_bounds = {position(chars.getBegin()), position(chars.getEnd()) + 1};
       }

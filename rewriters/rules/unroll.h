@@ -1,0 +1,16 @@
+// How far the compiler unrolls a loop.
+//   for (...)  =>  #pragma unroll F
+//                  for (...)
+// always legal (the order of operations stays); offered for canonical loops. `full` only where the
+// trip count is a small compile-time constant.
+#pragma once
+
+#include <memory>
+
+#include "rewriters/core/rewriter.h"
+
+namespace hone {
+
+[[nodiscard]] std::unique_ptr<Rewriter> make_unroll();
+
+}  // namespace hone
