@@ -4,15 +4,19 @@
 
 // One include per rule, and one line in rewriters() below.
 // INCLUDES BEGIN
+#include "rewriters/rules/aggregate_atomics.h"
 #include "rewriters/rules/bake_sizes.h"
 #include "rewriters/rules/cache_hints.h"
+#include "rewriters/rules/coalesce_transpose.h"
 #include "rewriters/rules/coarsen_threads.h"
 #include "rewriters/rules/fast_intrinsics.h"
 #include "rewriters/rules/launch_bounds.h"
 #include "rewriters/rules/launch_shape.h"
+#include "rewriters/rules/privatize_atomics.h"
 #include "rewriters/rules/restrict_const.h"
 #include "rewriters/rules/shared_pad.h"
 #include "rewriters/rules/shared_tile.h"
+#include "rewriters/rules/split_reduction.h"
 #include "rewriters/rules/tunables.h"
 #include "rewriters/rules/unroll.h"
 #include "rewriters/rules/vectorize_access.h"
@@ -26,6 +30,10 @@ const std::vector<const Rewriter*>& rewriters() {
     // The order in which rules are tried: whole-program shape, then loops and data, hints last.
     // clang-format off
     // RULES BEGIN
+    owned.push_back(make_split_reduction());
+    owned.push_back(make_aggregate_atomics());
+    owned.push_back(make_privatize_atomics());
+    owned.push_back(make_coalesce_transpose());
     owned.push_back(make_coarsen_threads());
     owned.push_back(make_shared_tile());
     owned.push_back(make_shared_pad());

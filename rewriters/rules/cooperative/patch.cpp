@@ -1,9 +1,9 @@
-#include "rewriters/rules/patch.h"
+#include "rewriters/rules/cooperative/patch.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace hone::rules {
+namespace hone::rules::coop {
 
 using syntax::SourceRange;
 
@@ -52,13 +52,18 @@ std::string Patch::text(const SourceRange& range) const {
   });
   std::string result;
   int position = range.begin;
+  SourceRange replaced;
   for (const Item& item : items) {
-    const bool inside_replaced = item.offset < position;
-    if (inside_replaced) continue;
+    const SourceRange& own = item.edit->range;
+    const bool inside_replaced = replaced.contains(own) && !(replaced == own);
+    if (inside_replaced || item.offset < position) continue;
     result += unit_->text({position, item.offset});
     position = item.offset;
     result += item.edit->text;
-    if (item.order == 2) position = item.edit->range.end;
+    if (item.order == 2) {
+      position = own.end;
+      replaced = own;
+    }
   }
   result += unit_->text({position, range.end});
   return result;
@@ -69,4 +74,4 @@ Result<std::string> Patch::source() const {
   return text({0, static_cast<int>(unit_->source.size())});
 }
 
-}  // namespace hone::rules
+}  // namespace hone::rules::coop

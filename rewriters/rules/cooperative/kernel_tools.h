@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "rewriters/core/rewriter.h"
-#include "rewriters/rules/patch.h"
+#include "rewriters/rules/cooperative/patch.h"
 #include "rewriters/syntax/analysis.h"
 #include "rewriters/syntax/ast.h"
 #include "rewriters/syntax/parse.h"
 
-namespace hone::rules {
+namespace hone::rules::coop {
 
 /// A parsed program with the facts about its kernels.
 struct Parsed {
@@ -48,8 +48,8 @@ void for_each_stmt(const syntax::Stmt& stmt, const std::function<void(const synt
 /// Is the expression evaluated every time its statement is (not under ?:, && or ||)?
 [[nodiscard]] bool unconditional(const syntax::Expr& expr);
 
-/// Do any functions other than kernels look at threadIdx and its kin? Then a rule that moves threads
-/// must not touch the file.
+/// Do any functions other than kernels look at threadIdx and its kin? Then a rule that moves
+/// threads must not touch the file.
 [[nodiscard]] bool helpers_see_threads(const syntax::TranslationUnit& unit);
 
 /// `blockIdx.d * blockDim.d + threadIdx.d` wherever it is written out in a kernel.
@@ -97,4 +97,4 @@ inline constexpr const char* kVectorFields[] = {"x", "y", "z", "w"};
 /// Writes the bound of an existing __launch_bounds__ anew, as the block has changed.
 void set_launch_bounds(Patch& patch, const syntax::Function& kernel, std::int64_t threads);
 
-}  // namespace hone::rules
+}  // namespace hone::rules::coop

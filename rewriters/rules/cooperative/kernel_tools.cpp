@@ -1,11 +1,11 @@
-#include "rewriters/rules/kernel_tools.h"
+#include "rewriters/rules/cooperative/kernel_tools.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-namespace hone::rules {
+namespace hone::rules::coop {
 
 using syntax::Access;
 using syntax::KernelInfo;
@@ -38,7 +38,8 @@ Result<Program> with_source(const Program& program, std::string source) {
 }
 
 const Node* strip_casts(const Node* expr) {
-  while (expr && expr->kind == Node::Kind::kCast && !expr->operands.empty()) expr = expr->operands[0];
+  while (expr && expr->kind == Node::Kind::kCast && !expr->operands.empty())
+    expr = expr->operands[0];
   return expr;
 }
 
@@ -153,9 +154,8 @@ const Node* global_sum(const Node* thread, int dimension, const Dim3& block) {
 bool ThreadIndex::only_global(int dimension) const {
   const std::string thread = fmt::format("threadIdx.{}", kDimensions[dimension]);
   const std::string block = fmt::format("blockIdx.{}", kDimensions[dimension]);
-  return std::none_of(rest.begin(), rest.end(), [&](const Node* use) {
-    return use->text == thread || use->text == block;
-  });
+  return std::none_of(rest.begin(), rest.end(),
+                      [&](const Node* use) { return use->text == thread || use->text == block; });
 }
 
 ThreadIndex thread_index(const syntax::Function& kernel, const Dim3& block) {
@@ -320,10 +320,11 @@ std::string vector_type(const syntax::Type& element, int lanes) {
   if (lanes != 2 && lanes != 4) return "";
   if (element.bytes * lanes > 16) return "";
   static const std::map<std::string, std::string, std::less<>> kStems = {
-      {"float", "float"},          {"int", "int"},     {"unsigned int", "uint"},
-      {"double", "double"},        {"short", "short"}, {"unsigned short", "ushort"},
-      {"unsigned char", "uchar"},  {"signed char", "char"},
-      {"long long", "longlong"},   {"unsigned long long", "ulonglong"},
+      {"float", "float"},         {"int", "int"},
+      {"unsigned int", "uint"},   {"double", "double"},
+      {"short", "short"},         {"unsigned short", "ushort"},
+      {"unsigned char", "uchar"}, {"signed char", "char"},
+      {"long long", "longlong"},  {"unsigned long long", "ulonglong"},
   };
   const auto stem = kStems.find(element.name);
   return stem == kStems.end() ? "" : fmt::format("{}{}", stem->second, lanes);
@@ -354,4 +355,4 @@ void set_launch_bounds(Patch& patch, const syntax::Function& kernel, std::int64_
   }
 }
 
-}  // namespace hone::rules
+}  // namespace hone::rules::coop

@@ -1,6 +1,6 @@
-// Text edits that nest: the new text of a range is composed from the edits inside it, and may itself
-// become part of an outer edit (a loop body copied four times with different loads). For rules only;
-// a value type, not shared between threads.
+// Text edits that nest: the new text of a range is composed from the edits inside it, and may
+// itself become part of an outer edit (a loop body copied four times with different loads). For
+// rules only; a value type, not shared between threads.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 #include "candidates/result.h"
 #include "rewriters/syntax/ast.h"
 
-namespace hone::rules {
+namespace hone::rules::coop {
 
 class Patch {
  public:
@@ -42,4 +42,4 @@ class Patch {
   bool broken_ = false;
 };
 
-}  // namespace hone::rules
+}  // namespace hone::rules::coop

@@ -1,13 +1,13 @@
-#include "rewriters/rules/accumulators.h"
+#include "rewriters/rules/cooperative/accumulators.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "rewriters/rules/kernel_tools.h"
+#include "rewriters/rules/cooperative/kernel_tools.h"
 
-namespace hone::rules {
+namespace hone::rules::coop {
 
 using syntax::Stmt;
 using syntax::Type;
@@ -49,9 +49,10 @@ namespace {
 
 bool supported(const Type& type) {
   static const std::set<std::string, std::less<>> kNames = {
-      "float", "double", "int", "unsigned int", "long", "unsigned long", "long long",
-      "unsigned long long", "bool", "char", "signed char", "unsigned char", "short",
-      "unsigned short"};
+      "float", "double",        "int",         "unsigned int",
+      "long",  "unsigned long", "long long",   "unsigned long long",
+      "bool",  "char",          "signed char", "unsigned char",
+      "short", "unsigned short"};
   return kNames.contains(type.name) && !type.is_volatile;
 }
 
@@ -79,8 +80,13 @@ int uses_in(const Node* expr, const Variable& variable) {
 
 // `e` with `v` as one term: v + a - b, or one factor: v * a. The use of v, or null.
 const Node* term_in(const Node* expr, const Variable& variable, std::string_view operators) {
-  expr = strip_casts(expr);
+  while (expr->kind == Node::Kind::kCast &&
+         (expr->implicit || expr->type.name == variable.type.name)) {
+    expr = expr->operands[0];
+  }
   if (const Node* use = use_of(expr, variable)) return use;
+  // An integer that takes in fractions is rounded every time: no sum.
+  if (variable.type.is_integer() && !expr->type.is_integer()) return nullptr;
   if (expr->kind != Node::Kind::kBinary || expr->text.size() != 1 ||
       operators.find(expr->text) == std::string_view::npos) {
     return nullptr;
@@ -101,9 +107,9 @@ std::optional<ReductionOp> call_op(std::string_view name) {
 // The comparison `candidate > v` in any spelling; says what wins and gives both sides.
 struct Comparison {
   ReductionOp op;
-  const Node* use;        // of v
+  const Node* use;  // of v
   const Node* candidate;
-  std::string text;       // over $v and $o
+  std::string text;  // over $v and $o
 };
 std::optional<Comparison> comparison(const Node* condition, const Variable& variable) {
   condition = strip_implicit(condition);
@@ -136,11 +142,13 @@ std::optional<Update> from_assignment(const syntax::TranslationUnit& unit, const
   const Node* value = assign.operands[1];
   const std::string& op = assign.text;
   static const std::map<std::string, std::pair<ReductionOp, const char*>, std::less<>> kCompound = {
-      {"+=", {ReductionOp::kSum, "$v += $o;"}}, {"-=", {ReductionOp::kSum, "$v += $o;"}},
+      {"+=", {ReductionOp::kSum, "$v += $o;"}},     {"-=", {ReductionOp::kSum, "$v += $o;"}},
       {"*=", {ReductionOp::kProduct, "$v *= $o;"}}, {"&=", {ReductionOp::kAnd, "$v &= $o;"}},
-      {"|=", {ReductionOp::kOr, "$v |= $o;"}}, {"^=", {ReductionOp::kXor, "$v ^= $o;"}}};
+      {"|=", {ReductionOp::kOr, "$v |= $o;"}},      {"^=", {ReductionOp::kXor, "$v ^= $o;"}}};
   if (const auto found = kCompound.find(op); found != kCompound.end()) {
     if (uses_in(value, variable) != 0) return std::nullopt;
+    if (variable.type.is_integer() && !strip_implicit(value)->type.is_integer())
+      return std::nullopt;
     return Update{found->second.first, found->second.second, false, {target}};
   }
   if (op != "=") return std::nullopt;
@@ -191,13 +199,16 @@ std::optional<Update> from_assignment(const syntax::TranslationUnit& unit, const
     const Node* yes = strip_implicit(rhs->operands[1]);
     const Node* no = strip_implicit(rhs->operands[2]);
     if (const Node* kept = use_of(no, variable); kept && same_text(unit, yes, compare->candidate)) {
-      return Update{compare->op, fmt::format("$v = {} ? $o : $v;", compare->text), true,
+      return Update{compare->op,
+                    fmt::format("$v = {} ? $o : $v;", compare->text),
+                    true,
                     {target, compare->use, kept}};
     }
     if (const Node* kept = use_of(yes, variable); kept && same_text(unit, no, compare->candidate)) {
-      const auto flipped =
-          compare->op == ReductionOp::kMax ? ReductionOp::kMin : ReductionOp::kMax;
-      return Update{flipped, fmt::format("$v = {} ? $v : $o;", compare->text), true,
+      const auto flipped = compare->op == ReductionOp::kMax ? ReductionOp::kMin : ReductionOp::kMax;
+      return Update{flipped,
+                    fmt::format("$v = {} ? $v : $o;", compare->text),
+                    true,
                     {target, compare->use, kept}};
     }
   }
@@ -221,26 +232,30 @@ std::optional<Update> from_if(const syntax::TranslationUnit& unit, const Node& a
   const auto compare = comparison(parent->expr, variable);
   if (!compare || !same_text(unit, compare->candidate, assign.operands[1])) return std::nullopt;
   if (uses_in(assign.operands[1], variable) != 0) return std::nullopt;
-  return Update{compare->op, fmt::format("if ({}) $v = $o;", compare->text), true,
+  return Update{compare->op,
+                fmt::format("if ({}) $v = $o;", compare->text),
+                true,
                 {use_of(assign.operands[0], variable), compare->use}};
 }
 
 }  // namespace
 
 Result<std::vector<Accumulator>> find_accumulators(const syntax::TranslationUnit& unit,
-                                                   const syntax::Loop& loop) {
+                                                   const syntax::Loop& loop,
+                                                   const std::set<const Variable*>& private_to) {
   const Stmt& stmt = *loop.statement;
   std::vector<const Variable*> order;
   std::map<const Variable*, std::vector<const Node*>> uses, updates;
   for_each_expr(*loop.body, [&](const Node& expr) {
     if (expr.kind == Node::Kind::kVariable && expr.variable) uses[expr.variable].push_back(&expr);
     const bool assigns = expr.kind == Node::Kind::kAssign;
-    const bool steps = expr.kind == Node::Kind::kUnary &&
-                       (expr.text.find("++") != std::string::npos ||
-                        expr.text.find("--") != std::string::npos);
+    const bool steps =
+        expr.kind == Node::Kind::kUnary &&
+        (expr.text.find("++") != std::string::npos || expr.text.find("--") != std::string::npos);
     if (!assigns && !steps) return;
     const Variable* variable = as_variable(expr.operands[0]);
     if (!variable || variable == loop.variable || declared_inside(*variable, stmt)) return;
+    if (private_to.contains(variable)) return;
     if (!updates.contains(variable)) order.push_back(variable);
     updates[variable].push_back(&expr);
   });
@@ -256,7 +271,8 @@ Result<std::vector<Accumulator>> find_accumulators(const syntax::TranslationUnit
         variable->storage != Variable::Storage::kParameter) {
       return no("is not a local variable");
     }
-    Accumulator accumulator{.variable = variable};
+    Accumulator accumulator;
+    accumulator.variable = variable;
     std::set<const Node*> explained;
     for (const Node* write : updates[variable]) {
       std::optional<Update> update;
@@ -285,4 +301,66 @@ Result<std::vector<Accumulator>> find_accumulators(const syntax::TranslationUnit
   return result;
 }
 
-}  // namespace hone::rules
+std::string LaneGroup::barrier() const {
+  return lanes > 32 ? "__syncthreads();" : fmt::format("__syncwarp({});", mask);
+}
+
+namespace {
+
+// Butterfly over `lanes` neighbours in a warp: each lane ends with the total, the same bits in all,
+// as every step adds the same two numbers on both sides.
+std::string butterfly(const std::vector<Accumulator>& accumulators, const LaneGroup& group,
+                      int lanes) {
+  std::string text = fmt::format("#pragma unroll\nfor (int {0} = {1}; {0} > 0; {0} /= 2) {{\n",
+                                 group.offset, lanes / 2);
+  for (const Accumulator& a : accumulators) {
+    const std::string& v = a.variable->name;
+    const std::string shuffle =
+        a.shuffled(fmt::format("__shfl_xor_sync({}, {}, {})", group.mask, v, group.offset));
+    if (a.fold.find("=") < a.fold.find("$o") && a.fold.rfind("$v", 0) == 0 &&
+        a.fold.find("$v", 1) == std::string::npos) {
+      text += a.fold_text(v, shuffle) + "\n";
+    } else {
+      text += fmt::format("{{ const {} {} = {}; {} }}\n", a.type(), group.other, shuffle,
+                          a.fold_text(v, group.other));
+    }
+  }
+  text += "}\n";
+  for (const Accumulator& a : accumulators) {
+    if (!a.compares) continue;
+    const std::string& v = a.variable->name;
+    text +=
+        fmt::format("{} = {};\n", v,
+                    a.shuffled(fmt::format("__shfl_sync({}, {}, 0, {})", group.mask, v, lanes)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string combine(const std::vector<Accumulator>& accumulators, const LaneGroup& group,
+                    bool in_loop) {
+  if (accumulators.empty()) return "";
+  if (group.lanes <= 32) return butterfly(accumulators, group, group.lanes);
+  const int warps = group.lanes / 32;
+  std::string text = "{\n";
+  for (const Accumulator& a : accumulators) {
+    text +=
+        fmt::format("__shared__ {} {}_{}[{}];\n", a.type(), group.partial, a.variable->name, warps);
+  }
+  text += butterfly(accumulators, group, 32);
+  text += "if (threadIdx.x % 32 == 0) {\n";
+  for (const Accumulator& a : accumulators) {
+    text += fmt::format("{0}_{1}[threadIdx.x / 32] = {1};\n", group.partial, a.variable->name);
+  }
+  text += "}\n__syncthreads();\n";
+  for (const Accumulator& a : accumulators) {
+    text +=
+        fmt::format("{1} = {0}_{1}[threadIdx.x % {2}];\n", group.partial, a.variable->name, warps);
+  }
+  text += butterfly(accumulators, group, warps);
+  if (in_loop) text += "__syncthreads();\n";
+  return text + "}\n";
+}
+
+}  // namespace hone::rules::coop
