@@ -73,4 +73,14 @@ std::optional<LaneCarrier> lane_carrier(const syntax::Type& element, int width) 
   }
 }
 
+std::string operand_text(const syntax::TranslationUnit& unit, const syntax::Expr& expr) {
+  const syntax::Expr* inner = &expr;
+  while (inner->kind == syntax::Expr::Kind::kCast && inner->implicit) inner = inner->operands[0];
+  // By kind, not by text: a name may be a macro's, which may stand for a sum.
+  const bool plain = inner->kind == syntax::Expr::Kind::kVariable ||
+                     inner->kind == syntax::Expr::Kind::kIntLiteral;
+  const std::string text(unit.text(expr.range));
+  return plain ? text : "(" + text + ")";
+}
+
 }  // namespace hone::rules::memory

@@ -30,4 +30,8 @@ struct LaneCarrier {
 /// Empty when the type has no such form, or the access would be wider than 16 bytes.
 [[nodiscard]] std::optional<LaneCarrier> lane_carrier(const syntax::Type& element, int width);
 
+/// The expression's text, in parentheses unless it is a name or a number.
+[[nodiscard]] std::string operand_text(const syntax::TranslationUnit& unit,
+                                       const syntax::Expr& expr);
+
 }  // namespace hone::rules::memory

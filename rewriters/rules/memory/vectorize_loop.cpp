@@ -97,12 +97,12 @@ class LoopVectorizer {
 
   bool every_iteration(const Access& access) const {
     if (!unconditional(*access.expr)) return false;
-    const Stmt* statement = access.statement;
-    if (statement == nullptr || statement->kind == Stmt::Kind::kIf) return false;
-    for (; statement != loop_.body; statement = statement->parent) {
-      if (statement == nullptr) return false;
-      if (statement->parent == nullptr) return false;
-      if (statement != access.statement && statement->kind != Stmt::Kind::kCompound) return false;
+    // The access may stand in the condition of an `if`, not in a branch of it.
+    for (const Stmt* statement = access.statement; statement != loop_.body;) {
+      statement = statement->parent;
+      if (statement == nullptr || statement->kind != Stmt::Kind::kCompound) {
+        return statement == loop_.statement;
+      }
     }
     return true;
   }
@@ -154,13 +154,20 @@ class LoopVectorizer {
   }
 
   void find_runs() {
+    find_runs(/*certain=*/true);
+    // A branch may read again what every iteration reads.
+    find_runs(/*certain=*/false);
+    std::erase_if(runs_, [&](const Run& run) { return conflicts(run); });
+  }
+
+  void find_runs(bool certain) {
     const std::string counter = syntax::symbol_of(*loop_.variable);
     for (const Access& access : info_.accesses) {
       if (access.kind == Access::Kind::kAtomic || !inside(access.statement, *loop_.body)) continue;
       const Node& element = *access.expr;
       const bool plain = element.kind == Node::Kind::kSubscript ||
                          (element.kind == Node::Kind::kUnary && element.text == "*");
-      if (!plain || !element.range.valid() || !every_iteration(access)) continue;
+      if (!plain || !element.range.valid()) continue;
       if (element.parent != nullptr && element.parent->kind == Node::Kind::kUnary &&
           element.parent->text == "&") {
         continue;
@@ -179,17 +186,19 @@ class LoopVectorizer {
           })) {
         continue;
       }
-      add(access, place, *carrier, residue(rest, width_, info_, sizes_));
+      if (certain != every_iteration(access)) continue;
+      if (!certain && access.kind != Access::Kind::kRead) continue;
+      add(access, place, *carrier, residue(rest, width_, info_, sizes_), certain);
     }
-    std::erase_if(runs_, [&](const Run& run) { return conflicts(run); });
   }
 
   void add(const Access& access, const Place& place, const LaneCarrier& carrier,
-           std::optional<std::int64_t> residue) {
+           std::optional<std::int64_t> residue, bool may_begin) {
     auto run = std::ranges::find_if(runs_, [&](const Run& other) {
       return other.place.root == place.root && other.place.index == place.index &&
              other.carrier.element == carrier.element;
     });
+    if (run == runs_.end() && !may_begin) return;
     if (run == runs_.end()) {
       const auto first = first_text(*access.expr);
       if (!first) return;
@@ -249,7 +258,9 @@ class LoopVectorizer {
   std::string body_text(const Patch& patch) const {
     syntax::SourceRange range = loop_.body->range;
     if (loop_.body->kind == Stmt::Kind::kCompound) range = {range.begin + 1, range.end - 1};
-    return patch.text(range);
+    const std::string text = patch.text(range);
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    return begin == std::string::npos ? "" : text.substr(begin);
   }
 
   Result<Vectorized> emit() const {
@@ -257,9 +268,9 @@ class LoopVectorizer {
     const std::string type = loop_.variable->type.name;
     const std::string& counter = loop_.variable->name;
     const std::string original = body_text(Patch(unit_));
-    std::string end = fmt::format("({})", unit_.text(loop_.upper->range));
+    std::string end = operand_text(unit_, *loop_.upper);
     if (loop_.inclusive) end = fmt::format("({} + 1)", end);
-    std::string start = fmt::format("({})", unit_.text(loop_.lower->range));
+    std::string start = operand_text(unit_, *loop_.lower);
 
     std::string text = "{\n";
     if (peels_) {

@@ -472,7 +472,12 @@ class ThreadVectorizer {
       main.insert(main.end(), statements_.begin() + static_cast<std::ptrdiff_t>(guard_at_) + 1,
                   statements_.end());
     } else {
-      main.push_back(guard_.statement->children[0]);
+      const Stmt& taken = *guard_.statement->children[0];
+      if (taken.kind == Stmt::Kind::kCompound) {
+        main.insert(main.end(), taken.children.begin(), taken.children.end());
+      } else {
+        main.push_back(&taken);
+      }
     }
     std::string body;
     for (const Stmt* statement : main) {
@@ -510,7 +515,7 @@ class ThreadVectorizer {
       text += fmt::format("{}({}) && ", guard_.returns ? "!" : "", unit_.text(other->range));
     }
     return text + fmt::format("{} + {} {} {}", first_, width_ - 1, guard_.inclusive ? "<=" : "<",
-                              fmt::format("({})", unit_.text(guard_.bound->range)));
+                              operand_text(unit_, *guard_.bound));
   }
 
   /// The lanes one after the other, as they were; a return ends them all, as it should.
