@@ -1,0 +1,14 @@
+/* hone
+{"name": "silu", "sizes": {"N": 4096}, "check_sizes": [{"N": 256}, {"N": 250}, {"N": 253}],
+ "buffers": [
+   {"name": "x", "type": "f32", "shape": ["N"]},
+   {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+ "launches": [
+   {"kernel": "silu", "grid": ["ceildiv(N,128)"], "block": [128], "args": ["x", "y", "N"]}]}
+*/
+__device__ float sigmoid(float v) { return 1.0f / (1.0f + expf(-v)); }
+
+__global__ void silu(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * sigmoid(x[i]);
+}

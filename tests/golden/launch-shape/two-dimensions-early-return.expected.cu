@@ -1,0 +1,10 @@
+// launch matmul grid=(ceildiv(N,32), ceildiv(M,8)) block=(32, 8) args=(A, B, C, M, N, K)
+__global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+  const int bx = blockIdx.x, tx = threadIdx.x;
+  int row = blockIdx.y * blockDim.y + threadIdx.y;
+  int col = bx * blockDim.x + tx;
+  if (row >= M || col >= N) return;
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + col];
+  C[row * N + col] = sum;
+}

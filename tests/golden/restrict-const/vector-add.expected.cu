@@ -1,0 +1,6 @@
+// launch add grid=(ceildiv(N,256)) block=(256) args=(A, B, C, N)
+__global__ void add(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
+                    int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
