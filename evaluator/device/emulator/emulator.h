@@ -4,8 +4,8 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,15 +19,19 @@ namespace hone::emulator {
 
 /// One kernel parameter as PTX declares it.
 struct Parameter {
-  enum class Kind { kInteger, kFloat, kBits };  ///< .u32/.s32/.u64/.b64…, .f32/.f64, .b8[n]/.b16 blobs
+  enum class Kind {
+    kInteger,
+    kFloat,
+    kBits
+  };  ///< .u32/.s32/.u64/.b64…, .f32/.f64, .b8[n]/.b16 blobs
   Kind kind = Kind::kInteger;
-  int offset = 0;      // in the parameter block [B]
-  int bytes = 0;       // [B]
+  int offset = 0;        // in the parameter block [B]
+  int bytes = 0;         // [B]
   bool pointer = false;  ///< carries .ptr
 };
 
 struct Kernel {
-  std::string name;    ///< lowered
+  std::string name;  ///< lowered
   std::vector<Parameter> parameters;
   int parameter_bytes = 0;      // [B]
   int static_shared_bytes = 0;  // [B]
@@ -80,26 +84,28 @@ class Memory {
 /// What a run counted; sums over the blocks that ran. "Sectors" are 32 B, "wavefronts" are cycles a
 /// shared-memory or L1 access occupies its port.
 struct Counters {
-  std::uint64_t blocks = 0;              ///< run
-  std::uint64_t blocks_total = 0;        ///< in the grid
+  std::uint64_t blocks = 0;        ///< run
+  std::uint64_t blocks_total = 0;  ///< in the grid
   std::uint64_t warps = 0;
   std::uint64_t warp_instructions = 0;
-  std::uint64_t thread_instructions = 0; ///< active lanes summed: divergence = thread / (32 warp)
+  std::uint64_t thread_instructions = 0;  ///< active lanes summed: divergence = thread / (32 warp)
   // warp-instructions by class
   std::uint64_t fp32 = 0, fp64 = 0, fp16 = 0, integer = 0, sfu = 0, conversion = 0, control = 0,
-      shuffle = 0, barrier = 0, other = 0;
+                shuffle = 0, barrier = 0, other = 0;
   std::uint64_t global_loads = 0, global_stores = 0, shared_loads = 0, shared_stores = 0,
-      local_accesses = 0, atomics_global = 0, atomics_shared = 0, constant_loads = 0;
+                local_accesses = 0, atomics_global = 0, atomics_shared = 0, constant_loads = 0;
   std::uint64_t global_load_sectors = 0, global_store_sectors = 0;
-  std::uint64_t l1_wavefronts = 0;       ///< global loads and stores, tag and bank limited
-  std::uint64_t shared_wavefronts = 0;   ///< >= shared accesses; the excess is bank conflicts
-  std::uint64_t l1_miss_sectors = 0;     ///< to L2, from a per-SM cache model over the blocks run
-  std::uint64_t l2_miss_sectors = 0;     ///< to DRAM, estimated
-  std::uint64_t atomic_serialised = 0;   ///< same-address lanes beyond the first
+  std::uint64_t l1_wavefronts = 0;      ///< global loads and stores, tag and bank limited
+  std::uint64_t shared_wavefronts = 0;  ///< >= shared accesses; the excess is bank conflicts
+  std::uint64_t l1_miss_sectors = 0;    ///< to L2, from a per-SM cache model over the blocks run
+  std::uint64_t l2_miss_sectors = 0;    ///< to DRAM, estimated
+  std::uint64_t atomic_serialised = 0;  ///< same-address lanes beyond the first
   std::uint64_t divergent_branches = 0;
-  std::uint64_t critical_path_cycles = 0; ///< longest warp: dependent-issue latency estimate
-  std::uint64_t flops = 0;               ///< lanes x (2 for FMA)
+  std::uint64_t critical_path_cycles = 0;  ///< longest warp: dependent-issue latency estimate
+  std::uint64_t flops = 0;                 ///< lanes x (2 for FMA)
 };
+
+struct Profile;
 
 struct RunOptions {
   bool check_initialised = true;
@@ -109,6 +115,8 @@ struct RunOptions {
   std::int64_t sample_blocks = 0;  ///< 0: all; else that many, spread evenly over the grid
   int threads = 1;                 ///< host threads; results do not depend on it
   const std::atomic<bool>* cancel = nullptr;
+  const Profile* profile = nullptr;  ///< cache sizes, latencies and limits; null: sm_90
+  int registers = 32;                ///< of the kernel: how many blocks share an SM's cache
 };
 
 struct LaunchConfig {
@@ -121,7 +129,8 @@ struct LaunchConfig {
 
 struct RunReport {
   Verdict verdict = Verdict::kOk;
-  std::string detail;  ///< "out-of-bounds write of 4 B at C+4096 (buffer of 4096 B), line 12, block (0,1,0), thread (3,0,0)"
+  std::string detail;  ///< "out-of-bounds write of 4 B at C+4096 (buffer of 4096 B), line 12, block
+                       ///< (0,1,0), thread (3,0,0)"
   Counters counters;
 };
 
@@ -131,8 +140,8 @@ struct RunReport {
 
 /// An architecture's numbers for the model; every field's source is in profiles.cpp.
 struct Profile {
-  std::string arch;      ///< "sm_90"
-  std::string name;      ///< "H200"
+  std::string arch;  ///< "sm_90"
+  std::string name;  ///< "H200"
   int sm_count = 0;
   double clock_hz = 0;
   int max_warps_per_sm = 64, max_blocks_per_sm = 32, max_threads_per_block = 1024;
@@ -140,11 +149,11 @@ struct Profile {
   std::int64_t shared_per_sm = 0, shared_per_block = 0, shared_reserved = 1024;  // [B]
   std::int64_t l1_bytes = 0, l2_bytes = 0, memory_bytes = 0;                     // [B]
   double fp32_lanes = 128, fp64_lanes = 64, fp16_lanes = 256, int_lanes = 64, sfu_lanes = 16,
-         shuffle_lanes = 32, conversion_lanes = 16;   // per SM and cycle
+         shuffle_lanes = 32, conversion_lanes = 16;                             // per SM and cycle
   double l1_latency = 0, shared_latency = 0, l2_latency = 0, dram_latency = 0;  // [cycles]
   double l1_bytes_per_cycle = 0, l2_bytes_per_cycle = 0;                        // per SM
-  double dram_bytes_per_s = 0;   // achieved, copy
-  double launch_us = 0;          // one launch in a stream
+  double dram_bytes_per_s = 0;                                                  // achieved, copy
+  double launch_us = 0;  // one launch in a stream
   double atomic_same_address_per_s = 0;
 };
 [[nodiscard]] const Profile* find_profile(std::string_view arch);  ///< null: unknown
@@ -161,7 +170,8 @@ struct Occupancy {
 /// Modelled time of one launch.
 struct ModelledTime {
   double time_us = 0;
-  std::string bound;  ///< "dram", "l2", "l1", "shared", "issue", "fp32", "sfu", "latency", "atomics", "launch"
+  std::string bound;  ///< "dram", "l2", "l1", "shared", "issue", "fp32", "sfu", "latency",
+                      ///< "atomics", "launch"
 };
 [[nodiscard]] ModelledTime model(const Profile& profile, const Counters& counters,
                                  const LaunchConfig& launch, int registers,

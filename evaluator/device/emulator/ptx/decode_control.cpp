@@ -1,0 +1,257 @@
+// Branches, calls, barriers and what the lanes of a warp do together.
+#include <fmt/format.h>
+
+#include "evaluator/device/emulator/ptx/parser.h"
+
+namespace hone::emulator {
+namespace {
+const Type kU32{Type::kUnsigned, 32};
+const Type kPredicate{Type::kPred, 1};
+}  // namespace
+
+bool Decoder::decode_control(const Statement& s) {
+  const std::string_view op = s.words[0];
+  if (op == "bra") {
+    if (s.operands.size() != 1) return false;
+    Inst inst = begin(s, Kind::kBranch);
+    inst.cls = Class::kControl;
+    p_.uses_.push_back({p_.scope_, f_.code.size(), s.operands[0].name});
+    emit(inst);
+    return true;
+  }
+  if (op == "brx") {
+    if (s.operands.size() != 2) return false;
+    const auto it = p_.tables_.find(s.operands[1].name);
+    if (it == p_.tables_.end()) return false;
+    const Slot a = source(s.operands[0], kU32);
+    Inst inst = begin(s, Kind::kBranchIndexed);
+    inst.cls = Class::kControl;
+    inst.a = a;
+    inst.target = static_cast<int>(f_.branch_targets.size());
+    f_.branch_targets.emplace_back(it->second.labels.size());
+    for (std::size_t i = 0; i < it->second.labels.size(); ++i)
+      p_.uses_.push_back(
+          {p_.scope_, f_.code.size(), it->second.labels[i], inst.target, static_cast<int>(i)});
+    emit(inst);
+    return true;
+  }
+  if (op == "ret" || op == "exit") {
+    Inst inst = begin(s, op == "exit" || f_.entry ? Kind::kExit : Kind::kRet);
+    inst.cls = Class::kControl;
+    emit(inst);
+    return true;
+  }
+  if (op == "trap" || op == "brkpt") {
+    emit(begin(s, op == "trap" ? Kind::kTrap : Kind::kNop));
+    return true;
+  }
+  if (op == "call") return decode_call(s);
+  if (op == "membar" || op == "fence") {
+    if (s.has("proxy") || s.has("mbarrier_init")) return false;
+    emit(begin(s, Kind::kFence));
+    return true;
+  }
+  if (op == "griddepcontrol" || op == "pmevent" || op == "nanosleep") {
+    Inst inst = begin(s, Kind::kNop);
+    inst.cls = Class::kControl;
+    if (op == "nanosleep") inst.latency = 100;
+    emit(inst);
+    return true;
+  }
+  if (op == "bar" || op == "barrier") {
+    if (s.has("warp")) {
+      if (!s.has("sync")) return false;
+      const Slot a = source(s.operands.at(0), kU32);
+      Inst inst = begin(s, Kind::kWarpBarrier);
+      inst.cls = Class::kBarrier;
+      inst.a = a;
+      emit(inst);
+      return true;
+    }
+    if (s.has("cluster")) return false;
+    const bool red = s.has("red");
+    if (!red && !s.has("sync") && !s.has("arrive")) return false;
+    std::size_t at = red ? 1 : 0;
+    if (s.operands.size() <= at) return false;
+    const Slot id = source(s.operands[at], kU32);
+    const std::size_t rest = s.operands.size() - at - 1;
+    const bool counted = red ? rest == 2 : rest == 1;
+    const Slot count = counted ? source(s.operands[at + 1], kU32) : kNone;
+    const Slot p = red ? predicate(s.operands.back()) : kNone;
+    Inst inst = begin(s, red ? Kind::kBarrierRed : Kind::kBarrier);
+    inst.cls = Class::kBarrier;
+    inst.a = id;
+    inst.b = count;
+    inst.c = p;
+    inst.arrive = s.has("arrive");
+    inst.aligned = op == "bar" || s.has("aligned");
+    if (red) {
+      inst.sub = s.has("popc") ? 0 : s.has("and") ? 1 : 2;
+      inst.d = destination(s.operands[0], s.has("popc") ? 32 : 1);
+    }
+    emit(inst);
+    return true;
+  }
+  return false;
+}
+
+bool Decoder::decode_call(const Statement& s) {
+  std::size_t at = 0;
+  std::vector<Operand> results;
+  std::vector<Operand> arguments;
+  if (at < s.operands.size() && s.operands[at].kind == Operand::Kind::kList)
+    results = s.operands[at++].parts;
+  if (at >= s.operands.size()) return false;
+  const Operand& callee = s.operands[at++];
+  if (at < s.operands.size() && s.operands[at].kind == Operand::Kind::kList)
+    arguments = s.operands[at].parts;
+  Inst inst;
+  CallSite site;
+  if (callee.kind == Operand::Kind::kRegister) {
+    const Slot a = source(callee, {Type::kUnsigned, 64});
+    inst = begin(s, Kind::kCallIndirect);
+    inst.a = a;
+  } else {
+    if (callee.name == "vprintf") {
+      inst = begin(s, Kind::kPrintf);
+    } else if (callee.name == "__assertfail") {
+      inst = begin(s, Kind::kTrap);
+    } else {
+      inst = begin(s, Kind::kCall);
+      inst.target = p_.function_index(callee.name);
+    }
+  }
+  inst.cls = Class::kControl;
+  // Areas in the callee are laid out from the declared types alone, in this order: results, then
+  // arguments (Parser::function); an indirect callee has the same layout.
+  for (const Operand& o : arguments) {
+    if (!o.symbol || o.symbol->space != Space::kFormal) return false;
+    site.arguments.push_back({static_cast<std::uint32_t>(o.symbol->address), 0,
+                              static_cast<std::uint32_t>(o.symbol->bytes)});
+  }
+  for (const Operand& o : results) {
+    if (!o.symbol || o.symbol->space != Space::kFormal) return false;
+    site.results.push_back({0, static_cast<std::uint32_t>(o.symbol->address),
+                            static_cast<std::uint32_t>(o.symbol->bytes)});
+  }
+  inst.extra = static_cast<std::uint32_t>(f_.calls.size());
+  f_.calls.push_back(std::move(site));
+  emit(inst);
+  return true;
+}
+
+bool Decoder::decode_warp(const Statement& s) {
+  const std::string_view op = s.words[0];
+  if (op == "shfl") {
+    if (!s.has("sync") || s.operands.size() != 5) return false;
+    const Slot a = source(s.operands[1], kU32);
+    const Slot b = source(s.operands[2], kU32);
+    const Slot c = source(s.operands[3], kU32);
+    const Slot e = source(s.operands[4], kU32);
+    Inst inst = begin(s, Kind::kShuffle);
+    inst.cls = Class::kShuffle;
+    inst.latency = 23;
+    inst.a = a;
+    inst.b = b;
+    inst.c = c;
+    inst.e = e;
+    inst.sub = static_cast<std::uint8_t>(s.has("up")     ? ShuffleMode::kUp
+                                         : s.has("down") ? ShuffleMode::kDown
+                                         : s.has("bfly") ? ShuffleMode::kBfly
+                                                         : ShuffleMode::kIdx);
+    const Operand& to = s.operands[0];
+    if (to.kind == Operand::Kind::kList) {
+      inst.d = destination(to.parts[0], 32);
+      inst.d2 = destination(to.parts[1], 1);
+    } else {
+      inst.d = destination(to, 32);
+    }
+    emit(inst);
+    return true;
+  }
+  if (op == "vote") {
+    if (!s.has("sync") || s.operands.size() != 3) return false;
+    const Slot a = predicate(s.operands[1]);
+    const Slot e = source(s.operands[2], kU32);
+    Inst inst = begin(s, Kind::kVote);
+    inst.cls = Class::kShuffle;
+    inst.latency = 12;
+    inst.a = a;
+    inst.e = e;
+    inst.sub = static_cast<std::uint8_t>(s.has("all")   ? VoteMode::kAll
+                                         : s.has("any") ? VoteMode::kAny
+                                         : s.has("uni") ? VoteMode::kUni
+                                                        : VoteMode::kBallot);
+    inst.d = destination(s.operands[0], s.has("ballot") ? 32 : 1);
+    emit(inst);
+    return true;
+  }
+  if (op == "match") {
+    if (s.operands.size() != 3) return false;
+    const bool wide = s.words.back() == "b64";
+    const Slot a = source(s.operands[1], {Type::kBits, static_cast<std::uint8_t>(wide ? 64 : 32)});
+    const Slot e = source(s.operands[2], kU32);
+    Inst inst = begin(s, Kind::kMatch);
+    inst.cls = Class::kShuffle;
+    inst.latency = 24;
+    inst.a = a;
+    inst.e = e;
+    inst.addr_wide = wide;
+    inst.sub = s.has("all");
+    const Operand& to = s.operands[0];
+    if (to.kind == Operand::Kind::kList) {
+      inst.d = destination(to.parts[0], 32);
+      inst.d2 = destination(to.parts[1], 1);
+    } else {
+      inst.d = destination(to, 32);
+    }
+    emit(inst);
+    return true;
+  }
+  if (op == "redux") {
+    const auto type = parse_type(s.words.back());
+    if (!type || type->bits != 32 || type->kind == Type::kFloat || s.operands.size() != 3)
+      return false;
+    const Slot a = source(s.operands[1], *type);
+    const Slot e = source(s.operands[2], kU32);
+    Inst inst = begin(s, Kind::kReduce);
+    inst.cls = Class::kShuffle;
+    inst.latency = 30;
+    inst.a = a;
+    inst.e = e;
+    inst.type = *type;
+    const bool signed_type = type->kind == Type::kSigned;
+    inst.sub = static_cast<std::uint8_t>(s.has("add")   ? AtomicOp::kAdd
+                                         : s.has("min") ? AtomicOp::kMin
+                                         : s.has("max") ? AtomicOp::kMax
+                                         : s.has("and") ? AtomicOp::kAnd
+                                         : s.has("or")  ? AtomicOp::kOr
+                                                        : AtomicOp::kXor);
+    inst.sign_extend = signed_type;
+    inst.d = destination(s.operands[0], 32);
+    emit(inst);
+    return true;
+  }
+  if (op == "activemask") {
+    Inst inst = begin(s, Kind::kActiveMask);
+    inst.cls = Class::kInteger;
+    inst.d = destination(s.operands.at(0), 32);
+    emit(inst);
+    return true;
+  }
+  if (op == "elect") {
+    const Operand& to = s.operands.at(0);
+    if (to.kind != Operand::Kind::kList) return false;
+    const Slot e = source(s.operands.at(1), kU32);
+    Inst inst = begin(s, Kind::kElect);
+    inst.cls = Class::kShuffle;
+    inst.e = e;
+    inst.d = destination(to.parts[0], 32);
+    inst.d2 = destination(to.parts[1], 1);
+    emit(inst);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,227 @@
+// The pre-decoded form of a PTX module: what the parser makes and the interpreter runs.
+// Immutable once made, so any number of threads may run it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+
+namespace hone::emulator {
+
+// Generic address windows. Global allocations lie below all of them.
+inline constexpr std::uint64_t kGlobalBase = 0x0000'1000'0000'0000;
+inline constexpr std::uint64_t kModuleBase = 0x0000'6000'0000'0000;  // + module id << 32
+inline constexpr std::uint64_t kConstBase = 0x0000'7A00'0000'0000;
+inline constexpr std::uint64_t kParamBase = 0x0000'7B00'0000'0000;
+inline constexpr std::uint64_t kSharedBase = 0x0000'7C00'0000'0000;
+inline constexpr std::uint64_t kLocalBase = 0x0000'7D00'0000'0000;
+inline constexpr std::uint64_t kFunctionBase = 0x0000'7E00'0000'0000;
+inline constexpr std::uint64_t kWindowBytes = 0x0000'0001'0000'0000;
+
+enum class Space : std::uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam, kFormal };
+
+/// What a register or a memory element holds.
+struct Type {
+  enum Kind : std::uint8_t { kUnsigned, kSigned, kFloat, kBits, kPred, kBFloat, kOther };
+  Kind kind = kBits;
+  std::uint8_t bits = 32;
+  bool packed = false;  ///< f16x2, bf16x2, u16x2, s16x2
+  bool operator==(const Type&) const = default;
+};
+
+/// Lane functions see whole registers: 32 u32 or 32 u64 a register; a predicate is one u32 mask.
+/// `imm` is Inst::imm (the table of lop3).
+using LaneFn = void (*)(void* d, const void* a, const void* b, const void* c, std::uint32_t mask,
+                        std::uint32_t imm);
+
+enum class Kind : std::uint8_t {
+  kLane,     ///< fn over up to three sources
+  kSpecial,  ///< d = special register `imm`
+  kPack,     ///< d = concatenation of extra registers
+  kUnpack,   ///< extra registers = pieces of a
+  kLoad,
+  kStore,
+  kAtom,
+  kBranch,
+  kBranchIndexed,
+  kCall,
+  kCallIndirect,
+  kPrintf,
+  kRet,
+  kExit,
+  kTrap,
+  kBarrier,  ///< bar.sync / barrier.sync / bar.arrive
+  kBarrierRed,
+  kWarpBarrier,
+  kShuffle,
+  kVote,
+  kMatch,
+  kReduce,  ///< redux.sync
+  kActiveMask,
+  kElect,
+  kFence,
+  kIsSpace,
+  kAlloca,
+  kNop,
+  kUnsupported,  ///< imm: index into Module::unsupported
+};
+
+/// Counter class, also the issue pipe of the time model.
+enum class Class : std::uint8_t {
+  kFp32,
+  kFp64,
+  kFp16,
+  kInteger,
+  kSfu,
+  kConversion,
+  kControl,
+  kShuffle,
+  kBarrier,
+  kOther,
+  kMemory
+};
+
+enum class SpecialRegister : std::uint8_t {
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneid,
+  kWarpid,
+  kNwarpid,
+  kSmid,
+  kNsmid,
+  kGridid,
+  kClock,
+  kClock64,
+  kClockHi,
+  kGlobaltimer,
+  kGlobaltimerLo,
+  kGlobaltimerHi,
+  kLanemaskEq,
+  kLanemaskLt,
+  kLanemaskLe,
+  kLanemaskGt,
+  kLanemaskGe,
+  kDynamicSmem,
+  kTotalSmem,
+  kZero,
+  kOne,
+  kCount
+};
+
+enum class AtomicOp : std::uint8_t { kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor, kExch, kCas };
+enum class ShuffleMode : std::uint8_t { kUp, kDown, kBfly, kIdx };
+enum class VoteMode : std::uint8_t { kAll, kAny, kUni, kBallot };
+
+/// Inst::sub of kLane: operations whose result may not depend on every source.
+enum LaneHint : std::uint8_t { kPlain, kSelect, kAndPredicate, kOrPredicate };
+
+/// Operand: >= 0 byte offset into the frame, < 0: ~offset into the module's constants.
+using Slot = std::int32_t;
+inline constexpr Slot kNone = INT32_MAX;
+
+struct Inst {
+  LaneFn fn = nullptr;
+  Kind kind = Kind::kNop;
+  Class cls = Class::kOther;
+  Space space = Space::kGeneric;
+  std::uint8_t esize = 4;    ///< bytes of one element in memory
+  std::uint8_t vec = 1;      ///< elements
+  std::uint8_t sub = 0;      ///< AtomicOp, ShuffleMode, ...
+  std::uint8_t latency = 4;  // [cycles] result to use
+  std::uint8_t flops = 0;    ///< per lane
+  bool guarded = false, guard_negated = false;
+  bool sign_extend = false;
+  bool dst_wide = false;   ///< destination (or stored, unpacked) register has 64-bit slots
+  bool addr_wide = false;  ///< address register has 64-bit slots
+  bool ordered = false;    ///< volatile, relaxed, acquire, ...: not plain data for the race check
+  bool bypass_l1 = false;
+  bool aligned = true;    ///< barrier: the whole warp must arrive together
+  bool arrive = false;    ///< bar.arrive
+  bool noreturn = false;  ///< red
+  Type type;
+  Slot guard = kNone;
+  Slot d = kNone, d2 = kNone;
+  Slot a = kNone, b = kNone, c = kNone, e = kNone;
+  std::int32_t target = -1;  ///< branch target, callee
+  std::int32_t reconverge = -1;
+  std::int64_t imm = 0;     ///< address offset, ...
+  std::uint32_t line = 0;   ///< of the CUDA source
+  std::uint32_t extra = 0;  ///< first index in Function::extra (register lists)
+  std::uint32_t regs = 0;   ///< first index in Function::regs: sources, then destinations
+  std::uint8_t sources = 0, destinations = 0;
+};
+
+/// Where a call's argument lies in the caller and in the callee (per lane byte areas).
+struct CallArgument {
+  std::uint32_t from = 0, to = 0, bytes = 0;
+};
+struct CallSite {
+  std::vector<CallArgument> arguments;
+  std::vector<CallArgument> results;  ///< `from` in the callee, `to` in the caller
+};
+
+struct Function {
+  std::string name;
+  bool entry = false;
+  bool defined = false;
+  std::vector<Inst> code;
+  std::vector<Slot> extra;
+  std::vector<std::uint32_t> regs;  ///< register numbers
+  std::vector<Slot> reg_slots;      ///< register number -> slot
+  std::vector<CallSite> calls;
+  std::vector<std::vector<std::int32_t>> branch_targets;
+  std::uint32_t frame_bytes = 0;               ///< registers
+  std::uint32_t taint_offset = 0;              ///< u32 per register, inside the frame
+  std::uint32_t formal_offset = 0;             ///< per-lane byte areas for .param, inside the frame
+  std::uint32_t formal_bytes = 0;              // per lane
+  std::uint32_t local_bytes = 0;               // per lane
+  std::vector<CallArgument> formals, returns;  ///< `to` / `from` and bytes
+  int kernel = -1;                             ///< index in kernels()
+};
+
+struct Variable {
+  std::string name;
+  std::uint64_t address = 0;  ///< generic for global and const, an offset for shared
+  std::uint64_t bytes = 0;
+  std::vector<std::uint8_t> init;
+};
+
+struct SharedSymbol {
+  std::string name;
+  std::uint32_t offset = 0, bytes = 0;
+  int function = -1;  ///< -1: module scope
+};
+
+class ModuleImpl : public Module {
+ public:
+  const std::vector<Kernel>& kernels() const override { return kernels_; }
+
+  std::vector<Kernel> kernels_;
+  std::vector<int> kernel_functions;  ///< per kernel
+  std::vector<Function> functions;
+  std::vector<std::uint8_t> constants;  ///< operand constants, broadcast to 32 lanes
+  std::vector<Variable> globals;
+  std::vector<std::uint8_t> const_bank;  ///< .const variables, at kConstBase
+  std::vector<SharedSymbol> shared;
+  std::vector<std::string> unsupported;
+  std::string text;               ///< keeps the views of the parser alive
+  std::deque<std::string> names;  ///< of registers declared as ranges
+  int shared_granule = 4;         ///< smallest access width to shared memory [B]
+  std::uint64_t id = 0;
+};
+
+}  // namespace hone::emulator

@@ -1,0 +1,309 @@
+// The inside of a function: registers, scopes, labels, statements.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "evaluator/device/emulator/ptx/parser.h"
+
+namespace hone::emulator {
+
+const Symbol* Parser::lookup(std::string_view name) const {
+  for (int s = scope_; s >= 0; s = scopes_[s].parent) {
+    const auto it = scopes_[s].symbols.find(name);
+    if (it != scopes_[s].symbols.end()) return &it->second;
+  }
+  return nullptr;
+}
+
+Symbol Parser::make_register(Type type) {
+  Function& f = module_.functions[current_];
+  Symbol symbol;
+  symbol.type = type;
+  symbol.number = static_cast<std::uint32_t>(f.reg_slots.size());
+  symbol.slot = static_cast<Slot>(slot_bytes_);
+  // 8-byte predicates keep everything else aligned to its size.
+  slot_bytes_ += type.kind == Type::kPred ? 8
+                 : type.bits == 64        ? 256
+                 : type.bits == 128       ? 512
+                                          : 128;
+  f.reg_slots.push_back(symbol.slot);
+  return symbol;
+}
+
+void Parser::registers() {
+  const Token t = next();
+  if (!t.text.starts_with(".")) error("expected a register type");
+  std::string_view word = t.text.substr(1);
+  if (word == "v2" || word == "v4") error("vector registers are not covered");
+  const auto type = parse_type(word);
+  if (!type) error(fmt::format("unknown register type '{}'", t.text));
+  do {
+    const std::string_view name = next().text;
+    if (accept("<")) {
+      const std::uint64_t count = integer(next().text);
+      expect(">");
+      if (count > 1'000'000) error("too many registers");
+      for (std::uint64_t i = 0; i < count; ++i) {
+        module_.names.push_back(fmt::format("{}{}", name, i));
+        scopes_[scope_].symbols[module_.names.back()] = make_register(*type);
+      }
+    } else {
+      scopes_[scope_].symbols[name] = make_register(*type);
+    }
+  } while (accept(","));
+  expect(";");
+}
+
+// .loc file line column [, function_name X, inlined_at file line column]
+// A place inlined from a header is reported as the line of the user's file that it was inlined at.
+void Parser::location() {
+  const auto file = static_cast<int>(integer(next().text));
+  const auto line = static_cast<std::uint32_t>(integer(next().text));
+  next();
+  bool user = file == user_file_;
+  if (user && line) line_ = line;
+  while (accept(",")) {
+    const Token t = next();
+    if (t.text == "function_name") {
+      next();
+      if (peek().text == "+") {
+        next();
+        next();
+      }
+    } else if (t.text == "inlined_at") {
+      const auto at_file = static_cast<int>(integer(next().text));
+      const auto at_line = static_cast<std::uint32_t>(integer(next().text));
+      next();
+      if (!user && at_file == user_file_ && at_line) line_ = at_line;
+    }
+  }
+}
+
+void Parser::body() {
+  expect("{");
+  int depth = 1;
+  while (depth > 0) {
+    const Token t = peek();
+    if (t.kind == Token::Kind::kEnd) error("the function body does not end");
+    if (accept("{")) {
+      ++depth;
+      scopes_.emplace_back();
+      scopes_.back().parent = scope_;
+      scope_ = static_cast<int>(scopes_.size()) - 1;
+    } else if (accept("}")) {
+      --depth;
+      if (depth > 0) scope_ = scopes_[scope_].parent;
+    } else if (accept(";")) {
+      continue;
+    } else if (t.text.starts_with(".")) {
+      directive();
+    } else if (t.kind == Token::Kind::kWord && peek(1).text == ":") {
+      next();
+      next();
+      if (peek().text == ".branchtargets") {
+        next();
+        TargetTable table;
+        do table.labels.push_back(next().text);
+        while (accept(","));
+        expect(";");
+        tables_[t.text] = std::move(table);
+      } else if (peek().text == ".callprototype" || peek().text == ".calltargets") {
+        skip_to_semicolon();
+      } else {
+        scopes_[scope_].labels[t.text] =
+            static_cast<std::int32_t>(module_.functions[current_].code.size());
+      }
+    } else {
+      statement();
+    }
+  }
+  // Falling off the end is a return.
+  Inst end;
+  end.kind = module_.functions[current_].entry ? Kind::kExit : Kind::kRet;
+  end.line = line_;
+  module_.functions[current_].code.push_back(end);
+}
+
+void Parser::directive() {
+  const Token t = next();
+  if (t.text == ".reg") {
+    registers();
+  } else if (t.text == ".loc") {
+    location();
+  } else if (t.text == ".shared") {
+    variable(Space::kShared, false);
+  } else if (t.text == ".local") {
+    variable(Space::kLocal, false);
+  } else if (t.text == ".param") {
+    variable(Space::kFormal, false);
+  } else if (t.text == ".global") {
+    variable(Space::kGlobal, false);
+  } else if (t.text == ".const") {
+    variable(Space::kConst, false);
+  } else if (t.text == ".pragma") {
+    skip_to_semicolon();
+  } else if (t.text == ".file") {
+    next();
+    next();
+    while (accept(",")) next();
+  } else {
+    error(fmt::format("unexpected directive '{}'", t.text));
+  }
+}
+
+Operand Parser::operand() {
+  Operand o;
+  if (accept("{")) {
+    o.kind = Operand::Kind::kVector;
+    while (!accept("}")) {
+      o.parts.push_back(operand());
+      accept(",");
+    }
+    return o;
+  }
+  if (accept("(")) {
+    o.kind = Operand::Kind::kList;
+    while (!accept(")")) {
+      o.parts.push_back(operand());
+      accept(",");
+    }
+    return o;
+  }
+  if (accept("[")) {
+    o.kind = Operand::Kind::kAddress;
+    const Token t = next();
+    if (t.kind == Token::Kind::kWord && std::isdigit(static_cast<unsigned char>(t.text[0]))) {
+      o.offset = static_cast<std::int64_t>(integer(t.text));
+    } else {
+      o.symbol = lookup(t.text);
+      o.name = t.text;
+    }
+    while (peek().text == "+" || peek().text == "-") {
+      const bool minus = next().text == "-";
+      const std::int64_t value = signed_integer();
+      o.offset += minus ? -value : value;
+    }
+    if (!accept("]")) {  // tensor coordinates and the like: kept as an unknown operand
+      while (peek().kind != Token::Kind::kEnd && !accept("]")) ++at_;
+      o.symbol = nullptr;
+      o.name = {};
+    }
+    return o;
+  }
+  if (accept("!")) {
+    o = operand();
+    o.negated = true;
+    return o;
+  }
+  const bool minus = accept("-");
+  const Token t = next();
+  if (t.kind != Token::Kind::kWord) error(fmt::format("unexpected '{}' in an operand", t.text));
+  const std::string_view w = t.text;
+  if (w == "_") return o;
+  if (std::isdigit(static_cast<unsigned char>(w[0]))) {
+    o.kind = Operand::Kind::kImmediate;
+    const char second = w.size() > 1 ? w[1] : '\0';
+    if (w[0] == '0' && (second == 'f' || second == 'F') && w.size() == 10) {
+      o.float_kind = 'f';
+      o.value = std::strtoull(std::string(w.substr(2)).c_str(), nullptr, 16);
+      if (minus) o.value ^= 0x80000000u;
+    } else if (w[0] == '0' && (second == 'd' || second == 'D') && w.size() == 18) {
+      o.float_kind = 'd';
+      o.value = std::strtoull(std::string(w.substr(2)).c_str(), nullptr, 16);
+      if (minus) o.value ^= 0x8000000000000000u;
+    } else if (w.find('.') != std::string_view::npos) {
+      double value = std::strtod(std::string(w).c_str(), nullptr);
+      if (minus) value = -value;
+      o.float_kind = 'd';
+      o.value = std::bit_cast<std::uint64_t>(value);
+    } else {
+      o.value = integer(w);
+      if (minus) o.value = 0 - o.value;
+    }
+    return o;
+  }
+  o.name = w;
+  if (const Symbol* symbol = lookup(w)) {
+    if (symbol->kind == Symbol::Kind::kRegister) {
+      o.kind = Operand::Kind::kRegister;
+      o.symbol = symbol;
+      if (accept("|")) {  // %r1|%p1
+        Operand pair;
+        pair.kind = Operand::Kind::kList;
+        pair.parts.push_back(o);
+        pair.parts.push_back(operand());
+        return pair;
+      }
+      return o;
+    }
+    o.symbol = symbol;
+  }
+  o.kind = Operand::Kind::kName;
+  if (peek().text == "+") {  // mov %rd, symbol+8
+    next();
+    o.offset = signed_integer();
+  }
+  if (accept("|")) {  // _|%p1 has been handled as a sink
+    operand();
+  }
+  return o;
+}
+
+void Parser::statement() {
+  Statement s;
+  if (accept("@")) {
+    s.guard_negated = accept("!");
+    s.guard = lookup(next().text);
+    if (!s.guard || s.guard->type.kind != Type::kPred) error("the guard is no predicate register");
+  }
+  const Token t = next();
+  if (t.kind != Token::Kind::kWord) error(fmt::format("unexpected '{}'", t.text));
+  s.opcode = t.text;
+  s.words = split_opcode(t.text);
+  while (!accept(";")) {
+    if (peek().kind == Token::Kind::kEnd || peek().text == "}") error("expected ';'");
+    if (peek().text == "_" && peek(1).text == "|") {
+      next();
+      next();
+      Operand pair;
+      pair.kind = Operand::Kind::kList;
+      pair.parts.push_back(Operand{});
+      pair.parts.push_back(operand());
+      s.operands.push_back(std::move(pair));
+    } else {
+      s.operands.push_back(operand());
+    }
+    accept(",");
+  }
+  Decoder(*this).decode(s);
+}
+
+void Parser::resolve_labels() {
+  Function& f = module_.functions[current_];
+  for (const LabelUse& use : uses_) {
+    std::int32_t target = -1;
+    for (int s = use.scope; s >= 0 && target < 0; s = scopes_[s].parent) {
+      const auto it = scopes_[s].labels.find(use.label);
+      if (it != scopes_[s].labels.end()) target = it->second;
+    }
+    if (target < 0) error(fmt::format("label '{}' is not defined", use.label));
+    if (use.table < 0)
+      f.code[use.inst].target = target;
+    else
+      f.branch_targets[use.table][use.entry] = target;
+  }
+}
+
+void Parser::layout_frame() {
+  Function& f = module_.functions[current_];
+  const auto round = [](std::uint32_t v) { return (v + 255) / 256 * 256; };
+  f.taint_offset = round(slot_bytes_);
+  f.formal_bytes = (f.formal_bytes + 15) / 16 * 16;
+  f.formal_offset = round(f.taint_offset + static_cast<std::uint32_t>(f.reg_slots.size()) * 4);
+  f.frame_bytes = round(f.formal_offset + f.formal_bytes * 32);
+  f.local_bytes = (f.local_bytes + 15) / 16 * 16;
+}
+
+}  // namespace hone::emulator

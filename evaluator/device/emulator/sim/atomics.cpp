@@ -1,0 +1,217 @@
+// atom and red: lanes in order, one after another, on global and shared memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+namespace {
+
+#include "evaluator/device/emulator/lanes/half.inc"
+
+template <class T>
+T as(std::uint64_t bits) {
+  T v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+}
+template <class T>
+std::uint64_t bits_of(T v) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &v, sizeof v);
+  return bits;
+}
+
+template <class T>
+std::uint64_t integer_op(AtomicOp op, std::uint64_t old_bits, std::uint64_t b, std::uint64_t c) {
+  const T old = as<T>(old_bits);
+  const T value = as<T>(b);
+  switch (op) {
+    case AtomicOp::kAdd:
+      return bits_of<T>(static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
+                                       static_cast<std::make_unsigned_t<T>>(value)));
+    case AtomicOp::kMin:
+      return bits_of<T>(std::min(old, value));
+    case AtomicOp::kMax:
+      return bits_of<T>(std::max(old, value));
+    case AtomicOp::kInc:
+      return bits_of<T>(old >= value ? T{0} : static_cast<T>(old + 1));
+    case AtomicOp::kDec:
+      return bits_of<T>(old == 0 || old > value ? value : static_cast<T>(old - 1));
+    case AtomicOp::kAnd:
+      return bits_of<T>(static_cast<T>(old & value));
+    case AtomicOp::kOr:
+      return bits_of<T>(static_cast<T>(old | value));
+    case AtomicOp::kXor:
+      return bits_of<T>(static_cast<T>(old ^ value));
+    case AtomicOp::kExch:
+      return bits_of<T>(value);
+    case AtomicOp::kCas:
+      return old == value ? bits_of<T>(as<T>(c)) : bits_of<T>(old);
+  }
+  return old_bits;
+}
+
+// A NaN loses against a number.
+template <class F>
+F float_op(AtomicOp op, F old, F value) {
+  switch (op) {
+    case AtomicOp::kMin:
+      return old != old ? value : value != value ? old : std::min(old, value);
+    case AtomicOp::kMax:
+      return old != old ? value : value != value ? old : std::max(old, value);
+    default:
+      return old + value;
+  }
+}
+
+std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
+  const auto op = static_cast<AtomicOp>(in.sub);
+  const Type t = in.type;
+  if (t.kind == Type::kFloat || t.kind == Type::kBFloat) {
+    const bool bf = t.kind == Type::kBFloat;
+    const auto half = [&](std::uint32_t x, std::uint32_t y) {
+      return bf ? f32_to_bf16(float_op(op, bf16_to_f32(x), bf16_to_f32(y)))
+                : f32_to_f16(float_op(op, f16_to_f32(x), f16_to_f32(y)));
+    };
+    if (t.packed)
+      return half(old & 0xFFFF, b & 0xFFFF) |
+             static_cast<std::uint64_t>(half(old >> 16 & 0xFFFF, b >> 16 & 0xFFFF)) << 16;
+    if (t.bits == 16) return half(old & 0xFFFF, b & 0xFFFF);
+    if (t.bits == 32) return bits_of(float_op(op, as<float>(old), as<float>(b)));
+    return bits_of(float_op(op, as<double>(old), as<double>(b)));
+  }
+  const bool is_signed = t.kind == Type::kSigned;
+  if (t.bits == 64)
+    return is_signed ? integer_op<std::int64_t>(op, old, b, c)
+                     : integer_op<std::uint64_t>(op, old, b, c);
+  if (t.bits == 16) return integer_op<std::uint16_t>(op, old, b, c);
+  return is_signed ? integer_op<std::int32_t>(op, old, b, c)
+                   : integer_op<std::uint32_t>(op, old, b, c);
+}
+
+}  // namespace
+
+bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
+  compute_addresses(w, in, mask);
+  if (w.tainting && !tainted_address(w, in, mask)) return false;
+  const std::uint32_t total = in.esize * in.vec;
+  const Slot* values = function_->extra.data() + in.extra;
+  const Slot* results = values + in.vec;
+  Counters& counters = run_.counters;
+  const int first_lane = std::countr_zero(mask);
+  const auto is_shared = [&](int lane) {
+    return in.space == Space::kShared ||
+           (in.space == Space::kGeneric && window(address_[lane]) == Space::kShared);
+  };
+  if (counting_) {
+    std::uint32_t groups = 0;
+    for (std::uint32_t m = mask; m;) {  // distinct addresses
+      const std::uint64_t a = address_[std::countr_zero(m)];
+      std::uint32_t same = 0;
+      for (int i = 0; i < 32; ++i) same |= static_cast<std::uint32_t>(address_[i] == a) << i;
+      counters.atomic_serialised += static_cast<std::uint32_t>(std::popcount(same & m)) - 1;
+      m &= ~same;
+      ++groups;
+    }
+    if (is_shared(first_lane)) {
+      ++counters.atomics_shared;
+      const auto lanes = static_cast<std::uint32_t>(std::popcount(mask));
+      counters.shared_wavefronts += shared_wavefronts(in, mask) + (lanes - groups);
+      access_latency_ =
+          static_cast<std::uint32_t>(run_.profile->shared_latency) + 2 * (lanes - groups);
+    } else {
+      ++counters.atomics_global;
+      access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(run_.profile->l2_latency);
+      std::uint64_t previous = ~0ull;
+      for (std::uint32_t m = mask; m; m &= m - 1) {
+        const std::uint64_t sector = address_[std::countr_zero(m)] >> 5;
+        if (sector == previous) continue;
+        previous = sector;
+        touch_line(sector >> 2, 1u << (sector & 3));
+      }
+    }
+  }
+  if (check_init_ && w.tainting) {
+    for (int v = 0; v < in.vec; ++v) {
+      const std::uint32_t taint =
+          (slot_taint(w, in, values[v]) | (in.c != kNone ? slot_taint(w, in, in.c) : 0)) & mask;
+      if (taint) return tainted_value(w, in, taint, "is used by an atomic");
+    }
+  }
+  bool changed = false;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    std::uint64_t address = address_[lane];
+    const bool shared = is_shared(lane);
+    std::uint8_t* data;
+    if (address & (total - 1)) return fail_access(w, in, lane, address, "misaligned");
+    if (shared) {
+      if (in.space == Space::kGeneric) address -= kSharedBase;
+      if (address + total > run_.shared_bytes || address + total < total)
+        return fail_access(w, in, lane, kSharedBase + address, "out-of-bounds");
+      data = shared_.data() + address;
+      if (check_races_ || check_init_) {
+        const int shift = shadow_.shift();
+        for (std::uint64_t g = address >> shift; g < (address + total) >> shift; ++g) {
+          if (check_races_) {
+            const Cell before = shadow_.cell(g);
+            Cell& cell = shadow_.cell(g);
+            if (note_read(clocks_, cell, w.index, lane, true) ||
+                note_write(clocks_, cell, w.index, lane, true, false))
+              return fail_race(w, in, lane, g << shift, before);
+          }
+          if (check_init_ && !shadow_.written()[g]) {
+            if (static_cast<AtomicOp>(in.sub) != AtomicOp::kExch) {
+              uninitialised_ =
+                  fmt::format("{} (read at line {})", describe(kSharedBase + address), in.line);
+              return tainted_value(w, in, 1u << lane, "is used by an atomic");
+            }
+            shadow_.written()[g] = 1;
+          }
+        }
+      }
+    } else {
+      if (!span_.holds(address, total) && !run_.memory->span(address, total, span_)) {
+        span_ = Span{};
+        return fail_access(w, in, lane, address, "out-of-bounds");
+      }
+      data = span_.data + (address - span_.lo);
+      if (span_.page->written) {
+        const std::uint64_t at = address - span_.lo;
+        if (check_init_ && static_cast<AtomicOp>(in.sub) != AtomicOp::kExch &&
+            !bits_all_set(span_.page->written.get(), at, total)) {
+          uninitialised_ = fmt::format("{} (read at line {})", describe(address), in.line);
+          return tainted_value(w, in, 1u << lane, "is used by an atomic");
+        }
+        bits_set(span_.page->written.get(), at, total);
+      }
+      span_.allocation->written = true;
+    }
+    for (int v = 0; v < in.vec; ++v) {
+      std::uint64_t old = 0;
+      std::memcpy(&old, data + v * in.esize, in.esize);
+      const auto operand = [&](Slot s) {
+        return in.dst_wide ? reg64(s)[lane] : static_cast<std::uint64_t>(reg32(s)[lane]);
+      };
+      const std::uint64_t next =
+          apply(in, old, operand(values[v]), in.c != kNone ? operand(in.c) : 0);
+      changed = changed || next != old;
+      std::memcpy(data + v * in.esize, &next, in.esize);
+      if (results[v] == kNone) continue;
+      if (in.dst_wide)
+        reg64(results[v])[lane] = old;
+      else
+        reg32(results[v])[lane] = static_cast<std::uint32_t>(old);
+    }
+  }
+  if (!changed) w.spinning = true;  // a poll
+  if (w.tainting) set_taint(w, in, mask, 0);
+  return true;
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,192 @@
+// One thread block in flight: its warps, shared memory, checkers and counters. One host thread.
+// block.cpp runs instructions, access.cpp moves data, atomics.cpp and collectives.cpp do the rest.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/emulator/sim/cache.h"
+#include "evaluator/device/emulator/sim/memory.h"
+#include "evaluator/device/emulator/sim/shadow.h"
+
+namespace hone::emulator {
+
+/// 64-byte aligned bytes that grow and keep their contents.
+class AlignedBytes {
+ public:
+  void resize(std::size_t bytes);  ///< new bytes are zero
+  [[nodiscard]] std::uint8_t* data() { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::vector<std::uint8_t> store_;
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// One entry of the SIMT stack: lanes that run together until `reconverge`.
+struct Entry {
+  std::int32_t pc = 0;
+  std::int32_t reconverge = -1;
+  std::uint32_t mask = 0;
+  std::int32_t function = 0;
+  std::int32_t depth = 0;    ///< of calls
+  std::uint32_t frame = 0;   ///< offset into Warp::frames
+  std::uint32_t local = 0;   ///< offset into each lane's local memory
+  std::int32_t caller = -1;  ///< function, with its frame and call site
+  std::uint32_t caller_frame = 0;
+  std::int32_t call_inst = -1;
+  std::int32_t waiting = kRunning;  ///< a pc-bound wait for other lanes of the warp
+  static constexpr std::int32_t kRunning = -1;
+  static constexpr std::int32_t kAtWarpSync = -2;
+  // >= 0: at that block barrier
+};
+
+struct Warp {
+  int index = 0;
+  std::uint32_t launched = 0;  ///< lanes that exist
+  std::uint32_t alive = 0;
+  std::vector<Entry> stack;
+  AlignedBytes frames;
+  std::vector<std::uint8_t> local;  ///< 32 lanes x local_stride
+  std::uint32_t local_stride = 0;
+  std::vector<std::uint8_t> local_written;
+  std::vector<std::uint64_t> ready;  ///< per register: cycle of its value
+  std::uint64_t cycle = 0;
+  std::uint64_t executed = 0;
+  int barrier = -1;                 ///< waiting at
+  std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
+  std::int32_t barrier_inst = -1;
+  std::uint32_t barrier_predicate = 0;
+  std::int32_t barrier_function = -1;
+  bool tainting = false;   ///< an uninitialised value is in some register
+  bool spinning = false;   ///< read an ordered location since the last turn
+  bool flattened = false;  ///< gave up a reconvergence for progress
+  [[nodiscard]] bool done() const { return alive == 0; }
+};
+
+/// Where and how a run failed.
+struct Failure {
+  Verdict verdict = Verdict::kOk;
+  std::string detail;
+};
+
+/// Shared by the blocks of one run.
+struct RunState {
+  const ModuleImpl* module = nullptr;
+  const LaunchConfig* launch = nullptr;
+  Memory::Impl* memory = nullptr;
+  const RunOptions* options = nullptr;
+  const Profile* profile = nullptr;
+  int function = 0;
+  std::uint32_t static_shared = 0, shared_bytes = 0;
+  Counters counters;
+  std::uint64_t executed = 0;
+  std::uint64_t l1_wavefronts_x10 = 0;
+  SectorCache l1;
+  bool uses_l1 = true;
+  std::vector<std::vector<std::uint64_t>> executions, lanes;  ///< per function and instruction
+  std::uint64_t touched_sectors = 0;                          ///< distinct, of L1 misses and stores
+  std::uint64_t traffic_sectors = 0;                          ///< L1 misses and stores
+  Failure failure;
+};
+
+class Block {
+ public:
+  explicit Block(RunState& run);
+  /// Runs block (x, y, z) to its end; false when the run failed (RunState::failure).
+  bool execute(std::uint32_t x, std::uint32_t y, std::uint32_t z);
+
+ private:
+  enum class Step { kNext, kYield, kFail };
+
+  void start_warps();
+  bool run_warp(Warp& w);  ///< until it waits, ends, or its turn is over
+  Step special_instruction(Warp& w, const Inst& in, std::uint32_t mask);
+  void exit_lanes(Warp& w, std::uint32_t lanes);
+  void return_lanes(Warp& w, std::uint32_t lanes);
+  bool branch(Warp& w, const Inst& in, std::uint32_t taken);
+  bool branch_indexed(Warp& w, const Inst& in, std::uint32_t mask);
+  bool call(Warp& w, const Inst& in, std::uint32_t mask, std::int32_t target);
+  bool call_indirect(Warp& w, const Inst& in, std::uint32_t mask);
+  void special_register(Warp& w, const Inst& in, std::uint32_t mask);
+  void pack(Warp& w, const Inst& in, std::uint32_t mask);
+  void unpack(Warp& w, const Inst& in, std::uint32_t mask);
+
+  // progress inside a warp
+  bool rotate(Warp& w);  ///< lets lanes that wait for a reconvergence run first
+  /// Are all named lanes that live here? If not, the entry waits and others get their turn.
+  bool gather_lanes(Warp& w, std::uint32_t members, Step& step);
+
+  // barriers
+  Step barrier(Warp& w, const Inst& in, std::uint32_t mask);
+  bool release_barriers();
+
+  // data
+  bool access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool local_access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool bank_access(Warp& w, const Inst& in, std::uint32_t mask, const std::uint8_t* bytes,
+                   std::uint64_t size, std::uint64_t base);
+  bool formal_access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool atomic(Warp& w, const Inst& in, std::uint32_t mask);
+  void compute_addresses(Warp& w, const Inst& in, std::uint32_t mask);
+  Space window(std::uint64_t address) const;
+  void count_global(const Inst& in, std::uint32_t mask, bool store, Warp& w);
+  std::uint32_t shared_wavefronts(const Inst& in, std::uint32_t mask) const;
+  void touch_line(std::uint64_t line, std::uint32_t sectors);
+
+  // collectives
+  Step shuffle(Warp& w, const Inst& in, std::uint32_t mask);
+  Step vote(Warp& w, const Inst& in, std::uint32_t mask);
+  Step match(Warp& w, const Inst& in, std::uint32_t mask);
+  Step reduce(Warp& w, const Inst& in, std::uint32_t mask);
+  Step elect(Warp& w, const Inst& in, std::uint32_t mask);
+
+  // uninitialised values
+  std::uint32_t* taints(Warp& w);
+  void propagate_taint(Warp& w, const Inst& in, std::uint32_t mask);
+  void set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t taint);
+  bool tainted_address(Warp& w, const Inst& in, std::uint32_t mask);
+  bool tainted_value(Warp& w, const Inst& in, std::uint32_t mask, const char* use);
+  std::uint32_t slot_taint(Warp& w, const Inst& in, Slot slot) const;
+
+  // reports
+  bool fail(Verdict verdict, std::string what, const Warp& w, int lane, std::uint32_t line);
+  bool fail_access(const Warp& w, const Inst& in, int lane, std::uint64_t address, const char* why);
+  bool fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t offset, const Cell& before);
+  std::string place(const Warp& w, int lane, std::uint32_t line) const;
+  std::string describe(std::uint64_t address) const;
+
+  [[nodiscard]] void* reg(Slot s) const {
+    return s >= 0 ? frame_ + s : const_cast<std::uint8_t*>(constants_) + ~s;
+  }
+  [[nodiscard]] std::uint32_t* reg32(Slot s) const { return static_cast<std::uint32_t*>(reg(s)); }
+  [[nodiscard]] std::uint64_t* reg64(Slot s) const { return static_cast<std::uint64_t*>(reg(s)); }
+
+  RunState& run_;
+  const ModuleImpl& module_;
+  const std::uint8_t* constants_;
+  std::uint8_t* frame_ = nullptr;  ///< of the entry in hand
+  const Function* function_ = nullptr;
+  std::array<std::uint32_t, 3> id_{};
+  std::uint32_t threads_ = 0;
+  std::vector<Warp> warps_;
+  std::vector<std::uint8_t> shared_;
+  SharedShadow shadow_;
+  Clocks clocks_;
+  bool check_races_ = false, check_init_ = false, counting_ = false;
+  Span span_;  ///< last global span touched
+  alignas(64) std::uint64_t address_[32] = {};
+  std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier
+  std::uint32_t access_latency_ = 0;
+  std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
+  std::string uninitialised_;     ///< the last such place
+  int previous_lane_ = 0;
+  std::uint32_t max_local_ = 0, max_registers_ = 0;
+};
+
+}  // namespace hone::emulator

@@ -1,0 +1,151 @@
+#include "evaluator/device/emulator/sim/memory.h"
+
+#include <algorithm>
+
+namespace hone::emulator {
+
+Page& Allocation::page(std::uint64_t index) {
+  std::unique_ptr<Page>& slot = pages[index];
+  if (slot) return *slot;
+  slot = std::make_unique<Page>();
+  slot->data = std::make_unique_for_overwrite<std::uint8_t[]>(kPageBytes);
+  const std::uint64_t offset = index * kPageBytes;
+  const std::uint64_t size = std::min(kPageBytes, bytes - offset);
+  if (source)
+    source(offset, slot->data.get(), size);
+  else
+    std::memset(slot->data.get(), 0, size);
+  if (!initialised) slot->written = std::make_unique<std::uint64_t[]>(kPageBytes / 64);
+  return *slot;
+}
+
+Allocation* Memory::Impl::nearest(std::uint64_t address) const {
+  Allocation* best = nullptr;
+  std::uint64_t distance = ~0ull;
+  for (const auto& a : allocations) {
+    const std::uint64_t d = address < a->base               ? a->base - address
+                            : address >= a->base + a->bytes ? address - (a->base + a->bytes)
+                                                            : 0;
+    if (d < distance) {
+      distance = d;
+      best = a.get();
+    }
+  }
+  return distance < (1ull << 36) ? best : nullptr;
+}
+
+Allocation* Memory::Impl::find(std::uint64_t address) const {
+  auto it = std::upper_bound(allocations.begin(), allocations.end(), address,
+                             [](std::uint64_t x, const auto& a) { return x < a->base; });
+  if (it == allocations.begin()) return nullptr;
+  --it;
+  return address - (*it)->base < (*it)->bytes ? it->get() : nullptr;
+}
+
+bool Memory::Impl::span(std::uint64_t address, std::uint64_t size, Span& out) {
+  Allocation* a = find(address);
+  if (!a || a->bytes - (address - a->base) < size) return false;
+  const std::uint64_t index = (address - a->base) / kPageBytes;
+  Page& page = a->page(index);
+  out.lo = a->base + index * kPageBytes;
+  out.bytes = std::min(kPageBytes, a->bytes - index * kPageBytes);
+  out.data = page.data.get();
+  out.page = &page;
+  out.allocation = a;
+  return true;
+}
+
+Allocation& Memory::Impl::place(std::string name, std::uint64_t base, std::uint64_t bytes,
+                                bool initialised, PageSource source) {
+  auto a = std::make_unique<Allocation>();
+  a->name = std::move(name);
+  a->base = base;
+  a->bytes = bytes;
+  a->initialised = initialised;
+  a->source = std::move(source);
+  a->pages.resize((bytes + kPageBytes - 1) / kPageBytes);
+  const auto it = std::upper_bound(allocations.begin(), allocations.end(), base,
+                                   [](std::uint64_t x, const auto& b) { return x < b->base; });
+  return **allocations.insert(it, std::move(a));
+}
+
+void Memory::Impl::place_globals(const ModuleImpl& module) {
+  if (!modules.try_emplace(module.id, true).second) return;
+  for (const Variable& v : module.globals) {
+    if (v.bytes == 0) continue;
+    place(v.name, v.address, v.bytes, true,
+          [init = v.init](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
+            std::memcpy(out, init.data() + offset, size);
+          });
+  }
+}
+
+Memory::Memory() : impl_(std::make_unique<Impl>()) {}
+Memory::~Memory() = default;
+
+std::uint64_t Memory::allocate(std::string name, std::uint64_t bytes, bool initialised,
+                               PageSource source) {
+  // Page-aligned, with at least 1 MiB of nothing in between.
+  const std::uint64_t base = impl_->next;
+  impl_->next = (base + bytes + (2ull << 20)) / (1ull << 20) * (1ull << 20);
+  impl_->place(std::move(name), base, bytes, initialised, std::move(source));
+  return base;
+}
+
+bool Memory::read(std::uint64_t address, void* out, std::uint64_t bytes) const {
+  auto* to = static_cast<std::uint8_t*>(out);
+  while (bytes > 0) {
+    Span span;
+    if (!impl_->span(address, 1, span)) return false;
+    const std::uint64_t n = std::min(bytes, span.lo + span.bytes - address);
+    std::memcpy(to, span.data + (address - span.lo), n);
+    to += n;
+    address += n;
+    bytes -= n;
+  }
+  return true;
+}
+
+bool Memory::write(std::uint64_t address, const void* data, std::uint64_t bytes) {
+  const auto* from = static_cast<const std::uint8_t*>(data);
+  while (bytes > 0) {
+    Span span;
+    if (!impl_->span(address, 1, span)) return false;
+    const std::uint64_t at = address - span.lo;
+    const std::uint64_t n = std::min(bytes, span.bytes - at);
+    std::memcpy(span.data + at, from, n);
+    if (span.page->written)
+      for (std::uint64_t i = 0; i < n; ++i) bits_set(span.page->written.get(), at + i, 1);
+    from += n;
+    address += n;
+    bytes -= n;
+  }
+  return true;
+}
+
+std::int64_t Memory::first_unwritten(std::uint64_t address, std::uint64_t bytes) const {
+  const Allocation* a = impl_->find(address);
+  if (!a) return 0;
+  if (a->initialised) return -1;
+  for (std::uint64_t i = 0; i < bytes;) {
+    const std::uint64_t at = address - a->base + i;
+    if (at >= a->bytes) return static_cast<std::int64_t>(i);
+    const auto& page = a->pages[at / kPageBytes];
+    if (!page) return static_cast<std::int64_t>(i);
+    const std::uint64_t bit = at % kPageBytes;
+    if (bit % 64 == 0 && bytes - i >= 64 && page->written[bit / 64] == ~0ull) {
+      i += 64;
+      continue;
+    }
+    if (!bits_all_set(page->written.get(), bit, 1)) return static_cast<std::int64_t>(i);
+    ++i;
+  }
+  return -1;
+}
+
+bool Memory::was_written(std::uint64_t address) const {
+  const Allocation* a = impl_->find(address);
+  return a && a->written;
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,75 @@
+// Global memory: exact allocations in 64 KiB pages that come to life on first touch.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "evaluator/device/emulator/ptx/isa.h"
+
+namespace hone::emulator {
+
+inline constexpr std::uint64_t kPageBytes = 64 * 1024;
+
+struct Page {
+  std::unique_ptr<std::uint8_t[]> data;
+  /// One bit a byte that was written; null where the allocation began initialised.
+  std::unique_ptr<std::uint64_t[]> written;
+  std::uint32_t epoch = 0;                           ///< run that `touched` belongs to
+  std::uint64_t touched[kPageBytes / 32 / 64] = {};  ///< sectors seen by the L2 estimate
+};
+
+struct Allocation {
+  std::string name;
+  std::uint64_t base = 0, bytes = 0;
+  bool initialised = true;
+  bool written = false;
+  Memory::PageSource source;
+  std::vector<std::unique_ptr<Page>> pages;
+
+  Page& page(std::uint64_t index);  ///< materialises
+};
+
+/// The part of one page that belongs to one allocation.
+struct Span {
+  std::uint64_t lo = 0, bytes = 0;
+  std::uint8_t* data = nullptr;  ///< of address `lo`
+  Page* page = nullptr;
+  Allocation* allocation = nullptr;
+  [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t size) const {
+    return address - lo < bytes && bytes - (address - lo) >= size;
+  }
+};
+
+struct Memory::Impl {
+  std::vector<std::unique_ptr<Allocation>> allocations;  ///< by rising base
+  std::uint64_t next = kGlobalBase;
+  std::uint32_t epoch = 0;
+  std::unordered_map<std::uint64_t, bool> modules;  ///< whose globals are placed
+
+  [[nodiscard]] Allocation* find(std::uint64_t address) const;     ///< that holds the byte, or null
+  [[nodiscard]] Allocation* nearest(std::uint64_t address) const;  ///< for reports
+  /// False when [address, address + size) is not inside one allocation.
+  [[nodiscard]] bool span(std::uint64_t address, std::uint64_t size, Span& out);
+  Allocation& place(std::string name, std::uint64_t base, std::uint64_t bytes, bool initialised,
+                    PageSource source);
+  void place_globals(const ModuleImpl& module);
+};
+
+inline bool bits_all_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
+  // Never straddles a word: accesses are aligned and at most 32 bytes.
+  const std::uint64_t mask = (count >= 64 ? ~0ull : (1ull << count) - 1) << (first & 63);
+  return (bits[first >> 6] & mask) == mask;
+}
+inline void bits_set(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
+  bits[first >> 6] |= (count >= 64 ? ~0ull : (1ull << count) - 1) << (first & 63);
+}
+inline void bits_clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
+  bits[first >> 6] &= ~((count >= 64 ? ~0ull : (1ull << count) - 1) << (first & 63));
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,198 @@
+// Lanes waiting for lanes: reconvergence given up for progress, warp-wide instructions, barriers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+
+bool Block::rotate(Warp& w) {
+  auto& stack = w.stack;
+  std::uint32_t above = stack.empty() ? 0 : stack.back().mask;
+  for (int i = static_cast<int>(stack.size()) - 2; i >= 0; --i) {
+    const Entry s = stack[i];
+    const std::uint32_t waiting = s.mask & ~above;
+    const std::uint32_t shared = s.mask & above;
+    above |= s.mask;
+    if (waiting == 0 || s.waiting != Entry::kRunning || s.pc == s.reconverge) {
+      if (s.pc == s.reconverge) above &= ~waiting;  // they wait further down
+      continue;
+    }
+    if (shared == 0) {  // a sibling
+      stack.erase(stack.begin() + i);
+      stack.push_back(s);
+      return true;
+    }
+    // The join of entries above: they lose it, and those that wait there go on alone.
+    w.flattened = true;
+    std::uint32_t same_frame = 0;
+    for (std::size_t k = i + 1; k < stack.size(); ++k) {
+      if (stack[k].depth != s.depth) continue;
+      same_frame |= stack[k].mask;
+      if (stack[k].reconverge == s.pc) stack[k].reconverge = s.reconverge;
+    }
+    Entry alone = s;
+    alone.mask = waiting;
+    stack[i].mask = shared & ~same_frame;  // lanes inside a call return to it
+    if (stack[i].mask == 0) stack.erase(stack.begin() + i);
+    stack.push_back(alone);
+    return true;
+  }
+  return false;
+}
+
+bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
+  auto& stack = w.stack;
+  const Entry top = stack.back();
+  const auto& code = module_.functions[top.function].code;
+  const bool syncwarp = code[top.pc].kind == Kind::kWarpBarrier;
+  std::uint32_t missing = members & w.alive & ~top.mask;
+  if (missing == 0) return true;
+  const auto meets = [&](const Entry& e) {
+    if (e.waiting != Entry::kAtWarpSync || !(e.mask & missing)) return false;
+    if (syncwarp) return module_.functions[e.function].code[e.pc].kind == Kind::kWarpBarrier;
+    return e.pc == top.pc && e.function == top.function && e.depth == top.depth;
+  };
+  std::uint32_t met = 0;
+  for (std::size_t i = 0; i + 1 < stack.size(); ++i)
+    if (meets(stack[i])) met |= stack[i].mask;
+  if ((missing & ~met) == 0) {
+    for (std::size_t i = 0; i + 1 < stack.size();) {
+      if (!meets(stack[i])) {
+        ++i;
+        continue;
+      }
+      if (syncwarp) {
+        stack[i].waiting = Entry::kRunning;
+        ++stack[i].pc;
+        ++i;
+      } else {
+        stack.back().mask |= stack[i].mask;
+        if (stack[i].reconverge != stack.back().reconverge)
+          stack.back().reconverge = stack[i].reconverge;
+        stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    return true;
+  }
+  stack.back().waiting = Entry::kAtWarpSync;
+  const Inst& in = code[top.pc];
+  if (rotate(w)) {
+    step = Step::kYield;
+  } else {
+    fail(Verdict::kFault,
+         fmt::format("{} names lanes that never reach it",
+                     syncwarp ? "__syncwarp" : "a warp-wide instruction"),
+         w, std::countr_zero(top.mask), in.line);
+    step = Step::kFail;
+  }
+  return false;
+}
+
+Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
+  const int lane = std::countr_zero(mask);
+  const std::uint32_t id = reg32(in.a)[lane];
+  if (id >= 16) {
+    fail(Verdict::kFault, fmt::format("barrier {} does not exist", id), w, lane, in.line);
+    return Step::kFail;
+  }
+  const std::uint32_t predicate = in.kind == Kind::kBarrierRed ? *reg32(in.c) & mask : 0;
+  std::uint32_t arrived = mask;
+  for (std::size_t i = 0; i + 1 < w.stack.size(); ++i)
+    if (w.stack[i].waiting == static_cast<std::int32_t>(id)) arrived |= w.stack[i].mask;
+  const std::uint32_t missing = w.alive & ~arrived;
+  if (missing) {
+    if (in.aligned && !w.flattened) {
+      fail(Verdict::kFault,
+           fmt::format(
+               "divergent barrier: {} of the warp's {} threads do not reach it (first: lane {})",
+               std::popcount(missing), std::popcount(w.alive), std::countr_zero(missing)),
+           w, lane, in.line);
+      return Step::kFail;
+    }
+    w.barrier_predicate |= predicate;
+    w.stack.back().waiting = static_cast<std::int32_t>(id);
+    if (rotate(w)) return Step::kYield;
+    fail(Verdict::kFault, "divergent barrier: live threads of the warp never reach it", w, lane,
+         in.line);
+    return Step::kFail;
+  }
+  for (std::size_t i = 0; i + 1 < w.stack.size(); ++i) {
+    Entry& e = w.stack[i];
+    if (e.waiting != static_cast<std::int32_t>(id)) continue;
+    e.waiting = Entry::kRunning;
+    ++e.pc;
+  }
+  if (in.arrive) {
+    arrived_[id] |= 1u << w.index;
+    if (check_races_) clocks_.warp_sync(w.index);
+    return Step::kNext;
+  }
+  w.barrier_predicate |= predicate;
+  w.barrier = static_cast<int>(id);
+  w.barrier_count = in.b == kNone ? 0 : reg32(in.b)[lane];
+  w.barrier_inst = w.stack.back().pc;
+  w.barrier_function = w.stack.back().function;
+  ++w.stack.back().pc;
+  return Step::kYield;
+}
+
+bool Block::release_barriers() {
+  bool any = false;
+  for (int id = 0; id < 16; ++id) {
+    std::uint32_t waiting = 0;
+    std::uint32_t done = 0;
+    std::uint32_t live = 0;
+    std::uint32_t count = 0;
+    for (const Warp& w : warps_) {
+      const std::uint32_t bit = 1u << w.index;
+      if (w.done()) {
+        done |= bit;
+        continue;
+      }
+      live |= bit;
+      if (w.barrier == id) {
+        waiting |= bit;
+        count = std::max(count, w.barrier_count);
+      }
+    }
+    if (waiting == 0) continue;
+    const std::uint32_t here = waiting | arrived_[id];
+    const bool complete =
+        count ? static_cast<std::uint32_t>(std::popcount(here)) * 32 >= count : (live & ~here) == 0;
+    if (!complete) continue;
+    any = true;
+    if (check_races_) clocks_.barrier(here | (count ? 0 : done));
+    arrived_[id] = 0;
+    std::uint64_t cycle = 0;
+    std::uint32_t votes = 0;
+    bool all = true;
+    for (Warp& w : warps_) {
+      if (!(waiting >> w.index & 1)) continue;
+      cycle = std::max(cycle, w.cycle);
+      votes += static_cast<std::uint32_t>(std::popcount(w.barrier_predicate));
+      all = all && (w.barrier_predicate & w.alive) == w.alive;
+    }
+    for (Warp& w : warps_) {
+      if (!(waiting >> w.index & 1)) continue;
+      const Inst& in = module_.functions[w.barrier_function].code[w.barrier_inst];
+      if (in.kind == Kind::kBarrierRed) {
+        frame_ = w.frames.data() + w.stack.back().frame;
+        if (in.sub == 0) {
+          for (std::uint32_t m = w.alive; m; m &= m - 1) reg32(in.d)[std::countr_zero(m)] = votes;
+        } else {
+          const bool result = in.sub == 1 ? all : votes > 0;
+          *reg32(in.d) = (*reg32(in.d) & ~w.alive) | (result ? w.alive : 0);
+        }
+      }
+      w.cycle = cycle + 16;
+      w.barrier = -1;
+      w.barrier_predicate = 0;
+    }
+  }
+  return any;
+}
+
+}  // namespace hone::emulator

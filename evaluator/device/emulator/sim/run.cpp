@@ -1,0 +1,219 @@
+// One launch: limits, which blocks run, the SM's cache, and the sums.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+namespace {
+
+std::string check_limits(const Kernel& kernel, const LaunchConfig& launch, const Profile& profile) {
+  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  if (threads == 0 || blocks == 0) return "a launch needs at least one block and one thread";
+  if (threads > static_cast<std::uint64_t>(profile.max_threads_per_block) ||
+      launch.block[0] > 1024 || launch.block[1] > 1024 || launch.block[2] > 64)
+    return fmt::format("a block of {}x{}x{} threads is more than the device takes ({})",
+                       launch.block[0], launch.block[1], launch.block[2],
+                       profile.max_threads_per_block);
+  if (kernel.max_threads > 0 && threads > static_cast<std::uint64_t>(kernel.max_threads))
+    return fmt::format("a block of {} threads, but the kernel was compiled for at most {}", threads,
+                       kernel.max_threads);
+  if (launch.grid[0] > 0x7FFFFFFFu || launch.grid[1] > 65535 || launch.grid[2] > 65535)
+    return fmt::format("a grid of {}x{}x{} blocks is more than the device takes", launch.grid[0],
+                       launch.grid[1], launch.grid[2]);
+  const std::int64_t shared =
+      std::int64_t{kernel.static_shared_bytes} + launch.dynamic_shared_bytes;
+  if (kernel.static_shared_bytes > 48 * 1024)
+    return fmt::format("{} B of static shared memory, at most 49152", kernel.static_shared_bytes);
+  if (shared > profile.shared_per_block)
+    return fmt::format("{} B of shared memory per block, the device has {}", shared,
+                       profile.shared_per_block);
+  if (launch.parameters.size() < static_cast<std::size_t>(kernel.parameter_bytes))
+    return fmt::format("the kernel takes {} B of parameters, {} were given", kernel.parameter_bytes,
+                       launch.parameters.size());
+  return {};
+}
+
+/// Runs of neighbours, the runs spread evenly: both sharing between neighbours and the grid's
+/// edges.
+std::vector<std::uint64_t> choose_blocks(std::uint64_t total, std::int64_t sample) {
+  std::vector<std::uint64_t> ids;
+  if (sample <= 0 || static_cast<std::uint64_t>(sample) >= total) {
+    ids.resize(total);
+    for (std::uint64_t i = 0; i < total; ++i) ids[i] = i;
+    return ids;
+  }
+  const auto n = static_cast<std::uint64_t>(sample);
+  const std::uint64_t run = n >= 16 ? 4 : n >= 4 ? 2 : 1;
+  const std::uint64_t runs = (n + run - 1) / run;
+  for (std::uint64_t r = 0; r < runs; ++r) {
+    const std::uint64_t first =
+        runs == 1 ? (total - run) / 2
+                  : static_cast<std::uint64_t>(static_cast<unsigned __int128>(total - run) * r /
+                                               (runs - 1));
+    for (std::uint64_t k = 0; k < run && ids.size() < n; ++k)
+      if (ids.empty() || first + k > ids.back()) ids.push_back(first + k);
+  }
+  return ids;
+}
+
+/// Sums the per-instruction counts into classes.
+void classify(RunState& run) {
+  Counters& c = run.counters;
+  for (std::size_t f = 0; f < run.executions.size(); ++f) {
+    const auto& code = run.module->functions[f].code;
+    for (std::size_t i = 0; i < run.executions[f].size(); ++i) {
+      const std::uint64_t n = run.executions[f][i];
+      if (n == 0) continue;
+      c.warp_instructions += n;
+      c.thread_instructions += run.lanes[f][i];
+      c.flops += run.lanes[f][i] * code[i].flops;
+      switch (code[i].cls) {
+        case Class::kFp32:
+          c.fp32 += n;
+          break;
+        case Class::kFp64:
+          c.fp64 += n;
+          break;
+        case Class::kFp16:
+          c.fp16 += n;
+          break;
+        case Class::kInteger:
+          c.integer += n;
+          break;
+        case Class::kSfu:
+          c.sfu += n;
+          break;
+        case Class::kConversion:
+          c.conversion += n;
+          break;
+        case Class::kControl:
+          c.control += n;
+          break;
+        case Class::kShuffle:
+          c.shuffle += n;
+          break;
+        case Class::kBarrier:
+          c.barrier += n;
+          break;
+        case Class::kOther:
+          c.other += n;
+          break;
+        case Class::kMemory:
+          break;  // counted by space
+      }
+    }
+  }
+  c.l1_wavefronts = (run.l1_wavefronts_x10 + 9) / 10;
+}
+
+/// DRAM sectors for the blocks that ran: what the whole grid would touch once, plus what falls out
+/// of L2 between waves. The footprint of the grid is extrapolated from how it grew over the second
+/// half of the sample (a power law: 0 when all blocks read the same, 1 when each reads its own).
+std::uint64_t estimate_dram(const RunState& run, std::uint64_t at_half, std::uint64_t half_blocks,
+                            int resident) {
+  const Counters& c = run.counters;
+  const auto ran = static_cast<double>(c.blocks);
+  const double scale = ran > 0 ? static_cast<double>(c.blocks_total) / ran : 1;
+  const auto unique = static_cast<double>(run.touched_sectors);
+  const auto traffic = static_cast<double>(run.traffic_sectors);
+  if (unique == 0) return 0;
+  double growth = 1;
+  if (at_half > 0 && half_blocks > 0 && c.blocks > half_blocks)
+    growth = std::log(unique / static_cast<double>(at_half)) /
+             std::log(ran / static_cast<double>(half_blocks));
+  growth = std::clamp(growth, 0.0, 1.0);
+  const double footprint = unique * std::pow(scale, growth);
+  const double l2_sectors = static_cast<double>(run.profile->l2_bytes) / 32;
+  double dram = footprint;
+  if (footprint > l2_sectors) {
+    const double wave = std::min<double>(static_cast<double>(c.blocks_total),
+                                         static_cast<double>(run.profile->sm_count) * resident);
+    const double waves = static_cast<double>(c.blocks_total) / wave;
+    const double per_wave = unique * std::pow(wave / ran, growth);
+    const double spilled = std::min(traffic * scale, waves * per_wave);
+    dram = footprint + std::max(0.0, spilled - footprint) * (1 - l2_sectors / footprint);
+  }
+  return static_cast<std::uint64_t>(std::min(dram / scale, traffic));
+}
+
+}  // namespace
+
+RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
+              const RunOptions& options) {
+  const auto& module = static_cast<const ModuleImpl&>(base);
+  RunReport report;
+  const Profile* profile = options.profile ? options.profile : find_profile("sm_90");
+  int index = -1;
+  for (std::size_t i = 0; i < module.kernels_.size(); ++i)
+    if (module.kernels_[i].name == launch.kernel) index = static_cast<int>(i);
+  if (index < 0) {
+    report.verdict = Verdict::kLaunchError;
+    report.detail = fmt::format("the module has no kernel '{}'", launch.kernel);
+    return report;
+  }
+  const Kernel& kernel = module.kernels_[index];
+  if (std::string why = check_limits(kernel, launch, *profile); !why.empty()) {
+    report.verdict = Verdict::kLaunchError;
+    report.detail = fmt::format("{}, kernel {}", why, kernel.name);
+    return report;
+  }
+  memory.impl().place_globals(module);
+  ++memory.impl().epoch;
+
+  RunState state;
+  state.module = &module;
+  state.launch = &launch;
+  state.memory = &memory.impl();
+  state.options = &options;
+  state.profile = profile;
+  state.function = module.kernel_functions[index];
+  state.static_shared = (static_cast<std::uint32_t>(kernel.static_shared_bytes) + 15) / 16 * 16;
+  state.shared_bytes = launch.dynamic_shared_bytes
+                           ? state.static_shared + launch.dynamic_shared_bytes
+                           : static_cast<std::uint32_t>(kernel.static_shared_bytes);
+  for (const Function& f : module.functions) {
+    state.executions.emplace_back(options.counters ? f.code.size() : 0);
+    state.lanes.emplace_back(options.counters ? f.code.size() : 0);
+  }
+  const int threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
+  const Occupancy occupancy_now =
+      occupancy(*profile, threads, options.registers, std::int64_t{state.shared_bytes});
+  const int resident = std::max(1, occupancy_now.blocks_per_sm);
+  if (options.counters) {
+    // Co-resident blocks share the cache and rarely share data: each gets its part.
+    const std::int64_t carve = std::min<std::int64_t>(
+        profile->shared_per_sm,
+        (std::int64_t{state.shared_bytes} + profile->shared_reserved) * resident);
+    state.l1.resize(std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident));
+  }
+  const std::uint64_t total = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  const std::vector<std::uint64_t> blocks = choose_blocks(total, options.sample_blocks);
+  state.counters.blocks_total = total;
+  Block block(state);
+  std::uint64_t at_half = 0;
+  std::uint64_t half_blocks = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (options.counters) state.l1.clear();
+    if (i == blocks.size() / 2) {
+      at_half = state.touched_sectors;
+      half_blocks = i;
+    }
+    const std::uint64_t b = blocks[i];
+    if (!block.execute(static_cast<std::uint32_t>(b % launch.grid[0]),
+                       static_cast<std::uint32_t>(b / launch.grid[0] % launch.grid[1]),
+                       static_cast<std::uint32_t>(b / launch.grid[0] / launch.grid[1])))
+      break;
+  }
+  classify(state);
+  state.counters.l2_miss_sectors = estimate_dram(state, at_half, half_blocks, resident);
+  report.counters = state.counters;
+  report.verdict = state.failure.verdict;
+  report.detail = std::move(state.failure.detail);
+  return report;
+}
+
+}  // namespace hone::emulator
