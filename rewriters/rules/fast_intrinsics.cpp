@@ -314,7 +314,7 @@ class FastIntrinsics final : public Rewriter {
       }
       if (first == nullptr) continue;
       const MathLevel needed = level_of(kind, context);
-      if (needed > step.math) {
+      if (context.task != nullptr && needed > context.task->math) {
         return refused("needs math level \"" + std::string(to_string(needed)) +
                        "\": the error bound is not within the task's tolerance");
       }

@@ -7,7 +7,8 @@
  "launches": [
    {"kernel": "apply", "grid": ["ceildiv(N,128)"], "block": [128], "args": ["x", "y", "N"]}]}
 */
-#define AT(p) (p)[blockIdx.x * blockDim.x + threadIdx.x]
+#define ADD_AT(p, q) (p)[i] += (q)[i] * 2.0f
 __global__ void apply(const float* x, float* y, int n) {
-  if (blockIdx.x * blockDim.x + threadIdx.x < n) AT(y) += AT(x);
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) ADD_AT(y, x);
 }
