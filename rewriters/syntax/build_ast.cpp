@@ -113,7 +113,8 @@ class Builder {
 
   // --- declarations -----------------------------------------------------------------------
   void declarations(const clang::DeclContext* scope) {
-    for (const clang::Decl* decl : scope->decls()) {
+    // Without those of the precompiled prelude, which stay unloaded until they are used.
+    for (const clang::Decl* decl : scope->noload_decls()) {
       if (decl->isImplicit() || position(decl->getLocation()) < 0) {
         if (!isa<clang::LinkageSpecDecl>(decl) || position(decl->getBeginLoc()) < 0) continue;
       }

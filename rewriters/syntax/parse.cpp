@@ -7,6 +7,8 @@
 #include <clang/Frontend/FrontendAction.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
 #include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <clang/Serialization/InMemoryModuleCache.h>
 #include <fmt/format.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
@@ -23,6 +25,7 @@ namespace {
 
 constexpr char kMainFile[] = "/hone/kernel.cu";
 constexpr char kPreludeFile[] = "/hone/prelude.h";
+constexpr char kPrecompiledFile[] = "/hone/prelude.pch";
 constexpr char kHeaderFolder[] = "/hone/include";
 
 class Collector : public clang::DiagnosticConsumer {
@@ -76,7 +79,26 @@ class BuildAction : public clang::ASTFrontendAction {
   TranslationUnit& unit_;
 };
 
-llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const std::string& source) {
+/// Writes what was parsed into a buffer: the prelude, precompiled once per process.
+class PrecompileAction : public clang::ASTFrontendAction {
+ public:
+  explicit PrecompileAction(std::shared_ptr<clang::PCHBuffer> buffer)
+      : buffer_(std::move(buffer)) {}
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
+    return std::make_unique<clang::PCHGenerator>(
+        compiler.getPreprocessor(), compiler.getModuleCache(), kPrecompiledFile, "", buffer_,
+        compiler.getFrontendOpts().ModuleFileExtensions);
+  }
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  bool hasASTFileSupport() const override { return false; }
+
+ private:
+  std::shared_ptr<clang::PCHBuffer> buffer_;
+};
+
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const std::string& source,
+                                                            llvm::StringRef precompiled) {
   llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files(new llvm::vfs::InMemoryFileSystem);
   const auto add = [&](const std::string& path, std::string_view text) {
     files->addFile(path, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text), path));
@@ -85,16 +107,16 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const std::string& s
   for (const VirtualFile& header : virtual_headers()) {
     add(fmt::format("{}/{}", kHeaderFolder, header.name), header.text);
   }
+  if (!precompiled.empty()) add(kPrecompiledFile, precompiled);
   add(kMainFile, source);
   return files;
 }
 
-std::shared_ptr<TranslationUnit> run_clang(const std::string& source,
-                                           const std::map<std::string, std::string>& defines) {
-  auto unit = std::make_shared<TranslationUnit>();
-  unit->source = source;
-  unit->storage = std::make_shared<TranslationUnit::Storage>();
-
+/// Sets up Clang for one file with the prelude before it, as text or precompiled, and runs
+/// `action`.
+void run_clang(const std::string& source, const std::map<std::string, std::string>& defines,
+               llvm::StringRef precompiled, clang::DiagnosticConsumer& diagnostics,
+               clang::FrontendAction& action) {
   std::vector<std::string> arguments = {"-triple",
                                         "nvptx64-nvidia-cuda",
                                         "-aux-triple",
@@ -115,10 +137,13 @@ std::shared_ptr<TranslationUnit> run_clang(const std::string& source,
                                         "-Wno-c++11-narrowing",
                                         "-ferror-limit",
                                         "20",
-                                        "-include",
-                                        kPreludeFile,
                                         "-internal-isystem",
                                         kHeaderFolder};
+  if (precompiled.empty()) {
+    arguments.insert(arguments.end(), {"-include", kPreludeFile});
+  } else {
+    arguments.insert(arguments.end(), {"-include-pch", kPrecompiledFile, "-fno-validate-pch"});
+  }
   for (const auto& [name, value] : defines) {
     arguments.push_back("-D");
     arguments.push_back(name + "=" + value);
@@ -127,20 +152,43 @@ std::shared_ptr<TranslationUnit> run_clang(const std::string& source,
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
 
-  Collector collector(*unit);
   clang::CompilerInstance compiler;
-  compiler.createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  compiler.createDiagnostics(&diagnostics, /*ShouldOwnClient=*/false);
   if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
                                                  compiler.getDiagnostics())) {
-    return unit;
+    return;
   }
   // CreateFromArgs left its diagnostics options behind; the engine must follow them (-w).
-  compiler.createDiagnostics(&collector, false);
+  compiler.createDiagnostics(&diagnostics, false);
   compiler.getFrontendOpts().DisableFree = false;
-  compiler.createFileManager(file_system(source));
+  compiler.createFileManager(file_system(source, precompiled));
   compiler.setVerboseOutputStream(llvm::nulls());  // no "1 error generated"
-  BuildAction action(*unit);
   compiler.ExecuteAction(action);
+}
+
+/// Parsing the prelude takes most of the time of a parse, so it is done once. Empty when that
+/// fails, and then every parse reads the text.
+llvm::StringRef precompiled_prelude() {
+  static const std::string bytes = [] {
+    auto buffer = std::make_shared<clang::PCHBuffer>();
+    TranslationUnit unit;
+    Collector collector(unit);
+    PrecompileAction action(buffer);
+    run_clang("", {}, "", collector, action);
+    return buffer->IsComplete ? std::string(buffer->Data.data(), buffer->Data.size())
+                              : std::string();
+  }();
+  return bytes;
+}
+
+std::shared_ptr<TranslationUnit> build_unit(const std::string& source,
+                                            const std::map<std::string, std::string>& defines) {
+  auto unit = std::make_shared<TranslationUnit>();
+  unit->source = source;
+  unit->storage = std::make_shared<TranslationUnit::Storage>();
+  Collector collector(*unit);
+  BuildAction action(*unit);
+  run_clang(source, defines, precompiled_prelude(), collector, action);
   return unit;
 }
 
@@ -150,7 +198,7 @@ struct Parsed {
 };
 
 Parsed parse_now(const std::string& source, const std::map<std::string, std::string>& defines) {
-  std::shared_ptr<TranslationUnit> unit = run_clang(source, defines);
+  std::shared_ptr<TranslationUnit> unit = build_unit(source, defines);
   for (const Diagnostic& diagnostic : unit->diagnostics) {
     if (!diagnostic.is_error) continue;
     return {nullptr,
