@@ -106,11 +106,16 @@ std::optional<Bindings> find_base(const Task& task) {
     const Fit found = fit(task, sizes);
     if (found.holds && found.small) return sizes;
   }
-  for (std::int64_t cap = 64; cap <= kLargest; cap *= 2) {
-    const Bindings sizes = clipped(task.sizes, cap);
-    if (fit(task, sizes).holds) return sizes;
-  }
-  return search(task);
+  const auto clip = [&](std::int64_t from, std::int64_t to) -> std::optional<Bindings> {
+    for (std::int64_t cap = from; cap <= to; cap *= 2) {
+      const Bindings sizes = clipped(task.sizes, cap);
+      if (fit(task, sizes).holds) return sizes;
+    }
+    return std::nullopt;
+  };
+  if (auto sizes = clip(64, 512)) return sizes;
+  if (auto sizes = search(task)) return sizes;
+  return clip(1024, kLargest);
 }
 
 // Off the powers of two, so that a kernel with a wrong edge is caught. One size at a time: a
