@@ -11,8 +11,8 @@ namespace hone {
 struct DeviceSpec {
   enum class Kind { kCuda, kEmulator };
   Kind kind = Kind::kEmulator;
-  int ordinal = 0;          ///< kCuda
-  std::string arch;         ///< "sm_90"; for kCuda filled in when the device is opened
+  int ordinal = 0;   ///< kCuda
+  std::string arch;  ///< "sm_90"; for kCuda filled in when the device is opened
 
   [[nodiscard]] static Result<DeviceSpec> parse(std::string_view text);
   [[nodiscard]] std::string text() const;  ///< "cuda:0", "emu:sm_90"

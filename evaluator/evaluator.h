@@ -16,9 +16,9 @@
 namespace hone {
 
 struct EvaluatorOptions {
-  int compile_processes = 0;   ///< 0: one per core, at most 16
-  int check_processes = 0;     ///< emulator runners; 0: one per core, at most 16
-  std::string runner_path;     ///< hone-runner; empty: beside this executable
+  int compile_processes = 0;  ///< 0: one per core, at most 16
+  int check_processes = 0;    ///< emulator runners; 0: one per core, at most 16
+  std::string runner_path;    ///< hone-runner; empty: beside this executable
   double compile_timeout_s = 30;
   double check_timeout_s = 60;   // one candidate's emulated checks
   double device_timeout_s = 20;  // one candidate's run on the GPU beyond what the reference takes
@@ -27,21 +27,21 @@ struct EvaluatorOptions {
 
 /// What the evaluator knows about its device, for provenance and for the roof.
 struct DeviceInfo {
-  std::string name;        ///< "NVIDIA H200", "emulated sm_90 (H200 profile)"
-  std::string arch;        ///< "sm_90"
-  std::string driver;      ///< "" on the emulator
-  std::string toolchain;   ///< "NVRTC 13.0"
+  std::string name;       ///< "NVIDIA H200", "emulated sm_90 (H200 profile)"
+  std::string arch;       ///< "sm_90"
+  std::string driver;     ///< "" on the emulator
+  std::string toolchain;  ///< "NVRTC 13.0"
   int sm_count = 0;
-  std::int64_t memory_bytes = 0;       // [B]
-  double dram_bytes_per_s = 0;         // achievable copy bandwidth [B/s]
-  double fp32_flops_per_s = 0;         // FMA counted as two
+  std::int64_t memory_bytes = 0;  // [B]
+  double dram_bytes_per_s = 0;    // achievable copy bandwidth [B/s]
+  double fp32_flops_per_s = 0;    // FMA counted as two
 };
 
 /// One size at which a candidate is compared with the reference.
 struct CheckCase {
   ConcreteProgram reference;
   ConcreteProgram candidate;
-  std::uint64_t seed = 0;   ///< of the fills
+  std::uint64_t seed = 0;  ///< of the fills
 };
 
 enum class Stage {
@@ -50,29 +50,29 @@ enum class Stage {
 };
 
 struct EvaluationRequest {
-  std::vector<CheckCase> checks;   ///< small sizes: emulated in full; on a GPU run there as well
-  CheckCase timed;                 ///< the timed sizes; on a GPU checked there too
+  std::vector<CheckCase> checks;  ///< small sizes: emulated in full; on a GPU run there as well
+  CheckCase timed;                ///< the timed sizes; on a GPU checked there too
   Tolerance tolerance;
   MathLevel math = MathLevel::kReassociate;
   Stage stage = Stage::kQuick;
-  double best_time_us = 0;         ///< 0: none yet
-  double flops = 0;                // of the task at the timed sizes, 0 unknown
-  std::uint64_t seed = 0;          ///< of whatever else is random (interleaving order, ...)
+  double best_time_us = 0;  ///< 0: none yet
+  double flops = 0;         // of the task at the timed sizes, 0 unknown
+  std::uint64_t seed = 0;   ///< of whatever else is random (interleaving order, ...)
 };
 
 class Evaluator {
  public:
   /// Errors: kEnvironment (no driver, no NVRTC, no such device: says what to install).
-  [[nodiscard]] static Result<std::unique_ptr<Evaluator>> open(const DeviceSpec& device,
-                                                               const EvaluatorOptions& options = {});
+  [[nodiscard]] static Result<std::unique_ptr<Evaluator>> open(
+      const DeviceSpec& device, const EvaluatorOptions& options = {});
   virtual ~Evaluator() = default;
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
   /// Task admission: compiles the reference, runs it twice at each check size and once at the timed
-  /// size, and reports kTaskFailed with the place and the reason (compile error with its log, fault,
-  /// hang, writes nothing, different answers), or kInvalidInput (too large for memory). `evaluation.measurement.time_us` is the
-  /// reference's own time.
+  /// size, and reports kTaskFailed with the place and the reason (compile error with its log,
+  /// fault, hang, writes nothing, different answers), or kInvalidInput (too large for memory).
+  /// `evaluation.measurement.time_us` is the reference's own time.
   [[nodiscard]] virtual Result<Evaluation> admit(const EvaluationRequest& reference) = 0;
 
   /// Every gate in order, cheapest first; blocks. Never throws; an Error is kInfrastructure only.
@@ -86,17 +86,18 @@ class Evaluator {
 /// buffer read once, each out/inout written once) and FLOPs. Source: the roofline model.
 struct Roof {
   double time_us = 0;
-  double bytes = 0;    // [B]
+  double bytes = 0;  // [B]
   double flops = 0;
   bool memory_bound = true;
 };
-[[nodiscard]] Roof roof_of(const ConcreteProgram& reference, double flops, const DeviceInfo& device);
+[[nodiscard]] Roof roof_of(const ConcreteProgram& reference, double flops,
+                           const DeviceInfo& device);
 
 /// What is installed and what is missing, for `hone doctor`.
 struct DoctorItem {
-  std::string name;     ///< "NVIDIA driver", "NVRTC", "GPU 0", "hone-runner", ...
+  std::string name;  ///< "NVIDIA driver", "NVRTC", "GPU 0", "hone-runner", ...
   bool present = false;
-  std::string detail;   ///< version and path, or what to install
+  std::string detail;     ///< version and path, or what to install
   bool required = false;  ///< without it nothing works, not even emu:
 };
 [[nodiscard]] std::vector<DoctorItem> diagnose(const EvaluatorOptions& options = {});

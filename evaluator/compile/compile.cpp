@@ -42,7 +42,9 @@ std::vector<std::string> options_for(const CompileJob& job, const Nvrtc& nvrtc) 
   options.push_back(
       fmt::format("--gpu-architecture={}{}", nvrtc.supports(arch) ? "sm_" : "compute_", arch));
   options.insert(options.end(), {"-std=c++20", "--generate-line-info", "-default-device",
-                                 "-no-source-include", "--ptxas-options=-v"});
+                                 "--ptxas-options=-v"});
+  // nvcc includes its run-time header, and with it math.h's macros, in every file.
+  options.push_back("--pre-include=math.h");
   if (job.exact_math) options.push_back("--fmad=false");
   for (const auto& folder : include_path()) options.push_back("-I" + folder.string());
   for (const auto& [name, value] : job.defines) options.push_back("-D" + name + "=" + value);

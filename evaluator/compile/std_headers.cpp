@@ -16,19 +16,45 @@ typedef long int64_t;
 typedef unsigned long uint64_t;
 typedef long intptr_t;
 typedef unsigned long uintptr_t;
+#ifndef INT8_MIN
 #define INT8_MIN (-128)
+#endif
+#ifndef INT8_MAX
 #define INT8_MAX 127
+#endif
+#ifndef UINT8_MAX
 #define UINT8_MAX 255
+#endif
+#ifndef INT16_MIN
 #define INT16_MIN (-32768)
+#endif
+#ifndef INT16_MAX
 #define INT16_MAX 32767
+#endif
+#ifndef UINT16_MAX
 #define UINT16_MAX 65535
+#endif
+#ifndef INT32_MIN
 #define INT32_MIN (-2147483647 - 1)
+#endif
+#ifndef INT32_MAX
 #define INT32_MAX 2147483647
+#endif
+#ifndef UINT32_MAX
 #define UINT32_MAX 4294967295U
+#endif
+#ifndef INT64_MIN
 #define INT64_MIN (-9223372036854775807L - 1)
+#endif
+#ifndef INT64_MAX
 #define INT64_MAX 9223372036854775807L
+#endif
+#ifndef UINT64_MAX
 #define UINT64_MAX 18446744073709551615UL
+#endif
+#ifndef SIZE_MAX
 #define SIZE_MAX 18446744073709551615UL
+#endif
 )";
 
 constexpr const char* kStdintStd = R"(#pragma once
@@ -41,55 +67,123 @@ using ::intptr_t; using ::uintptr_t;
 )";
 
 constexpr const char* kLimits = R"(#pragma once
+#ifndef CHAR_BIT
 #define CHAR_BIT 8
+#endif
+#ifndef SCHAR_MIN
 #define SCHAR_MIN (-128)
+#endif
+#ifndef SCHAR_MAX
 #define SCHAR_MAX 127
+#endif
+#ifndef UCHAR_MAX
 #define UCHAR_MAX 255
+#endif
+#ifndef CHAR_MIN
 #define CHAR_MIN SCHAR_MIN
+#endif
+#ifndef CHAR_MAX
 #define CHAR_MAX SCHAR_MAX
+#endif
+#ifndef SHRT_MIN
 #define SHRT_MIN (-32768)
+#endif
+#ifndef SHRT_MAX
 #define SHRT_MAX 32767
+#endif
+#ifndef USHRT_MAX
 #define USHRT_MAX 65535
+#endif
+#ifndef INT_MIN
 #define INT_MIN (-2147483647 - 1)
+#endif
+#ifndef INT_MAX
 #define INT_MAX 2147483647
+#endif
+#ifndef UINT_MAX
 #define UINT_MAX 4294967295U
+#endif
+#ifndef LONG_MIN
 #define LONG_MIN (-9223372036854775807L - 1)
+#endif
+#ifndef LONG_MAX
 #define LONG_MAX 9223372036854775807L
+#endif
+#ifndef ULONG_MAX
 #define ULONG_MAX 18446744073709551615UL
+#endif
+#ifndef LLONG_MIN
 #define LLONG_MIN (-9223372036854775807LL - 1)
+#endif
+#ifndef LLONG_MAX
 #define LLONG_MAX 9223372036854775807LL
+#endif
+#ifndef ULLONG_MAX
 #define ULLONG_MAX 18446744073709551615ULL
+#endif
 )";
 
 constexpr const char* kFloat = R"(#pragma once
+#ifndef FLT_RADIX
 #define FLT_RADIX 2
+#endif
+#ifndef FLT_MANT_DIG
 #define FLT_MANT_DIG 24
+#endif
+#ifndef FLT_DIG
 #define FLT_DIG 6
+#endif
+#ifndef FLT_EPSILON
 #define FLT_EPSILON 1.1920928955078125e-07F
+#endif
+#ifndef FLT_MIN
 #define FLT_MIN 1.1754943508222875e-38F
+#endif
+#ifndef FLT_MAX
 #define FLT_MAX 3.4028234663852886e+38F
+#endif
+#ifndef FLT_MIN_EXP
 #define FLT_MIN_EXP (-125)
+#endif
+#ifndef FLT_MAX_EXP
 #define FLT_MAX_EXP 128
+#endif
+#ifndef DBL_MANT_DIG
 #define DBL_MANT_DIG 53
+#endif
+#ifndef DBL_DIG
 #define DBL_DIG 15
+#endif
+#ifndef DBL_EPSILON
 #define DBL_EPSILON 2.2204460492503131e-16
+#endif
+#ifndef DBL_MIN
 #define DBL_MIN 2.2250738585072014e-308
+#endif
+#ifndef DBL_MAX
 #define DBL_MAX 1.7976931348623157e+308
+#endif
+#ifndef DBL_MIN_EXP
 #define DBL_MIN_EXP (-1021)
+#endif
+#ifndef DBL_MAX_EXP
 #define DBL_MAX_EXP 1024
+#endif
 )";
 
 // NVRTC declares the functions themselves.
 constexpr const char* kMath = R"(#pragma once
 #ifndef INFINITY
-#define INFINITY __builtin_huge_valf()
+#define INFINITY __builtin_bit_cast(float, 0x7f800000)
 #endif
 #ifndef NAN
-#define NAN __builtin_nanf("")
+#define NAN __builtin_bit_cast(float, 0x7fffffff)
 #endif
 #ifndef HUGE_VALF
-#define HUGE_VALF __builtin_huge_valf()
-#define HUGE_VAL __builtin_huge_val()
+#define HUGE_VALF INFINITY
+#endif
+#ifndef HUGE_VAL
+#define HUGE_VAL ((double)INFINITY)
 #endif
 #ifndef M_PI
 #define M_E 2.7182818284590452354

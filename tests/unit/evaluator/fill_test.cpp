@@ -1,0 +1,281 @@
+#include "evaluator/fill/fill.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <span>
+
+#include "evaluator/check/compare.h"
+#include "evaluator/compile/compile.h"
+#include "evaluator/device/cuda/helper_kernels.h"
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/fill/formula_cpu.h"
+
+namespace hone::fill {
+namespace {
+
+ConcreteBuffer buffer(ScalarType type, Fill fill, std::int64_t n) {
+  return {"x", type, {n}, Role::kIn, std::move(fill)};
+}
+
+std::vector<std::uint8_t> bytes_of(const ConcreteBuffer& b, std::uint64_t seed = 7) {
+  const auto source = Source::open(b, seed);
+  EXPECT_TRUE(source);
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(b.bytes()));
+  (*source)->read(0, out.data(), out.size());
+  return out;
+}
+
+template <class T>
+std::vector<T> values(const ConcreteBuffer& b, std::uint64_t seed = 7) {
+  const auto bytes = bytes_of(b, seed);
+  std::vector<T> out(bytes.size() / sizeof(T));
+  std::memcpy(out.data(), bytes.data(), bytes.size());
+  return out;
+}
+
+// These bits are what recorded results were computed from: they must never change.
+TEST(Fill, KnownAnswers) {
+  const auto u = values<std::uint32_t>(buffer(ScalarType::kF32, {Fill::Kind::kUniform, -1, 1}, 3));
+  const auto n = values<std::uint32_t>(buffer(ScalarType::kF32, {Fill::Kind::kNormal, 0, 1}, 3));
+  const auto i = values<std::int32_t>(buffer(ScalarType::kI32, {Fill::Kind::kIntegers, -5, 5}, 3));
+  EXPECT_EQ(u, (std::vector<std::uint32_t>{0x3F260582U, 0x3C518BB0U, 0x3F5E648EU}));
+  EXPECT_EQ(n, (std::vector<std::uint32_t>{0xBEBC6E00U, 0x3F2F1900U, 0xBDD5D800U}));
+  EXPECT_EQ(i, (std::vector<std::int32_t>{1, -1, 1}));
+}
+
+TEST(Fill, AnyRangeIsTheSame) {
+  for (const auto type : {ScalarType::kF32, ScalarType::kF64, ScalarType::kBf16, ScalarType::kU8}) {
+    const auto b = buffer(type, {Fill::Kind::kNormal, 0, 2}, 100);
+    const auto whole = bytes_of(b);
+    const auto source = *Source::open(b, 7);
+    for (std::size_t offset = 0; offset < 20; ++offset) {
+      for (std::size_t size : {1U, 3U, 8U, 17U}) {
+        std::vector<std::uint8_t> part(size);
+        source->read(offset, part.data(), size);
+        EXPECT_EQ(std::memcmp(part.data(), whole.data() + offset, size), 0);
+      }
+    }
+  }
+}
+
+TEST(Fill, SeedAndNameDecide) {
+  auto b = buffer(ScalarType::kF32, {}, 64);
+  EXPECT_NE(bytes_of(b, 1), bytes_of(b, 2));
+  auto other = b;
+  other.name = "y";
+  EXPECT_NE(bytes_of(b, 1), bytes_of(other, 1));
+  EXPECT_EQ(bytes_of(b, 1), bytes_of(b, 1));
+}
+
+TEST(Fill, Distributions) {
+  const auto u = values<float>(buffer(ScalarType::kF32, {Fill::Kind::kUniform, 2, 6}, 100000));
+  double sum = 0;
+  for (const float v : u) {
+    ASSERT_GE(v, 2);
+    ASSERT_LE(v, 6);
+    sum += v;
+  }
+  EXPECT_NEAR(sum / 100000, 4, 0.02);
+  const auto n = values<double>(buffer(ScalarType::kF64, {Fill::Kind::kNormal, 1, 3}, 100000));
+  double mean = 0, square = 0;
+  for (const double v : n) {
+    mean += v;
+    square += v * v;
+  }
+  mean /= 100000;
+  EXPECT_NEAR(mean, 1, 0.05);
+  EXPECT_NEAR(std::sqrt(square / 100000 - mean * mean), 3, 0.05);
+  std::map<int, int> seen;
+  for (const auto v :
+       values<std::int8_t>(buffer(ScalarType::kI8, {Fill::Kind::kIntegers, -2, 2}, 5000)))
+    ++seen[v];
+  EXPECT_EQ(seen.size(), 5U);
+  EXPECT_EQ(seen.begin()->first, -2);
+  EXPECT_EQ(seen.rbegin()->first, 2);
+}
+
+TEST(Fill, ConstantsAndIota) {
+  EXPECT_EQ(values<float>(buffer(ScalarType::kF32, {Fill::Kind::kConstant, 2.5, 0}, 2)),
+            (std::vector<float>{2.5F, 2.5F}));
+  EXPECT_EQ(values<std::int64_t>(buffer(ScalarType::kI64, {Fill::Kind::kIota, 10, -3}, 3)),
+            (std::vector<std::int64_t>{10, 7, 4}));
+  EXPECT_EQ(values<std::uint16_t>(buffer(ScalarType::kF16, {Fill::Kind::kIota, 0, 0.5}, 3)),
+            (std::vector<std::uint16_t>{0, 0x3800, 0x3C00}));
+  EXPECT_EQ(values<std::uint8_t>(buffer(ScalarType::kBool, {Fill::Kind::kConstant, 1, 0}, 2)),
+            (std::vector<std::uint8_t>{1, 1}));
+  EXPECT_EQ(values<std::uint8_t>(buffer(ScalarType::kU8, {Fill::Kind::kIota, 254, 1}, 4)),
+            (std::vector<std::uint8_t>{254, 255, 0, 1}));
+}
+
+TEST(Fill, FilesAreCheckedAndRead) {
+  const std::string path = testing::TempDir() + "/hone_fill.bin";
+  std::ofstream(path, std::ios::binary) << "abcdefgh";
+  auto b = buffer(ScalarType::kU8, {Fill::Kind::kFile, 0, 0, path}, 8);
+  EXPECT_EQ(bytes_of(b), (std::vector<std::uint8_t>{'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'}));
+  b.shape = {9};
+  const auto shorter = Source::open(b, 1);
+  ASSERT_FALSE(shorter);
+  EXPECT_EQ(shorter.error().code, ErrorCode::kInvalidInput);
+  EXPECT_NE(shorter.error().message.find("8 bytes; the buffer needs 9"), std::string::npos);
+  b.fill.path = "/no/such/file";
+  EXPECT_FALSE(Source::open(b, 1));
+  unlink(path.c_str());
+}
+
+TEST(Fill, HalfConversionIsRightForEveryValue) {
+  for (std::uint32_t h = 0; h < 0x10000; ++h) {
+    const float f = std::bit_cast<float>(hone_f16_to_f32(h));
+    if (std::isnan(f)) continue;
+    EXPECT_EQ(hone_f32_to_f16(std::bit_cast<std::uint32_t>(f)), h);
+  }
+  const auto half = [](float f) { return hone_f32_to_f16(std::bit_cast<std::uint32_t>(f)); };
+  EXPECT_EQ(half(65519.0F), 0x7BFFU);
+  EXPECT_EQ(half(65520.0F), 0x7C00U);
+  EXPECT_EQ(half(1.0F + 1.0F / 2048), 0x3C00U);  // tie to even
+  EXPECT_EQ(half(1.0F + 3.0F / 2048), 0x3C02U);
+  EXPECT_EQ(half(std::ldexp(1.0F, -25)), 0U);
+  EXPECT_EQ(half(std::ldexp(1.5F, -25)), 1U);
+}
+
+/// Runs one helper kernel, as NVRTC compiles it for the GPU, on the emulator.
+class HelperKernels : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const auto program = compile::compile_program(
+        {cuda::helper_source(), {}, cuda::helper_kernel_names(), "sm_90", true});
+    ASSERT_EQ(program.verdict, Verdict::kOk) << program.log;
+    auto parsed = emulator::Module::parse(program.ptx);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    module_ = *parsed;
+  }
+  static void TearDownTestSuite() { module_.reset(); }
+
+  template <class... Arguments>
+  emulator::RunReport run(const char* name, Arguments... arguments) {
+    emulator::LaunchConfig config;
+    config.kernel = name;
+    config.grid = {3, 1, 1};
+    config.block = {256, 1, 1};
+    (append(config.parameters, arguments), ...);
+    return emulator::run(*module_, config, memory_, {});
+  }
+
+  static emulator::Memory::PageSource zeros() {
+    return [](std::uint64_t, std::uint8_t* out, std::size_t size) { std::memset(out, 0, size); };
+  }
+
+  template <class T>
+  static void append(std::vector<std::uint8_t>& block, T value) {
+    block.resize((block.size() + sizeof value - 1) / sizeof value * sizeof value);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
+    block.insert(block.end(), bytes, bytes + sizeof value);
+  }
+
+  static std::shared_ptr<const emulator::Module> module_;
+  emulator::Memory memory_;
+};
+std::shared_ptr<const emulator::Module> HelperKernels::module_;
+
+TEST_F(HelperKernels, FillGivesTheSameBitsAsTheCpu) {
+  const std::vector<Fill> fills = {
+      {Fill::Kind::kUniform, -1, 1},   {Fill::Kind::kUniform, 0.1, 0.7},
+      {Fill::Kind::kNormal, 0.5, 3},   {Fill::Kind::kIntegers, -7, 9},
+      {Fill::Kind::kConstant, 3.7, 0}, {Fill::Kind::kIota, -2, 0.25}};
+  for (int t = 0; t < 10; ++t) {
+    for (const auto& f : fills) {
+      const auto b = buffer(static_cast<ScalarType>(t), f, 1000);
+      const auto want = bytes_of(b, 99);
+      const auto at = memory_.allocate("x", want.size(), false, zeros());
+      const auto report = run("hone_fill_kernel", at, std::uint64_t{1000}, std::uint64_t{0},
+                              static_cast<int>(f.kind), t, buffer_key(99, "x"), f.a, f.b);
+      ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
+      std::vector<std::uint8_t> got(want.size());
+      ASSERT_TRUE(memory_.read(at, got.data(), got.size()));
+      EXPECT_EQ(got, want) << to_string(b.type) << " fill " << static_cast<int>(f.kind);
+    }
+  }
+}
+
+TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
+  std::vector<float> want(700), got(700);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    want[i] = std::sin(static_cast<float>(i));
+    got[i] = want[i] * (1 + 1e-6F * static_cast<float>(i % 7));
+  }
+  got[123] += 1;
+  got[456] = std::nanf("");
+  const std::size_t size = want.size() * 4;
+  const auto pw = memory_.allocate("want", size, true, zeros());
+  const auto pg = memory_.allocate("got", size, true, zeros());
+  const auto pr = memory_.allocate("result", 24, true, zeros());
+  const auto ps = memory_.allocate("sums", 64, true, zeros());
+  ASSERT_TRUE(memory_.write(pw, want.data(), size));
+  ASSERT_TRUE(memory_.write(pg, got.data(), size));
+  std::uint64_t result[3] = {0, ~0ULL, 0};
+  ASSERT_TRUE(memory_.write(pr, result, sizeof result));
+  auto report = run("hone_squares_kernel", pw, std::uint64_t{700}, 0, ps, ps + 32);
+  ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
+  double partial[8];
+  ASSERT_TRUE(memory_.read(ps, partial, sizeof partial));
+  const double rms =
+      std::sqrt((partial[0] + partial[1] + partial[2]) / (partial[4] + partial[5] + partial[6]));
+  const auto bytes = [](const std::vector<float>& v) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(v.data()), v.size() * 4);
+  };
+  const auto cpu = check::compare(bytes(want), bytes(got), ScalarType::kF32, {1e-4, 1e-5});
+  ASSERT_TRUE(cpu);
+  EXPECT_NEAR(rms, cpu->rms, 1e-12);
+  report = run("hone_compare_kernel", pw, pg, std::uint64_t{700}, 0, cpu->rms, 1e-4, 1e-5, pr);
+  ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
+  ASSERT_TRUE(memory_.read(pr, result, sizeof result));
+  EXPECT_EQ(result[0], 2U);
+  EXPECT_EQ(static_cast<std::int64_t>(result[0]), cpu->mismatches);
+  EXPECT_EQ(static_cast<std::int64_t>(result[1]), cpu->first_mismatch);
+  EXPECT_EQ(std::bit_cast<double>(result[2]), cpu->max_rel_error);
+}
+
+TEST_F(HelperKernels, HashGuardAndUnwritten) {
+  std::vector<std::uint8_t> a(1003, 0xC5), b(1003, 0x5A);
+  const auto pa = memory_.allocate("a", a.size(), true, zeros());
+  const auto pb = memory_.allocate("b", b.size(), true, zeros());
+  const auto pr = memory_.allocate("result", 8, true, zeros());
+  const auto result = [&] {
+    std::uint64_t value = 0;
+    EXPECT_TRUE(memory_.read(pr, &value, 8));
+    return value;
+  };
+  const auto reset = [&](std::uint64_t value) { ASSERT_TRUE(memory_.write(pr, &value, 8)); };
+  ASSERT_TRUE(memory_.write(pa, a.data(), a.size()));
+  ASSERT_TRUE(memory_.write(pb, b.data(), b.size()));
+  const std::uint64_t n = a.size();
+
+  reset(0);
+  ASSERT_EQ(run("hone_hash_kernel", pa, n, pr).verdict, Verdict::kOk);
+  const auto before = result();
+  for (const std::size_t place : {0U, 500U, 1002U}) {
+    auto changed = a;
+    changed[place] ^= 1;
+    ASSERT_TRUE(memory_.write(pa, changed.data(), changed.size()));
+    reset(0);
+    ASSERT_EQ(run("hone_hash_kernel", pa, n, pr).verdict, Verdict::kOk);
+    EXPECT_NE(result(), before) << place;
+    reset(~0ULL);
+    ASSERT_EQ(run("hone_guard_kernel", pa, n, 0xC5, pr).verdict, Verdict::kOk);
+    EXPECT_EQ(result(), place);
+  }
+  ASSERT_TRUE(memory_.write(pa, a.data(), a.size()));
+  reset(~0ULL);
+  ASSERT_EQ(run("hone_unwritten_kernel", pa, pb, n, 0xC5, 0x5B, pr).verdict, Verdict::kOk);
+  EXPECT_EQ(result(), ~0ULL);
+  ASSERT_EQ(run("hone_unwritten_kernel", pa, pb, n, 0xC5, 0x5A, pr).verdict, Verdict::kOk);
+  EXPECT_EQ(result(), 0U);
+}
+
+}  // namespace
+}  // namespace hone::fill
