@@ -20,6 +20,7 @@
 #include "rewriters/rules/tunables.h"
 #include "rewriters/rules/unroll.h"
 #include "rewriters/rules/vectorize_access.h"
+#include "rewriters/rules/warp_reduce.h"
 // INCLUDES END
 
 namespace hone {
@@ -34,6 +35,7 @@ const std::vector<const Rewriter*>& rewriters() {
     owned.push_back(make_aggregate_atomics());
     owned.push_back(make_privatize_atomics());
     owned.push_back(make_coalesce_transpose());
+    owned.push_back(make_warp_reduce());
     owned.push_back(make_coarsen_threads());
     owned.push_back(make_shared_tile());
     owned.push_back(make_shared_pad());
