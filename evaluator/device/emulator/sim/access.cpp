@@ -183,7 +183,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   if (store && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint = slot_taint(w, in, slots[v]) & mask;
-      if (taint) return tainted_value(w, in, taint, "is stored to global memory");
+      if (taint && !tainted_value(w, in, taint, "is stored to global memory")) return false;
     }
   }
   std::uint64_t lo = address_[0];

@@ -140,7 +140,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint =
           (slot_taint(w, in, values[v]) | (in.c != kNone ? slot_taint(w, in, in.c) : 0)) & mask;
-      if (taint) return tainted_value(w, in, taint, "is used by an atomic");
+      if (taint && !tainted_value(w, in, taint, "is used by an atomic")) return false;
     }
   }
   bool changed = false;
@@ -169,7 +169,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
             if (static_cast<AtomicOp>(in.sub) != AtomicOp::kExch) {
               uninitialised_ =
                   fmt::format("{} (read at line {})", describe(kSharedBase + address), in.line);
-              return tainted_value(w, in, 1u << lane, "is used by an atomic");
+              if (!tainted_value(w, in, 1u << lane, "is used by an atomic")) return false;
             }
             shadow_.written()[g] = 1;
           }
@@ -186,7 +186,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
         if (check_init_ && static_cast<AtomicOp>(in.sub) != AtomicOp::kExch &&
             !bits_all_set(span_.page->written.get(), at, total)) {
           uninitialised_ = fmt::format("{} (read at line {})", describe(address), in.line);
-          return tainted_value(w, in, 1u << lane, "is used by an atomic");
+          if (!tainted_value(w, in, 1u << lane, "is used by an atomic")) return false;
         }
         bits_set(span_.page->written.get(), at, total);
       }

@@ -63,6 +63,7 @@ void Block::start_warps() {
     w.cycle = w.executed = 0;
     w.barrier = -1;
     w.tainting = w.spinning = w.flattened = false;
+    w.passed = w.barrier_predicate = 0;
   }
 }
 
@@ -71,6 +72,7 @@ bool Block::execute(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   start_warps();
   clocks_.reset();
   arrived_.fill(0);
+  pending_ = Failure{};
   if (check_races_ || check_init_) shadow_.reset();
   std::memset(shared_.data(), 0xFF, shared_.size());  // not zero: nobody may rely on it
   std::size_t live = warps_.size();
@@ -99,6 +101,10 @@ bool Block::execute(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
       }
     }
   }
+  if (pending_.verdict != Verdict::kOk) {
+    run_.failure = pending_;
+    return false;
+  }
   std::uint64_t longest = 0;
   for (const Warp& w : warps_) longest = std::max(longest, w.cycle);
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
@@ -119,16 +125,23 @@ bool Block::run_warp(Warp& w) {
       continue;
     }
     if (top->waiting != Entry::kRunning) {
-      // Everyone above has gone: the lanes it waits for are below, or never come.
+      // Everyone above has gone. Lanes that left early are no longer missed; the instruction runs
+      // again and either goes on, waits for those below, or says who never came.
+      top->waiting = Entry::kRunning;
       const Inst& in = module_.functions[top->function].code[top->pc];
-      if (rotate(w)) continue;
-      return fail(Verdict::kFault,
-                  in.kind == Kind::kBarrier || in.kind == Kind::kBarrierRed
-                      ? "divergent barrier: live threads of the warp never reach it"
-                      : fmt::format("{} names lanes that never reach it",
-                                    in.kind == Kind::kWarpBarrier ? "__syncwarp"
-                                                                  : "a warp-wide instruction"),
-                  w, std::countr_zero(top->mask), in.line);
+      if (top->mask != 0 && in.cls != Class::kBarrier && (w.passed & ~w.alive) != 0) {
+        frame_ = w.frames.data() + top->frame;
+        const std::uint32_t members = reg32(in.e)[std::countr_zero(top->mask)];
+        if (members & w.passed & ~w.alive)
+          return fail(Verdict::kFault, "a warp-wide instruction names lanes that never reach it", w,
+                      std::countr_zero(top->mask), in.line);
+      }
+      if (in.kind == Kind::kWarpBarrier && (w.passed & ~w.alive)) {
+        frame_ = w.frames.data() + top->frame;
+        if (reg32(in.a)[std::countr_zero(top->mask)] & w.passed & ~w.alive)
+          return fail(Verdict::kFault, "__syncwarp names lanes that never reach it", w,
+                      std::countr_zero(top->mask), in.line);
+      }
     }
     if (turn >= 4 * kTurn) {  // loops without a plain branch
       run_.executed += turn;
@@ -191,9 +204,9 @@ bool Block::run_warp(Warp& w) {
           break;
         case Kind::kBranch: {
           const std::uint32_t taken = mask;
-          if (w.tainting && in.guarded && (slot_taint(w, in, in.guard) & active)) {
-            return tainted_value(w, in, slot_taint(w, in, in.guard) & active, "decides a branch");
-          }
+          if (w.tainting && in.guarded && (slot_taint(w, in, in.guard) & active) &&
+              !tainted_value(w, in, slot_taint(w, in, in.guard) & active, "decides a branch"))
+            return false;
           if (taken == active) {
             pc = in.target;
           } else if (taken == 0) {
@@ -216,7 +229,7 @@ bool Block::run_warp(Warp& w) {
               return fail(Verdict::kTimeout, "cancelled", w, std::countr_zero(active), in.line);
             if (w.spinning || w.executed > kStarving) {
               w.executed = 0;
-              rotate(w);
+              rotate(w, true);
             }
             return true;
           }
@@ -414,8 +427,9 @@ bool Block::branch(Warp& w, const Inst& in, std::uint32_t taken) {
 
 bool Block::branch_indexed(Warp& w, const Inst& in, std::uint32_t mask) {
   Entry top = w.stack.back();
-  if (w.tainting && (slot_taint(w, in, in.a) & mask))
-    return tainted_value(w, in, slot_taint(w, in, in.a) & mask, "decides a branch");
+  if (w.tainting && (slot_taint(w, in, in.a) & mask) &&
+      !tainted_value(w, in, slot_taint(w, in, in.a) & mask, "decides a branch"))
+    return false;
   const auto& targets = function_->branch_targets[in.target];
   const auto* index = reg32(in.a);
   std::vector<std::pair<std::int32_t, std::uint32_t>> groups;

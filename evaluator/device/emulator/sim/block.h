@@ -61,9 +61,10 @@ struct Warp {
   std::int32_t barrier_inst = -1;
   std::uint32_t barrier_predicate = 0;
   std::int32_t barrier_function = -1;
-  bool tainting = false;   ///< an uninitialised value is in some register
-  bool spinning = false;   ///< read an ordered location since the last turn
-  bool flattened = false;  ///< gave up a reconvergence for progress
+  bool tainting = false;     ///< an uninitialised value is in some register
+  bool spinning = false;     ///< read an ordered location since the last turn
+  bool flattened = false;    ///< gave up a reconvergence for progress
+  std::uint32_t passed = 0;  ///< lanes let past a join while others waited for them
   [[nodiscard]] bool done() const { return alive == 0; }
 };
 
@@ -116,7 +117,10 @@ class Block {
   void unpack(Warp& w, const Inst& in, std::uint32_t mask);
 
   // progress inside a warp
-  bool rotate(Warp& w);  ///< lets lanes that wait for a reconvergence run first
+  /// Lets others run first: siblings, or lanes that wait at a join, which then is given up.
+  bool rotate(Warp& w, bool give_up_joins);
+  /// Lets lanes leave that wait for nothing but to exit together; true when some did.
+  bool exit_waiting(Warp& w);
   /// Are all named lanes that live here? If not, the entry waits and others get their turn.
   bool gather_lanes(Warp& w, std::uint32_t members, Step& step);
 
@@ -184,6 +188,7 @@ class Block {
   std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier
   std::uint32_t access_latency_ = 0;
   std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
+  Failure pending_;               ///< an uninitialised shared read: a race explains it better
   std::string uninitialised_;     ///< the last such place
   int previous_lane_ = 0;
   std::uint32_t max_local_ = 0, max_registers_ = 0;

@@ -8,7 +8,39 @@
 
 namespace hone::emulator {
 
-bool Block::rotate(Warp& w) {
+bool Block::exit_waiting(Warp& w) {
+  // Follows plain jumps only: an early return that the compiler merged with the others.
+  const auto leaves = [&](const Entry& e) {
+    const auto& code = module_.functions[e.function].code;
+    std::int32_t pc = e.pc;
+    for (int step = 0; step < 8; ++step) {
+      const Inst& in = code[pc];
+      if (in.guarded) return false;
+      if (in.kind == Kind::kExit) return true;
+      if (in.kind == Kind::kBranch)
+        pc = in.target;
+      else if (in.kind == Kind::kNop)
+        ++pc;
+      else
+        return false;
+    }
+    return false;
+  };
+  std::uint32_t leaving = 0;
+  std::uint32_t above = w.stack.back().mask;
+  for (int i = static_cast<int>(w.stack.size()) - 2; i >= 0; --i) {
+    const Entry& e = w.stack[i];
+    const std::uint32_t waiting = e.mask & ~above;
+    if (e.pc == e.reconverge) continue;  // they wait further down
+    above |= e.mask;
+    if (waiting && e.waiting == Entry::kRunning && leaves(e)) leaving |= waiting;
+  }
+  if (leaving == 0) return false;
+  exit_lanes(w, leaving);
+  return true;
+}
+
+bool Block::rotate(Warp& w, bool give_up_joins) {
   auto& stack = w.stack;
   std::uint32_t above = stack.empty() ? 0 : stack.back().mask;
   for (int i = static_cast<int>(stack.size()) - 2; i >= 0; --i) {
@@ -25,8 +57,12 @@ bool Block::rotate(Warp& w) {
       stack.push_back(s);
       return true;
     }
+    if (!give_up_joins) continue;
     // The join of entries above: they lose it, and those that wait there go on alone.
-    w.flattened = true;
+    if (stack.back().waiting == Entry::kRunning)
+      w.flattened = true;
+    else
+      w.passed |= waiting;
     std::uint32_t same_frame = 0;
     for (std::size_t k = i + 1; k < stack.size(); ++k) {
       if (stack[k].depth != s.depth) continue;
@@ -49,6 +85,7 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
   const auto& code = module_.functions[top.function].code;
   const bool syncwarp = code[top.pc].kind == Kind::kWarpBarrier;
   std::uint32_t missing = members & w.alive & ~top.mask;
+  if (missing && exit_waiting(w)) missing &= w.alive;
   if (missing == 0) return true;
   const auto meets = [&](const Entry& e) {
     if (e.waiting != Entry::kAtWarpSync || !(e.mask & missing)) return false;
@@ -59,6 +96,7 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
   for (std::size_t i = 0; i + 1 < stack.size(); ++i)
     if (meets(stack[i])) met |= stack[i].mask;
   if ((missing & ~met) == 0) {
+    w.passed &= ~members;
     for (std::size_t i = 0; i + 1 < stack.size();) {
       if (!meets(stack[i])) {
         ++i;
@@ -79,7 +117,7 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
   }
   stack.back().waiting = Entry::kAtWarpSync;
   const Inst& in = code[top.pc];
-  if (rotate(w)) {
+  if (rotate(w, true)) {
     step = Step::kYield;
   } else {
     fail(Verdict::kFault,
@@ -102,8 +140,12 @@ Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
   std::uint32_t arrived = mask;
   for (std::size_t i = 0; i + 1 < w.stack.size(); ++i)
     if (w.stack[i].waiting == static_cast<std::int32_t>(id)) arrived |= w.stack[i].mask;
-  const std::uint32_t missing = w.alive & ~arrived;
+  std::uint32_t missing = w.alive & ~arrived;
+  if (missing && exit_waiting(w)) missing &= w.alive;
   if (missing) {
+    w.barrier_predicate |= predicate;
+    w.stack.back().waiting = static_cast<std::int32_t>(id);
+    if (rotate(w, !in.aligned || w.flattened)) return Step::kYield;
     if (in.aligned && !w.flattened) {
       fail(Verdict::kFault,
            fmt::format(
@@ -112,9 +154,6 @@ Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
            w, lane, in.line);
       return Step::kFail;
     }
-    w.barrier_predicate |= predicate;
-    w.stack.back().waiting = static_cast<std::int32_t>(id);
-    if (rotate(w)) return Step::kYield;
     fail(Verdict::kFault, "divergent barrier: live threads of the warp never reach it", w, lane,
          in.line);
     return Step::kFail;

@@ -1,4 +1,5 @@
 // Where and why a run failed, and the uninitialised values that registers carry.
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +8,16 @@
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
+
+namespace {
+std::string readable(const std::string& name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 && text ? text : name;
+  std::free(text);
+  return result;
+}
+}  // namespace
 
 std::string Block::place(const Warp& w, int lane, std::uint32_t line) const {
   const std::uint32_t t =
@@ -18,6 +29,10 @@ std::string Block::place(const Warp& w, int lane, std::uint32_t line) const {
 }
 
 bool Block::fail(Verdict verdict, std::string what, const Warp& w, int lane, std::uint32_t line) {
+  if (pending_.verdict != Verdict::kOk && verdict != Verdict::kRace) {
+    run_.failure = pending_;  // what came of it says less
+    return false;
+  }
   run_.failure.verdict = verdict;
   run_.failure.detail = fmt::format("{}, {}", what, place(w, lane & 31, line));
   return false;
@@ -29,10 +44,10 @@ std::string Block::describe(std::uint64_t a) const {
     for (const SharedSymbol& s : module_.shared) {
       if ((s.function == -1 || s.function == run_.function) && at >= s.offset &&
           at < s.offset + s.bytes)
-        return fmt::format("shared {}+{}", s.name, at - s.offset);
+        return fmt::format("shared {}+{}", readable(s.name), at - s.offset);
     }
     if (at >= run_.static_shared && at < run_.shared_bytes)
-      return fmt::format("dynamic shared memory+{}", at - run_.static_shared);
+      return fmt::format("shared (dynamic)+{}", at - run_.static_shared);
     return fmt::format("shared memory offset {} (of {} B)", at, run_.shared_bytes);
   }
   if (a - kLocalBase < kWindowBytes) return fmt::format("local memory offset {}", a - kLocalBase);
@@ -137,11 +152,15 @@ bool Block::tainted_address(Warp& w, const Inst& in, std::uint32_t mask) {
 }
 
 bool Block::tainted_value(Warp& w, const Inst& in, std::uint32_t lanes, const char* use) {
-  return fail(
-      Verdict::kFault,
-      fmt::format("uninitialised value of {} {}",
-                  uninitialised_.empty() ? "an inactive lane's register" : uninitialised_, use),
-      w, std::countr_zero(lanes), in.line);
+  fail(Verdict::kFault,
+       fmt::format("uninitialised value of {} {}",
+                   uninitialised_.empty() ? "an inactive lane's register" : uninitialised_, use),
+       w, std::countr_zero(lanes), in.line);
+  if (!check_races_ || !uninitialised_.starts_with("shared")) return false;
+  // The writer may only come later in this run: then it is a race, and found before the block ends.
+  if (pending_.verdict == Verdict::kOk) pending_ = run_.failure;
+  run_.failure = Failure{};
+  return true;
 }
 
 // ---- small instructions ----
