@@ -156,8 +156,8 @@ struct Function {
   bool is_extern_c = false;
   bool is_redeclared = false;  ///< also declared elsewhere: its signature must not change
   int max_threads = 0;         ///< first argument of __launch_bounds__, 0 when none or unknown
-  bool is_template = false;  ///< a pattern: type-dependent parts are kOther; see parse.h
-  SourceRange range;         ///< from the first specifier to the closing brace
+  bool is_template = false;    ///< a pattern: type-dependent parts are kOther; see parse.h
+  SourceRange range;           ///< from the first specifier to the closing brace
   SourceRange name_range;
   SourceRange parameters_range;  ///< between the parentheses
   SourceRange launch_bounds;     ///< "__launch_bounds__(…)", invalid when none

@@ -50,7 +50,10 @@ class Builder {
   int position(clang::SourceLocation location) const {
     if (location.isInvalid()) return -1;
     auto [file, offset] = sources_.getDecomposedLoc(sources_.getExpansionLoc(location));
-    return file == sources_.getMainFileID() ? static_cast<int>(offset) : -1;
+    // What stands behind the user's text was appended to instantiate templates.
+    return file == sources_.getMainFileID() && offset < unit_.source.size()
+               ? static_cast<int>(offset)
+               : -1;
   }
 
   SourceRange range(clang::SourceRange clang_range) const {
@@ -128,7 +131,7 @@ class Builder {
         const int saved = outer_begin_;
         if (outer_begin_ < 0) outer_begin_ = position(pattern->getBeginLoc());
         template_parameters(*pattern->getTemplateParameters());
-        function(*pattern->getTemplatedDecl(), true);
+        function(shown_form(*pattern), true);
         outer_begin_ = saved;
       } else if (const auto* plain = dyn_cast<clang::FunctionDecl>(decl)) {
         function(*plain, false);
@@ -138,6 +141,30 @@ class Builder {
         if (record->isThisDeclarationADefinition()) declarations(record);
       }
     }
+  }
+
+  /// The one instance of a kernel template, where types are known; else the pattern. Text is the
+  /// same for both. An `if constexpr` may hide part of the text from an instance.
+  static const clang::FunctionDecl& shown_form(const clang::FunctionTemplateDecl& decl) {
+    const clang::FunctionDecl* pattern = decl.getTemplatedDecl();
+    if (!pattern->hasAttr<clang::CUDAGlobalAttr>() || !pattern->hasBody()) return *pattern;
+    struct HiddenText : clang::RecursiveASTVisitor<HiddenText> {
+      bool found = false;
+      bool VisitIfStmt(clang::IfStmt* statement) {
+        found |= statement->isConstexpr();
+        return true;
+      }
+    } hidden;
+    hidden.TraverseStmt(pattern->getBody());
+    if (hidden.found) return *pattern;
+    const clang::FunctionDecl* only = nullptr;
+    for (const clang::FunctionDecl* instance : decl.specializations()) {
+      if (only != nullptr) return *pattern;
+      only = instance;
+    }
+    const bool usable = only != nullptr && only->doesThisDeclarationHaveABody() &&
+                        only->getTemplateSpecializationKind() != clang::TSK_ExplicitSpecialization;
+    return usable ? *only : *pattern;
   }
 
   void template_parameters(const clang::TemplateParameterList& list) {
@@ -576,6 +603,8 @@ class Builder {
       result.text = "string";
     } else if (isa<clang::CXXNullPtrLiteralExpr>(source) || isa<clang::GNUNullExpr>(source)) {
       result.text = "nullptr";
+    } else if (isa<clang::CXXThisExpr>(source)) {
+      result.text = "this";
     } else {
       for (const clang::Stmt* part : source.children()) {
         if (const auto* expr = clang::dyn_cast_or_null<clang::Expr>(part)) operand(result, expr);
@@ -701,6 +730,11 @@ class Builder {
     }
   }
 
+  void note_callee(Expr& call, const clang::FunctionDecl& callee) {
+    const clang::FunctionDecl* pattern = callee.getTemplateInstantiationPattern();
+    callees_.emplace_back(&call, (pattern != nullptr ? pattern : &callee)->getCanonicalDecl());
+  }
+
   void fill_call(const clang::CallExpr& call, Expr& result) {
     result.kind = Expr::Kind::kCall;
     const clang::FunctionDecl* callee = call.getDirectCallee();
@@ -709,6 +743,7 @@ class Builder {
     if (const auto* member = dyn_cast<clang::MemberExpr>(target)) {
       result.text = "." + member->getMemberDecl()->getNameAsString();
       result.intrinsic = position(member->getMemberDecl()->getLocation()) < 0;
+      if (callee != nullptr) note_callee(result, *callee);
       operand(result, member->getBase());
       const auto* method = dyn_cast<clang::CXXMethodDecl>(member->getMemberDecl());
       if (method == nullptr || !(method->isConst() || method->isStatic())) {
@@ -723,8 +758,7 @@ class Builder {
     } else if (callee != nullptr && callee->getIdentifier() != nullptr) {
       result.text = callee->getNameAsString();
       result.intrinsic = position(callee->getLocation()) < 0;
-      const clang::FunctionDecl* pattern = callee->getTemplateInstantiationPattern();
-      callees_.emplace_back(&result, (pattern != nullptr ? pattern : callee)->getCanonicalDecl());
+      note_callee(result, *callee);
     } else if (const auto* overloads = dyn_cast<clang::OverloadExpr>(target)) {
       result.text = overloads->getName().getAsString();
       // A dependent call by name to one of the prelude's functions takes nothing by reference.
@@ -754,6 +788,14 @@ class Builder {
     result.kind = converting ? Expr::Kind::kCast : Expr::Kind::kInitList;
     result.implicit = converting;
     result.text = result.type.name;
+    if (construct.getConstructor()->isUserProvided() &&
+        position(construct.getConstructor()->getLocation()) >= 0) {
+      result.kind = Expr::Kind::kCall;  // a constructor of the file may do anything
+      result.implicit = false;
+      note_callee(result, *construct.getConstructor());
+      call_arguments(result, construct.getConstructor(), arguments);
+      return;
+    }
     call_arguments(result, construct.getConstructor(), arguments);
     if (converting) result.range = result.operands[0]->range;
   }

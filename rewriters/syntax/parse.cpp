@@ -14,6 +14,7 @@
 
 #include <list>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 
 #include "candidates/hash.h"
@@ -181,14 +182,16 @@ llvm::StringRef precompiled_prelude() {
   return bytes;
 }
 
+/// `instances` is text that follows the source and instantiates templates; nodes never show it.
 std::shared_ptr<TranslationUnit> build_unit(const std::string& source,
-                                            const std::map<std::string, std::string>& defines) {
+                                            const std::map<std::string, std::string>& defines,
+                                            const std::string& instances) {
   auto unit = std::make_shared<TranslationUnit>();
   unit->source = source;
   unit->storage = std::make_shared<TranslationUnit::Storage>();
   Collector collector(*unit);
   BuildAction action(*unit);
-  run_clang(source, defines, precompiled_prelude(), collector, action);
+  run_clang(source + instances, defines, precompiled_prelude(), collector, action);
   return unit;
 }
 
@@ -197,8 +200,9 @@ struct Parsed {
   Error error;
 };
 
-Parsed parse_now(const std::string& source, const std::map<std::string, std::string>& defines) {
-  std::shared_ptr<TranslationUnit> unit = build_unit(source, defines);
+Parsed parse_now(const std::string& source, const std::map<std::string, std::string>& defines,
+                 const std::string& instances) {
+  std::shared_ptr<TranslationUnit> unit = build_unit(source, defines, instances);
   for (const Diagnostic& diagnostic : unit->diagnostics) {
     if (!diagnostic.is_error) continue;
     return {nullptr,
@@ -219,8 +223,9 @@ Parsed parse_now(const std::string& source, const std::map<std::string, std::str
 /// Least recently used results by content; bounded, because a search parses for hours.
 class Cache {
  public:
-  Parsed get(const std::string& source, const std::map<std::string, std::string>& defines) {
-    std::string key = source;
+  Parsed get(const std::string& source, const std::map<std::string, std::string>& defines,
+             const std::string& instances) {
+    std::string key = source + '\0' + instances;
     for (const auto& [name, value] : defines) key += '\0' + name + '=' + value;
     key = content_hash(key);
     {
@@ -230,7 +235,7 @@ class Cache {
         return found->second->second;
       }
     }
-    Parsed parsed = parse_now(source, defines);
+    Parsed parsed = parse_now(source, defines, instances);
     std::lock_guard lock(mutex_);
     if (index_.count(key) == 0) {
       entries_.emplace_front(key, parsed);
@@ -252,15 +257,42 @@ class Cache {
 
 }  // namespace
 
+namespace {
+
+Parsed cached(const std::string& source, const std::map<std::string, std::string>& defines,
+              const std::string& instances) {
+  static Cache cache;
+  return cache.get(source, defines, instances);
+}
+
+/// "scale<float>" => a use that makes Clang instantiate it.
+std::string instantiations(const Program& program) {
+  std::set<std::string> names;
+  for (const Launch& launch : program.launches) {
+    if (launch.kernel.find('<') != std::string::npos) names.insert(launch.kernel);
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    text += fmt::format("\nstatic const auto hone_instance_{} = &{};", text.size(), name);
+  }
+  return text;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const TranslationUnit>> parse(
     const std::string& source, const std::map<std::string, std::string>& defines) {
-  static Cache cache;
-  Parsed parsed = cache.get(source, defines);
+  Parsed parsed = cached(source, defines, "");
   if (!parsed.unit) return std::unexpected(parsed.error);
   return parsed.unit;
 }
 
 Result<std::shared_ptr<const TranslationUnit>> parse(const Program& program) {
+  const std::string instances = instantiations(program);
+  if (!instances.empty()) {
+    Parsed parsed = cached(program.source, program.defines, instances);
+    if (parsed.unit) return parsed.unit;
+  }
   return parse(program.source, program.defines);
 }
 

@@ -19,7 +19,8 @@ namespace hone::syntax {
 [[nodiscard]] Result<std::shared_ptr<const TranslationUnit>> parse(
     const std::string& source, const std::map<std::string, std::string>& defines = {});
 
-/// parse(program.source, program.defines)
+/// The same for a program's source. A kernel template that the launches instantiate once is shown
+/// as that instance (types and constants known, text that of the pattern).
 [[nodiscard]] Result<std::shared_ptr<const TranslationUnit>> parse(const Program& program);
 
 /// Hash of what a program computes with, not of how it is written: comments, spacing and the names

@@ -68,15 +68,19 @@ class Study {
     return polynomial == Polynomial::symbol(block_dim_) * Polynomial::symbol(grid_dim_);
   }
 
-  static const Expr& largest_readable(const Expr& use) {
+  /// The largest expression around the use that is still a polynomial; `regular` tells whether it,
+  /// or a part of it around the use, depends on the global index alone.
+  const Expr& largest_readable(const Expr& use, bool& regular) const {
     const Expr* best = &use;
-    for (const Expr* at = use.parent; at != nullptr; at = at->parent) {
-      if (at->kind != Expr::Kind::kBinary && at->kind != Expr::Kind::kCast &&
+    for (const Expr* at = &use; at != nullptr; at = at->parent) {
+      if (at != &use && at->kind != Expr::Kind::kBinary && at->kind != Expr::Kind::kCast &&
           at->kind != Expr::Kind::kUnary) {
         break;
       }
-      if (!syntax::polynomial(*at)) break;
+      const auto polynomial = syntax::polynomial(*at);
+      if (!polynomial) break;
       best = at;
+      regular |= in_global(*polynomial).has_value();
     }
     return *best;
   }
@@ -104,13 +108,11 @@ class Study {
 
   bool use_is_regular(const Expr& use, int depth) {
     if (depth > 16) return false;
-    const Expr& whole = largest_readable(use);
+    bool regular = false;
+    const Expr& whole = largest_readable(use, regular);
     const auto polynomial = syntax::polynomial(whole);
     if (!polynomial) return false;
-    if (in_global(*polynomial)) {
-      // Starting a grid-stride loop is judged with the loop.
-      return true;
-    }
+    if (regular) return true;  // starting a grid-stride loop is judged with the loop
     if (const Loop* loop = loop_stepping_by(whole)) {
       if (!is_total_threads(*polynomial)) return false;
       strided_.insert(loop);
