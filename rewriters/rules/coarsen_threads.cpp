@@ -209,10 +209,7 @@ Result<Program> coarsen(const Program& program, const std::string& kernel, const
       launch.grid[axis] = *divided;
     }
   }
-  if (auto parsed = syntax::parse(result); !parsed) {
-    return refused("the coarsened kernel does not parse: " + parsed.error().message);
-  }
-  return result;
+  return rules::without_unused_locals(std::move(result), kernel);
 }
 
 class CoarsenThreads final : public Rewriter {

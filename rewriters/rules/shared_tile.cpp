@@ -20,7 +20,7 @@ using rules::TilePlan;
 using syntax::KernelInfo;
 using syntax::Loop;
 
-constexpr std::array<std::int64_t, 6> kSteps = {8, 16, 32, 64, 128, 256};
+constexpr std::array<std::int64_t, 7> kSteps = {4, 8, 16, 32, 64, 128, 256};
 constexpr std::int64_t kShortestLoop = 9;  // shorter ones are unrolled, not tiled
 
 std::string kernel_of(std::string_view site) { return std::string(site.substr(0, site.find('/'))); }
@@ -205,10 +205,7 @@ class SharedTile final : public Rewriter {
     if (!source) return std::unexpected(source.error());
     Program result = (*prepared)->program;
     result.source = syntax::formatted(*source);
-    if (auto parsed = syntax::parse(result); !parsed) {
-      return refused("the tiled kernel does not parse: " + parsed.error().message);
-    }
-    return result;
+    return rules::without_unused_locals(std::move(result), info.function->name);
   }
 };
 

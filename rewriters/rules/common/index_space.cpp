@@ -22,6 +22,9 @@ bool is_comparison(const std::string& op) {
   return op == "<" || op == "<=" || op == ">" || op == ">=";
 }
 
+// Locals of this ending are clamps that flatten_guards() wrote, when they look like it.
+constexpr std::string_view kClampSuffix = "_in";
+
 std::optional<Interval> product(const Interval& a, const Interval& b) {
   std::array<std::int64_t, 4> corners{};
   const bool overflow = __builtin_mul_overflow(a.low, b.low, &corners[0]) ||
@@ -74,7 +77,12 @@ std::optional<Polynomial> IndexSpace::form(const Expr& expr) {
       const Variable* variable = expr.variable;
       if (variable == nullptr || !variable->type.is_integer()) return std::nullopt;
       if (variable->storage == Variable::Storage::kLocal && variable->single_assignment()) {
-        if (auto value = form(*variable->init)) return value;
+        if (auto value = form(*variable->init)) {
+          if (variable->name.ends_with(kClampSuffix) && value->terms.size() == 1) {
+            for (const auto& symbol : value->symbols()) clamps_.insert(symbol);
+          }
+          return value;
+        }
       }
       if (variable->storage != Variable::Storage::kLocal &&
           variable->storage != Variable::Storage::kParameter) {
@@ -330,7 +338,11 @@ std::optional<Interval> IndexSpace::range(const Polynomial& polynomial,
           if (factor->low > factor->high) return std::nullopt;
         } else {
           if (left->low < 0 || right->low <= 0) return std::nullopt;
-          if (inner->kind == Atom::Kind::kDivide) {
+          if (left->low == left->high && right->low == right->high) {
+            const bool divide = inner->kind == Atom::Kind::kDivide;
+            const std::int64_t value = divide ? left->low / right->low : left->low % right->low;
+            factor = Interval{value, value};
+          } else if (inner->kind == Atom::Kind::kDivide) {
             factor = Interval{left->low / right->high, left->high / right->low};
           } else if (left->high < right->low) {
             factor = *left;
@@ -389,11 +401,11 @@ std::string IndexSpace::symbol_text(const std::string& symbol, bool as_int) cons
   if (const Atom* inner = atom(symbol)) {
     switch (inner->kind) {
       case Atom::Kind::kDivide:
-        return fmt::format("(({}) / ({}))", text(inner->left, false, as_int),
-                           text(inner->right, false, as_int));
+        return fmt::format("({} / {})", operand_text(inner->left, as_int),
+                           operand_text(inner->right, as_int));
       case Atom::Kind::kRemainder:
-        return fmt::format("(({}) % ({}))", text(inner->left, false, as_int),
-                           text(inner->right, false, as_int));
+        return fmt::format("({} % {})", operand_text(inner->left, as_int),
+                           operand_text(inner->right, as_int));
       case Atom::Kind::kSelect:
         return fmt::format("({} {} {} ? {} : {})", text(inner->left, false, true), inner->op,
                            text(inner->right, false, true), text(inner->chosen, false, true),
@@ -402,6 +414,14 @@ std::string IndexSpace::symbol_text(const std::string& symbol, bool as_int) cons
   }
   if (const Variable* known = variable(symbol)) return known->name;
   return as_int ? "(int)" + symbol : symbol;
+}
+
+std::string IndexSpace::operand_text(const Polynomial& polynomial, bool as_int) const {
+  const std::string result = text(polynomial, false, as_int);
+  const auto constant = polynomial.as_constant();
+  const bool symbol = polynomial.terms.size() == 1 && polynomial.terms.begin()->second == 1 &&
+                      polynomial.terms.begin()->first.size() == 1;
+  return symbol || (constant && *constant >= 0) ? result : "(" + result + ")";
 }
 
 std::string IndexSpace::monomial_text(const Polynomial::Monomial& monomial,

@@ -80,6 +80,11 @@ class IndexSpace {
   [[nodiscard]] Polynomial replace_part(const Polynomial& polynomial, const Polynomial& part,
                                         const Polynomial& value);
 
+  /// Is this atom the value of a local that looks like a clamp of flatten_guards()?
+  [[nodiscard]] bool is_guard_clamp(const std::string& symbol) const {
+    return clamps_.contains(symbol);
+  }
+
   [[nodiscard]] const syntax::Variable* variable(const std::string& symbol) const;
   void name_variable(const std::string& symbol, const std::string& name) { names_[symbol] = name; }
 
@@ -91,6 +96,7 @@ class IndexSpace {
   [[nodiscard]] std::string monomial_text(const Polynomial::Monomial& monomial,
                                           std::int64_t coefficient, bool wide, bool as_int) const;
   [[nodiscard]] std::string symbol_text(const std::string& symbol, bool as_int) const;
+  [[nodiscard]] std::string operand_text(const Polynomial& polynomial, bool as_int) const;
 
   const syntax::KernelInfo* info_;
   Bindings sizes_;
@@ -98,6 +104,7 @@ class IndexSpace {
   std::vector<Atom> atoms_;                    ///< "@0", "@1", …
   std::map<std::string, const syntax::Variable*> variables_;
   std::map<std::string, std::string> names_;  ///< printed instead of the symbol
+  std::set<std::string> clamps_;
   int depth_ = 0;
 };
 

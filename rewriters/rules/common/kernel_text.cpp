@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "rewriters/syntax/edit.h"
 #include "rewriters/syntax/parse.h"
 
 namespace hone::rules {
@@ -264,6 +265,33 @@ std::string declarator(const Variable& variable, const std::string& extra, bool 
   }
   const std::string& spelling = mutable_copy && type->is_const ? type->name : type->spelling;
   return fmt::format("{} {}{}{}", spelling, variable.name, extra, extents);
+}
+
+Result<Program> without_unused_locals(Program program, const std::string& kernel) {
+  while (true) {
+    const auto unit = syntax::parse(program);
+    if (!unit) return refused("the rewritten kernel does not parse: " + unit.error().message);
+    const Function* function = (*unit)->find_function(kernel);
+    if (function == nullptr) return fail(ErrorCode::kInternal, "the kernel vanished");
+    syntax::Edits edits(**unit);
+    for (const Variable* local : function->locals) {
+      const bool plain = local->storage == Variable::Storage::kLocal &&
+                         (local->type.is_integer() || local->type.is_pointer());
+      if (!plain || local->reads > 0 || local->writes > 0 || local->address_taken) continue;
+      const Stmt* statement = local->statement;
+      if (statement == nullptr || statement->kind != Stmt::Kind::kDeclaration ||
+          statement->variables.size() != 1 || !statement->range.valid() ||
+          statement->parent == nullptr || statement->parent->kind != Stmt::Kind::kCompound) {
+        continue;
+      }
+      if (local->init != nullptr && !is_pure_arithmetic(*local->init)) continue;
+      edits.remove(statement->range);
+    }
+    if (edits.empty()) return program;
+    auto source = edits.apply();
+    if (!source) return std::unexpected(source.error());
+    program.source = syntax::formatted(*source);
+  }
 }
 
 std::string FreshNames::operator()(std::string_view stem) {

@@ -69,6 +69,10 @@ using Replacement = std::function<std::optional<std::string>(const syntax::Expr&
 [[nodiscard]] std::string declarator(const syntax::Variable& variable, const std::string& extra,
                                      bool mutable_copy);
 
+/// Drops integer and pointer locals that nothing reads any more. Errors: the program, which a rule
+/// has just written, does not parse.
+[[nodiscard]] Result<Program> without_unused_locals(Program program, const std::string& kernel);
+
 /// Names that do not occur in a unit, distinct from each other too.
 class FreshNames {
  public:

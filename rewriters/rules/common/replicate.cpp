@@ -46,7 +46,10 @@ class Replicator {
       }
     }
     find_recomputed();
-    auto text = block({function_.body->children.begin(), function_.body->children.end()});
+    // The block that a flattened guard left behind is not needed when nothing else is around it.
+    const Stmt* body = function_.body;
+    while (only_compound(*body) != nullptr) body = only_compound(*body);
+    auto text = block(body->children);
     if (!text) return std::unexpected(text.error());
     return "{\n" + *text + "}";
   }
@@ -219,6 +222,22 @@ class Replicator {
            });
   }
 
+  /// The compound that is all a compound does, apart from recomputed locals; null when it does
+  /// more.
+  const Stmt* only_compound(const Stmt& statement) const {
+    const Stmt* inner = nullptr;
+    for (const Stmt* child : statement.children) {
+      if (child->kind == Stmt::Kind::kDeclaration &&
+          std::ranges::all_of(child->variables,
+                              [&](const Variable* local) { return recomputed_.contains(local); })) {
+        continue;
+      }
+      if (inner != nullptr || child->kind != Stmt::Kind::kCompound) return nullptr;
+      inner = child;
+    }
+    return inner;
+  }
+
   // --- printing -----------------------------------------------------------------------------
   Result<std::string> block(const std::vector<const Stmt*>& statements) {
     std::string text;
@@ -269,9 +288,7 @@ class Replicator {
                             : statement.children;
     for (std::size_t part = 0; part < parts.size(); ++part) {
       const Stmt& child = *parts[part];
-      auto inner = child.kind == Stmt::Kind::kCompound
-                       ? block({child.children.begin(), child.children.end()})
-                       : block({&child});
+      auto inner = child.kind == Stmt::Kind::kCompound ? block(child.children) : block({&child});
       if (!inner) return inner;
       if (part > 0) text += " else ";
       text += "{\n" + *inner + "}\n";

@@ -321,6 +321,8 @@ class Planner {
     return dim;
   }
 
+  static bool by_threads(const Term& term) { return term.symbol.starts_with("threadIdx"); }
+
   /// Terms whose reach overlaps walk the same elements; the others are dimensions of their own.
   std::optional<std::vector<std::vector<Term>>> cluster(std::vector<Term> terms) const {
     std::ranges::sort(terms, {}, [](const Term& term) { return std::abs(term.factor); });
@@ -330,7 +332,12 @@ class Planner {
       const auto range = local_range(term.symbol);
       if (!range) return std::nullopt;
       const std::int64_t length = std::abs(term.factor) * (range->high - range->low);
-      if (clusters.empty() || std::abs(term.factor) > reach + std::abs(clusters.back()[0].factor)) {
+      const std::int64_t gap = std::abs(term.factor) - reach;
+      // Rows that follow each other without a gap stay rows where threads walk over them.
+      const bool apart =
+          clusters.empty() || gap > std::abs(clusters.back()[0].factor) ||
+          (gap > 0 && (by_threads(term) || std::ranges::any_of(clusters.back(), by_threads)));
+      if (apart) {
         clusters.push_back({term});
         reach = length;
       } else {
@@ -360,6 +367,13 @@ class Planner {
     if (largest_offset > 0) form = form + Polynomial::symbol(kOffset);
     std::map<Polynomial::Monomial, std::vector<Term>> terms;
     if (!split(form, tile.origin, terms)) return false;
+    if (const auto open = without_sliding_clamps(form, terms, *tile.base); open != form) {
+      form = open;
+      unconditional = false;  // threads outside the guard now read what nobody read before
+      tile.origin = {};
+      terms.clear();
+      if (!split(form, tile.origin, terms)) return false;
+    }
 
     for (auto& [monomial, list] : terms) {
       std::vector<Term> plain;
@@ -398,6 +412,79 @@ class Planner {
     if (!tile.exact && (tile.buffer_elements == 0 || !specialize_)) return false;
     order(tile);
     return is_worth_it(tile, inner);
+  }
+
+  /// A window that slides over a clamped coordinate (h_in + r) is one dimension only without the
+  /// clamp. That changes what threads outside the guard compute, never what is stored, when the
+  /// clamp is one of flatten_guards() and every store is behind the guard it came from.
+  Polynomial without_sliding_clamps(const Polynomial& form,
+                                    const std::map<Polynomial::Monomial, std::vector<Term>>& terms,
+                                    const Variable& base) {
+    std::map<std::string, Polynomial> open;
+    for (const auto& [monomial, list] : terms) {
+      if (list.size() < 2) continue;
+      for (const Term& term : list) {
+        const auto* atom = space_.atom(term.symbol);
+        if (atom == nullptr || atom->kind != IndexSpace::Atom::Kind::kSelect) continue;
+        if (!base.type.element->is_float() || !guards_all_stores(term.symbol)) continue;
+        open[term.symbol] = atom->chosen;
+      }
+    }
+    return open.empty() ? form : space_.replace(form, open);
+  }
+
+  /// Is the atom `v < B - 1 ? v : B - 1` of a guard `v < B` that is around every store?
+  bool guards_all_stores(const std::string& symbol) {
+    const IndexSpace::Atom atom = *space_.atom(symbol);
+    if (!space_.is_guard_clamp(symbol) || atom.op != "<" || atom.left != atom.chosen ||
+        atom.right != atom.other) {
+      return false;
+    }
+    for (const Expr* expr : info_.function->all_expressions) {
+      const auto write = write_of(*expr);
+      if (!write || !write->memory) continue;
+      bool guarded = false;
+      for (const Stmt* up = expr->statement; up != nullptr && !guarded; up = up->parent) {
+        guarded = up->kind == Stmt::Kind::kIf && up->children.size() == 1 &&
+                  implies_bound(*up->expr, atom);
+      }
+      if (!guarded) return false;
+    }
+    return true;
+  }
+
+  bool implies_bound(const Expr& condition, const IndexSpace::Atom& atom) {
+    const Expr& expr = strip_casts(condition);
+    if (expr.kind != Expr::Kind::kBinary || expr.operands.size() != 2) return false;
+    if (expr.text == "&&") {
+      return implies_bound(*expr.operands[0], atom) || implies_bound(*expr.operands[1], atom);
+    }
+    if (expr.text != "<") return false;
+    const auto left = space_.form(*expr.operands[0]);
+    const auto right = space_.form(*expr.operands[1]);
+    return left && right && *right - Polynomial::constant(1) == atom.right &&
+           by_name(*left) == by_name(atom.left);
+  }
+
+  /// The replica counters of the loop and of the stores are different variables of one name.
+  std::map<std::multiset<std::string>, std::int64_t> by_name(const Polynomial& form) const {
+    std::map<std::multiset<std::string>, std::int64_t> result;
+    for (const auto& [monomial, factor] : form.terms) {
+      std::multiset<std::string> names;
+      for (const std::string& symbol : monomial) {
+        const Variable* variable = space_.variable(symbol);
+        const auto* atom = space_.atom(symbol);
+        if (variable != nullptr) {
+          names.insert(variable->name);
+        } else if (atom != nullptr) {
+          names.insert(space_.text(Polynomial::symbol(symbol)));
+        } else {
+          names.insert(symbol);
+        }
+      }
+      result[names] += factor;
+    }
+    return result;
   }
 
   /// Elements of the buffer behind a parameter at these sizes; 0 when unknown.

@@ -36,6 +36,10 @@ class Printer {
     base_ = names_(loop.variable->name + "_base");
     step_ = names_(loop.variable->name + "_step");
     thread_ = names_("thread");
+    item_ = names_("item");
+    round_ = names_("round");
+    index_ = names_("index");
+    coordinate_ = names_("at");
     space_.name_variable(plan.base_symbol, base_);
     space_.name_variable(plan.step_symbol, step_);
   }
@@ -144,7 +148,11 @@ class Printer {
       }
       return std::nullopt;
     };
-    auto text = render(unit_, *info_.function, loop_.body->range, replacement);
+    syntax::SourceRange range = loop_.body->range;
+    if (loop_.body->kind == syntax::Stmt::Kind::kCompound && range.valid()) {
+      range = {range.begin + 1, range.end - 1};  // the new loop has braces of its own
+    }
+    auto text = render(unit_, *info_.function, range, replacement);
     if (!text) return refused("the loop's body comes from a macro");
     std::string result = *text + "\n";
     if (loop_.body->pragma.valid()) {
@@ -177,10 +185,10 @@ class Printer {
     const std::int64_t threads = block_[0] * block_[1] * block_[2];
     const std::int64_t elements = tile.elements();
     const std::int64_t rounds = (elements + threads - 1) / threads;
-    const std::string item = names_("item");
+    const std::string& item = item_;
     std::string text = "{\n";
     if (rounds > 1) {
-      const std::string round = names_("round");
+      const std::string& round = round_;
       const std::string unroll = rounds <= 16 ? "#pragma unroll" : "#pragma unroll 4";
       text = fmt::format("{0}\nfor (int {1} = 0; {1} < {2}; ++{1}) {{\n", unroll, round, rounds);
       text += fmt::format("const int {} = {} + {} * {};\n", item, thread_, round, threads);
@@ -205,7 +213,7 @@ class Printer {
         coordinates[order[place]] = item;
         continue;
       }
-      const std::string coordinate = names_(fmt::format("at{}", order[place]));
+      const std::string coordinate = fmt::format("{}{}", coordinate_, order[place]);
       text += fmt::format("const int {} = {};\n", coordinate, value);
       coordinates[order[place]] = coordinate;
     }
@@ -249,7 +257,7 @@ class Printer {
     }
     if (!rest.is_zero()) text += " + " + space_.text(rest, wide);
     if (!tile.exact) {
-      const std::string index = names_("index");
+      const std::string& index = index_;
       const std::string type = wide ? "long long" : "int";
       before += fmt::format("const {} {} = {};\n", type, index, text);
       text = fmt::format("{0} < 0 ? 0 : {0} < {1} ? {0} : {1} - 1", index, tile.buffer_elements);
@@ -299,7 +307,8 @@ class Printer {
   FreshNames names_;
   Dim3 block_{1, 1, 1};
   std::vector<std::string> tile_names_;
-  std::string base_, step_, thread_;
+  std::string base_, step_, thread_, item_, round_, index_;
+  std::string coordinate_;  ///< stem: at0, at1, …
 };
 
 }  // namespace
