@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,7 +56,10 @@ class LoopVectorizer {
   Result<void> check() {
     const Variable& counter = *loop_.variable;
     const Stmt& statement = *loop_.statement;
-    if (!loop_.step || *loop_.step != 1) return refused("the loop does not step by one");
+    grid_stride_ = is_grid_stride();
+    if (!grid_stride_ && (!loop_.step || *loop_.step != 1)) {
+      return refused("the loop steps neither by one nor by the whole grid");
+    }
     if (!counter.type.is_integer() || counter.address_taken) return refused("an unusual counter");
     if (statement.init == nullptr || statement.init->kind != Stmt::Kind::kDeclaration ||
         statement.init->variables.size() != 1) {
@@ -84,15 +88,87 @@ class LoopVectorizer {
       }
     });
     if (!plain) return refused("the body holds a loop, a jump or a static variable");
-    plain_ints_ = counter.type.name == "int" && loop_.upper->type.name == "int" &&
-                  loop_.lower->type.name == "int";
-    starts_at_zero_ = loop_.lower->constant && *loop_.lower->constant == 0;
-    if (!plain_ints_ && !starts_at_zero_) return refused("bounds that are not of type int");
     for (const Variable* local : info_.function->locals) {
       if (declared_inside(*local, *loop_.body)) varying_.insert(local);
     }
     varying_.insert(effects.writes.begin(), effects.writes.end());
+    return grid_stride_ ? check_grid_stride(effects) : check_bounds();
+  }
+
+  Result<void> check_bounds() {
+    const bool plain_ints = loop_.variable->type.name == "int" && loop_.upper->type.name == "int" &&
+                            loop_.lower->type.name == "int";
+    starts_at_zero_ = loop_.lower->constant && *loop_.lower->constant == 0;
+    if (!plain_ints && !starts_at_zero_) return refused("bounds that are not of type int");
     return {};
+  }
+
+  /// for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+  bool is_grid_stride() const {
+    if (loop_.step_expr == nullptr) return false;
+    const auto start = syntax::polynomial(*loop_.lower);
+    const auto step = syntax::polynomial(*loop_.step_expr);
+    if (!start || !step) return false;
+    const auto extent = Polynomial::symbol("blockDim.x");
+    const auto values = symbol_values(info_, sizes_);
+    const auto same = [&](const Polynomial& a, const Polynomial& b) {
+      return at_sizes(a, values) == at_sizes(b, values);
+    };
+    return same(*start,
+                Polynomial::symbol("blockIdx.x") * extent + Polynomial::symbol("threadIdx.x")) &&
+           same(*step, extent * Polynomial::symbol("gridDim.x"));
+  }
+
+  /// Threads get other iterations than before, so each iteration must stand for itself.
+  Result<void> check_grid_stride(const syntax::Effects& effects) {
+    const auto block = info_.block_dim(sizes_);
+    const auto grid = info_.grid_dim(sizes_);
+    const auto end = info_.evaluate(*loop_.upper, sizes_);
+    if (!block || !grid) return refused("launches that differ");
+    if ((*block)[1] * (*block)[2] * (*grid)[1] * (*grid)[2] != 1) {
+      return refused("a grid of several dimensions runs the loop more than once");
+    }
+    if (loop_.parent != nullptr) return refused("a grid-stride loop inside a loop");
+    if (!loop_.step_expr->range.valid()) return refused("the step comes from a macro");
+    if (loop_.variable->type.bytes < 8 &&
+        (!end || *end + (*block)[0] * (*grid)[0] * width_ > std::numeric_limits<int>::max())) {
+      return refused("the counter might overflow");
+    }
+    for (const Variable* variable : effects.writes) {
+      if (variable != loop_.variable && !declared_inside(*variable, *loop_.body)) {
+        return refused("iterations share the variable " + variable->name);
+      }
+    }
+    const std::string counter = syntax::symbol_of(*loop_.variable);
+    for (const Access& one : info_.accesses) {
+      if (one.kind == Access::Kind::kRead && inside(one.statement, *loop_.body)) continue;
+      const Place place = place_of(one);
+      if (place.root != nullptr && declared_inside(*place.root, *loop_.body)) continue;
+      for (const Access& other : info_.accesses) {
+        const bool in_one = inside(one.statement, *loop_.body);
+        const bool in_other = inside(other.statement, *loop_.body);
+        if (!in_one && !in_other) continue;
+        if (one.kind == Access::Kind::kRead && other.kind == Access::Kind::kRead) continue;
+        if (one.kind == Access::Kind::kAtomic && other.kind == Access::Kind::kAtomic) continue;
+        const Place with = place_of(other);
+        if (!may_overlap(info_, place, with)) continue;
+        // Inside, both must be the iteration's own element.
+        const auto stride = place.index ? place.index->coefficient(counter) : std::nullopt;
+        const bool own = in_one && in_other && with.index == place.index && stride &&
+                         stride->as_constant().value_or(0) != 0 &&
+                         !varies_in_body(place.index->without(counter));
+        if (!own) return refused("iterations share memory");
+      }
+    }
+    starts_at_zero_ = true;  // the first strip is that of thread 0
+    return {};
+  }
+
+  bool varies_in_body(const Polynomial& rest) const {
+    return rest.uses(syntax::symbol_of(*loop_.variable)) || rest.uses("threadIdx.x") ||
+           rest.uses("blockIdx.x") || std::ranges::any_of(varying_, [&](const Variable* variable) {
+             return rest.uses(syntax::symbol_of(*variable));
+           });
   }
 
   bool every_iteration(const Access& access) const {
@@ -116,6 +192,9 @@ class LoopVectorizer {
       if (!node.variable->single_assignment()) return "";  // given up below
       const auto value = first_text(*node.variable->init);
       if (!value) return "";
+      if (node.variable->init->type.name == node.variable->type.name) {
+        return fmt::format("({})", *value);
+      }
       return fmt::format("(({})({}))", node.variable->type.name, *value);
     });
   }
@@ -181,11 +260,11 @@ class LoopVectorizer {
       const auto carrier = lane_carrier(element.type, width_);
       if (!stride || stride->as_constant() != 1 || !carrier || !hoistable(element)) continue;
       const Polynomial rest = place.index->without(counter);
-      if (rest.uses(counter) || std::ranges::any_of(varying_, [&](const Variable* variable) {
+      const bool varies =
+          rest.uses(counter) || std::ranges::any_of(varying_, [&](const Variable* variable) {
             return rest.uses(syntax::symbol_of(*variable));
-          })) {
-        continue;
-      }
+          });
+      if (varies) continue;
       if (certain != every_iteration(access)) continue;
       if (!certain && access.kind != Access::Kind::kRead) continue;
       add(access, place, *carrier, residue(rest, width_, info_, sizes_), certain);
@@ -229,10 +308,10 @@ class LoopVectorizer {
   /// Keeps the runs whose strips can all begin at a vector boundary, and says how many iterations
   /// have to go before the first strip.
   void choose_aligned() {
-    const auto lower = syntax::polynomial(*loop_.lower);
+    const auto lower = grid_stride_ ? Polynomial::constant(0) : syntax::polynomial(*loop_.lower);
     const auto start = lower ? residue(*lower, width_, info_, sizes_) : std::nullopt;
     // Whether there are iterations to peel must not depend on the sizes: later steps count loops.
-    peels_ = loop_.lower->constant && *loop_.lower->constant % width_ != 0;
+    peels_ = !grid_stride_ && loop_.lower->constant && *loop_.lower->constant % width_ != 0;
     std::map<std::int64_t, int> votes;
     if (start) {
       for (const Run& run : runs_) {
@@ -263,32 +342,12 @@ class LoopVectorizer {
     return begin == std::string::npos ? "" : text.substr(begin);
   }
 
-  Result<Vectorized> emit() const {
-    Vectorized result;
-    const std::string type = loop_.variable->type.name;
-    const std::string& counter = loop_.variable->name;
-    const std::string original = body_text(Patch(unit_));
-    std::string end = operand_text(unit_, *loop_.upper);
-    if (loop_.inclusive) end = fmt::format("({} + 1)", end);
-    std::string start = operand_text(unit_, *loop_.lower);
-
-    std::string text = "{\n";
-    if (peels_) {
-      const std::int64_t first = *loop_.lower->constant + peel_;
-      text += fmt::format("for ({0} {1} = {2}; {1} < min({3}, {4}); ++{1}) {{\n{5}\n}}\n", type,
-                          counter, start, first, end, original);
-      start = std::to_string(first);
-    }
-    const std::string strips_end = syntax::fresh_name(unit_, counter + "_strips_end");
-    const std::string strips =
-        starts_at_zero_ ? fmt::format("{} / {} * {}", end, width_, width_)
-                        : fmt::format("{0} + ({1} - {0}) / {2} * {2}", start, end, width_);
-    text += fmt::format("const {} {} = {};\n", type, strips_end, strips);
-    text += fmt::format("for ({0} {1} = {2}; {1} < {3}; {1} += {4}) {{\n", type, strip_, start,
-                        strips_end, width_);
+  /// `width` iterations with their loads in front and their stores behind.
+  Result<std::string> strip_text(int& accesses) const {
+    std::string text;
     for (const Run& run : runs_) {
       text += run.carrier.declare(run.name, run.first, run.reads, !run.writes);
-      result.accesses += static_cast<int>(run.reads) + static_cast<int>(run.writes);
+      accesses += static_cast<int>(run.reads) + static_cast<int>(run.writes);
     }
     for (int lane = 0; lane < width_; ++lane) {
       Patch patch(unit_);
@@ -299,14 +358,52 @@ class LoopVectorizer {
       }
       if (patch.broken()) return refused("an access comes from a macro");
       const std::string here = lane == 0 ? strip_ : fmt::format("{} + {}", strip_, lane);
-      text += fmt::format("{{\nconst {} {} = {};\n{}\n}}\n", type, counter, here, body_text(patch));
+      text += fmt::format("{{\nconst {} {} = {};\n{}\n}}\n", loop_.variable->type.name,
+                          loop_.variable->name, here, body_text(patch));
     }
     for (const Run& run : runs_) {
       if (run.writes) text += run.carrier.store(run.name, run.first);
     }
-    text += "}\n";
-    text += fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{\n{4}\n}}\n}}", type, counter,
-                        strips_end, end, original);
+    return text;
+  }
+
+  Result<Vectorized> emit() const {
+    Vectorized result;
+    const std::string type = loop_.variable->type.name;
+    const std::string& counter = loop_.variable->name;
+    const std::string original = body_text(Patch(unit_));
+    std::string end = operand_text(unit_, *loop_.upper);
+    if (loop_.inclusive) end = fmt::format("({} + 1)", end);
+    std::string start = operand_text(unit_, *loop_.lower);
+
+    auto strip = strip_text(result.accesses);
+    if (!strip) return std::unexpected(strip.error());
+    std::string text;
+    if (grid_stride_) {
+      text = fmt::format("for ({0} {1} = ({2}) * {3}; {1} < {4}; {1} += ({5}) * {3}) {{\n", type,
+                         strip_, unit_.text(loop_.lower->range), width_, end,
+                         unit_.text(loop_.step_expr->range));
+      text += fmt::format("if ({} + {} < {}) {{\n{}}} else {{\n", strip_, width_ - 1, end, *strip);
+      text += fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{\n{4}\n}}\n}}\n}}", type,
+                          counter, strip_, end, original);
+    } else {
+      text = "{\n";
+      if (peels_) {
+        const std::int64_t first = *loop_.lower->constant + peel_;
+        text += fmt::format("for ({0} {1} = {2}; {1} < min({3}, {4}); ++{1}) {{\n{5}\n}}\n", type,
+                            counter, start, first, end, original);
+        start = std::to_string(first);
+      }
+      const std::string strips_end = syntax::fresh_name(unit_, counter + "_strips_end");
+      const std::string strips =
+          starts_at_zero_ ? fmt::format("{0} / {1} * {1}", end, width_)
+                          : fmt::format("{0} + ({1} - {0}) / {2} * {2}", start, end, width_);
+      text += fmt::format("const {} {} = {};\n", type, strips_end, strips);
+      text += fmt::format("for ({0} {1} = {2}; {1} < {3}; {1} += {4}) {{\n{5}}}\n", type, strip_,
+                          start, strips_end, width_, *strip);
+      text += fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{\n{4}\n}}\n}}", type, counter,
+                          strips_end, end, original);
+    }
 
     Patch patch(unit_);
     syntax::SourceRange whole = loop_.statement->range;
@@ -329,7 +426,8 @@ class LoopVectorizer {
   std::string strip_;  ///< name of the strip's counter
   std::int64_t peel_ = 0;
   bool peels_ = false;
-  bool plain_ints_ = false, starts_at_zero_ = false;
+  bool starts_at_zero_ = false;
+  bool grid_stride_ = false;
 };
 
 }  // namespace

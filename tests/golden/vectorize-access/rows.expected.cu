@@ -8,8 +8,8 @@ __global__ void dots(const float* a, const float* v, float* d, int r, int c) {
   {
     const int k_strips_end = c / 4 * 4;
     for (int k_strip = 0; k_strip < k_strips_end; k_strip += 4) {
-      const float4 a_vec0 = *reinterpret_cast<const float4*>(&line[((int)(k_strip))]);
-      const float4 v_vec1 = *reinterpret_cast<const float4*>(&v[((int)(k_strip))]);
+      const float4 a_vec0 = *reinterpret_cast<const float4*>(&line[(k_strip)]);
+      const float4 v_vec1 = *reinterpret_cast<const float4*>(&v[(k_strip)]);
       {
         const int k = k_strip;
         int here = k;
