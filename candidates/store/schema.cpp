@@ -72,12 +72,15 @@ CREATE INDEX results_ranked ON results
   (task_hash, device_name, modelled, speedup DESC, time_us, candidate)
   WHERE verdict = 'ok' AND final = 1;
 
--- One row per board that ever had an entry, so that listing them reads no results.
+-- The boards that ever had an entry, once for each device and arch under their device name, so that
+-- listing and filtering them reads no results.
 CREATE TABLE boards (
   task_hash TEXT NOT NULL REFERENCES tasks (hash),
   device_name TEXT NOT NULL,
   modelled INTEGER NOT NULL,
-  PRIMARY KEY (task_hash, device_name, modelled)
+  device TEXT NOT NULL,
+  arch TEXT NOT NULL,
+  PRIMARY KEY (task_hash, device_name, modelled, device, arch)
 ) WITHOUT ROWID;
 )sql"};
 

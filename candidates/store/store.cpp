@@ -350,11 +350,13 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
   }
   if (evaluation.verdict == Verdict::kOk && evaluation.final_stage) {
     SQLite::Statement board(database,
-                            "INSERT INTO boards (task_hash, device_name, modelled) "
-                            "VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
+                            "INSERT INTO boards (task_hash, device_name, modelled, device, arch) "
+                            "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
     board.bind(1, candidate.task_hash);
     board.bind(2, provenance.device_name);
     board.bind(3, provenance.modelled ? 1 : 0);
+    board.bind(4, provenance.device);
+    board.bind(5, provenance.arch);
     board.exec();
   }
 }
@@ -405,18 +407,12 @@ Result<std::optional<Evaluation>> Store::find(const std::string& program_hash,
 }
 
 std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
-  // The device may be named in three ways; only its name is in the board's key.
   SQLite::Statement query(
       database,
-      "SELECT b.task_hash, b.device_name, b.modelled FROM boards b JOIN tasks t "
+      "SELECT DISTINCT b.task_hash, b.device_name, b.modelled FROM boards b JOIN tasks t "
       "ON t.hash = b.task_hash WHERE (:task = '' OR t.name = :task "
-      "OR substr(t.hash, 1, length(:task)) = :task) AND (:device = '' OR b.device_name = :device "
-      "OR EXISTS (SELECT 1 FROM runs u WHERE u.task_hash = b.task_hash "
-      "AND u.device_name = b.device_name AND u.modelled = b.modelled "
-      "AND (u.device = :device OR u.arch = :device)) "
-      "OR EXISTS (SELECT 1 FROM results r WHERE r.task_hash = b.task_hash "
-      "AND r.device_name = b.device_name AND r.modelled = b.modelled "
-      "AND r.verdict = 'ok' AND r.final = 1 AND (r.device = :device OR r.arch = :device))) "
+      "OR substr(t.hash, 1, length(:task)) = :task) "
+      "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
       "ORDER BY t.name, t.stored_at DESC, b.modelled, b.device_name");
   query.bind(":task", filter.task);
   query.bind(":device", filter.device);
