@@ -340,6 +340,10 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     m.time_us = m.reference_time_us = reply->time_us;
     m.speedup = m.ci95_low = m.ci95_high = 1;
     m.samples_us = m.reference_samples_us = reply->samples_us;
+    {
+      std::lock_guard lock(mutex_);
+      reference_samples_[timed->key] = reply->samples_us;
+    }
     const Roof roof = roof_of(request.timed.reference, request.flops, info_);
     m.roof_fraction = m.time_us > 0 ? roof.time_us / m.time_us : 0;
   }
@@ -423,6 +427,11 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   measure.best_time_us = request.best_time_us;
   measure.seed = request.seed;
   measure.timeout_s = options_.device_timeout_s;
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = reference_samples_.find(timed_case.reference.key);
+    if (known != reference_samples_.end()) measure.reference_samples_us = known->second;
+  }
   const auto reply =
       gpu_->measure(measure, measure.final_stage, 60 + 4 * options_.device_timeout_s);
   if (!reply) return std::unexpected(reply.error());

@@ -54,9 +54,10 @@ class EvaluatorImpl final : public Evaluator {
   pool::RunnerPool emulators_;
   std::unique_ptr<GpuClient> gpu_;
 
-  std::mutex mutex_;                                           ///< of what follows
-  std::list<std::pair<std::string, SharedProgram>> compiled_;  ///< oldest first
-  std::map<std::string, double> reference_times_;              ///< modelled, by runnable key
+  std::mutex mutex_;                                              ///< of what follows
+  std::list<std::pair<std::string, SharedProgram>> compiled_;     ///< oldest first
+  std::map<std::string, double> reference_times_;                 ///< modelled, by runnable key
+  std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise
 };
 
 }  // namespace hone

@@ -5,6 +5,7 @@ namespace {
 
 constexpr const char* kNothing = "#pragma once\n";
 
+// 64-bit types as CCCL has them under NVRTC, so that both may be included.
 constexpr const char* kStdint = R"(#pragma once
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
@@ -12,10 +13,10 @@ typedef short int16_t;
 typedef unsigned short uint16_t;
 typedef int int32_t;
 typedef unsigned int uint32_t;
-typedef long int64_t;
-typedef unsigned long uint64_t;
-typedef long intptr_t;
-typedef unsigned long uintptr_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+typedef int64_t intptr_t;
+typedef uint64_t uintptr_t;
 #ifndef INT8_MIN
 #define INT8_MIN (-128)
 #endif
@@ -44,13 +45,13 @@ typedef unsigned long uintptr_t;
 #define UINT32_MAX 4294967295U
 #endif
 #ifndef INT64_MIN
-#define INT64_MIN (-9223372036854775807L - 1)
+#define INT64_MIN (-9223372036854775807LL - 1)
 #endif
 #ifndef INT64_MAX
-#define INT64_MAX 9223372036854775807L
+#define INT64_MAX 9223372036854775807LL
 #endif
 #ifndef UINT64_MAX
-#define UINT64_MAX 18446744073709551615UL
+#define UINT64_MAX 18446744073709551615ULL
 #endif
 #ifndef SIZE_MAX
 #define SIZE_MAX 18446744073709551615UL

@@ -141,6 +141,8 @@ Step<Timed> interleave(BenchCase& bench, const MeasureRequest& request, double l
 }  // namespace
 
 MeasureReply Measure::handle(const MeasureRequest& request) {
+  if (!request.reference_samples_us.empty())
+    reference_samples_.try_emplace(request.timed.reference.key, request.reference_samples_us);
   return request.timed.candidate ? evaluate(request) : admit(request);
 }
 

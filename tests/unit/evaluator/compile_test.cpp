@@ -62,15 +62,13 @@ __global__ void __launch_bounds__(128) k(float* y) {
 
 TEST(Compile, SpillsAreReported) {
   const auto p = build(R"(
-__global__ void __launch_bounds__(1024, 2) k(float* y, int n) {
+__global__ void __launch_bounds__(1024, 2) k(volatile float* y) {
   float a[64];
   #pragma unroll
-  for (int i = 0; i < 64; ++i) a[i] = y[i * n];
-  for (int r = 0; r < n; ++r)
-    #pragma unroll
-    for (int i = 0; i < 64; ++i) a[i] = a[i] * a[(i * 7 + 1) % 64] + y[r];
+  for (int i = 0; i < 64; ++i) a[i] = y[i * 1024 + threadIdx.x];
+  __syncthreads();
   #pragma unroll
-  for (int i = 0; i < 64; ++i) y[i * n + 1] = a[i];
+  for (int i = 0; i < 64; ++i) y[i * 1024 + 1023 - threadIdx.x] = a[i];
 })",
                        {"k"});
   ASSERT_EQ(p.verdict, Verdict::kOk) << p.log;
@@ -145,7 +143,7 @@ __global__ void k(float* y) {
 TEST(Compile, HostFilesAreOutOfReach) {
   const std::string secret = testing::TempDir() + "/hone_secret.h";
   std::ofstream(secret) << "int secret_word;\n";
-  for (const std::string& directive :
+  for (const std::string directive :
        {"#include \"/etc/passwd\"", "#include </etc/passwd>", "#include \"../../../etc/passwd\"",
         "#inc\\\nlude \"/etc/passwd\"", "%:include \"/etc/passwd\"",
         "# /* */ include \"/etc/passwd\"", "#define F \"/etc/passwd\"\n#include F",

@@ -1,0 +1,161 @@
+// Runners that die, hang, flood or lie: the parent must come out with a verdict or an Error.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "evaluator/evaluator.h"
+#include "evaluator/pool/runner_pool.h"
+#include "evaluator/protocol/messages.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kSource =
+    "__global__ void k(float* y) { y[blockIdx.x * blockDim.x + threadIdx.x] = 1.0f; }";
+
+ConcreteProgram program() {
+  ConcreteProgram p;
+  p.source = kSource;
+  p.buffers = {{"y", ScalarType::kF32, {256}, Role::kOut, {}}};
+  p.launches = {{"k", {2, 1, 1}, {128, 1, 1}, 0, {BufferIndex{0}}}};
+  return p;
+}
+
+EvaluationRequest request() {
+  EvaluationRequest r;
+  r.checks = {{program(), program(), 1}};
+  r.timed = {program(), program(), 2};
+  return r;
+}
+
+/// A hone-runner whose emulate mode is `script`; it compiles honestly.
+class Liar {
+ public:
+  explicit Liar(const std::string& script) {
+    path_ =
+        testing::TempDir() + "/liar_" + std::to_string(getpid()) + "_" + std::to_string(++count_);
+    std::ofstream(path_) << "#!/bin/bash\nif [ \"$1\" = compile ]; then exec " << HONE_BIN_DIR
+                         << "/hone-runner compile; fi\n"
+                         // {"hello": 1}
+                         << "printf 'HON1\\x08\\0\\0\\0\\xa1\\x65hello\\x01' >&3\n"
+                         << script << "\n";
+    chmod(path_.c_str(), 0755);
+  }
+  ~Liar() { unlink(path_.c_str()); }
+
+  Result<Evaluation> evaluate(double check_timeout_s = 20) const {
+    EvaluatorOptions options;
+    options.runner_path = path_;
+    options.compile_processes = options.check_processes = 1;
+    options.check_timeout_s = check_timeout_s;
+    auto evaluator = Evaluator::open(*DeviceSpec::parse("emu:sm_90"), options);
+    if (!evaluator) return std::unexpected(evaluator.error());
+    return (*evaluator)->evaluate(request());
+  }
+
+ private:
+  static inline int count_ = 0;
+  std::string path_;
+};
+
+TEST(LyingRunner, EndsInAVerdictOrAnError) {
+  struct Lie {
+    const char* what;
+    const char* script;
+    Verdict verdict;
+  };
+  for (const Lie& lie : {
+           Lie{"dies at once", "exit 3", Verdict::kCrash},
+           Lie{"is killed", "head -c 10 <&3 >/dev/null; kill -SEGV $$", Verdict::kCrash},
+           Lie{"dies in mid-message",
+               "head -c 10 <&3 >/dev/null; printf 'HON1\\xff\\0\\0\\0abc' >&3", Verdict::kCrash},
+           Lie{"sends noise", "head -c 10 <&3 >/dev/null; echo hello world, hello >&3; sleep 9",
+               Verdict::kCrash},
+           Lie{"claims 4 GiB",
+               "head -c 10 <&3 >/dev/null; printf 'HON1\\xff\\xff\\xff\\xff' >&3; sleep 9",
+               Verdict::kCrash},
+           Lie{"floods", "cat /dev/urandom >&3", Verdict::kCrash},
+       }) {
+    const auto e = Liar(lie.script).evaluate();
+    ASSERT_TRUE(e) << lie.what << ": " << e.error().message;
+    EXPECT_EQ(e->verdict, lie.verdict) << lie.what << ": " << e->detail;
+    EXPECT_FALSE(e->detail.empty());
+  }
+}
+
+TEST(LyingRunner, WrongShapesAreInfrastructureErrors) {
+  // A well-formed frame with a message that is no reply: 1, {}, {"verdict": "ok"}.
+  for (const char* body :
+       {"\\x01\\0\\0\\0\\x01", "\\x01\\0\\0\\0\\xa0", "\\x0c\\0\\0\\0\\xa1\\x67verdict\\x62ok"}) {
+    const auto e =
+        Liar(std::string("head -c 10 <&3 >/dev/null; printf 'HON1") + body + "' >&3; sleep 9")
+            .evaluate();
+    ASSERT_FALSE(e) << body;
+    EXPECT_EQ(e.error().code, ErrorCode::kInfrastructure);
+  }
+}
+
+TEST(LyingRunner, SilenceIsATimeout) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto e = Liar("sleep 1000").evaluate(0.5);
+  ASSERT_TRUE(e) << e.error().message;
+  EXPECT_EQ(e->verdict, Verdict::kTimeout) << e->detail;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(LyingRunner, AnotherProtocolVersionIsAnEnvironmentProblem) {
+  const std::string path = testing::TempDir() + "/old_runner_" + std::to_string(getpid());
+  std::ofstream(path)
+      << "#!/bin/bash\nprintf 'HON1\\x08\\0\\0\\0\\xa1\\x65hello\\x07' >&3\nsleep 9\n";
+  chmod(path.c_str(), 0755);
+  EvaluatorOptions options;
+  options.runner_path = path;
+  const auto runner = pool::RunnerProcess::start("emulate", options);
+  ASSERT_FALSE(runner);
+  EXPECT_EQ(runner.error().code, ErrorCode::kEnvironment);
+  unlink(path.c_str());
+}
+
+TEST(MissingRunner, SaysWhereItShouldBe) {
+  EvaluatorOptions options;
+  options.runner_path = "/no/such/hone-runner";
+  const auto runner = pool::RunnerProcess::start("compile", options);
+  ASSERT_FALSE(runner);
+  EXPECT_EQ(runner.error().code, ErrorCode::kEnvironment);
+  EXPECT_NE(runner.error().message.find("/no/such/hone-runner"), std::string::npos);
+}
+
+TEST(KilledRunner, MidSearchTheSearchGoesOn) {
+  EvaluatorOptions options;
+  options.compile_processes = options.check_processes = 2;
+  pool::RunnerPool pool("compile", 2, options);
+  std::atomic<bool> done = false;
+  std::thread killer([&] {
+    // Slower than two compiles in a row, which is what a request needs to survive one kill.
+    while (!done) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      const auto pids = pool.pids();
+      if (!pids.empty() && !done) kill(pids.front(), SIGKILL);
+    }
+  });
+  int served = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; std::chrono::steady_clock::now() - begin < std::chrono::seconds(3); ++i) {
+    const CompileJob job{kSource + ("// " + std::to_string(i)), {}, {"k"}, "sm_90"};
+    const auto outcome = pool.call(protocol::to_message(job), 60);
+    if (outcome.ok()) ++served;
+    EXPECT_TRUE(outcome.ok() || outcome.status == pool::Outcome::Status::kDied) << outcome.detail;
+  }
+  done = true;
+  killer.join();
+  EXPECT_GT(served, 3);
+}
+
+}  // namespace
+}  // namespace hone
