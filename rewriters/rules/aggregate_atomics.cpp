@@ -83,7 +83,7 @@ struct Target {
 std::vector<Target> find_targets(const coop::Parsed& parsed, const KernelInfo& info) {
   std::vector<Target> targets;
   for (const AtomicStatement& atomic : coop::atomic_statements(info)) {
-    if (info.varies_by_thread(*atomic.address)) continue;
+    if (!atomic.uniform) continue;
     const auto address = address_text(*parsed.unit, *coop::strip_implicit(atomic.address));
     if (!address) continue;
     const auto same = std::find_if(targets.begin(), targets.end(), [&](const Target& target) {

@@ -51,7 +51,7 @@ std::vector<Table> find_tables(const KernelInfo& info, const Program& program,
   std::vector<Table> tables;
   for (const AtomicStatement& atomic : coop::atomic_statements(info)) {
     if (!slot_of(atomic.address, atomic.root).known) continue;
-    if (!info.varies_by_thread(*atomic.address)) continue;
+    if (atomic.uniform) continue;
     const auto known = std::find_if(tables.begin(), tables.end(),
                                     [&](const Table& t) { return t.root == atomic.root; });
     if (known != tables.end()) {

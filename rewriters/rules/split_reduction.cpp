@@ -23,6 +23,7 @@ using coop::SplitPlan;
 using syntax::KernelInfo;
 using syntax::Stmt;
 
+constexpr std::string_view kColumns = "/columns";  // site of the column mode
 constexpr std::int64_t kUnsignedLimit = std::int64_t{1} << 32;
 
 struct Shape {
@@ -240,16 +241,23 @@ std::vector<Proposal> SplitReduction::propose(const Program& program,
     }
     const bool specialize = !context.task || context.task->specialize;
     if (widest > 1 && specialize) proposal.parameters.push_back({"vec", powers(1, widest)});
-    if (coop::can_split_columns(*parsed, info, main, context)) {
-      proposal.parameters.push_back({"mode", {std::string("row"), std::string("column")}});
-    }
     proposal.description =
         fmt::format("lanes share the loops of {} that one thread now runs alone", proposal.site);
-    // The step is tried once, so that nothing is offered that apply would refuse outright.
-    if (apply(program, proposal.step(std::vector<std::size_t>(proposal.parameters.size(), 0)),
-              context)) {
-      proposals.push_back(std::move(proposal));
+    // Each is tried once, so that nothing is offered that apply would refuse outright.
+    const auto offer = [&](Proposal offered) {
+      const std::vector<std::size_t> first(offered.parameters.size(), 0);
+      if (apply(program, offered.step(first), context)) proposals.push_back(std::move(offered));
+    };
+    if (coop::can_split_columns(*parsed, info, main, context)) {
+      Proposal columns = proposal;
+      columns.site += kColumns;
+      columns.parameters = {{"lanes", powers(2, 32)}, {"block", powers(256, 1024)}};
+      columns.description =
+          fmt::format("lanes along y share the columns that one thread of {} now runs down alone",
+                      proposal.site);
+      offer(std::move(columns));
     }
+    offer(std::move(proposal));
   }
   return proposals;
 }
@@ -258,7 +266,10 @@ Result<Program> SplitReduction::apply(const Program& program, const Step& step,
                                       const RewriteContext& context) const {
   const auto parsed = coop::parse_program(program);
   if (!parsed) return std::unexpected(parsed.error());
-  const KernelInfo* info = parsed->find(step.site);
+  std::string kernel = step.site;
+  const bool columns = kernel.ends_with(kColumns);
+  if (columns) kernel.resize(kernel.size() - kColumns.size());
+  const KernelInfo* info = parsed->find(kernel);
   if (!info) return refused(fmt::format("there is no kernel `{}`", step.site));
   Shape shape;
   shape.lanes = static_cast<int>(step.int_param("lanes", 32));
@@ -280,9 +291,8 @@ Result<Program> SplitReduction::apply(const Program& program, const Step& step,
   if (plan->reassociates && step.math == MathLevel::kExact) {
     return refused("a floating sum changes its order: the step needs `reassociate`");
   }
-  if (step.string_param("mode", "row") == "column") {
-    return coop::split_columns(program, step.site, shape.lanes, shape.block, shape.innermost,
-                               context);
+  if (columns) {
+    return coop::split_columns(program, kernel, shape.lanes, shape.block, shape.innermost, context);
   }
   if (context.task && !context.task->specialize) shape.vec = 1;
   if (shape.lanes > 32) shape.block = shape.lanes;

@@ -33,6 +33,25 @@ const std::map<std::string, Limits, std::less<>>& limits() {
   return kLimits;
 }
 
+// &p[i] and p + i are the same for the block when p and i are: no memory is read.
+bool varies_by_thread(const KernelInfo& info, const Node* address) {
+  address = strip_casts(address);
+  if (address->kind == Node::Kind::kUnary && address->text == "&") {
+    const Node* target = strip_casts(address->operands[0]);
+    if (target->kind == Node::Kind::kSubscript) {
+      return varies_by_thread(info, target->operands[0]) ||
+             info.varies_by_thread(*target->operands[1]);
+    }
+  }
+  return info.varies_by_thread(*address);
+}
+
+bool certainly_apart(const Place& a, const Place& b) {
+  if (a.root != b.root || !a.index || !b.index) return false;
+  const auto distance = (*a.index - *b.index).as_constant();
+  return distance && *distance != 0;
+}
+
 }  // namespace
 
 std::string AtomicStatement::identity() const {
@@ -85,9 +104,12 @@ std::vector<AtomicStatement> atomic_statements(const KernelInfo& info) {
     atomic.type = pointer.element->name;
     if (!limits().contains(atomic.type)) continue;
     if (atomic.is_float() && atomic.function != "atomicAdd") continue;
+    atomic.uniform = !varies_by_thread(info, atomic.address);
     bool touched_otherwise = false;
     for (const Access& other : info.accesses) {
-      if (&other == &access || !may_overlap(info, place, place_of(other))) continue;
+      const Place touched = place_of(other);
+      if (&other == &access || !may_overlap(info, place, touched)) continue;
+      if (certainly_apart(place, touched)) continue;
       const bool same_kind = other.kind == Access::Kind::kAtomic &&
                              strip_implicit(other.expr)->text == call->text && !other.expr->parent;
       touched_otherwise |= !same_kind;

@@ -17,6 +17,7 @@ struct AtomicStatement {
   const syntax::Variable* root = nullptr;  ///< pointer parameter
   std::string function;                    ///< "atomicAdd"
   std::string type;                        ///< of the element
+  bool uniform = false;                    ///< one address for all threads of a block
 
   [[nodiscard]] bool is_float() const { return type == "float" || type == "double"; }
   /// A value that changes nothing, for partial results.

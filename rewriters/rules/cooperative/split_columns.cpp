@@ -92,6 +92,17 @@ bool can_split_columns(const Parsed&, const KernelInfo& info, const SplitPlan& p
 
 Result<Program> split_columns(const Program& program, const std::string& kernel, int lanes,
                               int block, bool innermost, const RewriteContext& context) {
+  {
+    const auto original = parse_program(program);
+    if (!original) return std::unexpected(original.error());
+    const KernelInfo* before = original->find(kernel);
+    if (!before) return refused("there is no such kernel");
+    const auto first_plan = plan_split(*original, *before, context.sizes, innermost);
+    if (!first_plan) return std::unexpected(first_plan.error());
+    if (!can_split_columns(*original, *before, *first_plan, context)) {
+      return refused("threads do not read neighbouring columns");
+    }
+  }
   auto flat = flatten_guards(program, kernel, context);
   if (!flat) return std::unexpected(flat.error());
   const Program& start = flat->program;
@@ -102,9 +113,6 @@ Result<Program> split_columns(const Program& program, const std::string& kernel,
   const KernelInfo& info = *found;
   const auto plan = plan_split(*parsed, info, context.sizes, innermost);
   if (!plan) return std::unexpected(plan.error());
-  if (!can_split_columns(*parsed, info, *plan, context)) {
-    return refused("threads do not read neighbouring columns");
-  }
   const auto old_block = info.block_dim(context.sizes);
   const std::int64_t columns = block / lanes;
   if (lanes > 64 || columns < 8 || block % lanes != 0) {
