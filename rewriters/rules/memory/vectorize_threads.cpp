@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rewriters/rules/cooperative/patch.h"
+#include "rewriters/rules/memory/lane_guard.h"
 #include "rewriters/rules/memory/lane_variance.h"
 #include "rewriters/rules/memory/pointer_facts.h"
 #include "rewriters/rules/memory/vector_lanes.h"
@@ -26,31 +27,6 @@ using syntax::Variable;
 using Node = syntax::Expr;
 
 constexpr std::size_t kLongestText = 30'000;  // characters of a merged body
-
-/// `if (i < bound && …) { … }` at the end of the kernel, or `if (i >= bound || …) return;`.
-struct Guard {
-  const Stmt* statement = nullptr;
-  bool returns = false;
-  const Node* bound = nullptr;
-  bool inclusive = false;           ///< i <= bound
-  std::vector<const Node*> others;  ///< the conditions beside it, the same for all lanes
-};
-
-void split(const Node* condition, std::string_view op, std::vector<const Node*>& parts) {
-  const Node* inner = strip_implicit(condition);
-  if (inner->kind == Node::Kind::kBinary && inner->text == op) {
-    for (const Node* operand : inner->operands) split(operand, op, parts);
-  } else {
-    parts.push_back(inner);
-  }
-}
-
-bool is_return(const Stmt& statement) {
-  if (statement.kind == Stmt::Kind::kCompound) {
-    return statement.children.size() == 1 && is_return(*statement.children[0]);
-  }
-  return statement.kind == Stmt::Kind::kReturn && statement.expr == nullptr;
-}
 
 /// One vector of a statement: the same element for every lane, next to that of the lane before.
 struct LaneGroup {
@@ -75,7 +51,9 @@ class ThreadVectorizer {
   Result<VectorizedThreads> run() {
     if (auto fine = check_kernel(); !fine) return std::unexpected(fine.error());
     if (auto fine = find_lane(); !fine) return std::unexpected(fine.error());
-    if (auto fine = find_guard(); !fine) return std::unexpected(fine.error());
+    auto guard = find_lane_guard(kernel_, *lane_, statements_);
+    if (!guard) return std::unexpected(guard.error());
+    guard_ = *guard;
     variance_.emplace(kernel_, *lane_, guard_.statement);
     if (auto fine = check_cover(); !fine) return std::unexpected(fine.error());
     return emit();
@@ -151,56 +129,6 @@ class ThreadVectorizer {
     }
     first_ = syntax::fresh_name(unit_, lane_->name + "_first");
     return {};
-  }
-
-  /// Sets guard_ when one of the top-level statements compares the lane with a common bound.
-  Result<void> find_guard() {
-    for (std::size_t i = 0; i < statements_.size(); ++i) {
-      const Stmt& statement = *statements_[i];
-      if (statement.kind != Stmt::Kind::kIf || statement.children.size() != 1) continue;
-      const bool returns = is_return(*statement.children[0]);
-      if (!returns && i + 1 != statements_.size()) continue;
-      const LaneVariance variance(kernel_, *lane_, &statement);
-      if (!variance.varies(*statement.expr)) continue;
-      Guard guard{.statement = &statement, .returns = returns};
-      std::vector<const Node*> parts;
-      split(statement.expr, returns ? "||" : "&&", parts);
-      bool understood = true;
-      for (const Node* part : parts) {
-        if (!variance.varies(*part)) {
-          guard.others.push_back(part);
-          understood = understood && part->range.valid();
-        } else {
-          understood = understood && guard.bound == nullptr && bound_of(*part, variance, guard);
-        }
-      }
-      if (!understood || guard.bound == nullptr) {
-        if (returns) return refused("a return that is not a bound on the global index");
-        continue;  // an ordinary branch
-      }
-      guard_ = guard;
-      guard_at_ = i;
-      return {};
-    }
-    return {};
-  }
-
-  bool bound_of(const Node& part, const LaneVariance& variance, Guard& guard) const {
-    if (part.kind != Node::Kind::kBinary || part.operands.size() != 2) return false;
-    std::string op = part.text;
-    const Node *left = part.operands[0], *right = part.operands[1];
-    if (as_variable(left) != lane_) {
-      std::swap(left, right);
-      op = op == "<" ? ">" : op == ">" ? "<" : op == "<=" ? ">=" : op == ">=" ? "<=" : "";
-    }
-    if (as_variable(left) != lane_ || variance.varies(*right) || !right->range.valid())
-      return false;
-    const std::string_view strict = guard.returns ? ">=" : "<";
-    const std::string_view inclusive = guard.returns ? ">" : "<=";
-    if (op != strict && op != inclusive) return false;
-    guard.bound = right;
-    guard.inclusive = op == inclusive;
-    return true;
   }
 
   /// Merged threads reach beyond the old grid when grid.x is no multiple of the width; the guard
@@ -452,7 +380,7 @@ class ThreadVectorizer {
     // In front of the guard: what is common stays there, the rest goes to both sides.
     std::string common;
     std::vector<const Stmt*> main, late;
-    const std::size_t before = guard_.statement != nullptr ? guard_at_ : 0;
+    const std::size_t before = guard_.statement != nullptr ? guard_.at : 0;
     for (std::size_t i = 0; i < before; ++i) {
       const Stmt& statement = *statements_[i];
       if (variance_->once_for_all(statement)) {
@@ -469,7 +397,7 @@ class ThreadVectorizer {
     if (guard_.statement == nullptr) {
       main.insert(main.end(), statements_.begin(), statements_.end());
     } else if (guard_.returns) {
-      main.insert(main.end(), statements_.begin() + static_cast<std::ptrdiff_t>(guard_at_) + 1,
+      main.insert(main.end(), statements_.begin() + static_cast<std::ptrdiff_t>(guard_.at) + 1,
                   statements_.end());
     } else {
       const Stmt& taken = *guard_.statement->children[0];
@@ -539,8 +467,7 @@ class ThreadVectorizer {
   Polynomial position_;                  ///< its value
   std::string first_;                    ///< name of lane 0's index
   std::vector<const Stmt*> statements_;  ///< of the kernel, behind the lane's declaration
-  Guard guard_;
-  std::size_t guard_at_ = 0;
+  LaneGuard guard_;
   bool exact_ = false;  ///< no thread has only some of its lanes inside the bound
   std::optional<LaneVariance> variance_;
   int vectors_ = 0;
