@@ -249,7 +249,7 @@ class Cache {
   }
 
  private:
-  static constexpr std::size_t kCapacity = 512;
+  static constexpr std::size_t kCapacity = 256;
   std::mutex mutex_;
   std::list<std::pair<std::string, Parsed>> entries_;
   std::unordered_map<std::string, std::list<std::pair<std::string, Parsed>>::iterator> index_;

@@ -283,6 +283,59 @@ __global__ void f(float* x, int n) {
   EXPECT_TRUE(a.access("x[i % n]").index->uses("n#0"));
 }
 
+TEST(Analysis, LaunchedTemplateInstancesHaveKnownTypes) {
+  Analysed a(R"(
+template <typename T> __device__ T relu(T v) { return v > T(0) ? v : T(0); }
+template <typename T, int VEC>
+__global__ void k(const T* x, T* y) {
+  for (int v = 0; v < VEC; ++v) y[threadIdx.x * VEC + v] = relu(x[threadIdx.x * VEC + v]);
+})",
+             "k<float, 4>", {"x", "y"});
+  EXPECT_EQ(a.variable("x").type.element->name, "float");
+  EXPECT_EQ(a.info().trip_count(*a.info().loops.at(0), {}), 4);
+  EXPECT_EQ(a.access("x[threadIdx.x * VEC + v]").index->coefficient("threadIdx.x"),
+            Polynomial::constant(4));
+  EXPECT_FALSE(a.info().has_unknown);
+}
+
+TEST(Analysis, MemberFunctionsAreSeenThrough) {
+  Analysed a(R"(
+struct Counter { int n; __device__ void bump() { n++; } __device__ int get() const { return n; } };
+__global__ void k(float* x) {
+  Counter c{0};
+  { x[0] = c.get(); }
+  { c.bump(); }
+})",
+             "k", {"x"});
+  EXPECT_FALSE(effects_of(a.statement("{ x[0]")).unknown);
+  EXPECT_EQ(effects_of(a.statement("{ c.bump")).writes.count(&a.variable("c")), 1u);
+  EXPECT_TRUE(a.variable("c").address_taken);
+}
+
+TEST(Analysis, LambdasAssemblyAndFencesAreUnknown) {
+  for (const char* body :
+       {"auto f = [=](int i) { return x[i]; }; x[0] = f(1);", "asm volatile(\"\" ::: \"memory\");",
+        "__threadfence();", "goto end; end: x[0] = 1.0f;", "printf(\"%f\", x[0]);"}) {
+    Analysed a(std::string("__global__ void k(float* x) { ") + body + " }", "k", {"x"});
+    EXPECT_TRUE(a.info().has_unknown) << body;
+  }
+}
+
+TEST(Analysis, ReferencesAreNeverSingleAssignment) {
+  Analysed a(R"(
+__global__ void k(float* x, int n) {
+  float& slot = x[threadIdx.x];
+  slot = 2.0f;
+})",
+             "k", {"x", "=4"});
+  EXPECT_FALSE(a.variable("slot").single_assignment());
+  bool writes_x = false;
+  for (const Access& access : a.info().accesses) {
+    writes_x |= access.base == &a.variable("x") && access.kind != Access::Kind::kRead;
+  }
+  EXPECT_TRUE(writes_x);
+}
+
 TEST(Analysis, FreshNamesDoNotCollide) {
   Analysed a("__global__ void f(float* tile, int tile_2) { tile[0] = tile_2; }", "f", {"x", "=1"});
   EXPECT_EQ(fresh_name(*a.unit, "tile"), "tile_3");
