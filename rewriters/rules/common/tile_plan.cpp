@@ -322,6 +322,7 @@ class Planner {
   }
 
   static bool by_threads(const Term& term) { return term.symbol.starts_with("threadIdx"); }
+  static bool by_steps(const Term& term) { return term.symbol == kStep; }
 
   /// Terms whose reach overlaps walk the same elements; the others are dimensions of their own.
   std::optional<std::vector<std::vector<Term>>> cluster(std::vector<Term> terms) const {
@@ -333,10 +334,13 @@ class Planner {
       if (!range) return std::nullopt;
       const std::int64_t length = std::abs(term.factor) * (range->high - range->low);
       const std::int64_t gap = std::abs(term.factor) - reach;
-      // Rows that follow each other without a gap stay rows where threads walk over them.
-      const bool apart =
-          clusters.empty() || gap > std::abs(clusters.back()[0].factor) ||
-          (gap > 0 && (by_threads(term) || std::ranges::any_of(clusters.back(), by_threads)));
+      // Neighbours without a gap share a dimension, but what threads walk over stays apart from
+      // what the loop walks over: a row of the tile is then a row of threads.
+      const auto any = [&](const auto& what) {
+        return what(term) || (!clusters.empty() && std::ranges::any_of(clusters.back(), what));
+      };
+      const bool apart = clusters.empty() || gap > std::abs(clusters.back()[0].factor) ||
+                         (gap > 0 && any(by_threads) && any(by_steps));
       if (apart) {
         clusters.push_back({term});
         reach = length;
