@@ -72,6 +72,13 @@ double bounded_error(double error) {
   return std::isfinite(error) ? std::min(error, kLargestError) : kLargestError;
 }
 
+/// The emulator could not judge: an instruction it lacks, or a reference too long for it. On a real
+/// GPU the device's own check follows.
+bool beyond_the_emulator(const EmulateReply& reply) {
+  return reply.verdict == Verdict::kUnsupported ||
+         (reply.verdict == Verdict::kTimeout && reply.reference_failed);
+}
+
 /// What a failed reference means to the user who submitted it.
 Error reference_error(Verdict verdict, const std::string& detail, const DeviceSpec& device) {
   const auto failed = [&](const std::string& what) {
@@ -313,7 +320,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   if (!emulated.checks.empty() || emulated.timed) {
     const auto reply = emulate(emulated);
     if (!reply) return std::unexpected(reply.error());
-    const bool uncovered = gpu_ && reply->verdict == Verdict::kUnsupported;
+    const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
     if (!gpu_) {
@@ -401,7 +408,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   if (!emulated.checks.empty() || emulated.timed) {
     const auto reply = emulate(emulated);
     if (!reply) return std::unexpected(reply.error());
-    const bool uncovered = gpu_ && reply->verdict == Verdict::kUnsupported;
+    const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     evaluation.max_rel_error = reply->max_rel_error;
     if (reply->verdict != Verdict::kOk && !uncovered) {
       if (reply->reference_failed)

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace hone::cuda {
 namespace {
 
@@ -20,15 +22,20 @@ void resolve(void* handle, const char* name, Function& out, std::string& missing
 Result<Driver> load() {
   Driver d;
   void* handle = nullptr;
+  // HONE_LIBCUDA: a driver in an unusual place, or the tests' own.
+  if (const char* named = std::getenv("HONE_LIBCUDA"); named != nullptr && *named != '\0') {
+    handle = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr)
+      return fail(ErrorCode::kEnvironment, fmt::format("HONE_LIBCUDA={}: {}", named, dlerror()));
+    d.path = named;
+  }
   for (const char* name :
        {"libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
         "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/local/nvidia/lib/libcuda.so.1",
         "/usr/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}) {
+    if (handle != nullptr) break;
     handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (handle != nullptr) {
-      d.path = name;
-      break;
-    }
+    if (handle != nullptr) d.path = name;
   }
   if (handle == nullptr)
     return fail(ErrorCode::kEnvironment,

@@ -1,0 +1,282 @@
+// A libcuda.so.1 without a GPU: device memory is host memory, the evaluator's own kernels are the
+// CPU build of formula.h, and "candidates" are C++ functions chosen by the kernel's name. It lets
+// the measure runner's whole logic (poison, guards, hashes, order of runs, verdicts, replacement)
+// be tested where there is no GPU. It says nothing about real driver behaviour or speed.
+#include <cuda.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#define HONE_FN static inline
+#include "evaluator/fill/formula.h"
+
+namespace {
+
+using u64 = unsigned long long;
+
+CUresult sticky = CUDA_SUCCESS;
+bool hanging = false;
+double clock_us = 0;  // the fake's own time: makes timings exact
+int loads = 0;
+
+struct Event {
+  double at_us = 0;
+};
+struct Module;
+struct Function {
+  std::string name;
+  Module* module;
+};
+struct Module {
+  int launches = 0;
+  std::vector<Function*> functions;
+};
+
+template <class T>
+T parameter(void** params, int i) {
+  T value;
+  std::memcpy(&value, params[i], sizeof value);
+  return value;
+}
+
+u64 load(const unsigned char* data, u64 i, int size) {
+  u64 bits = 0;
+  std::memcpy(&bits, data + i * size, size);
+  return bits;
+}
+
+bool helper(const std::string& name, void** p) {
+  using Bytes = unsigned char*;
+  if (name == "hone_fill_kernel") {
+    auto* out = parameter<Bytes>(p, 0);
+    hone_fill f{parameter<int>(p, 3), parameter<int>(p, 4), parameter<u64>(p, 5),
+                parameter<double>(p, 6), parameter<double>(p, 7)};
+    const int size = hone_size(f.type);
+    for (u64 i = 0; i < parameter<u64>(p, 1); ++i) {
+      const u64 bits = hone_element(f, parameter<u64>(p, 2) + i);
+      std::memcpy(out + i * size, &bits, size);
+    }
+  } else if (name == "hone_hash_kernel") {
+    const auto* data = parameter<Bytes>(p, 0);
+    const u64 bytes = parameter<u64>(p, 1);
+    u64 sum = 0;
+    for (u64 i = 0; i < bytes; ++i) sum = hone_mix(sum ^ data[i]);
+    *parameter<u64*>(p, 2) += sum;
+  } else if (name == "hone_guard_kernel") {
+    const auto* data = parameter<Bytes>(p, 0);
+    for (u64 i = parameter<u64>(p, 1); i-- > 0;)
+      if (data[i] != parameter<int>(p, 2)) *parameter<u64*>(p, 3) = i;
+  } else if (name == "hone_unwritten_kernel") {
+    const auto *a = parameter<Bytes>(p, 0), *b = parameter<Bytes>(p, 1);
+    for (u64 i = parameter<u64>(p, 2); i-- > 0;)
+      if (a[i] == parameter<int>(p, 3) && b[i] == parameter<int>(p, 4)) *parameter<u64*>(p, 5) = i;
+  } else if (name == "hone_squares_kernel") {
+    const auto* data = parameter<Bytes>(p, 0);
+    const int type = parameter<int>(p, 2);
+    double sum = 0, count = 0;
+    for (u64 i = 0; i < parameter<u64>(p, 1); ++i) {
+      const double v = hone_decode(type, load(data, i, hone_size(type)));
+      if (!std::isfinite(v)) continue;
+      sum += v * v;
+      count += 1;
+    }
+    *parameter<double*>(p, 3) = sum;
+    *parameter<double*>(p, 4) = count;
+  } else if (name == "hone_compare_kernel") {
+    const auto *want = parameter<Bytes>(p, 0), *got = parameter<Bytes>(p, 1);
+    const int type = parameter<int>(p, 3), size = hone_size(type);
+    auto* result = parameter<u64*>(p, 7);
+    for (u64 i = 0; i < parameter<u64>(p, 2); ++i) {
+      int bad = 0;
+      const double error =
+          hone_error(type, load(want, i, size), load(got, i, size), parameter<double>(p, 4),
+                     parameter<double>(p, 5), parameter<double>(p, 6), &bad);
+      const u64 bits = __builtin_bit_cast(u64, error);
+      if (bits > result[2]) result[2] = bits;
+      if (!bad) continue;
+      ++result[0];
+      if (i < result[1]) result[1] = i;
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Candidates: name(const float* x, float* y, int n), all meant to compute y = 2 x.
+CUresult candidate(Function& function, const unsigned char* block) {
+  const std::string& name = function.name;
+  float *x, *y;
+  int n;
+  std::memcpy(&x, block, 8);
+  std::memcpy(&y, block + 8, 8);
+  std::memcpy(&n, block + 16, 4);
+  const bool timed = n > 100000;
+  const auto is = [&](const char* what) { return name.find(what) != std::string::npos; };
+  const int launch = function.module->launches++;
+  clock_us += is("slow") ? 400 : is("quick") ? 50 : 100;
+  if (is("fault") && timed) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (is("hang") && timed) {
+    hanging = true;
+    return CUDA_SUCCESS;
+  }
+  if (is("refuse")) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (is("die") && timed) std::abort();
+  if (is("replay") && launch > 0) return CUDA_SUCCESS;  // trusts what the first launch left
+  if (is("add")) {
+    for (int i = 0; i < n; ++i) y[i] += x[i];
+    return CUDA_SUCCESS;
+  }
+  const float kept = n > 5 ? y[5] : 0;
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+  if (is("wrong") && timed) y[n - 1] += 1;
+  if (is("hole") && timed) y[5] = kept;
+  if (is("tamper") && timed) x[9] = 1;
+  if (is("after") && timed) y[n] = 1;
+  if (is("before") && timed) y[-1] = 1;
+  if (is("restless") && timed) y[7] = static_cast<float>(loads);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* v) { return *v = 13000, CUDA_SUCCESS; }
+CUresult cuGetErrorName(CUresult r, const char** s) {
+  *s = r == CUDA_ERROR_ILLEGAL_ADDRESS           ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+       : r == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+                                                 : "CUDA_ERROR_OTHER";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, const char** s) {
+  return *s = "as the fake says", CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* n) { return *n = 1, CUDA_SUCCESS; }
+CUresult cuDeviceGet(CUdevice* d, int i) {
+  return *d = i, i == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+CUresult cuDeviceGetName(char* s, int n, CUdevice) {
+  std::strncpy(s, "Fake GPU", static_cast<std::size_t>(n));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* v, CUdevice_attribute a, CUdevice) {
+  switch (a) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *v = 9;
+      break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *v = 0;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *v = 4;
+      break;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      *v = 1000000;
+      break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      *v = 1 << 20;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *v = 1024;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      *v = 232448;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+      *v = 65536;
+      break;
+    default:
+      *v = 0;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(size_t* n, CUdevice) { return *n = 1ULL << 30, CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxRetain(CUcontext* c, CUdevice) {
+  return *c = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+CUresult cuMemGetInfo(size_t* f, size_t* t) { return *f = *t = 1ULL << 30, CUDA_SUCCESS; }
+CUresult cuMemAlloc(CUdeviceptr* p, size_t n) {
+  void* memory = std::aligned_alloc(256, (n + 255) / 256 * 256);
+  *p = reinterpret_cast<CUdeviceptr>(memory);
+  return memory != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+CUresult cuMemFree(CUdeviceptr p) { return std::free(reinterpret_cast<void*>(p)), CUDA_SUCCESS; }
+CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream) {
+  if (sticky == CUDA_SUCCESS) std::memset(reinterpret_cast<void*>(p), v, n);
+  return sticky;
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t n, CUstream) {
+  if (sticky == CUDA_SUCCESS) std::memcpy(reinterpret_cast<void*>(to), from, n);
+  return sticky;
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t n, CUstream) {
+  if (sticky == CUDA_SUCCESS) std::memcpy(to, reinterpret_cast<void*>(from), n);
+  return sticky;
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream) {
+  if (sticky == CUDA_SUCCESS)
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), n);
+  clock_us += 1000;
+  return sticky;
+}
+CUresult cuModuleLoadData(CUmodule* m, const void* image) {
+  if (std::memcmp(image,
+                  "\x7f"
+                  "ELF",
+                  4) != 0)
+    return CUDA_ERROR_INVALID_IMAGE;
+  ++loads;
+  *m = reinterpret_cast<CUmodule>(new Module);
+  return sticky;
+}
+CUresult cuModuleUnload(CUmodule m) {
+  auto* module = reinterpret_cast<Module*>(m);
+  for (auto* f : module->functions) delete f;
+  delete module;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* f, CUmodule m, const char* name) {
+  auto* module = reinterpret_cast<Module*>(m);
+  module->functions.push_back(new Function{name, module});
+  *f = reinterpret_cast<CUfunction>(module->functions.back());
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+CUresult cuFuncGetAttribute(int* v, CUfunction_attribute a, CUfunction) {
+  *v = a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, CUstream, void** params, void** extra) {
+  if (sticky != CUDA_SUCCESS) return sticky;
+  const auto& name = reinterpret_cast<Function*>(f)->name;
+  if (helper(name, params)) return CUDA_SUCCESS;
+  return candidate(*reinterpret_cast<Function*>(f), static_cast<const unsigned char*>(extra[1]));
+}
+CUresult cuStreamCreate(CUstream* s, unsigned) {
+  return *s = reinterpret_cast<CUstream>(1), CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream) { return sticky; }
+CUresult cuStreamQuery(CUstream) { return hanging ? CUDA_ERROR_NOT_READY : sticky; }
+CUresult cuEventCreate(CUevent* e, unsigned) {
+  return *e = reinterpret_cast<CUevent>(new Event), CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent e, CUstream) {
+  reinterpret_cast<Event*>(e)->at_us = clock_us;
+  return sticky;
+}
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float* ms, CUevent a, CUevent b) {
+  *ms = static_cast<float>(
+      (reinterpret_cast<Event*>(b)->at_us - reinterpret_cast<Event*>(a)->at_us) / 1e3);
+  return CUDA_SUCCESS;
+}
+}

@@ -1,0 +1,182 @@
+// The measure runner's logic against a driver without a GPU (tests/fakes/fake_cuda.cpp): what a
+// candidate does at the timed size is decided by its kernel's name there. Real devices are the
+// business of tests/gpu.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "evaluator/evaluator.h"
+
+namespace hone {
+namespace {
+
+constexpr std::int64_t kTimed = 200000;
+
+ConcreteProgram program(const std::string& kernel, std::int64_t n) {
+  ConcreteProgram p;
+  p.source = "extern \"C\" __global__ void " + kernel + R"((const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+})";
+  p.buffers = {{"x", ScalarType::kF32, {n}, Role::kIn, {}},
+               {"y", ScalarType::kF32, {n}, Role::kOut, {}}};
+  p.launches = {
+      {kernel, {(n + 255) / 256, 1, 1}, {256, 1, 1}, 0, {BufferIndex{0}, BufferIndex{1}, n}}};
+  return p;
+}
+
+EvaluationRequest request(const std::string& candidate, const std::string& reference = "scale") {
+  EvaluationRequest r;
+  r.checks.push_back({program(reference, 1000), program(candidate, 1000), 1});
+  r.timed = {program(reference, kTimed), program(candidate, kTimed), 2};
+  r.seed = 3;
+  return r;
+}
+
+class OnAFakeGpu : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("HONE_LIBCUDA", HONE_BIN_DIR "/../fakes/libcuda.so.1", 1);
+    EvaluatorOptions options;
+    options.compile_processes = options.check_processes = 1;
+    options.device_timeout_s = 1;
+    auto opened = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+    ASSERT_TRUE(opened) << opened.error().message;
+    evaluator_ = std::move(*opened);
+  }
+  static void TearDownTestSuite() {
+    evaluator_.reset();
+    unsetenv("HONE_LIBCUDA");
+  }
+
+  static Evaluation evaluate(const EvaluationRequest& r) {
+    auto result = evaluator_->evaluate(r);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *result : Evaluation{};
+  }
+  static void expect(Verdict verdict, const std::string& detail, const std::string& candidate) {
+    const auto e = evaluate(request(candidate));
+    EXPECT_EQ(e.verdict, verdict) << to_string(e.verdict) << ": " << e.detail;
+    EXPECT_NE(e.detail.find(detail), std::string::npos) << e.detail;
+    const auto next = evaluate(request("scale"));
+    EXPECT_EQ(next.verdict, Verdict::kOk) << "the runner was not replaced: " << next.detail;
+  }
+
+  static std::unique_ptr<Evaluator> evaluator_;
+};
+std::unique_ptr<Evaluator> OnAFakeGpu::evaluator_;
+
+TEST_F(OnAFakeGpu, KnowsItsDevice) {
+  EXPECT_EQ(evaluator_->info().name, "Fake GPU");
+  EXPECT_EQ(evaluator_->info().arch, "sm_90");
+  EXPECT_EQ(evaluator_->info().driver, "13.0");
+  EXPECT_GT(evaluator_->info().dram_bytes_per_s, 0);
+}
+
+TEST_F(OnAFakeGpu, QuickAndFinalTimesAreMeasured) {
+  const auto admitted = evaluator_->admit(request("scale"));
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_NEAR(admitted->measurement.time_us, 100, 0.01);
+  for (const auto stage : {Stage::kQuick, Stage::kFinal}) {
+    auto r = request("scale_quick");
+    r.stage = stage;
+    const auto e = evaluate(r);
+    ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
+    EXPECT_NEAR(e.measurement.time_us, 50, 0.01);
+    EXPECT_NEAR(e.measurement.reference_time_us, 100, 0.01);
+    EXPECT_NEAR(e.measurement.speedup, 2, 1e-3);
+    EXPECT_NEAR(e.measurement.ci95_low, 2, 1e-3);
+    EXPECT_NEAR(e.measurement.ci95_high, 2, 1e-3);
+    EXPECT_FALSE(e.measurement.modelled);
+    EXPECT_EQ(e.final_stage, stage == Stage::kFinal);
+    if (stage == Stage::kFinal) EXPECT_GE(e.measurement.samples_us.size(), 20U);
+  }
+}
+
+TEST_F(OnAFakeGpu, ClearlySlowerStopsEarly) {
+  auto r = request("scale_slow");
+  r.best_time_us = 100;
+  const auto e = evaluate(r);
+  ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_EQ(e.measurement.samples_us.size(), 3U);
+}
+
+TEST_F(OnAFakeGpu, WrongAtTheTimedSize) {
+  expect(Verdict::kWrongResult, "y[199999]", "scale_wrong");
+}
+TEST_F(OnAFakeGpu, AnElementLeftOut) { expect(Verdict::kWrongResult, "y[5]", "scale_hole"); }
+TEST_F(OnAFakeGpu, InputWritten) { expect(Verdict::kTampering, "'x' was written", "scale_tamper"); }
+TEST_F(OnAFakeGpu, GuardAfterWritten) {
+  expect(Verdict::kFault, "at byte 800000 of 'y'", "scale_after");
+}
+TEST_F(OnAFakeGpu, GuardBeforeWritten) {
+  expect(Verdict::kFault, "at byte -4 of 'y'", "scale_before");
+}
+TEST_F(OnAFakeGpu, Fault) { expect(Verdict::kFault, "CUDA_ERROR_ILLEGAL_ADDRESS", "scale_fault"); }
+TEST_F(OnAFakeGpu, Hang) { expect(Verdict::kTimeout, "still running", "scale_hang"); }
+TEST_F(OnAFakeGpu, RunnerDies) { expect(Verdict::kCrash, "Aborted", "scale_die"); }
+TEST_F(OnAFakeGpu, LaunchRefused) {
+  expect(Verdict::kLaunchError, "LAUNCH_OUT_OF_RESOURCES", "scale_refuse");
+}
+TEST_F(OnAFakeGpu, AnswersKeptFromAnEarlierRun) {
+  expect(Verdict::kWrongResult, "after the timed launches", "scale_replay");
+}
+TEST_F(OnAFakeGpu, AHungReferenceIsTheTasksFault) {
+  const auto e = evaluator_->admit(request("scale_hang", "scale_hang"));
+  ASSERT_FALSE(e);
+  EXPECT_EQ(e.error().code, ErrorCode::kTaskFailed);
+  EXPECT_NE(e.error().message.find("does not finish"), std::string::npos) << e.error().message;
+  EXPECT_TRUE(evaluator_->admit(request("scale")));
+}
+TEST_F(OnAFakeGpu, BadReferencesAreNamed) {
+  for (const auto& [kernel, message] :
+       std::vector<std::pair<std::string, std::string>>{{"scale_hole", "leaves y[5] unwritten"},
+                                                        {"scale_restless", "different answers"},
+                                                        {"scale_tamper", "'x' was written"},
+                                                        {"scale_fault", "faults"}}) {
+    const auto e = evaluator_->admit(request(kernel, kernel));
+    ASSERT_FALSE(e) << kernel;
+    EXPECT_EQ(e.error().code, ErrorCode::kTaskFailed) << kernel;
+    EXPECT_NE(e.error().message.find(message), std::string::npos) << e.error().message;
+  }
+}
+TEST_F(OnAFakeGpu, InOutStartsFreshInEveryRun) {
+  auto r = request("add", "add");
+  for (auto* c : {&r.checks[0], &r.timed}) {
+    for (auto* p : {&c->reference, &c->candidate}) {
+      p->buffers[1].role = Role::kInOut;
+      p->source.replace(p->source.find("y[i] ="), 6, "y[i] +=");
+      p->source.replace(p->source.find("2.0f * "), 7, "");
+    }
+  }
+  EXPECT_TRUE(evaluator_->admit(r));
+  const auto e = evaluate(r);
+  EXPECT_EQ(e.verdict, Verdict::kOk) << e.detail;
+}
+TEST_F(OnAFakeGpu, ThereIsNoSecondOne) {
+  const auto e = Evaluator::open(*DeviceSpec::parse("cuda:1"));
+  ASSERT_FALSE(e);
+  EXPECT_EQ(e.error().code, ErrorCode::kEnvironment);
+  EXPECT_NE(e.error().message.find("no cuda:1: 1 GPU is visible"), std::string::npos)
+      << e.error().message;
+}
+TEST_F(OnAFakeGpu, DoctorSeesIt) {
+  const auto items = diagnose();
+  EXPECT_TRUE(std::any_of(items.begin(), items.end(), [](const DoctorItem& i) {
+    return i.name == "GPU 0" && i.present && i.detail.find("Fake GPU") != std::string::npos;
+  }));
+}
+
+TEST(WithoutADriver, CudaDevicesSayWhatIsMissing) {
+  if (std::getenv("LD_LIBRARY_PATH") != nullptr)
+    GTEST_SKIP() << "the environment may bring a driver";
+  const auto e = Evaluator::open(*DeviceSpec::parse("cuda:0"));
+  if (e) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_EQ(e.error().code, ErrorCode::kEnvironment);
+  EXPECT_FALSE(e.error().message.empty());
+}
+
+}  // namespace
+}  // namespace hone
