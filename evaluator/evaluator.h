@@ -80,6 +80,8 @@ class Evaluator {
 
   /// Makes evaluations in flight return soon (Ctrl-C). Thread-safe.
   virtual void cancel() = 0;
+  /// Takes evaluations again after a cancel(), once those in flight have returned.
+  virtual void resume() = 0;
 };
 
 /// Lower bound on the time of any program for the task, from bytes that must move (each in/inout

@@ -125,6 +125,12 @@ void EvaluatorImpl::cancel() {
   if (gpu_) gpu_->cancel();
 }
 
+void EvaluatorImpl::resume() {
+  compilers_.resume();
+  emulators_.resume();
+  if (gpu_) gpu_->resume();
+}
+
 Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgram& program) {
   CompileJob job{program.source, program.defines, distinct_kernels(program), info_.arch};
   const std::string key = compile_key(job);

@@ -28,6 +28,7 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
   void cancel() override;
+  void resume() override;
 
  private:
   using SharedProgram = std::shared_ptr<const CompiledProgram>;

@@ -337,6 +337,7 @@ void Search::search() {
     report("search");
   }
   workers.stop();
+  evaluator_.resume();
   while (!slots.empty()) {
     receive(std::chrono::milliseconds(0));
     if (slots.front().done && slots.front().evaluation.detail != "cancelled") {

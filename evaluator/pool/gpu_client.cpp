@@ -137,4 +137,10 @@ void GpuClient::cancel() {
   if (runner_) runner_->kill();
 }
 
+void GpuClient::resume() {
+  std::lock_guard lock(mutex_);
+  cancelled_ = false;
+  runner_.reset();  // killed by cancel(): the next measurement starts a fresh one
+}
+
 }  // namespace hone

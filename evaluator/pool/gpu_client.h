@@ -24,6 +24,7 @@ class GpuClient {
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
                                                        bool fresh, double deadline_s);
   void cancel();
+  void resume();
 
  private:
   GpuClient(int ordinal, const EvaluatorOptions& options) : ordinal_(ordinal), options_(options) {}

@@ -25,13 +25,14 @@ sandbox::Policy policy_for(const std::string& mode, const EvaluatorOptions& opti
   policy.argv = {runner_path(options), mode};
   policy.environment = sandbox::pass_environment(
       {"CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-       "NVIDIA_VISIBLE_DEVICES", "HONE_TRACE", "HONE_LIBCUDA", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"});
+       "NVIDIA_VISIBLE_DEVICES", "HONE_TRACE", "HONE_LIBCUDA", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+       "LSAN_OPTIONS"});
   // Cached results come without the log that holds registers and spills.
   policy.environment.push_back("CUDA_CACHE_DISABLE=1");
   policy.limits = options.sandbox;
   policy.inherit_stderr = trace();
   if (mode == "measure") policy.file_size = ~0ULL;  // the driver's own business
-#ifndef __SANITIZE_ADDRESS__  // its shadow memory alone is larger
+#ifndef __SANITIZE_ADDRESS__                        // its shadow memory alone is larger
   if (mode == "compile") policy.address_space = 8ULL << 30;
   if (mode == "emulate") policy.address_space = 16ULL << 30;
 #endif
@@ -176,6 +177,11 @@ void RunnerPool::cancel() {
   alive_ -= static_cast<int>(ended.size());
   for (auto* runner : busy_) runner->kill();
   freed_.notify_all();
+}
+
+void RunnerPool::resume() {
+  std::lock_guard lock(mutex_);
+  cancelled_ = false;
 }
 
 std::vector<pid_t> RunnerPool::pids() const {

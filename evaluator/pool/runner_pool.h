@@ -63,6 +63,7 @@ class RunnerPool {
   [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
 
   void cancel();
+  void resume();
   [[nodiscard]] std::vector<pid_t> pids() const;  ///< of the running processes
 
  private:

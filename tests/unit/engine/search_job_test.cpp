@@ -48,6 +48,7 @@ class FakeEvaluator final : public Evaluator {
     const int digit = std::stoi(hash.substr(0, 2), nullptr, 16);
     {
       const std::lock_guard lock(mutex_);
+      if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
       ++calls_;
       if (infrastructure_once_ && failed_.insert(hash).second) {
         return fail(ErrorCode::kInfrastructure, "the runner died");
@@ -61,10 +62,12 @@ class FakeEvaluator final : public Evaluator {
     evaluation.measurement.speedup = 1000 / evaluation.measurement.time_us;
     return evaluation;
   }
-  void cancel() override {}
+  void cancel() override { cancelled_ = true; }
+  void resume() override { cancelled_ = false; }
 
   int calls_ = 0;
   bool infrastructure_once_ = false;
+  bool cancelled_ = false;
 
  private:
   DeviceInfo info_ = {"fake", "sm_90", "", "fake 1", 132, 1LL << 36, 0, 0};
@@ -133,6 +136,14 @@ TEST_F(SearchJob, AnInterruptStillRanksTheReference) {
   ASSERT_TRUE(outcome);
   ASSERT_EQ(outcome->ranked.size(), 1U);
   EXPECT_EQ(outcome->ranked[0].candidate.origin, "reference");
+}
+
+TEST_F(SearchJob, FinalistsAreTimedAfterTheTimeIsUp) {
+  options_.budget = *Budget::parse("0.2s");
+  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->warnings.empty()) << outcome->warnings.front();
+  EXPECT_FALSE(outcome->ranked.empty());
 }
 
 TEST_F(SearchJob, StoresWhatItFound) {
