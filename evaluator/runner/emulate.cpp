@@ -113,7 +113,7 @@ Emulate::ReferenceRun Emulate::run_reference(const Case& one) {
     run.detail = program.error().message;
     return run;
   }
-  const auto report = (*program)->run_all(**module, kReferenceBudget);
+  const auto report = (*program)->run_all(**module, kReferenceBudget, true);
   run.verdict = report.verdict;
   run.detail = report.detail;
   run.warp_instructions = report.counters.warp_instructions;
@@ -153,7 +153,7 @@ EmulateReply Emulate::admit(const Case& one) {
   auto first =
       EmulatedProgram::load(one.reference, one.seed, EmulatedProgram::Outputs::kUninitialised);
   if (!first) return reply(Verdict::kRefused, first.error().message, true);
-  auto report = (*first)->run_all(**module, kReferenceBudget);
+  auto report = (*first)->run_all(**module, kReferenceBudget, true);
   if (report.verdict != Verdict::kOk) {
     if (report.verdict == Verdict::kTimeout)
       report.detail += fmt::format(" (at the check size {})", sizes_text(program));
@@ -187,14 +187,14 @@ EmulateReply Emulate::admit(const Case& one) {
   }
   if (!any_output) return reply(Verdict::kWrongResult, "no buffer has the role out or inout", true);
 
-  // The same input twice, in the same memory and at other addresses: state that a kernel keeps
-  // between runs, and answers that depend on addresses, show.
+  // The same input again, in the same memory and at other addresses, with another clock: state that
+  // a kernel keeps between runs, and answers that depend on addresses or time, show.
   auto second = EmulatedProgram::load(one.reference, one.seed,
                                       EmulatedProgram::Outputs::kUninitialised, 4096 + 256);
   if (!second) return reply(Verdict::kRefused, second.error().message, true);
   (*first)->refill();
   for (auto* again : {first->get(), second->get()}) {
-    report = again->run_all(**module, kReferenceBudget);
+    report = again->run_all(**module, kReferenceBudget, false);
     if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail, true);
     for (const auto& [index, bytes] : outputs) {
       const auto other = again->read(index);
@@ -220,7 +220,7 @@ EmulateReply Emulate::check(const Case& one, const Tolerance& tolerance) {
       EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
   if (!program) return reply(Verdict::kLaunchError, program.error().message);
   const auto report = (*program)->run_all(
-      **module, reference->warp_instructions * kCandidateFactor + kCandidateSlack);
+      **module, reference->warp_instructions * kCandidateFactor + kCandidateSlack, false);
   if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
 
   EmulateReply result = reply(Verdict::kOk, "");

@@ -77,9 +77,11 @@ emulator::RunReport EmulatedProgram::launch(const emulator::Module& module, std:
   return report;
 }
 
-emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std::uint64_t budget) {
+emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std::uint64_t budget,
+                                             bool count) {
   emulator::RunReport total;
   emulator::RunOptions options;
+  options.counters = count;
   for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
     const std::uint64_t used = total.counters.warp_instructions;
     options.max_warp_instructions = used < budget ? budget - used : 1;

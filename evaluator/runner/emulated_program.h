@@ -25,8 +25,10 @@ class EmulatedProgram {
   [[nodiscard]] emulator::RunReport launch(const emulator::Module& module, std::size_t index,
                                            const emulator::RunOptions& options);
   [[nodiscard]] Result<emulator::LaunchConfig> config(std::size_t index) const;
-  /// Every launch in order; stops at the first that is not ok. `budget` spans all of them.
-  [[nodiscard]] emulator::RunReport run_all(const emulator::Module& module, std::uint64_t budget);
+  /// Every launch in order; stops at the first that is not ok. `budget` spans all of them when
+  /// `count`, else it is each launch's. Counting also changes what %clock reads.
+  [[nodiscard]] emulator::RunReport run_all(const emulator::Module& module, std::uint64_t budget,
+                                            bool count);
 
   [[nodiscard]] int index_of(const std::string& buffer) const;  ///< -1: none
   [[nodiscard]] std::vector<std::uint8_t> read(int buffer) const;

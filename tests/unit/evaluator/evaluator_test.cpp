@@ -251,6 +251,11 @@ TEST_F(OnTheEmulator, RefusesBadReferences) {
            {with_body("while (y[0] != 3.0f) y[0] = 1.0f;"), ErrorCode::kTaskFailed, ""},
            {with_body("if (i < n) y[i] = (float)((unsigned long long)y >> 8 & 0xFFFF);"),
             ErrorCode::kTaskFailed, "different answers"},
+           {with_body("if (i < n) y[i] = (float)(clock64() & 0xFFFF);"), ErrorCode::kTaskFailed,
+            "different answers"},
+           {with_body("if (i < n) y[i] = (float)global_counter;\n"
+                      "  if (i == 0 && n == 77) global_counter = n;"),
+            ErrorCode::kTaskFailed, ""},
        }) {
     const auto error = refused(request(bad.source, bad.source));
     EXPECT_EQ(error.code, bad.code) << bad.source << error.message;
