@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "evaluator/device/emulator/lanes/warp_loops.h"
 #include "evaluator/device/emulator/ptx/isa.h"
 
 // After the headers, so that their inline functions stay portable.
@@ -18,8 +19,10 @@
 namespace hone::emulator::lanes_avx512 {
 namespace {
 #include "evaluator/device/emulator/lanes/lane_ops.inc"
+#include "evaluator/device/emulator/lanes/warp_loops.inc"
 }  // namespace
 
+WarpLoops loops() { return make_loops(); }
 void fill(std::unordered_map<std::string, LaneFn>& table) { fill_table(table); }
 
 }  // namespace hone::emulator::lanes_avx512

@@ -10,6 +10,8 @@
 namespace hone::emulator {
 namespace {
 
+constexpr std::uint8_t kBitsOf4[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+
 template <class T>
 T get(const void* p) {
   T v;
@@ -61,18 +63,34 @@ Space Block::window(std::uint64_t a) const {
 }
 
 void Block::compute_addresses(Warp&, const Inst& in, std::uint32_t mask) {
-  if (in.addr_wide) {
-    const auto* a = reg64(in.a);
-    for (int i = 0; i < 32; ++i) address_[i] = a[i] + static_cast<std::uint64_t>(in.imm);
-  } else {
-    const auto* a = reg32(in.a);
-    for (int i = 0; i < 32; ++i)
-      address_[i] = static_cast<std::uint32_t>(a[i] + static_cast<std::uint32_t>(in.imm));
+  summary_ = in.addr_wide
+                 ? loops_.wide(address_, reg64(in.a), static_cast<std::uint64_t>(in.imm), mask)
+                 : loops_.narrow(address_, reg32(in.a), static_cast<std::uint32_t>(in.imm), mask);
+}
+
+const Pattern& Block::pattern(const Inst& in, std::uint32_t mask) {
+  Pattern& p = patterns_[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
+  if (p.inst == &in && p.mask == mask && loops_.same_pattern(address_, p.relative)) return p;
+  p.inst = &in;
+  p.mask = mask;
+  p.distinct = 0;
+  for (int i = 0; i < 32; ++i) p.relative[i] = address_[i] - address_[0];
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t r = p.relative[lane];
+    int k = p.distinct - 1;
+    while (k >= 0 && p.address[k] != r) --k;
+    if (k >= 0) {
+      p.many[k] = true;
+      continue;
+    }
+    k = p.distinct++;
+    p.address[k] = r;
+    p.lane[k] = static_cast<std::uint8_t>(lane);
+    p.many[k] = false;
   }
-  if (mask != 0xFFFFFFFFu) {  // lanes that are off look like one that is on
-    const std::uint64_t some = address_[std::countr_zero(mask)];
-    for (int i = 0; i < 32; ++i) address_[i] = (mask >> i & 1) ? address_[i] : some;
-  }
+  p.cycles = bank_cycles(in, mask);
+  return p;
 }
 
 bool Block::access(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -97,9 +115,7 @@ bool Block::access(Warp& w, const Inst& in, std::uint32_t mask) {
   compute_addresses(w, in, mask);
   if (w.tainting && !tainted_address(w, in, mask)) return false;
   const std::uint32_t total = in.esize * in.vec;
-  std::uint64_t low_bits = 0;
-  for (int i = 0; i < 32; ++i) low_bits |= address_[i];
-  if (low_bits & (total - 1)) {
+  if (summary_.low_bits & (total - 1)) {
     for (std::uint32_t m = mask; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
       if (address_[lane] & (total - 1))
@@ -150,6 +166,8 @@ bool Block::access(Warp& w, const Inst& in, std::uint32_t mask) {
                                : space == Space::kLocal ? kLocalBase
                                                         : 0;
     for (int i = 0; i < 32; ++i) address_[i] = ((same >> i & 1) ? address_[i] : some) - base;
+    summary_.lowest = *std::min_element(address_, address_ + 32);
+    summary_.highest = *std::max_element(address_, address_ + 32);
     switch (space) {
       case Space::kShared:
         ok = shared_access(w, in, same);
@@ -175,6 +193,22 @@ bool Block::access(Warp& w, const Inst& in, std::uint32_t mask) {
   return finish(true);
 }
 
+// Whole elements of register width, all in one place: a gather per element.
+bool Block::gather(const Inst& in, std::uint32_t mask, const std::uint8_t* base, std::uint64_t lo) {
+  const Slot* slots = function_->extra.data() + in.extra;
+  if (in.esize == 4 && !in.dst_wide) {
+    for (int v = 0; v < in.vec; ++v)
+      if (slots[v] != kNone) loops_.gather4(reg32(slots[v]), base + 4 * v, address_, lo, mask);
+    return true;
+  }
+  if (in.esize == 8 && in.dst_wide) {
+    for (int v = 0; v < in.vec; ++v)
+      if (slots[v] != kNone) loops_.gather8(reg64(slots[v]), base + 8 * v, address_, lo, mask);
+    return true;
+  }
+  return false;
+}
+
 bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
@@ -186,12 +220,8 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       if (taint && !tainted_value(w, in, taint, "is stored to global memory")) return false;
     }
   }
-  std::uint64_t lo = address_[0];
-  std::uint64_t hi = address_[0];
-  for (int i = 1; i < 32; ++i) {
-    lo = std::min(lo, address_[i]);
-    hi = std::max(hi, address_[i]);
-  }
+  const std::uint64_t lo = summary_.lowest;
+  const std::uint64_t hi = summary_.highest;
   if (!span_.holds(lo, total)) {
     if (!run_.memory->span(lo, total, span_)) {
       span_ = Span{};
@@ -205,17 +235,15 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
     }
   }
   const bool one_span = hi - span_.lo < span_.bytes && span_.bytes - (hi - span_.lo) >= total;
-  if (one_span && mask == 0xFFFFFFFFu && in.esize == 4 && in.vec == 1 && !in.dst_wide &&
-      !span_.page->written) {
+  const bool tracked = span_.page && span_.page->written != nullptr;
+  if (one_span && !store && (!tracked || !check_init_) && gather(in, mask, span_.data, span_.lo))
+    return true;
+  if (one_span && store && mask == 0xFFFFFFFFu && in.esize == 4 && in.vec == 1 && !in.dst_wide &&
+      !tracked) {
     auto* base = reinterpret_cast<std::uint32_t*>(span_.data);
-    if (slots[0] == kNone) return true;
-    auto* r = reg32(slots[0]);
-    if (store) {
-      span_.allocation->written = true;
-      for (int i = 0; i < 32; ++i) base[(address_[i] - span_.lo) >> 2] = r[i];
-    } else {
-      for (int i = 0; i < 32; ++i) r[i] = base[(address_[i] - span_.lo) >> 2];
-    }
+    const auto* r = reg32(slots[0]);
+    span_.allocation->written = true;
+    for (int i = 0; i < 32; ++i) base[(address_[i] - span_.lo) >> 2] = r[i];
     return true;
   }
   for (std::uint32_t m = mask; m; m &= m - 1) {
@@ -251,9 +279,8 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
-  std::uint64_t hi = address_[0];
-  for (int i = 1; i < 32; ++i) hi = std::max(hi, address_[i]);
-  if (hi + total > run_.shared_bytes || hi + total < total) {
+  const std::uint64_t hi = summary_.highest;
+  if (summary_.lowest > hi || hi + total > run_.shared_bytes || hi + total < total) {
     for (std::uint32_t m = mask; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
       if (address_[lane] + total > run_.shared_bytes || address_[lane] + total < total)
@@ -262,71 +289,17 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   if (counting_) {
     (store ? run_.counters.shared_stores : run_.counters.shared_loads)++;
-    run_.counters.shared_wavefronts += shared_wavefronts(in, mask);
+    run_.counters.shared_wavefronts += pattern(in, mask).cycles;
     access_latency_ = static_cast<std::uint32_t>(run_.profile->shared_latency);
   }
-  if (check_races_ || check_init_) {
-    const int shift = shadow_.shift();
-    const auto granules = static_cast<int>(total >> shift);
-    std::uint64_t previous = ~0ull;
-    std::uint32_t taint = 0;
-    if (store && w.tainting)
-      for (int v = 0; v < in.vec; ++v) taint |= slot_taint(w, in, slots[v]);
-    for (std::uint32_t m = mask; m; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      const std::uint64_t first = address_[lane] >> shift;
-      if (!store && first == previous) {
-        if (check_races_)
-          for (int g = 0; g < granules; ++g) shadow_.cell(first + g).reader.lane = kManyLanes;
-        if (load_taint_ >> previous_lane_ & 1) load_taint_ |= 1u << lane;
-        continue;
-      }
-      previous = first;
-      previous_lane_ = lane;
-      std::uint8_t bytes[64];
-      if (store)
-        for (int v = 0; v < in.vec; ++v)
-          get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, bytes + v * in.esize);
-      for (int g = 0; g < granules; ++g) {
-        Cell& cell = shadow_.cell(first + g);
-        if (check_races_) {
-          bool race;
-          if (store) {
-            const bool same = std::memcmp(shared_.data() + ((first + g) << shift),
-                                          bytes + (g << shift), 1u << shift) == 0;
-            const Cell before = cell;
-            race = note_write(clocks_, cell, w.index, lane, in.ordered, same);
-            if (race) cell = before;
-          } else {
-            race = note_read(clocks_, cell, w.index, lane, in.ordered);
-          }
-          if (race) return fail_race(w, in, lane, (first + g) << shift, cell);
-        }
-        if (check_init_) {
-          std::uint8_t& written = shadow_.written()[first + g];
-          if (store) {
-            written = !(taint >> lane & 1);
-          } else if (!written) {
-            if (!load_taint_)
-              uninitialised_ = fmt::format("{} (read at line {})",
-                                           describe(kSharedBase + address_[lane]), in.line);
-            load_taint_ |= 1u << lane;
-          }
-        }
-      }
-      // Later lanes of this store see what this one wrote.
-      if (store) std::memcpy(shared_.data() + address_[lane], bytes, total);
-    }
-    if (store) return true;
-  }
-  if (mask == 0xFFFFFFFFu && in.esize == 4 && in.vec == 1 && !in.dst_wide) {
-    if (slots[0] == kNone) return true;
+  if ((check_races_ || check_init_) &&
+      !(store ? checked_shared_store(w, in, mask) : checked_shared_load(w, in, mask)))
+    return false;
+  if (!store && gather(in, mask, shared_.data(), 0)) return true;
+  if (store && mask == 0xFFFFFFFFu && in.esize == 4 && in.vec == 1 && !in.dst_wide) {
     auto* base = reinterpret_cast<std::uint32_t*>(shared_.data());
-    auto* r = reg32(slots[0]);
-    if (store)
-      for (int i = 0; i < 32; ++i) base[address_[i] >> 2] = r[i];
-    else
-      for (int i = 0; i < 32; ++i) r[i] = base[address_[i] >> 2];
+    const auto* r = reg32(slots[0]);
+    for (int i = 0; i < 32; ++i) base[address_[i] >> 2] = r[i];
     return true;
   }
   for (std::uint32_t m = mask; m; m &= m - 1) {
@@ -339,6 +312,74 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
       else
         put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
     }
+  }
+  return true;
+}
+
+// Notes the reads of each distinct place once.
+bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
+  const int shift = shadow_.shift();
+  const auto granules = (in.esize * in.vec) >> shift;
+  const Pattern& p = pattern(in, mask);
+  for (int k = 0; k < p.distinct; ++k) {
+    const std::uint64_t address = address_[0] + p.address[k];
+    for (int g = 0; g < granules; ++g) {
+      const std::uint64_t granule = (address >> shift) + static_cast<std::uint64_t>(g);
+      if (check_races_) {
+        Cell& cell = shadow_.cell(granule);
+        if (note_read(clocks_, cell, w.index, p.lane[k], in.ordered))
+          return fail_race(w, in, p.lane[k], granule << shift, cell);
+        if (p.many[k]) {
+          // Some other lane than the first reads it too: the writer's own lane does not excuse it.
+          if (unordered(clocks_, cell.writer, w.index, kNobody) &&
+              !(in.ordered && cell.writer.ordered) && cell.writer.lane != kManyLanes)
+            return fail_race(w, in, p.lane[k], granule << shift, cell);
+          cell.reader.lane = kManyLanes;
+        }
+      }
+      if (check_init_ && !shadow_.written()[granule]) {
+        if (!load_taint_)
+          uninitialised_ =
+              fmt::format("{} (read at line {})", describe(kSharedBase + address), in.line);
+        for (std::uint32_t m = mask; m; m &= m - 1)
+          if (address_[std::countr_zero(m)] == address) load_taint_ |= 1u << std::countr_zero(m);
+      }
+    }
+  }
+  return true;
+}
+
+// Notes and makes the writes lane by lane, so that a later lane sees what an earlier one wrote.
+bool Block::checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask) {
+  const int shift = shadow_.shift();
+  const int total = in.esize * in.vec;
+  const int granules = total >> shift;
+  const Slot* slots = function_->extra.data() + in.extra;
+  std::uint32_t taint = 0;
+  if (w.tainting)
+    for (int v = 0; v < in.vec; ++v) taint |= slot_taint(w, in, slots[v]);
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t first = address_[lane] >> shift;
+    std::uint8_t* data = shared_.data() + address_[lane];
+    std::uint8_t bytes[64];
+    for (int v = 0; v < in.vec; ++v)
+      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, bytes + v * in.esize);
+    for (int g = 0; g < granules; ++g) {
+      if (check_races_) {
+        Cell& cell = shadow_.cell(first + g);
+        const Cell before = cell;
+        const std::uint8_t* x = data + (g << shift);
+        const std::uint8_t* y = bytes + (g << shift);
+        const bool same = shift == 2   ? get<std::uint32_t>(x) == get<std::uint32_t>(y)
+                          : shift == 1 ? get<std::uint16_t>(x) == get<std::uint16_t>(y)
+                                       : *x == *y;
+        if (note_write(clocks_, cell, w.index, lane, in.ordered, same))
+          return fail_race(w, in, lane, (first + g) << shift, before);
+      }
+      if (check_init_) shadow_.written()[first + g] = !(taint >> lane & 1);
+    }
+    std::memcpy(data, bytes, total);
   }
   return true;
 }
@@ -424,7 +465,7 @@ bool Block::formal_access(Warp& w, const Inst& in, std::uint32_t mask) {
 
 // Cycles a shared access occupies the 32 four-byte banks: distinct words per bank; 8- and 16-byte
 // accesses go by half- and quarter-warps.
-std::uint32_t Block::shared_wavefronts(const Inst& in, std::uint32_t mask) const {
+std::uint32_t Block::bank_cycles(const Inst& in, std::uint32_t mask) const {
   const std::uint32_t total = in.esize * in.vec;
   const std::uint32_t words = std::max(1u, total / 4);
   const int lanes_per_group = static_cast<int>(32 / words);
@@ -466,60 +507,24 @@ void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) 
   std::uint64_t line[64];
   std::uint32_t sectors[64];
   int n = 0;
-  std::uint32_t degree = 0;
-  bool contiguous = mask == 0xFFFFFFFFu;
-  bool broadcast = true;
-  if (contiguous) {
-    std::uint64_t off = 0;
-    std::uint64_t differ = 0;
-    for (int i = 0; i < 32; ++i) {
-      off |= address_[i] ^ (address_[0] + static_cast<std::uint64_t>(i) * total);
-      differ |= address_[i] ^ address_[0];
+  const Pattern& p = pattern(in, mask);
+  for (int d = 0; d < p.distinct; ++d) {
+    const std::uint64_t a = address_[0] + p.address[d];
+    const std::uint64_t l = a >> 7;
+    const auto from = static_cast<std::uint32_t>((a >> 5) & 3);
+    const auto to = static_cast<std::uint32_t>(((a + total - 1) >> 5) & 3);
+    int k = n - 1;
+    while (k >= 0 && line[k] != l) --k;
+    if (k < 0) {
+      k = n++;
+      line[k] = l;
+      sectors[k] = 0;
     }
-    contiguous = off == 0;
-    broadcast = differ == 0;
-  } else {
-    std::uint64_t differ = 0;
-    for (int i = 0; i < 32; ++i) differ |= address_[i] ^ address_[0];
-    broadcast = differ == 0;
+    sectors[k] |= ((2u << to) - 1) & ~((1u << from) - 1);
   }
-  const auto span_bits = [&](std::uint64_t a) {
-    const auto first = static_cast<std::uint32_t>((a >> 5) & 3);
-    const auto last = static_cast<std::uint32_t>(((a + total - 1) >> 5) & 3);
-    return ((2u << last) - 1) & ~((1u << first) - 1);
-  };
-  if (broadcast) {
-    line[0] = address_[0] >> 7;
-    sectors[0] = span_bits(address_[0]);
-    n = 1;
-    degree = 1;
-  } else if (contiguous) {
-    const std::uint64_t begin = address_[0];
-    const std::uint64_t end = begin + 32ull * total;
-    for (std::uint64_t l = begin >> 7; l <= (end - 1) >> 7; ++l) {
-      const std::uint64_t lo = std::max(begin, l << 7);
-      const std::uint64_t hi = std::min(end, (l + 1) << 7) - 1;
-      line[n] = l;
-      sectors[n++] = ((2u << ((hi >> 5) & 3)) - 1) & ~((1u << ((lo >> 5) & 3)) - 1);
-    }
-    degree = std::max(1u, total / 4);
-  } else {
-    for (std::uint32_t m = mask; m; m &= m - 1) {
-      const std::uint64_t a = address_[std::countr_zero(m)];
-      const std::uint64_t l = a >> 7;
-      int k = n - 1;
-      while (k >= 0 && line[k] != l) --k;
-      if (k < 0) {
-        k = n++;
-        line[k] = l;
-        sectors[k] = 0;
-      }
-      sectors[k] |= span_bits(a);
-    }
-    degree = shared_wavefronts(in, mask);
-  }
+  const std::uint32_t degree = p.cycles;
   std::uint32_t count = 0;
-  for (int k = 0; k < n; ++k) count += static_cast<std::uint32_t>(std::popcount(sectors[k]));
+  for (int k = 0; k < n; ++k) count += kBitsOf4[sectors[k]];
   // Measured on an H200: max(bank conflict degree, 0.3 x distinct lines) cycles.
   run_.l1_wavefronts_x10 += std::max(10 * degree, 3 * static_cast<std::uint32_t>(n));
   Counters& c = run_.counters;
@@ -535,7 +540,7 @@ void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) 
   for (int k = 0; k < n; ++k) {
     const std::uint32_t missing = in.bypass_l1 ? sectors[k] : run_.l1.access(line[k], sectors[k]);
     if (!missing) continue;
-    c.l1_miss_sectors += static_cast<std::uint32_t>(std::popcount(missing));
+    c.l1_miss_sectors += kBitsOf4[missing];
     const std::uint64_t before = run_.touched_sectors;
     touch_line(line[k], missing);
     const double latency =
@@ -545,7 +550,7 @@ void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) 
 }
 
 void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
-  run_.traffic_sectors += static_cast<std::uint32_t>(std::popcount(sectors));
+  run_.traffic_sectors += kBitsOf4[sectors];
   const std::uint64_t address = line << 7;
   if (!span_.holds(address, 1)) {
     Span other;
@@ -560,7 +565,7 @@ void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
   const std::uint64_t sector = (address - span_.allocation->base) % kPageBytes / 32;
   std::uint64_t& word = page.touched[sector >> 6];
   const std::uint64_t bits = static_cast<std::uint64_t>(sectors) << (sector & 63);
-  run_.touched_sectors += static_cast<std::uint32_t>(std::popcount(bits & ~word));
+  run_.touched_sectors += kBitsOf4[((bits & ~word) >> (sector & 63)) & 15];
   word |= bits;
 }
 

@@ -121,7 +121,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     if (is_shared(first_lane)) {
       ++counters.atomics_shared;
       const auto lanes = static_cast<std::uint32_t>(std::popcount(mask));
-      counters.shared_wavefronts += shared_wavefronts(in, mask) + (lanes - groups);
+      counters.shared_wavefronts += pattern(in, mask).cycles + (lanes - groups);
       access_latency_ =
           static_cast<std::uint32_t>(run_.profile->shared_latency) + 2 * (lanes - groups);
     } else {

@@ -9,10 +9,18 @@ namespace hone::emulator {
 
 namespace {
 constexpr std::uint64_t kTurn = 1 << 16;        // instructions before another warp's turn
+constexpr std::uint64_t kShortTurn = 96;        // the same when counting: warps share the L1
 constexpr std::uint64_t kSpinTurn = 1 << 10;    // the same while polling memory
 constexpr std::uint64_t kStarving = 1 << 22;    // before waiting lanes get their turn anyway
 constexpr std::size_t kMaxFrames = 64 << 20;    // [B] a warp's call stack
 constexpr std::uint32_t kMaxLocal = 512 << 10;  // [B] a thread, as CUDA
+
+// Without the library call that std::popcount is on plain x86-64.
+inline std::uint32_t count_bits(std::uint32_t v) {
+  v -= (v >> 1) & 0x55555555u;
+  v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
+  return (((v + (v >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24;
+}
 }  // namespace
 
 void AlignedBytes::resize(std::size_t bytes) {
@@ -60,7 +68,7 @@ void Block::start_warps() {
       if (check_init_) w.local_written.assign(std::size_t{w.local_stride} * 32, 0);
     }
     if (counting_) w.ready.assign(max_registers_, 0);
-    w.cycle = w.executed = 0;
+    w.cycle = w.latest = w.executed = 0;
     w.barrier = -1;
     w.tainting = w.spinning = w.flattened = false;
     w.passed = w.barrier_predicate = 0;
@@ -106,7 +114,7 @@ bool Block::execute(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     return false;
   }
   std::uint64_t longest = 0;
-  for (const Warp& w : warps_) longest = std::max(longest, w.cycle);
+  for (const Warp& w : warps_) longest = std::max({longest, w.cycle, w.latest});
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
   run_.counters.blocks++;
   run_.counters.warps += warps_.size();
@@ -114,7 +122,7 @@ bool Block::execute(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
 }
 
 bool Block::run_warp(Warp& w) {
-  std::uint64_t budget = kTurn;
+  const std::uint64_t budget = counting_ ? kShortTurn : kTurn;
   std::uint64_t turn = 0;
   w.spinning = false;
   const std::uint64_t limit = run_.options->max_warp_instructions;
@@ -160,6 +168,7 @@ bool Block::run_warp(Warp& w) {
     const std::uint32_t active = top->mask;
     // Straight-line instructions of this entry.
     bool reload = false;
+    std::uint64_t issued = 0;
     while (!reload) {
       if (pc == stop) {
         top->pc = pc;
@@ -174,11 +183,16 @@ bool Block::run_warp(Warp& w) {
       ++turn;
       if (counting_) {
         ++executions[pc];
-        lanes[pc] += static_cast<std::uint64_t>(std::popcount(mask));
-        std::uint64_t at = w.cycle + 1;
+        lanes[pc] += mask == 0xFFFFFFFFu ? 32u : count_bits(mask);
+        // One issue a cycle; inside a basic block ptxas moves loads up and their users down, so
+        // only a block's end waits for all of it to have been issued.
+        std::uint64_t at = ++w.cycle;
         const std::uint32_t* r = function_->regs.data() + in.regs;
-        for (int k = 0; k < in.sources; ++k) at = std::max(at, w.ready[r[k]]);
-        w.cycle = at;
+        const std::uint64_t* ready = w.ready.data();
+        for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k]]);
+        issued = at;
+        if (at > w.latest) w.latest = at;
+        if (in.kind >= Kind::kBranch) w.cycle = w.latest;
         access_latency_ = in.latency;
       }
       if (w.tainting && in.guarded && in.kind != Kind::kBranch && in.kind != Kind::kLane &&
@@ -279,7 +293,7 @@ bool Block::run_warp(Warp& w) {
         }
       }
       if (counting_ && in.destinations) {
-        const std::uint64_t when = w.cycle + access_latency_;
+        const std::uint64_t when = issued + access_latency_;
         const std::uint32_t* r = function_->regs.data() + in.regs + in.sources;
         for (int k = 0; k < in.destinations; ++k) w.ready[r[k]] = when;
       }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/device/emulator/lanes/warp_loops.h"
 #include "evaluator/device/emulator/sim/cache.h"
 #include "evaluator/device/emulator/sim/memory.h"
 #include "evaluator/device/emulator/sim/shadow.h"
@@ -54,7 +55,8 @@ struct Warp {
   std::uint32_t local_stride = 0;
   std::vector<std::uint8_t> local_written;
   std::vector<std::uint64_t> ready;  ///< per register: cycle of its value
-  std::uint64_t cycle = 0;
+  std::uint64_t cycle = 0;           ///< of the last issue
+  std::uint64_t latest = 0;          ///< start of anything so far
   std::uint64_t executed = 0;
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
@@ -66,6 +68,19 @@ struct Warp {
   bool flattened = false;    ///< gave up a reconvergence for progress
   std::uint32_t passed = 0;  ///< lanes let past a join while others waited for them
   [[nodiscard]] bool done() const { return alive == 0; }
+};
+
+/// The shape of a warp's addresses, relative to lane 0: what repeats from one execution of an
+/// instruction to the next, with what follows from it.
+struct Pattern {
+  const Inst* inst = nullptr;
+  std::uint32_t mask = 0;
+  alignas(64) std::uint64_t relative[32];
+  int distinct = 0;
+  std::uint64_t address[32];  ///< distinct ones, relative
+  std::uint8_t lane[32];      ///< the first lane at each
+  bool many[32];              ///< more than one lane is there
+  std::uint32_t cycles = 0;   ///< of the 32 banks; the same wherever the pattern lies
 };
 
 /// Where and how a run failed.
@@ -132,6 +147,9 @@ class Block {
   bool access(Warp& w, const Inst& in, std::uint32_t mask);
   bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask);
+  bool checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask);
+  bool gather(const Inst& in, std::uint32_t mask, const std::uint8_t* base, std::uint64_t lo);
   bool local_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool bank_access(Warp& w, const Inst& in, std::uint32_t mask, const std::uint8_t* bytes,
                    std::uint64_t size, std::uint64_t base);
@@ -140,7 +158,8 @@ class Block {
   void compute_addresses(Warp& w, const Inst& in, std::uint32_t mask);
   Space window(std::uint64_t address) const;
   void count_global(const Inst& in, std::uint32_t mask, bool store, Warp& w);
-  std::uint32_t shared_wavefronts(const Inst& in, std::uint32_t mask) const;
+  const Pattern& pattern(const Inst& in, std::uint32_t mask);
+  std::uint32_t bank_cycles(const Inst& in, std::uint32_t mask) const;
   void touch_line(std::uint64_t line, std::uint32_t sectors);
 
   // collectives
@@ -185,12 +204,14 @@ class Block {
   bool check_races_ = false, check_init_ = false, counting_ = false;
   Span span_;  ///< last global span touched
   alignas(64) std::uint64_t address_[32] = {};
+  AddressSummary summary_;  ///< of address_
+  const WarpLoops& loops_ = warp_loops();
+  std::vector<Pattern> patterns_ = std::vector<Pattern>(256);
   std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier
   std::uint32_t access_latency_ = 0;
   std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
   Failure pending_;               ///< an uninitialised shared read: a race explains it better
   std::string uninitialised_;     ///< the last such place
-  int previous_lane_ = 0;
   std::uint32_t max_local_ = 0, max_registers_ = 0;
 };
 

@@ -210,7 +210,7 @@ bool Block::release_barriers() {
     bool all = true;
     for (Warp& w : warps_) {
       if (!(waiting >> w.index & 1)) continue;
-      cycle = std::max(cycle, w.cycle);
+      cycle = std::max({cycle, w.cycle, w.latest});
       votes += static_cast<std::uint32_t>(std::popcount(w.barrier_predicate));
       all = all && (w.barrier_predicate & w.alive) == w.alive;
     }
@@ -226,7 +226,7 @@ bool Block::release_barriers() {
           *reg32(in.d) = (*reg32(in.d) & ~w.alive) | (result ? w.alive : 0);
         }
       }
-      w.cycle = cycle + 16;
+      w.cycle = w.latest = cycle + 16;
       w.barrier = -1;
       w.barrier_predicate = 0;
     }

@@ -82,8 +82,7 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
     other = &before.writer;
   } else if (write) {
     kind = "read";
-    other =
-        unordered(clocks_, before.reader, w.index, lane) ? &before.reader : &before.other_reader;
+    if (unordered(clocks_, before.reader, w.index, lane)) other = &before.reader;
   }
   std::string who = "another thread";
   if (other && other->lane != kManyLanes) {
@@ -93,6 +92,8 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
   } else if (other) {
     who = fmt::format("several threads of warp {}", other->warp);
   }
+  if (!other && before.readers & ~(1u << w.index))
+    who = fmt::format("threads of warp {}", std::countr_zero(before.readers & ~(1u << w.index)));
   return fail(Verdict::kRace,
               fmt::format("race: {} of {} without a barrier after a {} by {}",
                           in.kind == Kind::kAtom ? "atomic"

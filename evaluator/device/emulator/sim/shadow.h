@@ -16,6 +16,7 @@ inline constexpr int kMaxWarps = 32;
 class Clocks {
  public:
   void reset() {
+    epoch_ = 1;
     tick_.fill(1);
     fence_.fill(0);
     for (auto& row : seen_) row.fill(0);
@@ -24,8 +25,13 @@ class Clocks {
   /// __syncwarp and its like: orders the lanes of one warp.
   void warp_sync(int warp) { ++tick_[warp]; }
   /// A fence may publish what came before it through a flag: taken as ordered, never reported.
-  void fence(int warp) { fence_[warp] = ++tick_[warp]; }
+  void fence(int warp) {
+    fence_[warp] = ++tick_[warp];
+    ++epoch_;
+  }
+  [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
   void barrier(std::uint32_t warps) {
+    ++epoch_;
     std::array<std::uint32_t, kMaxWarps> joined{};
     for (std::uint32_t m = warps; m; m &= m - 1) {
       const int w = __builtin_ctz(m);
@@ -43,6 +49,7 @@ class Clocks {
   }
 
  private:
+  std::uint32_t epoch_ = 1;  ///< barriers and fences of the block so far
   std::array<std::uint32_t, kMaxWarps> tick_{}, fence_{};
   std::array<std::array<std::uint32_t, kMaxWarps>, kMaxWarps> seen_{};
 };
@@ -52,12 +59,14 @@ struct Stamp {
   std::uint8_t warp = 0;
   std::uint8_t lane = 0;     ///< kManyLanes: more than one in this tick
   std::uint8_t ordered = 0;  ///< atomic or volatile
-  std::uint8_t line_hint = 0;
 };
 inline constexpr std::uint8_t kManyLanes = 255;
+inline constexpr int kNobody = 254;  ///< a lane that no access has
 
 struct Cell {
-  Stamp writer, reader, other_reader;  ///< the readers are of different warps
+  Stamp writer, reader;       ///< the last ones
+  std::uint32_t epoch = 0;    ///< in which `readers` read: no barrier or fence since
+  std::uint32_t readers = 0;  ///< warps, of plain reads
 };
 
 class SharedShadow {
@@ -92,38 +101,30 @@ inline bool unordered(const Clocks& clocks, const Stamp& s, int warp, int lane) 
 inline bool note_read(const Clocks& clocks, Cell& c, int warp, int lane, bool ordered) {
   const bool race = unordered(clocks, c.writer, warp, lane) && !(ordered && c.writer.ordered);
   const std::uint32_t tick = clocks.tick(warp);
-  Stamp* r = &c.reader;
-  if (r->tick != 0 && r->warp != warp) {
-    if (c.other_reader.tick != 0 && c.other_reader.warp != warp)
-      c.other_reader = c.reader;
-    else
-      std::swap(c.reader, c.other_reader);
-    r = &c.reader;
-    if (r->warp != warp) r->tick = 0;
+  const bool plural = c.reader.tick == tick && c.reader.warp == warp && c.reader.lane != lane;
+  c.reader = {tick, static_cast<std::uint8_t>(warp),
+              plural ? kManyLanes : static_cast<std::uint8_t>(lane), ordered};
+  if (c.epoch != clocks.epoch()) {
+    c.epoch = clocks.epoch();
+    c.readers = 0;
   }
-  if (r->tick == tick && r->lane != lane)
-    r->lane = kManyLanes;
-  else
-    r->lane = static_cast<std::uint8_t>(lane);
-  r->tick = tick;
-  r->warp = static_cast<std::uint8_t>(warp);
-  r->ordered = ordered;
+  c.readers |= ordered ? 0 : 1u << warp;
   return race;
 }
 
-/// Notes a write; true when it races with an earlier access. `same` : the bytes do not change,
-/// which makes write against write harmless.
+/// Notes a write; true when it races with an earlier access. `same`: the bytes do not change, which
+/// makes it harmless.
 inline bool note_write(const Clocks& clocks, Cell& c, int warp, int lane, bool ordered, bool same) {
   const auto races = [&](const Stamp& s) {
     return unordered(clocks, s, warp, lane) && !(ordered && s.ordered);
   };
-  const bool race =
-      (!same && races(c.writer)) || (!same && (races(c.reader) || races(c.other_reader)));
+  const bool race = !same && (races(c.writer) || races(c.reader) ||
+                              (c.epoch == clocks.epoch() && (c.readers & ~(1u << warp))));
   // A harmless rewrite by another lane makes the writer plural.
   const bool plural =
       c.writer.tick == clocks.tick(warp) && c.writer.warp == warp && c.writer.lane != lane;
   c.writer = {clocks.tick(warp), static_cast<std::uint8_t>(warp),
-              plural ? kManyLanes : static_cast<std::uint8_t>(lane), ordered, 0};
+              plural ? kManyLanes : static_cast<std::uint8_t>(lane), ordered};
   return race;
 }
 
