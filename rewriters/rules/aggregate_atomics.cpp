@@ -219,8 +219,8 @@ Result<Program> AggregateAtomics::apply(const Program& program, const Step& step
     shape.block = static_cast<int>(step.int_param("block", 256));
   }
   for (const Target& target : targets) {
-    if (target.first.is_float() && step.math == MathLevel::kExact) {
-      return refused("a floating sum changes its order: the step needs `reassociate`");
+    if (target.first.is_float() && coop::exact_only(context)) {
+      return refused("a floating sum would change its order, and the task asks for exact math");
     }
     if (shape.changes_launch() && target.address.per_block) {
       return refused("the address differs from block to block");

@@ -157,8 +157,8 @@ Result<Program> PrivatizeAtomics::apply(const Program& program, const Step& step
   });
   if (found == tables.end()) return refused("the kernel has no such table of atomics");
   const Table& table = *found;
-  if (table.atomics[0].is_float() && step.math == MathLevel::kExact) {
-    return refused("a floating sum changes its order: the step needs `reassociate`");
+  if (table.atomics[0].is_float() && coop::exact_only(context)) {
+    return refused("a floating sum would change its order, and the task asks for exact math");
   }
   coop::PersistentShape shape;
   shape.items = static_cast<int>(step.int_param("items", 1));

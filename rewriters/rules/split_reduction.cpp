@@ -288,8 +288,8 @@ Result<Program> SplitReduction::apply(const Program& program, const Step& step,
     plan = coop::plan_split(*parsed, *info, context.sizes, !shape.innermost);
   }
   if (!plan) return std::unexpected(plan.error());
-  if (plan->reassociates && step.math == MathLevel::kExact) {
-    return refused("a floating sum changes its order: the step needs `reassociate`");
+  if (plan->reassociates && coop::exact_only(context)) {
+    return refused("a floating sum would change its order, and the task asks for exact math");
   }
   if (columns) {
     return coop::split_columns(program, kernel, shape.lanes, shape.block, shape.innermost, context);

@@ -166,8 +166,8 @@ Result<Program> WarpReduce::apply(const Program& program, const Step& step,
   const Tree& tree = *found;
   if (auto fine = legal(*info, tree, trees, *threads); !fine) return std::unexpected(fine.error());
   for (const TreeFold& fold : tree.folds) {
-    if (fold.reassociates && step.math == MathLevel::kExact) {
-      return refused("a floating sum changes its order: the step needs `reassociate`");
+    if (fold.reassociates && coop::exact_only(context)) {
+      return refused("a floating sum would change its order, and the task asks for exact math");
     }
   }
 

@@ -349,6 +349,10 @@ Expr make_expr(const std::string& text) {
   return parsed ? *parsed : Expr(0);
 }
 
+bool exact_only(const RewriteContext& context) {
+  return context.task && context.task->math == MathLevel::kExact;
+}
+
 void set_launch_bounds(Patch& patch, const syntax::Function& kernel, std::int64_t threads) {
   if (kernel.launch_bounds.valid()) {
     patch.replace(kernel.launch_bounds, fmt::format("__launch_bounds__({})", threads));

@@ -94,6 +94,9 @@ inline constexpr const char* kVectorFields[] = {"x", "y", "z", "w"};
 /// Expression from text that is right by construction.
 [[nodiscard]] Expr make_expr(const std::string& text);
 
+/// Must floating sums keep their order?
+[[nodiscard]] bool exact_only(const RewriteContext& context);
+
 /// Writes the bound of an existing __launch_bounds__ anew, as the block has changed.
 void set_launch_bounds(Patch& patch, const syntax::Function& kernel, std::int64_t threads);
 

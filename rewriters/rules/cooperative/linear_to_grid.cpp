@@ -91,6 +91,9 @@ Result<Program> linear_to_grid(const Program& program, const std::string& kernel
     if (!width) return refused("the divisor is not known at launch");
     const auto value = width->eval(context.sizes);
     if (!value || *value < 1) return refused("the divisor is not positive");
+    // Rows beyond the last must not overflow the index.
+    if (threads + 2 * kWidth * *value >= std::int64_t{1} << 31)
+      return refused("the index is too large");
     const std::string total =
         fmt::format("({})*({})", entry(launch->grid, 0).text(), entry(launch->block, 0).text());
     launch->grid = {
