@@ -79,10 +79,13 @@ class Flattener {
     }
     for (auto guard = guards.rbegin(); guard != guards.rend(); ++guard) {
       const bool early = is_early_return(**guard);
-      if (!early && !worth_flattening(**guard)) continue;
       std::vector<Conjunct> conjuncts;
       auto read = read_condition(*(*guard)->expr, early, conjuncts);
       if (read) read = check_axes(conjuncts);
+      if (!early && !worth_flattening(**guard)) {
+        if (read && (*guard)->children.size() == 1) close_axes(**guard, early, conjuncts, bounded);
+        continue;
+      }
       if (!read) {
         if (early) return std::unexpected(read.error());
         continue;
@@ -196,6 +199,16 @@ class Flattener {
     const std::string right_text{unit_.text(right.range)};
     if (left_text.empty() || right_text.empty()) return std::nullopt;
     result.text = fmt::format("{} {} {}", left_text, op, right_text);
+    const auto* atom = single_atom(*form);
+    if (atom != nullptr && atom->kind == IndexSpace::Atom::Kind::kRemainder && result.upper &&
+        strict && offset == 0 && atom->right == *bound) {
+      result.always = true;  // idx % N < N
+      return result;
+    }
+    if (atom != nullptr && atom->kind == IndexSpace::Atom::Kind::kDivide && result.upper &&
+        offset == 0) {
+      if (auto flat = flat_conjunct(result, *atom, right, strict, bound_value->low)) return flat;
+    }
     result.clamp_value = is_simple(right) ? right_text : "(" + right_text + ")";
     if (const auto shift = step - offset; shift != 0) {
       result.clamp_value += fmt::format(" {} {}", shift < 0 ? '-' : '+', std::abs(shift));
@@ -206,6 +219,45 @@ class Flattener {
                     (result.upper ? new_reach->high <= limit : new_reach->low >= limit);
     result.closes_axis = result.upper && limit <= reach->high && !has_atom(*form);
     return result;
+  }
+
+  const IndexSpace::Atom* single_atom(const Polynomial& form) const {
+    const bool single = form.terms.size() == 1 && form.terms.begin()->second == 1 &&
+                        form.terms.begin()->first.size() == 1;
+    return single ? space_.atom(form.terms.begin()->first[0]) : nullptr;
+  }
+
+  /// idx / N < M is idx < M * N: clamping idx keeps everything else made from it consistent.
+  std::optional<Conjunct> flat_conjunct(Conjunct conjunct, const IndexSpace::Atom& quotient,
+                                        const Expr& bound, bool strict, std::int64_t value) {
+    const IndexSpace::Atom atom = quotient;
+    const auto divisor = space_.range(atom.right, ranges_);
+    const auto reach = space_.range(atom.left, ranges_);
+    if (!divisor || divisor->low != divisor->high || divisor->low < 1 || !reach) {
+      return std::nullopt;
+    }
+    const Variable* flat = nullptr;
+    for (const Variable* local : function_.locals) {
+      if (!local->type.is_integer() || !local->single_assignment()) continue;
+      const auto form = space_.form(*local->init);
+      if (form && *form == atom.left) flat = local;
+    }
+    if (flat == nullptr) return std::nullopt;
+    const std::int64_t limit = (strict ? value : value + 1) * divisor->low - 1;
+    if (limit < reach->low) return std::nullopt;
+    conjunct.variable = flat;
+    conjunct.form = atom.left;
+    std::string rows{unit_.text(bound.range)};
+    if (!strict) rows += " + 1";
+    if (!strict || !is_simple(bound)) rows = "(" + rows + ")";
+    std::string columns = space_.text(atom.right);
+    if (atom.right.terms.size() > 1) columns = "(" + columns + ")";
+    conjunct.clamp_value = fmt::format("{} * {} - 1", rows, columns);
+    const auto new_reach = space_.range(atom.left, space_.launch_ranges(options_.factors));
+    conjunct.always = context_.task != nullptr && context_.task->specialize && new_reach &&
+                      new_reach->high <= limit;
+    conjunct.closes_axis = limit <= reach->high && !has_atom(atom.left);
+    return conjunct;
   }
 
   static bool is_simple(const Expr& expr) {
@@ -353,10 +405,21 @@ class Flattener {
         edits.insert(then.range.end, " }");
       }
     }
-    for (const auto& conjunct : conjuncts) {
-      if (conjunct.closes_axis && nothing_outside(in_region)) bounded[conjunct.axis] = true;
-    }
+    close_axes(guard, early, conjuncts, bounded);
     return edits.apply();
+  }
+
+  /// Notes the axes along which the guard holds back all work outside today's grid.
+  void close_axes(const Stmt& guard, bool early, const std::vector<Conjunct>& conjuncts,
+                  std::array<bool, 3>& bounded) const {
+    const std::vector<const Stmt*> body = region(guard, early);
+    const auto in_region = [&](const Stmt* statement) {
+      return std::ranges::any_of(body, [&](const Stmt* top) { return within(statement, *top); });
+    };
+    if (!nothing_outside(in_region)) return;
+    for (const auto& conjunct : conjuncts) {
+      if (conjunct.closes_axis) bounded[conjunct.axis] = true;
+    }
   }
 
   /// Does code behind the region use a variable that the region sets?

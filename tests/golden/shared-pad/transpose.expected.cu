@@ -1,0 +1,9 @@
+// launch transpose grid=(N/32, N/32) block=(32, 32) args=(in, out, N)
+__global__ void transpose(const float* in, float* out, int n) {
+  __shared__ float tile[32][33];
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  tile[threadIdx.y][threadIdx.x] = in[y * n + x];
+  __syncthreads();
+  out[(blockIdx.x * 32 + threadIdx.y) * n + blockIdx.y * 32 + threadIdx.x] =
+      tile[threadIdx.x][threadIdx.y];
+}
