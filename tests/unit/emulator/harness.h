@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -66,7 +67,7 @@ class Launch {
   Launch& in(const std::string& name, const std::vector<T>& data) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
     std::vector<std::uint8_t> copy(bytes, bytes + data.size() * sizeof(T));
-    const std::uint64_t a = memory_.allocate(
+    const std::uint64_t a = memory_->allocate(
         name, copy.size(), true, [copy](std::uint64_t o, std::uint8_t* to, std::size_t n) {
           std::memcpy(to, copy.data() + o, n);
         });
@@ -75,7 +76,7 @@ class Launch {
   }
   /// An output nobody initialised; its first contents are a poison pattern.
   Launch& out(const std::string& name, std::size_t bytes) {
-    const std::uint64_t a = memory_.allocate(
+    const std::uint64_t a = memory_->allocate(
         name, bytes, false,
         [](std::uint64_t, std::uint8_t* to, std::size_t n) { std::memset(to, 0xCD, n); });
     buffers_[name] = a;
@@ -90,20 +91,20 @@ class Launch {
     return *this;
   }
   RunReport run(const std::shared_ptr<const Module>& module, const RunOptions& options = {}) {
-    return emulator::run(*module, config_, memory_, options);
+    return emulator::run(*module, config_, *memory_, options);
   }
   template <class T>
   std::vector<T> read(const std::string& name, std::size_t count) {
     std::vector<T> data(count);
-    EXPECT_TRUE(memory_.read(buffers_.at(name), data.data(), count * sizeof(T)));
+    EXPECT_TRUE(memory_->read(buffers_.at(name), data.data(), count * sizeof(T)));
     return data;
   }
   std::uint64_t address(const std::string& name) { return buffers_.at(name); }
-  Memory& memory() { return memory_; }
+  Memory& memory() { return *memory_; }
   LaunchConfig& config() { return config_; }
 
  private:
-  Memory memory_;
+  std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
   LaunchConfig config_;
   std::map<std::string, std::uint64_t> buffers_;
 };

@@ -565,7 +565,9 @@ void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
   const std::uint64_t sector = (address - span_.allocation->base) % kPageBytes / 32;
   std::uint64_t& word = page.touched[sector >> 6];
   const std::uint64_t bits = static_cast<std::uint64_t>(sectors) << (sector & 63);
-  run_.touched_sectors += kBitsOf4[((bits & ~word) >> (sector & 63)) & 15];
+  const std::uint32_t fresh = kBitsOf4[((bits & ~word) >> (sector & 63)) & 15];
+  run_.touched_sectors += fresh;
+  span_.allocation->touched += fresh;
   word |= bits;
 }
 

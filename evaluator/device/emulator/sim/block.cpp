@@ -183,7 +183,8 @@ bool Block::run_warp(Warp& w) {
       ++turn;
       if (counting_) {
         ++executions[pc];
-        lanes[pc] += mask == 0xFFFFFFFFu ? 32u : count_bits(mask);
+        const std::uint32_t on = in.kind == Kind::kBranch ? active : mask;
+        lanes[pc] += on == 0xFFFFFFFFu ? 32u : count_bits(on);
         // One issue a cycle; inside a basic block ptxas moves loads up and their users down, so
         // only a block's end waits for all of it to have been issued.
         std::uint64_t at = ++w.cycle;

@@ -28,6 +28,7 @@ struct Allocation {
   std::uint64_t base = 0, bytes = 0;
   bool initialised = true;
   bool written = false;
+  std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run
   Memory::PageSource source;
   std::vector<std::unique_ptr<Page>> pages;
 

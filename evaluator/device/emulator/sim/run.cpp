@@ -113,29 +113,33 @@ void classify(RunState& run) {
 /// DRAM sectors for the blocks that ran: what the whole grid would touch once, plus what falls out
 /// of L2 between waves. The footprint of the grid is extrapolated from how it grew over the second
 /// half of the sample (a power law: 0 when all blocks read the same, 1 when each reads its own).
-std::uint64_t estimate_dram(const RunState& run, std::uint64_t at_half, std::uint64_t half_blocks,
-                            int resident) {
+std::uint64_t estimate_dram(const RunState& run, std::uint64_t half_blocks, int resident) {
   const Counters& c = run.counters;
+  if (c.blocks == 0) return 0;
   const auto ran = static_cast<double>(c.blocks);
-  const double scale = ran > 0 ? static_cast<double>(c.blocks_total) / ran : 1;
-  const auto unique = static_cast<double>(run.touched_sectors);
+  const auto total = static_cast<double>(c.blocks_total);
+  const double scale = total / ran;
+  const double wave = std::min(total, static_cast<double>(run.profile->sm_count) * resident);
+  double footprint = 0;
+  double per_wave = 0;
+  for (const auto& a : run.memory->allocations) {
+    if (a->touched == 0) continue;
+    const auto unique = static_cast<double>(a->touched);
+    double growth = 1;
+    if (a->touched_at_half > 0 && half_blocks > 0 && c.blocks > half_blocks)
+      growth = std::log(unique / static_cast<double>(a->touched_at_half)) /
+               std::log(ran / static_cast<double>(half_blocks));
+    growth = std::clamp(growth, 0.0, 1.0);
+    const double whole = static_cast<double>(a->bytes) / 32 + 1;
+    footprint += std::min(whole, unique * std::pow(scale, growth));
+    per_wave += std::min(whole, unique * std::pow(wave / ran, growth));
+  }
   const auto traffic = static_cast<double>(run.traffic_sectors);
-  if (unique == 0) return 0;
-  double growth = 1;
-  if (at_half > 0 && half_blocks > 0 && c.blocks > half_blocks)
-    growth = std::log(unique / static_cast<double>(at_half)) /
-             std::log(ran / static_cast<double>(half_blocks));
-  growth = std::clamp(growth, 0.0, 1.0);
-  const double footprint = unique * std::pow(scale, growth);
   const double l2_sectors = static_cast<double>(run.profile->l2_bytes) / 32;
   double dram = footprint;
   if (footprint > l2_sectors) {
-    const double wave = std::min<double>(static_cast<double>(c.blocks_total),
-                                         static_cast<double>(run.profile->sm_count) * resident);
-    const double waves = static_cast<double>(c.blocks_total) / wave;
-    const double per_wave = unique * std::pow(wave / ran, growth);
-    const double spilled = std::min(traffic * scale, waves * per_wave);
-    dram = footprint + std::max(0.0, spilled - footprint) * (1 - l2_sectors / footprint);
+    const double spilled = std::min(traffic * scale, total / wave * per_wave);
+    dram += std::max(0.0, spilled - footprint) * (1 - l2_sectors / footprint);
   }
   return static_cast<std::uint64_t>(std::min(dram / scale, traffic));
 }
@@ -163,6 +167,7 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
   }
   memory.impl().place_globals(module);
   ++memory.impl().epoch;
+  for (auto& a : memory.impl().allocations) a->touched = a->touched_at_half = 0;
 
   RunState state;
   state.module = &module;
@@ -194,12 +199,11 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
   const std::vector<std::uint64_t> blocks = choose_blocks(total, options.sample_blocks);
   state.counters.blocks_total = total;
   Block block(state);
-  std::uint64_t at_half = 0;
   std::uint64_t half_blocks = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (options.counters) state.l1.clear();
     if (i == blocks.size() / 2) {
-      at_half = state.touched_sectors;
+      for (auto& a : memory.impl().allocations) a->touched_at_half = a->touched;
       half_blocks = i;
     }
     const std::uint64_t b = blocks[i];
@@ -209,7 +213,8 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
       break;
   }
   classify(state);
-  state.counters.l2_miss_sectors = estimate_dram(state, at_half, half_blocks, resident);
+  if (!options.counters) state.counters.warp_instructions = state.executed;
+  state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
   report.counters = state.counters;
   report.verdict = state.failure.verdict;
   report.detail = std::move(state.failure.detail);
