@@ -520,6 +520,13 @@ TEST(Opcodes, Halves) {
       "and.b32 %r4, %r1, 15; and.b32 %r5, %r2, 15; cvt.rn.bf16.u32 %h4, %r4; cvt.rn.bf16.u32 %h5, "
       "%r5; fma.rn.bf16 %h10, %h4, %h5, %h5; cvt.f32.bf16 %f10, %h10; cvt.rzi.u32.f32 %r10, %f10;",
       [](u32 a, u32 b, u32) { return (a & 15) * (b & 15) + (b & 15); });
+  check32(make +
+              "mov.b32 %r7, {%h4, %h5}; mov.b32 %r8, {%h6, %h6}; set.lt.f16x2.f16x2 %r10, %r7, "
+              "%r8; set.ge.u32.f16x2 %r11, %r7, %r8; xor.b32 %r10, %r10, %r11;",
+          [](u32 a, u32 b, u32 c) {
+            return ((a & 31) < (c & 31) ? 0x3C00u : 0xFFFFu) |
+                   ((b & 31) < (c & 31) ? 0x3C00u : 0xFFFFu) << 16;
+          });
   // cvt.f16x2 puts its first source on top.
   check32("cvt.rn.f32.u32 %f4, 3; cvt.rn.f32.u32 %f5, 5; cvt.rn.f16x2.f32 %r10, %f4, %f5;",
           [](u32, u32, u32) { return 0x42004500u; });
@@ -545,6 +552,12 @@ TEST(Opcodes, VectorsAndBytesInMemory) {
       [](u64 a, u64, u64) {
         return (a >> 16 & 0xFFFF) + static_cast<u64>(s64{static_cast<s16>(a >> 48)});
       });
+}
+
+// As cuda_fp16.h writes it in inline assembly.
+TEST(Opcodes, DirectivesWithoutSpaces) {
+  check32("{.reg.b16 low,high; mov.b32 {low,high}, %r1; mov.b32 %r10, {high,low};}",
+          [](u32 a, u32, u32) { return a >> 16 | a << 16; });
 }
 
 TEST(Opcodes, ScopesShadowRegistersAndLabels) {

@@ -39,6 +39,7 @@ std::vector<Token> tokenize(std::string_view text) {
     } else if (word_char(c)) {
       const std::size_t start = i;
       while (i < n) {
+        if (text[i] == '.' && c == '.' && i > start) break;  // ".reg.b16": two directives
         if (word_char(text[i])) {
           ++i;
         } else if (text[i] == ':' && i + 2 < n && text[i + 1] == ':' && word_char(text[i + 2])) {
