@@ -138,6 +138,7 @@ void GpuClient::cancel() {
 }
 
 void GpuClient::resume() {
+  std::lock_guard turn(turn_);  // a request that cancel() ended still holds the runner
   std::lock_guard lock(mutex_);
   cancelled_ = false;
   runner_.reset();  // killed by cancel(): the next measurement starts a fresh one

@@ -116,20 +116,26 @@ RunnerPool::~RunnerPool() { cancel(); }
 
 Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s) {
   Outcome outcome;
+  int cancels = 0;
+  {
+    std::lock_guard lock(mutex_);
+    cancels = cancels_;
+  }
   for (int attempt = 0; attempt < 2; ++attempt) {
-    outcome = call_once(request, timeout_s);
+    outcome = call_once(request, timeout_s, cancels);
     if (outcome.status != Outcome::Status::kDied && outcome.status != Outcome::Status::kMalformed)
       break;
   }
   return outcome;
 }
 
-Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s) {
+Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, int cancels) {
+  const auto is_cancelled = [&] { return cancelled_ || cancels_ != cancels; };
   std::unique_ptr<RunnerProcess> runner;
   {
     std::unique_lock lock(mutex_);
-    freed_.wait(lock, [&] { return cancelled_ || !idle_.empty() || alive_ < size_; });
-    if (cancelled_) return {Outcome::Status::kCancelled, {}, "cancelled"};
+    freed_.wait(lock, [&] { return is_cancelled() || !idle_.empty() || alive_ < size_; });
+    if (is_cancelled()) return {Outcome::Status::kCancelled, {}, "cancelled"};
     if (!idle_.empty()) {
       runner = std::move(idle_.back());
       idle_.pop_back();
@@ -147,7 +153,7 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s) {
       return {Outcome::Status::kCannotStart, {}, started.error().message};
     }
     runner = std::move(*started);
-    if (cancelled_) {
+    if (is_cancelled()) {
       --alive_;
       return {Outcome::Status::kCancelled, {}, "cancelled"};
     }
@@ -158,7 +164,7 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s) {
 
   std::unique_lock lock(mutex_);
   busy_.erase(runner.get());
-  if (cancelled_) outcome = {Outcome::Status::kCancelled, {}, "cancelled"};
+  if (is_cancelled()) outcome = {Outcome::Status::kCancelled, {}, "cancelled"};
   if (outcome.ok()) {
     idle_.push_back(std::move(runner));
   } else {
@@ -173,6 +179,7 @@ void RunnerPool::cancel() {
   std::vector<std::unique_ptr<RunnerProcess>> ended;
   std::lock_guard lock(mutex_);
   cancelled_ = true;
+  ++cancels_;
   ended.swap(idle_);
   alive_ -= static_cast<int>(ended.size());
   for (auto* runner : busy_) runner->kill();

@@ -67,7 +67,8 @@ class RunnerPool {
   [[nodiscard]] std::vector<pid_t> pids() const;  ///< of the running processes
 
  private:
-  Outcome call_once(const nlohmann::json& request, double timeout_s);
+  /// `cancels`: how often the pool had been cancelled when the request came.
+  Outcome call_once(const nlohmann::json& request, double timeout_s, int cancels);
 
   const std::string mode_;
   const int size_;
@@ -78,6 +79,7 @@ class RunnerPool {
   std::set<RunnerProcess*> busy_;
   int alive_ = 0;  ///< idle, busy or being started
   bool cancelled_ = false;
+  int cancels_ = 0;  ///< a request from before a cancel stays cancelled after resume()
 };
 
 /// options.runner_path, or hone-runner beside this executable.

@@ -329,6 +329,16 @@ TEST(RunnerPool, KilledRunnersCostNothingButTime) {
   EXPECT_EQ(compiled->verdict, Verdict::kOk);
 }
 
+TEST(RunnerPool, ServesAgainAfterACancelIsTakenBack) {
+  pool::RunnerPool pool("compile", 1, {});
+  const CompileJob job{kReference, {}, {"scale"}, "sm_90"};
+  ASSERT_TRUE(pool.call(protocol::to_message(job), 60).ok());
+  pool.cancel();
+  EXPECT_EQ(pool.call(protocol::to_message(job), 60).status, pool::Outcome::Status::kCancelled);
+  pool.resume();
+  EXPECT_TRUE(pool.call(protocol::to_message(job), 60).ok());
+}
+
 TEST(RunnerPool, NonsenseGetsAnErrorNotACrash) {
   for (const char* mode : {"compile", "emulate"}) {
     pool::RunnerPool pool(mode, 1, {});
