@@ -28,7 +28,7 @@ std::string kernel_of(std::string_view site) { return std::string(site.substr(0,
 Result<void> check_loop(const KernelInfo& info, const Loop& loop) {
   if (info.function->is_template) return refused("the kernel is a template");
   if (info.has_unknown) return refused("the kernel holds code we cannot read");
-  if (!loop.step || *loop.step != 1) return refused("the loop does not count by one");
+  if (!loop.step || *loop.step < 1) return refused("the loop does not count by a constant");
   if (info.varies_by_thread(*loop.lower) || info.varies_by_thread(*loop.upper)) {
     return refused("the loop's bounds differ between threads");
   }

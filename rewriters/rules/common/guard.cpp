@@ -83,16 +83,14 @@ class Flattener {
       auto read = read_condition(*(*guard)->expr, early, conjuncts);
       if (read) read = check_axes(conjuncts);
       if (!early && !worth_flattening(**guard)) {
-        if (read && (*guard)->children.size() == 1) close_axes(**guard, early, conjuncts, bounded);
+        if ((*guard)->children.size() == 1) close_axes(**guard, early, conjuncts, bounded);
         continue;
       }
-      if (!read) {
-        if (early) return std::unexpected(read.error());
-        continue;
-      }
-      auto text = flatten(**guard, early, conjuncts, bounded);
+      auto text = read ? flatten(**guard, early, conjuncts, bounded)
+                       : Result<std::string>(std::unexpected(read.error()));
       if (!text) {
         if (early) return std::unexpected(text.error());
+        if ((*guard)->children.size() == 1) close_axes(**guard, early, conjuncts, bounded);
         continue;
       }
       return *text;
@@ -489,8 +487,9 @@ class Flattener {
       }
       const bool lone =
           statement.parent != nullptr && statement.parent->kind != Stmt::Kind::kCompound;
-      const bool hoist = expr->kind == Expr::Kind::kAssign && expr->operands.size() == 2 &&
-                         reads_memory(*expr->operands[1]) &&
+      // Not for +=: the compiler may fuse the product and the sum only while they are together.
+      const bool hoist = expr->kind == Expr::Kind::kAssign && expr->text == "=" &&
+                         expr->operands.size() == 2 && reads_memory(*expr->operands[1]) &&
                          !reads_any(*expr->operands[1], written) &&
                          expr->operands[0]->type.kind != Type::Kind::kOther;
       if (hoist) {

@@ -64,9 +64,10 @@ class Planner {
       if (!read) continue;
       const auto inner = inner_loops(*read->second);
       if (!inner || !may_stage(*read->first.base)) continue;
-      const auto form =
-          space_.replace(read->first.offset,
-                         {{plan.k_symbol, Polynomial::symbol(kBase) + Polynomial::symbol(kStep)}});
+      const auto form = space_.replace(
+          read->first.offset,
+          {{plan.k_symbol, Polynomial::symbol(kBase) +
+                               Polynomial::constant(*loop_.step) * Polynomial::symbol(kStep)}});
       Candidate candidate{read->first, read->second, form,
                           0,           *inner,       is_unconditional(*read->second)};
       if (auto constant = candidate.form.terms.find({}); constant != candidate.form.terms.end()) {

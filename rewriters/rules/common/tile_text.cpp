@@ -49,7 +49,7 @@ class Printer {
     const auto lower = text_of(*loop_.lower);
     const auto upper_text = text_of(*loop_.upper);
     if (!lower || !upper_text) return refused("the loop's bounds come from a macro");
-    const std::string upper = loop_.inclusive ? *upper_text + " + 1" : *upper_text;
+    const std::string upper = loop_.inclusive ? "(" + *upper_text + " + 1)" : *upper_text;
     auto tiled = body(true);
     if (!tiled) return tiled;
 
@@ -58,17 +58,18 @@ class Printer {
       text += declaration(plan_.tiles[i], tile_names_[i]);
     }
     text += fmt::format("const int {} = {};\n", thread_, thread_index());
+    const std::int64_t stride = options_.steps * *loop_.step;
     std::string end = upper;
     if (options_.remainder) {
       end = names_(loop_.variable->name + "_full");
       const bool from_zero = loop_.lower->constant && *loop_.lower->constant == 0;
-      text += from_zero ? fmt::format("const {} {} = {} / {} * {};\n", type, end, upper,
-                                      options_.steps, options_.steps)
-                        : fmt::format("const {0} {1} = {2} + ({3} - {2}) / {4} * {4};\n", type, end,
-                                      *lower, upper, options_.steps);
+      text += from_zero
+                  ? fmt::format("const {0} {1} = {2} / {3} * {3};\n", type, end, upper, stride)
+                  : fmt::format("const {0} {1} = {2} + ({3} - {2}) / {4} * {4};\n", type, end,
+                                *lower, upper, stride);
     }
     text += fmt::format("for ({0} {1} = {2}; {1} < {3}; {1} += {4}) {{\n", type, base_, *lower, end,
-                        options_.steps);
+                        stride);
     for (std::size_t i = 0; i < plan_.tiles.size(); ++i) {
       text += staging(plan_.tiles[i], tile_names_[i]);
     }
@@ -76,14 +77,18 @@ class Printer {
     text += unroll_pragma();
     text += fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{\n", step_, options_.steps);
     if (uses_counter()) {
-      text += fmt::format("const {} {} = {} + {};\n", type, loop_.variable->name, base_, step_);
+      text += fmt::format("const {} {} = {} + {}{};\n", type, loop_.variable->name, base_, step_,
+                          *loop_.step == 1 ? "" : fmt::format(" * {}", *loop_.step));
     }
     text += *tiled + "}\n__syncthreads();\n}\n";
     if (options_.remainder) {
       auto plain = body(false);
       if (!plain) return plain;
-      text += fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{\n{4}}}\n", type,
-                          loop_.variable->name, end, upper, *plain);
+      text += fmt::format(
+          "for ({0} {1} = {2}; {1} < {3}; {4}) {{\n{5}}}\n", type, loop_.variable->name, end, upper,
+          *loop_.step == 1 ? fmt::format("++{}", loop_.variable->name)
+                           : fmt::format("{} += {}", loop_.variable->name, *loop_.step),
+          *plain);
     }
     return text + "}";
   }
