@@ -33,7 +33,7 @@ struct DeviceInfo {
   std::string toolchain;  ///< "NVRTC 13.0"
   int sm_count = 0;
   std::int64_t memory_bytes = 0;  // [B]
-  double dram_bytes_per_s = 0;    // achievable copy bandwidth [B/s]
+  double dram_bytes_per_s = 0;    // achievable, the faster of a copy and a read [B/s]
   double fp32_flops_per_s = 0;    // FMA counted as two
 };
 

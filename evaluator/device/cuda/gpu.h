@@ -75,7 +75,7 @@ class Gpu {
   [[nodiscard]] Outcome<void> launch_helper(const char* name, std::uint64_t items,
                                             std::vector<void*> arguments);
   [[nodiscard]] Outcome<void> download(void* out, CUdeviceptr from, std::uint64_t bytes);
-  [[nodiscard]] Outcome<void> copy_bandwidth();
+  [[nodiscard]] Outcome<void> dram_bandwidth();
   [[nodiscard]] Outcome<CUdeviceptr> allocate(std::uint64_t bytes);
 
   const Driver& driver_;
