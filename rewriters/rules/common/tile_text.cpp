@@ -84,11 +84,13 @@ class Printer {
     if (options_.remainder) {
       auto plain = body(false);
       if (!plain) return plain;
-      text += fmt::format(
-          "for ({0} {1} = {2}; {1} < {3}; {4}) {{\n{5}}}\n", type, loop_.variable->name, end, upper,
-          *loop_.step == 1 ? fmt::format("++{}", loop_.variable->name)
-                           : fmt::format("{} += {}", loop_.variable->name, *loop_.step),
-          *plain);
+      // The pragma also keeps it out of the count of serial loops, which sites depend on.
+      text +=
+          fmt::format("#pragma unroll 1\nfor ({0} {1} = {2}; {1} < {3}; {4}) {{\n{5}}}\n", type,
+                      loop_.variable->name, end, upper,
+                      *loop_.step == 1 ? fmt::format("++{}", loop_.variable->name)
+                                       : fmt::format("{} += {}", loop_.variable->name, *loop_.step),
+                      *plain);
     }
     return text + "}";
   }

@@ -38,6 +38,7 @@ __global__ void matmul(const float* A, const float* B, float* C, int M, int N, i
         }
         __syncthreads();
       }
+#pragma unroll 1
       for (int k = k_full; k < K; ++k) {
         sum += A[row_in * K + k] * B[k * N + col_in];
       }
