@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "candidates/hash.h"
 #include "evaluator/check/compare.h"
 #include "evaluator/runner/emulated_program.h"
+#include "evaluator/trace.h"
 
 namespace hone::runner {
 namespace {
@@ -15,13 +17,15 @@ using emulator::Counters;
 using protocol::Case;
 using protocol::EmulateReply;
 using protocol::EmulateRequest;
+using Clock = std::chrono::steady_clock;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
 constexpr std::uint64_t kReferenceBudget = 1'500'000'000;  // one check size
 constexpr std::uint64_t kCandidateFactor =
     50;  // a candidate may do this much more than the reference
 constexpr std::uint64_t kCandidateSlack = 20'000'000;
-constexpr std::uint64_t kSampleTarget = 6'000'000;   // per timed program, spread over its launches
+constexpr std::uint64_t kSampleTarget =
+    2'500'000;  // cost units per timed program, over its launches
 constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
 constexpr std::int64_t kMaxSampledBlocks = 64;
 constexpr std::size_t kCachedRuns = 64;
@@ -280,7 +284,10 @@ EmulateReply Emulate::model(const Case& one, const std::string& arch) {
     options.sample_blocks = 1;
     auto report = (*program)->launch(**module, i, options);
     if (report.verdict == Verdict::kOk && blocks > 1) {
-      const std::uint64_t cost = std::max<std::uint64_t>(1, report.counters.warp_instructions);
+      // A sector touched costs the emulator about as much as three plain instructions.
+      const auto& c = report.counters;
+      const std::uint64_t cost = std::max<std::uint64_t>(
+          1, c.warp_instructions + 3 * (c.global_load_sectors + c.global_store_sectors));
       const std::uint64_t target = kSampleTarget / launches.size() / cost;
       options.sample_blocks = std::clamp<std::int64_t>(
           static_cast<std::int64_t>(target), 1, std::min<std::int64_t>(blocks, kMaxSampledBlocks));
@@ -314,14 +321,24 @@ EmulateReply Emulate::model(const Case& one, const std::string& arch) {
 
 EmulateReply Emulate::handle(const EmulateRequest& request) {
   double max_rel_error = 0;
+  auto begin = Clock::now();
+  const auto report = [&](const char* what, const EmulateReply& result) {
+    trace(fmt::format("{}: {} in {:.3f} s {}", what, to_string(result.verdict),
+                      std::chrono::duration<double>(Clock::now() - begin).count(), result.detail));
+    begin = Clock::now();
+  };
   for (const auto& one : request.checks) {
     auto result = one.candidate ? check(one, request.tolerance) : admit(one);
+    report(one.candidate ? "check" : "admission", result);
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
     if (result.verdict != Verdict::kOk) return result;
   }
   EmulateReply result = reply(Verdict::kOk, "");
-  if (request.timed) result = model(*request.timed, request.arch);
+  if (request.timed) {
+    result = model(*request.timed, request.arch);
+    report("model", result);
+  }
   result.max_rel_error = max_rel_error;
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "evaluator/runner/bench_case.h"
 #include "evaluator/timing/statistics.h"
+#include "evaluator/trace.h"
 
 namespace hone::runner {
 namespace {
@@ -206,7 +207,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
         max_rel_error = std::max(max_rel_error, checked->max_rel_error);
       }
     }
-    cuda::trace("checks passed");
+    trace("checks passed");
     const Case& one = request.timed;
     BenchCase bench(gpu_, one.reference, *one.candidate, false);
     HONE_STEP(bench.allocate());

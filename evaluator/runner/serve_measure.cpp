@@ -8,6 +8,7 @@
 #include "evaluator/runner/measure.h"
 #include "evaluator/runner/serve.h"
 #include "evaluator/runner/serve_loop.h"
+#include "evaluator/trace.h"
 
 namespace hone::runner {
 namespace {
@@ -51,8 +52,8 @@ class MeasureServer {
     const auto request = protocol::measure_request_from(message);
     if (!request) return std::unexpected(request.error());
     const auto reply = measure_->handle(*request);
-    cuda::trace(fmt::format("{} {:.3f} us (reference {:.3f} us) {}", to_string(reply.verdict),
-                            reply.time_us, reply.reference_time_us, reply.detail));
+    trace(fmt::format("{} {:.3f} us (reference {:.3f} us) {}", to_string(reply.verdict),
+                      reply.time_us, reply.reference_time_us, reply.detail));
     return protocol::to_message(reply);
   }
 

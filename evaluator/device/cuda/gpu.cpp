@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <thread>
+
+#include "evaluator/trace.h"
 
 namespace hone::cuda {
 namespace {
@@ -25,14 +25,6 @@ constexpr double kHelperLimit_s = 60;
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
-
-void trace(std::string_view text) {
-  static const bool on = [] {
-    const char* value = std::getenv("HONE_TRACE");
-    return value != nullptr && *value != '\0' && *value != '0';
-  }();
-  if (on) std::fprintf(stderr, "[measure] %.*s\n", static_cast<int>(text.size()), text.data());
-}
 
 Failure failure_of(const Driver& driver, CUresult result, const char* call) {
   Failure f;

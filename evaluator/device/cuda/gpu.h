@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "candidates/program.h"
@@ -90,8 +89,5 @@ class Gpu {
   std::uint64_t flush_bytes_ = 0;  // [B]
   std::multimap<std::uint64_t, CUdeviceptr> free_slabs_;
 };
-
-/// HONE_TRACE=1: what the runner does, to stderr.
-void trace(std::string_view text);
 
 }  // namespace hone::cuda
