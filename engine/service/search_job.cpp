@@ -76,6 +76,15 @@ std::string names_of(const Recipe& recipe) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// What the user calls the candidate: the store gives ids, since two tasks may hold one program.
+std::string id_of(const Store* store, const CandidateRecord& candidate) {
+  if (store != nullptr) {
+    auto id = store->candidate_id(candidate.program_hash, candidate.task_hash);
+    if (id && *id) return **id;
+  }
+  return candidate.program_hash.substr(0, 12);
+}
+
 /// One ask and what became of it.
 struct Slot {
   Outcome outcome;
@@ -388,8 +397,8 @@ void Search::finals() {
     }
     evaluation->final_stage = true;
     if (entry.candidate.origin == "reference") evaluation->measurement.speedup = 1;
-    entry.candidate.id = entry.candidate.program_hash.substr(0, 12);
     if (store_ != nullptr) stored(store_->put(run_id_, entry.candidate, *evaluation, provenance_));
+    entry.candidate.id = id_of(store_, entry.candidate);
     if (evaluation->verdict == Verdict::kOk) {
       outcome_.ranked.push_back({entry.candidate, *evaluation});
     } else {
@@ -485,7 +494,6 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
     }
     result.evaluation.final_stage = result.evaluation.verdict == Verdict::kOk;
   }
-  candidate.id = candidate.program_hash.substr(0, 12);
   if (store != nullptr) {
     const Provenance provenance = provenance_of(device, evaluator.info());
     if (auto put = store->put_task(task); !put) return std::unexpected(put.error());
@@ -496,6 +504,7 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
     }
     if (auto end = store->end_run(*run, "done"); !end) return std::unexpected(end.error());
   }
+  candidate.id = id_of(store, candidate);
   return result;
 }
 

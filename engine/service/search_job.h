@@ -68,7 +68,8 @@ struct SearchOutcome {
                                                Evaluator& evaluator, Store* store,
                                                const SearchOptions& options);
 
-/// A variant that someone wrote by hand, through every gate. `record.id` is empty unless stored.
+/// A variant that someone wrote by hand, through every gate. Its id is the store's, where there is
+/// one.
 [[nodiscard]] Result<Finalist> run_variant(const Task& task, const Program& variant,
                                            const DeviceSpec& device, Evaluator& evaluator,
                                            Store* store, std::uint64_t seed);

@@ -99,7 +99,7 @@ TEST_P(Baseline, EmulatedKernelAgreesWithTheCpu) {
     auto emulated = runner::EmulatedProgram::load(runnable, kSeed,
                                                   runner::EmulatedProgram::Outputs::kUninitialised);
     ASSERT_TRUE(emulated) << emulated.error().message;
-    const emulator::RunReport report = (*emulated)->run_all(**module, kBudget);
+    const emulator::RunReport report = (*emulated)->run_all(**module, kBudget, false);
     ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
 
     const auto reference = baselines::find_reference(GetParam());

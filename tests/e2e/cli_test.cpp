@@ -123,7 +123,9 @@ TEST_P(Evaluate, EndsInItsVerdict) {
   EXPECT_EQ(run.status, ok ? 0 : 1);
   const auto board = hone({"leaderboard", "--db", db_, "--json", "-"}).json();
   EXPECT_EQ(board["boards"].size(), ok ? 1U : 0U);
-  if (!ok) EXPECT_FALSE(result["detail"].get<std::string>().empty());
+  if (!ok) {
+    EXPECT_FALSE(result["detail"].get<std::string>().empty());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

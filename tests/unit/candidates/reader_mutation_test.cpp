@@ -154,7 +154,9 @@ TEST(ReaderMutation, Expressions) {
     ASSERT_TRUE(again) << text;
     const auto same = again->eval(bindings);
     EXPECT_EQ(value.has_value(), same.has_value()) << text;
-    if (value && same) EXPECT_EQ(*value, *same) << text;
+    if (value && same) {
+      EXPECT_EQ(*value, *same) << text;
+    }
   }
   EXPECT_GT(parsed, 1000);
 }

@@ -545,7 +545,9 @@ TEST(StoreOpen, ADamagedFileIsAnErrorNotACrash) {
       const auto put = (*store)->put(0, candidate(task, hash_of('e')), timed(3), gpu());
       const auto found = (*store)->find_task("scale");
       errors += !boards || !put || !found;
-      if (!boards) EXPECT_EQ(boards.error().code, ErrorCode::kIo) << boards.error().message;
+      if (!boards) {
+        EXPECT_EQ(boards.error().code, ErrorCode::kIo) << boards.error().message;
+      }
     }
   }
   EXPECT_GT(errors, 5);

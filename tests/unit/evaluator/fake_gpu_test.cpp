@@ -91,7 +91,9 @@ TEST_F(OnAFakeGpu, QuickAndFinalTimesAreMeasured) {
     EXPECT_NEAR(e.measurement.ci95_high, 2, 1e-3);
     EXPECT_FALSE(e.measurement.modelled);
     EXPECT_EQ(e.final_stage, stage == Stage::kFinal);
-    if (stage == Stage::kFinal) EXPECT_GE(e.measurement.samples_us.size(), 20U);
+    if (stage == Stage::kFinal) {
+      EXPECT_GE(e.measurement.samples_us.size(), 20U);
+    }
   }
 }
 

@@ -54,7 +54,9 @@ TEST(Parse, RangesCoverStatementsWithTheirSemicolons) {
   const auto unit = parsed(kMatmul);
   const Function* kernel = unit->find_function("matmul");
   for (const Stmt* statement : kernel->all_statements) {
-    if (statement->kind == Stmt::Kind::kReturn) EXPECT_EQ(unit->text(statement->range), "return;");
+    if (statement->kind == Stmt::Kind::kReturn) {
+      EXPECT_EQ(unit->text(statement->range), "return;");
+    }
     if (statement->kind != Stmt::Kind::kFor) continue;
     EXPECT_EQ(unit->text(statement->range),
               "for (int k = 0; k < N; ++k) sum += A[row * N + k] * B[k * N + col];");
