@@ -39,6 +39,12 @@ class Replicator {
         return refused(fmt::format("the address of {} is taken", local->name));
       }
     }
+    for (const Stmt* statement : function_.all_statements) {
+      // Only what the guards left: it would end the other replicas too.
+      if (statement->kind == Stmt::Kind::kReturn || statement->kind == Stmt::Kind::kOther) {
+        return refused("a replica may return early");
+      }
+    }
     find_dependences();
     for (const Variable* parameter : function_.parameters) {
       if (mask_of(parameter) != 0) {
