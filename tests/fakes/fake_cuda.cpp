@@ -102,6 +102,8 @@ bool helper(const std::string& name, void** p) {
       ++result[0];
       if (i < result[1]) result[1] = i;
     }
+  } else if (name == "hone_read_kernel") {
+    clock_us += 1000;
   } else {
     return false;
   }
@@ -259,6 +261,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned, un
   if (sticky != CUDA_SUCCESS) return sticky;
   const auto& name = reinterpret_cast<Function*>(f)->name;
   if (helper(name, params)) return CUDA_SUCCESS;
+  if (extra == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return candidate(*reinterpret_cast<Function*>(f), static_cast<const unsigned char*>(extra[1]));
 }
 CUresult cuStreamCreate(CUstream* s, unsigned) {
