@@ -264,7 +264,7 @@ Result<void> EvaluatorImpl::check_memory(const ConcreteProgram& reference) const
   const double limit = 0.9 * static_cast<double>(info_.memory_bytes);
   if (info_.memory_bytes > 0 && bytes > limit) {
     return invalid(fmt::format(
-        "the timed sizes need {:.1f} GB (outputs count twice); {} has room for {:.1f} GB",
+        "the timed sizes need {:.1f} GB of memory (outputs count twice); {} has room for {:.1f} GB",
         bytes / 1e9, info_.name, limit / 1e9));
   }
   return {};

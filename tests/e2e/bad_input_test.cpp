@@ -35,6 +35,8 @@ struct Case {
   std::vector<std::string> says;  ///< each must be in the message
 };
 
+void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
+
 class BadInput : public ::testing::TestWithParam<Case> {};
 
 TEST_P(BadInput, IsOneClearMessageAndNoRow) {
@@ -79,10 +81,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{
             "ArgumentType",
             task(
-                R"CU({"kernel": "scale", "grid": ["ceildiv(N,128)"], "block": [128], "args": ["x", "N", "N"]})CU",
+                R"CU({"kernel": "scale", "grid": ["ceildiv(N,128)"], "block": [128], "args": ["N", "y", "N"]})CU",
                 kGood),
             2,
-            {"launches[0].args[1]", "pointer"}},
+            {"launches[0].args[0]", "pointer"}},
         Case{
             "BufferForScalar",
             task(
@@ -109,15 +111,15 @@ INSTANTIATE_TEST_SUITE_P(
             task(
                 R"CU({"kernel": "scale", "grid": ["ceildiv(N,128)"], "block": [128], "shared_bytes": 1000000, "args": ["x", "y", "N"]})CU",
                 kGood),
-            1,
-            {"shared"}},
+            2,
+            {"launches[0]", "shared", "232448"}},
         Case{"SizeZero",
              task(kLaunch, kGood, R"CU("sizes": {"N": 0}, "check_sizes": [{"N": 100}])CU"),
              2,
              {"N"}},
         Case{"TooLargeForMemory",
              task(kLaunch, kGood,
-                  R"CU("sizes": {"N": 500000000000}, "check_sizes": [{"N": 100}])CU"),
+                  R"CU("sizes": {"N": 200000000000}, "check_sizes": [{"N": 100}])CU"),
              2,
              {"memory"}},
         Case{"DoesNotCompile",

@@ -103,6 +103,8 @@ struct Variant {
   const char* verdict;
 };
 
+void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
+
 class Evaluate : public Cli, public ::testing::WithParamInterface<Variant> {};
 
 TEST_P(Evaluate, EndsInItsVerdict) {
@@ -146,7 +148,9 @@ INSTANTIATE_TEST_SUITE_P(
                 " if (i < N) { float v = s[threadIdx.x ^ 1]; y[i] = 2.0f * x[i] + 0.0f * v; }",
                 "race"},
         Variant{"Uninitialised",
-                "__shared__ float s[129]; if (i < N) y[i] = s[128] == 1.5f ? x[i] : 2.0f * x[i];",
+                // The write keeps the compiler from dropping a variable that nobody writes.
+                "__shared__ float s[128]; if (N < 0) s[threadIdx.x] = 1; __syncthreads();"
+                " if (i < N) y[i] = s[threadIdx.x ^ 1] == 1.5f ? x[i] : 2.0f * x[i];",
                 "fault"},
         Variant{"DoesNotCompile", "if (i < N) y[i] = undeclared;", "compile_error"},
         Variant{"IncludesAHostFile", "}\n#include \"/etc/hostname\"\n__global__ void other() {",
