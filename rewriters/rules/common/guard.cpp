@@ -701,6 +701,28 @@ class Flattener {
   FreshNames names_;
 };
 
+/// A local under whose name another variable is visible around it: text that is moved to its scope
+/// would mean the wrong one. Null when there is none.
+const syntax::Variable* find_hiding(const syntax::Function& function) {
+  for (const syntax::Variable* inner : function.locals) {
+    const auto hides = [&](const syntax::Variable* outer) {
+      if (outer == inner || outer->name != inner->name) return false;
+      if (outer->statement == nullptr) return true;  // a parameter
+      const Stmt* scope = outer->statement->parent;
+      for (const Stmt* up = inner->statement; up != nullptr; up = up->parent) {
+        // Two declarations of one scope cannot share a name: `inner` is further in.
+        if (up == scope) return inner->statement->parent != scope;
+      }
+      return false;
+    };
+    if (inner->statement != nullptr && (std::ranges::any_of(function.parameters, hides) ||
+                                        std::ranges::any_of(function.locals, hides))) {
+      return inner;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<Flattened> flatten_guards(const Program& program, const std::string& kernel,
@@ -711,6 +733,9 @@ Result<Flattened> flatten_guards(const Program& program, const std::string& kern
     if (!open) return std::unexpected(open.error());
     const syntax::KernelInfo* info = open->find(kernel);
     if (info == nullptr) return refused(fmt::format("no kernel {}", kernel));
+    if (const syntax::Variable* hidden = find_hiding(*info->function)) {
+      return refused(fmt::format("{} hides another variable of its name", hidden->name));
+    }
     auto text = Flattener(*open, *info, context, options).step(result.bounded);
     if (!text) return std::unexpected(text.error());
     if (!*text) return result;
