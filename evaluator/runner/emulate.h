@@ -31,8 +31,8 @@ class Emulate {
   using SharedModule = std::shared_ptr<const emulator::Module>;
 
   [[nodiscard]] Result<SharedModule> module_for(const CompiledProgram& compiled);
-  [[nodiscard]] SharedRun reference_run(const protocol::Case& one);
-  [[nodiscard]] ReferenceRun run_reference(const protocol::Case& one);
+  [[nodiscard]] SharedRun reference_run(const protocol::Case& one, std::uint64_t budget);
+  [[nodiscard]] ReferenceRun run_reference(const protocol::Case& one, std::uint64_t budget);
   [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one);
   [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one, const Tolerance& tolerance);
   [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one, const std::string& arch);
