@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "evaluator/compile/include_check.h"
@@ -41,8 +43,8 @@ std::vector<std::string> options_for(const CompileJob& job, const Nvrtc& nvrtc) 
   // NVRTC has no back end for still gets PTX.
   options.push_back(
       fmt::format("--gpu-architecture={}{}", nvrtc.supports(arch) ? "sm_" : "compute_", arch));
-  options.insert(options.end(), {"-std=c++20", "--generate-line-info", "-default-device",
-                                 "--ptxas-options=-v"});
+  options.insert(options.end(),
+                 {"-std=c++20", "--generate-line-info", "-default-device", "--ptxas-options=-v"});
   // nvcc includes its run-time header, and with it math.h's macros, in every file.
   options.push_back("--pre-include=math.h");
   if (job.exact_math) options.push_back("--fmad=false");
@@ -169,6 +171,22 @@ CompiledProgram explain_failure(const CompileJob& job, const Nvrtc& nvrtc,
   return failed(log);
 }
 
+/// Kernels by the names in the PTX, for names that mean another function too ("norm", which CUDA's
+/// math has as well) and so are no name expressions. Empty unless each has exactly one entry.
+std::map<std::string, std::string> lowered_by_entries(const std::vector<std::string>& kernels,
+                                                      const std::vector<PtxEntry>& entries) {
+  std::map<std::string, std::string> lowered;
+  for (const auto& kernel : kernels) {
+    for (const auto& entry : entries) {
+      const std::string text = demangle(entry.name);
+      if (text.substr(0, text.find('(')) != kernel) continue;
+      if (!lowered.emplace(kernel, entry.name).second) return {};
+    }
+    if (!lowered.contains(kernel)) return {};
+  }
+  return lowered;
+}
+
 bool valid_name_expression(std::string_view name) {
   return !name.empty() && name.size() < 512 &&
          std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c < 0x7F; });
@@ -225,24 +243,31 @@ CompiledProgram compile_program(const CompileJob& job) {
   if (auto found = find_forbidden_include(job.source, include_path())) return failed(*found);
 
   const auto options = options_for(job, nvrtc);
-  Build build(nvrtc);
-  const nvrtcResult result = build.run(job, job.kernels, options);
-  const std::string log = strip_nul(build.log());
+  std::optional<Build> build(std::in_place, nvrtc);
+  const nvrtcResult result = build->run(job, job.kernels, options);
+  std::string log = strip_nul(build->log());
+  std::map<std::string, std::string> lowered;
   if (result != NVRTC_SUCCESS) {
     if (log.empty()) return failed(fmt::format("NVRTC: {}", nvrtc.get_error_string(result)));
-    return explain_failure(job, nvrtc, options, without_ptxas_info(log));
+    if (log.find("instance of overloaded function") != log.npos) {
+      build.emplace(nvrtc);
+      if (build->run(job, {}, options) == NVRTC_SUCCESS)
+        lowered = lowered_by_entries(job.kernels, ptx_entries(build->ptx()));
+    }
+    if (lowered.empty()) return explain_failure(job, nvrtc, options, without_ptxas_info(log));
+    log = strip_nul(build->log());
   }
 
   CompiledProgram out;
-  out.ptx = build.ptx();
-  out.cubin = build.cubin();
+  out.ptx = build->ptx();
+  out.cubin = build->cubin();
   out.log = protocol::clean_text(without_ptxas_info(log), kMaxLog);
   const auto entries = ptx_entries(out.ptx);
   const auto resources = parse_ptxas_log(log);
   for (const auto& name : job.kernels) {
     CompiledKernel kernel;
     kernel.name = name;
-    kernel.lowered_name = build.lowered(name);
+    kernel.lowered_name = lowered.empty() ? build->lowered(name) : lowered.at(name);
     const auto entry = std::find_if(entries.begin(), entries.end(), [&](const PtxEntry& e) {
       return e.name == kernel.lowered_name;
     });
