@@ -25,6 +25,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kCachedPrograms = 128;
 constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
 
+/// 0 when the reference beats the roof by far: it reads a part of its inputs, so the roof says
+/// nothing.
+double roof_fraction(const Roof& roof, const Measurement& m) {
+  if (m.time_us <= 0 || roof.time_us > 1.25 * m.reference_time_us) return 0;
+  return roof.time_us / m.time_us;
+}
+
 int process_count(int wanted) {
   if (wanted > 0) return wanted;
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
@@ -301,7 +308,7 @@ void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& rep
   m.reference_samples_us = {reference_us};
   m.counters = reply.counters;
   const Roof roof = roof_of(request.timed.reference, request.flops, info_);
-  m.roof_fraction = reply.time_us > 0 ? roof.time_us / reply.time_us : 0;
+  m.roof_fraction = roof_fraction(roof, m);
 }
 
 Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
@@ -358,7 +365,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
       reference_samples_[timed->key] = reply->samples_us;
     }
     const Roof roof = roof_of(request.timed.reference, request.flops, info_);
-    m.roof_fraction = m.time_us > 0 ? roof.time_us / m.time_us : 0;
+    m.roof_fraction = roof_fraction(roof, m);
   }
   evaluation.verdict = Verdict::kOk;
   evaluation.elapsed_s = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -463,7 +470,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   m.samples_us = reply->samples_us;
   m.reference_samples_us = reply->reference_samples_us;
   const Roof roof = roof_of(request.timed.reference, request.flops, info_);
-  m.roof_fraction = m.time_us > 0 ? roof.time_us / m.time_us : 0;
+  m.roof_fraction = roof_fraction(roof, m);
   if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "fp32";
   return evaluation;
 }

@@ -28,10 +28,21 @@ using Clock = std::chrono::steady_clock;
 /// depend on the machine.
 constexpr std::size_t kWindow = 24;
 constexpr double kRoofReached = 0.95;
+constexpr double kRoofBroken = 1.25;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// What is wrong with the task, with the file that it is in.
+Error with_place(Error error, const Task& task) {
+  const bool of_task =
+      error.code == ErrorCode::kTaskFailed || error.code == ErrorCode::kInvalidInput;
+  if (of_task && !task.source_path.empty() && !error.message.starts_with(task.source_path)) {
+    error.message = task.source_path + ": " + error.message;
+  }
+  return error;
 }
 
 /// Threads that evaluate what the queue holds, until it is closed.
@@ -188,9 +199,11 @@ Result<void> Search::admit() {
   if (!request) return std::unexpected(request.error());
   reference_request_ = *request;
   auto admitted = evaluator_.admit(*request);
-  if (!admitted) return std::unexpected(admitted.error());
+  if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
   outcome_.reference_time_us = admitted->measurement.time_us;
   outcome_.roof = roof_of(request->timed.reference, request->flops, evaluator_.info());
+  // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
+  if (outcome_.roof.time_us > kRoofBroken * outcome_.reference_time_us) outcome_.roof.time_us = 0;
   if (store_ != nullptr) {
     stored(store_->put_task(task_));
     if (store_ != nullptr) {
@@ -414,7 +427,11 @@ void Search::finals() {
 
 Result<SearchOutcome> Search::run() {
   if (auto admitted = admit(); !admitted) return std::unexpected(admitted.error());
-  if (!interrupted()) search();
+  if (interrupted()) {
+    outcome_.stop_reason = "interrupted";
+  } else {
+    search();
+  }
   finals();
   outcome_.elapsed_s = seconds_since(start_);
   if (store_ != nullptr) stored(store_->end_run(run_id_, outcome_.stop_reason));
@@ -465,7 +482,7 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
   auto reference = (*builder)->for_program(task.reference, random.bits());
   if (!reference) return std::unexpected(reference.error());
   auto admitted = evaluator.admit(*reference);
-  if (!admitted) return std::unexpected(admitted.error());
+  if (!admitted) return std::unexpected(with_place(admitted.error(), task));
 
   Finalist result;
   CandidateRecord& candidate = result.candidate;
