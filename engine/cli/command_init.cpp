@@ -1,9 +1,8 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "candidates/task_file.h"
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/service/init_task.h"
@@ -21,18 +20,13 @@ struct Options {
 int run(const Options& options) {
   const Common& common = options.common;
   const std::filesystem::path path(options.kernel);
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (!file) {
-    return common.fail(
-        {ErrorCode::kInvalidInput, fmt::format("{}: cannot be read", options.kernel)});
-  }
-  if (find_task_comment(content.str())) {
+  const auto content = read_text_file(path);
+  if (!content) return common.fail(content.error());
+  if (find_task_comment(*content)) {
     return common.fail({ErrorCode::kInvalidInput,
                         fmt::format("{}: there is a task comment already", options.kernel)});
   }
-  auto made = init_task(content.str(), path.stem().string());
+  auto made = init_task(*content, path.stem().string());
   if (!made) {
     return common.fail(
         {made.error().code, fmt::format("{}:{}", options.kernel, made.error().message)});
@@ -45,7 +39,7 @@ int run(const Options& options) {
                         fmt::format("{}: exists already; --force overwrites it", output)});
   }
   if (!(output == "-" && common.json_on_stdout())) {
-    auto written = write_text(output, "/* hone " + json + " */\n" + content.str());
+    auto written = write_text(output, "/* hone " + json + " */\n" + *content);
     if (!written) return common.fail(written.error());
   }
   for (const std::string& note : made->notes) fmt::print(stderr, "look at it: {}\n", note);

@@ -83,5 +83,14 @@ TEST(Regression, WhatIsWrongWithTheReferenceNamesItsFile) {
   EXPECT_NE(run.err.find("mine.cu: the reference faults"), std::string::npos) << run.err;
 }
 
+TEST(Regression, InitOfWhatIsNoFileIsRefused) {
+  const TemporaryFolder folder;
+  for (const std::string& path : {std::string("/dev/zero"), folder.file(".")}) {
+    const auto run = hone({"init", path, "-o", folder.file("out.cu")});
+    EXPECT_EQ(run.status, 2) << path;
+    EXPECT_NE(run.err.find(path), std::string::npos) << run.err;
+  }
+}
+
 }  // namespace
 }  // namespace hone::testing
