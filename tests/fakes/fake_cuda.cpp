@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #define HONE_FN static inline
@@ -240,6 +241,7 @@ CUresult cuModuleLoadData(CUmodule* m, const void* image) {
   return sticky;
 }
 CUresult cuModuleUnload(CUmodule m) {
+  while (hanging) std::this_thread::sleep_for(std::chrono::seconds(1));  // as the real one does
   auto* module = reinterpret_cast<Module*>(m);
   for (auto* f : module->functions) delete f;
   delete module;

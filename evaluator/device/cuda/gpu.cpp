@@ -354,11 +354,16 @@ Outcome<void> Gpu::wait(double limit_s) {
   for (;;) {
     const CUresult r = driver_.stream_query(stream_);
     if (r == CUDA_SUCCESS) return {};
-    if (r != CUDA_ERROR_NOT_READY)
-      return std::unexpected(failure_of(driver_, r, "waiting for the GPU"));
-    if (Clock::now() >= deadline)
+    if (r != CUDA_ERROR_NOT_READY) {
+      Failure failure = failure_of(driver_, r, "waiting for the GPU");
+      lost_ = lost_ || failure.context_lost;
+      return std::unexpected(std::move(failure));
+    }
+    if (Clock::now() >= deadline) {
+      lost_ = true;
       return std::unexpected(Failure{Verdict::kTimeout, true, false,
                                      fmt::format("still running after {:.3g} s", limit_s)});
+    }
     // Short runs are spun for, long ones slept for.
     if (pause.count() > 0) std::this_thread::sleep_for(pause);
     pause = std::min(pause + std::chrono::microseconds(pause.count() < 50 ? 1 : 50),

@@ -64,6 +64,9 @@ class Gpu {
 
   /// Waits for the stream at most `limit_s`; kTimeout (context lost) after that.
   [[nodiscard]] Outcome<void> wait(double limit_s);
+  /// After a time-out or a lost context: any call that synchronises (cuModuleUnload, cuMemFree)
+  /// would block for as long as the kernel runs. This process can only report and end.
+  [[nodiscard]] bool lost() const { return lost_; }
   /// Events that bracket a timed run; elapsed_us after wait().
   [[nodiscard]] Outcome<void> mark_begin();
   [[nodiscard]] Outcome<void> mark_end();
@@ -79,6 +82,7 @@ class Gpu {
 
   const Driver& driver_;
   protocol::DeviceFacts facts_;
+  bool lost_ = false;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;

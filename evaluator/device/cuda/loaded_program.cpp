@@ -59,7 +59,7 @@ Outcome<std::unique_ptr<LoadedProgram>> LoadedProgram::load(Gpu& gpu,
 }
 
 LoadedProgram::~LoadedProgram() {
-  if (module_ != nullptr) gpu_.driver().module_unload(module_);
+  if (module_ != nullptr && !gpu_.lost()) gpu_.driver().module_unload(module_);
 }
 
 Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
