@@ -106,7 +106,7 @@ TEST_P(Sweep, EveryProposalIsRight) {
 TEST_P(Sweep, RandomRecipesAreRight) {
   RandomStrategy strategy(builder_->space(), 23);
   std::vector<Recipe> recipes;
-  for (int i = 0; i < 14; ++i) recipes.push_back(strategy.ask());
+  for (int i = 0; i < 24; ++i) recipes.push_back(strategy.ask());
   expect_ok(recipes);
   EXPECT_GT(evaluated_, 0);
 }
