@@ -68,6 +68,11 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   return {};
 }
 
+Result<void> Common::check_json() const {
+  if (json.empty() || json_on_stdout()) return {};
+  return write_text(json, "");
+}
+
 bool Common::write_json(const nlohmann::json& document) const {
   if (json.empty()) return true;
   const auto text =

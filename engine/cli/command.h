@@ -31,6 +31,8 @@ struct Common {
   [[nodiscard]] bool json_on_stdout() const { return json == "-"; }
   /// Writes the document where `--json` says; nothing without it. Prints an error itself.
   [[nodiscard]] bool write_json(const nlohmann::json& document) const;
+  /// Can `--json` be written? Asked before a long search, not after it. Empties the file.
+  [[nodiscard]] Result<void> check_json() const;
   /// Prints "hone: message" to stderr and {"error": …} to the JSON output.
   int fail(const Error& error) const;
 };

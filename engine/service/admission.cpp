@@ -94,7 +94,10 @@ Result<void> check_argument(const Program& program, const Argument& argument,
 Result<void> validate_launches(const Program& program, const std::string& path) {
   auto unit = syntax::parse(program);
   if (!unit) {
-    return fail(unit.error().code, fmt::format("{}:{}", path, unit.error().message));
+    // NVRTC has the last word on what is CUDA: without a picture of the source nothing is compared.
+    return refused(
+        fmt::format("the rules cannot read this source ({}:{}): only its tunables are searched",
+                    path, unit.error().message));
   }
   std::vector<std::string> kernels;
   for (const Function* function : (*unit)->functions) {

@@ -190,7 +190,10 @@ void Search::report(const std::string& phase) {
 
 Result<void> Search::admit() {
   report("admit");
-  if (auto valid = validate_launches(task_.reference, task_.source_path); !valid) return valid;
+  if (auto valid = validate_launches(task_.reference, task_.source_path); !valid) {
+    if (valid.error().code != ErrorCode::kRefused) return valid;
+    outcome_.warnings.push_back(valid.error().message);
+  }
   auto builder =
       RequestBuilder::make(task_, target_limits(evaluator_.info().arch), options_.disabled);
   if (!builder) return std::unexpected(builder.error());
@@ -473,7 +476,8 @@ Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Eva
 
 Result<Finalist> run_variant(const Task& task, const Program& variant, const DeviceSpec& device,
                              Evaluator& evaluator, Store* store, std::uint64_t seed) {
-  if (auto valid = validate_launches(task.reference, task.source_path); !valid) {
+  if (auto valid = validate_launches(task.reference, task.source_path);
+      !valid && valid.error().code != ErrorCode::kRefused) {
     return std::unexpected(valid.error());
   }
   auto builder = RequestBuilder::make(task, target_limits(evaluator.info().arch), {});

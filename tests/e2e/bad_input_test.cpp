@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"memory"}},
         Case{"DoesNotCompile",
              task(kLaunch, kernel("  if (i < N) y[i] = undeclared;")),
-             2,
+             1,
              {"task.cu:", "undeclared"}},
         Case{"Faults", task(kLaunch, kernel("  y[i] = 2.0f * x[i];")), 1, {"out-of-bounds"}},
         Case{"Hangs",
@@ -139,6 +139,29 @@ INSTANTIATE_TEST_SUITE_P(
              2,
              {"sizse", "sizes"}}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// NVRTC decides what is CUDA: a source that only our own parser cannot read is still a task.
+TEST(UnreadableForTheRules, IsStillATaskWithItsTunables) {
+  const TemporaryFolder folder;
+  const std::string text = task(kLaunch,
+                                "__device__ float fetch(cudaTextureObject_t table, int i) {\n"
+                                "  return tex1Dfetch<float>(table, i);\n}\n" +
+                                    kGood);
+  const auto run =
+      hone({"optimize", folder.write("task.cu", text), "--device", "emu:sm_90", "--budget", "3",
+            "--db", folder.file("hone.db"), "--quiet", "--json", "-"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.err.find("only its tunables are searched"), std::string::npos) << run.err;
+}
+
+TEST(BadCommandLine, AnUnwritableJsonFileIsNoticedBeforeTheSearch) {
+  const TemporaryFolder folder;
+  const auto run = hone({"optimize", folder.write("t.cu", task(kLaunch, kGood)), "--device",
+                         "emu:sm_90", "--budget", "1h", "--db", folder.file("hone.db"), "--json",
+                         folder.file("absent/folder/out.json")});
+  EXPECT_EQ(run.status, 3);
+  EXPECT_NE(run.err.find("out.json"), std::string::npos) << run.err;
+}
 
 TEST(BadCommandLine, EndsWithStatusTwo) {
   const TemporaryFolder folder;
