@@ -15,23 +15,23 @@ namespace hone {
 /// What the compiler says about one kernel of the program.
 struct KernelResources {
   std::string kernel;
-  int registers = 0;              // per thread
-  int spill_bytes = 0;            // stores + loads [B]
-  int stack_bytes = 0;            // [B]
-  int static_shared_bytes = 0;    // [B]
-  int max_threads = 1024;         // per block, as compiled
-  double occupancy = 0;           // resident warps / the most an SM holds, at the timed launch
+  int registers = 0;            // per thread
+  int spill_bytes = 0;          // stores + loads [B]
+  int stack_bytes = 0;          // [B]
+  int static_shared_bytes = 0;  // [B]
+  int max_threads = 1024;       // per block, as compiled
+  double occupancy = 0;         // resident warps / the most an SM holds, at the timed launch
 };
 
 struct Measurement {
-  bool modelled = false;        ///< true for anything from emu:
-  double time_us = 0;           // median
-  double reference_time_us = 0; // median, paired
-  double speedup = 0;           // reference / candidate
-  double ci95_low = 0;          // of the speedup
+  bool modelled = false;         ///< true for anything from emu:
+  double time_us = 0;            // median
+  double reference_time_us = 0;  // median, paired
+  double speedup = 0;            // reference / candidate
+  double ci95_low = 0;           // of the speedup
   double ci95_high = 0;
-  double roof_fraction = 0;     // roof time / time, 0 when unknown
-  std::string bound;            ///< what bounds it, e.g. "dram", "issue", "latency"; may be empty
+  double roof_fraction = 0;  // roof time / time, 0 when unknown
+  std::string bound;         ///< what bounds it, e.g. "dram", "issue", "latency"; may be empty
   std::vector<double> samples_us;
   std::vector<double> reference_samples_us;
   std::map<std::string, double> counters;  ///< emulator counters; empty on a GPU
@@ -40,10 +40,10 @@ struct Measurement {
 /// The outcome of evaluating one candidate.
 struct Evaluation {
   Verdict verdict = Verdict::kCrash;
-  std::string detail;           ///< one line: where and why
-  double max_rel_error = 0;     // against the reference, scaled by max(|want|, rms(want))
-  bool final_stage = false;     ///< true when timed in a fresh process with new inputs
-  Measurement measurement;      ///< meaningful when verdict is ok
+  std::string detail;        ///< one line: where and why
+  double max_rel_error = 0;  // against the reference, scaled by max(|want|, rms(want))
+  bool final_stage = false;  ///< true when timed in a fresh process with new inputs
+  Measurement measurement;   ///< meaningful when verdict is ok
   std::vector<KernelResources> resources;
   double elapsed_s = 0;
 };

@@ -16,7 +16,8 @@ namespace hone {
 using ParameterValue = std::variant<std::int64_t, std::string>;
 [[nodiscard]] std::string to_string(const ParameterValue& value);
 
-/// A parameter of a step and the values it may take, in a meaningful order (neighbours are similar).
+/// A parameter of a step and the values it may take, in a meaningful order (neighbours are
+/// similar).
 struct Parameter {
   std::string name;
   std::vector<ParameterValue> domain;
@@ -26,7 +27,7 @@ struct Parameter {
 struct Step {
   std::string rewriter;  ///< kebab-case name, e.g. "coarsen-threads"
   int version = 1;
-  std::string site;      ///< where, stable under replay at other sizes, e.g. "matmul/loop0"
+  std::string site;  ///< where, stable under replay at other sizes, e.g. "matmul/loop0"
   std::map<std::string, ParameterValue> params;
   MathLevel math = MathLevel::kExact;  ///< what this step needs
 

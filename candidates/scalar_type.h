@@ -17,8 +17,8 @@ enum class ScalarType { kF32, kF64, kF16, kBf16, kI32, kI64, kI8, kU8, kU32, kBo
 [[nodiscard]] bool is_float(ScalarType type);
 [[nodiscard]] std::string_view cuda_name(ScalarType type);  ///< "float", "__half", "long long", ...
 
-/// in: read only. out: written, its first contents are poison. inout: filled, then read and written.
-/// scratch: a temporary whose contents do not count; first contents are poison.
+/// in: read only. out: written, its first contents are poison. inout: filled, then read and
+/// written. scratch: a temporary whose contents do not count; first contents are poison.
 enum class Role { kIn, kOut, kInOut, kScratch };
 [[nodiscard]] std::string_view to_string(Role role);
 [[nodiscard]] std::optional<Role> parse_role(std::string_view text);
@@ -27,8 +27,9 @@ enum class Role { kIn, kOut, kInOut, kScratch };
 struct Fill {
   enum class Kind { kUniform, kNormal, kIntegers, kConstant, kIota, kFile };
   Kind kind = Kind::kUniform;
-  double a = -1;     ///< uniform: low; normal: mean; integers: low; constant: value; iota: start
-  double b = 1;      ///< uniform: high; normal: standard deviation; integers: high (inclusive); iota: step
+  double a = -1;  ///< uniform: low; normal: mean; integers: low; constant: value; iota: start
+  double b =
+      1;  ///< uniform: high; normal: standard deviation; integers: high (inclusive); iota: step
   std::string path;  ///< file: raw little-endian elements, absolute path
 
   bool operator==(const Fill&) const = default;

@@ -25,12 +25,12 @@ struct Task {
   Bindings sizes;                     ///< timed sizes
   std::vector<Bindings> check_sizes;  ///< small; every name of `sizes` is bound in each
   std::map<std::string, std::vector<std::int64_t>> tunables;
-  std::vector<Expr> constraints;      ///< over tunables and sizes
+  std::vector<Expr> constraints;  ///< over tunables and sizes
   Tolerance tolerance;
   MathLevel math = MathLevel::kReassociate;
-  bool specialize = true;  ///< false: a candidate must hold at every size the constraints allow
-  std::optional<Expr> flops;          // floating-point operations at given sizes
-  std::optional<std::string> torch;   ///< PyTorch expression, a baseline
+  bool specialize = true;     ///< false: a candidate must hold at every size the constraints allow
+  std::optional<Expr> flops;  // floating-point operations at given sizes
+  std::optional<std::string> torch;  ///< PyTorch expression, a baseline
 
   /// Content hash (128 bits, hex) over source, buffers, launches, sizes, tolerance, math, tunables.
   /// Paths and the name do not count.

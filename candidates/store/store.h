@@ -23,21 +23,21 @@ struct Provenance {
   std::string device;       ///< "cuda:0" or "emu:sm_90"
   std::string device_name;  ///< "NVIDIA H200": what a board is per
   std::string arch;
-  std::string toolchain;    ///< "NVRTC 13.0"
+  std::string toolchain;  ///< "NVRTC 13.0"
   std::string driver;
   std::string hone_version;
   bool modelled = false;
 };
 
 struct CandidateRecord {
-  std::string id;             ///< short, unique in the database: first 12+ digits of the program hash
+  std::string id;  ///< short, unique in the database: first 12+ digits of the program hash
   std::string program_hash;
   std::string task_hash;
   std::string task_name;
-  Program program;            ///< at the timed sizes
-  Recipe recipe;              ///< empty for hand-written variants and for the reference itself
-  std::string origin;         ///< "rules", "tunables", "variant", "reference"
-  std::string parent;         ///< id of the candidate it was derived from, may be empty
+  Program program;     ///< at the timed sizes
+  Recipe recipe;       ///< empty for hand-written variants and for the reference itself
+  std::string origin;  ///< "rules", "tunables", "variant", "reference"
+  std::string parent;  ///< id of the candidate it was derived from, may be empty
 };
 
 struct BoardRow {
@@ -82,12 +82,14 @@ class Store {
 
   [[nodiscard]] Result<void> put_task(const Task& task);
   /// A search run: groups evaluations. Returns its id.
-  [[nodiscard]] Result<std::int64_t> begin_run(const std::string& task_hash, const Provenance& provenance,
-                                               std::uint64_t seed, const std::string& strategy);
+  [[nodiscard]] Result<std::int64_t> begin_run(const std::string& task_hash,
+                                               const Provenance& provenance, std::uint64_t seed,
+                                               const std::string& strategy);
   [[nodiscard]] Result<void> end_run(std::int64_t run, const std::string& status);
-  /// Stores a candidate and its evaluation, idempotent by (program hash, device name, toolchain, stage).
-  /// Only verdict ok with final_stage enters boards; fault, race, wrong_result or tampering at any
-  /// stage takes the program off them. The id is the store's to give: candidate_id() tells it.
+  /// Stores a candidate and its evaluation, idempotent by (program hash, device name, toolchain,
+  /// stage). Only verdict ok with final_stage enters boards; fault, race, wrong_result or tampering
+  /// at any stage takes the program off them. The id is the store's to give: candidate_id() tells
+  /// it.
   [[nodiscard]] Result<void> put(std::int64_t run, const CandidateRecord& candidate,
                                  const Evaluation& evaluation, const Provenance& provenance);
   /// The id under which put() stored a candidate.

@@ -15,9 +15,11 @@ namespace hone {
 [[nodiscard]] const Rewriter* find_rewriter(std::string_view name);
 
 /// Every proposal of every rewriter whose math level the task allows.
-[[nodiscard]] std::vector<Proposal> propose_all(const Program& program, const RewriteContext& context);
+[[nodiscard]] std::vector<Proposal> propose_all(const Program& program,
+                                                const RewriteContext& context);
 
-/// Applies the steps in order. The error names the step ("step 3, unroll(matmul/loop0: factor=4): …").
+/// Applies the steps in order. The error names the step ("step 3, unroll(matmul/loop0: factor=4):
+/// …").
 [[nodiscard]] Result<Program> replay(const Program& reference, const Recipe& recipe,
                                      const RewriteContext& context);
 

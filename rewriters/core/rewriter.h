@@ -14,15 +14,16 @@ namespace hone {
 
 /// The limits of the target that rules need to know. Sizes in bytes.
 struct TargetLimits {
-  int compute_capability = 90;        ///< 90 for sm_90
+  int compute_capability = 90;  ///< 90 for sm_90
   int max_threads_per_block = 1024;
-  std::int64_t shared_per_block = 48 * 1024;      ///< static shared memory
+  std::int64_t shared_per_block = 48 * 1024;  ///< static shared memory
   std::int64_t shared_per_block_optin = 227 * 1024;
   std::int64_t shared_per_sm = 228 * 1024;
   int registers_per_sm = 65536;
   int sm_count = 132;
 };
-[[nodiscard]] TargetLimits target_limits(std::string_view arch);  ///< "sm_90"; unknown: conservative
+[[nodiscard]] TargetLimits target_limits(
+    std::string_view arch);  ///< "sm_90"; unknown: conservative
 
 /// What a rewriter may look at beside the program itself.
 struct RewriteContext {
@@ -37,7 +38,8 @@ class Rewriter {
 
   [[nodiscard]] virtual std::string_view name() const = 0;  ///< kebab-case, never changes
   [[nodiscard]] virtual int version() const { return 1; }   ///< raised when the output changes
-  [[nodiscard]] virtual std::string_view summary() const = 0;  ///< "before => after, legal when ..."
+  [[nodiscard]] virtual std::string_view summary()
+      const = 0;  ///< "before => after, legal when ..."
 
   /// Every site where the rule can prove (at these sizes) that it may fire, with the domains of its
   /// parameters. Never an error: a program it cannot read gives no proposals.
