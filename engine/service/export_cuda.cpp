@@ -81,7 +81,7 @@ Result<std::string> export_cuda(const BoardRow& row, const Task& task) {
   if (!text.ends_with('\n')) text += '\n';
 
   std::vector<std::string> parameters;
-  std::string allocate, release, shared;
+  std::string allocate, release;
   for (const ConcreteBuffer& buffer : concrete->buffers) {
     const std::string type(cuda_name(buffer.type));
     const std::string shape = fmt::format("{}", fmt::join(buffer.shape, " x "));

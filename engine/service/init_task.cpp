@@ -265,9 +265,10 @@ Result<InitResult> Initialiser::run() {
   }
   const bool has_output =
       std::ranges::any_of(buffers_, [](const Json& b) { return b.contains("role"); });
-  if (!has_output)
+  if (!has_output) {
     result_.notes.emplace_back(
         "no buffer is written that this can see: set \"role\": \"out\" where it is");
+  }
   result_.task["sizes"] = sizes;
   if (!checks.empty()) result_.task["check_sizes"] = checks;
   result_.task["buffers"] = buffers_;

@@ -26,10 +26,11 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
   auto runner = pool::RunnerProcess::start("measure", options);
   if (!runner) return std::unexpected(runner.error());
   const auto opened = (*runner)->call({{"op", "open"}, {"ordinal", ordinal}}, kOpenTimeout_s);
-  if (!opened.ok())
+  if (!opened.ok()) {
     return std::unexpected(
         environment(fmt::format("the GPU's runner did not open cuda:{}: {}", ordinal,
                                 opened.detail.empty() ? "no answer" : opened.detail)));
+  }
   if (const auto error = error_of(opened.reply)) return std::unexpected(environment(*error));
   auto facts = protocol::device_facts_from(opened.reply);
   if (!facts) return std::unexpected(facts.error());
@@ -42,10 +43,11 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
     return std::unexpected(environment("compiling the helper kernels failed: " + compiled.detail));
   const auto program = protocol::compiled_program_from(compiled.reply);
   if (!program) return std::unexpected(program.error());
-  if (program->verdict != Verdict::kOk || program->cubin.empty())
+  if (program->verdict != Verdict::kOk || program->cubin.empty()) {
     return std::unexpected(environment(fmt::format(
         "NVRTC cannot compile for {} ({}): {}", client->facts_.name, client->facts_.arch,
         program->log.empty() ? "it has no back end for it; install a newer CUDA" : program->log)));
+  }
   client->helpers_ = program->cubin;
 
   const auto ready = (*runner)->call({{"op", "setup"}, {"cubin", protocol::blob(client->helpers_)}},
@@ -67,9 +69,10 @@ Result<void> GpuClient::start() {
         nlohmann::json{{"op", "setup"}, {"cubin", protocol::blob(helpers_)}, {"quick", true}}}) {
     const auto outcome = (*runner)->call(request, kOpenTimeout_s);
     const auto error = outcome.ok() ? error_of(outcome.reply) : std::optional(outcome.detail);
-    if (error)
+    if (error) {
       return fail(ErrorCode::kInfrastructure,
                   fmt::format("the GPU's runner cannot be restarted: {}", *error));
+    }
   }
   std::lock_guard lock(mutex_);
   if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
