@@ -1,0 +1,222 @@
+// How fast the emulated GPU interprets: warp-instructions a second of CPU time, on one host thread.
+//
+//   emulator_bench --benchmark_filter=/all       one mode
+//   emulator_bench --benchmark_counters_tabular=true --benchmark_repetitions=5
+//   emulator_bench --dump_counters               every Counter and a checksum of the memory, as
+//   text:
+//                                                diff it before and after a change to the
+//                                                interpreter
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+
+namespace {
+
+using namespace hone::emulator;
+
+/// A launch whose buffers are made once; `run` may be called again and again.
+class Case {
+ public:
+  Case(std::string kernel, std::array<std::uint32_t, 3> grid, std::array<std::uint32_t, 3> block) {
+    launch.kernel = std::move(kernel);
+    launch.grid = grid;
+    launch.block = block;
+  }
+  Case& floats(std::uint64_t count) {
+    return buffer(count * 4, [](std::uint64_t i) {
+      const float v = 0.01f * static_cast<float>(static_cast<int>(i * 37 % 101) - 50);
+      std::uint32_t bits;
+      std::memcpy(&bits, &v, 4);
+      return bits;
+    });
+  }
+  Case& random(std::uint64_t count) {
+    return buffer(count * 4, [](std::uint64_t i) {
+      return static_cast<std::uint32_t>((i * 6364136223846793005ull + 1442695040888963407ull) >>
+                                        33);
+    });
+  }
+  Case& zeros(std::uint64_t count) {
+    return buffer(count * 4, [](std::uint64_t) { return 0u; });
+  }
+  Case& out(std::uint64_t count) {
+    const std::uint64_t a = memory_.allocate(
+        "out", count * 4, false,
+        [](std::uint64_t, std::uint8_t* to, std::size_t n) { std::memset(to, 0xCD, n); });
+    buffers_.push_back({a, count * 4});
+    return value(a);
+  }
+  template <class T>
+  Case& value(T v) {
+    auto& p = launch.parameters;
+    p.resize((p.size() + alignof(T) - 1) / alignof(T) * alignof(T));
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&v);
+    p.insert(p.end(), bytes, bytes + sizeof v);
+    return *this;
+  }
+  Case& shape(std::array<std::uint32_t, 3> grid, std::array<std::uint32_t, 3> block) {
+    launch.grid = grid;
+    launch.block = block;
+    return *this;
+  }
+
+  RunReport run(const Module& module, const RunOptions& options) {
+    return hone::emulator::run(module, launch, memory_, options);
+  }
+  std::uint64_t checksum() const {
+    std::uint64_t h = 1469598103934665603ull;
+    for (const auto& [address, bytes] : buffers_) {
+      std::vector<std::uint8_t> data(bytes);
+      if (!memory_.read(address, data.data(), bytes)) return 0;
+      for (const std::uint8_t b : data) h = (h ^ b) * 1099511628211ull;
+    }
+    return h;
+  }
+
+  LaunchConfig launch;
+
+ private:
+  Case& buffer(std::uint64_t bytes, std::uint32_t (*word)(std::uint64_t)) {
+    const std::uint64_t a = memory_.allocate(
+        "in", bytes, true, [word](std::uint64_t offset, std::uint8_t* to, std::size_t n) {
+          for (std::size_t i = 0; i < n; i += 4) {
+            const std::uint32_t v = word((offset + i) / 4);
+            std::memcpy(to + i, &v, std::min<std::size_t>(4, n - i));
+          }
+        });
+    buffers_.push_back({a, bytes});
+    return value(a);
+  }
+
+  Memory memory_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> buffers_;
+};
+
+using Cases = std::vector<std::pair<std::string, std::unique_ptr<Case>>>;
+
+Cases make_cases() {
+  Cases all;
+  const auto add = [&](const char* kernel, std::array<std::uint32_t, 3> grid,
+                       std::array<std::uint32_t, 3> block) -> Case& {
+    all.emplace_back(kernel, std::make_unique<Case>(kernel, grid, block));
+    return *all.back().second;
+  };
+  constexpr std::uint64_t kVector = 1 << 20;
+  add("fma_chains", {8, 1, 1}, {256, 1, 1}).out(2048).value(0.999f).value(0.001f).value(2000);
+  add("integer_mix", {8, 1, 1}, {256, 1, 1}).out(2048).value(12345u).value(1000);
+  add("vector_add", {64, 1, 1}, {256, 1, 1})
+      .floats(kVector)
+      .floats(kVector)
+      .out(kVector)
+      .value(static_cast<int>(kVector) - 5);
+  add("matmul_naive", {8, 8, 1}, {16, 16, 1})
+      .floats(128 * 128)
+      .floats(128 * 128)
+      .out(128 * 128)
+      .value(128);
+  add("matmul_tiled", {8, 8, 1}, {16, 16, 1})
+      .floats(128 * 128)
+      .floats(128 * 128)
+      .out(128 * 128)
+      .value(128);
+  add("matmul_registers", {2, 2, 1}, {256, 1, 1})
+      .floats(128 * 128)
+      .floats(128 * 128)
+      .out(128 * 128)
+      .value(128);
+  add("row_softmax", {64, 1, 1}, {256, 1, 1}).floats(64 * 4096).out(64 * 4096).value(4096);
+  add("reduce_shared", {128, 1, 1}, {256, 1, 1}).floats(128 * 1024).out(128).value(1024);
+  add("collatz", {32, 1, 1}, {128, 1, 1}).out(4000).value(4000);
+  add("histogram", {16, 1, 1}, {256, 1, 1}).random(1 << 18).zeros(256).value(1 << 18);
+  add("transpose", {16, 16, 1}, {32, 8, 1}).floats(512 * 512).out(512 * 512).value(512);
+  return all;
+}
+
+std::shared_ptr<const Module> load() {
+  std::ifstream file(HONE_SOURCE_DIR "/tests/bench/data/bench_sm_90.ptx");
+  std::stringstream text;
+  text << file.rdbuf();
+  auto module = Module::parse(text.str());
+  if (!module) {
+    fmt::print(stderr, "{}\n", module.error().message);
+    std::exit(1);
+  }
+  return *module;
+}
+
+struct Mode {
+  const char* name;
+  bool checks, counters;
+};
+constexpr Mode kModes[] = {{"bare", false, false},
+                           {"counters", false, true},
+                           {"checks", true, false},
+                           {"all", true, true}};
+
+RunOptions options_of(const Mode& mode) {
+  RunOptions options;
+  options.check_initialised = options.check_races = mode.checks;
+  options.counters = mode.counters;
+  return options;
+}
+
+void measure(benchmark::State& state, const Module& module, Case& the_case, const Mode& mode) {
+  const RunOptions options = options_of(mode);
+  std::uint64_t instructions = 0;
+  for (auto _ : state) {
+    const RunReport report = the_case.run(module, options);
+    if (report.verdict != hone::Verdict::kOk) {
+      state.SkipWithError(report.detail.c_str());
+      return;
+    }
+    instructions += report.counters.warp_instructions;
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
+}
+
+void dump(const Module& module) {
+  for (auto& [name, the_case] : make_cases()) {
+    for (const Mode& mode : kModes) {
+      const RunReport report = the_case->run(module, options_of(mode));
+      fmt::print("{} {} verdict {} {} memory {:016x}\n", name, mode.name,
+                 static_cast<int>(report.verdict), report.detail, the_case->checksum());
+      // Counters is a plain row of numbers.
+      std::uint64_t words[sizeof(Counters) / 8];
+      std::memcpy(words, &report.counters, sizeof words);
+      for (const std::uint64_t v : words) fmt::print(" {}", v);
+      fmt::print("\n");
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto module = load();
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--dump_counters") == 0) {
+      dump(*module);
+      return 0;
+    }
+  }
+  const Cases cases = make_cases();
+  for (const auto& [name, the_case] : cases)
+    for (const Mode& mode : kModes)
+      benchmark::RegisterBenchmark(fmt::format("{}/{}", name, mode.name).c_str(),
+                                   [&module, c = the_case.get(), &mode](benchmark::State& state) {
+                                     measure(state, *module, *c, mode);
+                                   });
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
