@@ -1,5 +1,6 @@
 // One thread block in flight: its warps, shared memory, checkers and counters. One host thread.
-// block.cpp runs instructions, access.cpp moves data, atomics.cpp and collectives.cpp do the rest.
+// run_warp.cpp runs instructions, control.cpp branches and calls, access*.cpp move data,
+// traffic.cpp counts what that costs, atomics.cpp and collectives.cpp do the rest.
 #pragma once
 
 #include <array>

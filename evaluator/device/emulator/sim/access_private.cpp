@@ -1,0 +1,92 @@
+// Loads and stores of local memory, of constant banks and of call parameters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/lane_move.h"
+
+namespace hone::emulator {
+
+bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
+  const bool store = in.kind == Kind::kStore;
+  const std::uint32_t total = in.esize * in.vec;
+  const Slot* slots = function_->extra.data() + in.extra;
+  const Entry& top = w.stack.back();
+  const std::uint64_t limit = top.local + function_->local_bytes;
+  if (counting_) {
+    ++run_.counters.local_accesses;
+    access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
+  }
+  std::uint32_t taint = 0;
+  if (store && w.tainting)
+    for (int v = 0; v < in.vec; ++v) taint |= slot_taint(w, in, slots[v]);
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = address_[lane];
+    if (at + total > limit || at + total < total)
+      return fail_access(w, in, lane, kLocalBase + at, "out-of-bounds");
+    const std::size_t where = std::size_t{w.local_stride} * lane + at;
+    std::uint8_t* data = w.local.data() + where;
+    for (int v = 0; v < in.vec; ++v) {
+      if (slots[v] == kNone) continue;
+      if (store)
+        get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
+      else
+        put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
+    }
+    if (!check_init_) continue;
+    std::uint8_t* written = w.local_written.data() + where;
+    if (store) {
+      std::memset(written, !(taint >> lane & 1), total);
+    } else if (std::memchr(written, 0, total)) {
+      if (!load_taint_)
+        uninitialised_ = fmt::format("local memory at offset {} (read at line {})", at, in.line);
+      load_taint_ |= 1u << lane;
+    }
+  }
+  return true;
+}
+
+bool Block::bank_access(Warp& w, const Inst& in, std::uint32_t mask, const std::uint8_t* bytes,
+                        std::uint64_t size, std::uint64_t base) {
+  const std::uint32_t total = in.esize * in.vec;
+  const Slot* slots = function_->extra.data() + in.extra;
+  if (counting_) ++run_.counters.constant_loads;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = address_[lane] - base;
+    if (in.kind == Kind::kStore || at >= size || size - at < total)
+      return fail_access(w, in, lane, address_[lane], "out-of-bounds");
+    for (int v = 0; v < in.vec; ++v)
+      if (slots[v] != kNone)
+        put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane,
+                 bytes + at + v * in.esize);
+  }
+  return true;
+}
+
+bool Block::formal_access(Warp& w, const Inst& in, std::uint32_t mask) {
+  const bool store = in.kind == Kind::kStore;
+  const std::uint32_t total = in.esize * in.vec;
+  const Slot* slots = function_->extra.data() + in.extra;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = address_[lane];
+    if (at + total > function_->formal_bytes || at + total < total)
+      return fail_access(w, in, lane, at, "out-of-bounds");
+    std::uint8_t* data = frame_ + function_->formal_offset + lane * function_->formal_bytes + at;
+    for (int v = 0; v < in.vec; ++v) {
+      if (slots[v] == kNone) continue;
+      if (store)
+        get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
+      else
+        put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
+    }
+  }
+  return true;
+}
+
+}  // namespace hone::emulator

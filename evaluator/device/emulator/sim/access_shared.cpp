@@ -1,0 +1,122 @@
+// Loads and stores of shared memory, with races and initialisation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/lane_move.h"
+
+namespace hone::emulator {
+
+bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
+  const bool store = in.kind == Kind::kStore;
+  const std::uint32_t total = in.esize * in.vec;
+  const Slot* slots = function_->extra.data() + in.extra;
+  const std::uint64_t hi = summary_.highest;
+  if (summary_.lowest > hi || hi + total > run_.shared_bytes || hi + total < total) {
+    for (std::uint32_t m = mask; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      if (address_[lane] + total > run_.shared_bytes || address_[lane] + total < total)
+        return fail_access(w, in, lane, kSharedBase + address_[lane], "out-of-bounds");
+    }
+  }
+  if (counting_) {
+    (store ? run_.counters.shared_stores : run_.counters.shared_loads)++;
+    run_.counters.shared_wavefronts += pattern(in, mask).cycles;
+    access_latency_ = static_cast<std::uint32_t>(run_.profile->shared_latency);
+  }
+  if ((check_races_ || check_init_) &&
+      !(store ? checked_shared_store(w, in, mask) : checked_shared_load(w, in, mask)))
+    return false;
+  if (!store && gather(in, mask, shared_.data(), 0)) return true;
+  if (store && mask == 0xFFFFFFFFu && in.esize == 4 && in.vec == 1 && !in.dst_wide) {
+    auto* base = reinterpret_cast<std::uint32_t*>(shared_.data());
+    const auto* r = reg32(slots[0]);
+    for (int i = 0; i < 32; ++i) base[address_[i] >> 2] = r[i];
+    return true;
+  }
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    std::uint8_t* data = shared_.data() + address_[lane];
+    for (int v = 0; v < in.vec; ++v) {
+      if (slots[v] == kNone) continue;
+      if (store)
+        get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
+      else
+        put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
+    }
+  }
+  return true;
+}
+
+// Notes the reads of each distinct place once.
+bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
+  const int shift = shadow_.shift();
+  const auto granules = (in.esize * in.vec) >> shift;
+  const Pattern& p = pattern(in, mask);
+  for (int k = 0; k < p.distinct; ++k) {
+    const std::uint64_t address = address_[0] + p.address[k];
+    for (int g = 0; g < granules; ++g) {
+      const std::uint64_t granule = (address >> shift) + static_cast<std::uint64_t>(g);
+      if (check_races_) {
+        Cell& cell = shadow_.cell(granule);
+        if (note_read(clocks_, cell, w.index, p.lane[k], in.ordered))
+          return fail_race(w, in, p.lane[k], granule << shift, cell);
+        if (p.many[k]) {
+          // Some other lane than the first reads it too: the writer's own lane does not excuse it.
+          if (unordered(clocks_, cell.writer, w.index, kNobody) &&
+              !(in.ordered && cell.writer.ordered) && cell.writer.lane != kManyLanes)
+            return fail_race(w, in, p.lane[k], granule << shift, cell);
+          cell.reader.lane = kManyLanes;
+        }
+      }
+      if (check_init_ && !shadow_.written()[granule]) {
+        if (!load_taint_)
+          uninitialised_ =
+              fmt::format("{} (read at line {})", describe(kSharedBase + address), in.line);
+        for (std::uint32_t m = mask; m; m &= m - 1)
+          if (address_[std::countr_zero(m)] == address) load_taint_ |= 1u << std::countr_zero(m);
+      }
+    }
+  }
+  return true;
+}
+
+// Notes and makes the writes lane by lane, so that a later lane sees what an earlier one wrote.
+bool Block::checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask) {
+  const int shift = shadow_.shift();
+  const int total = in.esize * in.vec;
+  const int granules = total >> shift;
+  const Slot* slots = function_->extra.data() + in.extra;
+  std::uint32_t taint = 0;
+  if (w.tainting)
+    for (int v = 0; v < in.vec; ++v) taint |= slot_taint(w, in, slots[v]);
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t first = address_[lane] >> shift;
+    std::uint8_t* data = shared_.data() + address_[lane];
+    std::uint8_t bytes[64];
+    for (int v = 0; v < in.vec; ++v)
+      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, bytes + v * in.esize);
+    for (int g = 0; g < granules; ++g) {
+      if (check_races_) {
+        Cell& cell = shadow_.cell(first + g);
+        const Cell before = cell;
+        const std::uint8_t* x = data + (g << shift);
+        const std::uint8_t* y = bytes + (g << shift);
+        const bool same = shift == 2   ? get<std::uint32_t>(x) == get<std::uint32_t>(y)
+                          : shift == 1 ? get<std::uint16_t>(x) == get<std::uint16_t>(y)
+                                       : *x == *y;
+        if (note_write(clocks_, cell, w.index, lane, in.ordered, same))
+          return fail_race(w, in, lane, (first + g) << shift, before);
+      }
+      if (check_init_) shadow_.written()[first + g] = !(taint >> lane & 1);
+    }
+    std::memcpy(data, bytes, total);
+  }
+  return true;
+}
+
+}  // namespace hone::emulator

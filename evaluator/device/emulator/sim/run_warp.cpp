@@ -1,0 +1,288 @@
+// The interpreter loop: one warp until it waits, ends, or its turn is over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+namespace {
+constexpr std::uint64_t kTurn = 1 << 16;      // instructions before another warp's turn
+constexpr std::uint64_t kShortTurn = 96;      // the same when counting: warps share the L1
+constexpr std::uint64_t kSpinTurn = 1 << 10;  // the same while polling memory
+constexpr std::uint64_t kStarving = 1 << 22;  // before waiting lanes get their turn anyway
+
+// Without the library call that std::popcount is on plain x86-64.
+inline std::uint32_t count_bits(std::uint32_t v) {
+  v -= (v >> 1) & 0x55555555u;
+  v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
+  return (((v + (v >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24;
+}
+}  // namespace
+
+bool Block::run_warp(Warp& w) {
+  const std::uint64_t budget = counting_ ? kShortTurn : kTurn;
+  std::uint64_t turn = 0;
+  w.spinning = false;
+  const std::uint64_t limit = run_.options->max_warp_instructions;
+  while (!w.stack.empty()) {
+    Entry* top = &w.stack.back();
+    if (top->mask == 0 || top->pc == top->reconverge) {
+      w.stack.pop_back();
+      continue;
+    }
+    if (top->waiting != Entry::kRunning) {
+      // Everyone above has gone. Lanes that left early are no longer missed; the instruction runs
+      // again and either goes on, waits for those below, or says who never came.
+      top->waiting = Entry::kRunning;
+      const Inst& in = module_.functions[top->function].code[top->pc];
+      if (top->mask != 0 && in.cls != Class::kBarrier && (w.passed & ~w.alive) != 0) {
+        frame_ = w.frames.data() + top->frame;
+        const std::uint32_t members = reg32(in.e)[std::countr_zero(top->mask)];
+        if (members & w.passed & ~w.alive)
+          return fail(Verdict::kFault, "a warp-wide instruction names lanes that never reach it", w,
+                      std::countr_zero(top->mask), in.line);
+      }
+      if (in.kind == Kind::kWarpBarrier && (w.passed & ~w.alive)) {
+        frame_ = w.frames.data() + top->frame;
+        if (reg32(in.a)[std::countr_zero(top->mask)] & w.passed & ~w.alive)
+          return fail(Verdict::kFault, "__syncwarp names lanes that never reach it", w,
+                      std::countr_zero(top->mask), in.line);
+      }
+    }
+    if (turn >= 4 * kTurn) {  // loops without a plain branch
+      run_.executed += turn;
+      turn = 0;
+      if (run_.executed > limit)
+        return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit), w, 0,
+                    0);
+    }
+    function_ = &module_.functions[top->function];
+    frame_ = w.frames.data() + top->frame;
+    const Inst* const code = function_->code.data();
+    std::uint64_t* const executions = counting_ ? run_.executions[top->function].data() : nullptr;
+    std::uint64_t* const lanes = counting_ ? run_.lanes[top->function].data() : nullptr;
+    std::int32_t pc = top->pc;
+    const std::int32_t stop = top->reconverge;
+    const std::uint32_t active = top->mask;
+    // Straight-line instructions of this entry.
+    bool reload = false;
+    std::uint64_t issued = 0;
+    while (!reload) {
+      if (pc == stop) {
+        top->pc = pc;
+        break;
+      }
+      const Inst& in = code[pc];
+      std::uint32_t mask = active;
+      if (in.guarded) {
+        const std::uint32_t p = *reg32(in.guard);
+        mask &= in.guard_negated ? ~p : p;
+      }
+      ++turn;
+      if (counting_) {
+        ++executions[pc];
+        const std::uint32_t on = in.kind == Kind::kBranch ? active : mask;
+        lanes[pc] += on == 0xFFFFFFFFu ? 32u : count_bits(on);
+        // One issue a cycle; inside a basic block ptxas moves loads up and their users down, so
+        // only a block's end waits for all of it to have been issued.
+        std::uint64_t at = ++w.cycle;
+        const std::uint32_t* r = function_->regs.data() + in.regs;
+        const std::uint64_t* ready = w.ready.data();
+        for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k]]);
+        issued = at;
+        if (at > w.latest) w.latest = at;
+        if (in.kind >= Kind::kBranch) w.cycle = w.latest;
+        access_latency_ = in.latency;
+      }
+      if (w.tainting && in.guarded && in.kind != Kind::kBranch && in.kind != Kind::kLane &&
+          (slot_taint(w, in, in.guard) & active))
+        if (!tainted_value(w, in, slot_taint(w, in, in.guard) & active, "decides a predicate"))
+          return false;
+      switch (in.kind) {
+        case Kind::kLane:
+          if (mask)
+            in.fn(reg(in.d), reg(in.a), reg(in.b), reg(in.c), mask,
+                  static_cast<std::uint32_t>(in.imm));
+          if (w.tainting) propagate_taint(w, in, mask);
+          ++pc;
+          break;
+        case Kind::kLoad:
+        case Kind::kStore:
+          if (mask && !access(w, in, mask)) return false;
+          ++pc;
+          break;
+        case Kind::kAtom:
+          if (mask && !atomic(w, in, mask)) return false;
+          ++pc;
+          break;
+        case Kind::kBranch: {
+          const std::uint32_t taken = mask;
+          if (w.tainting && in.guarded && (slot_taint(w, in, in.guard) & active) &&
+              !tainted_value(w, in, slot_taint(w, in, in.guard) & active, "decides a branch"))
+            return false;
+          if (taken == active) {
+            pc = in.target;
+          } else if (taken == 0) {
+            ++pc;
+          } else {
+            top->pc = pc;
+            if (!branch(w, in, taken)) return false;
+            reload = true;
+          }
+          if (turn >= (w.spinning ? kSpinTurn : budget)) {
+            if (!reload) top->pc = pc;
+            run_.executed += turn;
+            w.executed += turn;
+            turn = 0;
+            if (run_.executed > limit) {
+              return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit),
+                          w, std::countr_zero(active), in.line);
+            }
+            if (run_.options->cancel && run_.options->cancel->load(std::memory_order_relaxed))
+              return fail(Verdict::kTimeout, "cancelled", w, std::countr_zero(active), in.line);
+            if (w.spinning || w.executed > kStarving) {
+              w.executed = 0;
+              rotate(w, true);
+            }
+            return true;
+          }
+          break;
+        }
+        case Kind::kNop:
+        case Kind::kFence:
+          if (in.kind == Kind::kFence && check_races_) clocks_.fence(w.index);
+          ++pc;
+          break;
+        case Kind::kSpecial:
+          if (mask) special_register(w, in, mask);
+          if (w.tainting) set_taint(w, in, mask, 0);
+          ++pc;
+          break;
+        case Kind::kPack:
+          if (mask) pack(w, in, mask);
+          if (w.tainting) propagate_taint(w, in, mask);
+          ++pc;
+          break;
+        case Kind::kUnpack:
+          if (mask) unpack(w, in, mask);
+          if (w.tainting) propagate_taint(w, in, mask);
+          ++pc;
+          break;
+        default: {
+          top->pc = pc;
+          const Step step = special_instruction(w, in, mask);
+          if (step == Step::kFail) return false;
+          if (step == Step::kYield) {
+            run_.executed += turn;
+            if (run_.executed > limit)
+              return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit),
+                          w, std::countr_zero(active), in.line);
+            if (w.barrier >= 0) return true;
+            turn = 0;
+            reload = true;
+          } else if (in.kind == Kind::kExit || in.kind == Kind::kRet || in.kind == Kind::kCall ||
+                     in.kind == Kind::kCallIndirect || in.kind == Kind::kBranchIndexed) {
+            reload = true;
+          } else {
+            top = &w.stack.back();
+            pc = ++top->pc;
+            if (top->mask != active) reload = true;
+          }
+          break;
+        }
+      }
+      if (counting_ && in.destinations) {
+        const std::uint64_t when = issued + access_latency_;
+        const std::uint32_t* r = function_->regs.data() + in.regs + in.sources;
+        for (int k = 0; k < in.destinations; ++k) w.ready[r[k]] = when;
+      }
+    }
+  }
+  run_.executed += turn;
+  if (run_.executed > limit)
+    return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit), w, 0, 0);
+  if (run_.options->cancel && run_.options->cancel->load(std::memory_order_relaxed))
+    return fail(Verdict::kTimeout, "cancelled", w, 0, 0);
+  w.alive = 0;
+  return true;
+}
+
+Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t mask) {
+  switch (in.kind) {
+    case Kind::kExit:
+      if (mask) exit_lanes(w, mask);
+      if (!w.stack.empty() && w.stack.back().mask) ++w.stack.back().pc;
+      return Step::kNext;
+    case Kind::kRet:
+      if (mask) return_lanes(w, mask);
+      if (w.stack.back().mask) ++w.stack.back().pc;
+      return Step::kNext;
+    case Kind::kBranchIndexed:
+      return branch_indexed(w, in, mask) ? Step::kNext : Step::kFail;
+    case Kind::kCall:
+      if (mask == 0) {
+        ++w.stack.back().pc;
+        return Step::kNext;
+      }
+      return call(w, in, mask, in.target) ? Step::kNext : Step::kFail;
+    case Kind::kCallIndirect:
+      if (mask == 0) {
+        ++w.stack.back().pc;
+        return Step::kNext;
+      }
+      return call_indirect(w, in, mask) ? Step::kNext : Step::kFail;
+    case Kind::kPrintf:
+      return Step::kNext;  // its text is not kept
+    case Kind::kTrap:
+      if (mask == 0) return Step::kNext;
+      fail(Verdict::kFault, "trap", w, std::countr_zero(mask), in.line);
+      return Step::kFail;
+    case Kind::kBarrier:
+    case Kind::kBarrierRed:
+      return mask ? barrier(w, in, mask) : Step::kNext;
+    case Kind::kWarpBarrier: {
+      if (mask == 0) return Step::kNext;
+      const std::uint32_t members = reg32(in.a)[std::countr_zero(mask)];
+      Step step = Step::kNext;
+      if (!gather_lanes(w, members, step)) return step;
+      if (check_races_) clocks_.warp_sync(w.index);
+      return Step::kNext;
+    }
+    case Kind::kShuffle:
+      return mask ? shuffle(w, in, mask) : Step::kNext;
+    case Kind::kVote:
+      return mask ? vote(w, in, mask) : Step::kNext;
+    case Kind::kMatch:
+      return mask ? match(w, in, mask) : Step::kNext;
+    case Kind::kReduce:
+      return mask ? reduce(w, in, mask) : Step::kNext;
+    case Kind::kElect:
+      return mask ? elect(w, in, mask) : Step::kNext;
+    case Kind::kActiveMask: {
+      auto* d = reg32(in.d);
+      for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = mask;
+      return Step::kNext;
+    }
+    case Kind::kIsSpace: {
+      const auto* a = reg64(in.a);
+      std::uint32_t r = 0;
+      for (int i = 0; i < 32; ++i) r |= static_cast<std::uint32_t>(window(a[i]) == in.space) << i;
+      *reg32(in.d) = (*reg32(in.d) & ~mask) | (r & mask);
+      return Step::kNext;
+    }
+    case Kind::kUnsupported:
+      if (mask == 0) return Step::kNext;
+      fail(Verdict::kUnsupported,
+           fmt::format("the emulator does not cover '{}'", module_.unsupported[in.imm]), w,
+           std::countr_zero(mask), in.line);
+      return Step::kFail;
+    default:
+      fail(Verdict::kUnsupported, "the emulator does not cover an instruction", w,
+           std::countr_zero(mask | 0x80000000u), in.line);
+      return Step::kFail;
+  }
+}
+
+}  // namespace hone::emulator

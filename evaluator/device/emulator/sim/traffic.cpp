@@ -1,0 +1,146 @@
+// What memory accesses cost: address patterns, banks, sectors, the L1 and the footprint.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+namespace {
+constexpr std::uint8_t kBitsOf4[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+}  // namespace
+
+const Pattern& Block::pattern(const Inst& in, std::uint32_t mask) {
+  Pattern& p = patterns_[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
+  if (p.inst == &in && p.mask == mask && loops_.same_pattern(address_, p.relative)) return p;
+  p.inst = &in;
+  p.mask = mask;
+  p.distinct = 0;
+  for (int i = 0; i < 32; ++i) p.relative[i] = address_[i] - address_[0];
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t r = p.relative[lane];
+    int k = p.distinct - 1;
+    while (k >= 0 && p.address[k] != r) --k;
+    if (k >= 0) {
+      p.many[k] = true;
+      continue;
+    }
+    k = p.distinct++;
+    p.address[k] = r;
+    p.lane[k] = static_cast<std::uint8_t>(lane);
+    p.many[k] = false;
+  }
+  p.cycles = bank_cycles(in, mask);
+  return p;
+}
+
+// Cycles a shared access occupies the 32 four-byte banks: distinct words per bank; 8- and 16-byte
+// accesses go by half- and quarter-warps.
+std::uint32_t Block::bank_cycles(const Inst& in, std::uint32_t mask) const {
+  const std::uint32_t total = in.esize * in.vec;
+  const std::uint32_t words = std::max(1u, total / 4);
+  const int lanes_per_group = static_cast<int>(32 / words);
+  std::uint32_t cycles = 0;
+  for (int first = 0; first < 32; first += lanes_per_group) {
+    std::uint32_t used = 0;
+    std::uint64_t word_of[32];
+    std::uint64_t more[32][4];
+    std::uint8_t count[32];
+    std::uint32_t worst = 0;
+    for (int lane = first; lane < first + lanes_per_group; ++lane) {
+      if (!(mask >> lane & 1)) continue;
+      for (std::uint32_t k = 0; k < words; ++k) {
+        const std::uint64_t word = (address_[lane] >> 2) + k;
+        const auto bank = static_cast<std::uint32_t>(word & 31);
+        if (!(used >> bank & 1)) {
+          used |= 1u << bank;
+          word_of[bank] = word;
+          count[bank] = 1;
+          worst = std::max(worst, 1u);
+          continue;
+        }
+        if (word_of[bank] == word) continue;
+        bool known = false;
+        for (int j = 1; j < count[bank] && j < 5; ++j) known = known || more[bank][j - 1] == word;
+        if (known) continue;
+        if (count[bank] < 5) more[bank][count[bank] - 1] = word;
+        worst = std::max<std::uint32_t>(worst, ++count[bank]);
+      }
+    }
+    cycles += worst;
+  }
+  return std::max(cycles, 1u);
+}
+
+// Distinct sectors of a global access: through the L1 model, and into the counters.
+void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) {
+  const std::uint32_t total = in.esize * in.vec;
+  std::uint64_t line[64];
+  std::uint32_t sectors[64];
+  int n = 0;
+  const Pattern& p = pattern(in, mask);
+  for (int d = 0; d < p.distinct; ++d) {
+    const std::uint64_t a = address_[0] + p.address[d];
+    const std::uint64_t l = a >> 7;
+    const auto from = static_cast<std::uint32_t>((a >> 5) & 3);
+    const auto to = static_cast<std::uint32_t>(((a + total - 1) >> 5) & 3);
+    int k = n - 1;
+    while (k >= 0 && line[k] != l) --k;
+    if (k < 0) {
+      k = n++;
+      line[k] = l;
+      sectors[k] = 0;
+    }
+    sectors[k] |= ((2u << to) - 1) & ~((1u << from) - 1);
+  }
+  const std::uint32_t degree = p.cycles;
+  std::uint32_t count = 0;
+  for (int k = 0; k < n; ++k) count += kBitsOf4[sectors[k]];
+  // Measured on an H200: max(bank conflict degree, 0.3 x distinct lines) cycles.
+  run_.l1_wavefronts_x10 += std::max(10 * degree, 3 * static_cast<std::uint32_t>(n));
+  Counters& c = run_.counters;
+  if (store) {
+    ++c.global_stores;
+    c.global_store_sectors += count;
+    for (int k = 0; k < n; ++k) touch_line(line[k], sectors[k]);
+    return;
+  }
+  ++c.global_loads;
+  c.global_load_sectors += count;
+  access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
+  for (int k = 0; k < n; ++k) {
+    const std::uint32_t missing = in.bypass_l1 ? sectors[k] : run_.l1.access(line[k], sectors[k]);
+    if (!missing) continue;
+    c.l1_miss_sectors += kBitsOf4[missing];
+    const std::uint64_t before = run_.touched_sectors;
+    touch_line(line[k], missing);
+    const double latency =
+        run_.touched_sectors != before ? run_.profile->dram_latency : run_.profile->l2_latency;
+    access_latency_ = std::max(access_latency_, static_cast<std::uint32_t>(latency));
+  }
+}
+
+void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
+  run_.traffic_sectors += kBitsOf4[sectors];
+  const std::uint64_t address = line << 7;
+  if (!span_.holds(address, 1)) {
+    Span other;
+    if (!run_.memory->span(address, 1, other)) return;
+    span_ = other;
+  }
+  Page& page = *span_.page;
+  if (page.epoch != run_.memory->epoch) {
+    std::memset(page.touched, 0, sizeof page.touched);
+    page.epoch = run_.memory->epoch;
+  }
+  const std::uint64_t sector = (address - span_.allocation->base) % kPageBytes / 32;
+  std::uint64_t& word = page.touched[sector >> 6];
+  const std::uint64_t bits = static_cast<std::uint64_t>(sectors) << (sector & 63);
+  const std::uint32_t fresh = kBitsOf4[((bits & ~word) >> (sector & 63)) & 15];
+  run_.touched_sectors += fresh;
+  span_.allocation->touched += fresh;
+  word |= bits;
+}
+
+}  // namespace hone::emulator
