@@ -10,6 +10,8 @@
 namespace hone::emulator {
 
 namespace {
+constexpr std::uint64_t kNullPage = 64 * 1024;  // addresses that come from a null pointer
+
 std::string readable(const std::string& name) {
   int status = 0;
   char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
@@ -55,7 +57,8 @@ std::string Block::describe(std::uint64_t a) const {
     return fmt::format("constant memory offset {}", a - kConstBase);
   const Allocation* buffer = run_.memory->find(a);
   if (!buffer) buffer = run_.memory->nearest(a);
-  if (!buffer) return fmt::format("address {:#x} (no buffer)", a);
+  if (!buffer)
+    return fmt::format("address {:#x} ({})", a, a < kNullPage ? "null pointer" : "no buffer");
   const auto offset = static_cast<std::int64_t>(a - buffer->base);
   return fmt::format("{}{}{} (buffer of {} B)", buffer->name, offset < 0 ? "" : "+", offset,
                      buffer->bytes);

@@ -1,0 +1,150 @@
+// Walks data/checkers: kernels that break exactly one rule are caught, their clean twins are not
+// flagged. data/checkers/README.md says how a case is written.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/emulator/harness.h"
+
+namespace hone::emulator {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Case {
+  std::string file;  ///< without its ending
+  Json json;
+  [[nodiscard]] std::string kernel() const { return json.at("kernel"); }
+  [[nodiscard]] bool clean() const { return json.at("verdict") == "ok"; }
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.file << "/" << c.json.value("name", "?");
+}
+
+std::vector<Case> corpus() {
+  std::vector<Case> cases;
+  const std::filesystem::path folder =
+      std::string(HONE_SOURCE_DIR) + "/tests/unit/emulator/data/checkers";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".cu") continue;
+    const std::string file = entry.path().stem();
+    const std::string text = read_data("checkers/" + file + ".cu");
+    const std::size_t begin = text.find("/* check {");
+    const std::size_t end = text.find("*/");
+    Json json;
+    if (begin == 0 && end != std::string::npos)
+      json = Json::parse(text.substr(9, end - 9), nullptr, false);
+    if (!json.is_object() || !json.contains("cases")) {
+      cases.push_back({file, Json{{"name", "Malformed"}, {"kernel", ""}, {"verdict", ""}}});
+      continue;
+    }
+    for (auto& one : json["cases"]) cases.push_back({file, one});
+  }
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const Case& a, const Case& b) { return a.file < b.file; });
+  return cases;
+}
+
+std::array<std::uint32_t, 3> dimensions(const Json& json, const char* key, std::uint32_t first) {
+  std::array<std::uint32_t, 3> d{first, 1, 1};
+  if (!json.contains(key)) return d;
+  for (std::size_t i = 0; i < json[key].size() && i < 3; ++i) d[i] = json[key][i];
+  return d;
+}
+
+template <class T>
+void input(Launch& launch, const Json& arg) {
+  std::vector<T> data(arg.at("count").get<std::size_t>());
+  for (std::size_t i = 0; i < data.size(); ++i)
+    data[i] = arg.contains("value") ? arg["value"].get<T>() : static_cast<T>(i);
+  launch.in(arg.at("in"), data);
+}
+
+void add_argument(Launch& launch, const Json& arg) {
+  if (arg.contains("out")) {
+    launch.out(arg["out"], arg.at("bytes"));
+  } else if (arg.contains("in")) {
+    const std::string type = arg.value("type", "i32");
+    if (type == "f32")
+      input<float>(launch, arg);
+    else if (type == "u8")
+      input<std::uint8_t>(launch, arg);
+    else
+      input<std::int32_t>(launch, arg);
+  } else if (arg.contains("i32")) {
+    launch.value(arg["i32"].get<std::int32_t>());
+  } else if (arg.contains("u32")) {
+    launch.value(arg["u32"].get<std::uint32_t>());
+  } else if (arg.contains("f32")) {
+    launch.value(arg["f32"].get<float>());
+  } else if (arg.contains("u64")) {
+    launch.value(arg["u64"].get<std::uint64_t>());
+  } else {
+    ADD_FAILURE() << "unknown argument " << arg;
+  }
+}
+
+RunOptions options_of(const Case& c) {
+  RunOptions options;
+  for (const auto& [name, value] : c.json.value("options", Json::object()).items()) {
+    if (name == "max_warp_instructions")
+      options.max_warp_instructions = value;
+    else
+      ADD_FAILURE() << "unknown option " << name;
+  }
+  return options;
+}
+
+RunReport run(const Case& c, const RunOptions& options) {
+  Launch launch(c.kernel(), dimensions(c.json, "grid", 1), dimensions(c.json, "block", 32));
+  launch.shared(c.json.value("shared", 0U));
+  for (const Json& arg : c.json.value("args", Json::array())) add_argument(launch, arg);
+  return launch.run(kernels("checkers/" + c.file + ".ptx"), options);
+}
+
+/// The number, from 1, of the first line with `text` after the kernel's name.
+int line_of(const Case& c, const std::string& text) {
+  std::istringstream in(read_data("checkers/" + c.file + ".cu"));
+  std::string line;
+  bool on = false;
+  for (int n = 1; std::getline(in, line); ++n) {
+    on = on || line.find(" " + c.kernel() + "(") != std::string::npos;
+    if (on && line.find(text) != std::string::npos) return n;
+  }
+  ADD_FAILURE() << "no line with " << text;
+  return 0;
+}
+
+class CheckerCorpus : public ::testing::TestWithParam<Case> {};
+
+TEST_P(CheckerCorpus, Judges) {
+  const Case& c = GetParam();
+  const RunReport report = run(c, options_of(c));
+  EXPECT_EQ(to_string(report.verdict), c.json.at("verdict").get<std::string>()) << report.detail;
+  for (const std::string word : c.json.value("words", Json::array()))
+    EXPECT_NE(report.detail.find(word), std::string::npos)
+        << "no '" << word << "' in: " << report.detail;
+  if (c.json.contains("line")) {
+    const std::string place = "line " + std::to_string(line_of(c, c.json["line"])) + ",";
+    EXPECT_NE(report.detail.find(place), std::string::npos)
+        << "no '" << place << "' in: " << report.detail;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Data, CheckerCorpus, ::testing::ValuesIn(corpus()), [](const auto& info) {
+  return info.param.file + "_" + info.param.json.value("name", "Bad");
+});
+
+TEST(CheckerCorpusFiles, HoldBothKinds) {
+  std::map<std::string, std::pair<int, int>> count;
+  for (const Case& c : corpus()) ++(c.clean() ? count[c.file].second : count[c.file].first);
+  EXPECT_GE(count.size(), 3U);
+  for (const auto& [file, n] : count) {
+    EXPECT_GE(n.first, 1) << file << " breaks nothing";
+    EXPECT_GE(n.second, 1) << file << " has no clean twin";
+  }
+}
+
+}  // namespace
+}  // namespace hone::emulator

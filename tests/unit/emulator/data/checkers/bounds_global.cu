@@ -1,0 +1,55 @@
+/* check {"cases": [
+  {"name": "WriteAtTheEnd", "kernel": "write_to_n", "grid": [4], "args": [{"out": "y", "bytes": 400}, {"i32": 100}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds write of 4 B at y+400 (buffer of 400 B)",
+   "block (3,0,0)", "thread (4,0,0)"], "line": "if (i <= n)"},
+  {"name": "WriteAtTheEndClean", "kernel": "write_below_n", "grid": [4],
+   "args": [{"out": "y", "bytes": 400}, {"i32": 100}], "verdict": "ok"},
+  {"name": "ReadBefore", "kernel": "stencil", "grid": [2],
+   "args": [{"in": "x", "type": "f32", "count": 64}, {"out": "y", "bytes": 256}, {"i32": 64}, {"i32": 0}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds read of 4 B at x-4", "thread (0,0,0)"],
+   "line": "x[i - 1]"},
+  {"name": "ReadBeforeClean", "kernel": "stencil", "grid": [2],
+   "args": [{"in": "x", "type": "f32", "count": 64}, {"out": "y", "bytes": 256}, {"i32": 64}, {"i32": 1}],
+   "verdict": "ok"},
+  {"name": "Atomic", "kernel": "histogram", "args": [{"in": "x", "type": "i32", "count": 32},
+   {"in": "bins", "type": "i32", "count": 31, "value": 0}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds atomic of 4 B at bins+124"]},
+  {"name": "AtomicClean", "kernel": "histogram", "args": [{"in": "x", "type": "i32", "count": 32},
+   {"in": "bins", "type": "i32", "count": 32, "value": 0}], "verdict": "ok"},
+  {"name": "Null", "kernel": "scale", "args": [{"u64": 0}, {"out": "y", "bytes": 128}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds read of 4 B at", "null pointer"]},
+  {"name": "NullClean", "kernel": "scale", "args": [{"in": "x", "type": "f32", "count": 32}, {"out": "y", "bytes": 128}],
+   "verdict": "ok"},
+  {"name": "Vector", "kernel": "copy4", "block": [8],
+   "args": [{"in": "x", "type": "f32", "count": 30}, {"out": "y", "bytes": 128}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["read of 16 B at x+112 (buffer of 120 B)", "thread (7,0,0)"]},
+  {"name": "VectorClean", "kernel": "copy4", "block": [8],
+   "args": [{"in": "x", "type": "f32", "count": 32}, {"out": "y", "bytes": 128}], "verdict": "ok"},
+  {"name": "ModuleVariable", "kernel": "from_table", "args": [{"out": "y", "bytes": 128}, {"i32": 1}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds read of 4 B at table+128", "thread (31,0,0)"]},
+  {"name": "ModuleVariableClean", "kernel": "from_table", "args": [{"out": "y", "bytes": 128}, {"i32": 0}],
+   "verdict": "ok"},
+  {"name": "Constant", "kernel": "from_constant", "args": [{"out": "y", "bytes": 128}, {"i32": 1}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds read of 4 B at", "thread (31,0,0)"]},
+  {"name": "ConstantClean", "kernel": "from_constant", "args": [{"out": "y", "bytes": 128}, {"i32": 0}],
+   "verdict": "ok"}
+]} */
+extern "C" __global__ void write_to_n(float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n) y[i] = i;
+}
+extern "C" __global__ void write_below_n(float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = i;
+}
+extern "C" __global__ void stencil(const float* x, float* y, int n, int first) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= first && i < n) y[i] = x[i - 1] + x[i];
+}
+extern "C" __global__ void histogram(const int* x, int* bins) { atomicAdd(bins + x[threadIdx.x], 1); }
+extern "C" __global__ void scale(const float* x, float* y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }
+extern "C" __global__ void copy4(const float4* x, float4* y) { y[threadIdx.x] = x[threadIdx.x]; }
+__device__ int table[32] = {1, 2, 3};
+extern "C" __global__ void from_table(int* y, int shift) { y[threadIdx.x] = table[threadIdx.x + shift]; }
+__constant__ int last[32] = {1, 2, 3};
+extern "C" __global__ void from_constant(int* y, int shift) { y[threadIdx.x] = last[threadIdx.x + shift]; }
