@@ -114,6 +114,9 @@ struct RunOptions {
   std::uint64_t max_warp_instructions = 2'000'000'000;  ///< beyond: Verdict::kTimeout
   std::int64_t sample_blocks = 0;  ///< 0: all; else that many, spread evenly over the grid
   int threads = 1;                 ///< host threads; results do not depend on it
+  /// 0: grid order, warps in turn. Others permute the order of blocks and warps and how long each
+  /// runs before the next; the same seed gives the same run everywhere.
+  std::uint64_t schedule_seed = 0;
   const std::atomic<bool>* cancel = nullptr;
   const Profile* profile = nullptr;  ///< cache sizes, latencies and limits; null: sm_90
   int registers = 32;                ///< of the kernel: how many blocks share an SM's cache
@@ -123,6 +126,7 @@ struct LaunchConfig {
   std::string kernel;  ///< lowered name
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};  ///< blocks; divides the grid
   std::uint32_t dynamic_shared_bytes = 0;
   std::vector<std::uint8_t> parameters;  ///< the parameter block, packed as Kernel says
 };

@@ -54,7 +54,11 @@ bool Block::access(Warp& w, const Inst& in, std::uint32_t mask) {
         return fail_access(w, in, lane, address_[lane], "misaligned");
     }
   }
-  if (in.ordered) w.spinning = true;
+  if (in.kind == Kind::kStore) ++run_.changes;
+  if (in.ordered) {
+    w.spinning = true;
+    if (in.kind == Kind::kLoad) note_poll(w, in, mask);
+  }
   load_taint_ = 0;
   const auto finish = [&](bool ok) {
     if (ok && in.kind == Kind::kLoad && (w.tainting || load_taint_)) {

@@ -209,7 +209,12 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
         reg32(results[v])[lane] = static_cast<std::uint32_t>(old);
     }
   }
-  if (!changed) w.spinning = true;  // a poll
+  if (changed) {
+    ++run_.changes;
+  } else {
+    w.spinning = true;
+    note_poll(w, in, mask);
+  }
   if (w.tainting) set_taint(w, in, mask, 0);
   return true;
 }

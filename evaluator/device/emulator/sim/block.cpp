@@ -26,6 +26,8 @@ Block::Block(RunState& run)
   check_races_ = run.options->check_races;
   check_init_ = run.options->check_initialised;
   counting_ = run.options->counters;
+  order_.resize(warps_.size());
+  if (run.l1_bytes > 0) l1_.resize(run.l1_bytes);
   if (check_races_ || check_init_) shadow_.resize(run.shared_bytes, module_.shared_granule);
   for (const Function& f : module_.functions) {
     max_local_ = std::max(max_local_, f.local_bytes);
@@ -57,53 +59,8 @@ void Block::start_warps() {
     w.barrier = -1;
     w.tainting = w.spinning = w.flattened = false;
     w.passed = w.barrier_predicate = 0;
+    w.polled = nullptr;
   }
-}
-
-bool Block::execute(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
-  id_ = {x, y, z};
-  start_warps();
-  clocks_.reset();
-  arrived_.fill(0);
-  pending_ = Failure{};
-  if (check_races_ || check_init_) shadow_.reset();
-  std::memset(shared_.data(), 0xFF, shared_.size());  // not zero: nobody may rely on it
-  std::size_t live = warps_.size();
-  while (live > 0) {
-    bool progress = false;
-    live = 0;
-    for (Warp& w : warps_) {
-      if (w.done()) continue;
-      if (w.barrier < 0) {
-        if (!run_warp(w)) return false;
-        progress = true;
-      }
-      if (!w.done()) ++live;
-    }
-    if (release_barriers()) progress = true;
-    if (run_.failure.verdict != Verdict::kOk) return false;
-    if (!progress && live > 0) {
-      for (Warp& w : warps_) {
-        if (w.done()) continue;
-        const Inst& in = module_.functions[w.barrier_function].code[w.barrier_inst];
-        return fail(Verdict::kFault,
-                    fmt::format("divergent barrier: the warp waits at barrier {} for threads that "
-                                "wait elsewhere",
-                                w.barrier),
-                    w, std::countr_zero(w.alive), in.line);
-      }
-    }
-  }
-  if (pending_.verdict != Verdict::kOk) {
-    run_.failure = pending_;
-    return false;
-  }
-  std::uint64_t longest = 0;
-  for (const Warp& w : warps_) longest = std::max({longest, w.cycle, w.latest});
-  run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
-  run_.counters.blocks++;
-  run_.counters.warps += warps_.size();
-  return true;
 }
 
 }  // namespace hone::emulator

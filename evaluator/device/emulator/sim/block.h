@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,10 +65,13 @@ struct Warp {
   std::int32_t barrier_inst = -1;
   std::uint32_t barrier_predicate = 0;
   std::int32_t barrier_function = -1;
-  bool tainting = false;     ///< an uninitialised value is in some register
-  bool spinning = false;     ///< read an ordered location since the last turn
-  bool flattened = false;    ///< gave up a reconvergence for progress
-  std::uint32_t passed = 0;  ///< lanes let past a join while others waited for them
+  bool tainting = false;             ///< an uninitialised value is in some register
+  bool spinning = false;             ///< read an ordered location since the last turn
+  bool flattened = false;            ///< gave up a reconvergence for progress
+  std::uint32_t passed = 0;          ///< lanes let past a join while others waited for them
+  const Inst* polled = nullptr;      ///< the last ordered load or atomic without effect
+  std::uint64_t polled_address = 0;  ///< and where
+  int polled_lane = 0;
   [[nodiscard]] bool done() const { return alive == 0; }
 };
 
@@ -102,25 +106,67 @@ struct RunState {
   Counters counters;
   std::uint64_t executed = 0;
   std::uint64_t l1_wavefronts_x10 = 0;
-  SectorCache l1;
-  bool uses_l1 = true;
+  std::int64_t l1_bytes = 0;  // [B] a block's share of the L1; 0: not modelled
   std::vector<std::vector<std::uint64_t>> executions, lanes;  ///< per function and instruction
   std::uint64_t touched_sectors = 0;                          ///< distinct, of L1 misses and stores
   std::uint64_t traffic_sectors = 0;                          ///< L1 misses and stores
+  /// Stores and atomics that changed something, in any memory: blocks that only poll while this
+  /// stands still wait for something that will not come. Whatever else writes counts here too.
+  std::uint64_t changes = 0;
+  std::vector<Pattern> patterns = std::vector<Pattern>(256);
   Failure failure;
+};
+
+/// Pseudo-random numbers of a schedule: the same on every machine.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed = 0) : state_(seed) {}
+  std::uint64_t next() {  // splitmix64
+    std::uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t below(std::uint64_t n) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(next()) * n >> 64);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// How a block's turn ended.
+enum class Progress {
+  kFinished,
+  kTurn,     ///< it can go on
+  kPolling,  ///< every warp that could run polled memory: let other blocks run
+  kWaiting,  ///< nothing can run before another block of its cluster acts
+  kFailed    ///< RunState::failure
 };
 
 class Block {
  public:
   explicit Block(RunState& run);
-  /// Runs block (x, y, z) to its end; false when the run failed (RunState::failure).
-  bool execute(std::uint32_t x, std::uint32_t y, std::uint32_t z);
+  /// Begins block `id`; the object may have run another before.
+  void start(const std::array<std::uint32_t, 3>& id);
+  /// Runs its warps until one of the reasons above.
+  Progress advance();
+  /// The blocks of its cluster, itself included, by rank; they live as long as any of them runs.
+  void join_cluster(std::span<Block* const> blocks, int rank) {
+    cluster_ = blocks;
+    cluster_rank_ = rank;
+  }
+  /// "polls flag+0 (buffer of 4 B), line 12, block (0,0,0), thread (0,0,0), kernel k"
+  [[nodiscard]] std::string waiting_for() const;
 
  private:
   enum class Step { kNext, kYield, kFail };
 
   void start_warps();
-  bool run_warp(Warp& w);  ///< until it waits, ends, or its turn is over
+  void finish_block();
+  void shuffle_warps();
+  std::uint64_t turn_length();  ///< of a seeded schedule
+  bool run_warp(Warp& w);       ///< until it waits, ends, or its turn is over
   Step special_instruction(Warp& w, const Inst& in, std::uint32_t mask);
   void exit_lanes(Warp& w, std::uint32_t lanes);
   void return_lanes(Warp& w, std::uint32_t lanes);
@@ -157,6 +203,12 @@ class Block {
   bool formal_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool atomic(Warp& w, const Inst& in, std::uint32_t mask);
   void compute_addresses(Warp& w, const Inst& in, std::uint32_t mask);
+  void note_poll(Warp& w, const Inst& in, std::uint32_t mask) {
+    w.polled = &in;
+    w.polled_lane = __builtin_ctz(mask);
+    w.polled_address = address_[w.polled_lane];
+    if (in.space == Space::kShared) w.polled_address += kSharedBase;
+  }
   Space window(std::uint64_t address) const;
   void count_global(const Inst& in, std::uint32_t mask, bool store, Warp& w);
   const Pattern& pattern(const Inst& in, std::uint32_t mask);
@@ -198,7 +250,14 @@ class Block {
   const Function* function_ = nullptr;
   std::array<std::uint32_t, 3> id_{};
   std::uint32_t threads_ = 0;
+  bool seeded_ = false;
   std::vector<Warp> warps_;
+  std::vector<std::uint32_t> order_;  ///< of the warps' turns
+  Dice dice_;
+  std::uint64_t preempt_ = ~0ull;  ///< a warp's turn may end at any access from here on
+  std::span<Block* const> cluster_;
+  int cluster_rank_ = 0;
+  SectorCache l1_;
   std::vector<std::uint8_t> shared_;
   SharedShadow shadow_;
   Clocks clocks_;
@@ -207,7 +266,6 @@ class Block {
   alignas(64) std::uint64_t address_[32] = {};
   AddressSummary summary_;  ///< of address_
   const WarpLoops& loops_ = warp_loops();
-  std::vector<Pattern> patterns_ = std::vector<Pattern>(256);
   std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier
   std::uint32_t access_latency_ = 0;
   std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/grid.h"
 
 namespace hone::emulator {
 namespace {
@@ -31,6 +32,13 @@ std::string check_limits(const Kernel& kernel, const LaunchConfig& launch, const
   if (shared > profile.shared_per_block)
     return fmt::format("{} B of shared memory per block, the device has {}", shared,
                        profile.shared_per_block);
+  const auto& cluster = launch.cluster;
+  for (int i = 0; i < 3; ++i)
+    if (cluster[i] == 0 || launch.grid[i] % cluster[i] != 0)
+      return fmt::format("a grid of {}x{}x{} blocks in clusters of {}x{}x{}", launch.grid[0],
+                         launch.grid[1], launch.grid[2], cluster[0], cluster[1], cluster[2]);
+  if (const std::uint64_t n = std::uint64_t{cluster[0]} * cluster[1] * cluster[2]; n > 16)
+    return fmt::format("a cluster of {} blocks, at most 16", n);
   if (launch.parameters.size() < static_cast<std::size_t>(kernel.parameter_bytes))
     return fmt::format("the kernel takes {} B of parameters, {} were given", kernel.parameter_bytes,
                        launch.parameters.size());
@@ -193,28 +201,20 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
     const std::int64_t carve = std::min<std::int64_t>(
         profile->shared_per_sm,
         (std::int64_t{state.shared_bytes} + profile->shared_reserved) * resident);
-    state.l1.resize(std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident));
+    state.l1_bytes = std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident);
   }
   const std::uint64_t total = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  const std::vector<std::uint64_t> blocks = choose_blocks(total, options.sample_blocks);
+  const std::uint64_t in_cluster =
+      std::uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
+  const auto sample = (options.sample_blocks + static_cast<std::int64_t>(in_cluster) - 1) /
+                      static_cast<std::int64_t>(in_cluster);
+  const std::vector<std::uint64_t> clusters = choose_blocks(total / in_cluster, sample);
   state.counters.blocks_total = total;
-  Block block(state);
-  std::uint64_t half_blocks = 0;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (options.counters) state.l1.clear();
-    if (i == blocks.size() / 2) {
-      for (auto& a : memory.impl().allocations) a->touched_at_half = a->touched;
-      half_blocks = i;
-    }
-    const std::uint64_t b = blocks[i];
-    if (!block.execute(static_cast<std::uint32_t>(b % launch.grid[0]),
-                       static_cast<std::uint32_t>(b / launch.grid[0] % launch.grid[1]),
-                       static_cast<std::uint32_t>(b / launch.grid[0] / launch.grid[1])))
-      break;
-  }
+  Grid grid(state, clusters, static_cast<std::uint64_t>(profile->sm_count) * resident);
+  grid.run();
   classify(state);
   if (!options.counters) state.counters.warp_instructions = state.executed;
-  state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
+  state.counters.l2_miss_sectors = estimate_dram(state, grid.half_blocks(), resident);
   report.counters = state.counters;
   report.verdict = state.failure.verdict;
   report.detail = std::move(state.failure.detail);

@@ -22,7 +22,8 @@ inline std::uint32_t count_bits(std::uint32_t v) {
 }  // namespace
 
 bool Block::run_warp(Warp& w) {
-  const std::uint64_t budget = counting_ ? kShortTurn : kTurn;
+  const std::uint64_t budget = std::min(counting_ ? kShortTurn : kTurn, preempt_);
+  const std::uint64_t preempt = preempt_;
   std::uint64_t turn = 0;
   w.spinning = false;
   const std::uint64_t limit = run_.options->max_warp_instructions;
@@ -51,12 +52,20 @@ bool Block::run_warp(Warp& w) {
                       std::countr_zero(top->mask), in.line);
       }
     }
-    if (turn >= 4 * kTurn) {  // loops without a plain branch
+    if (turn >= 4 * kTurn || turn >= preempt) {  // loops without a plain branch; an early end
       run_.executed += turn;
+      w.executed += turn;
       turn = 0;
       if (run_.executed > limit)
         return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit), w, 0,
                     0);
+      if (preempt != ~0ull) {
+        if ((w.spinning && w.executed >= kSpinTurn) || w.executed > kStarving) {
+          w.executed = 0;
+          rotate(w, true);
+        }
+        return true;
+      }
     }
     function_ = &module_.functions[top->function];
     frame_ = w.frames.data() + top->frame;
@@ -112,10 +121,18 @@ bool Block::run_warp(Warp& w) {
         case Kind::kStore:
           if (mask && !access(w, in, mask)) return false;
           ++pc;
+          if (turn >= preempt) {
+            top->pc = pc;
+            reload = true;
+          }
           break;
         case Kind::kAtom:
           if (mask && !atomic(w, in, mask)) return false;
           ++pc;
+          if (turn >= preempt) {
+            top->pc = pc;
+            reload = true;
+          }
           break;
         case Kind::kBranch: {
           const std::uint32_t taken = mask;
@@ -131,7 +148,7 @@ bool Block::run_warp(Warp& w) {
             if (!branch(w, in, taken)) return false;
             reload = true;
           }
-          if (turn >= (w.spinning ? kSpinTurn : budget)) {
+          if (turn >= (w.spinning ? std::min(kSpinTurn, preempt) : budget)) {
             if (!reload) top->pc = pc;
             run_.executed += turn;
             w.executed += turn;
@@ -142,7 +159,7 @@ bool Block::run_warp(Warp& w) {
             }
             if (run_.options->cancel && run_.options->cancel->load(std::memory_order_relaxed))
               return fail(Verdict::kTimeout, "cancelled", w, std::countr_zero(active), in.line);
-            if (w.spinning || w.executed > kStarving) {
+            if ((w.spinning && w.executed >= kSpinTurn) || w.executed > kStarving) {
               w.executed = 0;
               rotate(w, true);
             }

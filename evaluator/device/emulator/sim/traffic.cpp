@@ -11,7 +11,7 @@ constexpr std::uint8_t kBitsOf4[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
 }  // namespace
 
 const Pattern& Block::pattern(const Inst& in, std::uint32_t mask) {
-  Pattern& p = patterns_[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
+  Pattern& p = run_.patterns[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
   if (p.inst == &in && p.mask == mask && loops_.same_pattern(address_, p.relative)) return p;
   p.inst = &in;
   p.mask = mask;
@@ -110,7 +110,7 @@ void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) 
   c.global_load_sectors += count;
   access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
   for (int k = 0; k < n; ++k) {
-    const std::uint32_t missing = in.bypass_l1 ? sectors[k] : run_.l1.access(line[k], sectors[k]);
+    const std::uint32_t missing = in.bypass_l1 ? sectors[k] : l1_.access(line[k], sectors[k]);
     if (!missing) continue;
     c.l1_miss_sectors += kBitsOf4[missing];
     const std::uint64_t before = run_.touched_sectors;

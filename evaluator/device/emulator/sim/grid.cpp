@@ -1,0 +1,203 @@
+#include "evaluator/device/emulator/sim/grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hone::emulator {
+namespace {
+// Polling without any change for this long is waiting for ever. A kernel may give up polling by
+// itself, so this is far beyond a plausible retry count.
+constexpr std::uint64_t kQuietPasses = 16;
+constexpr std::uint64_t kQuietInstructions = 16'000'000;
+}  // namespace
+
+Grid::Grid(RunState& run, std::vector<std::uint64_t> clusters, std::uint64_t resident)
+    : run_(run), order_(std::move(clusters)), dice_(run.options->schedule_seed) {
+  const auto& c = run.launch->cluster;
+  in_cluster_ = std::size_t{c[0]} * c[1] * c[2];
+  slots_ = std::max<std::size_t>(1, resident / in_cluster_);
+  if (run.options->schedule_seed != 0) permute();
+}
+
+// Blocks may wait for those with a lower number (they are started first), so none moves further
+// than the device holds at once.
+void Grid::permute() {
+  for (std::size_t first = 0; first < order_.size(); first += slots_) {
+    const std::size_t n = std::min(slots_, order_.size() - first);
+    for (std::size_t i = n; i > 1; --i)
+      std::swap(order_[first + i - 1], order_[first + dice_.below(i)]);
+  }
+}
+
+Grid::Cluster& Grid::start_next() {
+  if (next_ == order_.size() / 2) {
+    for (auto& a : run_.memory->allocations) a->touched_at_half = a->touched;
+    half_blocks_ = next_ * in_cluster_;
+  }
+  std::unique_ptr<Cluster> cluster;
+  if (!pool_.empty()) {
+    cluster = std::move(pool_.back());
+    pool_.pop_back();
+  } else {
+    cluster = std::make_unique<Cluster>();
+    for (std::size_t i = 0; i < in_cluster_; ++i) {
+      cluster->blocks.push_back(std::make_unique<Block>(run_));
+      cluster->peers.push_back(cluster->blocks.back().get());
+    }
+  }
+  const std::uint64_t id = order_[next_++];
+  const auto& size = run_.launch->cluster;
+  const auto& grid = run_.launch->grid;
+  const std::uint64_t nx = grid[0] / size[0];
+  const std::uint64_t ny = grid[1] / size[1];
+  const std::uint64_t first[3] = {id % nx * size[0], id / nx % ny * size[1],
+                                  id / nx / ny * size[2]};
+  cluster->finished.assign(in_cluster_, false);
+  cluster->left = in_cluster_;
+  for (std::size_t i = 0; i < in_cluster_; ++i) {
+    Block& block = *cluster->blocks[i];
+    block.join_cluster(cluster->peers, static_cast<int>(i));
+    block.start({static_cast<std::uint32_t>(first[0] + i % size[0]),
+                 static_cast<std::uint32_t>(first[1] + i / size[0] % size[1]),
+                 static_cast<std::uint32_t>(first[2] + i / size[0] / size[1])});
+  }
+  live_.push_back(std::move(cluster));
+  return *live_.back();
+}
+
+Progress Grid::advance(Cluster& cluster) {
+  bool turn = false;
+  bool polling = false;
+  for (std::size_t i = 0; i < in_cluster_; ++i) {
+    if (cluster.finished[i]) continue;
+    switch (cluster.blocks[i]->advance()) {
+      case Progress::kFinished:
+        cluster.finished[i] = true;
+        --cluster.left;
+        turn = true;
+        break;
+      case Progress::kTurn:
+        turn = true;
+        break;
+      case Progress::kPolling:
+        polling = true;
+        break;
+      case Progress::kWaiting:
+        break;
+      case Progress::kFailed:
+        return Progress::kFailed;
+    }
+  }
+  if (cluster.left == 0) return Progress::kFinished;
+  return turn ? Progress::kTurn : polling ? Progress::kPolling : Progress::kWaiting;
+}
+
+void Grid::retire(std::size_t live_index) {
+  pool_.push_back(std::move(live_[live_index]));
+  live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(live_index));
+  ++ended_;
+  quiet_passes_ = 0;
+  quiet_since_ = run_.executed;
+}
+
+bool Grid::run() {
+  const bool seeded = run_.options->schedule_seed != 0;
+  while (next_ < order_.size() || !live_.empty()) {
+    // Those that wait, once each.
+    bool can_go_on = false;
+    for (std::size_t i = 0; i < live_.size();) {
+      const Progress p = advance(*live_[i]);
+      if (p == Progress::kFailed) {
+        stalled();
+        return false;
+      }
+      if (p == Progress::kFinished) {
+        retire(i);
+        continue;
+      }
+      can_go_on = can_go_on || p == Progress::kTurn;
+      ++i;
+    }
+    if (seeded) {
+      if (next_ < order_.size() && live_.size() < slots_ &&
+          (live_.empty() || dice_.below(4) == 0)) {
+        start_next();
+        // Not always last in turn.
+        std::swap(live_.back(), live_[dice_.below(live_.size())]);
+      }
+      if (stalled()) return false;
+      continue;
+    }
+    // New ones as long as there is room, each as far as it goes by itself.
+    while (!can_go_on && next_ < order_.size() && live_.size() < slots_) {
+      Cluster& cluster = start_next();
+      Progress p = Progress::kTurn;
+      while (p == Progress::kTurn) p = advance(cluster);
+      if (p == Progress::kFailed) {
+        stalled();
+        return false;
+      }
+      if (p == Progress::kFinished) retire(live_.size() - 1);
+    }
+    if (!can_go_on && stalled()) return false;
+  }
+  return true;
+}
+
+bool Grid::stalled() {
+  if (run_.failure.verdict != Verdict::kOk) {
+    // The limit on instructions ended it: say what it waited for, where that is what it did.
+    const bool quiet = run_.changes == seen_changes_ && quiet_passes_ > 0;
+    const std::string limit =
+        fmt::format("more than {} warp instructions", run_.options->max_warp_instructions);
+    if (quiet && run_.failure.detail.starts_with(limit)) {
+      const std::string why = why_waiting();
+      if (!why.empty()) run_.failure.detail = fmt::format("{}: {}", limit, why);
+    }
+    return true;
+  }
+  if (live_.empty()) return false;
+  if (run_.changes != seen_changes_) {
+    seen_changes_ = run_.changes;
+    quiet_since_ = run_.executed;
+    quiet_passes_ = 0;
+    return false;
+  }
+  ++quiet_passes_;
+  if (quiet_passes_ >= kQuietPasses && run_.executed == quiet_since_) {
+    run_.failure = {Verdict::kFault, "the blocks of a cluster wait for each other for ever"};
+    return true;
+  }
+  // A seeded schedule's turns are too short to tell polling from computing: only the limit ends it.
+  if (run_.options->schedule_seed != 0) return false;
+  if (quiet_passes_ < kQuietPasses || run_.executed - quiet_since_ < kQuietInstructions)
+    return false;
+  std::string why = why_waiting();
+  if (why.empty()) return false;
+  run_.failure = {Verdict::kTimeout, std::move(why)};
+  return true;
+}
+
+std::string Grid::why_waiting() const {
+  std::string where;
+  for (const auto& cluster : live_) {
+    for (std::size_t i = 0; i < in_cluster_ && where.empty(); ++i)
+      if (!cluster->finished[i]) where = cluster->blocks[i]->waiting_for();
+  }
+  if (where.empty()) return {};
+  const std::uint64_t total = run_.counters.blocks_total;
+  const std::size_t live = live_.size() * in_cluster_;
+  if (next_ < order_.size())
+    return fmt::format(
+        "waits for a block that is not resident: the {} of {} blocks that the device holds at once "
+        "wait, and none can end; one {}",
+        live, total, where);
+  if (order_.size() * in_cluster_ < total)
+    return fmt::format("waits for ever, perhaps for a block that the sample leaves out: {}", where);
+  return fmt::format(
+      "waits for ever: the {} blocks left all poll memory that nobody writes; one {}", live, where);
+}
+
+}  // namespace hone::emulator

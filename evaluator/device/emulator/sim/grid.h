@@ -1,0 +1,57 @@
+// The blocks of one launch: which run, which are live together, and who gets the next turn.
+// One host thread.
+//
+// Blocks start in order and run to their end, one after another, as long as none waits for another.
+// A block whose warps only poll memory is set aside and the next one starts, up to the number that
+// the device holds at once; after that the live ones take turns. So whatever makes progress on the
+// device makes progress here, and what waits for a block that cannot be resident is found out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+
+class Grid {
+ public:
+  /// `clusters`: those to run, by number, rising. `resident`: blocks that the device holds at once.
+  Grid(RunState& run, std::vector<std::uint64_t> clusters, std::uint64_t resident);
+  /// False when the run failed (RunState::failure).
+  bool run();
+  /// Blocks started when Allocation::touched_at_half was taken.
+  [[nodiscard]] std::uint64_t half_blocks() const { return half_blocks_; }
+
+ private:
+  /// Blocks that start together and whose memory lives until the last of them ends.
+  struct Cluster {
+    std::vector<std::unique_ptr<Block>> blocks;
+    std::vector<Block*> peers;
+    std::vector<bool> finished;
+    std::size_t left = 0;
+  };
+
+  void permute();
+  Cluster& start_next();
+  /// One turn for each block of it: kTurn when any could go on.
+  Progress advance(Cluster& cluster);
+  void retire(std::size_t live_index);
+  bool stalled();  ///< ends the run when nothing will ever change
+  [[nodiscard]] std::string why_waiting() const;
+
+  RunState& run_;
+  std::vector<std::uint64_t> order_;  ///< clusters
+  std::size_t next_ = 0;              ///< of order_
+  std::size_t ended_ = 0;
+  std::size_t slots_ = 1;  ///< clusters that the device holds at once
+  std::size_t in_cluster_ = 1;
+  std::vector<std::unique_ptr<Cluster>> live_, pool_;
+  Dice dice_;
+  std::uint64_t half_blocks_ = 0;
+  // Since anything last changed:
+  std::uint64_t seen_changes_ = 0, quiet_since_ = 0, quiet_passes_ = 0;
+};
+
+}  // namespace hone::emulator

@@ -1,0 +1,121 @@
+// A block's turns: which of its warps runs next, and when the block gives way to others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+namespace {
+constexpr int kPollRounds = 2;  // with every warp polling, before other blocks run
+}  // namespace
+
+void Block::start(const std::array<std::uint32_t, 3>& id) {
+  id_ = id;
+  start_warps();
+  clocks_.reset();
+  arrived_.fill(0);
+  pending_ = Failure{};
+  if (check_races_ || check_init_) shadow_.reset();
+  std::memset(shared_.data(), 0xFF, shared_.size());  // not zero: nobody may rely on it
+  if (counting_) l1_.clear();
+  for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
+  const std::uint64_t seed = run_.options->schedule_seed;
+  seeded_ = seed != 0;
+  preempt_ = ~0ull;
+  const auto& grid = run_.launch->grid;
+  // Of its own, so that a block's schedule does not hang on what others do.
+  if (seeded_)
+    dice_ = Dice(Dice(seed).next() ^
+                 (id[0] + std::uint64_t{grid[0]} * (id[1] + std::uint64_t{grid[1]} * id[2])));
+}
+
+void Block::shuffle_warps() {
+  for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[dice_.below(i)]);
+}
+
+// Sometimes a handful of instructions, so that warps meet in the middle of a phase; mostly more,
+// and now and then to the next barrier.
+std::uint64_t Block::turn_length() {
+  switch (dice_.below(8)) {
+    case 0:
+      return 1 + dice_.below(8);
+    case 1:
+    case 2:
+      return 8 + dice_.below(64);
+    case 3:
+      return 1 << 16;
+    default:
+      return 64 + dice_.below(1024);
+  }
+}
+
+Progress Block::advance() {
+  int polls = 0;
+  std::uint64_t rounds = seeded_ ? 1 + dice_.below(8) : ~0ull;
+  while (true) {
+    bool progress = false;
+    bool polling = true;
+    std::size_t live = 0;
+    if (seeded_) shuffle_warps();
+    for (const std::uint32_t index : order_) {
+      Warp& w = warps_[index];
+      if (w.done()) continue;
+      if (w.barrier < 0) {
+        if (seeded_) preempt_ = turn_length();
+        if (!run_warp(w)) return Progress::kFailed;
+        progress = true;
+        polling = polling && w.spinning && !w.done() && w.barrier < 0;
+      }
+      if (!w.done()) ++live;
+    }
+    if (release_barriers()) {
+      progress = true;
+      polling = false;
+    }
+    if (run_.failure.verdict != Verdict::kOk) return Progress::kFailed;
+    if (live == 0) break;
+    if (!progress) {
+      for (Warp& w : warps_) {
+        if (w.done()) continue;
+        const Inst& in = module_.functions[w.barrier_function].code[w.barrier_inst];
+        fail(Verdict::kFault,
+             fmt::format("divergent barrier: the warp waits at barrier {} for threads that wait "
+                         "elsewhere",
+                         w.barrier),
+             w, std::countr_zero(w.alive), in.line);
+        return Progress::kFailed;
+      }
+    }
+    polls = polling ? polls + 1 : 0;
+    if (polls >= kPollRounds) return Progress::kPolling;
+    if (--rounds == 0) return Progress::kTurn;
+  }
+  if (pending_.verdict != Verdict::kOk) {
+    run_.failure = pending_;
+    return Progress::kFailed;
+  }
+  finish_block();
+  return Progress::kFinished;
+}
+
+void Block::finish_block() {
+  std::uint64_t longest = 0;
+  for (const Warp& w : warps_) longest = std::max({longest, w.cycle, w.latest});
+  run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
+  run_.counters.blocks++;
+  run_.counters.warps += warps_.size();
+}
+
+std::string Block::waiting_for() const {
+  for (const Warp& w : warps_) {
+    if (w.done() || w.barrier >= 0 || !w.polled) continue;
+    const int lane = w.alive >> w.polled_lane & 1 ? w.polled_lane : std::countr_zero(w.alive);
+    return fmt::format("polls {}, {}", describe(w.polled_address), place(w, lane, w.polled->line));
+  }
+  return {};
+}
+
+}  // namespace hone::emulator
