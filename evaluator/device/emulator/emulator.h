@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,6 +108,55 @@ struct Counters {
 
 struct Profile;
 
+/// The rule that a finding breaks.
+enum class FindingKind {
+  kOutOfBounds,
+  kMisaligned,
+  kRace,
+  kUninitialised,
+  kBarrier,        ///< divergent, missing or malformed
+  kWarpMask,       ///< a warp-wide instruction and the lanes its mask names
+  kTrap,           ///< trap, or a call to nowhere
+  kAssert,         ///< assert() in the kernel
+  kStackOverflow,  ///< of calls
+  kTimeout,
+  kUnsupported,
+  kOther,
+};
+inline constexpr FindingKind kAllFindingKinds[] = {
+    FindingKind::kOutOfBounds,   FindingKind::kMisaligned,  FindingKind::kRace,
+    FindingKind::kUninitialised, FindingKind::kBarrier,     FindingKind::kWarpMask,
+    FindingKind::kTrap,          FindingKind::kAssert,      FindingKind::kStackOverflow,
+    FindingKind::kTimeout,       FindingKind::kUnsupported, FindingKind::kOther};
+[[nodiscard]] std::string_view to_string(FindingKind kind);  ///< "out_of_bounds", ...
+[[nodiscard]] std::optional<FindingKind> parse_finding_kind(std::string_view text);
+
+/// A place in the program. `file` is as the compiler was told; lines are 0 when unknown.
+struct CodePlace {
+  std::uint32_t ptx_line = 0;
+  std::string instruction;      ///< of that PTX line
+  std::string file;             ///< the user's
+  std::uint32_t line = 0;       ///< of it, innermost
+  std::uint32_t call_line = 0;  ///< of it: where the function with `line` was inlined
+  std::string inner_file;       ///< a header's place that was inlined at `line`
+  std::uint32_t inner_line = 0;
+};
+
+/// One thing that a checker found.
+struct Finding {
+  FindingKind kind = FindingKind::kOther;
+  Verdict verdict = Verdict::kFault;
+  std::string what;  ///< "out-of-bounds write of 4 B at C+4096 (buffer of 4096 B)"
+  std::string kernel;
+  CodePlace place;
+  bool has_thread = true;
+  std::array<std::uint32_t, 3> block{}, thread{};
+  std::string address;      ///< "shared tile+12"; empty when none
+  std::string other;        ///< the other side of a race, where a value comes from, ...
+  CodePlace other_place;    ///< likewise, as far as known
+  std::uint64_t count = 1;  ///< how often at this instruction, when all are looked for
+};
+
 struct RunOptions {
   bool check_initialised = true;
   bool check_races = true;
@@ -117,6 +167,9 @@ struct RunOptions {
   /// 0: grid order, warps in turn. Others permute the order of blocks and warps and how long each
   /// runs before the next; the same seed gives the same run everywhere.
   std::uint64_t schedule_seed = 0;
+  /// Beyond 1 the run goes on after a finding where it can (the lane's access is left out), and
+  /// collects up to so many, one an instruction and kind.
+  int max_findings = 1;
   const std::atomic<bool>* cancel = nullptr;
   const Profile* profile = nullptr;  ///< cache sizes, latencies and limits; null: sm_90
   int registers = 32;                ///< of the kernel: how many blocks share an SM's cache
@@ -136,7 +189,11 @@ struct RunReport {
   std::string detail;  ///< "out-of-bounds write of 4 B at C+4096 (buffer of 4096 B), line 12, block
                        ///< (0,1,0), thread (3,0,0)"
   Counters counters;
+  std::vector<Finding> findings;  ///< the first is what `verdict` and `detail` say
 };
+
+/// One line: what, line, block, thread, kernel; as in RunReport::detail.
+[[nodiscard]] std::string text_of(const Finding& finding);
 
 /// Runs one launch to its end. Static limits (threads, shared memory) are kLaunchError.
 [[nodiscard]] RunReport run(const Module& module, const LaunchConfig& launch, Memory& memory,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/unit/emulator/harness.h"
 
@@ -116,6 +117,24 @@ int line_of(const Case& c, const std::string& text) {
   return 0;
 }
 
+/// The kind, and that the place is the statement at that line of the PTX, and a line of the source.
+void check_finding(const Case& c, const Finding& f) {
+  EXPECT_EQ(to_string(f.kind), c.json.value("kind", "")) << f.what;
+  EXPECT_EQ(f.kernel, c.kernel());
+  std::istringstream in(read_data("checkers/" + c.file + ".ptx"));
+  std::string line;
+  for (std::uint32_t n = 0; n < f.place.ptx_line; ++n) std::getline(in, line);
+  EXPECT_FALSE(f.place.instruction.empty());
+  EXPECT_NE(line.find(f.place.instruction), std::string::npos) << line;
+  EXPECT_NE(f.place.instruction.find(';'), std::string::npos) << f.place.instruction;
+  EXPECT_EQ(f.place.file, c.file + ".cu");
+  EXPECT_GT(f.place.line, 0U);
+  if (c.json.contains("instruction")) {
+    EXPECT_NE(f.place.instruction.find(c.json["instruction"]), std::string::npos)
+        << f.place.instruction;
+  }
+}
+
 class CheckerCorpus : public ::testing::TestWithParam<Case> {};
 
 TEST_P(CheckerCorpus, Judges) {
@@ -125,11 +144,35 @@ TEST_P(CheckerCorpus, Judges) {
   for (const std::string word : c.json.value("words", Json::array()))
     EXPECT_NE(report.detail.find(word), std::string::npos)
         << "no '" << word << "' in: " << report.detail;
+  if (c.clean()) {
+    EXPECT_TRUE(report.findings.empty());
+  } else if (report.verdict != Verdict::kLaunchError) {
+    ASSERT_EQ(report.findings.size(), 1U);
+    check_finding(c, report.findings[0]);
+  }
   if (c.json.contains("line")) {
     const std::string place = "line " + std::to_string(line_of(c, c.json["line"])) + ",";
     EXPECT_NE(report.detail.find(place), std::string::npos)
         << "no '" << place << "' in: " << report.detail;
   }
+}
+
+TEST_P(CheckerCorpus, JudgesTheSameWhenAllFindingsAreWanted) {
+  const Case& c = GetParam();
+  RunOptions options = options_of(c);
+  options.max_findings = 20;
+  const RunReport report = run(c, options);
+  EXPECT_EQ(report.verdict == Verdict::kOk, c.clean()) << report.detail;
+  if (c.clean()) {
+    EXPECT_TRUE(report.findings.empty());
+    return;
+  }
+  if (report.verdict == Verdict::kLaunchError) return;
+  ASSERT_FALSE(report.findings.empty());
+  check_finding(c, report.findings[0]);
+  std::set<std::pair<FindingKind, std::uint32_t>> places;
+  for (const Finding& f : report.findings)
+    EXPECT_TRUE(places.insert({f.kind, f.place.ptx_line}).second) << "twice: " << text_of(f);
 }
 
 INSTANTIATE_TEST_SUITE_P(Data, CheckerCorpus, ::testing::ValuesIn(corpus()), [](const auto& info) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "evaluator/device/emulator/emulator.h"
@@ -160,6 +161,7 @@ struct Inst {
   std::int32_t reconverge = -1;
   std::int64_t imm = 0;     ///< address offset, ...
   std::uint32_t line = 0;   ///< of the CUDA source
+  std::uint32_t place = 0;  ///< in ModuleImpl::places
   std::uint32_t extra = 0;  ///< first index in Function::extra (register lists)
   std::uint32_t regs = 0;   ///< first index in Function::regs: sources, then destinations
   std::uint8_t sources = 0, destinations = 0;
@@ -206,6 +208,17 @@ struct SharedSymbol {
   int function = -1;  ///< -1: module scope
 };
 
+/// Where in the CUDA source: `.loc`.
+struct SourceLocation {
+  std::uint32_t file = 0, line = 0;
+  std::int32_t inlined_at = -1;  ///< another one
+};
+/// Where one PTX statement lies.
+struct StatementPlace {
+  std::uint32_t ptx_line = 0;
+  std::int32_t location = -1;  ///< in ModuleImpl::locations
+};
+
 class ModuleImpl : public Module {
  public:
   const std::vector<Kernel>& kernels() const override { return kernels_; }
@@ -218,6 +231,10 @@ class ModuleImpl : public Module {
   std::vector<std::uint8_t> const_bank;  ///< .const variables, at kConstBase
   std::vector<SharedSymbol> shared;
   std::vector<std::string> unsupported;
+  std::vector<StatementPlace> places;
+  std::vector<SourceLocation> locations;
+  std::unordered_map<std::uint32_t, std::string> files;  ///< of `.file`
+  int user_file = -1;
   std::string text;               ///< keeps the views of the parser alive
   std::deque<std::string> names;  ///< of registers declared as ranges
   int shared_granule = 4;         ///< smallest access width to shared memory [B]

@@ -116,6 +116,7 @@ void Parser::parse() {
     if (tokens_[i].text == ".loc" && entry)
       user_file_ = static_cast<int>(integer(tokens_[i + 1].text));
   }
+  module_.user_file = user_file_;
   while (peek().kind != Token::Kind::kEnd) {
     const Token t = next();
     if (t.text == ".version" || t.text == ".address_size") {
@@ -134,9 +135,7 @@ void Parser::parse() {
     } else if (t.text == ".entry" || t.text == ".func") {
       function(t.text == ".entry");
     } else if (t.text == ".file") {
-      next();
-      next();
-      while (accept(",")) next();
+      file_name();
     } else if (t.text == ".section") {
       while (peek().kind != Token::Kind::kEnd && !accept("{")) ++at_;
       while (peek().kind != Token::Kind::kEnd && !accept("}")) ++at_;
@@ -417,6 +416,7 @@ void Parser::function(bool entry) {
   uses_.clear();
   slot_bytes_ = 0;
   line_ = 0;
+  location_ = -1;
   scopes_.emplace_back();
   scopes_.back().parent = 0;
   scope_ = 1;

@@ -109,6 +109,7 @@ class Parser {
   void body();
   void registers();
   void location();
+  void file_name();
   void directive();
   void statement();
   Operand operand();
@@ -137,6 +138,8 @@ class Parser {
   std::uint64_t global_bytes_ = 0;
   int user_file_ = -1;
   std::uint32_t line_ = 0;
+  std::int32_t location_ = -1;                                   ///< the one in force
+  std::unordered_map<std::uint64_t, std::int32_t> location_of_;  ///< by file, line and column
 };
 
 /// Turns one statement into instructions of the current function (ptx/decode*.cpp).

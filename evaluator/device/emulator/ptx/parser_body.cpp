@@ -59,10 +59,14 @@ void Parser::registers() {
 // .loc file line column [, function_name X, inlined_at file line column]
 // A place inlined from a header is reported as the line of the user's file that it was inlined at.
 void Parser::location() {
-  const auto file = static_cast<int>(integer(next().text));
+  const auto file = static_cast<std::uint32_t>(integer(next().text));
   const auto line = static_cast<std::uint32_t>(integer(next().text));
-  next();
-  bool user = file == user_file_;
+  const std::uint64_t column = integer(next().text);
+  const auto key = [](std::uint64_t f, std::uint64_t l, std::uint64_t c) {
+    return f << 52 | (l & 0xFFFFFFFF) << 20 | (c & 0xFFFFF);
+  };
+  SourceLocation here{file, line, -1};
+  const bool user = static_cast<int>(file) == user_file_;
   if (user && line) line_ = line;
   while (accept(",")) {
     const Token t = next();
@@ -73,12 +77,31 @@ void Parser::location() {
         next();
       }
     } else if (t.text == "inlined_at") {
-      const auto at_file = static_cast<int>(integer(next().text));
+      const auto at_file = static_cast<std::uint32_t>(integer(next().text));
       const auto at_line = static_cast<std::uint32_t>(integer(next().text));
-      next();
-      if (!user && at_file == user_file_ && at_line) line_ = at_line;
+      const std::uint64_t at_column = integer(next().text);
+      if (!user && static_cast<int>(at_file) == user_file_ && at_line) line_ = at_line;
+      // The compiler writes the place of the call before what was inlined there.
+      const auto [it, fresh] = location_of_.try_emplace(key(at_file, at_line, at_column), -1);
+      if (fresh) {
+        it->second = static_cast<std::int32_t>(module_.locations.size());
+        module_.locations.push_back({at_file, at_line, -1});
+      }
+      here.inlined_at = it->second;
     }
   }
+  location_ = static_cast<std::int32_t>(module_.locations.size());
+  module_.locations.push_back(here);
+  location_of_[key(file, line, column)] = location_;
+}
+
+// .file number "name" [, time, size]
+void Parser::file_name() {
+  const auto number = static_cast<std::uint32_t>(integer(next().text));
+  std::string_view name = next().text;
+  if (name.size() >= 2 && name.front() == '"') name = name.substr(1, name.size() - 2);
+  module_.files[number] = std::string(name);
+  while (accept(",")) next();
 }
 
 void Parser::body() {
@@ -123,6 +146,8 @@ void Parser::body() {
   Inst end;
   end.kind = module_.functions[current_].entry ? Kind::kExit : Kind::kRet;
   end.line = line_;
+  end.place = static_cast<std::uint32_t>(module_.places.size());
+  module_.places.push_back({static_cast<std::uint32_t>(peek().line), location_});
   module_.functions[current_].code.push_back(end);
 }
 
@@ -145,9 +170,7 @@ void Parser::directive() {
   } else if (t.text == ".pragma") {
     skip_to_semicolon();
   } else if (t.text == ".file") {
-    next();
-    next();
-    while (accept(",")) next();
+    file_name();
   } else {
     error(fmt::format("unexpected directive '{}'", t.text));
   }
@@ -253,6 +276,8 @@ Operand Parser::operand() {
 
 void Parser::statement() {
   Statement s;
+  const std::size_t first = module_.functions[current_].code.size();
+  module_.places.push_back({static_cast<std::uint32_t>(peek().line), location_});
   if (accept("@")) {
     s.guard_negated = accept("!");
     s.guard = lookup(next().text);
@@ -278,6 +303,9 @@ void Parser::statement() {
     accept(",");
   }
   Decoder(*this).decode(s);
+  auto& code = module_.functions[current_].code;
+  for (std::size_t i = first; i < code.size(); ++i)
+    code[i].place = static_cast<std::uint32_t>(module_.places.size() - 1);
 }
 
 void Parser::resolve_labels() {

@@ -26,13 +26,38 @@ void Block::compute_addresses(Warp&, const Inst& in, std::uint32_t mask) {
 }
 
 bool Block::access(Warp& w, const Inst& in, std::uint32_t mask) {
+  dropped_ = 0;
+  while (!load_or_store(w, in, mask)) {
+    if (!dropped_) return false;
+    // All findings are looked for: again, without the lanes that may not. They read zero.
+    if (in.kind == Kind::kLoad) {
+      for (int v = 0; v < in.vec; ++v) {
+        const Slot slot = function_->extra[in.extra + v];
+        if (slot == kNone) continue;
+        for (std::uint32_t m = dropped_; m; m &= m - 1) {
+          if (in.dst_wide)
+            reg64(slot)[std::countr_zero(m)] = 0;
+          else
+            reg32(slot)[std::countr_zero(m)] = 0;
+        }
+      }
+      if (w.tainting) set_taint(w, in, dropped_, 0);
+    }
+    mask &= ~dropped_;
+    dropped_ = 0;
+    if (mask == 0) return true;
+  }
+  return true;
+}
+
+bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
   if (in.space == Space::kParam && in.addr_wide && in.a < 0) {  // the common ld.param [name+k]
     const auto& p = run_.launch->parameters;
     const std::uint64_t at = reg64(in.a)[0] + static_cast<std::uint64_t>(in.imm);
     const std::uint32_t total = in.esize * in.vec;
     if (at + total > p.size())
-      return fail(Verdict::kFault, "parameter read beyond the parameter block", w,
-                  std::countr_zero(mask), in.line);
+      return fail(FindingKind::kOutOfBounds, "parameter read beyond the parameter block", w,
+                  std::countr_zero(mask), in);
     for (int v = 0; v < in.vec; ++v) {
       const Slot slot = function_->extra[in.extra + v];
       if (slot == kNone) continue;

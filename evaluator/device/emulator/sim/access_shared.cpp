@@ -62,15 +62,18 @@ bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
       const std::uint64_t granule = (address >> shift) + static_cast<std::uint64_t>(g);
       if (check_races_) {
         Cell& cell = shadow_.cell(granule);
-        if (note_read(clocks_, cell, w.index, p.lane[k], in.ordered))
-          return fail_race(w, in, p.lane[k], granule << shift, cell);
+        if (note_read(clocks_, cell, w.index, p.lane[k], in.ordered) &&
+            !fail_race(w, in, p.lane[k], granule << shift, cell))
+          return false;
         if (p.many[k]) {
           // Some other lane than the first reads it too: the writer's own lane does not excuse it.
           if (unordered(clocks_, cell.writer, w.index, kNobody) &&
-              !(in.ordered && cell.writer.ordered) && cell.writer.lane != kManyLanes)
-            return fail_race(w, in, p.lane[k], granule << shift, cell);
+              !(in.ordered && cell.writer.ordered) && cell.writer.lane != kManyLanes &&
+              !fail_race(w, in, p.lane[k], granule << shift, cell))
+            return false;
           cell.reader.lane = kManyLanes;
         }
+        if (shadow_.keeps_sites()) shadow_.sites(granule).reader = in.place;
       }
       if (check_init_ && !shadow_.written()[granule]) {
         if (!load_taint_)
@@ -109,8 +112,10 @@ bool Block::checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask) {
         const bool same = shift == 2   ? get<std::uint32_t>(x) == get<std::uint32_t>(y)
                           : shift == 1 ? get<std::uint16_t>(x) == get<std::uint16_t>(y)
                                        : *x == *y;
-        if (note_write(clocks_, cell, w.index, lane, in.ordered, same))
-          return fail_race(w, in, lane, (first + g) << shift, before);
+        if (note_write(clocks_, cell, w.index, lane, in.ordered, same) &&
+            !fail_race(w, in, lane, (first + g) << shift, before))
+          return false;
+        if (shadow_.keeps_sites()) shadow_.sites(first + g).writer = in.place;
       }
       if (check_init_) shadow_.written()[first + g] = !(taint >> lane & 1);
     }

@@ -97,8 +97,12 @@ std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uin
 }  // namespace
 
 bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
+  dropped_ = 0;
   compute_addresses(w, in, mask);
-  if (w.tainting && !tainted_address(w, in, mask)) return false;
+  if (w.tainting && !tainted_address(w, in, mask)) {
+    mask &= ~dropped_;
+    if (!dropped_ || !mask) return dropped_ != 0;
+  }
   const std::uint32_t total = in.esize * in.vec;
   const Slot* values = function_->extra.data() + in.extra;
   const Slot* results = values + in.vec;
@@ -149,11 +153,19 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     std::uint64_t address = address_[lane];
     const bool shared = is_shared(lane);
     std::uint8_t* data;
-    if (address & (total - 1)) return fail_access(w, in, lane, address, "misaligned");
+    dropped_ = 0;
+    if (address & (total - 1)) {
+      fail_access(w, in, lane, address, "misaligned");
+      if (!dropped_) return false;
+      continue;
+    }
     if (shared) {
       if (in.space == Space::kGeneric) address -= kSharedBase;
-      if (address + total > run_.shared_bytes || address + total < total)
-        return fail_access(w, in, lane, kSharedBase + address, "out-of-bounds");
+      if (address + total > run_.shared_bytes || address + total < total) {
+        fail_access(w, in, lane, kSharedBase + address, "out-of-bounds");
+        if (!dropped_) return false;
+        continue;
+      }
       data = shared_.data() + address;
       if (check_races_ || check_init_) {
         const int shift = shadow_.shift();
@@ -161,9 +173,11 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
           if (check_races_) {
             const Cell before = shadow_.cell(g);
             Cell& cell = shadow_.cell(g);
-            if (note_read(clocks_, cell, w.index, lane, true) ||
-                note_write(clocks_, cell, w.index, lane, true, false))
-              return fail_race(w, in, lane, g << shift, before);
+            if ((note_read(clocks_, cell, w.index, lane, true) ||
+                 note_write(clocks_, cell, w.index, lane, true, false)) &&
+                !fail_race(w, in, lane, g << shift, before))
+              return false;
+            if (shadow_.keeps_sites()) shadow_.sites(g).writer = shadow_.sites(g).reader = in.place;
           }
           if (check_init_ && !shadow_.written()[g]) {
             if (static_cast<AtomicOp>(in.sub) != AtomicOp::kExch) {
@@ -178,7 +192,9 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     } else {
       if (!span_.holds(address, total) && !run_.memory->span(address, total, span_)) {
         span_ = Span{};
-        return fail_access(w, in, lane, address, "out-of-bounds");
+        fail_access(w, in, lane, address, "out-of-bounds");
+        if (!dropped_) return false;
+        continue;
       }
       data = span_.data + (address - span_.lo);
       if (span_.page->written) {

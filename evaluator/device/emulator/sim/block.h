@@ -11,6 +11,7 @@
 
 #include "evaluator/device/emulator/lanes/warp_loops.h"
 #include "evaluator/device/emulator/sim/cache.h"
+#include "evaluator/device/emulator/sim/findings.h"
 #include "evaluator/device/emulator/sim/memory.h"
 #include "evaluator/device/emulator/sim/shadow.h"
 
@@ -114,7 +115,8 @@ struct RunState {
   /// stands still wait for something that will not come. Whatever else writes counts here too.
   std::uint64_t changes = 0;
   std::vector<Pattern> patterns = std::vector<Pattern>(256);
-  Failure failure;
+  Failure failure;  ///< what ended the run; where all findings are looked for, the first of them
+  FindingList findings;
 };
 
 /// Pseudo-random numbers of a schedule: the same on every machine.
@@ -192,6 +194,7 @@ class Block {
 
   // data
   bool access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool load_or_store(Warp& w, const Inst& in, std::uint32_t mask);
   bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask);
@@ -230,11 +233,19 @@ class Block {
   bool tainted_value(Warp& w, const Inst& in, std::uint32_t mask, const char* use);
   std::uint32_t slot_taint(Warp& w, const Inst& in, Slot slot) const;
 
-  // reports
+  // reports (report.cpp); false ends the run
+  bool fail(FindingKind kind, std::string what, const Warp& w, int lane, const Inst& in);
+  /// For an instruction that is at the top entry's pc: a fault, or what the verdict says.
   bool fail(Verdict verdict, std::string what, const Warp& w, int lane, std::uint32_t line);
+  /// Always false; where all findings are looked for, `dropped_` has the lane to go on without.
   bool fail_access(const Warp& w, const Inst& in, int lane, std::uint64_t address, const char* why);
+  /// True: noted, the run goes on.
   bool fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t offset, const Cell& before);
-  std::string place(const Warp& w, int lane, std::uint32_t line) const;
+  bool add_finding(Finding finding, std::uint32_t place, bool may_go_on);
+  Finding finding_at(FindingKind kind, std::string what, const Warp& w, int lane,
+                     const Inst* in) const;
+  bool settle_held();  ///< at the block's end, or before it fails; false: the run has failed
+  CodePlace code_place(std::uint32_t place) const;
   std::string describe(std::uint64_t address) const;
 
   [[nodiscard]] void* reg(Slot s) const {
@@ -269,8 +280,15 @@ class Block {
   std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier
   std::uint32_t access_latency_ = 0;
   std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
-  Failure pending_;               ///< an uninitialised shared read: a race explains it better
-  std::string uninitialised_;     ///< the last such place
+  /// Uses of uninitialised shared memory: a race explains them better, if one is found.
+  struct Held {
+    Finding finding;
+    std::uint32_t place = 0;
+  };
+  std::vector<Held> held_;
+  bool raced_ = false;         ///< in this block
+  std::uint32_t dropped_ = 0;  ///< lanes whose access failed, where the run goes on
+  std::string uninitialised_;  ///< the last such place
   std::uint32_t max_local_ = 0, max_registers_ = 0;
 };
 

@@ -87,7 +87,7 @@ bool Block::branch_indexed(Warp& w, const Inst& in, std::uint32_t mask) {
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     if (index[lane] >= targets.size())
-      return fail(Verdict::kFault, "indexed branch beyond its table", w, lane, in.line);
+      return fail(FindingKind::kTrap, "indexed branch beyond its table", w, lane, in);
     add(targets[index[lane]], 1u << lane);
   }
   if (top.mask & ~mask) add(top.pc + 1, top.mask & ~mask);
@@ -114,8 +114,9 @@ bool Block::branch_indexed(Warp& w, const Inst& in, std::uint32_t mask) {
 bool Block::call(Warp& w, const Inst& in, std::uint32_t mask, std::int32_t target) {
   const Function& callee = module_.functions[target];
   if (!callee.defined) {
-    return fail(Verdict::kUnsupported, fmt::format("the emulator does not know '{}'", callee.name),
-                w, std::countr_zero(mask), in.line);
+    return fail(FindingKind::kUnsupported,
+                fmt::format("the emulator does not know '{}'", callee.name), w,
+                std::countr_zero(mask), in);
   }
   Entry& top = w.stack.back();
   const Function& caller = *function_;
@@ -130,7 +131,7 @@ bool Block::call(Warp& w, const Inst& in, std::uint32_t mask, std::int32_t targe
   e.call_inst = top.pc;
   if (e.frame + std::size_t{callee.frame_bytes} > kMaxFrames ||
       e.local + callee.local_bytes > kMaxLocal)
-    return fail(Verdict::kFault, "call stack overflow", w, std::countr_zero(mask), in.line);
+    return fail(FindingKind::kStackOverflow, "call stack overflow", w, std::countr_zero(mask), in);
   w.frames.resize(e.frame + callee.frame_bytes);
   auto* taint = reinterpret_cast<std::uint32_t*>(w.frames.data() + e.frame + callee.taint_offset);
   for (std::size_t i = 0; i < callee.reg_slots.size(); ++i) taint[i] &= ~mask;
@@ -176,7 +177,7 @@ bool Block::call_indirect(Warp& w, const Inst& in, std::uint32_t mask) {
   const int first = std::countr_zero(mask);
   const std::uint64_t target = a[first] - kFunctionBase;
   if (target >= module_.functions.size())
-    return fail(Verdict::kFault, "call through a pointer to no function", w, first, in.line);
+    return fail(FindingKind::kTrap, "call through a pointer to no function", w, first, in);
   std::uint32_t same = 0;
   for (std::uint32_t m = mask; m; m &= m - 1)
     if (a[std::countr_zero(m)] == a[first]) same |= 1u << std::countr_zero(m);

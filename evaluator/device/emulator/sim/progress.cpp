@@ -120,10 +120,10 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
   if (rotate(w, true)) {
     step = Step::kYield;
   } else {
-    fail(Verdict::kFault,
+    fail(FindingKind::kWarpMask,
          fmt::format("{} names lanes that never reach it",
                      syncwarp ? "__syncwarp" : "a warp-wide instruction"),
-         w, std::countr_zero(top.mask), in.line);
+         w, std::countr_zero(top.mask), in);
     step = Step::kFail;
   }
   return false;
@@ -133,7 +133,7 @@ Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
   const int lane = std::countr_zero(mask);
   const std::uint32_t id = reg32(in.a)[lane];
   if (id >= 16) {
-    fail(Verdict::kFault, fmt::format("barrier {} does not exist", id), w, lane, in.line);
+    fail(FindingKind::kBarrier, fmt::format("barrier {} does not exist", id), w, lane, in);
     return Step::kFail;
   }
   const std::uint32_t predicate = in.kind == Kind::kBarrierRed ? *reg32(in.c) & mask : 0;
@@ -147,15 +147,15 @@ Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
     w.stack.back().waiting = static_cast<std::int32_t>(id);
     if (rotate(w, !in.aligned || w.flattened)) return Step::kYield;
     if (in.aligned && !w.flattened) {
-      fail(Verdict::kFault,
+      fail(FindingKind::kBarrier,
            fmt::format(
                "divergent barrier: {} of the warp's {} threads do not reach it (first: lane {})",
                std::popcount(missing), std::popcount(w.alive), std::countr_zero(missing)),
-           w, lane, in.line);
+           w, lane, in);
       return Step::kFail;
     }
-    fail(Verdict::kFault, "divergent barrier: live threads of the warp never reach it", w, lane,
-         in.line);
+    fail(FindingKind::kBarrier, "divergent barrier: live threads of the warp never reach it", w,
+         lane, in);
     return Step::kFail;
   }
   for (std::size_t i = 0; i + 1 < w.stack.size(); ++i) {

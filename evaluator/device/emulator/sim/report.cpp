@@ -19,25 +19,152 @@ std::string readable(const std::string& name) {
   std::free(text);
   return result;
 }
+
+Verdict verdict_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kRace:
+      return Verdict::kRace;
+    case FindingKind::kTimeout:
+      return Verdict::kTimeout;
+    case FindingKind::kUnsupported:
+      return Verdict::kUnsupported;
+    default:
+      return Verdict::kFault;
+  }
+}
+
+FindingKind kind_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kRace:
+      return FindingKind::kRace;
+    case Verdict::kTimeout:
+      return FindingKind::kTimeout;
+    case Verdict::kUnsupported:
+      return FindingKind::kUnsupported;
+    default:
+      return FindingKind::kOther;
+  }
+}
+
+/// Does a run that collects findings go on after one of this kind?
+bool may_go_on(FindingKind kind) {
+  return kind == FindingKind::kOutOfBounds || kind == FindingKind::kMisaligned ||
+         kind == FindingKind::kRace || kind == FindingKind::kUninitialised;
+}
+
 }  // namespace
 
-std::string Block::place(const Warp& w, int lane, std::uint32_t line) const {
+std::string text_of(const Finding& f) {
+  std::string text = f.what;
+  if (f.place.line) text += fmt::format(", line {}", f.place.line);
+  if (f.place.ptx_line) text += fmt::format(", PTX line {}", f.place.ptx_line);
+  if (f.has_thread)
+    text += fmt::format(", block ({},{},{}), thread ({},{},{})", f.block[0], f.block[1], f.block[2],
+                        f.thread[0], f.thread[1], f.thread[2]);
+  return text + fmt::format(", kernel {}", f.kernel);
+}
+
+CodePlace Block::code_place(std::uint32_t place) const {
+  CodePlace out;
+  if (place >= module_.places.size()) return out;
+  const StatementPlace& p = module_.places[place];
+  out.ptx_line = p.ptx_line;
+  std::string_view text = module_.text;
+  for (std::uint32_t n = 1; n < p.ptx_line && !text.empty(); ++n)
+    text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
+  text = text.substr(0, text.find('\n'));
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
+  out.instruction = text.substr(0, 200);
+  const auto file = [&](std::uint32_t number) {
+    const auto it = module_.files.find(number);
+    return it == module_.files.end() ? std::string() : it->second;
+  };
+  std::int32_t at = p.location;
+  const auto user = static_cast<std::uint32_t>(module_.user_file);
+  const auto& locations = module_.locations;
+  if (at >= 0 && locations[at].file != user) {
+    out.inner_file = file(locations[at].file);
+    out.inner_line = locations[at].line;
+    // Bounded: a damaged file may hold a circle.
+    for (int depth = 0; depth < 100 && at >= 0 && locations[at].file != user; ++depth)
+      at = locations[at].inlined_at;
+  }
+  if (at < 0) return out;
+  out.file = file(locations[at].file);
+  out.line = locations[at].line;
+  const std::int32_t call = locations[at].inlined_at;
+  if (call >= 0 && locations[call].file == user) out.call_line = locations[call].line;
+  return out;
+}
+
+Finding Block::finding_at(FindingKind kind, std::string what, const Warp& w, int lane,
+                          const Inst* in) const {
+  Finding f;
+  f.kind = kind;
+  f.verdict = verdict_of(kind);
+  f.what = std::move(what);
+  f.kernel = run_.launch->kernel;
+  if (in) {
+    f.place = code_place(in->place);
+    if (!f.place.line) f.place.line = in->line;
+  }
   const std::uint32_t t =
-      static_cast<std::uint32_t>(w.index) * 32 + static_cast<std::uint32_t>(lane);
+      static_cast<std::uint32_t>(w.index) * 32 + static_cast<std::uint32_t>(lane & 31);
   const auto& b = run_.launch->block;
-  return fmt::format("{}block ({},{},{}), thread ({},{},{}), kernel {}",
-                     line ? fmt::format("line {}, ", line) : "", id_[0], id_[1], id_[2], t % b[0],
-                     t / b[0] % b[1], t / b[0] / b[1], run_.launch->kernel);
+  f.block = id_;
+  f.thread = {t % b[0], t / b[0] % b[1], t / b[0] / b[1]};
+  return f;
+}
+
+bool Block::settle_held() {
+  std::vector<Held> held;
+  held.swap(held_);
+  if (raced_) return true;  // that race was reported
+  for (Held& h : held)
+    if (!add_finding(std::move(h.finding), h.place, true)) return false;
+  return true;
+}
+
+bool Block::add_finding(Finding finding, std::uint32_t place, bool go_on) {
+  raced_ = raced_ || finding.kind == FindingKind::kRace;
+  if (!held_.empty() && !settle_held()) return false;  // what came of it says less
+  FindingList& list = run_.findings;
+  const bool more = go_on && list.collects();
+  if (!more) {
+    run_.failure.verdict = finding.verdict;
+    run_.failure.detail = text_of(finding);
+  }
+  if (!list.again(finding.kind, place)) list.add(std::move(finding), place);
+  if (more && list.full()) {
+    run_.failure.verdict = Verdict::kFault;
+    run_.failure.detail = "too many findings";
+    return false;
+  }
+  return more;
+}
+
+bool Block::fail(FindingKind kind, std::string what, const Warp& w, int lane, const Inst& in) {
+  const bool go_on = may_go_on(kind);
+  if (go_on && run_.findings.collects() && held_.empty() && run_.findings.again(kind, in.place))
+    return true;
+  return add_finding(finding_at(kind, std::move(what), w, lane, &in), in.place, go_on);
 }
 
 bool Block::fail(Verdict verdict, std::string what, const Warp& w, int lane, std::uint32_t line) {
-  if (pending_.verdict != Verdict::kOk && verdict != Verdict::kRace) {
-    run_.failure = pending_;  // what came of it says less
-    return false;
+  const Inst* in = nullptr;
+  if (!w.stack.empty() && line) {
+    const Entry& top = w.stack.back();
+    const auto& code = module_.functions[top.function].code;
+    if (top.pc >= 0 && top.pc < static_cast<std::int32_t>(code.size()) && code[top.pc].line == line)
+      in = &code[top.pc];
   }
-  run_.failure.verdict = verdict;
-  run_.failure.detail = fmt::format("{}, {}", what, place(w, lane & 31, line));
-  return false;
+  const FindingKind kind = kind_of(verdict);
+  Finding f = finding_at(kind, std::move(what), w, lane, in);
+  f.place.line = line;
+  const bool thread = kind != FindingKind::kTimeout;
+  f.has_thread = thread || line != 0;
+  return add_finding(std::move(f), in ? in->place : ~0u, kind == FindingKind::kRace);
 }
 
 std::string Block::describe(std::uint64_t a) const {
@@ -70,9 +197,18 @@ bool Block::fail_access(const Warp& w, const Inst& in, int lane, std::uint64_t a
   std::uint64_t shown = address;
   if (address < kGlobalBase && in.space == Space::kShared) shown += kSharedBase;
   if (address < kGlobalBase && in.space == Space::kLocal) shown += kLocalBase;
-  return fail(Verdict::kFault,
-              fmt::format("{} {} of {} B at {}", why, what, in.esize * in.vec, describe(shown)), w,
-              lane, in.line);
+  const FindingKind kind =
+      std::string_view(why) == "misaligned" ? FindingKind::kMisaligned : FindingKind::kOutOfBounds;
+  if (run_.findings.collects() && held_.empty() && run_.findings.again(kind, in.place)) {
+    dropped_ |= 1u << lane;
+    return false;
+  }
+  const std::string where = describe(shown);
+  Finding f = finding_at(
+      kind, fmt::format("{} {} of {} B at {}", why, what, in.esize * in.vec, where), w, lane, &in);
+  f.address = where;
+  if (add_finding(std::move(f), in.place, true)) dropped_ |= 1u << lane;
+  return false;
 }
 
 bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t offset,
@@ -87,6 +223,11 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
     kind = "read";
     if (unordered(clocks_, before.reader, w.index, lane)) other = &before.reader;
   }
+  if (run_.findings.collects() && held_.empty() &&
+      run_.findings.again(FindingKind::kRace, in.place)) {
+    raced_ = true;
+    return true;
+  }
   std::string who = "another thread";
   if (other && other->lane != kManyLanes) {
     const std::uint32_t t = other->warp * 32u + other->lane;
@@ -97,13 +238,21 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
   }
   if (!other && before.readers & ~(1u << w.index))
     who = fmt::format("threads of warp {}", std::countr_zero(before.readers & ~(1u << w.index)));
-  return fail(Verdict::kRace,
-              fmt::format("race: {} of {} without a barrier after a {} by {}",
-                          in.kind == Kind::kAtom ? "atomic"
-                          : write                ? "write"
-                                                 : "read",
-                          describe(kSharedBase + offset), kind, who),
-              w, lane, in.line);
+  const std::string where = describe(kSharedBase + offset);
+  Finding f = finding_at(FindingKind::kRace,
+                         fmt::format("race: {} of {} without a barrier after a {} by {}",
+                                     in.kind == Kind::kAtom ? "atomic"
+                                     : write                ? "write"
+                                                            : "read",
+                                     where, kind, who),
+                         w, lane, &in);
+  f.address = where;
+  f.other = fmt::format("{} by {}", kind, who);
+  if (shadow_.keeps_sites()) {
+    const auto& sites = shadow_.sites(offset >> shadow_.shift());
+    f.other_place = code_place(*kind == 'w' ? sites.writer : sites.reader);
+  }
+  return add_finding(std::move(f), in.place, true);
 }
 
 // ---- uninitialised values ----
@@ -152,18 +301,26 @@ void Block::set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t
 
 bool Block::tainted_address(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint32_t t = slot_taint(w, in, in.a) & mask;
-  return t == 0 || tainted_value(w, in, t, "is used as an address");
+  if (t == 0) return true;
+  if (!tainted_value(w, in, t, "is used as an address")) return false;
+  if (run_.findings.collects()) dropped_ |= t;
+  return dropped_ == 0;
 }
 
 bool Block::tainted_value(Warp& w, const Inst& in, std::uint32_t lanes, const char* use) {
-  fail(Verdict::kFault,
-       fmt::format("uninitialised value of {} {}",
-                   uninitialised_.empty() ? "an inactive lane's register" : uninitialised_, use),
-       w, std::countr_zero(lanes), in.line);
-  if (!check_races_ || !uninitialised_.starts_with("shared")) return false;
+  if (run_.findings.collects() && held_.empty() &&
+      run_.findings.again(FindingKind::kUninitialised, in.place))
+    return true;
+  const std::string origin =
+      uninitialised_.empty() ? "an inactive lane's register" : uninitialised_;
+  Finding f = finding_at(FindingKind::kUninitialised,
+                         fmt::format("uninitialised value of {} {}", origin, use), w,
+                         std::countr_zero(lanes), &in);
+  f.other = origin;
+  if (!check_races_ || !uninitialised_.starts_with("shared"))
+    return add_finding(std::move(f), in.place, true);
   // The writer may only come later in this run: then it is a race, and found before the block ends.
-  if (pending_.verdict == Verdict::kOk) pending_ = run_.failure;
-  run_.failure = Failure{};
+  if (held_.empty() || run_.findings.collects()) held_.push_back({std::move(f), in.place});
   return true;
 }
 

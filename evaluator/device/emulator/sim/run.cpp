@@ -152,6 +152,28 @@ std::uint64_t estimate_dram(const RunState& run, std::uint64_t half_blocks, int 
   return static_cast<std::uint64_t>(std::min(dram / scale, traffic));
 }
 
+/// What ended the run may have no one place: blocks that wait for one another.
+void collect_findings(RunState& state, RunReport& report) {
+  const bool collects = state.findings.collects();
+  report.findings = state.findings.take();
+  auto& found = report.findings;
+  if (report.verdict != Verdict::kOk && (found.empty() || report.verdict == Verdict::kTimeout)) {
+    Finding f;
+    f.kind = report.verdict == Verdict::kTimeout ? FindingKind::kTimeout : FindingKind::kOther;
+    f.verdict = report.verdict;
+    f.what = report.detail;
+    f.kernel = state.launch->kernel;
+    f.has_thread = false;
+    if (found.empty() || found.back().kind != FindingKind::kTimeout)
+      found.push_back(std::move(f));
+    else if (found.size() == 1 && text_of(found.back()) != report.detail)
+      found.back().what = report.detail;
+  }
+  if (!collects || found.empty()) return;
+  report.verdict = found.front().verdict;
+  report.detail = text_of(found.front());
+}
+
 }  // namespace
 
 RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
@@ -182,6 +204,7 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
   state.launch = &launch;
   state.memory = &memory.impl();
   state.options = &options;
+  state.findings = FindingList(options.max_findings);
   state.profile = profile;
   state.function = module.kernel_functions[index];
   state.static_shared = (static_cast<std::uint32_t>(kernel.static_shared_bytes) + 15) / 16 * 16;
@@ -218,6 +241,7 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
   report.counters = state.counters;
   report.verdict = state.failure.verdict;
   report.detail = std::move(state.failure.detail);
+  collect_findings(state, report);
   return report;
 }
 

@@ -42,14 +42,15 @@ bool Block::run_warp(Warp& w) {
         frame_ = w.frames.data() + top->frame;
         const std::uint32_t members = reg32(in.e)[std::countr_zero(top->mask)];
         if (members & w.passed & ~w.alive)
-          return fail(Verdict::kFault, "a warp-wide instruction names lanes that never reach it", w,
-                      std::countr_zero(top->mask), in.line);
+          return fail(FindingKind::kWarpMask,
+                      "a warp-wide instruction names lanes that never reach it", w,
+                      std::countr_zero(top->mask), in);
       }
       if (in.kind == Kind::kWarpBarrier && (w.passed & ~w.alive)) {
         frame_ = w.frames.data() + top->frame;
         if (reg32(in.a)[std::countr_zero(top->mask)] & w.passed & ~w.alive)
-          return fail(Verdict::kFault, "__syncwarp names lanes that never reach it", w,
-                      std::countr_zero(top->mask), in.line);
+          return fail(FindingKind::kWarpMask, "__syncwarp names lanes that never reach it", w,
+                      std::countr_zero(top->mask), in);
       }
     }
     if (turn >= 4 * kTurn || turn >= preempt) {  // loops without a plain branch; an early end
@@ -254,7 +255,7 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
       return Step::kNext;  // its text is not kept
     case Kind::kTrap:
       if (mask == 0) return Step::kNext;
-      fail(Verdict::kFault, "trap", w, std::countr_zero(mask), in.line);
+      fail(FindingKind::kTrap, "trap", w, std::countr_zero(mask), in);
       return Step::kFail;
     case Kind::kBarrier:
     case Kind::kBarrierRed:

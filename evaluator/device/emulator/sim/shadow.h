@@ -71,21 +71,32 @@ struct Cell {
 
 class SharedShadow {
  public:
-  void resize(std::size_t bytes, int granule) {
+  /// `sites`: also which statement touched each granule last.
+  void resize(std::size_t bytes, int granule, bool sites) {
+    keeps_sites_ = sites;
     granule_shift_ = granule >= 4 ? 2 : granule == 2 ? 1 : 0;
     cells_.assign((bytes >> granule_shift_) + 8, Cell{});
     written_.assign((bytes >> granule_shift_) + 8, 0);
+    if (sites) sites_.assign((bytes >> granule_shift_) + 8, Sites{});
   }
   void reset() {
     std::memset(static_cast<void*>(cells_.data()), 0, cells_.size() * sizeof(Cell));
     std::memset(written_.data(), 0, written_.size());
   }
+  struct Sites {
+    std::uint32_t writer = kNoSite, reader = kNoSite;  ///< in ModuleImpl::places
+    static constexpr std::uint32_t kNoSite = ~0u;
+  };
+  [[nodiscard]] bool keeps_sites() const { return keeps_sites_; }
+  Sites& sites(std::uint64_t granule) { return sites_[granule]; }
   [[nodiscard]] int shift() const { return granule_shift_; }
   Cell& cell(std::uint64_t granule) { return cells_[granule]; }
   std::uint8_t* written() { return written_.data(); }
 
  private:
   int granule_shift_ = 2;
+  bool keeps_sites_ = false;
+  std::vector<Sites> sites_;
   std::vector<Cell> cells_;
   std::vector<std::uint8_t> written_;
 };

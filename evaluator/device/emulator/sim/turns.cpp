@@ -17,7 +17,8 @@ void Block::start(const std::array<std::uint32_t, 3>& id) {
   start_warps();
   clocks_.reset();
   arrived_.fill(0);
-  pending_ = Failure{};
+  held_.clear();
+  raced_ = false;
   if (check_races_ || check_init_) shadow_.reset();
   std::memset(shared_.data(), 0xFF, shared_.size());  // not zero: nobody may rely on it
   if (counting_) l1_.clear();
@@ -81,11 +82,11 @@ Progress Block::advance() {
       for (Warp& w : warps_) {
         if (w.done()) continue;
         const Inst& in = module_.functions[w.barrier_function].code[w.barrier_inst];
-        fail(Verdict::kFault,
+        fail(FindingKind::kBarrier,
              fmt::format("divergent barrier: the warp waits at barrier {} for threads that wait "
                          "elsewhere",
                          w.barrier),
-             w, std::countr_zero(w.alive), in.line);
+             w, std::countr_zero(w.alive), in);
         return Progress::kFailed;
       }
     }
@@ -93,10 +94,7 @@ Progress Block::advance() {
     if (polls >= kPollRounds) return Progress::kPolling;
     if (--rounds == 0) return Progress::kTurn;
   }
-  if (pending_.verdict != Verdict::kOk) {
-    run_.failure = pending_;
-    return Progress::kFailed;
-  }
+  if (!settle_held()) return Progress::kFailed;
   finish_block();
   return Progress::kFinished;
 }
@@ -113,7 +111,9 @@ std::string Block::waiting_for() const {
   for (const Warp& w : warps_) {
     if (w.done() || w.barrier >= 0 || !w.polled) continue;
     const int lane = w.alive >> w.polled_lane & 1 ? w.polled_lane : std::countr_zero(w.alive);
-    return fmt::format("polls {}, {}", describe(w.polled_address), place(w, lane, w.polled->line));
+    return text_of(finding_at(FindingKind::kTimeout,
+                              fmt::format("polls {}", describe(w.polled_address)), w, lane,
+                              w.polled));
   }
   return {};
 }

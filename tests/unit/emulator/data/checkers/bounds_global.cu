@@ -1,7 +1,7 @@
 /* check {"cases": [
   {"name": "WriteAtTheEnd", "kernel": "write_to_n", "grid": [4], "args": [{"out": "y", "bytes": 400}, {"i32": 100}],
    "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds write of 4 B at y+400 (buffer of 400 B)",
-   "block (3,0,0)", "thread (4,0,0)"], "line": "if (i <= n)"},
+   "block (3,0,0)", "thread (4,0,0)"], "line": "if (i <= n)", "instruction": "st.global"},
   {"name": "WriteAtTheEndClean", "kernel": "write_below_n", "grid": [4],
    "args": [{"out": "y", "bytes": 400}, {"i32": 100}], "verdict": "ok"},
   {"name": "ReadBefore", "kernel": "stencil", "grid": [2],

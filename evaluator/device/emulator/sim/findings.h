@@ -1,0 +1,40 @@
+// What the checkers of one run found: at most so many, one per instruction and kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+
+namespace hone::emulator {
+
+class FindingList {
+ public:
+  explicit FindingList(int limit = 1) : limit_(limit < 1 ? 1 : limit) {}
+  /// More than the first one is wanted.
+  [[nodiscard]] bool collects() const { return limit_ > 1; }
+  [[nodiscard]] bool full() const { return list_.size() >= static_cast<std::size_t>(limit_); }
+  /// Counts one more where this instruction already has one of the kind.
+  bool again(FindingKind kind, std::uint32_t place) {
+    const auto it = known_.find({static_cast<int>(kind), place});
+    if (it == known_.end()) return false;
+    ++list_[it->second].count;
+    return true;
+  }
+  void add(Finding finding, std::uint32_t place) {
+    if (full()) return;
+    known_[{static_cast<int>(finding.kind), place}] = list_.size();
+    list_.push_back(std::move(finding));
+  }
+  [[nodiscard]] std::vector<Finding> take() { return std::move(list_); }
+
+ private:
+  int limit_;
+  std::vector<Finding> list_;
+  std::map<std::pair<int, std::uint32_t>, std::size_t> known_;
+};
+
+}  // namespace hone::emulator
