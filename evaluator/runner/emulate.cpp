@@ -8,12 +8,12 @@
 #include "candidates/hash.h"
 #include "evaluator/check/compare.h"
 #include "evaluator/runner/emulated_program.h"
+#include "evaluator/runner/sample_launches.h"
 #include "evaluator/trace.h"
 
 namespace hone::runner {
 namespace {
 
-using emulator::Counters;
 using protocol::Case;
 using protocol::EmulateReply;
 using protocol::EmulateRequest;
@@ -28,10 +28,6 @@ constexpr std::uint64_t kCandidateSlack = 20'000'000;
 constexpr std::uint64_t kSmallReference = 4'000'000;  // warp instructions
 constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
 constexpr std::int64_t kSmallBytes = 16 << 20;        // over all buffers [B]
-constexpr std::uint64_t kSampleTarget =
-    2'500'000;  // cost units per timed program, over its launches
-constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
-constexpr std::int64_t kMaxSampledBlocks = 64;
 constexpr std::size_t kCachedRuns = 64;
 constexpr std::size_t kCachedRunBytes = 256U << 20;  // [B]
 constexpr std::size_t kCachedModules = 64;
@@ -67,40 +63,6 @@ bool is_small(const ConcreteProgram& program) {
     threads += product;
   }
   return bytes <= kSmallBytes && threads <= static_cast<double>(kSmallThreads);
-}
-
-std::map<std::string, double> to_map(const Counters& c) {
-  const auto d = [](std::uint64_t v) { return static_cast<double>(v); };
-  return {{"blocks", d(c.blocks)},
-          {"blocks_total", d(c.blocks_total)},
-          {"warps", d(c.warps)},
-          {"warp_instructions", d(c.warp_instructions)},
-          {"thread_instructions", d(c.thread_instructions)},
-          {"fp32", d(c.fp32)},
-          {"fp64", d(c.fp64)},
-          {"fp16", d(c.fp16)},
-          {"integer", d(c.integer)},
-          {"sfu", d(c.sfu)},
-          {"conversion", d(c.conversion)},
-          {"control", d(c.control)},
-          {"shuffle", d(c.shuffle)},
-          {"barrier", d(c.barrier)},
-          {"global_loads", d(c.global_loads)},
-          {"global_stores", d(c.global_stores)},
-          {"shared_loads", d(c.shared_loads)},
-          {"shared_stores", d(c.shared_stores)},
-          {"local_accesses", d(c.local_accesses)},
-          {"atomics_global", d(c.atomics_global)},
-          {"atomics_shared", d(c.atomics_shared)},
-          {"global_load_sectors", d(c.global_load_sectors)},
-          {"global_store_sectors", d(c.global_store_sectors)},
-          {"l1_wavefronts", d(c.l1_wavefronts)},
-          {"shared_wavefronts", d(c.shared_wavefronts)},
-          {"l1_miss_sectors", d(c.l1_miss_sectors)},
-          {"l2_miss_sectors", d(c.l2_miss_sectors)},
-          {"atomic_serialised", d(c.atomic_serialised)},
-          {"divergent_branches", d(c.divergent_branches)},
-          {"flops", d(c.flops)}};
 }
 
 }  // namespace
@@ -286,52 +248,20 @@ EmulateReply Emulate::model(const Case& one, const std::string& arch) {
   if (!module) return reply(Verdict::kUnsupported, module.error().message, is_reference);
   auto program = EmulatedProgram::load(runnable, one.seed, EmulatedProgram::Outputs::kZero);
   if (!program) return reply(Verdict::kRefused, program.error().message, is_reference);
+  const auto sampled = sample_launches(**program, **module, *profile);
+  if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
 
   EmulateReply result = reply(Verdict::kOk, "");
   double longest_us = -1;
-  const auto& launches = runnable.program.launches;
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    const auto& launch = launches[i];
-    const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
-    emulator::RunOptions options;
-    options.check_initialised = false;  // earlier launches ran in part only
-    options.check_races = false;        // checked in full at the check sizes
-    options.max_warp_instructions = kSampleLimit;
-    // One block tells what a block costs; the sample is then as large as the budget allows.
-    options.sample_blocks = 1;
-    auto report = (*program)->launch(**module, i, options);
-    if (report.verdict == Verdict::kOk && blocks > 1) {
-      // A sector touched costs the emulator about as much as three plain instructions.
-      const auto& c = report.counters;
-      const std::uint64_t cost = std::max<std::uint64_t>(
-          1, c.warp_instructions + 3 * (c.global_load_sectors + c.global_store_sectors));
-      const std::uint64_t target = kSampleTarget / launches.size() / cost;
-      options.sample_blocks = std::clamp<std::int64_t>(
-          static_cast<std::int64_t>(target), 1, std::min<std::int64_t>(blocks, kMaxSampledBlocks));
-      if (options.sample_blocks > 1) report = (*program)->launch(**module, i, options);
-    }
-    if (report.verdict == Verdict::kTimeout && options.sample_blocks < blocks) {
-      return reply(Verdict::kUnsupported,
-                   "the time model cannot sample this program: " + report.detail +
-                       " (a block waits for others, or one block runs too long)",
-                   is_reference);
-    }
-    if (report.verdict != Verdict::kOk)
-      return reply(report.verdict, report.detail + " (at the timed size)", is_reference);
-
-    const CompiledKernel* kernel = runnable.compiled.find(launch.kernel);
-    const auto config = (*program)->config(i);
-    if (kernel == nullptr || !config)
-      return reply(Verdict::kLaunchError, "no such kernel", is_reference);
-    const int registers = kernel->resources.registers > 0 ? kernel->resources.registers : 32;
-    const auto time = emulator::model(*profile, report.counters, *config, registers,
-                                      kernel->resources.static_shared_bytes);
+  for (const LaunchSample& launch : sampled.launches) {
+    const auto time = emulator::model(*profile, launch.counters, launch.config, launch.registers,
+                                      launch.static_shared_bytes);
     result.time_us += time.time_us;
     if (time.time_us > longest_us) {
       longest_us = time.time_us;
       result.bound = time.bound;
     }
-    for (const auto& [name, value] : to_map(report.counters)) result.counters[name] += value;
+    for (const auto& [name, value] : to_map(launch.counters)) result.counters[name] += value;
   }
   return result;
 }

@@ -37,6 +37,7 @@ class EmulatedProgram {
   /// Puts back the first contents of in and inout buffers.
   void refill();
   [[nodiscard]] const ConcreteProgram& program() const { return runnable_.program; }
+  [[nodiscard]] const protocol::Runnable& runnable() const { return runnable_; }
 
  private:
   explicit EmulatedProgram(const protocol::Runnable& runnable) : runnable_(runnable) {}

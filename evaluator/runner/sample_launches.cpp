@@ -1,0 +1,101 @@
+#include "evaluator/runner/sample_launches.h"
+
+#include <algorithm>
+
+namespace hone::runner {
+
+using emulator::Counters;
+
+namespace {
+
+constexpr std::uint64_t kSampleTarget =
+    2'500'000;  // cost units per timed program, over its launches
+constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
+constexpr std::int64_t kMaxSampledBlocks = 64;
+
+}  // namespace
+
+ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& module,
+                              const emulator::Profile& profile) {
+  ProgramSample result;
+  const auto stop = [&](Verdict verdict, std::string detail) {
+    result.verdict = verdict;
+    result.detail = std::move(detail);
+    return result;
+  };
+  const auto& runnable = program.runnable();
+  const auto& launches = runnable.program.launches;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const auto& launch = launches[i];
+    const CompiledKernel* kernel = runnable.compiled.find(launch.kernel);
+    const auto config = program.config(i);
+    if (kernel == nullptr || !config) return stop(Verdict::kLaunchError, "no such kernel");
+    const int registers = kernel->resources.registers > 0 ? kernel->resources.registers : 32;
+    const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
+    emulator::RunOptions options;
+    options.check_initialised = false;  // earlier launches ran in part only
+    options.check_races = false;        // checked in full at the check sizes
+    options.max_warp_instructions = kSampleLimit;
+    options.profile = &profile;
+    options.registers = registers;
+    // One block tells what a block costs; the sample is then as large as the budget allows.
+    options.sample_blocks = 1;
+    auto report = program.launch(module, i, options);
+    if (report.verdict == Verdict::kOk && blocks > 1) {
+      // A sector touched costs the emulator about as much as three plain instructions.
+      const auto& c = report.counters;
+      const std::uint64_t cost = std::max<std::uint64_t>(
+          1, c.warp_instructions + 3 * (c.global_load_sectors + c.global_store_sectors));
+      const std::uint64_t target = kSampleTarget / launches.size() / cost;
+      options.sample_blocks = std::clamp<std::int64_t>(
+          static_cast<std::int64_t>(target), 1, std::min<std::int64_t>(blocks, kMaxSampledBlocks));
+      if (options.sample_blocks > 1) report = program.launch(module, i, options);
+    }
+    if (report.verdict == Verdict::kTimeout && options.sample_blocks < blocks) {
+      return stop(Verdict::kUnsupported,
+                  "the time model cannot sample this program: " + report.detail +
+                      " (a block waits for others, or one block runs too long)");
+    }
+    if (report.verdict != Verdict::kOk)
+      return stop(report.verdict, report.detail + " (at the timed size)");
+    result.launches.push_back(
+        {report.counters, *config, registers, kernel->resources.static_shared_bytes});
+  }
+  return result;
+}
+
+std::map<std::string, double> to_map(const Counters& c) {
+  const auto d = [](std::uint64_t v) { return static_cast<double>(v); };
+  return {{"blocks", d(c.blocks)},
+          {"blocks_total", d(c.blocks_total)},
+          {"warps", d(c.warps)},
+          {"warp_instructions", d(c.warp_instructions)},
+          {"thread_instructions", d(c.thread_instructions)},
+          {"fp32", d(c.fp32)},
+          {"fp64", d(c.fp64)},
+          {"fp16", d(c.fp16)},
+          {"integer", d(c.integer)},
+          {"sfu", d(c.sfu)},
+          {"conversion", d(c.conversion)},
+          {"control", d(c.control)},
+          {"shuffle", d(c.shuffle)},
+          {"barrier", d(c.barrier)},
+          {"global_loads", d(c.global_loads)},
+          {"global_stores", d(c.global_stores)},
+          {"shared_loads", d(c.shared_loads)},
+          {"shared_stores", d(c.shared_stores)},
+          {"local_accesses", d(c.local_accesses)},
+          {"atomics_global", d(c.atomics_global)},
+          {"atomics_shared", d(c.atomics_shared)},
+          {"global_load_sectors", d(c.global_load_sectors)},
+          {"global_store_sectors", d(c.global_store_sectors)},
+          {"l1_wavefronts", d(c.l1_wavefronts)},
+          {"shared_wavefronts", d(c.shared_wavefronts)},
+          {"l1_miss_sectors", d(c.l1_miss_sectors)},
+          {"l2_miss_sectors", d(c.l2_miss_sectors)},
+          {"atomic_serialised", d(c.atomic_serialised)},
+          {"divergent_branches", d(c.divergent_branches)},
+          {"flops", d(c.flops)}};
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,304 @@
+// How well the time model ranks candidates that a real GPU has measured. Reads a data set made by
+// scripts/model_dataset.py (recipes and measured times), replays every recipe, compiles it, samples
+// it on the emulator and compares the modelled times with the measured ones.
+//   model_accuracy DATASET [--set judge|fit|all] [--task NAME] [--cache FILE] [--jobs N] [--worst
+//   N]
+// A cache keeps what was counted, so that only the model itself is run again.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <thread>
+
+#include "candidates/recipe.h"
+#include "candidates/task_reader.h"
+#include "engine/service/admission.h"
+#include "engine/service/requests.h"
+#include "evaluator/compile/compile.h"
+#include "evaluator/runner/emulated_program.h"
+#include "evaluator/runner/sample_launches.h"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+
+struct Sampled {
+  std::vector<runner::LaunchSample> launches;
+  std::string failure;
+};
+
+/// Counters and launches as bytes: the cache belongs to one build.
+json to_cache(const Sampled& sampled) {
+  json launches = json::array();
+  for (const auto& l : sampled.launches) {
+    std::vector<std::uint64_t> words(sizeof(emulator::Counters) / 8);
+    std::memcpy(words.data(), &l.counters, sizeof l.counters);
+    launches.push_back({{"counters", words},
+                        {"grid", l.config.grid},
+                        {"block", l.config.block},
+                        {"shared", l.config.dynamic_shared_bytes},
+                        {"registers", l.registers},
+                        {"static_shared", l.static_shared_bytes}});
+  }
+  return {{"failure", sampled.failure}, {"launches", launches}};
+}
+
+Sampled from_cache(const json& j) {
+  Sampled sampled;
+  sampled.failure = j["failure"];
+  for (const auto& l : j["launches"]) {
+    runner::LaunchSample s;
+    const auto words = l["counters"].get<std::vector<std::uint64_t>>();
+    std::memcpy(static_cast<void*>(&s.counters), words.data(),
+                std::min(words.size() * 8, sizeof s.counters));
+    s.config.grid = l["grid"];
+    s.config.block = l["block"];
+    s.config.dynamic_shared_bytes = l["shared"];
+    s.registers = l["registers"];
+    s.static_shared_bytes = l["static_shared"];
+    sampled.launches.push_back(std::move(s));
+  }
+  return sampled;
+}
+
+Sampled sample(const ConcreteProgram& program, const std::string& arch) {
+  Sampled result;
+  CompileJob job;
+  job.source = program.source;
+  job.defines = program.defines;
+  for (const auto& launch : program.launches)
+    if (std::ranges::find(job.kernels, launch.kernel) == job.kernels.end())
+      job.kernels.push_back(launch.kernel);
+  job.arch = arch;
+  protocol::Runnable runnable{program, compile::compile_program(job), {}};
+  if (runnable.compiled.verdict != Verdict::kOk) {
+    result.failure = runnable.compiled.log.substr(0, runnable.compiled.log.find('\n'));
+    return result;
+  }
+  auto module = emulator::Module::parse(runnable.compiled.ptx);
+  auto loaded = runner::EmulatedProgram::load(runnable, 1, runner::EmulatedProgram::Outputs::kZero);
+  if (!module || !loaded) {
+    result.failure = module ? loaded.error().message : module.error().message;
+    return result;
+  }
+  auto sampled = runner::sample_launches(**loaded, **module, *emulator::find_profile(arch));
+  if (sampled.verdict != Verdict::kOk) result.failure = sampled.detail;
+  result.launches = std::move(sampled.launches);
+  return result;
+}
+
+double modelled_us(const Sampled& sampled, const emulator::Profile& profile, std::string& bound) {
+  double total = 0;
+  double longest = -1;
+  for (const auto& l : sampled.launches) {
+    const auto t =
+        emulator::model(profile, l.counters, l.config, l.registers, l.static_shared_bytes);
+    total += t.time_us;
+    if (t.time_us > longest) {
+      longest = t.time_us;
+      bound = t.bound;
+    }
+  }
+  return total;
+}
+
+std::vector<double> ranks(const std::vector<double>& v) {
+  std::vector<std::size_t> order(v.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](auto a, auto b) { return v[a] < v[b]; });
+  std::vector<double> r(v.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t j = i;
+    while (j < order.size() && v[order[j]] == v[order[i]]) ++j;
+    for (std::size_t k = i; k < j; ++k) r[order[k]] = 0.5 * static_cast<double>(i + j - 1);
+    i = j;
+  }
+  return r;
+}
+
+double spearman(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto x = ranks(a);
+  const auto y = ranks(b);
+  const double mean = 0.5 * static_cast<double>(x.size() - 1);
+  double xy = 0;
+  double xx = 0;
+  double yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
+
+double median(std::vector<double> v) {
+  if (v.empty()) return 0;
+  std::ranges::sort(v);
+  return v.size() % 2 ? v[v.size() / 2] : 0.5 * (v[v.size() / 2 - 1] + v[v.size() / 2]);
+}
+
+struct Options {
+  std::string dataset, set = "judge", task, cache, arch = "sm_90";
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int worst = 0;
+};
+
+struct Row {
+  json const* entry = nullptr;
+  double measured = 0, modelled = 0;
+  std::string bound;
+};
+
+int run(const Options& options) {
+  std::ifstream file(options.dataset);
+  const json data = json::parse(file, nullptr, false);
+  if (!data.is_object()) {
+    fmt::print(stderr, "{}: no data set\n", options.dataset);
+    return 2;
+  }
+  const auto* profile = emulator::find_profile(options.arch);
+  json cache = json::object();
+  if (!options.cache.empty()) {
+    std::ifstream in(options.cache);
+    if (in) cache = json::parse(in, nullptr, false);
+    if (!cache.is_object()) cache = json::object();
+  }
+  std::vector<double> all_spearman;
+  std::vector<double> all_slowdown;
+  std::vector<double> all_mape;
+  fmt::print("{:22} {:>4} {:>9} {:>9} {:>9} {:>11}\n", "task", "n", "spearman", "top-5", "MAPE",
+             "model/true");
+  for (const auto& [name, task_data] : data["tasks"].items()) {
+    if (!options.task.empty() && options.task != name) continue;
+    const std::string path =
+        std::string(HONE_SOURCE_DIR) + "/" + task_data["file"].get<std::string>();
+    const auto task = read_task(path);
+    if (!task) {
+      fmt::print(stderr, "{}: {}\n", path, task.error().message);
+      return 2;
+    }
+    auto builder = RequestBuilder::make(*task, target_limits(options.arch), {});
+    if (!builder) return 2;
+    std::vector<Row> rows;
+    for (const auto& entry : task_data["candidates"]) {
+      if (options.set != "all" && entry["set"] != options.set) continue;
+      rows.push_back({&entry, entry["time_us"], 0, ""});
+    }
+    // Replay here (the space is not thread-safe), sample in parallel.
+    std::vector<std::pair<std::size_t, ConcreteProgram>> work;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string key = name + (*rows[i].entry)["recipe"].dump();
+      if (cache.contains(key)) continue;
+      const auto recipe = recipe_from_json((*rows[i].entry)["recipe"]);
+      if (!recipe) continue;
+      auto request = (*builder)->for_recipe(*recipe, 1);
+      if (!request) {
+        cache[key] = to_cache({{}, request.error().message});
+        continue;
+      }
+      work.emplace_back(i, std::move(request->timed.candidate));
+    }
+    std::mutex mutex;
+    std::size_t next = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int t = 0; t < options.jobs; ++t)
+        threads.emplace_back([&] {
+          while (true) {
+            std::size_t k;
+            {
+              const std::lock_guard lock(mutex);
+              if (next == work.size()) return;
+              k = next++;
+            }
+            auto sampled = to_cache(sample(work[k].second, options.arch));
+            const std::lock_guard lock(mutex);
+            cache[name + (*rows[work[k].first].entry)["recipe"].dump()] = std::move(sampled);
+          }
+        });
+    }
+    std::vector<double> measured;
+    std::vector<double> modelled;
+    std::vector<Row> kept;
+    for (Row& row : rows) {
+      const auto sampled = from_cache(cache[name + (*row.entry)["recipe"].dump()]);
+      if (!sampled.failure.empty()) {
+        fmt::print(stderr, "{}: {}: {}\n", name, (*row.entry)["recipe"].dump().substr(0, 80),
+                   sampled.failure);
+        continue;
+      }
+      row.modelled = modelled_us(sampled, *profile, row.bound);
+      measured.push_back(row.measured);
+      modelled.push_back(row.modelled);
+      kept.push_back(row);
+    }
+    if (kept.size() < 2) continue;
+    std::vector<double> errors;
+    std::vector<double> ratios;
+    for (const Row& row : kept) {
+      errors.push_back(std::fabs(row.modelled / row.measured - 1));
+      ratios.push_back(row.modelled / row.measured);
+    }
+    std::vector<std::size_t> order(kept.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return modelled[a] < modelled[b]; });
+    double picked = 1e300;
+    for (std::size_t k = 0; k < std::min<std::size_t>(5, order.size()); ++k)
+      picked = std::min(picked, measured[order[k]]);
+    const double slowdown = picked / *std::ranges::min_element(measured) - 1;
+    const double mape =
+        std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+    const double rho = spearman(measured, modelled);
+    fmt::print("{:22} {:4} {:9.3f} {:8.1f}% {:8.1f}% {:11.2f}\n", name, kept.size(), rho,
+               100 * slowdown, 100 * mape, median(ratios));
+    all_spearman.push_back(rho);
+    all_slowdown.push_back(slowdown);
+    all_mape.push_back(mape);
+    if (options.worst > 0) {
+      std::ranges::sort(kept, [](const Row& a, const Row& b) {
+        return std::fabs(std::log(a.modelled / a.measured)) >
+               std::fabs(std::log(b.modelled / b.measured));
+      });
+      for (int k = 0; k < options.worst && k < static_cast<int>(kept.size()); ++k) {
+        const auto recipe = recipe_from_json((*kept[k].entry)["recipe"]);
+        std::string text;
+        for (const Step& step : *recipe) text += " " + to_string(step);
+        fmt::print("    measured {:9.1f} modelled {:9.1f} ({}){}\n", kept[k].measured,
+                   kept[k].modelled, kept[k].bound, text);
+      }
+    }
+  }
+  if (!options.cache.empty()) std::ofstream(options.cache) << cache.dump();
+  if (all_spearman.empty()) return 1;
+  fmt::print(
+      "median of {} tasks: spearman {:.3f} (lowest {:.3f}), top-5 slowdown {:.1f} %, "
+      "MAPE {:.1f} %\n",
+      all_spearman.size(), median(all_spearman), *std::ranges::min_element(all_spearman),
+      100 * median(all_slowdown), 100 * median(all_mape));
+  return 0;
+}
+
+}  // namespace
+}  // namespace hone
+
+int main(int argc, char** argv) {
+  hone::Options options;
+  CLI::App app("Compares modelled with measured times");
+  app.add_option("DATASET", options.dataset)->required();
+  app.add_option("--set", options.set);
+  app.add_option("--task", options.task);
+  app.add_option("--cache", options.cache);
+  app.add_option("--arch", options.arch);
+  app.add_option("--jobs", options.jobs);
+  app.add_option("--worst", options.worst);
+  CLI11_PARSE(app, argc, argv);
+  return hone::run(options);
+}
