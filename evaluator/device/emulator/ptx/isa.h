@@ -47,6 +47,7 @@ enum class Kind : std::uint8_t {
   kLoad,
   kStore,
   kAtom,
+  // Those above run straight on to the next instruction; those below may not.
   kBranch,
   kBranchIndexed,
   kCall,
@@ -167,6 +168,30 @@ struct Inst {
   std::uint8_t sources = 0, destinations = 0;
 };
 
+/// What the loop over straight code reads of an Inst (see straight.h).
+struct Op {
+  LaneFn fn = nullptr;
+  Slot d = kNone, a = kNone, b = kNone, c = kNone;
+  std::uint32_t imm = 0;
+  Kind kind = Kind::kNop;
+  /// Instructions from here on that run one after the other for all lanes of an entry; none of
+  /// the later ones is jumped to. 0: this one may do something else.
+  std::uint16_t run = 0;
+};
+static_assert(sizeof(Op) == 32);
+inline constexpr std::uint16_t kLongestRun = 0xFFFF;
+
+/// What the critical path needs of an Inst: registers as places in Warp::ready, whose first two
+/// entries stand for "always there" and "nobody asks" (see straight.h).
+inline constexpr std::uint32_t kAlwaysReady = 0, kNobodyAsks = 1, kFirstReady = 2;
+struct Timing {
+  std::uint32_t source[3] = {kAlwaysReady, kAlwaysReady, kAlwaysReady};
+  std::uint32_t destination = kNobodyAsks;
+  std::uint8_t latency = 0;  // [cycles]
+  bool moves = false;        ///< the access itself says how long it takes
+  bool many = false;         ///< more registers than fit here: Function::regs
+};
+
 /// Where a call's argument lies in the caller and in the callee (per lane byte areas).
 struct CallArgument {
   std::uint32_t from = 0, to = 0, bytes = 0;
@@ -181,6 +206,8 @@ struct Function {
   bool entry = false;
   bool defined = false;
   std::vector<Inst> code;
+  std::vector<Op> ops;          ///< as code
+  std::vector<Timing> timings;  ///< as code
   std::vector<Slot> extra;
   std::vector<std::uint32_t> regs;  ///< register numbers
   std::vector<Slot> reg_slots;      ///< register number -> slot

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "evaluator/device/emulator/ptx/cfg.h"
+#include "evaluator/device/emulator/ptx/straight.h"
 
 namespace hone::emulator {
 
@@ -148,8 +149,11 @@ void Parser::parse() {
       error(fmt::format("unexpected '{}'", t.text));
     }
   }
-  for (Function& f : module_.functions)
-    if (f.defined) find_reconvergence(f);
+  for (Function& f : module_.functions) {
+    if (!f.defined) continue;
+    find_reconvergence(f);
+    straighten(f);
+  }
 }
 
 std::uint64_t Parser::scalar_initialiser() {

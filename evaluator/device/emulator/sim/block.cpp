@@ -55,7 +55,7 @@ void Block::start_warps() {
       w.local.resize(std::size_t{w.local_stride} * 32);
       if (check_init_) w.local_written.assign(std::size_t{w.local_stride} * 32, 0);
     }
-    if (counting_) w.ready.assign(max_registers_, 0);
+    if (counting_) w.ready.assign(max_registers_ + kFirstReady, 0);
     w.cycle = w.latest = w.executed = 0;
     w.barrier = -1;
     w.tainting = w.spinning = w.flattened = false;

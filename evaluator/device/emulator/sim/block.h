@@ -57,7 +57,7 @@ struct Warp {
   std::vector<std::uint8_t> local;  ///< 32 lanes x local_stride
   std::uint32_t local_stride = 0;
   std::vector<std::uint8_t> local_written;
-  std::vector<std::uint64_t> ready;  ///< per register: cycle of its value
+  std::vector<std::uint64_t> ready;  ///< cycle of each register's value, from kFirstReady
   std::uint64_t cycle = 0;           ///< of the last issue
   std::uint64_t latest = 0;          ///< start of anything so far
   std::uint64_t executed = 0;
@@ -108,9 +108,11 @@ struct RunState {
   std::uint64_t executed = 0;
   std::uint64_t l1_wavefronts_x10 = 0;
   std::int64_t l1_bytes = 0;  // [B] a block's share of the L1; 0: not modelled
-  std::vector<std::vector<std::uint64_t>> executions, lanes;  ///< per function and instruction
-  std::uint64_t touched_sectors = 0;                          ///< distinct, of L1 misses and stores
-  std::uint64_t traffic_sectors = 0;                          ///< L1 misses and stores
+  /// Per function and instruction; a run of straight code where it was entered, unless the
+  /// schedule is seeded.
+  std::vector<std::vector<std::uint64_t>> executions, lanes;
+  std::uint64_t touched_sectors = 0;  ///< distinct, of L1 misses and stores
+  std::uint64_t traffic_sectors = 0;  ///< L1 misses and stores
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.
   std::uint64_t changes = 0;
@@ -169,6 +171,10 @@ class Block {
   void shuffle_warps();
   std::uint64_t turn_length();  ///< of a seeded schedule
   bool run_warp(Warp& w);       ///< until it waits, ends, or its turn is over
+  /// Straight code: `count` instructions from `pc` for the lanes `active`.
+  template <bool kTainted>
+  bool run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint32_t active);
+  void time_straight(Warp& w, std::int32_t pc, std::int32_t count);
   Step special_instruction(Warp& w, const Inst& in, std::uint32_t mask);
   void exit_lanes(Warp& w, std::uint32_t lanes);
   void return_lanes(Warp& w, std::uint32_t lanes);
@@ -275,7 +281,8 @@ class Block {
   bool check_races_ = false, check_init_ = false, counting_ = false;
   Span span_;  ///< last global span touched
   alignas(64) std::uint64_t address_[32] = {};
-  AddressSummary summary_;  ///< of address_
+  AddressSummary summary_;                ///< of address_
+  std::vector<std::uint32_t> latencies_;  ///< of the accesses of the straight code in hand
   const WarpLoops& loops_ = warp_loops();
   std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier
   std::uint32_t access_latency_ = 0;

@@ -73,12 +73,18 @@ void classify(RunState& run) {
   Counters& c = run.counters;
   for (std::size_t f = 0; f < run.executions.size(); ++f) {
     const auto& code = run.module->functions[f].code;
+    const auto& ops = run.module->functions[f].ops;
+    std::uint64_t n = 0;
+    std::uint64_t lanes = 0;
     for (std::size_t i = 0; i < run.executions[f].size(); ++i) {
-      const std::uint64_t n = run.executions[f][i];
+      // A run of straight code was counted where it was entered.
+      if (i == 0 || ops[i - 1].run <= 1 || run.options->schedule_seed != 0) n = lanes = 0;
+      n += run.executions[f][i];
+      lanes += run.lanes[f][i];
       if (n == 0) continue;
       c.warp_instructions += n;
-      c.thread_instructions += run.lanes[f][i];
-      c.flops += run.lanes[f][i] * code[i].flops;
+      c.thread_instructions += lanes;
+      c.flops += lanes * code[i].flops;
       switch (code[i].cls) {
         case Class::kFp32:
           c.fp32 += n;

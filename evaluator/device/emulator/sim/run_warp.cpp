@@ -21,6 +21,78 @@ inline std::uint32_t count_bits(std::uint32_t v) {
 }
 }  // namespace
 
+template <bool kTainted>
+bool Block::run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint32_t active) {
+  const Op* op = function_->ops.data() + pc;
+  const Op* const end = op + count;
+  const Inst* const code = function_->code.data();
+  const auto inst = [&]() -> const Inst& { return code[op - function_->ops.data()]; };
+  for (; op != end; ++op) {
+    if (op->kind == Kind::kLane) {
+      op->fn(reg(op->d), reg(op->a), reg(op->b), reg(op->c), active, op->imm);
+      if constexpr (kTainted) propagate_taint(w, inst(), active);
+      continue;
+    }
+    const Inst& in = inst();
+    access_latency_ = in.latency;
+    switch (op->kind) {
+      case Kind::kLoad:
+      case Kind::kStore:
+        if (!access(w, in, active)) return false;
+        if (counting_) latencies_.push_back(access_latency_);
+        break;
+      case Kind::kAtom:
+        if (!atomic(w, in, active)) return false;
+        if (counting_) latencies_.push_back(access_latency_);
+        break;
+      case Kind::kPack:
+        pack(w, in, active);
+        if constexpr (kTainted) propagate_taint(w, in, active);
+        break;
+      default:
+        unpack(w, in, active);
+        if constexpr (kTainted) propagate_taint(w, in, active);
+        break;
+    }
+    if (!kTainted && w.tainting) {
+      ++op;
+      const auto at = static_cast<std::int32_t>(op - function_->ops.data());
+      return run_straight<true>(w, at, static_cast<std::int32_t>(end - op), active);
+    }
+  }
+  return true;
+}
+
+// One issue a cycle; inside a basic block ptxas moves loads up and their users down, so only a
+// block's end waits for all of it to have been issued.
+void Block::time_straight(Warp& w, std::int32_t pc, std::int32_t count) {
+  const Timing* t = function_->timings.data() + pc;
+  const std::uint32_t* latency = latencies_.data();
+  std::uint64_t* const ready = w.ready.data();
+  std::uint64_t cycle = w.cycle;
+  std::uint64_t latest = w.latest;
+  for (const Timing* const end = t + count; t != end; ++t) {
+    ++cycle;
+    const std::uint32_t takes = t->moves ? *latency++ : t->latency;
+    if (t->many) [[unlikely]] {
+      const Inst& in = function_->code[t - function_->timings.data()];
+      const std::uint32_t* r = function_->regs.data() + in.regs;
+      std::uint64_t at = cycle;
+      for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k] + kFirstReady]);
+      latest = std::max(latest, at);
+      for (int k = in.sources; k < in.sources + in.destinations; ++k)
+        ready[r[k] + kFirstReady] = at + takes;
+      continue;
+    }
+    const std::uint64_t at = std::max(std::max(cycle, ready[t->source[0]]),
+                                      std::max(ready[t->source[1]], ready[t->source[2]]));
+    latest = std::max(latest, at);
+    ready[t->destination] = at + takes;
+  }
+  w.cycle = cycle;
+  w.latest = latest;
+}
+
 bool Block::run_warp(Warp& w) {
   const std::uint64_t budget = std::min(counting_ ? kShortTurn : kTurn, preempt_);
   const std::uint64_t preempt = preempt_;
@@ -76,13 +148,28 @@ bool Block::run_warp(Warp& w) {
     std::int32_t pc = top->pc;
     const std::int32_t stop = top->reconverge;
     const std::uint32_t active = top->mask;
-    // Straight-line instructions of this entry.
+    const std::uint32_t active_count = count_bits(active);
+    const Op* const ops = function_->ops.data();
     bool reload = false;
     std::uint64_t issued = 0;
     while (!reload) {
       if (pc == stop) {
         top->pc = pc;
         break;
+      }
+      if (const std::int32_t run = seeded_ ? 0 : ops[pc].run) {
+        turn += static_cast<std::uint64_t>(run);
+        if (counting_) {
+          ++executions[pc];
+          lanes[pc] += active_count;
+          latencies_.clear();
+        }
+        if (!(w.tainting ? run_straight<true>(w, pc, run, active)
+                         : run_straight<false>(w, pc, run, active)))
+          return false;
+        if (counting_) time_straight(w, pc, run);
+        pc += run;
+        continue;
       }
       const Inst& in = code[pc];
       std::uint32_t mask = active;
@@ -95,12 +182,10 @@ bool Block::run_warp(Warp& w) {
         ++executions[pc];
         const std::uint32_t on = in.kind == Kind::kBranch ? active : mask;
         lanes[pc] += on == 0xFFFFFFFFu ? 32u : count_bits(on);
-        // One issue a cycle; inside a basic block ptxas moves loads up and their users down, so
-        // only a block's end waits for all of it to have been issued.
         std::uint64_t at = ++w.cycle;
         const std::uint32_t* r = function_->regs.data() + in.regs;
         const std::uint64_t* ready = w.ready.data();
-        for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k]]);
+        for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k] + kFirstReady]);
         issued = at;
         if (at > w.latest) w.latest = at;
         if (in.kind >= Kind::kBranch) w.cycle = w.latest;
@@ -214,7 +299,7 @@ bool Block::run_warp(Warp& w) {
       if (counting_ && in.destinations) {
         const std::uint64_t when = issued + access_latency_;
         const std::uint32_t* r = function_->regs.data() + in.regs + in.sources;
-        for (int k = 0; k < in.destinations; ++k) w.ready[r[k]] = when;
+        for (int k = 0; k < in.destinations; ++k) w.ready[r[k] + kFirstReady] = when;
       }
     }
   }
