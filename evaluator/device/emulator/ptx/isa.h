@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -246,6 +247,19 @@ struct StatementPlace {
   std::int32_t location = -1;  ///< in ModuleImpl::locations
 };
 
+/// Memory that begins on a cache line.
+template <class T>
+struct CacheLineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  CacheLineAllocator() = default;
+  template <class U>
+  explicit CacheLineAllocator(const CacheLineAllocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, kLine); }
+  bool operator==(const CacheLineAllocator&) const = default;
+};
+
 class ModuleImpl : public Module {
  public:
   const std::vector<Kernel>& kernels() const override { return kernels_; }
@@ -253,7 +267,8 @@ class ModuleImpl : public Module {
   std::vector<Kernel> kernels_;
   std::vector<int> kernel_functions;  ///< per kernel
   std::vector<Function> functions;
-  std::vector<std::uint8_t> constants;  ///< operand constants, broadcast to 32 lanes
+  /// Operand constants, broadcast to 32 lanes.
+  std::vector<std::uint8_t, CacheLineAllocator<std::uint8_t>> constants;
   std::vector<Variable> globals;
   std::vector<std::uint8_t> const_bank;  ///< .const variables, at kConstBase
   std::vector<SharedSymbol> shared;

@@ -22,8 +22,10 @@ Symbol Parser::make_register(Type type) {
   Symbol symbol;
   symbol.type = type;
   symbol.number = static_cast<std::uint32_t>(f.reg_slots.size());
+  // Predicates take 8 bytes; everything else starts on a cache line, or vector loads would
+  // straddle.
+  if (type.kind != Type::kPred) slot_bytes_ = (slot_bytes_ + 63) / 64 * 64;
   symbol.slot = static_cast<Slot>(slot_bytes_);
-  // 8-byte predicates keep everything else aligned to its size.
   slot_bytes_ += type.kind == Type::kPred ? 8
                  : type.bits == 64        ? 256
                  : type.bits == 128       ? 512
