@@ -199,23 +199,53 @@ struct RunReport {
 [[nodiscard]] RunReport run(const Module& module, const LaunchConfig& launch, Memory& memory,
                             const RunOptions& options);
 
-/// An architecture's numbers for the model; every field's source is in profiles.cpp.
+/// An architecture's numbers for the model; every field's source is in profiles.cpp. "Per cycle" is
+/// a cycle of the SM clock; "lanes" are lane operations of one SM, "whole GPU" where it says so.
 struct Profile {
   std::string arch;  ///< "sm_90"
   std::string name;  ///< "H200"
   int sm_count = 0;
-  double clock_hz = 0;
+  double clock_hz = 0;  // under load
   int max_warps_per_sm = 64, max_blocks_per_sm = 32, max_threads_per_block = 1024;
   int registers_per_sm = 65536;
   std::int64_t shared_per_sm = 0, shared_per_block = 0, shared_reserved = 1024;  // [B]
   std::int64_t l1_bytes = 0, l2_bytes = 0, memory_bytes = 0;                     // [B]
+
+  // Throughput of one SM [lanes/cycle]
   double fp32_lanes = 128, fp64_lanes = 64, fp16_lanes = 256, int_lanes = 64, sfu_lanes = 16,
-         shuffle_lanes = 32, conversion_lanes = 16;                             // per SM and cycle
+         shuffle_lanes = 32, conversion_lanes = 16;
+  // Tensor cores through mma.sync m16n8k*, dense [FMA/cycle], and through wgmma (0: has none).
+  double tensor_f16_fma = 1024, tensor_bf16_fma = 1024, tensor_tf32_fma = 512, tensor_s8_fma = 2048;
+  double wgmma_f16_fma = 0, wgmma_tf32_fma = 0, wgmma_s8_fma = 0;
+
+  // Until a dependent instruction may issue [cycles]
+  double fp32_latency = 4, fp64_latency = 8, fp16_latency = 5, int_latency = 4, sfu_latency = 20,
+         shuffle_latency = 23, conversion_latency = 10, tensor_latency = 33;
+  double barrier_cycles = 20;  // __syncthreads of 256 threads that arrive together
   double l1_latency = 0, shared_latency = 0, l2_latency = 0, dram_latency = 0;  // [cycles]
-  double l1_bytes_per_cycle = 0, l2_bytes_per_cycle = 0;                        // per SM
-  double dram_bytes_per_s = 0;                                                  // achieved, copy
-  double launch_us = 0;  // one launch in a stream
+
+  double l1_bytes_per_cycle = 0, l2_bytes_per_cycle = 0;  // of one SM alone
+  double l2_total_bytes_per_cycle = 0;                    // whole GPU
+  double dram_bytes_per_s = 0;                            // achieved, copy: read + written
+  double dram_read_bytes_per_s = 0, dram_write_bytes_per_s = 0;
+  double dram_saturating_sms = 0;     // SMs that together reach 95 % of the DRAM read limit
+  double sm_max_bytes_in_flight = 0;  // loads outstanding in one SM: its bandwidth x latency [B]
+
+  double launch_us = 0;                // events around one empty kernel
+  double launch_gap_us = 1.2;          // each further launch in the same stream
+  double block_launch_per_cycle = 1;   // whole GPU, small blocks
+  double warp_launch_per_cycle = 64;   // whole GPU, large blocks
+  double block_overhead_cycles = 700;  // start and drain of a block
+
+  // Atomics on global memory, without result [lanes/cycle, whole GPU]
   double atomic_same_address_per_s = 0;
+  double atomic_hot_ops_per_cycle = 1;      // float, one address
+  double atomic_hot_int_ops_per_cycle = 1;  // int, one address: a warp may combine first
+  double atomic_sector_ops_per_cycle = 32;  // a warp's lanes on 32 words of one shared 1 KiB
+  double atomic_spread_ops_per_cycle = 64;  // addresses spread over 64 MiB
+  double shared_atomic_ops_per_cycle = 16;  // int, no conflicts [lanes/cycle of one SM]
+  double shared_atomic_same_address_int_cycles = 2;     // per lane of a warp on one address
+  double shared_atomic_same_address_float_cycles = 20;  // likewise
 };
 [[nodiscard]] const Profile* find_profile(std::string_view arch);  ///< null: unknown
 [[nodiscard]] std::vector<std::string> profile_archs();

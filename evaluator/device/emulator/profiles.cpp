@@ -35,6 +35,13 @@ std::vector<Profile> make_profiles() {
     p.dram_bytes_per_s = 1.8e12;          // [bench] 1.74-1.89
     p.launch_us = 2.2;                    // [est]
     p.atomic_same_address_per_s = 1.4e9;  // [est] one a clock
+    p.l2_total_bytes_per_cycle = 2600;    // [est]
+    p.dram_read_bytes_per_s = 1.85e+12;   // [est]
+    p.dram_write_bytes_per_s = 1.75e+12;  // [est]
+    p.dram_saturating_sms = 55;           // [est]
+    p.sm_max_bytes_in_flight = 40000;     // [est]
+    p.atomic_spread_ops_per_cycle = 80;   // [est]
+    p.fp64_latency = 8;                   // [bench]
     all.push_back(p);
   }
   {
@@ -61,6 +68,17 @@ std::vector<Profile> make_profiles() {
     p.dram_bytes_per_s = 7.0e11;          // [vendor] 768 GB/s, 91 % achieved
     p.launch_us = 2.2;                    // [est]
     p.atomic_same_address_per_s = 1.8e9;  // [est]
+    p.l2_total_bytes_per_cycle = 1500;    // [est]
+    p.dram_read_bytes_per_s = 7.21e+11;   // [est]
+    p.dram_write_bytes_per_s = 6.79e+11;  // [est]
+    p.dram_saturating_sms = 30;           // [est]
+    p.sm_max_bytes_in_flight = 40000;     // [est]
+    p.atomic_spread_ops_per_cycle = 48;   // [est]
+    p.fp64_latency = 40;                  // [bench]
+    p.tensor_f16_fma = 512;               // [vendor]
+    p.tensor_bf16_fma = 512;              // [vendor]
+    p.tensor_tf32_fma = 256;              // [vendor]
+    p.tensor_s8_fma = 1024;               // [vendor]
     all.push_back(p);
   }
   {
@@ -87,6 +105,17 @@ std::vector<Profile> make_profiles() {
     p.dram_bytes_per_s = 7.9e11;          // [vendor] 864 GB/s, 91 % achieved
     p.launch_us = 2.2;                    // [est]
     p.atomic_same_address_per_s = 2.4e9;  // [est]
+    p.l2_total_bytes_per_cycle = 1800;    // [est]
+    p.dram_read_bytes_per_s = 8.14e+11;   // [est]
+    p.dram_write_bytes_per_s = 7.66e+11;  // [est]
+    p.dram_saturating_sms = 30;           // [est]
+    p.sm_max_bytes_in_flight = 40000;     // [est]
+    p.atomic_spread_ops_per_cycle = 48;   // [est]
+    p.fp64_latency = 40;                  // [bench]
+    p.tensor_f16_fma = 512;               // [vendor]
+    p.tensor_bf16_fma = 512;              // [vendor]
+    p.tensor_tf32_fma = 256;              // [vendor]
+    p.tensor_s8_fma = 1024;               // [vendor]
     all.push_back(p);
   }
   {
@@ -111,6 +140,16 @@ std::vector<Profile> make_profiles() {
     p.dram_bytes_per_s = 4.3e12;          // measured, copy
     p.launch_us = 2.0;                    // [est]
     p.atomic_same_address_per_s = 1.9e9;  // [est] one a clock
+    p.l2_total_bytes_per_cycle = 3200;    // [est]
+    p.dram_read_bytes_per_s = 4.43e+12;   // [est]
+    p.dram_write_bytes_per_s = 4.17e+12;  // [est]
+    p.dram_saturating_sms = 60;           // [est]
+    p.sm_max_bytes_in_flight = 40000;     // [est]
+    p.atomic_spread_ops_per_cycle = 96;   // [est]
+    p.block_launch_per_cycle = 0.84;      // seen on an H200
+    p.wgmma_f16_fma = 2048;               // [vendor]
+    p.wgmma_tf32_fma = 1024;              // [vendor]
+    p.wgmma_s8_fma = 4096;                // [vendor]
     all.push_back(p);
   }
   {
@@ -135,6 +174,13 @@ std::vector<Profile> make_profiles() {
     p.dram_bytes_per_s = 7.2e12;          // [vendor] 8 TB/s, 90 % achieved
     p.launch_us = 2.0;                    // [est]
     p.atomic_same_address_per_s = 1.8e9;  // [est]
+    p.l2_total_bytes_per_cycle = 4500;    // [est]
+    p.dram_read_bytes_per_s = 7.42e+12;   // [est]
+    p.dram_write_bytes_per_s = 6.98e+12;  // [est]
+    p.dram_saturating_sms = 80;           // [est]
+    p.sm_max_bytes_in_flight = 40000;     // [est]
+    p.atomic_spread_ops_per_cycle = 96;   // [est]
+    p.block_launch_per_cycle = 0.84;      // seen on an H200
     all.push_back(p);
   }
   return all;
