@@ -5,8 +5,8 @@
 namespace hone::differential {
 namespace {
 
-constexpr int kThreads = 384;
-constexpr int kBlock = 128;
+constexpr int kThreads = 320;
+constexpr int kBlock = 64;
 
 int bytes_of_letter(char c) { return c == 'h' ? 2 : c == 'l' || c == 'd' ? 8 : 4; }
 const char* type_of_letter(char c) {

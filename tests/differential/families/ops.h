@@ -1,4 +1,4 @@
-// Cases from a table: one kernel applies each of a group of instructions to 384 tuples of values
+// Cases from a table: one kernel applies each of a group of instructions to 320 tuples of values
 // (all pairs of sixteen edges, then any) and stores every result.
 #pragma once
 
