@@ -11,6 +11,9 @@
 #include "evaluator/device/emulator/ptx/isa.h"
 
 namespace hone::emulator {
+
+void fill_fp8(std::unordered_map<std::string, LaneFn>& table);  // fp8.cpp
+
 namespace {
 
 #include "evaluator/device/emulator/lanes/half.inc"
@@ -240,6 +243,43 @@ void from_integer(void* d, const void* a, const void*, const void*, u32 mask, u3
   }
 }
 
+// .satfinite: NaN is canonical, infinity and what is beyond the largest become the largest.
+template <class D, int kMode, bool kRelu>
+u32 finite_half(float f) {
+  double v = f;
+  if (kRelu && v < 0) v = 0;
+  if (kRelu && f != f) return 0x7FFF;
+  constexpr double kLargest = std::is_same_v<D, F16> ? 65504.0 : 3.3895313892515355e38;
+  if (v > kLargest) v = kLargest;
+  if (v < -kLargest) v = -kLargest;
+  if constexpr (std::is_same_v<D, F16>)
+    return to_f16_bits(v, kMode);
+  else
+    return to_bf16_bits(v, kMode);
+}
+template <class D, int kMode, bool kRelu>
+void to_finite_half(void* d, const void* a, const void*, const void*, u32 mask, u32) {
+  for (int i = 0; i < 32; ++i)
+    if ((mask >> i) & 1)
+      static_cast<u32*>(d)[i] = finite_half<D, kMode, kRelu>(static_cast<const float*>(a)[i]);
+}
+template <class D, int kMode, bool kRelu>
+void pack_two_finite(void* d, const void* a, const void* b, const void*, u32 mask, u32) {
+  for (int i = 0; i < 32; ++i)
+    if ((mask >> i) & 1)
+      static_cast<u32*>(d)[i] = finite_half<D, kMode, kRelu>(static_cast<const float*>(a)[i])
+                                    << 16 |
+                                finite_half<D, kMode, kRelu>(static_cast<const float*>(b)[i]);
+}
+template <class D, int kMode>
+void add_finite(Table& t, const std::string& name) {
+  const std::string m = std::string("cvt.") + kModeNames[kMode];
+  t[m + ".satfinite." + name + ".f32"] = to_finite_half<D, kMode, false>;
+  t[m + ".relu.satfinite." + name + ".f32"] = to_finite_half<D, kMode, true>;
+  t[m + ".satfinite." + name + "x2.f32"] = pack_two_finite<D, kMode, false>;
+  t[m + ".relu.satfinite." + name + "x2.f32"] = pack_two_finite<D, kMode, true>;
+}
+
 // cvt.rn.f16x2.f32 d, a, b: a goes to the upper half.
 template <class D, int kMode, bool kRelu>
 void pack_two(void* d, const void* a, const void* b, const void*, u32 mask, u32) {
@@ -258,11 +298,12 @@ void pack_two(void* d, const void* a, const void* b, const void*, u32 mask, u32)
   }
 }
 
-template <int kMode>
+template <int kMode, bool kRelu = false>
 void to_tf32(void* d, const void* a, const void*, const void*, u32 mask, u32) {
   for (int i = 0; i < 32; ++i) {
     if (!((mask >> i) & 1)) continue;
-    const double v = static_cast<const float*>(a)[i];
+    double v = static_cast<const float*>(a)[i];
+    if (kRelu && v < 0) v = 0;
     static_cast<float*>(d)[i] =
         static_cast<float>(round_to(v, 11, -149 + 13, std::numeric_limits<float>::max(), kMode));
   }
@@ -390,7 +431,9 @@ void add_mode(Table& t) {
   t[i + ".sat.f32.f32"] = to_integral<float, kMode, false, true>;
   t[i + ".ftz.sat.f32.f32"] = to_integral<float, kMode, true, true>;
   t[i + ".f64.f64"] = to_integral<double, kMode, false, false>;
+  t[i + ".sat.f64.f64"] = to_integral<double, kMode, false, true>;
   t[i + ".f16.f16"] = to_integral<F16, kMode, false, false>;
+  t[i + ".sat.f16.f16"] = to_integral<F16, kMode, false, true>;
   t[i + ".bf16.bf16"] = to_integral<BF16, kMode, false, false>;
   const std::string m = std::string("cvt.") + kModeNames[kMode];
   t[m + ".f16x2.f32"] = pack_two<F16, kMode, false>;
@@ -398,6 +441,9 @@ void add_mode(Table& t) {
   t[m + ".bf16x2.f32"] = pack_two<BF16, kMode, false>;
   t[m + ".relu.bf16x2.f32"] = pack_two<BF16, kMode, true>;
   t[m + ".tf32.f32"] = to_tf32<kMode>;
+  t[m + ".relu.tf32.f32"] = to_tf32<kMode, true>;
+  add_finite<F16, kMode>(t, "f16");
+  add_finite<BF16, kMode>(t, "bf16");
   const std::string mode = kModeNames[kMode];
   if (kMode != 0) {
     add_directed<float, kMode, false, false>(t, mode, ".f32");
@@ -463,7 +509,10 @@ void fill_conversions(Table& t) {
   t["cvt.sat.f64.f64"] = to_float<double, double, 0, false, true, false>;
   t["cvt.sat.f16.f16"] = to_float<F16, F16, 0, false, true, false>;
   t["cvt.f16.f16"] = to_float<F16, F16, 0, false, false, false>;
-  t["cvt.sat.f32.f16"] = to_float<float, F16, 0, false, true, false>;
+  t["cvt.sat.f32.f16"] = t["cvt.ftz.sat.f32.f16"] = to_float<float, F16, 0, false, true, false>;
+  t["cvt.sat.f64.f32"] = to_float<double, float, 0, false, true, false>;
+  t["cvt.ftz.sat.f64.f32"] = to_float<double, float, 0, true, true, false>;
+  fill_fp8(t);
   t["cvt.rna.tf32.f32"] = to_tf32<4>;
 }
 

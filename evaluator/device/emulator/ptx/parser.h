@@ -162,7 +162,12 @@ class Decoder {
   int width_of(const Operand& o, int fallback) const;
 
   bool decode_lane(const Statement& s);
+  bool decode_lop3_predicate(const Statement& s);
+  bool decode_pair_of_f32(const Statement& s);
+  bool decode_three_inputs(const Statement& s);
+  Operand temporary(Type type);
   bool decode_setp(const Statement& s);
+  bool decode_packed_setp(const Statement& s);
   bool decode_cvt(const Statement& s);
   bool decode_mov(const Statement& s);
   bool decode_memory(const Statement& s);
