@@ -5,24 +5,45 @@
 
 namespace hone::emulator {
 
-struct AddressSummary {
-  std::uint64_t low_bits = 0;  ///< or of all
-  std::uint64_t lowest = 0, highest = 0;
+/// How a warp's addresses lie to each other, relative to lane 0 (lanes that do not run repeat one
+/// that does).
+struct AddressShape {
+  alignas(64) std::uint64_t relative[32] = {};
+  std::uint64_t low_bits = 0;           ///< or of all
+  std::uint64_t least = 0, most = 0;    ///< signed
+  alignas(64) std::int32_t offset[32];  ///< the same as relative, where that fits
+  bool near = false;                    ///< it does
+  /// Two bits for eight lanes each: see Run.
+  std::uint8_t runs = 0;
+  bool solid = false;  ///< every lane right after the one before it
+};
+/// Eight lanes: all at one place, one element after the other, or neither.
+enum Run : std::uint8_t { kScattered = 0, kSame = 1, kDense = 2 };
+
+/// Where the elements of one load or store lie: lane i at base + shape->offset[i].
+struct Elements {
+  const AddressShape* shape;
+  std::uint8_t* base;  ///< of lane 0
+  int stride;          ///< bytes that one lane takes: those of all elements of a vector access
 };
 
 struct WarpLoops {
-  /// out[i] = a[i] + add; lanes outside `mask` copy an active one.
-  AddressSummary (*wide)(std::uint64_t* out, const std::uint64_t* a, std::uint64_t add,
-                         std::uint32_t mask);
-  AddressSummary (*narrow)(std::uint64_t* out, const std::uint32_t* a, std::uint32_t add,
-                           std::uint32_t mask);
+  /// out[i] = a[i] + add; lanes outside `mask` copy an active one. True when the addresses lie to
+  /// each other as `relative` says.
+  bool (*wide)(std::uint64_t* out, const std::uint64_t* a, std::uint64_t add, std::uint32_t mask,
+               const std::uint64_t* relative);
+  bool (*narrow)(std::uint64_t* out, const std::uint32_t* a, std::uint32_t add, std::uint32_t mask,
+                 const std::uint64_t* relative);
   /// a[i] - a[0] == relative[i] for every lane?
   bool (*same_pattern)(const std::uint64_t* a, const std::uint64_t* relative);
-  /// r[i] = the 4 or 8 bytes at base + (a[i] - lo); only lanes of `mask` change.
-  void (*gather4)(std::uint32_t* r, const std::uint8_t* base, const std::uint64_t* a,
-                  std::uint64_t lo, std::uint32_t mask);
-  void (*gather8)(std::uint64_t* r, const std::uint8_t* base, const std::uint64_t* a,
-                  std::uint64_t lo, std::uint32_t mask);
+  /// The shape of addresses that are `stride` bytes wide.
+  void (*shape)(const std::uint64_t* a, int stride, AddressShape& out);
+  /// One element of each lane into a register, or out of it; only lanes of `mask` change. The
+  /// shape is `near`. A store to one place leaves the last lane's.
+  void (*load4)(std::uint32_t* r, const Elements& from, std::uint32_t mask);
+  void (*load8)(std::uint64_t* r, const Elements& from, std::uint32_t mask);
+  void (*store4)(const std::uint32_t* r, const Elements& to, std::uint32_t mask);
+  void (*store8)(const std::uint64_t* r, const Elements& to, std::uint32_t mask);
 };
 
 [[nodiscard]] const WarpLoops& warp_loops();

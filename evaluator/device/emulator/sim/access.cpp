@@ -20,9 +20,15 @@ Space Block::window(std::uint64_t a) const {
 }
 
 void Block::compute_addresses(Warp&, const Inst& in, std::uint32_t mask) {
-  summary_ = in.addr_wide
-                 ? loops_.wide(address_, reg64(in.a), static_cast<std::uint64_t>(in.imm), mask)
-                 : loops_.narrow(address_, reg32(in.a), static_cast<std::uint32_t>(in.imm), mask);
+  Pattern& p = pattern_slot(in);
+  const bool same = in.addr_wide
+                        ? loops_.wide(address_, reg64(in.a), static_cast<std::uint64_t>(in.imm),
+                                      mask, p.shape.relative)
+                        : loops_.narrow(address_, reg32(in.a), static_cast<std::uint32_t>(in.imm),
+                                        mask, p.shape.relative);
+  if (!same || p.inst != &in || p.mask != mask) reshape(p, in, mask);
+  summary_ = {address_[0] | p.shape.low_bits, address_[0] + p.shape.least,
+              address_[0] + p.shape.most};
 }
 
 bool Block::access(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -127,8 +133,15 @@ bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
                                : space == Space::kLocal ? kLocalBase
                                                         : 0;
     for (int i = 0; i < 32; ++i) address_[i] = ((same >> i & 1) ? address_[i] : some) - base;
-    summary_.lowest = *std::min_element(address_, address_ + 32);
-    summary_.highest = *std::max_element(address_, address_ + 32);
+    if (same == mask) {  // the usual case: only the base differs
+      summary_.lowest -= base;
+      summary_.highest -= base;
+    } else {
+      Pattern& p = pattern_slot(in);
+      reshape(p, in, same);
+      summary_.lowest = address_[0] + p.shape.least;
+      summary_.highest = address_[0] + p.shape.most;
+    }
     switch (space) {
       case Space::kShared:
         ok = shared_access(w, in, same);
@@ -154,20 +167,22 @@ bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
   return finish(true);
 }
 
-// Whole elements of register width, all in one place: a gather per element.
-bool Block::gather(const Inst& in, std::uint32_t mask, const std::uint8_t* base, std::uint64_t lo) {
+bool Block::move_elements(const Inst& in, std::uint32_t mask, std::uint8_t* base) {
+  const bool narrow = in.esize == 4 && !in.dst_wide;
+  if (!narrow && !(in.esize == 8 && in.dst_wide)) return false;
+  const AddressShape& shape = pattern_slot(in).shape;
+  if (!shape.near) return false;
   const Slot* slots = function_->extra.data() + in.extra;
-  if (in.esize == 4 && !in.dst_wide) {
-    for (int v = 0; v < in.vec; ++v)
-      if (slots[v] != kNone) loops_.gather4(reg32(slots[v]), base + 4 * v, address_, lo, mask);
-    return true;
+  Elements e{&shape, base + address_[0], in.esize * in.vec};
+  for (int v = 0; v < in.vec; ++v, e.base += in.esize) {
+    if (slots[v] == kNone) continue;
+    if (in.kind == Kind::kStore) {
+      narrow ? loops_.store4(reg32(slots[v]), e, mask) : loops_.store8(reg64(slots[v]), e, mask);
+    } else {
+      narrow ? loops_.load4(reg32(slots[v]), e, mask) : loops_.load8(reg64(slots[v]), e, mask);
+    }
   }
-  if (in.esize == 8 && in.dst_wide) {
-    for (int v = 0; v < in.vec; ++v)
-      if (slots[v] != kNone) loops_.gather8(reg64(slots[v]), base + 8 * v, address_, lo, mask);
-    return true;
-  }
-  return false;
+  return true;
 }
 
 bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -195,17 +210,27 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       }
     }
   }
-  const bool one_span = hi - span_.lo < span_.bytes && span_.bytes - (hi - span_.lo) >= total;
-  const bool tracked = span_.page && span_.page->written != nullptr;
-  if (one_span && !store && (!tracked || !check_init_) && gather(in, mask, span_.data, span_.lo))
-    return true;
-  if (one_span && store && mask == 0xFFFFFFFFu && in.esize == 4 && in.vec == 1 && !in.dst_wide &&
-      !tracked) {
-    auto* base = reinterpret_cast<std::uint32_t*>(span_.data);
-    const auto* r = reg32(slots[0]);
-    span_.allocation->written = true;
-    for (int i = 0; i < 32; ++i) base[(address_[i] - span_.lo) >> 2] = r[i];
-    return true;
+  const bool one_span =
+      lo <= hi && hi - span_.lo < span_.bytes && span_.bytes - (hi - span_.lo) >= total;
+  if (one_span) {
+    std::uint64_t* const written = span_.page->written.get();
+    std::uint8_t* const base = span_.data - span_.lo;
+    const std::uint64_t bytes = hi + total - lo;
+    if (!store) {
+      // What lies between the lanes' addresses may be looked at, too, as long as all is written.
+      const bool known = !written || !check_init_ ||
+                         (bytes <= 1024 && bits_all_set_long(written, lo - span_.lo, bytes));
+      if (known && move_elements(in, mask, base)) return true;
+    } else if (move_elements(in, mask, base)) {
+      span_.allocation->written = true;
+      if (!written) return true;
+      if (mask == 0xFFFFFFFFu && pattern_slot(in).shape.solid)
+        bits_set_long(written, lo - span_.lo, bytes);
+      else
+        for (std::uint32_t m = mask; m; m &= m - 1)
+          bits_set(written, address_[std::countr_zero(m)] - span_.lo, total);
+      return true;
+    }
   }
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);

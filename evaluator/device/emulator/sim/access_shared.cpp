@@ -30,13 +30,7 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
   if ((check_races_ || check_init_) &&
       !(store ? checked_shared_store(w, in, mask) : checked_shared_load(w, in, mask)))
     return false;
-  if (!store && gather(in, mask, shared_.data(), 0)) return true;
-  if (store && mask == 0xFFFFFFFFu && in.esize == 4 && in.vec == 1 && !in.dst_wide) {
-    auto* base = reinterpret_cast<std::uint32_t*>(shared_.data());
-    const auto* r = reg32(slots[0]);
-    for (int i = 0; i < 32; ++i) base[address_[i] >> 2] = r[i];
-    return true;
-  }
+  if (summary_.lowest <= hi && move_elements(in, mask, shared_.data())) return true;
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint8_t* data = shared_.data() + address_[lane];

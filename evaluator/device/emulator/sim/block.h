@@ -76,17 +76,30 @@ struct Warp {
   [[nodiscard]] bool done() const { return alive == 0; }
 };
 
-/// The shape of a warp's addresses, relative to lane 0: what repeats from one execution of an
-/// instruction to the next, with what follows from it.
+/// The shape of a warp's addresses: what repeats from one execution of an instruction to the next,
+/// with what follows from it.
 struct Pattern {
   const Inst* inst = nullptr;
   std::uint32_t mask = 0;
-  alignas(64) std::uint64_t relative[32];
+  AddressShape shape;
+  bool analysed = false;  ///< the rest is known, too
   int distinct = 0;
   std::uint64_t address[32];  ///< distinct ones, relative
   std::uint8_t lane[32];      ///< the first lane at each
   bool many[32];              ///< more than one lane is there
   std::uint32_t cycles = 0;   ///< of the 32 banks; the same wherever the pattern lies
+  // Lines and sectors, where lane 0 lies `phase` bytes into its line.
+  std::uint32_t phase = ~0u;
+  int lines = 0;
+  std::uint32_t sector_count = 0;
+  std::int64_t line[64];  ///< relative to lane 0's
+  std::uint8_t sectors[64];
+};
+
+/// Of a warp's addresses.
+struct AddressSummary {
+  std::uint64_t low_bits = 0;  ///< 0 in the bits that are 0 in every address
+  std::uint64_t lowest = 0, highest = 0;
 };
 
 /// Where and how a run failed.
@@ -205,7 +218,9 @@ class Block {
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask);
   bool checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask);
-  bool gather(const Inst& in, std::uint32_t mask, const std::uint8_t* base, std::uint64_t lo);
+  /// Moves elements of register width between registers and memory; false: not of that kind.
+  /// `base` is where address 0 would be.
+  bool move_elements(const Inst& in, std::uint32_t mask, std::uint8_t* base);
   bool local_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool bank_access(Warp& w, const Inst& in, std::uint32_t mask, const std::uint8_t* bytes,
                    std::uint64_t size, std::uint64_t base);
@@ -220,7 +235,14 @@ class Block {
   }
   Space window(std::uint64_t address) const;
   void count_global(const Inst& in, std::uint32_t mask, bool store, Warp& w);
-  const Pattern& pattern(const Inst& in, std::uint32_t mask);
+  Pattern& pattern_slot(const Inst& in) {
+    return run_.patterns[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
+  }
+  void reshape(Pattern& p, const Inst& in, std::uint32_t mask);
+  void analyse(Pattern& p, const Inst& in);
+  void find_lines(Pattern& p, const Inst& in, std::uint32_t phase);
+  /// Of address_, whoever filled it, analysed.
+  Pattern& pattern(const Inst& in, std::uint32_t mask);
   std::uint32_t bank_cycles(const Inst& in, std::uint32_t mask) const;
   void touch_line(std::uint64_t line, std::uint32_t sectors);
 

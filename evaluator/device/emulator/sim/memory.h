@@ -1,6 +1,7 @@
 // Global memory: exact allocations in 64 KiB pages that come to life on first touch.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -68,6 +69,24 @@ inline bool bits_all_set(const std::uint64_t* bits, std::uint64_t first, std::ui
 }
 inline void bits_set(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
   bits[first >> 6] |= (count >= 64 ? ~0ull : (1ull << count) - 1) << (first & 63);
+}
+/// The same for any number of bits.
+inline bool bits_all_set_long(const std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
+  while (count > 0) {
+    const std::uint64_t n = std::min<std::uint64_t>(count, 64 - (first & 63));
+    if (!bits_all_set(bits, first, n)) return false;
+    first += n;
+    count -= n;
+  }
+  return true;
+}
+inline void bits_set_long(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
+  while (count > 0) {
+    const std::uint64_t n = std::min<std::uint64_t>(count, 64 - (first & 63));
+    bits_set(bits, first, n);
+    first += n;
+    count -= n;
+  }
 }
 inline void bits_clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
   bits[first >> 6] &= ~((count >= 64 ? ~0ull : (1ull << count) - 1) << (first & 63));

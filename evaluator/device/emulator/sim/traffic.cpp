@@ -10,17 +10,29 @@ namespace {
 constexpr std::uint8_t kBitsOf4[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 }  // namespace
 
-const Pattern& Block::pattern(const Inst& in, std::uint32_t mask) {
-  Pattern& p = run_.patterns[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
-  if (p.inst == &in && p.mask == mask && loops_.same_pattern(address_, p.relative)) return p;
+Pattern& Block::pattern(const Inst& in, std::uint32_t mask) {
+  Pattern& p = pattern_slot(in);
+  if (p.inst != &in || p.mask != mask || !loops_.same_pattern(address_, p.shape.relative))
+    reshape(p, in, mask);
+  if (!p.analysed) analyse(p, in);
+  return p;
+}
+
+void Block::reshape(Pattern& p, const Inst& in, std::uint32_t mask) {
   p.inst = &in;
   p.mask = mask;
+  p.analysed = false;
+  loops_.shape(address_, in.esize * in.vec, p.shape);
+}
+
+void Block::analyse(Pattern& p, const Inst& in) {
+  p.analysed = true;
+  p.phase = ~0u;
   p.distinct = 0;
-  for (int i = 0; i < 32; ++i) p.relative[i] = address_[i] - address_[0];
-  for (std::uint32_t m = mask; m; m &= m - 1) {
+  for (std::uint32_t m = p.mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint64_t r = p.relative[lane];
-    int k = p.distinct - 1;
+    const std::uint64_t r = p.shape.relative[lane];
+    int k = p.shape.solid ? -1 : p.distinct - 1;
     while (k >= 0 && p.address[k] != r) --k;
     if (k >= 0) {
       p.many[k] = true;
@@ -31,8 +43,7 @@ const Pattern& Block::pattern(const Inst& in, std::uint32_t mask) {
     p.lane[k] = static_cast<std::uint8_t>(lane);
     p.many[k] = false;
   }
-  p.cycles = bank_cycles(in, mask);
-  return p;
+  p.cycles = bank_cycles(in, p.mask);
 }
 
 // Cycles a shared access occupies the 32 four-byte banks: distinct words per bank; 8- and 16-byte
@@ -73,48 +84,57 @@ std::uint32_t Block::bank_cycles(const Inst& in, std::uint32_t mask) const {
   return std::max(cycles, 1u);
 }
 
-// Distinct sectors of a global access: through the L1 model, and into the counters.
-void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) {
+void Block::find_lines(Pattern& p, const Inst& in, std::uint32_t phase) {
   const std::uint32_t total = in.esize * in.vec;
-  std::uint64_t line[64];
-  std::uint32_t sectors[64];
+  p.phase = phase;
   int n = 0;
-  const Pattern& p = pattern(in, mask);
   for (int d = 0; d < p.distinct; ++d) {
-    const std::uint64_t a = address_[0] + p.address[d];
-    const std::uint64_t l = a >> 7;
+    const std::int64_t a = static_cast<std::int64_t>(p.address[d]) + phase;
+    const std::int64_t l = a >> 7;
     const auto from = static_cast<std::uint32_t>((a >> 5) & 3);
     const auto to = static_cast<std::uint32_t>(((a + total - 1) >> 5) & 3);
     int k = n - 1;
-    while (k >= 0 && line[k] != l) --k;
+    while (k >= 0 && p.line[k] != l) --k;
     if (k < 0) {
       k = n++;
-      line[k] = l;
-      sectors[k] = 0;
+      p.line[k] = l;
+      p.sectors[k] = 0;
     }
-    sectors[k] |= ((2u << to) - 1) & ~((1u << from) - 1);
+    p.sectors[k] |= ((2u << to) - 1) & ~((1u << from) - 1);
   }
-  const std::uint32_t degree = p.cycles;
-  std::uint32_t count = 0;
-  for (int k = 0; k < n; ++k) count += kBitsOf4[sectors[k]];
+  p.lines = n;
+  p.sector_count = 0;
+  for (int k = 0; k < n; ++k) p.sector_count += kBitsOf4[p.sectors[k]];
+}
+
+// Distinct sectors of a global access: through the L1 model, and into the counters.
+void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) {
+  Pattern& p = pattern(in, mask);
+  const auto phase = static_cast<std::uint32_t>(address_[0] & 127);
+  if (p.phase != phase) find_lines(p, in, phase);
+  const std::uint64_t first = address_[0] >> 7;
+  const int n = p.lines;
   // Measured on an H200: max(bank conflict degree, 0.3 x distinct lines) cycles.
-  run_.l1_wavefronts_x10 += std::max(10 * degree, 3 * static_cast<std::uint32_t>(n));
+  run_.l1_wavefronts_x10 += std::max(10 * p.cycles, 3 * static_cast<std::uint32_t>(n));
   Counters& c = run_.counters;
   if (store) {
     ++c.global_stores;
-    c.global_store_sectors += count;
-    for (int k = 0; k < n; ++k) touch_line(line[k], sectors[k]);
+    c.global_store_sectors += p.sector_count;
+    for (int k = 0; k < n; ++k)
+      touch_line(first + static_cast<std::uint64_t>(p.line[k]), p.sectors[k]);
     return;
   }
   ++c.global_loads;
-  c.global_load_sectors += count;
+  c.global_load_sectors += p.sector_count;
   access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
   for (int k = 0; k < n; ++k) {
-    const std::uint32_t missing = in.bypass_l1 ? sectors[k] : l1_.access(line[k], sectors[k]);
+    const std::uint64_t line = first + static_cast<std::uint64_t>(p.line[k]);
+    const std::uint32_t sectors = p.sectors[k];
+    const std::uint32_t missing = in.bypass_l1 ? sectors : l1_.access(line, sectors);
     if (!missing) continue;
     c.l1_miss_sectors += kBitsOf4[missing];
     const std::uint64_t before = run_.touched_sectors;
-    touch_line(line[k], missing);
+    touch_line(line, missing);
     const double latency =
         run_.touched_sectors != before ? run_.profile->dram_latency : run_.profile->l2_latency;
     access_latency_ = std::max(access_latency_, static_cast<std::uint32_t>(latency));
