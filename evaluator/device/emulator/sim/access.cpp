@@ -189,7 +189,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
-  if (counting_) count_global(in, mask, store, w);
+  if (counting_) count_global(in, store);
   if (store && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint = slot_taint(w, in, slots[v]) & mask;
@@ -199,7 +199,12 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint64_t lo = summary_.lowest;
   const std::uint64_t hi = summary_.highest;
   if (!span_.holds(lo, total)) {
-    if (!run_.memory->span(lo, total, span_)) {
+    Span& last = pattern_slot(in).span;
+    if (last.holds(lo, total)) {
+      span_ = last;
+    } else if (run_.memory->span(lo, total, span_)) {
+      last = span_;
+    } else {
       span_ = Span{};
       for (std::uint32_t m = mask; m; m &= m - 1) {
         const int lane = std::countr_zero(m);

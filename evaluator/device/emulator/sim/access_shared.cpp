@@ -24,7 +24,7 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   if (counting_) {
     (store ? run_.counters.shared_stores : run_.counters.shared_loads)++;
-    run_.counters.shared_wavefronts += pattern(in, mask).cycles;
+    run_.counters.shared_wavefronts += current_pattern(in).cycles;
     access_latency_ = static_cast<std::uint32_t>(run_.profile->shared_latency);
   }
   if ((check_races_ || check_init_) &&
@@ -49,7 +49,7 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
 bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
   const int shift = shadow_.shift();
   const auto granules = (in.esize * in.vec) >> shift;
-  const Pattern& p = pattern(in, mask);
+  const Pattern& p = current_pattern(in);
   for (int k = 0; k < p.distinct; ++k) {
     const std::uint64_t address = address_[0] + p.address[k];
     for (int g = 0; g < granules; ++g) {

@@ -94,6 +94,7 @@ struct Pattern {
   std::uint32_t sector_count = 0;
   std::int64_t line[64];  ///< relative to lane 0's
   std::uint8_t sectors[64];
+  Span span;  ///< where the last global access of the instruction was
 };
 
 /// Of a warp's addresses.
@@ -234,13 +235,19 @@ class Block {
     if (in.space == Space::kShared) w.polled_address += kSharedBase;
   }
   Space window(std::uint64_t address) const;
-  void count_global(const Inst& in, std::uint32_t mask, bool store, Warp& w);
+  void count_global(const Inst& in, bool store);
   Pattern& pattern_slot(const Inst& in) {
     return run_.patterns[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
   }
   void reshape(Pattern& p, const Inst& in, std::uint32_t mask);
   void analyse(Pattern& p, const Inst& in);
   void find_lines(Pattern& p, const Inst& in, std::uint32_t phase);
+  /// Of the access that compute_addresses was called for, analysed.
+  Pattern& current_pattern(const Inst& in) {
+    Pattern& p = pattern_slot(in);
+    if (!p.analysed) analyse(p, in);
+    return p;
+  }
   /// Of address_, whoever filled it, analysed.
   Pattern& pattern(const Inst& in, std::uint32_t mask);
   std::uint32_t bank_cycles(const Inst& in, std::uint32_t mask) const;

@@ -108,8 +108,8 @@ void Block::find_lines(Pattern& p, const Inst& in, std::uint32_t phase) {
 }
 
 // Distinct sectors of a global access: through the L1 model, and into the counters.
-void Block::count_global(const Inst& in, std::uint32_t mask, bool store, Warp&) {
-  Pattern& p = pattern(in, mask);
+void Block::count_global(const Inst& in, bool store) {
+  Pattern& p = current_pattern(in);
   const auto phase = static_cast<std::uint32_t>(address_[0] & 127);
   if (p.phase != phase) find_lines(p, in, phase);
   const std::uint64_t first = address_[0] >> 7;
