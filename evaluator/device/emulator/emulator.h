@@ -119,6 +119,9 @@ enum class FindingKind {
   kTrap,           ///< trap, or a call to nowhere
   kAssert,         ///< assert() in the kernel
   kStackOverflow,  ///< of calls
+  kAsync,          ///< an asynchronous copy used before its wait, or left behind
+  kMBarrier,       ///< an mbarrier misused
+  kDeadlock,       ///< a wait that nobody can end
   kTimeout,
   kUnsupported,
   kOther,
@@ -127,6 +130,7 @@ inline constexpr FindingKind kAllFindingKinds[] = {
     FindingKind::kOutOfBounds,   FindingKind::kMisaligned,  FindingKind::kRace,
     FindingKind::kUninitialised, FindingKind::kBarrier,     FindingKind::kWarpMask,
     FindingKind::kTrap,          FindingKind::kAssert,      FindingKind::kStackOverflow,
+    FindingKind::kAsync,         FindingKind::kMBarrier,    FindingKind::kDeadlock,
     FindingKind::kTimeout,       FindingKind::kUnsupported, FindingKind::kOther};
 [[nodiscard]] std::string_view to_string(FindingKind kind);  ///< "out_of_bounds", ...
 [[nodiscard]] std::optional<FindingKind> parse_finding_kind(std::string_view text);

@@ -23,6 +23,12 @@ std::string_view to_string(FindingKind kind) {
       return "assert";
     case FindingKind::kStackOverflow:
       return "stack_overflow";
+    case FindingKind::kAsync:
+      return "async";
+    case FindingKind::kMBarrier:
+      return "mbarrier";
+    case FindingKind::kDeadlock:
+      return "deadlock";
     case FindingKind::kTimeout:
       return "timeout";
     case FindingKind::kUnsupported:

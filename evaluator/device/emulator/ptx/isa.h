@@ -69,6 +69,7 @@ enum class Kind : std::uint8_t {
   kFence,
   kIsSpace,
   kAlloca,
+  kAsync,  ///< sub: AsyncOp; operands: Function::async[extra]
   kNop,
   kUnsupported,  ///< imm: index into Module::unsupported
 };
@@ -128,6 +129,32 @@ enum class SpecialRegister : std::uint8_t {
 enum class AtomicOp : std::uint8_t { kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor, kExch, kCas };
 enum class ShuffleMode : std::uint8_t { kUp, kDown, kBfly, kIdx };
 enum class VoteMode : std::uint8_t { kAll, kAny, kUni, kBallot };
+
+/// Asynchronous copies, mbarriers and clusters (ptx/decode_async.cpp, sim/async*.cpp).
+enum class AsyncOp : std::uint8_t {
+  kCopy,            ///< cp.async
+  kCommit,          ///< cp.async.commit_group
+  kWaitGroup,       ///< cp.async.wait_group `imm`
+  kWaitAll,         ///< cp.async.wait_all
+  kArriveOnCopies,  ///< cp.async.mbarrier.arrive
+  kBarrierInit,     ///< mbarrier.*
+  kBarrierInval,
+  kBarrierArrive,  ///< also arrive_drop and .expect_tx
+  kBarrierExpect,
+  kBarrierComplete,  ///< mbarrier.complete_tx
+  kBarrierTest,      ///< test_wait, try_wait
+  kBarrierPending,
+  kBulkLoad,   ///< cp.async.bulk to shared memory, with an mbarrier
+  kBulkStore,  ///< cp.async.bulk to global memory, in a bulk group
+  kBulkCommit,
+  kBulkWait,
+  kProxyFence,  ///< fence.proxy.async
+  kMapRank,     ///< mapa
+  kRank,        ///< getctarank
+  kClusterArrive,
+  kClusterWait,
+  kSetRegisters,  ///< setmaxnreg
+};
 
 /// Inst::sub of kLane: operations whose result may not depend on every source.
 enum LaneHint : std::uint8_t { kPlain, kSelect, kAndPredicate, kOrPredicate };
@@ -202,6 +229,28 @@ struct CallSite {
   std::vector<CallArgument> results;  ///< `from` in the callee, `to` in the caller
 };
 
+struct AsyncAddress {
+  Slot reg = kNone;
+  bool wide = false;
+  Space space = Space::kGeneric;
+  std::int64_t offset = 0;
+};
+
+struct AsyncOperands {
+  AsyncAddress to, from, barrier;
+  Slot size = kNone;       ///< [B], a count, a parity, a state, a rank
+  Slot ignore = kNone;     ///< predicate of cp.async: nothing is read
+  Slot multicast = kNone;  ///< blocks of the cluster
+  Slot byte_mask = kNone;
+  Slot coordinates[5] = {kNone, kNone, kNone, kNone, kNone};
+  std::uint8_t dimensions = 0;  ///< of a tensor copy; 0: plain
+  bool reduce = false;
+  AtomicOp op = AtomicOp::kAdd;
+  bool cluster = false;  ///< reads or completes beyond its own block
+  bool drop = false, expect = false, no_complete = false, no_increment = false;
+  bool by_parity = false, suspends = false, read_only = false;
+};
+
 struct Function {
   std::string name;
   bool entry = false;
@@ -213,6 +262,7 @@ struct Function {
   std::vector<std::uint32_t> regs;  ///< register numbers
   std::vector<Slot> reg_slots;      ///< register number -> slot
   std::vector<CallSite> calls;
+  std::vector<AsyncOperands> async;
   std::vector<std::vector<std::int32_t>> branch_targets;
   std::uint32_t frame_bytes = 0;               ///< registers
   std::uint32_t taint_offset = 0;              ///< u32 per register, inside the frame

@@ -45,7 +45,8 @@ struct Operand {
   char float_kind = 0;             ///< 'f' or 'd' for 0f / 0d literals
   bool negated = false;            ///< !%p
   std::int64_t offset = 0;         ///< address
-  std::vector<Operand> parts;      ///< vector, argument list, or the pair of d|p
+  std::vector<Operand>
+      parts;  ///< vector, argument list, the pair of d|p, or what follows in [a, ...]
 };
 
 struct Statement {
@@ -175,6 +176,10 @@ class Decoder {
   bool decode_control(const Statement& s);
   bool decode_call(const Statement& s);
   bool decode_warp(const Statement& s);
+  bool decode_async(const Statement& s);
+  bool decode_mbarrier(const Statement& s);
+  AsyncAddress async_address(const Operand& o, Space space);
+  void emit_async(const Statement& s, AsyncOp op, Class cls, AsyncOperands operands, Inst inst);
   bool lane(const Statement& s, const std::string& key, Class cls, int latency, Slot d, Slot a,
             Slot b = kNone, Slot c = kNone, int flops = 0);
 

@@ -210,7 +210,8 @@ Operand Parser::operand() {
       const std::int64_t value = signed_integer();
       o.offset += minus ? -value : value;
     }
-    if (!accept("]")) {  // tensor coordinates and the like: kept as an unknown operand
+    while (accept(",")) o.parts.push_back(operand());  // tensor coordinates
+    if (!accept("]")) {                                // kept as an unknown operand
       while (peek().kind != Token::Kind::kEnd && !accept("]")) ++at_;
       o.symbol = nullptr;
       o.name = {};

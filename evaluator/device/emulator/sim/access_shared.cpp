@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/lane_move.h"
 
@@ -70,6 +71,13 @@ bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
         if (shadow_.keeps_sites()) shadow_.sites(granule).reader = in.place;
       }
       if (check_init_ && !shadow_.written()[granule]) {
+        if (async_) {
+          bool ok = false;
+          if (async_->conflict("read", granule << shift, nullptr, w, in, p.lane[k], ok)) {
+            if (!ok) return false;
+            continue;
+          }
+        }
         if (!load_taint_)
           uninitialised_ =
               fmt::format("{} (read at line {})", describe(kSharedBase + address), in.line);

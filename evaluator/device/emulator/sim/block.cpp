@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
@@ -35,6 +36,8 @@ Block::Block(RunState& run)
     max_registers_ = std::max<std::uint32_t>(max_registers_, f.reg_slots.size());
   }
 }
+
+Block::~Block() = default;
 
 void Block::start_warps() {
   const Function& f = module_.functions[run_.function];

@@ -48,6 +48,8 @@ struct Entry {
   // >= 0: at that block barrier
 };
 
+inline constexpr int kAtMBarrier = 16;  ///< Warp::barrier of a warp that try_wait suspended
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
@@ -161,10 +163,12 @@ enum class Progress {
   kWaiting,  ///< nothing can run before another block of its cluster acts
   kFailed    ///< RunState::failure
 };
+class Async;
 
 class Block {
  public:
   explicit Block(RunState& run);
+  ~Block();
   /// Begins block `id`; the object may have run another before.
   void start(const std::array<std::uint32_t, 3>& id);
   /// Runs its warps until one of the reasons above.
@@ -178,6 +182,7 @@ class Block {
   [[nodiscard]] std::string waiting_for() const;
 
  private:
+  friend class Async;
   enum class Step { kNext, kYield, kFail };
 
   void start_warps();
@@ -326,6 +331,7 @@ class Block {
   std::uint32_t dropped_ = 0;  ///< lanes whose access failed, where the run goes on
   std::string uninitialised_;  ///< the last such place
   std::uint32_t max_local_ = 0, max_registers_ = 0;
+  std::unique_ptr<Async> async_;  ///< made by the first instruction that needs it
 };
 
 }  // namespace hone::emulator

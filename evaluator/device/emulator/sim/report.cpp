@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
@@ -23,6 +24,7 @@ std::string readable(const std::string& name) {
 Verdict verdict_of(FindingKind kind) {
   switch (kind) {
     case FindingKind::kRace:
+    case FindingKind::kAsync:
       return Verdict::kRace;
     case FindingKind::kTimeout:
       return Verdict::kTimeout;
@@ -215,6 +217,12 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
                       const Cell& before) {
   // The other side: the last writer, or a reader where a write comes after a read.
   const bool write = in.kind != Kind::kLoad;
+  if (async_ && before.writer.warp >= kAsyncAgent) {
+    bool ok = false;
+    const bool reported =
+        async_->conflict(write ? "write" : "read", offset, &before.writer, w, in, lane, ok);
+    if (reported) return ok;
+  }
   const Stamp* other = nullptr;
   const char* kind = "write";
   if (unordered(clocks_, before.writer, w.index, lane)) {

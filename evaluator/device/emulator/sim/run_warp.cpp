@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
@@ -375,6 +376,10 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
       *reg32(in.d) = (*reg32(in.d) & ~mask) | (r & mask);
       return Step::kNext;
     }
+    case Kind::kAsync:
+      if (mask == 0) return Step::kNext;
+      if (!async_) async_ = std::make_unique<Async>(*this);
+      return async_->run(w, in, mask);
     case Kind::kUnsupported:
       if (mask == 0) return Step::kNext;
       fail(Verdict::kUnsupported,

@@ -2,6 +2,7 @@
 // ever written. A granule is the kernel's smallest access, so that none straddles two.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,13 @@
 namespace hone::emulator {
 
 inline constexpr int kMaxWarps = 32;
+// Whoever else touches shared memory: the engine that completes copies through an mbarrier, and the
+// mbarrier objects themselves. They have a clock of their own.
+inline constexpr int kAsyncAgent = 32, kObjectAgent = 33, kAgents = 34;
+inline constexpr std::uint32_t kNever = UINT32_MAX;  ///< a tick that nothing is ordered after
+
+/// What somebody has seen of everybody's ticks.
+using ClockView = std::array<std::uint32_t, kAgents>;
 
 /// Happens-before between the warps of a block. A warp's tick counts its synchronisations; `seen`
 /// says from which tick on another warp's accesses are not ordered before ours.
@@ -26,16 +34,17 @@ class Clocks {
   void warp_sync(int warp) { ++tick_[warp]; }
   /// A fence may publish what came before it through a flag: taken as ordered, never reported.
   void fence(int warp) {
+    for (int k = 0; k < kAgents; ++k) fence_[k] = std::max(fence_[k], seen_[warp][k]);
     fence_[warp] = ++tick_[warp];
     ++epoch_;
   }
   [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
   void barrier(std::uint32_t warps) {
     ++epoch_;
-    std::array<std::uint32_t, kMaxWarps> joined{};
+    ClockView joined{};
     for (std::uint32_t m = warps; m; m &= m - 1) {
       const int w = __builtin_ctz(m);
-      for (int k = 0; k < kMaxWarps; ++k) joined[k] = std::max(joined[k], seen_[w][k]);
+      for (int k = 0; k < kAgents; ++k) joined[k] = std::max(joined[k], seen_[w][k]);
       joined[w] = std::max(joined[w], tick_[w] + 1);
     }
     for (std::uint32_t m = warps; m; m &= m - 1) {
@@ -44,14 +53,24 @@ class Clocks {
       ++tick_[w];
     }
   }
+  /// What `agent` did so far is seen by whoever acquires `view`.
+  void release(int agent, ClockView& view) {
+    if (agent < kMaxWarps)
+      for (int k = 0; k < kAgents; ++k) view[k] = std::max(view[k], seen_[agent][k]);
+    view[agent] = ++tick_[agent];
+  }
+  void acquire(int warp, const ClockView& view) {
+    for (int k = 0; k < kAgents; ++k) seen_[warp][k] = std::max(seen_[warp][k], view[k]);
+    ++epoch_;
+  }
   [[nodiscard]] bool ordered_across(int earlier_warp, std::uint32_t tick, int warp) const {
     return tick < seen_[warp][earlier_warp] || tick < fence_[earlier_warp];
   }
 
  private:
   std::uint32_t epoch_ = 1;  ///< barriers and fences of the block so far
-  std::array<std::uint32_t, kMaxWarps> tick_{}, fence_{};
-  std::array<std::array<std::uint32_t, kMaxWarps>, kMaxWarps> seen_{};
+  ClockView tick_{}, fence_{};
+  std::array<ClockView, kMaxWarps> seen_{};
 };
 
 struct Stamp {

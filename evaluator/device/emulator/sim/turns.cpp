@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
@@ -19,6 +20,7 @@ void Block::start(const std::array<std::uint32_t, 3>& id) {
   arrived_.fill(0);
   held_.clear();
   raced_ = false;
+  if (async_) async_->reset();
   if (check_races_ || check_init_) shadow_.reset();
   std::memset(shared_.data(), 0xFF, shared_.size());  // not zero: nobody may rely on it
   if (counting_) l1_.clear();
@@ -78,6 +80,12 @@ Progress Block::advance() {
     }
     if (run_.failure.verdict != Verdict::kOk) return Progress::kFailed;
     if (live == 0) break;
+    if (!progress && async_) {
+      const Async::Stuck stuck = async_->stuck();
+      if (stuck == Async::Stuck::kFailed) return Progress::kFailed;
+      if (stuck == Async::Stuck::kCluster) return Progress::kWaiting;
+      if (stuck == Async::Stuck::kWoken) continue;
+    }
     if (!progress) {
       for (Warp& w : warps_) {
         if (w.done()) continue;
@@ -94,6 +102,7 @@ Progress Block::advance() {
     if (polls >= kPollRounds) return Progress::kPolling;
     if (--rounds == 0) return Progress::kTurn;
   }
+  if (async_ && !async_->finish()) return Progress::kFailed;
   if (!settle_held()) return Progress::kFailed;
   finish_block();
   return Progress::kFinished;
@@ -108,6 +117,10 @@ void Block::finish_block() {
 }
 
 std::string Block::waiting_for() const {
+  if (async_) {
+    std::string where = async_->waiting_for();
+    if (!where.empty()) return where;
+  }
   for (const Warp& w : warps_) {
     if (w.done() || w.barrier >= 0 || !w.polled) continue;
     const int lane = w.alive >> w.polled_lane & 1 ? w.polled_lane : std::countr_zero(w.alive);

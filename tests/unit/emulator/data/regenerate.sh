@@ -14,6 +14,7 @@ done
 [ $# -eq 0 ] || exit 0
 for arch in 80 90; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_$arch kernels.cu -o kernels_sm_$arch.ptx
+  nvcc -ptx --generate-line-info -std=c++17 -arch=sm_$arch async.cu -o async_sm_$arch.ptx
 done
 nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 tensor.cu -o tensor_sm_90.ptx
 nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 grid.cu -o grid_sm_90.ptx

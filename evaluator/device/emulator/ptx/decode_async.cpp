@@ -1,0 +1,169 @@
+// cp.async, mbarrier, bulk and tensor copies, proxy fences, clusters.
+#include <fmt/format.h>
+
+#include "evaluator/device/emulator/ptx/parser.h"
+
+namespace hone::emulator {
+namespace {
+
+const Type kU32{Type::kUnsigned, 32};
+const Type kU64{Type::kUnsigned, 64};
+constexpr int kSharedLatency = 30;  // [cycles] until the result of an mbarrier operation
+
+Space shared_or_generic(const Statement& s) {
+  for (auto w : s.words)
+    if (w.starts_with("shared")) return Space::kShared;
+  return Space::kGeneric;
+}
+
+}  // namespace
+
+AsyncAddress Decoder::async_address(const Operand& o, Space space) {
+  Inst probe;
+  probe.space = space;
+  address(o, probe);
+  return {probe.a, probe.addr_wide, probe.space, probe.imm};
+}
+
+void Decoder::emit_async(const Statement& s, AsyncOp op, Class cls, AsyncOperands operands,
+                         Inst inst) {
+  Inst begun = begin(s, Kind::kAsync);
+  inst.kind = begun.kind;
+  inst.line = begun.line;
+  inst.guarded = begun.guarded;
+  inst.guard_negated = begun.guard_negated;
+  inst.guard = begun.guard;
+  inst.sub = static_cast<std::uint8_t>(op);
+  inst.cls = cls;
+  inst.extra = static_cast<std::uint32_t>(f_.async.size());
+  f_.async.push_back(operands);
+  emit(inst);
+}
+
+bool Decoder::decode_async(const Statement& s) {
+  const std::string_view op = s.words[0];
+  if (op == "mbarrier") return decode_mbarrier(s);
+  if (op == "createpolicy") {  // where lines stay in L2: of no effect here
+    return lane(s, "mov.b64", Class::kOther, 4, destination(s.operands.at(0), 64), constant(0, 64));
+  }
+  if (op == "setmaxnreg") {
+    if (s.operands.size() != 1 || s.operands[0].kind != Operand::Kind::kImmediate) return false;
+    Inst inst;
+    inst.imm = static_cast<std::int64_t>(s.operands[0].value);
+    inst.destinations = 0;
+    AsyncOperands o;
+    o.drop = s.has("dec");
+    emit_async(s, AsyncOp::kSetRegisters, Class::kControl, o, inst);
+    return true;
+  }
+  if (op == "fence" && s.has("mbarrier_init")) {
+    emit(begin(s, Kind::kNop));
+    return true;
+  }
+  if (op == "fence" && s.has("proxy")) {
+    if (s.has("alias") || s.has("tensormap::generic")) {
+      emit(begin(s, Kind::kNop));
+      return true;
+    }
+    emit_async(s, AsyncOp::kProxyFence, Class::kOther, {}, {});
+    return true;
+  }
+  if (op != "cp" || !s.has("async")) return false;
+  if (s.has("bulk")) return false;
+  if (s.has("commit_group")) {
+    emit_async(s, AsyncOp::kCommit, Class::kOther, {}, {});
+    return true;
+  }
+  if (s.has("wait_all")) {
+    emit_async(s, AsyncOp::kWaitAll, Class::kOther, {}, {});
+    return true;
+  }
+  if (s.has("wait_group")) {
+    if (s.operands.size() != 1 || s.operands[0].kind != Operand::Kind::kImmediate) return false;
+    Inst inst;
+    inst.imm = static_cast<std::int64_t>(s.operands[0].value);
+    emit_async(s, AsyncOp::kWaitGroup, Class::kOther, {}, inst);
+    return true;
+  }
+  if (s.has("mbarrier")) {
+    AsyncOperands o;
+    o.barrier = async_address(s.operands.at(0), shared_or_generic(s));
+    o.no_increment = s.has("noinc");
+    emit_async(s, AsyncOp::kArriveOnCopies, Class::kOther, o, {});
+    return true;
+  }
+  // cp.async.{ca,cg}.shared.global [to], [from], bytes{, read bytes | skip}{, policy}
+  if (s.operands.size() < 3 || s.operands[2].kind != Operand::Kind::kImmediate) return false;
+  const std::uint64_t bytes = s.operands[2].value;
+  if (s.has("cg") ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16) return false;
+  const std::size_t count = s.operands.size() - (s.has("L2::cache_hint") ? 1 : 0);
+  if (count > 4) return false;
+  AsyncOperands o;
+  o.to = async_address(s.operands[0], Space::kShared);
+  o.from = async_address(s.operands[1], Space::kGlobal);
+  if (count == 4) {
+    if (width_of(s.operands[3], 32) == 1)
+      o.ignore = predicate(s.operands[3]);
+    else
+      o.size = source(s.operands[3], kU32);
+  }
+  Inst inst;
+  inst.esize = static_cast<std::uint8_t>(bytes);
+  inst.space = Space::kGlobal;
+  inst.bypass_l1 = s.has("cg");
+  module_.shared_granule = std::min<int>(module_.shared_granule, 4);
+  emit_async(s, AsyncOp::kCopy, Class::kMemory, o, inst);
+  return true;
+}
+
+// mbarrier.op{.modifiers}.b64 {result,} [address]{, count | state | parity}{, hint}
+bool Decoder::decode_mbarrier(const Statement& s) {
+  if (s.words.size() < 3 || s.operands.empty()) return false;
+  const std::string_view what = s.words[1];
+  AsyncOperands o;
+  Inst inst;
+  inst.latency = kSharedLatency;
+  const Space space = shared_or_generic(s);
+  o.cluster = s.has("shared::cluster");
+  const auto emit_it = [&](AsyncOp op) { emit_async(s, op, Class::kOther, o, inst); };
+  if (what == "init" || what == "inval" || what == "expect_tx" || what == "complete_tx") {
+    o.barrier = async_address(s.operands[0], space);
+    if (what != "inval") o.size = source(s.operands.at(1), kU32);
+    emit_it(what == "init"        ? AsyncOp::kBarrierInit
+            : what == "inval"     ? AsyncOp::kBarrierInval
+            : what == "expect_tx" ? AsyncOp::kBarrierExpect
+                                  : AsyncOp::kBarrierComplete);
+    return true;
+  }
+  if (what == "pending_count") {
+    o.size = source(s.operands.at(1), kU64);
+    inst.d = destination(s.operands[0], 32);
+    emit_it(AsyncOp::kBarrierPending);
+    return true;
+  }
+  if (what == "arrive" || what == "arrive_drop") {
+    const std::size_t at = s.operands[0].kind == Operand::Kind::kAddress ? 0 : 1;
+    o.barrier = async_address(s.operands.at(at), space);
+    if (s.operands.size() > at + 1) o.size = source(s.operands[at + 1], kU32);
+    o.drop = what == "arrive_drop";
+    o.expect = s.has("expect_tx");
+    o.no_complete = s.has("noComplete");
+    if (at == 1 && s.operands[0].kind != Operand::Kind::kSink)
+      inst.d = destination(s.operands[0], 64);
+    emit_it(AsyncOp::kBarrierArrive);
+    return true;
+  }
+  if (what == "test_wait" || what == "try_wait") {
+    if (s.operands.size() < 3) return false;
+    o.barrier = async_address(s.operands[1], space);
+    o.by_parity = s.has("parity");
+    o.suspends = what == "try_wait";
+    o.size = source(s.operands[2], o.by_parity ? kU32 : kU64);
+    inst.d = destination(s.operands[0], 1);
+    emit_it(AsyncOp::kBarrierTest);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,164 @@
+// What a block has under way besides its warps: cp.async and bulk copies that have not landed, and
+// its mbarriers. A copy lands as late as it may: at the wait of the thread that started it, or when
+// somebody looks at the mbarrier that it completes. Until then its destination holds poison, and
+// touching it is reported. Owned by a Block, made by the first instruction that needs it.
+// async.cpp: dispatch and the shared helpers; async_copy.cpp: cp.async; async_bulk.cpp: bulk
+// copies; mbarrier.cpp: mbarriers and who waits at them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/emulator/sim/block.h"
+
+namespace hone::emulator {
+
+class Async {
+ public:
+  explicit Async(Block& block) : b_(block) {}
+
+  void reset();
+  Block::Step run(Warp& w, const Inst& in, std::uint32_t mask);
+
+  /// Nobody in the block can go on: those that try_wait suspended look again, a number of times.
+  enum class Stuck {
+    kNobody,   ///< waits for anything here
+    kWoken,    ///< somebody goes on
+    kCluster,  ///< only another block of the cluster can help
+    kFailed    ///< a deadlock
+  };
+  Stuck stuck();
+  /// "waits at the mbarrier ...", "" when nobody waits.
+  [[nodiscard]] std::string waiting_for() const;
+  /// Something happened that a suspended warp may wait for.
+  void note_progress();
+  /// The block's last thread has left. False: a failure.
+  bool finish();
+  /// Reports an access to a place that a copy in flight or an mbarrier owns; false when none does.
+  /// `ok`: the run goes on.
+  bool conflict(const char* what, std::uint64_t offset, const Stamp* writer, const Warp& w,
+                const Inst& in, int lane, bool& ok);
+
+ private:
+  using Step = Block::Step;
+
+  /// One warp's cp.async.
+  struct Copy {
+    const Inst* inst = nullptr;
+    std::uint64_t sequence = 0;
+    std::uint64_t done_at = 0;       // [cycle]
+    std::uint32_t lanes = 0;         ///< that have not landed
+    std::uint32_t unknown = 0;       ///< lanes that read something uninitialised
+    std::uint8_t bytes = 0;          // each lane writes
+    std::uint32_t group[32] = {};    ///< 0-based, of its lane
+    std::uint64_t to[32] = {};       ///< offset in shared memory
+    std::uint64_t from[32] = {};     ///< address in global memory
+    std::uint8_t read[32] = {};      // each lane reads [B]
+    std::uint8_t data[32][16] = {};  ///< as it was at the start
+  };
+  /// "Arrive once the copies that these lanes started so far have landed."
+  struct CopyArrival {
+    int warp = 0;
+    std::uint32_t lanes = 0;
+    std::uint64_t before = 0;  ///< sequence
+    const Inst* inst = nullptr;
+  };
+  /// A bulk copy into this block's shared memory.
+  struct BulkLoad {
+    std::uint64_t to = 0;
+    std::vector<std::uint8_t> data;
+    std::vector<std::uint64_t> unknown;  ///< granules (as offsets) of uninitialised source
+    std::uint64_t from = 0;              ///< 0: not compared with its source again
+    bool from_shared = false;
+    bool reduce = false;
+    AtomicOp op = AtomicOp::kAdd;
+    Type type;
+    std::uint32_t line = 0;
+    int warp = 0, lane = 0;
+    std::uint64_t done_at = 0;  // [cycle]
+  };
+  /// A bulk copy out of this block's shared memory, made at its start and checked at its wait.
+  struct BulkStore {
+    std::uint64_t from = 0;
+    std::vector<std::uint8_t> data;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> pieces;  ///< (offset in data, to)
+    std::uint32_t line = 0;
+    int warp = 0, lane = 0;
+    std::uint32_t group = 0;
+    std::uint64_t done_at = 0;
+  };
+  struct MBarrier {
+    std::uint32_t expected = 0, pending = 0;
+    std::int64_t transactions = 0;  // [B]
+    std::uint32_t phase = 0;
+    std::uint32_t line = 0;  ///< of its init
+    Stamp made;              ///< its init
+    ClockView arriving{}, completed{};
+    std::uint64_t cycle = 0, completed_cycle = 0;  ///< of the last arrival; of the last phase
+    std::vector<CopyArrival> copies;
+    std::vector<BulkLoad> loads;
+  };
+  struct PerWarp {
+    std::vector<Copy> copies;
+    std::uint64_t sequence = 0;
+    std::uint32_t group[32] = {};  ///< that is being filled
+    std::vector<BulkStore> stores;
+    std::uint32_t bulk_group[32] = {};
+    bool woken = false;  ///< its next try_wait says false rather than wait again
+    std::size_t rotations = 0;
+  };
+
+  // async.cpp
+  [[nodiscard]] const AsyncOperands& operands(const Inst& in) const {
+    return b_.function_->async[in.extra];
+  }
+  [[nodiscard]] std::uint64_t address(const AsyncAddress& a, int lane) const;
+  [[nodiscard]] std::uint64_t value(Slot slot, bool wide, int lane) const;
+  bool known_operands(Warp& w, const Inst& in, std::uint32_t mask);
+  PerWarp& of(const Warp& w);
+  bool fail(const Warp& w, const Inst& in, int lane, const std::string& what,
+            FindingKind kind = FindingKind::kMBarrier);
+  std::string thread_name(int warp, int lane) const;
+  /// Checks that `lane` may write there now, and poisons the place until it lands.
+  bool claim(Warp& w, const Inst& in, int lane, std::uint64_t to, std::uint32_t bytes);
+  void settle(std::uint64_t to, const std::uint8_t* data, std::uint32_t bytes, const Stamp& stamp,
+              bool unknown);
+  [[nodiscard]] bool in_shared(std::uint64_t offset, std::uint64_t bytes) const;
+  /// Copies out of global memory; false: the first byte that is in no buffer is in `bad`.
+  bool read_global(std::uint64_t from, std::uint8_t* to, std::uint64_t bytes, bool& unknown,
+                   std::uint64_t& bad);
+
+  // async_copy.cpp
+  Step copy(Warp& w, const Inst& in, std::uint32_t mask);
+  Step commit(Warp& w, std::uint32_t mask);
+  Step wait(Warp& w, const Inst& in, std::uint32_t mask, bool all);
+  Step arrive_on_copies(Warp& w, const Inst& in, std::uint32_t mask);
+  bool land(Warp& owner, Copy& c, std::uint32_t lanes, bool through_mbarrier);
+
+  // mbarrier.cpp
+  Step barrier_init(Warp& w, const Inst& in, std::uint32_t mask);
+  Step barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask);
+  Step barrier_transactions(Warp& w, const Inst& in, std::uint32_t mask);
+  Step barrier_test(Warp& w, const Inst& in, std::uint32_t mask);
+  MBarrier* find(Warp& w, const Inst& in, const AsyncAddress& a, int lane);
+  bool arrive(Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
+              std::uint32_t count);
+  bool add_transactions(Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
+                        std::int64_t bytes);
+  void complete_if_done(MBarrier& m);
+  /// Lands what completes this mbarrier.
+  bool settle(Warp& w, MBarrier& m);
+  bool settle_loads(Warp& w, MBarrier& m);
+  bool place_object(Warp& w, const Inst& in, int lane, std::uint64_t at, bool live);
+  /// What a suspended warp waits for.
+  std::string wait_text(const Warp& w) const;
+  std::string describe(std::uint64_t at, const MBarrier& m) const;
+
+  Block& b_;
+  std::vector<PerWarp> warps_;
+  std::map<std::uint64_t, MBarrier> barriers_;  ///< by offset in shared memory
+  int stuck_ = 0;  ///< times that nobody could go on, since anything changed
+};
+
+}  // namespace hone::emulator
