@@ -43,8 +43,8 @@ Block::Step Async::copy(Warp& w, const Inst& in, std::uint32_t mask) {
     c.group[lane] = mine.group[lane];
     if (read > 0) {
       if (from & (in.esize - 1u))
-        return wrong(
-            fmt::format("misaligned cp.async read of {} B at {}", in.esize, b_.describe(from)));
+        return wrong(FindingKind::kMisaligned, fmt::format("misaligned cp.async read of {} B at {}",
+                                                           in.esize, b_.describe(from)));
       if (b_.window(from) != Space::kGlobal)
         return wrong(
             FindingKind::kOutOfBounds,
@@ -53,6 +53,7 @@ Block::Step Async::copy(Warp& w, const Inst& in, std::uint32_t mask) {
       std::uint64_t bad = 0;
       if (!read_global(from, c.data[lane], read, unknown, bad))
         return wrong(
+            FindingKind::kOutOfBounds,
             fmt::format("out-of-bounds cp.async read of {} B at {}", read, b_.describe(from)));
       if (unknown) c.unknown |= 1u << lane;
       reading |= 1u << lane;

@@ -303,8 +303,8 @@ std::string Async::waiting_for() const {
   for (const Warp& w : b_.warps_) {
     if (w.done() || w.barrier != kAtMBarrier) continue;
     const Inst& in = b_.module_.functions[w.barrier_function].code[w.barrier_inst];
-    return fmt::format("{}, {}", wait_text(w),
-                       b_.place(w, std::countr_zero(w.stack.back().mask), in.line));
+    return text_of(b_.finding_at(FindingKind::kDeadlock, wait_text(w), w,
+                                 std::countr_zero(w.stack.back().mask), &in));
   }
   return {};
 }
