@@ -66,7 +66,8 @@ Block::Step Async::copy(Warp& w, const Inst& in, std::uint32_t mask) {
       const std::uint64_t some = c.from[std::countr_zero(reading)];
       for (int lane = 0; lane < 32; ++lane)
         b_.address_[lane] = reading >> lane & 1 ? c.from[lane] : some;
-      b_.count_global(in, reading, false, w);
+      b_.pattern(in, reading);
+      b_.count_global(in, false);
     }
     const std::uint64_t some = c.to[std::countr_zero(mask)];
     for (int lane = 0; lane < 32; ++lane) b_.address_[lane] = mask >> lane & 1 ? c.to[lane] : some;
