@@ -33,8 +33,11 @@ class Emulate {
   [[nodiscard]] Result<SharedModule> module_for(const CompiledProgram& compiled);
   [[nodiscard]] SharedRun reference_run(const protocol::Case& one, std::uint64_t budget);
   [[nodiscard]] ReferenceRun run_reference(const protocol::Case& one, std::uint64_t budget);
-  [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one);
-  [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one, const Tolerance& tolerance);
+  /// `reorder`: under other schedules of blocks and warps too, which must give the same answer.
+  [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance,
+                                             bool reorder);
+  [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one, const Tolerance& tolerance,
+                                             bool reorder);
   [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one, const std::string& arch);
 
   // Oldest first; bounded by count and, for runs, by bytes.

@@ -78,10 +78,11 @@ emulator::RunReport EmulatedProgram::launch(const emulator::Module& module, std:
 }
 
 emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std::uint64_t budget,
-                                             bool count) {
+                                             bool count, std::uint64_t schedule_seed) {
   emulator::RunReport total;
   emulator::RunOptions options;
   options.counters = count;
+  options.schedule_seed = schedule_seed;
   for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
     const std::uint64_t used = total.counters.warp_instructions;
     options.max_warp_instructions = used < budget ? budget - used : 1;

@@ -28,7 +28,7 @@ class EmulatedProgram {
   /// Every launch in order; stops at the first that is not ok. `budget` spans all of them when
   /// `count`, else it is each launch's. Counting also changes what %clock reads.
   [[nodiscard]] emulator::RunReport run_all(const emulator::Module& module, std::uint64_t budget,
-                                            bool count);
+                                            bool count, std::uint64_t schedule_seed = 0);
 
   [[nodiscard]] int index_of(const std::string& buffer) const;  ///< -1: none
   [[nodiscard]] std::vector<std::uint8_t> read(int buffer) const;

@@ -48,7 +48,9 @@ bool Decoder::decode_control(const Statement& s) {
   if (op == "call") return decode_call(s);
   if (op == "membar" || op == "fence") {
     if (s.has("proxy") || s.has("mbarrier_init")) return false;
-    emit(begin(s, Kind::kFence));
+    Inst inst = begin(s, Kind::kFence);
+    inst.sub = s.has("cta") ? 1 : 0;
+    emit(inst);
     return true;
   }
   if (op == "griddepcontrol" || op == "pmevent" || op == "nanosleep") {

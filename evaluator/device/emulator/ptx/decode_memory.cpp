@@ -20,6 +20,12 @@ bool is_ordered(const Statement& s) {
          s.has("mmio");
 }
 
+void fences(const Statement& s, Inst& inst) {
+  if (s.has("cta")) return;  // orders nothing between blocks
+  inst.acquire = s.has("acquire") || s.has("acq_rel");
+  inst.release = s.has("release") || s.has("acq_rel");
+}
+
 }  // namespace
 
 // Base register and offset, or the constant address of a variable.
@@ -103,6 +109,7 @@ bool Decoder::decode_memory(const Statement& s) {
   inst.vec = static_cast<std::uint8_t>(count);
   inst.sign_extend = type->kind == Type::kSigned;
   inst.ordered = is_ordered(s);
+  fences(s, inst);
   inst.bypass_l1 =
       inst.ordered || s.has("cg") || s.has("cv") || s.has("wt") || s.has("L1::no_allocate");
   inst.type = *type;
@@ -172,6 +179,7 @@ bool Decoder::decode_atomic(const Statement& s) {
   inst.type = *type;
   inst.noreturn = red;
   inst.ordered = true;
+  fences(s, inst);
   inst.c = second;
   std::vector<Slot> results;
   if (!red) {

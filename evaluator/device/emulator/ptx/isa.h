@@ -66,7 +66,7 @@ enum class Kind : std::uint8_t {
   kReduce,  ///< redux.sync
   kActiveMask,
   kElect,
-  kFence,
+  kFence,  ///< sub 1: of the block only, others cannot rely on it
   kIsSpace,
   kAlloca,
   kAsync,  ///< sub: AsyncOp; operands: Function::async[extra]
@@ -178,6 +178,7 @@ struct Inst {
   bool dst_wide = false;   ///< destination (or stored, unpacked) register has 64-bit slots
   bool addr_wide = false;  ///< address register has 64-bit slots
   bool ordered = false;    ///< volatile, relaxed, acquire, ...: not plain data for the race check
+  bool acquire = false, release = false;  ///< carries the fence itself
   bool bypass_l1 = false;
   bool aligned = true;    ///< barrier: the whole warp must arrive together
   bool arrive = false;    ///< bar.arrive

@@ -193,7 +193,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   if (store && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint = slot_taint(w, in, slots[v]) & mask;
-      if (taint && !tainted_value(w, in, taint, "is stored to global memory")) return false;
+      if (taint && !tainted_value(w, in, taint, kStoredToGlobal)) return false;
     }
   }
   const std::uint64_t lo = summary_.lowest;
@@ -215,6 +215,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       }
     }
   }
+  if (tracking_ != Tracking::kOff && !note_global(w, in, mask)) return false;
   const bool one_span =
       lo <= hi && hi - span_.lo < span_.bytes && span_.bytes - (hi - span_.lo) >= total;
   if (one_span) {
@@ -257,8 +258,10 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
           put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
       if (check_init_ && span_.page->written &&
           !bits_all_set(span_.page->written.get(), at, total)) {
-        if (!load_taint_)
+        if (!load_taint_) {
           uninitialised_ = fmt::format("{} (read at line {})", describe(address), in.line);
+          uninitialised_global_ = true;
+        }
         load_taint_ |= 1u << lane;
       }
     }

@@ -42,8 +42,10 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
     if (store) {
       std::memset(written, !(taint >> lane & 1), total);
     } else if (std::memchr(written, 0, total)) {
-      if (!load_taint_)
+      if (!load_taint_) {
         uninitialised_ = fmt::format("local memory at offset {} (read at line {})", at, in.line);
+        uninitialised_global_ = false;
+      }
       load_taint_ |= 1u << lane;
     }
   }

@@ -78,9 +78,11 @@ bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
             continue;
           }
         }
-        if (!load_taint_)
+        if (!load_taint_) {
           uninitialised_ =
               fmt::format("{} (read at line {})", describe(kSharedBase + address), in.line);
+          uninitialised_global_ = false;
+        }
         for (std::uint32_t m = mask; m; m &= m - 1)
           if (address_[std::countr_zero(m)] == address) load_taint_ |= 1u << std::countr_zero(m);
       }

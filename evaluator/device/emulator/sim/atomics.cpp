@@ -147,6 +147,12 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       if (taint && !tainted_value(w, in, taint, "is used by an atomic")) return false;
     }
   }
+  if (tracking_ != Tracking::kOff) {
+    std::uint32_t global = 0;
+    for (std::uint32_t m = mask; m; m &= m - 1)
+      if (!is_shared(std::countr_zero(m))) global |= m & -m;
+    if (global && !note_global(w, in, global)) return false;
+  }
   bool changed = false;
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);

@@ -13,7 +13,9 @@
 #include "evaluator/device/emulator/sim/cache.h"
 #include "evaluator/device/emulator/sim/findings.h"
 #include "evaluator/device/emulator/sim/memory.h"
+#include "evaluator/device/emulator/sim/order.h"
 #include "evaluator/device/emulator/sim/shadow.h"
+#include "evaluator/device/emulator/sim/touches.h"
 
 namespace hone::emulator {
 
@@ -111,6 +113,14 @@ struct Failure {
   std::string detail;
 };
 
+struct Held {
+  Finding finding;
+  std::uint32_t place = 0;
+};
+
+/// How races between blocks are looked for.
+enum class Tracking : std::uint8_t { kOff, kMarks, kStamps };
+
 /// Shared by the blocks of one run.
 struct RunState {
   const ModuleImpl* module = nullptr;
@@ -135,6 +145,13 @@ struct RunState {
   std::vector<Pattern> patterns = std::vector<Pattern>(256);
   Failure failure;  ///< what ended the run; where all findings are looked for, the first of them
   FindingList findings;
+  Tracking tracking = Tracking::kOff;
+  int granule_shift = 2;  ///< of kMarks and kStamps
+  bool met = false;       ///< kMarks: two blocks touched the same, and one wrote
+  GlobalOrder order;      ///< of kStamps
+  /// Uses of uninitialised global memory: a race between blocks explains them better.
+  std::vector<Held> held;
+  bool raced = false;  ///< between blocks
 };
 
 /// Pseudo-random numbers of a schedule: the same on every machine.
@@ -165,12 +182,16 @@ enum class Progress {
 };
 class Async;
 
+/// The place in the grid of the block with this number: the blocks of a cluster follow each other.
+[[nodiscard]] std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch,
+                                                    std::uint64_t number);
+
 class Block {
  public:
   explicit Block(RunState& run);
   ~Block();
-  /// Begins block `id`; the object may have run another before.
-  void start(const std::array<std::uint32_t, 3>& id);
+  /// Begins the block with this number (block_of); the object may have run another before.
+  void start(std::uint64_t number);
   /// Runs its warps until one of the reasons above.
   Progress advance();
   /// The blocks of its cluster, itself included, by rank; they live as long as any of them runs.
@@ -258,6 +279,19 @@ class Block {
   std::uint32_t bank_cycles(const Inst& in, std::uint32_t mask) const;
   void touch_line(std::uint64_t line, std::uint32_t sectors);
 
+  // races between blocks on global memory
+  void start_tracking(std::uint32_t number);
+  /// Before every access of `in` to global memory at `address_`; false when it races.
+  bool note_global(Warp& w, const Inst& in, std::uint32_t mask);
+  /// The same for one range by one lane (bulk copies). `value`: the bytes to be written, if known.
+  bool note_global_bytes(Warp& w, const Inst& in, int lane, std::uint64_t address,
+                         std::uint64_t bytes, Touch how, const std::uint8_t* value);
+  void mark_global(const Inst& in, std::uint32_t mask, Touch how);
+  bool stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
+                    std::uint64_t bytes, Touch how, const std::uint8_t* value);
+  bool fail_global_race(const Warp& w, const Inst& in, int lane, std::uint64_t address,
+                        const GlobalCell& before, const GlobalStamp& now);
+
   // collectives
   Step shuffle(Warp& w, const Inst& in, std::uint32_t mask);
   Step vote(Warp& w, const Inst& in, std::uint32_t mask);
@@ -309,6 +343,10 @@ class Block {
   std::span<Block* const> cluster_;
   int cluster_rank_ = 0;
   SectorCache l1_;
+  Tracking tracking_ = Tracking::kOff;
+  std::uint32_t number_ = 0;
+  BlockTouches touches_;
+  BlockOrder global_order_;
   std::vector<std::uint8_t> shared_;
   SharedShadow shadow_;
   Clocks clocks_;
@@ -322,14 +360,12 @@ class Block {
   std::uint32_t access_latency_ = 0;
   std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
   /// Uses of uninitialised shared memory: a race explains them better, if one is found.
-  struct Held {
-    Finding finding;
-    std::uint32_t place = 0;
-  };
   std::vector<Held> held_;
   bool raced_ = false;         ///< in this block
   std::uint32_t dropped_ = 0;  ///< lanes whose access failed, where the run goes on
   std::string uninitialised_;  ///< the last such place
+  bool uninitialised_global_ = false;
+  static constexpr const char* kStoredToGlobal = "is stored to global memory";
   std::uint32_t max_local_ = 0, max_registers_ = 0;
   std::unique_ptr<Async> async_;  ///< made by the first instruction that needs it
 };

@@ -48,20 +48,12 @@ Grid::Cluster& Grid::start_next() {
     }
   }
   const std::uint64_t id = order_[next_++];
-  const auto& size = run_.launch->cluster;
-  const auto& grid = run_.launch->grid;
-  const std::uint64_t nx = grid[0] / size[0];
-  const std::uint64_t ny = grid[1] / size[1];
-  const std::uint64_t first[3] = {id % nx * size[0], id / nx % ny * size[1],
-                                  id / nx / ny * size[2]};
   cluster->finished.assign(in_cluster_, false);
   cluster->left = in_cluster_;
   for (std::size_t i = 0; i < in_cluster_; ++i) {
     Block& block = *cluster->blocks[i];
     block.join_cluster(cluster->peers, static_cast<int>(i));
-    block.start({static_cast<std::uint32_t>(first[0] + i % size[0]),
-                 static_cast<std::uint32_t>(first[1] + i / size[0] % size[1]),
-                 static_cast<std::uint32_t>(first[2] + i / size[0] / size[1])});
+    block.start(id * in_cluster_ + i);
   }
   live_.push_back(std::move(cluster));
   return *live_.back();
@@ -115,6 +107,7 @@ bool Grid::run() {
       }
       if (p == Progress::kFinished) {
         retire(i);
+        if (run_.met) return false;
         continue;
       }
       can_go_on = can_go_on || p == Progress::kTurn;
@@ -139,7 +132,10 @@ bool Grid::run() {
         stalled();
         return false;
       }
-      if (p == Progress::kFinished) retire(live_.size() - 1);
+      if (p == Progress::kFinished) {
+        retire(live_.size() - 1);
+        if (run_.met) return false;
+      }
     }
     if (!can_go_on && stalled()) return false;
   }

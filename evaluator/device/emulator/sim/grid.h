@@ -19,7 +19,7 @@ class Grid {
  public:
   /// `clusters`: those to run, by number, rising. `resident`: blocks that the device holds at once.
   Grid(RunState& run, std::vector<std::uint64_t> clusters, std::uint64_t resident);
-  /// False when the run failed (RunState::failure).
+  /// False when the run failed (RunState::failure) or must be done again (RunState::met).
   bool run();
   /// Blocks started when Allocation::touched_at_half was taken.
   [[nodiscard]] std::uint64_t half_blocks() const { return half_blocks_; }

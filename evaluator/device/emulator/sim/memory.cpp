@@ -2,21 +2,34 @@
 
 #include <algorithm>
 
+#include "evaluator/device/emulator/sim/order.h"
+#include "evaluator/device/emulator/sim/touches.h"
+
 namespace hone::emulator {
 
-Page& Allocation::page(std::uint64_t index) {
+Page::Page() = default;
+Page::~Page() = default;
+
+Page& Allocation::page(std::uint64_t index, std::uint32_t run) {
   std::unique_ptr<Page>& slot = pages[index];
   if (slot) return *slot;
-  slot = std::make_unique<Page>();
-  slot->data = std::make_unique_for_overwrite<std::uint8_t[]>(kPageBytes);
+  auto page = std::make_unique<Page>();
+  page->data = std::make_unique_for_overwrite<std::uint8_t[]>(kPageBytes);
+  if (!initialised) page->written = std::make_unique<std::uint64_t[]>(kPageBytes / 64);
+  page->made = run;
+  fill(*page, index);
+  slot = std::move(page);
+  return *slot;
+}
+
+void Allocation::fill(Page& page, std::uint64_t index) const {
   const std::uint64_t offset = index * kPageBytes;
   const std::uint64_t size = std::min(kPageBytes, bytes - offset);
   if (source)
-    source(offset, slot->data.get(), size);
+    source(offset, page.data.get(), size);
   else
-    std::memset(slot->data.get(), 0, size);
-  if (!initialised) slot->written = std::make_unique<std::uint64_t[]>(kPageBytes / 64);
-  return *slot;
+    std::memset(page.data.get(), 0, size);
+  if (page.written) std::memset(page.written.get(), 0, kPageBytes / 8);
 }
 
 Allocation* Memory::Impl::nearest(std::uint64_t address) const {
@@ -46,7 +59,7 @@ bool Memory::Impl::span(std::uint64_t address, std::uint64_t size, Span& out) {
   Allocation* a = find(address);
   if (!a || a->bytes - (address - a->base) < size) return false;
   const std::uint64_t index = (address - a->base) / kPageBytes;
-  Page& page = a->page(index);
+  Page& page = a->page(index, epoch);
   out.lo = a->base + index * kPageBytes;
   out.bytes = std::min(kPageBytes, a->bytes - index * kPageBytes);
   out.data = page.data.get();

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,12 +18,22 @@ namespace hone::emulator {
 
 inline constexpr std::uint64_t kPageBytes = 64 * 1024;
 
+/// What all blocks that ended touched of a page (touches.h).
+struct PageTouches;
+/// Who last touched what of a page (order.h).
+struct PageShadow;
+
 struct Page {
+  Page();
+  ~Page();
   std::unique_ptr<std::uint8_t[]> data;
   /// One bit a byte that was written; null where the allocation began initialised.
   std::unique_ptr<std::uint64_t[]> written;
+  std::uint32_t made = 0;                            ///< run in which it came to life
   std::uint32_t epoch = 0;                           ///< run that `touched` belongs to
   std::uint64_t touched[kPageBytes / 32 / 64] = {};  ///< sectors seen by the L2 estimate
+  std::unique_ptr<PageTouches> touches;
+  std::unique_ptr<PageShadow> shadow;
 };
 
 struct Allocation {
@@ -29,11 +41,13 @@ struct Allocation {
   std::uint64_t base = 0, bytes = 0;
   bool initialised = true;
   bool written = false;
+  bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run
   Memory::PageSource source;
   std::vector<std::unique_ptr<Page>> pages;
 
-  Page& page(std::uint64_t index);  ///< materialises
+  Page& page(std::uint64_t index, std::uint32_t run);  ///< materialises
+  void fill(Page& page, std::uint64_t index) const;    ///< with its first contents
 };
 
 /// The part of one page that belongs to one allocation.
@@ -52,6 +66,10 @@ struct Memory::Impl {
   std::uint64_t next = kGlobalBase;
   std::uint32_t epoch = 0;
   std::unordered_map<std::uint64_t, bool> modules;  ///< whose globals are placed
+  std::array<std::mutex, 64> locks;                 ///< of pages, where several threads run blocks
+  std::mutex& lock_of(const Page& page) {
+    return locks[(reinterpret_cast<std::uintptr_t>(&page) >> 6) % locks.size()];
+  }
 
   [[nodiscard]] Allocation* find(std::uint64_t address) const;     ///< that holds the byte, or null
   [[nodiscard]] Allocation* nearest(std::uint64_t address) const;  ///< for reports

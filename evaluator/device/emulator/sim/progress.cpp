@@ -204,6 +204,7 @@ bool Block::release_barriers() {
     if (!complete) continue;
     any = true;
     if (check_races_) clocks_.barrier(here | (count ? 0 : done));
+    if (tracking_ == Tracking::kStamps) global_order_.barrier(here, live);
     arrived_[id] = 0;
     std::uint64_t cycle = 0;
     std::uint32_t votes = 0;

@@ -325,6 +325,12 @@ bool Block::tainted_value(Warp& w, const Inst& in, std::uint32_t lanes, const ch
                          fmt::format("uninitialised value of {} {}", origin, use), w,
                          std::countr_zero(lanes), &in);
   f.other = origin;
+  if (tracking_ != Tracking::kOff && uninitialised_global_ && use == kStoredToGlobal) {
+    // Another block may be about to write it: then it is a race, and found before the grid ends.
+    if (run_.held.empty() || run_.findings.collects())
+      run_.held.push_back({std::move(f), in.place});
+    return true;
+  }
   if (!check_races_ || !uninitialised_.starts_with("shared"))
     return add_finding(std::move(f), in.place, true);
   // The writer may only come later in this run: then it is a race, and found before the block ends.

@@ -6,6 +6,7 @@
 
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/grid.h"
+#include "evaluator/device/emulator/sim/traits.h"
 
 namespace hone::emulator {
 namespace {
@@ -158,6 +159,21 @@ std::uint64_t estimate_dram(const RunState& run, std::uint64_t half_blocks, int 
   return static_cast<std::uint64_t>(std::min(dram / scale, traffic));
 }
 
+/// Uses of uninitialised memory that no race explains.
+void settle_held(RunState& state) {
+  if (state.held.empty() || state.raced) return;
+  if (!state.findings.collects()) {
+    Held& h = state.held.front();  // whatever ended the run came of it
+    state.failure = {h.finding.verdict, text_of(h.finding)};
+    state.findings = FindingList();
+    state.findings.add(std::move(h.finding), h.place);
+    return;
+  }
+  for (Held& h : state.held)
+    if (!state.findings.again(h.finding.kind, h.place))
+      state.findings.add(std::move(h.finding), h.place);
+}
+
 /// What ended the run may have no one place: blocks that wait for one another.
 void collect_findings(RunState& state, RunReport& report) {
   const bool collects = state.findings.collects();
@@ -202,52 +218,75 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
     return report;
   }
   memory.impl().place_globals(module);
-  ++memory.impl().epoch;
-  for (auto& a : memory.impl().allocations) a->touched = a->touched_at_half = 0;
-
-  RunState state;
-  state.module = &module;
-  state.launch = &launch;
-  state.memory = &memory.impl();
-  state.options = &options;
-  state.findings = FindingList(options.max_findings);
-  state.profile = profile;
-  state.function = module.kernel_functions[index];
-  state.static_shared = (static_cast<std::uint32_t>(kernel.static_shared_bytes) + 15) / 16 * 16;
-  state.shared_bytes = launch.dynamic_shared_bytes
-                           ? state.static_shared + launch.dynamic_shared_bytes
-                           : static_cast<std::uint32_t>(kernel.static_shared_bytes);
-  for (const Function& f : module.functions) {
-    state.executions.emplace_back(options.counters ? f.code.size() : 0);
-    state.lanes.emplace_back(options.counters ? f.code.size() : 0);
-  }
   const int threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
-  const Occupancy occupancy_now =
-      occupancy(*profile, threads, options.registers, std::int64_t{state.shared_bytes});
-  const int resident = std::max(1, occupancy_now.blocks_per_sm);
-  if (options.counters) {
-    // Co-resident blocks share the cache and rarely share data: each gets its part.
-    const std::int64_t carve = std::min<std::int64_t>(
-        profile->shared_per_sm,
-        (std::int64_t{state.shared_bytes} + profile->shared_reserved) * resident);
-    state.l1_bytes = std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident);
-  }
+  const auto shared = static_cast<std::int64_t>(kernel.static_shared_bytes) +
+                      static_cast<std::int64_t>(launch.dynamic_shared_bytes);
+  const int resident =
+      std::max(1, occupancy(*profile, threads, options.registers, shared).blocks_per_sm);
   const std::uint64_t total = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   const std::uint64_t in_cluster =
       std::uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   const auto sample = (options.sample_blocks + static_cast<std::int64_t>(in_cluster) - 1) /
                       static_cast<std::int64_t>(in_cluster);
   const std::vector<std::uint64_t> clusters = choose_blocks(total / in_cluster, sample);
-  state.counters.blocks_total = total;
-  Grid grid(state, clusters, static_cast<std::uint64_t>(profile->sm_count) * resident);
-  grid.run();
-  classify(state);
-  if (!options.counters) state.counters.warp_instructions = state.executed;
-  state.counters.l2_miss_sectors = estimate_dram(state, grid.half_blocks(), resident);
-  report.counters = state.counters;
-  report.verdict = state.failure.verdict;
-  report.detail = std::move(state.failure.detail);
-  collect_findings(state, report);
+  const int function = module.kernel_functions[index];
+  const Traits traits = traits_of(module, function);
+
+  const auto attempt = [&](Tracking tracking, RunState& state) {
+    ++memory.impl().epoch;
+    for (auto& a : memory.impl().allocations) {
+      a->touched = a->touched_at_half = 0;
+      a->was_written = a->written;
+    }
+    state.module = &module;
+    state.launch = &launch;
+    state.memory = &memory.impl();
+    state.options = &options;
+    state.findings = FindingList(options.max_findings);
+    state.profile = profile;
+    state.function = function;
+    state.static_shared = (static_cast<std::uint32_t>(kernel.static_shared_bytes) + 15) / 16 * 16;
+    state.shared_bytes = launch.dynamic_shared_bytes
+                             ? state.static_shared + launch.dynamic_shared_bytes
+                             : static_cast<std::uint32_t>(kernel.static_shared_bytes);
+    for (const Function& f : module.functions) {
+      state.executions.emplace_back(options.counters ? f.code.size() : 0);
+      state.lanes.emplace_back(options.counters ? f.code.size() : 0);
+    }
+    if (options.counters) {
+      // Co-resident blocks share the cache and rarely share data: each gets its part.
+      const std::int64_t carve = std::min<std::int64_t>(
+          profile->shared_per_sm,
+          (std::int64_t{state.shared_bytes} + profile->shared_reserved) * resident);
+      state.l1_bytes = std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident);
+    }
+    state.counters.blocks_total = total;
+    state.tracking = tracking;
+    state.granule_shift = traits.granule_shift;
+    state.order.in_cluster = static_cast<std::uint32_t>(in_cluster);
+    Grid grid(state, clusters, static_cast<std::uint64_t>(profile->sm_count) * resident);
+    grid.run();
+    if (state.met) return false;
+    settle_held(state);
+    classify(state);
+    if (!options.counters) state.counters.warp_instructions = state.executed;
+    state.counters.l2_miss_sectors = estimate_dram(state, grid.half_blocks(), resident);
+    report.counters = state.counters;
+    report.verdict = state.failure.verdict;
+    report.detail = std::move(state.failure.detail);
+    collect_findings(state, report);
+    return true;
+  };
+  // Cheap marks first; who met whom, and whether that was a race, only a second run tells.
+  auto state = std::make_unique<RunState>();
+  const Tracking tracking = !options.check_races || total == 1 ? Tracking::kOff
+                            : traits.communicates              ? Tracking::kStamps
+                                                               : Tracking::kMarks;
+  if (!attempt(tracking, *state)) {
+    roll_back(memory.impl());
+    state = std::make_unique<RunState>();
+    attempt(Tracking::kStamps, *state);
+  }
   return report;
 }
 

@@ -256,7 +256,10 @@ bool Block::run_warp(Warp& w) {
         }
         case Kind::kNop:
         case Kind::kFence:
-          if (in.kind == Kind::kFence && check_races_) clocks_.fence(w.index);
+          if (in.kind == Kind::kFence) {
+            if (check_races_) clocks_.fence(w.index);
+            if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
+          }
           ++pc;
           break;
         case Kind::kSpecial:

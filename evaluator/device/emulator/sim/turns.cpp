@@ -13,9 +13,22 @@ namespace {
 constexpr int kPollRounds = 2;  // with every warp polling, before other blocks run
 }  // namespace
 
-void Block::start(const std::array<std::uint32_t, 3>& id) {
-  id_ = id;
+std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch, std::uint64_t number) {
+  const auto& size = launch.cluster;
+  const std::uint64_t in_cluster = std::uint64_t{size[0]} * size[1] * size[2];
+  const std::uint64_t cluster = number / in_cluster;
+  const std::uint64_t rank = number % in_cluster;
+  const std::uint64_t nx = launch.grid[0] / size[0];
+  const std::uint64_t ny = launch.grid[1] / size[1];
+  return {static_cast<std::uint32_t>(cluster % nx * size[0] + rank % size[0]),
+          static_cast<std::uint32_t>(cluster / nx % ny * size[1] + rank / size[0] % size[1]),
+          static_cast<std::uint32_t>(cluster / nx / ny * size[2] + rank / size[0] / size[1])};
+}
+
+void Block::start(std::uint64_t number) {
+  id_ = block_of(*run_.launch, number);
   start_warps();
+  start_tracking(static_cast<std::uint32_t>(number));
   clocks_.reset();
   arrived_.fill(0);
   held_.clear();
@@ -28,11 +41,8 @@ void Block::start(const std::array<std::uint32_t, 3>& id) {
   const std::uint64_t seed = run_.options->schedule_seed;
   seeded_ = seed != 0;
   preempt_ = ~0ull;
-  const auto& grid = run_.launch->grid;
   // Of its own, so that a block's schedule does not hang on what others do.
-  if (seeded_)
-    dice_ = Dice(Dice(seed).next() ^
-                 (id[0] + std::uint64_t{grid[0]} * (id[1] + std::uint64_t{grid[1]} * id[2])));
+  if (seeded_) dice_ = Dice(Dice(seed).next() ^ number);
 }
 
 void Block::shuffle_warps() {
@@ -114,6 +124,7 @@ void Block::finish_block() {
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
   run_.counters.blocks++;
   run_.counters.warps += warps_.size();
+  if (tracking_ == Tracking::kMarks && touches_.merge()) run_.met = true;
 }
 
 std::string Block::waiting_for() const {

@@ -17,5 +17,7 @@ for arch in 80 90; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_$arch async.cu -o async_sm_$arch.ptx
 done
 nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 tensor.cu -o tensor_sm_90.ptx
-nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 grid.cu -o grid_sm_90.ptx
+for name in grid grid_races; do
+  nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 $name.cu -o ${name}_sm_90.ptx
+done
 strip ./*.ptx

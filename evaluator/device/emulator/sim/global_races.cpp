@@ -1,0 +1,182 @@
+// Every access to global memory passes here before it happens, when races between blocks are looked
+// for: marks first (touches.h), stamps where blocks talk to each other (order.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/lane_move.h"
+
+namespace hone::emulator {
+
+void Block::start_tracking(std::uint32_t number) {
+  number_ = number;
+  tracking_ = run_.tracking;
+  if (tracking_ == Tracking::kMarks) touches_.start(*run_.memory, run_.granule_shift);
+  if (tracking_ == Tracking::kStamps) global_order_.start(run_.order, number + 1, warps_.size());
+}
+
+bool Block::note_global(Warp& w, const Inst& in, std::uint32_t mask) {
+  const Touch how = in.ordered                ? Touch::kOrdered
+                    : in.kind == Kind::kStore ? Touch::kWrite
+                                              : Touch::kRead;
+  const std::uint32_t bytes = in.esize * in.vec;
+  if (tracking_ == Tracking::kMarks) {
+    mark_global(in, mask, how);
+    return true;
+  }
+  const Slot* slots = function_->extra.data() + in.extra;
+  std::uint8_t value[64];
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (in.kind == Kind::kStore)
+      for (int v = 0; v < in.vec; ++v)
+        get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, value + v * in.esize);
+    if (!note_global_bytes(w, in, lane, address_[lane], bytes, how,
+                           in.kind == Kind::kStore ? value : nullptr))
+      return false;
+  }
+  return true;
+}
+
+bool Block::note_global_bytes(Warp& w, const Inst& in, int lane, std::uint64_t address,
+                              std::uint64_t bytes, Touch how, const std::uint8_t* value) {
+  while (bytes > 0) {
+    Span span = span_;
+    if (!span.holds(address, 1) && !run_.memory->span(address, 1, span)) return true;  // a fault
+    const std::uint64_t part = std::min(bytes, span.lo + span.bytes - address);
+    if (tracking_ == Tracking::kMarks) {
+      const int shift = touches_.shift();
+      const std::uint64_t first = (address - span.lo) >> shift;
+      const std::uint64_t last = (address - span.lo + part - 1) >> shift;
+      touches_.note(span, how, first, last - first + 1);
+    } else if (tracking_ == Tracking::kStamps &&
+               !stamp_global(w, in, lane, span, address, part, how, value)) {
+      return false;
+    }
+    address += part;
+    bytes -= part;
+    if (value) value += part;
+  }
+  return true;
+}
+
+// Neighbouring lanes are one range wherever they touch neighbouring bytes.
+void Block::mark_global(const Inst& in, std::uint32_t mask, Touch how) {
+  const std::uint32_t bytes = in.esize * in.vec;
+  const int shift = touches_.shift();
+  const std::uint64_t lo = summary_.lowest;
+  const std::uint64_t hi = summary_.highest;
+  const std::uint64_t n = std::max(1u, bytes >> shift);
+  if (span_.page && span_.holds(lo, bytes) && span_.holds(hi, bytes)) {
+    if (lo == hi) return touches_.note(span_, how, (lo - span_.lo) >> shift, n);
+    if (mask == 0xFFFFFFFFu && bytes >> shift && in.kind != Kind::kAtom &&
+        pattern_slot(in).shape.solid)
+      return touches_.note(span_, how, (lo - span_.lo) >> shift, 32 * n);
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    for (std::uint32_t m = mask; m; m &= m - 1) {
+      const std::uint64_t g = (address_[std::countr_zero(m)] - span_.lo) >> shift;
+      if (g >= begin && g + n <= end) continue;
+      if (g == end && end != 0) {
+        end += n;
+        continue;
+      }
+      if (end != 0) touches_.note(span_, how, begin, end - begin);
+      begin = g;
+      end = g + n;
+    }
+    return touches_.note(span_, how, begin, end - begin);
+  }
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const std::uint64_t address = address_[std::countr_zero(m)];
+    Span span = span_;
+    if (!span.holds(address, bytes) && !run_.memory->span(address, bytes, span)) continue;
+    touches_.note(span, how, (address - span.lo) >> shift, n);
+  }
+}
+
+bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
+                         std::uint64_t bytes, Touch how, const std::uint8_t* value) {
+  const int shift = run_.granule_shift;
+  const bool writes = in.kind != Kind::kLoad;
+  if (how == Touch::kOrdered && (in.kind == Kind::kAtom || !writes))
+    global_order_.take_over(w.index, address, bytes);
+  auto& shadow = span.page->shadow;
+  if (!shadow) shadow = std::make_unique<PageShadow>();
+  if (shadow->run != run_.memory->epoch) {
+    for (auto& chunk : shadow->chunks) chunk.reset();
+    shadow->run = run_.memory->epoch;
+  }
+  GlobalStamp now;
+  now.block = number_ + 1;
+  now.epoch = global_order_.epoch(w.index);
+  now.line = in.line;
+  now.warp = static_cast<std::uint8_t>(w.index);
+  now.lane = static_cast<std::uint8_t>(lane);
+  now.ordered = how == Touch::kOrdered;
+  const std::uint64_t at = address - span.lo;
+  const std::uint64_t size = 1ull << shift;
+  for (std::uint64_t g = at >> shift; g << shift < at + bytes; ++g) {
+    const std::uint64_t begin = std::max(at, g << shift);
+    auto& chunk = shadow->chunks[begin / PageShadow::kChunkBytes];
+    if (!chunk) chunk = std::make_unique<GlobalCell[]>(PageShadow::kChunkBytes >> shift);
+    GlobalCell& cell = chunk[(begin % PageShadow::kChunkBytes) >> shift];
+    const GlobalCell before = cell;
+    bool race;
+    if (writes) {
+      const std::uint64_t n = std::min((g << shift) + size, at + bytes) - begin;
+      const bool same = value != nullptr &&
+                        std::memcmp(span.data + begin, value + (begin - at), n) == 0 &&
+                        (!span.page->written || bits_all_set(span.page->written.get(), begin, n));
+      race = global_order_.write(cell, now, same);
+    } else {
+      race = global_order_.read(cell, now);
+    }
+    if (race && !fail_global_race(w, in, lane, span.lo + begin, before, now)) return false;
+  }
+  if (how == Touch::kOrdered && writes) {
+    if (in.release) global_order_.fence(w.index);
+    global_order_.publish(w.index, address, bytes);
+  }
+  return true;
+}
+
+bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint64_t address,
+                             const GlobalCell& before, const GlobalStamp& now) {
+  run_.raced = true;
+  const bool write = in.kind != Kind::kLoad;
+  if (run_.findings.collects() && held_.empty() &&
+      run_.findings.again(FindingKind::kRace, in.place))
+    return true;
+  std::string other = "a read by other blocks";
+  const GlobalStamp* s = global_order_.culprit(before, now, write);
+  if (s) {
+    const auto id = block_of(*run_.launch, s->block - 1);
+    const std::uint32_t t = s->warp * 32u + s->lane;
+    const auto& b = run_.launch->block;
+    other = fmt::format(
+        "{} by block ({},{},{}), thread ({},{},{}){}",
+        s == &before.writer ? (s->ordered ? "an atomic or volatile write" : "a write") : "a read",
+        id[0], id[1], id[2], t % b[0], t / b[0] % b[1], t / b[0] / b[1],
+        s->line ? fmt::format(", line {}", s->line) : "");
+  }
+  const std::string where = describe(address);
+  Finding f = finding_at(FindingKind::kRace,
+                         fmt::format("race between blocks: {} of {}, not ordered after {}",
+                                     in.kind == Kind::kAtom ? "atomic"
+                                     : write                ? "write"
+                                                            : "read",
+                                     where, other),
+                         w, lane, &in);
+  f.address = where;
+  f.other = other;
+  if (s) {
+    f.other_place.file = f.place.file;
+    f.other_place.line = s->line;
+  }
+  return add_finding(std::move(f), in.place, true);
+}
+
+}  // namespace hone::emulator

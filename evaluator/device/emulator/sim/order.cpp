@@ -1,0 +1,174 @@
+#include "evaluator/device/emulator/sim/order.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace hone::emulator {
+namespace {
+constexpr std::uint64_t kMaxEntries = 64 << 20;  // 1 GiB, were all kept
+constexpr std::uint64_t kWarpsOfBlock = 64;      // keys of a block: 0 the whole, 1 + warp
+
+std::uint64_t key_of(std::uint32_t block) { return block * kWarpsOfBlock; }
+std::uint64_t key_of(std::uint32_t block, int warp) {
+  return block * kWarpsOfBlock + 1 + static_cast<std::uint64_t>(warp);
+}
+
+std::uint32_t find(const Clock& clock, std::uint64_t key) {
+  const auto it = std::lower_bound(clock.begin(), clock.end(), key,
+                                   [](const auto& e, std::uint64_t k) { return e.first < k; });
+  return it != clock.end() && it->first == key ? it->second : 0;
+}
+}  // namespace
+
+ClockRef GlobalOrder::join(const ClockRef& a, const ClockRef& b) {
+  if (!a || a == b) return b;
+  if (!b) return a;
+  auto sum = std::make_shared<Clock>();
+  sum->reserve(std::max(a->size(), b->size()));
+  auto i = a->begin();
+  auto j = b->begin();
+  while (i != a->end() || j != b->end()) {
+    if (j == b->end() || (i != a->end() && i->first < j->first)) {
+      sum->push_back(*i++);
+    } else if (i == a->end() || j->first < i->first) {
+      sum->push_back(*j++);
+    } else {
+      sum->push_back({i->first, std::max(i->second, j->second)});
+      ++i;
+      ++j;
+    }
+  }
+  // The one that knew all of it stays, so that equal clocks are one object.
+  if (*sum == *a) return a;
+  if (*sum == *b) return b;
+  entries += sum->size();
+  if (entries > kMaxEntries) gave_up = true;
+  return sum;
+}
+
+void BlockOrder::start(GlobalOrder& order, std::uint32_t block, std::size_t warps) {
+  order_ = &order;
+  block_ = block;
+  warps_.assign(warps, WarpOrder{});
+}
+
+void BlockOrder::fence(int warp) {
+  WarpOrder& w = warps_[warp];
+  auto own = std::make_shared<Clock>();
+  if (w.joined) own->push_back({key_of(block_), w.joined});
+  own->push_back({key_of(block_, warp), w.epoch});
+  w.fenced = order_->join(order_->join(w.fenced, w.seen), own);
+  ++w.epoch;
+}
+
+void BlockOrder::barrier(std::uint32_t warps, std::uint32_t live) {
+  ClockRef seen;
+  ClockRef fenced;
+  std::uint64_t acquired = 0;
+  std::uint32_t epoch = 0;
+  for (std::uint32_t m = warps; m; m &= m - 1) {
+    const WarpOrder& w = warps_[std::countr_zero(m)];
+    seen = order_->join(seen, w.seen);
+    fenced = order_->join(fenced, w.fenced);
+    acquired = std::max(acquired, w.acquired);
+    epoch = std::max(epoch, w.epoch);
+  }
+  if (fenced) {
+    // Where every warp fenced, one entry for the block says it.
+    std::uint32_t all = ~0u;
+    for (std::uint32_t m = live; m; m &= m - 1)
+      all = std::min(all, find(*fenced, key_of(block_, std::countr_zero(m))));
+    if (live && all > 0) {
+      auto shorter = std::make_shared<Clock>();
+      shorter->push_back({key_of(block_), std::max(all, find(*fenced, key_of(block_)))});
+      for (const auto& e : *fenced) {
+        const bool own = e.first / kWarpsOfBlock == block_;
+        if (!own || (e.first != key_of(block_) && e.second > all)) shorter->push_back(e);
+      }
+      std::sort(shorter->begin(), shorter->end());
+      if (*shorter != *fenced) fenced = std::move(shorter);
+    }
+  }
+  for (std::uint32_t m = warps; m; m &= m - 1) {
+    WarpOrder& w = warps_[std::countr_zero(m)];
+    w.seen = seen;
+    w.fenced = fenced;
+    w.acquired = acquired;
+    w.joined = epoch;
+    w.epoch = epoch + 1;
+  }
+}
+
+void BlockOrder::publish(int warp, std::uint64_t address, std::uint64_t bytes) {
+  WarpOrder& w = warps_[warp];
+  if (!w.fenced) return;
+  if (w.published == w.fenced && w.published_at == address) return;
+  for (std::uint64_t a = address / 4; a <= (address + bytes - 1) / 4; ++a) {
+    ClockRef& place = order_->places[a];
+    place = order_->join(place, w.fenced);
+  }
+  w.published = w.fenced;
+  w.published_at = address;
+  ++order_->time;
+}
+
+void BlockOrder::take_over(int warp, std::uint64_t address, std::uint64_t bytes) {
+  WarpOrder& w = warps_[warp];
+  for (std::uint64_t a = address / 4; a <= (address + bytes - 1) / 4; ++a) {
+    const auto it = order_->places.find(a);
+    if (it == order_->places.end() || it->second == w.taken) continue;
+    w.taken = it->second;
+    w.seen = order_->join(w.seen, w.taken);
+    w.acquired = order_->time;
+  }
+}
+
+bool BlockOrder::before(const GlobalStamp& s, int warp) const {
+  const ClockRef& seen = warps_[warp].seen;
+  if (!seen) return false;
+  if (s.plural) return true;
+  return find(*seen, key_of(s.block)) >= s.epoch || find(*seen, key_of(s.block, s.warp)) >= s.epoch;
+}
+
+bool BlockOrder::conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const {
+  if (earlier.block == 0 ||
+      (earlier.block - 1) / order_->in_cluster == (now.block - 1) / order_->in_cluster)
+    return false;
+  if (earlier.ordered && now.ordered) return false;
+  return !before(earlier, now.warp) && !order_->gave_up;
+}
+
+bool BlockOrder::read(GlobalCell& cell, const GlobalStamp& now) const {
+  const bool race = conflicts(cell.writer, now);
+  if (now.ordered && cell.reader.block != 0 && !cell.reader.ordered) return race;
+  if (cell.reader.block != 0 && cell.reader.block != now.block && !cell.reader.ordered)
+    cell.others_read = std::max(cell.others_read, cell.read_at);
+  cell.reader = now;
+  cell.read_at = order_->time;
+  return race;
+}
+
+bool BlockOrder::write(GlobalCell& cell, const GlobalStamp& now, bool same) const {
+  if (same) {
+    const bool plural = conflicts(cell.writer, now);
+    cell.writer = now;
+    cell.writer.plural = plural;
+    return false;
+  }
+  const bool others =
+      cell.others_read != 0 && warps_[now.warp].acquired <= cell.others_read && !order_->gave_up;
+  if (conflicts(cell.writer, now) || conflicts(cell.reader, now) || others) return true;
+  cell.writer = now;
+  cell.reader = GlobalStamp{};
+  cell.others_read = 0;
+  return false;
+}
+
+const GlobalStamp* BlockOrder::culprit(const GlobalCell& before, const GlobalStamp& now,
+                                       bool write) const {
+  if (conflicts(before.writer, now)) return &before.writer;
+  if (write && conflicts(before.reader, now)) return &before.reader;
+  return nullptr;
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,95 @@
+// Happens-before between blocks on global memory, and who last touched each granule. Used where
+// blocks talk to each other, and to explain what touches.h found. One host thread.
+//
+// A fence makes what its warp did and saw (and what the block did before its last barrier)
+// publishable; an atomic, volatile or release store after it publishes that at its address; any
+// atomic, volatile or acquire load there takes it over; a barrier spreads it over the block.
+// A reader needs no fence: the hardware wants one, but code that runs right without is common.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "evaluator/device/emulator/sim/memory.h"
+
+namespace hone::emulator {
+
+struct GlobalStamp {
+  std::uint32_t block = 0;  ///< its number in the grid + 1; 0: nobody
+  std::uint32_t epoch = 0;  ///< of the warp
+  std::uint32_t line = 0;
+  std::uint8_t warp = 0, lane = 0;
+  bool ordered = false;
+  bool plural = false;  ///< several blocks wrote the same
+};
+
+struct GlobalCell {
+  GlobalStamp writer, reader;
+  std::uint64_t read_at = 0;      ///< when `reader` read
+  std::uint64_t others_read = 0;  ///< when a block other than `reader` last did, plainly
+};
+
+struct PageShadow {
+  static constexpr std::uint64_t kChunkBytes = 4096;
+  std::uint32_t run = 0;
+  std::unique_ptr<GlobalCell[]> chunks[kPageBytes / kChunkBytes];
+};
+
+/// What is known to have happened: sorted by key (block, or one warp of it), up to which epoch.
+using Clock = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+using ClockRef = std::shared_ptr<const Clock>;
+
+/// Of one run.
+struct GlobalOrder {
+  std::unordered_map<std::uint64_t, ClockRef> places;  ///< published, by address / 4
+  std::uint64_t time = 1;                              ///< of publications
+  std::uint64_t entries = 0;                           ///< in all clocks ever made
+  bool gave_up = false;                                ///< too many: nothing is reported any more
+  std::uint32_t in_cluster =
+      1;  ///< blocks, by consecutive number: nothing is known of their barriers
+  ClockRef join(const ClockRef& a, const ClockRef& b);
+};
+
+/// Of one block.
+class BlockOrder {
+ public:
+  void start(GlobalOrder& order, std::uint32_t block, std::size_t warps);
+  void fence(int warp);
+  void barrier(std::uint32_t warps, std::uint32_t live);
+  void publish(int warp, std::uint64_t address, std::uint64_t bytes);
+  void take_over(int warp, std::uint64_t address, std::uint64_t bytes);
+  /// Did it happen before what `warp` does now?
+  [[nodiscard]] bool before(const GlobalStamp& stamp, int warp) const;
+
+  /// Notes a read or write of the warp's; true when it races with what `cell` (still) holds.
+  bool read(GlobalCell& cell, const GlobalStamp& now) const;
+  /// `same`: the bytes do not change, which makes it harmless.
+  bool write(GlobalCell& cell, const GlobalStamp& now, bool same) const;
+  /// Which of them it was: null when blocks read that are no longer known.
+  [[nodiscard]] const GlobalStamp* culprit(const GlobalCell& before, const GlobalStamp& now,
+                                           bool write) const;
+
+  [[nodiscard]] std::uint32_t block() const { return block_; }
+  [[nodiscard]] std::uint32_t epoch(int warp) const { return warps_[warp].epoch; }
+
+ private:
+  struct WarpOrder {
+    ClockRef seen, fenced;
+    ClockRef taken;      ///< the last taken over, published
+    ClockRef published;  ///< the last it published, and where
+    std::uint64_t published_at = 0;
+    std::uint64_t acquired = 0;  ///< when it last took something over
+    std::uint32_t epoch = 1;
+    std::uint32_t joined = 0;  ///< epoch of the whole block before its last barrier
+  };
+  [[nodiscard]] bool conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const;
+
+  GlobalOrder* order_ = nullptr;
+  std::uint32_t block_ = 0;
+  std::vector<WarpOrder> warps_;
+};
+
+}  // namespace hone::emulator
