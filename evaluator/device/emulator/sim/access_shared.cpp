@@ -8,6 +8,7 @@
 #include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/lane_move.h"
+#include "evaluator/device/emulator/sim/shadow_fast.h"
 
 namespace hone::emulator {
 
@@ -46,11 +47,55 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
   return true;
 }
 
+// The rule without its exceptions; false: perhaps there is one, so place by place.
+bool Block::fast_shared_load(const Warp& w, const Inst& in, const Pattern& p) {
+  const int shift = shadow_.shift();
+  const int granules = (in.esize * in.vec) >> shift;
+  std::uint8_t* const written = shadow_.written();
+  const FastShadow fast(clocks_, w.index, in.ordered);
+  bool good = true;
+  for (int k = 0; k < p.distinct; ++k) {
+    const std::uint64_t first = (address_[0] + p.address[k]) >> shift;
+    for (int g = 0; g < granules; ++g) {
+      if (check_races_) good &= fast.read(shadow_.cell(first + g), p.lane[k], p.many[k]);
+      if (check_init_) good &= written[first + g] != 0;
+    }
+  }
+  return good;
+}
+
+bool Block::fast_shared_store(const Warp& w, const Inst& in, const Pattern& p) {
+  // Two lanes at one place are a matter of their own.
+  if (p.distinct != std::popcount(p.mask)) return false;
+  const int shift = shadow_.shift();
+  const int granules = (in.esize * in.vec) >> shift;
+  if (check_races_) {
+    const FastShadow fast(clocks_, w.index, in.ordered);
+    bool good = true;
+    for (int k = 0; k < p.distinct; ++k) {
+      const std::uint64_t first = (address_[0] + p.address[k]) >> shift;
+      for (int g = 0; g < granules; ++g) good &= fast.may_write(shadow_.cell(first + g), p.lane[k]);
+    }
+    if (!good) return false;
+    for (int k = 0; k < p.distinct; ++k) {
+      const std::uint64_t first = (address_[0] + p.address[k]) >> shift;
+      for (int g = 0; g < granules; ++g) fast.write(shadow_.cell(first + g), p.lane[k]);
+    }
+  }
+  if (check_init_) {
+    for (int k = 0; k < p.distinct; ++k)
+      std::memset(shadow_.written() + ((address_[0] + p.address[k]) >> shift), 1,
+                  static_cast<std::size_t>(granules));
+  }
+  return true;
+}
+
 // Notes the reads of each distinct place once.
 bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
   const int shift = shadow_.shift();
   const auto granules = (in.esize * in.vec) >> shift;
   const Pattern& p = current_pattern(in);
+  if (!shadow_.keeps_sites() && fast_shared_load(w, in, p)) return true;
   for (int k = 0; k < p.distinct; ++k) {
     const std::uint64_t address = address_[0] + p.address[k];
     for (int g = 0; g < granules; ++g) {
@@ -100,6 +145,8 @@ bool Block::checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask) {
   std::uint32_t taint = 0;
   if (w.tainting)
     for (int v = 0; v < in.vec; ++v) taint |= slot_taint(w, in, slots[v]);
+  if (!shadow_.keeps_sites() && !(taint & mask) && fast_shared_store(w, in, current_pattern(in)))
+    return true;
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t first = address_[lane] >> shift;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/shadow_fast.h"
 
 namespace hone::emulator {
 namespace {
@@ -94,6 +95,26 @@ std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uin
                    : integer_op<std::uint32_t>(op, old, b, c);
 }
 
+// Of fixed sizes, or each would be a call.
+inline std::uint64_t load_element(const std::uint8_t* from, int size) {
+  std::uint64_t v = 0;
+  if (size == 4)
+    std::memcpy(&v, from, 4);
+  else if (size == 8)
+    std::memcpy(&v, from, 8);
+  else
+    std::memcpy(&v, from, static_cast<std::size_t>(size));
+  return v;
+}
+inline void store_element(std::uint8_t* to, int size, std::uint64_t v) {
+  if (size == 4)
+    std::memcpy(to, &v, 4);
+  else if (size == 8)
+    std::memcpy(to, &v, 8);
+  else
+    std::memcpy(to, &v, static_cast<std::size_t>(size));
+}
+
 }  // namespace
 
 bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -113,19 +134,13 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
            (in.space == Space::kGeneric && window(address_[lane]) == Space::kShared);
   };
   if (counting_) {
-    std::uint32_t groups = 0;
-    for (std::uint32_t m = mask; m;) {  // distinct addresses
-      const std::uint64_t a = address_[std::countr_zero(m)];
-      std::uint32_t same = 0;
-      for (int i = 0; i < 32; ++i) same |= static_cast<std::uint32_t>(address_[i] == a) << i;
-      counters.atomic_serialised += static_cast<std::uint32_t>(std::popcount(same & m)) - 1;
-      m &= ~same;
-      ++groups;
-    }
+    const Pattern& p = pattern(in, mask);
+    const auto groups = static_cast<std::uint32_t>(p.distinct);
+    const std::uint32_t lanes = count_bits(mask);
+    counters.atomic_serialised += lanes - groups;
     if (is_shared(first_lane)) {
       ++counters.atomics_shared;
-      const auto lanes = static_cast<std::uint32_t>(std::popcount(mask));
-      counters.shared_wavefronts += pattern(in, mask).cycles + (lanes - groups);
+      counters.shared_wavefronts += p.cycles + (lanes - groups);
       access_latency_ =
           static_cast<std::uint32_t>(run_.profile->shared_latency) + 2 * (lanes - groups);
     } else {
@@ -154,6 +169,10 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     if (global && !note_global(w, in, global)) return false;
   }
   bool changed = false;
+  const FastShadow fast(clocks_, w.index, true);
+  // The commonest of all.
+  const bool adds = static_cast<AtomicOp>(in.sub) == AtomicOp::kAdd && in.type.bits == 32 &&
+                    (in.type.kind == Type::kUnsigned || in.type.kind == Type::kSigned);
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint64_t address = address_[lane];
@@ -176,9 +195,10 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       if (check_races_ || check_init_) {
         const int shift = shadow_.shift();
         for (std::uint64_t g = address >> shift; g < (address + total) >> shift; ++g) {
-          if (check_races_) {
-            const Cell before = shadow_.cell(g);
-            Cell& cell = shadow_.cell(g);
+          Cell& cell = shadow_.cell(g);
+          if (check_races_ &&
+              (shadow_.keeps_sites() || !fast.atomic(cell, static_cast<std::uint32_t>(lane)))) {
+            const Cell before = cell;
             if ((note_read(clocks_, cell, w.index, lane, true) ||
                  note_write(clocks_, cell, w.index, lane, true, false)) &&
                 !fail_race(w, in, lane, g << shift, before))
@@ -215,15 +235,15 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       span_.allocation->written = true;
     }
     for (int v = 0; v < in.vec; ++v) {
-      std::uint64_t old = 0;
-      std::memcpy(&old, data + v * in.esize, in.esize);
+      const std::uint64_t old = load_element(data + v * in.esize, in.esize);
       const auto operand = [&](Slot s) {
         return in.dst_wide ? reg64(s)[lane] : static_cast<std::uint64_t>(reg32(s)[lane]);
       };
       const std::uint64_t next =
-          apply(in, old, operand(values[v]), in.c != kNone ? operand(in.c) : 0);
+          adds ? (old + operand(values[v])) & 0xFFFFFFFFu
+               : apply(in, old, operand(values[v]), in.c != kNone ? operand(in.c) : 0);
       changed = changed || next != old;
-      std::memcpy(data + v * in.esize, &next, in.esize);
+      store_element(data + v * in.esize, in.esize, next);
       if (results[v] == kNone) continue;
       if (in.dst_wide)
         reg64(results[v])[lane] = old;

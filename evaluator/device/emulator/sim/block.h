@@ -32,6 +32,13 @@ class AlignedBytes {
   std::size_t size_ = 0;
 };
 
+/// Without the library call that std::popcount is on plain x86-64.
+inline std::uint32_t count_bits(std::uint32_t v) {
+  v -= (v >> 1) & 0x55555555u;
+  v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
+  return (((v + (v >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24;
+}
+
 /// One entry of the SIMT stack: lanes that run together until `reconverge`.
 struct Entry {
   std::int32_t pc = 0;
@@ -243,6 +250,8 @@ class Block {
   bool load_or_store(Warp& w, const Inst& in, std::uint32_t mask);
   bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
+  bool fast_shared_load(const Warp& w, const Inst& in, const Pattern& p);
+  bool fast_shared_store(const Warp& w, const Inst& in, const Pattern& p);
   bool checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask);
   bool checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask);
   /// Moves elements of register width between registers and memory; false: not of that kind.

@@ -13,13 +13,6 @@ constexpr std::uint64_t kTurn = 1 << 16;      // instructions before another war
 constexpr std::uint64_t kShortTurn = 96;      // the same when counting: warps share the L1
 constexpr std::uint64_t kSpinTurn = 1 << 10;  // the same while polling memory
 constexpr std::uint64_t kStarving = 1 << 22;  // before waiting lanes get their turn anyway
-
-// Without the library call that std::popcount is on plain x86-64.
-inline std::uint32_t count_bits(std::uint32_t v) {
-  v -= (v >> 1) & 0x55555555u;
-  v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
-  return (((v + (v >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24;
-}
 }  // namespace
 
 template <bool kTainted>

@@ -28,6 +28,7 @@ class Clocks {
     tick_.fill(1);
     fence_.fill(0);
     for (auto& row : seen_) row.fill(0);
+    for (Horizon& h : horizons_) h.epoch = 0;
   }
   [[nodiscard]] std::uint32_t tick(int warp) const { return tick_[warp]; }
   /// __syncwarp and its like: orders the lanes of one warp.
@@ -67,7 +68,26 @@ class Clocks {
     return tick < seen_[warp][earlier_warp] || tick < fence_[earlier_warp];
   }
 
+  /// ordered_across for everybody at once: accesses of agent k with a tick below horizon(warp)[k]
+  /// are ordered before whatever `warp` does now; its own are below its tick.
+  [[nodiscard]] const std::uint32_t* horizon(int warp) {
+    Horizon& h = horizons_[warp];
+    // Whatever changes what a warp has seen also begins a new epoch.
+    if (h.epoch != epoch_) {
+      h.epoch = epoch_;
+      for (std::size_t k = 0; k < seen_[warp].size(); ++k)
+        h.before[k] = std::max({seen_[warp][k], fence_[k], std::uint32_t{1}});
+    }
+    h.before[warp] = tick_[warp];
+    return h.before.data();
+  }
+
  private:
+  struct Horizon {
+    std::uint32_t epoch = 0;
+    std::array<std::uint32_t, 64> before{};
+  };
+  std::array<Horizon, kMaxWarps> horizons_;
   std::uint32_t epoch_ = 1;  ///< barriers and fences of the block so far
   ClockView tick_{}, fence_{};
   std::array<ClockView, kMaxWarps> seen_{};

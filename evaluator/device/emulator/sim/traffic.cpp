@@ -29,16 +29,19 @@ void Block::analyse(Pattern& p, const Inst& in) {
   p.analysed = true;
   p.phase = ~0u;
   p.distinct = 0;
+  // A small hash table of the places so far; 0: free.
+  std::uint8_t table[64] = {};
   for (std::uint32_t m = p.mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t r = p.shape.relative[lane];
-    int k = p.shape.solid ? -1 : p.distinct - 1;
-    while (k >= 0 && p.address[k] != r) --k;
-    if (k >= 0) {
-      p.many[k] = true;
+    std::uint64_t at = r * 0x9E3779B97F4A7C15ull >> 58;
+    while (table[at] && p.address[table[at] - 1] != r) at = (at + 1) & 63;
+    if (table[at]) {
+      p.many[table[at] - 1] = true;
       continue;
     }
-    k = p.distinct++;
+    const int k = p.distinct++;
+    table[at] = static_cast<std::uint8_t>(k + 1);
     p.address[k] = r;
     p.lane[k] = static_cast<std::uint8_t>(lane);
     p.many[k] = false;
