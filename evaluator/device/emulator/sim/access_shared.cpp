@@ -51,14 +51,23 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
 bool Block::fast_shared_load(const Warp& w, const Inst& in, const Pattern& p) {
   const int shift = shadow_.shift();
   const int granules = (in.esize * in.vec) >> shift;
-  std::uint8_t* const written = shadow_.written();
-  const FastShadow fast(clocks_, w.index, in.ordered);
+  const std::uint64_t lane0 = address_[0];
   bool good = true;
-  for (int k = 0; k < p.distinct; ++k) {
-    const std::uint64_t first = (address_[0] + p.address[k]) >> shift;
-    for (int g = 0; g < granules; ++g) {
-      if (check_races_) good &= fast.read(shadow_.cell(first + g), p.lane[k], p.many[k]);
-      if (check_init_) good &= written[first + g] != 0;
+  if (check_init_) {
+    const std::uint8_t* const written = shadow_.written();
+    for (int k = 0; k < p.distinct; ++k) {
+      const std::uint64_t first = (lane0 + p.address[k]) >> shift;
+      for (int g = 0; g < granules; ++g) good &= written[first + g] != 0;
+    }
+  }
+  if (check_races_) {
+    const FastShadow fast(clocks_, w.index, in.ordered);
+    Cell* const cells = &shadow_.cell(0);
+    for (int k = 0; k < p.distinct; ++k) {
+      Cell* const first = cells + ((lane0 + p.address[k]) >> shift);
+      const std::uint32_t lane = p.lane[k];
+      const bool many = p.many[k];
+      for (int g = 0; g < granules; ++g) good &= fast.read(first[g], lane, many);
     }
   }
   return good;
