@@ -95,12 +95,16 @@ std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uin
                    : integer_op<std::uint32_t>(op, old, b, c);
 }
 
-// Of fixed sizes, or each would be a call.
+// Of fixed sizes, or each would be a call; never part of a word that is then read whole, which
+// waits for the store.
 inline std::uint64_t load_element(const std::uint8_t* from, int size) {
+  if (size == 4) {
+    std::uint32_t word;
+    std::memcpy(&word, from, 4);
+    return word;
+  }
   std::uint64_t v = 0;
-  if (size == 4)
-    std::memcpy(&v, from, 4);
-  else if (size == 8)
+  if (size == 8)
     std::memcpy(&v, from, 8);
   else
     std::memcpy(&v, from, static_cast<std::size_t>(size));

@@ -42,7 +42,20 @@ inline void put_lane(void* reg, bool wide, bool sign, int size, int lane,
 inline void get_lane(const void* reg, bool wide, int size, int lane, std::uint8_t* to) {
   const std::uint64_t v = wide ? static_cast<const std::uint64_t*>(reg)[lane]
                                : static_cast<const std::uint32_t*>(reg)[lane];
-  std::memcpy(to, &v, size);
+  switch (size) {  // of fixed sizes, or each would be a call
+    case 1:
+      std::memcpy(to, &v, 1);
+      break;
+    case 2:
+      std::memcpy(to, &v, 2);
+      break;
+    case 4:
+      std::memcpy(to, &v, 4);
+      break;
+    default:
+      std::memcpy(to, &v, 8);
+      break;
+  }
 }
 
 }  // namespace hone::emulator
