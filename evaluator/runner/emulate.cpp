@@ -98,12 +98,15 @@ EmulateReply run_reordered(const protocol::Runnable& runnable, const emulator::M
   return reply(Verdict::kOk, "");
 }
 
-/// Of the checks with these buffers, the one that costs least.
+/// Of the checks in which there are several blocks to reorder, the one that costs least.
 std::size_t smallest(const std::vector<Case>& checks) {
   const auto bytes = [](const Case& one) {
     std::int64_t sum = 0;
     for (const auto& buffer : one.reference.program.buffers) sum += buffer.bytes();
-    return sum;
+    bool several = false;
+    for (const auto& launch : (one.candidate ? *one.candidate : one.reference).program.launches)
+      several = several || launch.grid[0] * launch.grid[1] * launch.grid[2] > 1;
+    return several ? sum : sum + (std::int64_t{1} << 48);
   };
   std::size_t best = 0;
   for (std::size_t i = 1; i < checks.size(); ++i)

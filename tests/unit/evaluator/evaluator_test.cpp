@@ -207,6 +207,19 @@ __global__ void second(const float* t, float* y, int n) { int i = blockIdx.x * b
   EXPECT_EQ(e->resources.size(), 2U);
 }
 
+// Every block writes y[0], atomically: right only where the last block comes last.
+const std::string kLastBlockWins = with_body(
+    "if (threadIdx.x == 0) atomicExch((int*)y, blockIdx.x == gridDim.x - 1 ? "
+    "__float_as_int(2.0f * x[0]) : 0);\n"
+    "if (i > 0 && i < n) y[i] = 2.0f * x[i];");
+
+TEST_F(OnTheEmulator, AnswersThatDependOnTheOrderOfBlocks) {
+  expect(Verdict::kWrongResult,
+         "the answer depends on the order in which blocks and warps run: y[0]", kLastBlockWins);
+  const Error e = refused(request(kLastBlockWins, kReference));
+  EXPECT_NE(e.message.find("the answer depends on the order"), std::string::npos) << e.message;
+}
+
 TEST_F(OnTheEmulator, CandidateCannotRelabelItsBuffers) {
   // Declaring the input inout, or the output an input filled with the answer, changes nothing.
   auto r =

@@ -55,6 +55,9 @@ Block::Step Async::copy(Warp& w, const Inst& in, std::uint32_t mask) {
         return wrong(
             FindingKind::kOutOfBounds,
             fmt::format("out-of-bounds cp.async read of {} B at {}", read, b_.describe(from)));
+      if (b_.tracking_ != Tracking::kOff &&
+          !b_.note_global_bytes(w, in, lane, from, read, Touch::kRead, nullptr))
+        return Step::kFail;
       if (unknown) c.unknown |= 1u << lane;
       reading |= 1u << lane;
     }

@@ -100,7 +100,7 @@ void Block::mark_global(const Inst& in, std::uint32_t mask, Touch how) {
 bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
                          std::uint64_t bytes, Touch how, const std::uint8_t* value) {
   const int shift = run_.granule_shift;
-  const bool writes = in.kind != Kind::kLoad;
+  const bool writes = how == Touch::kWrite || (how == Touch::kOrdered && in.kind != Kind::kLoad);
   if (how == Touch::kOrdered && (in.kind == Kind::kAtom || !writes))
     global_order_.take_over(w.index, address, bytes);
   auto& shadow = span.page->shadow;
@@ -146,7 +146,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
 bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint64_t address,
                              const GlobalCell& before, const GlobalStamp& now) {
   run_.raced = true;
-  const bool write = in.kind != Kind::kLoad;
+  const bool write = in.kind == Kind::kStore || in.kind == Kind::kAtom;
   if (run_.findings.collects() && held_.empty() &&
       run_.findings.again(FindingKind::kRace, in.place))
     return true;
