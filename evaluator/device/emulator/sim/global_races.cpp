@@ -76,16 +76,27 @@ void Block::mark_global(const Inst& in, std::uint32_t mask, Touch how) {
       return touches_.note(span_, how, (lo - span_.lo) >> shift, 32 * n);
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    for (std::uint32_t m = mask; m; m &= m - 1) {
-      const std::uint64_t g = (address_[std::countr_zero(m)] - span_.lo) >> shift;
-      if (g >= begin && g + n <= end) continue;
+    const auto add = [&](int lane, std::uint64_t count) {
+      const std::uint64_t g = (address_[lane] - span_.lo) >> shift;
+      if (g >= begin && g + count <= end) return;
       if (g == end && end != 0) {
-        end += n;
-        continue;
+        end += count;
+        return;
       }
       if (end != 0) touches_.note(span_, how, begin, end - begin);
       begin = g;
-      end = g + n;
+      end = g + count;
+    };
+    if (mask == 0xFFFFFFFFu && bytes >> shift && in.kind != Kind::kAtom) {
+      std::uint32_t runs = pattern_slot(in).shape.runs;
+      for (int lane = 0; lane < 32; lane += 8, runs >>= 2) {
+        if ((runs & 3) == kScattered)
+          for (int i = lane; i < lane + 8; ++i) add(i, n);
+        else
+          add(lane, (runs & 3) == kSame ? n : 8 * n);
+      }
+    } else {
+      for (std::uint32_t m = mask; m; m &= m - 1) add(std::countr_zero(m), n);
     }
     return touches_.note(span_, how, begin, end - begin);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 namespace hone::emulator {
 namespace {
@@ -26,6 +27,9 @@ void save(Page& page, std::uint32_t run) {
 }  // namespace
 
 BlockTouches::Marks& BlockTouches::of(const Span& span) {
+  if (last_ && last_->span.page == span.page) return *last_;
+  // Two inputs are often read in turn.
+  std::swap(last_, before_);
   if (last_ && last_->span.page == span.page) return *last_;
   auto& slot = pages_[span.page];
   if (!slot) {
@@ -103,7 +107,7 @@ bool BlockTouches::merge() {
     m->high = 0;
   }
   touched_.clear();
-  last_ = nullptr;
+  last_ = before_ = nullptr;
   return met;
 }
 

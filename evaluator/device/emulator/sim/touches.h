@@ -58,7 +58,7 @@ class BlockTouches {
   int shift_ = 2;
   std::unordered_map<const Page*, std::unique_ptr<Marks>> pages_;
   std::vector<Marks*> touched_;
-  Marks* last_ = nullptr;
+  Marks *last_ = nullptr, *before_ = nullptr;
 };
 
 /// Undoes what this run wrote to global memory.
