@@ -103,7 +103,10 @@ struct Counters {
   std::uint64_t atomic_serialised = 0;  ///< same-address lanes beyond the first
   std::uint64_t divergent_branches = 0;
   std::uint64_t critical_path_cycles = 0;  ///< longest warp: dependent-issue latency estimate
-  std::uint64_t flops = 0;                 ///< lanes x (2 for FMA)
+  std::uint64_t flops = 0;                 ///< lanes x (2 for FMA), tensor cores' included
+  std::uint64_t tensor = 0;                ///< warp-instructions of the tensor cores
+  std::uint64_t tensor_flops = 0;
+  std::uint64_t tensor_cycles = 0;  ///< their SM's tensor pipes are busy: FMAs / Profile's rate
 };
 
 struct Profile;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "evaluator/device/emulator/emulator.h"
+#include "evaluator/device/emulator/ptx/tensor.h"
 
 namespace hone::emulator {
 
@@ -50,6 +51,7 @@ enum class Kind : std::uint8_t {
   kAtom,
   // Those above run straight on to the next instruction; those below may not.
   kBranch,
+  kTensor,  ///< imm: index into Function::tensors
   kBranchIndexed,
   kCall,
   kCallIndirect,
@@ -86,7 +88,8 @@ enum class Class : std::uint8_t {
   kShuffle,
   kBarrier,
   kOther,
-  kMemory
+  kMemory,
+  kTensor
 };
 
 enum class SpecialRegister : std::uint8_t {
@@ -183,6 +186,7 @@ struct Inst {
   bool aligned = true;    ///< barrier: the whole warp must arrive together
   bool arrive = false;    ///< bar.arrive
   bool noreturn = false;  ///< red
+  bool helper = false;    ///< part of another instruction: not counted
   Type type;
   Slot guard = kNone;
   Slot d = kNone, d2 = kNone;
@@ -264,6 +268,7 @@ struct Function {
   std::vector<Slot> reg_slots;      ///< register number -> slot
   std::vector<CallSite> calls;
   std::vector<AsyncOperands> async;
+  std::vector<TensorOp> tensors;
   std::vector<std::vector<std::int32_t>> branch_targets;
   std::uint32_t frame_bytes = 0;               ///< registers
   std::uint32_t taint_offset = 0;              ///< u32 per register, inside the frame

@@ -1,6 +1,7 @@
 // The parser's working state: scopes, symbols, and the function being filled. Private to ptx/.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <stdexcept>
@@ -180,6 +181,22 @@ class Decoder {
   bool decode_mbarrier(const Statement& s);
   AsyncAddress async_address(const Operand& o, Space space);
   void emit_async(const Statement& s, AsyncOp op, Class cls, AsyncOperands operands, Inst inst);
+  bool decode_tensor(const Statement& s);
+  bool decode_mma(const Statement& s);
+  bool decode_matrix(const Statement& s);
+  bool decode_wmma(const Statement& s);
+  bool decode_wmma_mma(const Statement& s);
+  bool decode_wmma_memory(const Statement& s);
+  using Operands = std::vector<const Operand*>;
+  Inst begin_tensor(const Statement& s, const TensorOp& op, bool helper);
+  bool emit_mma(const Statement& s, const TensorOp& op, const Operands& d, const Operands& a,
+                const Operands& b, const Operands& c);
+  Symbol hidden(int bits);  ///< a register that the source does not name
+  /// Part of the instruction in hand: the same guard, not counted.
+  void helper_lane(const Statement& s, const char* key, const Symbol& d, Slot a, Slot b,
+                   Slot c = kNone, const std::vector<Slot>& read = {});
+  Slot lane_constant(const std::array<std::uint32_t, 32>& values, int width);
+  Slot lane_mask(std::uint32_t lanes);
   bool lane(const Statement& s, const std::string& key, Class cls, int latency, Slot d, Slot a,
             Slot b = kNone, Slot c = kNone, int flops = 0);
 

@@ -193,6 +193,10 @@ class Async;
 [[nodiscard]] std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch,
                                                     std::uint64_t number);
 
+/// Adds `executions` of one tensor-core instruction (tensor_types.cpp).
+void count_tensor(Counters& counters, const TensorOp& op, std::uint64_t executions,
+                  const Profile& profile);
+
 class Block {
  public:
   explicit Block(RunState& run);
@@ -307,6 +311,14 @@ class Block {
   Step match(Warp& w, const Inst& in, std::uint32_t mask);
   Step reduce(Warp& w, const Inst& in, std::uint32_t mask);
   Step elect(Warp& w, const Inst& in, std::uint32_t mask);
+
+  // tensor cores (tensor.cpp)
+  Step tensor(Warp& w, const Inst& in, std::uint32_t mask);
+  Step whole_warp(Warp& w, const Inst& in, std::uint32_t mask);
+  bool same_in_warp(Warp& w, const Inst& in, const TensorOp& op);
+  void mma(Warp& w, const Inst& in, const TensorOp& op);
+  void mma_taint(Warp& w, const Inst& in, const TensorOp& op);
+  void matrix_rows(Warp& w, const Inst& in, const TensorOp& op);
 
   // uninitialised values
   std::uint32_t* taints(Warp& w);

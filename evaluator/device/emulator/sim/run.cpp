@@ -82,7 +82,7 @@ void classify(RunState& run) {
       if (i == 0 || ops[i - 1].run <= 1 || run.options->schedule_seed != 0) n = lanes = 0;
       n += run.executions[f][i];
       lanes += run.lanes[f][i];
-      if (n == 0) continue;
+      if (n == 0 || code[i].helper) continue;
       c.warp_instructions += n;
       c.thread_instructions += lanes;
       c.flops += lanes * code[i].flops;
@@ -119,6 +119,9 @@ void classify(RunState& run) {
           break;
         case Class::kMemory:
           break;  // counted by space
+        case Class::kTensor:
+          count_tensor(c, run.module->functions[f].tensors[code[i].imm], n, *run.profile);
+          break;
       }
     }
   }

@@ -182,7 +182,7 @@ bool Block::run_warp(Warp& w) {
         for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k] + kFirstReady]);
         issued = at;
         if (at > w.latest) w.latest = at;
-        if (in.kind >= Kind::kBranch) w.cycle = w.latest;
+        if (in.kind >= Kind::kBranch && in.kind != Kind::kTensor) w.cycle = w.latest;
         access_latency_ = in.latency;
       }
       if (w.tainting && in.guarded && in.kind != Kind::kBranch && in.kind != Kind::kLane &&
@@ -360,6 +360,8 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
       return mask ? reduce(w, in, mask) : Step::kNext;
     case Kind::kElect:
       return mask ? elect(w, in, mask) : Step::kNext;
+    case Kind::kTensor:
+      return mask ? tensor(w, in, mask) : Step::kNext;
     case Kind::kActiveMask: {
       auto* d = reg32(in.d);
       for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = mask;

@@ -1,0 +1,167 @@
+// The definition of a tensor core's sums, one element at a time, and the choice of the fast build.
+#include "evaluator/device/emulator/lanes/dot.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace hone::emulator {
+
+namespace dot_baseline {
+DotLoops loops();
+}
+namespace dot_avx2 {
+DotLoops loops();
+}
+namespace dot_avx512 {
+DotLoops loops();
+}
+
+const DotLoops& dot_loops() {
+  static const DotLoops kLoops = [] {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+      return dot_avx512::loops();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return dot_avx2::loops();
+#endif
+    return dot_baseline::loops();
+  }();
+  return kLoops;
+}
+
+namespace {
+
+struct Format {
+  int places, smallest;  ///< fraction bits; exponent of subnormals
+};
+
+Format format_of(DotInput type) {
+  switch (type) {
+    case DotInput::kF16:
+      return {10, -14};
+    case DotInput::kBF16:
+      return {7, -126};
+    case DotInput::kTF32:
+      return {10, -126};
+    case DotInput::kE4M3:
+      return {3, -6};
+    default:
+      return {2, -14};
+  }
+}
+
+// value = significand * 2^(exponent - places), exponent not below `smallest`.
+struct Split {
+  std::int64_t significand;
+  int exponent;
+};
+Split split(double value, int places, int smallest) {
+  int e = 0;
+  (void)std::frexp(value, &e);
+  e = std::max(e - 1, smallest);
+  return {static_cast<std::int64_t>(std::ldexp(value, places - e)), e};
+}
+
+}  // namespace
+
+float half_value(std::uint16_t h) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000) << 16;
+  if ((h & 0x7C00) == 0x7C00)
+    return std::bit_cast<float>(sign | 0x7F800000u | static_cast<std::uint32_t>(h & 0x3FF) << 13);
+  const float magnitude =
+      std::bit_cast<float>(static_cast<std::uint32_t>(h & 0x7FFF) << 13) * 0x1p112f;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
+}
+
+std::uint16_t half_bits(float value) {
+  const auto x = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((x >> 16) & 0x8000);
+  if (std::isnan(value)) return 0x7FFF;
+  if (std::isinf(value)) return sign | 0x7C00;
+  const float small = std::bit_cast<float>(x & 0x7FFFFFFF) * 0x1p-112f;
+  return sign | static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(small) >> 13);
+}
+
+float dot_value(DotInput type, std::uint32_t raw) {
+  switch (type) {
+    case DotInput::kF16:
+      return half_value(static_cast<std::uint16_t>(raw));
+    case DotInput::kBF16:
+      return std::bit_cast<float>(raw << 16);
+    case DotInput::kTF32:
+      return std::bit_cast<float>(raw & 0xFFFFE000u);
+    case DotInput::kE5M2:
+      return half_value(static_cast<std::uint16_t>(raw << 8));
+    default: {
+      if ((raw & 0x7F) == 0x7F) return std::numeric_limits<float>::quiet_NaN();
+      const float magnitude = std::bit_cast<float>((raw & 0x7F) << 20) * 0x1p120f;
+      return raw & 0x80 ? -magnitude : magnitude;
+    }
+  }
+}
+
+float dot_slow(const DotModel& model, DotInput type_a, DotInput type_b, int k,
+               const std::uint32_t* a, int a_stride, const std::uint32_t* b, float c) {
+  using Output = DotModel::Output;
+  const Format fa = format_of(type_a);
+  const Format fb = format_of(type_b);
+  for (int first = 0; first < k; first += model.chunk) {
+    const int last = std::min(k, first + model.chunk);
+    double ieee = c;  // for what is not finite
+    int most = std::numeric_limits<int>::min();
+    const Split own = split(c, 23, model.output == Output::kF16 ? -14 : -126);
+    const bool finite = std::isfinite(c);
+    if (c != 0 && finite) most = own.exponent;
+    for (int i = first; i < last; ++i) {
+      const double x = dot_value(type_a, a[i * a_stride]);
+      const double y = dot_value(type_b, b[i]);
+      ieee += x * y;
+      if (x == 0 || y == 0 || !std::isfinite(x) || !std::isfinite(y)) continue;
+      most = std::max(most, split(x, fa.places, fa.smallest).exponent +
+                                split(y, fb.places, fb.smallest).exponent);
+    }
+    if (!std::isfinite(ieee)) {
+      c = std::isnan(ieee) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(ieee);
+      continue;
+    }
+    const auto aligned = [&](std::int64_t significand, int places, int exponent) {
+      const int left = model.fraction_bits - places + exponent - most;
+      if (left >= 0) return significand * (std::int64_t{1} << left);
+      if (left < -62) return std::int64_t{0};
+      return significand / (std::int64_t{1} << -left);  // towards zero
+    };
+    std::int64_t sum = 0;
+    if (c != 0) sum = aligned(own.significand, 23, own.exponent);
+    for (int i = first; i < last; ++i) {
+      const double x = dot_value(type_a, a[i * a_stride]);
+      const double y = dot_value(type_b, b[i]);
+      if (x == 0 || y == 0) continue;
+      const Split sx = split(x, fa.places, fa.smallest);
+      const Split sy = split(y, fb.places, fb.smallest);
+      sum += aligned(sx.significand * sy.significand, fa.places + fb.places,
+                     sx.exponent + sy.exponent);
+    }
+    if (sum == 0) {
+      c = 0;
+      continue;
+    }
+    const double exact = std::ldexp(static_cast<double>(sum), most - model.fraction_bits);
+    const int places = model.output == Output::kF16 ? 10 : model.output == Output::kF32 ? 23 : 13;
+    int e = 0;
+    (void)std::frexp(exact, &e);
+    e = std::max(e - 1, model.output == Output::kF16 ? -14 : -126);
+    const double scaled = std::ldexp(exact, places - e);
+    const double rounded = std::ldexp(
+        model.output == Output::kF16 ? std::nearbyint(scaled) : std::trunc(scaled), e - places);
+    const double limit = model.output == Output::kF16 ? 0x1p16 : 0x1p128;
+    c = std::abs(rounded) >= limit
+            ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(exact))
+            : static_cast<float>(rounded);
+    if (c == 0) c = 0;  // never -0
+  }
+  return c;
+}
+
+}  // namespace hone::emulator

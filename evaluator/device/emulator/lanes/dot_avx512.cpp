@@ -1,0 +1,25 @@
+// Tensor-core tiles built for AVX-512.
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "evaluator/device/emulator/lanes/dot.h"
+
+// After the headers, so that their inline functions stay portable.
+#if defined(__x86_64__)
+#pragma GCC push_options
+#pragma GCC target( \
+    "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
+#endif
+namespace hone::emulator::dot_avx512 {
+namespace {
+constexpr int kLanes = 16;
+#include "evaluator/device/emulator/lanes/dot.inc"
+}  // namespace
+
+DotLoops loops() { return make_dot_loops(); }
+
+}  // namespace hone::emulator::dot_avx512
+#if defined(__x86_64__)
+#pragma GCC pop_options
+#endif
