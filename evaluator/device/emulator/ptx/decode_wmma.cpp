@@ -206,7 +206,10 @@ bool Decoder::decode_wmma_memory(const Statement& s) {
   match.what = TensorOp::What::kMatch;
   match.offset = probe.imm;
   match.align = bits == 64 ? 8 : 16;
-  match.ld_align = static_cast<std::uint8_t>(bits == 64 ? 1 : bits < 8 ? 32 : 128 / bits);
+  match.ld_align = static_cast<std::uint8_t>(bits == 64  ? 1
+                                             : bits == 8 ? 8
+                                             : bits < 8  ? 32
+                                                         : 128 / bits);
   if (bits == 1) match.ld_align = 128;
   {
     Inst inst = begin_tensor(s, match, true);
