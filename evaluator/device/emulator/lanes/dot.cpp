@@ -84,6 +84,18 @@ std::uint16_t half_bits(float value) {
   return sign | static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(small) >> 13);
 }
 
+std::uint16_t half_nearest(double value) {
+  if (!std::isfinite(value)) return half_bits(static_cast<float>(value));
+  int e = 0;
+  (void)std::frexp(value, &e);
+  e = std::max(e - 1, -14);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, 10 - e)), e - 10);
+  return half_bits(
+      std::abs(rounded) >= 0x1p16
+          ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value))
+          : static_cast<float>(rounded));
+}
+
 float dot_value(DotInput type, std::uint32_t raw) {
   switch (type) {
     case DotInput::kF16:

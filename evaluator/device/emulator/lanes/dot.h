@@ -24,6 +24,7 @@ struct DotModel {
   int fraction_bits = 25;
   int chunk = 16;
   Output output = Output::kF32;
+  bool halves = false;  ///< sm_90's mma.sync of fp8: see sim/tensor.cpp
 };
 
 inline constexpr int kDotRows = 16;
@@ -57,5 +58,7 @@ struct DotLoops {
 [[nodiscard]] float half_value(std::uint16_t bits);
 /// Of a float that is a half, an infinity or a NaN.
 [[nodiscard]] std::uint16_t half_bits(float value);
+/// To nearest even.
+[[nodiscard]] std::uint16_t half_nearest(double value);
 
 }  // namespace hone::emulator

@@ -178,6 +178,7 @@ bool Decoder::decode_tensor(const Statement& s) {
   if (op == "mma") return decode_mma(s);
   if (op == "ldmatrix" || op == "stmatrix" || op == "movmatrix") return decode_matrix(s);
   if (op == "wmma") return decode_wmma(s);
+  if (op == "wgmma") return decode_wgmma(s);
   return false;
 }
 

@@ -186,6 +186,7 @@ class Decoder {
   bool decode_matrix(const Statement& s);
   bool decode_wmma(const Statement& s);
   bool decode_wmma_mma(const Statement& s);
+  bool decode_wgmma(const Statement& s);
   bool decode_wmma_memory(const Statement& s);
   using Operands = std::vector<const Operand*>;
   Inst begin_tensor(const Statement& s, const TensorOp& op, bool helper);

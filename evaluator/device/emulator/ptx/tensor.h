@@ -65,7 +65,12 @@ struct TensorOp {
   std::uint8_t matrices = 0;                                    ///< ldmatrix, stmatrix
   bool transpose = false;
   bool saturate = false;
-  bool b1_and = false;        ///< else xor
+  bool b1_and = false;  ///< else xor
+  // wgmma: of one warp of the four, m = 16
+  bool a_shared = false;                    ///< A by a descriptor in Inst::a, else in registers
+  bool a_across = false, b_across = false;  ///< rows of the other dimension lie in memory
+  bool a_negated = false, b_negated = false;
+  std::uint8_t pending = 0;   ///< kWgmmaWait: groups that may stay in flight
   std::int64_t offset = 0;    ///< kMatch: added to the pointer
   std::uint8_t align = 0;     ///< kMatch: of the pointer [B]
   std::uint8_t ld_align = 0;  ///< kMatch: of the stride [elements]

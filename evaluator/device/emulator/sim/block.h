@@ -84,6 +84,11 @@ struct Warp {
   const Inst* polled = nullptr;      ///< the last ordered load or atomic without effect
   std::uint64_t polled_address = 0;  ///< and where
   int polled_lane = 0;
+  // wgmma: groups by number, from 1. A register's is that of the product that writes it.
+  std::uint32_t wgmma_group = 1, wgmma_done = 0;  ///< being filled; complete up to
+  bool wgmma_fenced = false;
+  std::uint64_t wgmma_history = 0;          ///< hash of the products so far
+  std::vector<std::uint32_t> wgmma_writes;  ///< per register of the frame: group, 0: none
   [[nodiscard]] bool done() const { return alive == 0; }
 };
 
@@ -319,6 +324,24 @@ class Block {
   void mma(Warp& w, const Inst& in, const TensorOp& op);
   void mma_taint(Warp& w, const Inst& in, const TensorOp& op);
   void matrix_rows(Warp& w, const Inst& in, const TensorOp& op);
+
+  // wgmma (wgmma.cpp)
+  struct AsyncReads {  ///< 16-byte pieces of shared memory that a product may still read
+    int warp = 0;
+    std::uint32_t group = 0;
+    std::vector<std::uint64_t> pieces;  ///< bits
+  };
+  bool wgmma(Warp& w, const Inst& in, const TensorOp& op);
+  bool wgmma_product(Warp& w, const Inst& in, const TensorOp& op);
+  bool wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a, AsyncReads& reads,
+                     std::uint32_t* raw, std::uint64_t* unknown);
+  void wgmma_wait(Warp& w, std::uint32_t done);
+  /// At the end of a block: did the warps of each warpgroup run the same products?
+  bool wgmma_agree();
+  /// False, with a report, when a product in flight may read these bytes.
+  bool wgmma_free(const Warp& w, const Inst& in, int lane, std::uint64_t offset,
+                  std::uint32_t bytes);
+  std::vector<AsyncReads> async_reads_;
 
   // uninitialised values
   std::uint32_t* taints(Warp& w);

@@ -6,7 +6,9 @@
 // column g. C and D: element e is row g + 8 (e / 2), column 2 t + e % 2.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "evaluator/device/emulator/lanes/dot.h"
@@ -75,8 +77,28 @@ void each_accumulator(int rows, Visit visit) {
       visit(e, lane, (2 * (lane & 3) + (e & 1)) * kDotRows + (lane >> 2) + 8 * (e >> 1));
 }
 
+/// Hopper has no mma.sync of fp8: ptxas makes two f16 products of it, of the lower and of the upper
+/// two elements in each register, adds them from zero on, and then the accumulator.
+void halve(const TensorOp& op, std::uint32_t* a, std::uint32_t* b) {
+  std::uint32_t old_a[32 * kDotRows];
+  std::uint32_t old_b[8 * 32];
+  std::memcpy(old_a, a, sizeof(std::uint32_t) * op.k * kDotRows);
+  std::memcpy(old_b, b, sizeof(std::uint32_t) * op.k * 8);
+  for (int k = 0; k < op.k; ++k) {
+    const int to = k / 4 * 2 + k % 2 + (k & 2 ? op.k / 2 : 0);
+    std::memcpy(a + to * kDotRows, old_a + k * kDotRows, sizeof(std::uint32_t) * kDotRows);
+    for (int j = 0; j < 8; ++j) b[j * op.k + to] = old_b[j * op.k + k];
+  }
+}
+
+float plain_sum(float x, float y, bool half) {
+  const double exact = double{x} + y;  // of two halves, or rounded twice at most to a float
+  if (std::isnan(exact)) return std::bit_cast<float>(0x7FFFFFFFu);
+  return half ? half_value(half_nearest(exact)) : x + y;
+}
+
 /// One 16 x 8 block of floating-point products, with the registers it comes from and goes to.
-void float_block(const DotModel& model, const TensorOp& op, const std::uint32_t* const* a,
+void float_block(const DotModel& arch_model, const TensorOp& op, const std::uint32_t* const* a,
                  const std::uint32_t* const* b, float* c) {
   const DotLoops& loops = dot_loops();
   alignas(64) std::uint32_t raw_a[kMaxK * kDotRows];
@@ -88,21 +110,29 @@ void float_block(const DotModel& model, const TensorOp& op, const std::uint32_t*
   const auto same = [](std::uint32_t v) { return v; };
   spread_a(a, op, raw_a, same);
   spread_b(b, op, raw_b, same);
+  DotModel model = arch_model;
+  float own[8 * kDotRows];
+  if (model.halves) {
+    halve(op, raw_a, raw_b);
+    model.chunk = op.k / 2;
+    std::memcpy(own, c, sizeof own);
+    std::fill(c, c + 8 * kDotRows, 0.0f);
+  }
   const DotInput type_a = dot_input(op.a);
   const DotInput type_b = dot_input(op.b);
   const bool plain_a = loops.convert(type_a, raw_a, op.k * kDotRows, value_a, exponent_a);
   const bool plain_b = loops.convert(type_b, raw_b, op.k * 8, value_b, exponent_b);
   bool redo[32];
   std::memset(redo, 1, sizeof redo);
-  if (plain_a && plain_b &&
-      !loops.dot(model, 8, op.k, value_a, exponent_a, value_b, exponent_b, c, redo))
-    return;
-  for (int j = 0; j < 8; ++j)
-    for (int row = 0; row < kDotRows; ++row) {
-      float& sum = c[j * kDotRows + row];
-      if (redo[(j * kDotRows + row) / loops.lanes])
-        sum = dot_slow(model, type_a, type_b, op.k, raw_a + row, kDotRows, raw_b + j * op.k, sum);
-    }
+  if (!plain_a || !plain_b ||
+      loops.dot(model, 8, op.k, value_a, exponent_a, value_b, exponent_b, c, redo))
+    for (int at = 0; at < 8 * kDotRows; ++at)
+      if (redo[at / loops.lanes])
+        c[at] = dot_slow(model, type_a, type_b, op.k, raw_a + at % kDotRows, kDotRows,
+                         raw_b + at / kDotRows * op.k, c[at]);
+  if (model.halves)
+    for (int at = 0; at < 8 * kDotRows; ++at)
+      c[at] = plain_sum(own[at], c[at], model.output == DotModel::Output::kF16);
 }
 
 void integer_block(const TensorOp& op, const std::uint32_t* const* a, const std::uint32_t* const* b,
@@ -153,15 +183,15 @@ Block::Step Block::whole_warp(Warp& w, const Inst& in, std::uint32_t mask) {
   if (w.alive != 0xFFFFFFFFu) {
     const int lane = std::countr_zero(mask);
     if (w.launched != 0xFFFFFFFFu)
-      fail(Verdict::kFault,
+      fail(FindingKind::kWarpMask,
            fmt::format("a matrix instruction needs a whole warp, this one has {} threads",
                        std::popcount(w.launched)),
-           w, lane, in.line);
+           w, lane, in);
     else
-      fail(Verdict::kFault,
+      fail(FindingKind::kWarpMask,
            fmt::format("a matrix instruction needs a whole warp: lane {} has exited",
                        std::countr_one(w.alive)),
-           w, lane, in.line);
+           w, lane, in);
     return Step::kFail;
   }
   if (!in.guarded && mask == 0xFFFFFFFFu) return step;
@@ -170,10 +200,10 @@ Block::Step Block::whole_warp(Warp& w, const Inst& in, std::uint32_t mask) {
     const std::uint32_t p = *reg32(in.guard);
     const std::uint32_t on = w.stack.back().mask & (in.guard_negated ? ~p : p);
     if (on != 0xFFFFFFFFu) {
-      fail(Verdict::kFault,
+      fail(FindingKind::kWarpMask,
            fmt::format("a matrix instruction is predicated off in lane {} but not in lane {}",
                        std::countr_one(on), std::countr_zero(on)),
-           w, std::countr_zero(on), in.line);
+           w, std::countr_zero(on), in);
       return Step::kFail;
     }
   }
@@ -190,16 +220,22 @@ Block::Step Block::tensor(Warp& w, const Inst& in, std::uint32_t mask) {
     case TensorOp::What::kMatch:
       return same_in_warp(w, in, op) ? Step::kNext : Step::kFail;
     case TensorOp::What::kMma:
+      access_latency_ = static_cast<std::uint32_t>(run_.profile->tensor_latency);
       mma(w, in, op);
       break;
+    case TensorOp::What::kWgmma:
+    case TensorOp::What::kWgmmaFence:
+    case TensorOp::What::kWgmmaCommit:
+    case TensorOp::What::kWgmmaWait:
+      return wgmma(w, in, op) ? Step::kNext : Step::kFail;
     case TensorOp::What::kSpread:
     case TensorOp::What::kCollect:
     case TensorOp::What::kTranspose:
       matrix_rows(w, in, op);
       break;
     default:
-      fail(Verdict::kUnsupported, "the emulator does not cover a tensor-core instruction", w, 0,
-           in.line);
+      fail(FindingKind::kUnsupported, "the emulator does not cover a tensor-core instruction", w, 0,
+           in);
       return Step::kFail;
   }
   return Step::kNext;
@@ -218,21 +254,21 @@ bool Block::same_in_warp(Warp& w, const Inst& in, const TensorOp& op) {
   const std::uint32_t* stride = reg32(in.b);
   for (int lane = 1; lane < 32; ++lane) {
     if (pointer(lane) == pointer(0) && stride[lane] == stride[0]) continue;
-    return fail(Verdict::kFault,
+    return fail(FindingKind::kOther,
                 fmt::format("wmma: lanes 0 and {} give different {}", lane,
                             pointer(lane) == pointer(0) ? "strides" : "pointers"),
-                w, lane, in.line);
+                w, lane, in);
   }
   if (pointer(0) % op.align != 0)
-    return fail(Verdict::kFault,
+    return fail(FindingKind::kMisaligned,
                 fmt::format("misaligned matrix: wmma wants {} at a multiple of {} B",
                             describe(pointer(0)), op.align),
-                w, 0, in.line);
+                w, 0, in);
   if (stride[0] % op.ld_align != 0)
-    return fail(Verdict::kFault,
+    return fail(FindingKind::kOther,
                 fmt::format("wmma wants a stride that is a multiple of {} elements, not {}",
                             op.ld_align, stride[0]),
-                w, 0, in.line);
+                w, 0, in);
   return true;
 }
 

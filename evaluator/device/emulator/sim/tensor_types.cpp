@@ -25,9 +25,9 @@ DotInput dot_input(TensorType type) {
 // MMA-Sim (arXiv:2511.10909) and its published code, which was compared bit by bit with a T4, A100,
 // RTX A6000, L40S, H100, H200, B200 and RTX 5080. Turing and Ampere: 24 places, 16 bytes of A at a
 // time; Ada the same, but fp8 with 13 places, 16 products at a time, results cut to 13 places.
-// Hopper: 25 places and 32 bytes; its wgmma does fp8 as Ada does, 32 products at a time, and its
-// mma.sync of fp8 is made of two f16 products of 16 (not among the published tests: the split is
-// what ptxas emits). Later ones: 25 places, 32 bytes.
+// Hopper: 25 places and 32 bytes; its wgmma does fp8 as Ada does, 32 products at a time; its
+// mma.sync of fp8 is what ptxas 13.0 emits for it, f16 products (read from the SASS). Later ones:
+// 25 places, 32 bytes.
 DotModel dot_model(const Profile& profile, TensorType input, TensorType result, bool wgmma) {
   using Output = DotModel::Output;
   DotModel m;
@@ -46,36 +46,40 @@ DotModel dot_model(const Profile& profile, TensorType input, TensorType result, 
     if (m.output == Output::kF32) m.output = Output::kE8M13;
   } else {
     m.fraction_bits = 25;
-    m.chunk = fp8 && version == 90 ? 16 : 256 / bits;
+    m.chunk = 256 / bits;
+    m.halves = fp8 && version == 90;
   }
   return m;
 }
 
 void count_tensor(Counters& counters, const TensorOp& op, std::uint64_t executions,
                   const Profile& profile) {
+  if (op.what != TensorOp::What::kMma && op.what != TensorOp::What::kWgmma) return;
   const int bits = tensor_bits(op.a);
-  const auto or_else = [&](double rate, int width) {
-    return rate > 0 ? rate : profile.tensor_f16 * 16 / width;
-  };
-  double rate = profile.tensor_f16;
+  const bool own = op.what == TensorOp::What::kWgmma && profile.wgmma_f16_fma > 0;
+  const double bytes = own ? profile.wgmma_s8_fma : profile.tensor_s8_fma;
+  const double halves = own                         ? profile.wgmma_f16_fma
+                        : op.a == TensorType::kBF16 ? profile.tensor_bf16_fma
+                                                    : profile.tensor_f16_fma;
+  double rate = halves;
   if (bits == 64)
-    rate = or_else(profile.tensor_f64, 256);  // an eighth of f16 would be 1024/16
+    rate = halves / 16;  // A100: 1024 and 64, H100: 2048 and 128
   else if (bits == 32)
-    rate = or_else(profile.tensor_tf32, 32);
-  else if (op.a == TensorType::kE4M3 || op.a == TensorType::kE5M2)
-    rate = or_else(profile.tensor_fp8, 8);
-  else if (bits == 8)
-    rate = or_else(profile.tensor_int8, 8);
+    rate = own ? profile.wgmma_tf32_fma : profile.tensor_tf32_fma;
   else if (bits < 8)
-    rate = or_else(profile.tensor_int8, 8) * 8 / bits;
-  if (op.what != TensorOp::What::kWgmma) rate *= profile.tensor_mma_share;
+    rate = bytes * 8 / bits;
+  else if (bits == 8)  // fp8 through Hopper's mma.sync is done by f16 products
+    rate = (op.a == TensorType::kE4M3 || op.a == TensorType::kE5M2) && !own &&
+                   profile.wgmma_f16_fma > 0
+               ? halves
+               : bytes;
   const auto fmas = static_cast<double>(op.fmas()) * static_cast<double>(executions);
   counters.tensor += executions;
   if (op.a != TensorType::kB1) {
     counters.tensor_flops += 2 * op.fmas() * executions;
     counters.flops += 2 * op.fmas() * executions;
   }
-  counters.tensor_cycles += static_cast<std::uint64_t>(std::ceil(fmas / rate));
+  if (rate > 0) counters.tensor_cycles += static_cast<std::uint64_t>(std::ceil(fmas / rate));
 }
 
 }  // namespace hone::emulator

@@ -20,5 +20,5 @@ for name in grid grid_races; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 $name.cu -o ${name}_sm_90.ptx
 done
 nvcc -ptx -std=c++17 -arch=sm_80 tensor.cu -o tensor_sm_80.ptx
-nvcc -ptx -std=c++17 -arch=sm_90a tensor_hopper.cu -o tensor_hopper_sm_90a.ptx
+nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90a tensor_hopper.cu -o tensor_hopper_sm_90a.ptx
 strip ./*.ptx
