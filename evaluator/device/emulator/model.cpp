@@ -65,6 +65,7 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
       {"sfu", sm_cycles(u(c.sfu) * lanes, p.sfu_lanes)},
       {"conversion", sm_cycles(u(c.conversion) * lanes, p.conversion_lanes)},
       {"shuffle", sm_cycles(u(c.shuffle) * lanes, p.shuffle_lanes)},
+      {"tensor", sm_cycles(u(c.tensor_cycles), 1)},
   };
   // L1 and shared memory are one unit with one data path.
   const double l1 = sm_cycles(u(c.l1_wavefronts + c.local_accesses), p.l1_bytes_per_cycle / 128);

@@ -396,6 +396,18 @@ TEST(MmaRounding, Fp8KeepsThirteenPlacesOnAda) {
   EXPECT_EQ(one_sum("sm_90", kE5m2, a, {0x1p-7f}, one), std::bit_cast<u32>(1 + 0x1p-14f));
 }
 
+TEST(MmaRounding, Fp8OnHopperAddsTheSumLast) {
+  // 1 + 1.5 * 2^-24 is rounded to nearest, not cut: a plain addition.
+  const u32 one = std::bit_cast<u32>(1.0f);
+  EXPECT_EQ(one_sum("sm_90", kE5m2, {1.5f * 0x1p-12f}, {0x1p-12f}, one), one + 1);
+  // Elements 0, 1 of each four in one product, 2, 3 in the other, the lower ones first: what the
+  // first leaves, 1 + 2^-23, loses a little to the second's cut at 1 + 2^-23 - 2^-25.
+  const std::vector<float> a = {1.0f, 0x1p-12f, -0x1p-12f, 0, 0};
+  const std::vector<float> b = {1.0f, 0x1p-11f, 0x1p-13f, 0, 0};
+  EXPECT_EQ(one_sum("sm_90", kE5m2, a, b, 0), one);
+  EXPECT_EQ(one_sum("sm_90", kE5m2, {1.0f, 0x1p-12f, 0, 0, -0x1p-12f}, b, 0), one + 1);
+}
+
 TEST(MmaRounding, InfinitiesAndNans) {
   const float inf = std::numeric_limits<float>::infinity();
   const u32 nan = 0x7FFFFFFFu;

@@ -160,6 +160,9 @@ bool Block::checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask) {
     const int lane = std::countr_zero(m);
     const std::uint64_t first = address_[lane] >> shift;
     std::uint8_t* data = shared_.data() + address_[lane];
+    if (!async_reads_.empty() &&
+        !wgmma_free(w, in, lane, address_[lane], static_cast<std::uint32_t>(total)))
+      return false;
     std::uint8_t bytes[64];
     for (int v = 0; v < in.vec; ++v)
       get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, bytes + v * in.esize);

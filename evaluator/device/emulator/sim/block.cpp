@@ -61,6 +61,11 @@ void Block::start_warps() {
     if (counting_) w.ready.assign(max_registers_ + kFirstReady, 0);
     w.cycle = w.latest = w.executed = 0;
     w.barrier = -1;
+    w.wgmma_group = 1;
+    w.wgmma_done = 0;
+    w.wgmma_fenced = false;
+    w.wgmma_history = 0;
+    w.wgmma_writes.clear();
     w.tainting = w.spinning = w.flattened = false;
     w.passed = w.barrier_predicate = 0;
     w.polled = nullptr;

@@ -198,6 +198,10 @@ class Async;
 [[nodiscard]] std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch,
                                                     std::uint64_t number);
 
+/// After an instruction wrote registers while wgmma results are in flight: a plain copy of one is
+/// one too (wgmma.cpp).
+void follow_wgmma(Warp& w, const Function& function, const Inst& in, std::uint32_t mask);
+
 /// Adds `executions` of one tensor-core instruction (tensor_types.cpp).
 void count_tensor(Counters& counters, const TensorOp& op, std::uint64_t executions,
                   const Profile& profile);
@@ -337,7 +341,7 @@ class Block {
                      std::uint32_t* raw, std::uint64_t* unknown);
   void wgmma_wait(Warp& w, std::uint32_t done);
   /// At the end of a block: did the warps of each warpgroup run the same products?
-  bool wgmma_agree();
+  [[nodiscard]] bool wgmma_agree();
   /// False, with a report, when a product in flight may read these bytes.
   bool wgmma_free(const Warp& w, const Inst& in, int lane, std::uint64_t offset,
                   std::uint32_t bytes);

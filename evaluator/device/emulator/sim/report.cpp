@@ -299,6 +299,7 @@ void Block::propagate_taint(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   for (int k = in.sources; k < in.sources + in.destinations; ++k)
     taint[r[k]] = (taint[r[k]] & ~mask) | (t & mask);
+  if (!w.wgmma_writes.empty()) follow_wgmma(w, *function_, in, mask);
 }
 
 void Block::set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t t) {

@@ -32,6 +32,7 @@ void Block::start(std::uint64_t number) {
   clocks_.reset();
   arrived_.fill(0);
   held_.clear();
+  async_reads_.clear();
   raced_ = false;
   if (async_) async_->reset();
   if (check_races_ || check_init_) shadow_.reset();
@@ -113,7 +114,7 @@ Progress Block::advance() {
     if (--rounds == 0) return Progress::kTurn;
   }
   if (async_ && !async_->finish()) return Progress::kFailed;
-  if (!settle_held()) return Progress::kFailed;
+  if (!settle_held() || !wgmma_agree()) return Progress::kFailed;
   finish_block();
   return Progress::kFinished;
 }

@@ -1,10 +1,354 @@
-// wgmma: to be written below.
+// wgmma: each of the four warps multiplies its 16 rows of A with all of B, whose elements come from
+// shared memory by a descriptor (PTX ISA, "Matrix Descriptor Format"): bits 0-13 the address / 16,
+// 16-29 the leading and 32-45 the stride offset / 16, 49-51 the base offset, 62-63 the swizzle.
+//
+// Memory is made of 16-byte pieces. With W = 1, 2, 4, 8 pieces for no swizzle, 32, 64 and 128 B,
+// rows r of the result's dimension and pieces c along k (two of them):
+//   k contiguous:  (r % 8) 16 W + (r / 8) stride + c (16, or leading without swizzle)
+//   r contiguous:  piece p of rows, step j of k: without swizzle p stride + (j % 8) 16 + (j / 8)
+//                  leading, else (p % W) 16 + (p / W) leading + (j % 8) 16 W + (j / 8) stride
+// and bits 4.. of the address are then flipped by bits 7.., as many as the swizzle has (1, 2, 3).
+//
+// Values are read and sums made when the instruction runs; what may not be done before the wait is
+// reported: results count as uninitialised until then (plain copies apart, which compilers make),
+// and pieces that a product in flight reads may not be written.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "evaluator/device/emulator/lanes/dot.h"
+#include "evaluator/device/emulator/ptx/parser.h"
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/tensor_types.h"
 
 namespace hone::emulator {
+namespace {
 
-bool Block::wgmma(Warp& w, const Inst& in, const TensorOp&) {
-  return fail(FindingKind::kUnsupported, "the emulator does not cover 'wgmma'", w, 0, in);
+constexpr int kPieceBytes = 16;
+constexpr int kMaxColumns = 256;
+constexpr int kMaxK = 32;
+
+struct Descriptor {
+  std::uint64_t start, leading, stride;
+  int base, swizzle;  ///< swizzle: address bits flipped
+  explicit Descriptor(std::uint64_t d)
+      : start((d & 0x3FFF) << 4),
+        leading((d >> 16 & 0x3FFF) << 4),
+        stride((d >> 32 & 0x3FFF) << 4),
+        base(static_cast<int>(d >> 49 & 7)),
+        swizzle((d >> 62) == 0 ? 0 : 4 - static_cast<int>(d >> 62)) {}
+  [[nodiscard]] std::uint64_t flip(std::uint64_t address) const {
+    const std::uint64_t mask = (1u << swizzle) - 1;
+    return address ^ ((address >> 7 & mask) << 4);
+  }
+  /// Piece c along k of row r.
+  [[nodiscard]] std::uint64_t along(int r, int c) const {
+    const std::uint64_t width = 16u << swizzle;
+    return flip(start + static_cast<std::uint64_t>(r % 8) * width +
+                static_cast<std::uint64_t>(r / 8) * stride +
+                static_cast<std::uint64_t>(c) * (swizzle ? 16 : leading));
+  }
+  /// Piece p of rows at step j of k.
+  [[nodiscard]] std::uint64_t across(int p, int j) const {
+    const int pieces = 1 << swizzle;
+    const auto u = [](int v) { return static_cast<std::uint64_t>(v); };
+    if (swizzle == 0) return start + u(p) * stride + u(j % 8) * 16 + u(j / 8) * leading;
+    return flip(start + u(p % pieces) * 16 + u(p / pieces) * leading + u(j % 8) * 16 * u(pieces) +
+                u(j / 8) * stride);
+  }
+};
+
+}  // namespace
+
+bool Block::wgmma(Warp& w, const Inst& in, const TensorOp& op) {
+  using What = TensorOp::What;
+  if ((static_cast<std::size_t>(w.index) | 3) >= warps_.size())
+    return fail(FindingKind::kWarpMask,
+                fmt::format("wgmma needs a warpgroup: warps {} to {} of a block that has {}",
+                            w.index & ~3, w.index | 3, warps_.size()),
+                w, 0, in);
+  switch (op.what) {
+    case What::kWgmmaFence:
+      w.wgmma_fenced = true;
+      return true;
+    case What::kWgmmaCommit:
+      ++w.wgmma_group;
+      return true;
+    case What::kWgmmaWait:
+      if (w.wgmma_group - 1 > op.pending) wgmma_wait(w, w.wgmma_group - 1 - op.pending);
+      return true;
+    default:
+      return wgmma_product(w, in, op);
+  }
+}
+
+// Groups up to `done` are complete: their results are values now.
+void Block::wgmma_wait(Warp& w, std::uint32_t done) {
+  if (done <= w.wgmma_done) return;
+  w.wgmma_done = done;
+  std::erase_if(async_reads_,
+                [&](const AsyncReads& r) { return r.warp == w.index && r.group <= done; });
+  if (!w.tainting) return;
+  std::uint32_t* taint = taints(w);
+  bool any = false;
+  for (std::size_t i = 0; i + 1 < w.wgmma_writes.size(); i += 2) {
+    std::uint32_t& group = w.wgmma_writes[i];
+    if (group != 0 && group <= done) {
+      taint[i / 2] = w.wgmma_writes[i + 1];
+      group = 0;
+    }
+  }
+  for (std::size_t i = 0; i < function_->reg_slots.size() && !any; ++i) any = taint[i] != 0;
+  if (!any && w.stack.back().depth == 0) w.tainting = false;
+}
+
+void follow_wgmma(Warp& w, const Function& function, const Inst& in, std::uint32_t mask) {
+  static const LaneFn kMove = find_lane("mov.b32");
+  if (w.stack.back().depth != 0) return;
+  const std::uint32_t* r = function.regs.data() + in.regs;
+  const bool copy =
+      in.kind == Kind::kLane && in.fn == kMove && in.sources == 1 && mask == 0xFFFFFFFFu;
+  for (int k = in.sources; k < in.sources + in.destinations; ++k) {
+    w.wgmma_writes[2 * r[k]] = copy ? w.wgmma_writes[2 * r[0]] : 0;
+    w.wgmma_writes[2 * r[k] + 1] = copy ? w.wgmma_writes[2 * r[0] + 1] : 0;
+  }
+}
+
+// A or B of one product as raw elements: A k-major with 16 rows, B row-major by columns. `unknown`:
+// bits of rows or columns that hold something uninitialised.
+bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a, AsyncReads& reads,
+                          std::uint32_t* raw, std::uint64_t* unknown) {
+  const std::uint64_t bits_of = reg64(is_a ? in.a : in.b)[0];
+  for (int lane = 1; lane < 32; ++lane)
+    if (reg64(is_a ? in.a : in.b)[lane] != bits_of)
+      return fail(FindingKind::kOther,
+                  fmt::format("wgmma: lanes 0 and {} give different descriptors", lane), w, lane,
+                  in);
+  const Descriptor d(bits_of);
+  if (d.base != 0)
+    return fail(FindingKind::kUnsupported,
+                "the emulator does not cover a wgmma descriptor with a base offset", w, 0, in);
+  const int element = tensor_bits(is_a ? op.a : op.b) / 8;
+  const int each = kPieceBytes / element;
+  const int first = is_a ? (w.index & 3) * 16 : 0;
+  const int rows = is_a ? 16 : op.n;
+  const bool across = is_a ? op.a_across : op.b_across;
+  const int shift = shadow_.shift();
+  const auto put = [&](int row, int k, const std::uint8_t* from) {
+    std::uint32_t v = 0;
+    std::memcpy(&v, from, static_cast<std::size_t>(element));
+    raw[is_a ? k * kDotRows + row : row * op.k + k] = v;
+  };
+  const auto piece = [&](std::uint64_t at, int row, int k) {
+    if (at + kPieceBytes > run_.shared_bytes)
+      return fail_access(w, in, 0, kSharedBase + at, "out-of-bounds");
+    const std::uint8_t* data = shared_.data() + at;
+    for (int i = 0; i < each; ++i)
+      put(across ? row + i : row, across ? k : k + i, data + i * element);
+    if (check_races_) reads.pieces[at >> 10] |= 1ull << (at >> 4 & 63);
+    for (int g = 0; (check_races_ || check_init_) && g < kPieceBytes >> shift; ++g) {
+      const std::uint64_t granule = (at >> shift) + static_cast<std::uint64_t>(g);
+      if (check_races_) {
+        Cell& cell = shadow_.cell(granule);
+        if (note_read(clocks_, cell, w.index, 0, false) &&
+            !fail_race(w, in, 0, granule << shift, cell))
+          return false;
+        if (shadow_.keeps_sites()) shadow_.sites(granule).reader = in.place;
+      }
+      if (check_init_ && !shadow_.written()[granule]) {
+        uninitialised_ = fmt::format("{} (read at line {})",
+                                     describe(kSharedBase + (granule << shift)), in.line);
+        for (int i = 0; i < (across ? each : 1); ++i)
+          unknown[(row + i) / 64] |= 1ull << ((row + i) % 64);
+      }
+    }
+    return true;
+  };
+  if (across) {
+    for (int p = 0; p < rows / each; ++p)
+      for (int k = 0; k < op.k; ++k)
+        if (!piece(d.across(first / each + p, k), p * each, k)) return false;
+    return true;
+  }
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < op.k / each; ++c)
+      if (!piece(d.along(first + r, c), r, c * each)) return false;
+  return true;
+}
+
+bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
+  const Slot* d = function_->extra.data() + in.extra;
+  const int results = op.column_blocks() * op.d_regs;
+  const Slot* a = d + results;
+  if (!w.wgmma_fenced)
+    return fail(FindingKind::kOther, "wgmma.mma_async before any wgmma.fence", w, 0, in);
+  const std::uint64_t place = static_cast<std::uint64_t>(&in - function_->code.data());
+  w.wgmma_history = (w.wgmma_history ^ (place + 1)) * 0x9E3779B97F4A7C15ull;
+  w.wgmma_history ^= reg64(in.b)[0] + w.wgmma_history % 1000003;
+  if (check_races_) clocks_.warp_sync(w.index);  // .aligned: the lanes have met
+
+  AsyncReads reads{w.index, w.wgmma_group, {}};
+  if (check_races_) reads.pieces.assign((run_.shared_bytes >> 10) + 1, 0);
+  static thread_local std::vector<std::uint32_t> raw_b(kMaxColumns * kMaxK);
+  static thread_local std::vector<float> value_b(kMaxColumns * kMaxK);
+  static thread_local std::vector<std::int16_t> exponent_b(kMaxColumns * kMaxK);
+  static thread_local std::vector<float> sums(kMaxColumns * kDotRows);
+  static thread_local std::vector<std::uint8_t> redo(kMaxColumns * kDotRows / 4);
+  alignas(64) std::uint32_t raw_a[kMaxK * kDotRows];
+  alignas(64) float value_a[kMaxK * kDotRows];
+  alignas(64) std::int16_t exponent_a[kMaxK * kDotRows];
+  std::uint64_t rows = 0;
+  std::uint64_t columns[kMaxColumns / 64] = {};
+  const int each = 32 / tensor_bits(op.a);
+  if (op.a_shared) {
+    if (!wgmma_operand(w, in, op, true, reads, raw_a, &rows)) return false;
+  } else {
+    const std::uint32_t keep = each == 1 ? 0xFFFFFFFFu : (1u << 32 / each) - 1;
+    for (int r = 0; r < op.a_regs; ++r) {
+      const std::uint32_t* v = reg32(a[r]);
+      const std::uint32_t t = w.tainting ? slot_taint(w, in, a[r]) : 0;
+      for (int lane = 0; lane < 32; ++lane) {
+        const int row = (lane >> 2) + 8 * (r & 1);
+        const int k = each * (lane & 3) + 4 * each * (r >> 1);
+        for (int i = 0; i < each; ++i)
+          raw_a[(k + i) * kDotRows + row] = (v[lane] >> (32 / each * i)) & keep;
+        if (t >> lane & 1) rows |= 1ull << row;
+      }
+    }
+  }
+  if (!wgmma_operand(w, in, op, false, reads, raw_b.data(), columns)) return false;
+  const std::uint32_t sign = 1u << (tensor_bits(op.a) - 1);
+  if (op.a_negated)
+    for (int i = 0; i < op.k * kDotRows; ++i) raw_a[i] ^= sign;
+  if (op.b_negated)
+    for (int i = 0; i < op.k * op.n; ++i) raw_b[i] ^= sign;
+
+  // The accumulators; scale-d says whether the old ones count.
+  const std::uint32_t keep_d = *reg32(in.c);
+  const bool half = op.d == TensorType::kF16;
+  const bool integers = op.d == TensorType::kS32;
+  const auto each_sum = [&](auto&& visit) {
+    for (int e = 0; e < op.n / 2; ++e)
+      for (int lane = 0; lane < 32; ++lane)
+        visit(half ? e / 2 : e, e & 1, lane,
+              (8 * (e / 4) + 2 * (lane & 3) + (e & 1)) * kDotRows + (lane >> 2) + 8 * (e / 2 % 2));
+  };
+  auto* words = reinterpret_cast<std::uint32_t*>(sums.data());
+  each_sum([&](int r, int odd, int lane, int at) {
+    const std::uint32_t v = reg32(d[r])[lane];
+    const bool on = keep_d >> lane & 1;
+    words[at] = !on    ? 0
+                : half ? std::bit_cast<std::uint32_t>(
+                             half_value(static_cast<std::uint16_t>(odd ? v >> 16 : v)))
+                       : v;
+  });
+  const DotLoops& loops = dot_loops();
+  if (integers) {
+    const auto value = [](TensorType t, std::uint32_t v) {
+      return static_cast<float>(t == TensorType::kS8 ? static_cast<std::int8_t>(v)
+                                                     : static_cast<int>(v));
+    };
+    for (int i = 0; i < op.k * kDotRows; ++i) value_a[i] = value(op.a, raw_a[i]);
+    for (int i = 0; i < op.k * op.n; ++i) value_b[i] = value(op.b, raw_b[i]);
+    loops.integer(op.n, op.k, value_a, value_b.data(), op.saturate,
+                  reinterpret_cast<std::int32_t*>(words));
+  } else {
+    const DotModel model = dot_model(*run_.profile, op.a, op.d, true);
+    const DotInput type_a = dot_input(op.a);
+    const DotInput type_b = dot_input(op.b);
+    const bool plain_a = loops.convert(type_a, raw_a, op.k * kDotRows, value_a, exponent_a);
+    const bool plain_b =
+        loops.convert(type_b, raw_b.data(), op.k * op.n, value_b.data(), exponent_b.data());
+    std::fill(redo.begin(), redo.end(), 1);
+    static_assert(sizeof(bool) == 1);
+    const bool again =
+        !plain_a || !plain_b ||
+        loops.dot(model, op.n, op.k, value_a, exponent_a, value_b.data(), exponent_b.data(),
+                  sums.data(), reinterpret_cast<bool*>(redo.data()));
+    for (int at = 0; again && at < op.n * kDotRows; ++at)
+      if (redo[at / loops.lanes])
+        sums[at] = dot_slow(model, type_a, type_b, op.k, raw_a + at % kDotRows, kDotRows,
+                            raw_b.data() + at / kDotRows * op.k, sums[at]);
+  }
+  // What the results will be worth, when the wait comes.
+  std::vector<std::uint32_t> unknown(static_cast<std::size_t>(results));
+  const bool follow = check_init_ && w.stack.back().depth == 0;  // not through calls
+  if (follow) {
+    for (int r = 0; w.tainting && r < results; ++r) {
+      const std::uint32_t number = function_->regs[in.regs + in.sources + r];
+      const bool flying = !w.wgmma_writes.empty() && w.wgmma_writes[2 * number] != 0;
+      unknown[r] = (flying ? w.wgmma_writes[2 * number + 1] : taints(w)[number]) & keep_d;
+    }
+    std::uint64_t some = rows;
+    for (const std::uint64_t c : columns) some |= c;
+    if (some)
+      each_sum([&](int r, int, int lane, int at) {
+        const int column = at / kDotRows;
+        if ((rows >> (at % kDotRows) & 1) || (columns[column / 64] >> (column % 64) & 1))
+          unknown[r] |= 1u << lane;
+      });
+  }
+  each_sum([&](int r, int odd, int lane, int at) {
+    std::uint32_t& out = reg32(d[r])[lane];
+    if (!half) {
+      out = words[at];
+      return;
+    }
+    const std::uint32_t bits = half_bits(sums[at]);
+    out = odd ? (out & 0xFFFF) | bits << 16 : bits;
+  });
+  if (follow) {
+    w.wgmma_writes.resize(2 * function_->reg_slots.size());
+    w.tainting = true;
+    bool some = false;
+    for (int r = 0; r < results; ++r) {
+      const std::uint32_t number = function_->regs[in.regs + in.sources + r];
+      w.wgmma_writes[2 * number] = w.wgmma_group;
+      w.wgmma_writes[2 * number + 1] = unknown[r];
+      taints(w)[number] = 0xFFFFFFFFu;
+      some = some || unknown[r] != 0;
+    }
+    if (!some) uninitialised_ = fmt::format("a wgmma (line {}) before its wait_group", in.line);
+  }
+  if (check_races_) async_reads_.push_back(std::move(reads));
+  if (counting_) {
+    // B is read once for the four warps.
+    const int bytes = tensor_bits(op.b) / 8;
+    run_.counters.shared_wavefronts +=
+        static_cast<std::uint64_t>((op.n / 4 + (op.a_shared ? 16 : 0)) * op.k * bytes + 127) / 128;
+    access_latency_ = static_cast<std::uint32_t>(run_.profile->tensor_latency) +
+                      static_cast<std::uint32_t>(op.n) / 2;
+  }
+  return true;
+}
+
+bool Block::wgmma_free(const Warp& w, const Inst& in, int lane, std::uint64_t offset,
+                       std::uint32_t bytes) {
+  for (std::uint64_t piece = offset >> 4; piece <= (offset + bytes - 1) >> 4; ++piece)
+    for (const AsyncReads& r : async_reads_)
+      if (r.pieces[piece >> 6] >> (piece & 63) & 1)
+        return fail(FindingKind::kRace,
+                    fmt::format("{} is written while a wgmma of warp {} may read it: no "
+                                "wgmma.wait_group since",
+                                describe(kSharedBase + offset), r.warp),
+                    w, lane, in);
+  return true;
+}
+
+bool Block::wgmma_agree() {
+  for (std::size_t i = 0; i + 3 < warps_.size(); i += 4)
+    for (std::size_t k = 1; k < 4; ++k) {
+      if (warps_[i].wgmma_history == warps_[i + k].wgmma_history) continue;
+      const Warp& w = warps_[i + k];
+      const Inst& in = module_.functions[run_.function].code.back();
+      return fail(FindingKind::kWarpMask,
+                  fmt::format("the warps {} to {} of a warpgroup did not run the same wgmma "
+                              "instructions: {} differs",
+                              i, i + 3, w.index),
+                  w, 0, in);
+    }
+  return true;
 }
 
 }  // namespace hone::emulator
