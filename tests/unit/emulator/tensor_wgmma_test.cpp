@@ -245,17 +245,6 @@ TEST(Wgmma, AFromRegistersAndScales) {
   check({"f32.f16.f16", "f32", "f16", "f16", 8, 16, 1, false, false}, false, -1, -1);
 }
 
-// Without its proxy fence, which orders memory and computes nothing.
-std::shared_ptr<const Module> hopper() {
-  static const auto kModule = [] {
-    std::string text = read_data("tensor_hopper_sm_90a.ptx");
-    const std::string fence = "fence.proxy.async.shared::cta;";
-    text.replace(text.find(fence), fence.size(), "");
-    return load(text);
-  }();
-  return kModule;
-}
-
 RunReport matmul(int way, std::vector<float>* d = nullptr, std::vector<float>* want = nullptr) {
   std::mt19937 random(6);
   std::vector<u16> a(64 * 64);
@@ -264,7 +253,7 @@ RunReport matmul(int way, std::vector<float>* d = nullptr, std::vector<float>* w
   for (u16& v : b) v = half_bits(static_cast<float>(random() % 9) - 4);
   Launch launch("wgmma_matmul", {1, 1, 1}, {128, 1, 1});
   launch.in("A", a).in("B", b).out("D", 64 * 64 * 4).value(way);
-  RunReport report = launch.run(hopper());
+  RunReport report = launch.run(kernels("tensor_hopper_sm_90a.ptx"));
   if (d) {
     *d = launch.read<float>("D", 64 * 64);
     want->assign(64 * 64, 0);

@@ -19,6 +19,7 @@
 
 #include "evaluator/device/emulator/lanes/dot.h"
 #include "evaluator/device/emulator/ptx/parser.h"
+#include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/tensor_types.h"
 
@@ -157,6 +158,13 @@ bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a
         if (shadow_.keeps_sites()) shadow_.sites(granule).reader = in.place;
       }
       if (check_init_ && !shadow_.written()[granule]) {
+        if (async_) {  // a copy that has not landed
+          bool ok = false;
+          if (async_->conflict("read", granule << shift, nullptr, w, in, 0, ok)) {
+            if (!ok) return false;
+            continue;
+          }
+        }
         uninitialised_ = fmt::format("{} (read at line {})",
                                      describe(kSharedBase + (granule << shift)), in.line);
         for (int i = 0; i < (across ? each : 1); ++i)
