@@ -154,7 +154,8 @@ bool Block::checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask) {
   std::uint32_t taint = 0;
   if (w.tainting)
     for (int v = 0; v < in.vec; ++v) taint |= slot_taint(w, in, slots[v]);
-  if (!shadow_.keeps_sites() && !(taint & mask) && fast_shared_store(w, in, current_pattern(in)))
+  if (async_reads_.empty() && !shadow_.keeps_sites() && !(taint & mask) &&
+      fast_shared_store(w, in, current_pattern(in)))
     return true;
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);

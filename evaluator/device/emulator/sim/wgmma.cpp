@@ -167,6 +167,7 @@ bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a
         }
         uninitialised_ = fmt::format("{} (read at line {})",
                                      describe(kSharedBase + (granule << shift)), in.line);
+        uninitialised_global_ = false;
         for (int i = 0; i < (across ? each : 1); ++i)
           unknown[(row + i) / 64] |= 1ull << ((row + i) % 64);
       }
@@ -317,7 +318,10 @@ bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
       taints(w)[number] = 0xFFFFFFFFu;
       some = some || unknown[r] != 0;
     }
-    if (!some) uninitialised_ = fmt::format("a wgmma (line {}) before its wait_group", in.line);
+    if (!some) {
+      uninitialised_ = fmt::format("a wgmma (line {}) before its wait_group", in.line);
+      uninitialised_global_ = false;
+    }
   }
   if (check_races_) async_reads_.push_back(std::move(reads));
   if (counting_) {
