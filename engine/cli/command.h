@@ -51,6 +51,7 @@ struct Registration {
 [[nodiscard]] Registration add_diff(CLI::App& root);
 [[nodiscard]] Registration add_export(CLI::App& root);
 [[nodiscard]] Registration add_rules(CLI::App& root);
+[[nodiscard]] Registration add_calibrate(CLI::App& root);
 [[nodiscard]] Registration add_doctor(CLI::App& root);
 
 /// Parses the command line and runs one command; returns the exit status.

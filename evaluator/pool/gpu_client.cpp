@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kOpenTimeout_s = 90;  // cuInit on a node with many GPUs is slow
 constexpr double kSetupTimeout_s = 60;
+constexpr double kBenchTimeout_s = 120;
 
 Error environment(std::string message) { return {ErrorCode::kEnvironment, std::move(message)}; }
 
@@ -132,6 +133,44 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
   auto decoded = protocol::measure_reply_from(outcome.reply);
   if (!decoded || decoded->context_lost) stop();
   return decoded;
+}
+
+Result<nlohmann::json> GpuClient::call(const nlohmann::json& message) {
+  std::lock_guard turn(turn_);
+  pool::RunnerProcess* runner = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
+    runner = runner_.get();
+  }
+  if (runner == nullptr) return fail(ErrorCode::kInfrastructure, "the GPU's runner has ended");
+  auto outcome = runner->call(message, kBenchTimeout_s);
+  if (!outcome.ok()) {
+    stop();
+    return fail(ErrorCode::kInfrastructure,
+                outcome.status == pool::Outcome::Status::kTimeout
+                    ? fmt::format("the GPU did not answer within {:.0f} s", kBenchTimeout_s)
+                    : "the GPU's runner died: " + outcome.detail);
+  }
+  if (const auto error = error_of(outcome.reply)) {
+    stop();
+    return fail(ErrorCode::kEnvironment, "the GPU's runner: " + *error);
+  }
+  return std::move(outcome.reply);
+}
+
+Result<protocol::BenchDevice> GpuClient::bench_load(const std::string& cubin,
+                                                    std::int64_t buffer_bytes) {
+  auto reply =
+      call({{"op", "bench_load"}, {"cubin", protocol::blob(cubin)}, {"bytes", buffer_bytes}});
+  if (!reply) return std::unexpected(reply.error());
+  return protocol::bench_device_from(*reply);
+}
+
+Result<protocol::BenchReply> GpuClient::bench(const protocol::BenchRequest& request) {
+  auto reply = call(protocol::to_message(request));
+  if (!reply) return std::unexpected(reply.error());
+  return protocol::bench_reply_from(*reply, request.repeats);
 }
 
 void GpuClient::cancel() {

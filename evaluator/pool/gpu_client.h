@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "evaluator/pool/runner_pool.h"
+#include "evaluator/protocol/calibrate_messages.h"
 #include "evaluator/protocol/measure_messages.h"
 
 namespace hone {
@@ -23,6 +24,13 @@ class GpuClient {
   /// is killed (Verdict::kTimeout). A runner that dies is kCrash. Errors: kInfrastructure.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
                                                        bool fresh, double deadline_s);
+
+  // For `hone calibrate`. A runner that dies, lies or takes too long is an Error and is not
+  // replaced. Errors: kEnvironment, kInfrastructure.
+  [[nodiscard]] Result<protocol::BenchDevice> bench_load(const std::string& cubin,
+                                                         std::int64_t buffer_bytes);
+  [[nodiscard]] Result<protocol::BenchReply> bench(const protocol::BenchRequest& request);
+
   void cancel();
   void resume();
 
@@ -30,6 +38,7 @@ class GpuClient {
   GpuClient(int ordinal, const EvaluatorOptions& options) : ordinal_(ordinal), options_(options) {}
   [[nodiscard]] Result<void> start();  ///< a runner that is set up
   void stop();
+  [[nodiscard]] Result<nlohmann::json> call(const nlohmann::json& message);  ///< for bench
 
   const int ordinal_;
   const EvaluatorOptions options_;

@@ -3,9 +3,11 @@
 #include <memory>
 
 #include "evaluator/device/cuda/gpu.h"
+#include "evaluator/protocol/calibrate_messages.h"
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/measure_messages.h"
 #include "evaluator/runner/measure.h"
+#include "evaluator/runner/microbench.h"
 #include "evaluator/runner/serve.h"
 #include "evaluator/runner/serve_loop.h"
 #include "evaluator/trace.h"
@@ -23,6 +25,8 @@ class MeasureServer {
     if (op == "open") return open(message);
     if (op == "setup") return setup(message);
     if (op == "measure") return measure(message);
+    if (op == "bench_load") return bench_load(message);
+    if (op == "bench") return bench(message);
     return fail(ErrorCode::kInfrastructure, "unknown request");
   }
 
@@ -57,8 +61,33 @@ class MeasureServer {
     return protocol::to_message(reply);
   }
 
+  Result<Json> bench_load(const Json& message) {
+    if (!measure_) return fail(ErrorCode::kInfrastructure, "bench_load before setup");
+    const auto cubin = protocol::get_blob(message, "cubin");
+    if (!cubin) return std::unexpected(cubin.error());
+    const auto bytes = protocol::get_int(message, "bytes");
+    if (!bytes) return std::unexpected(bytes.error());
+    if (*bytes < 0 || *bytes > std::int64_t{1} << 40)
+      return fail(ErrorCode::kInfrastructure, "bench_load: so much memory is not given");
+    bench_ = std::make_unique<Microbench>(*gpu_);
+    auto device = bench_->load(*cubin, *bytes);
+    if (!device) {
+      bench_.reset();
+      return std::unexpected(device.error());
+    }
+    return protocol::to_message(*device);
+  }
+
+  Result<Json> bench(const Json& message) {
+    if (!bench_) return fail(ErrorCode::kInfrastructure, "bench before bench_load");
+    const auto request = protocol::bench_request_from(message);
+    if (!request) return std::unexpected(request.error());
+    return protocol::to_message(bench_->run(*request));
+  }
+
   std::unique_ptr<cuda::Gpu> gpu_;
   std::unique_ptr<Measure> measure_;
+  std::unique_ptr<Microbench> bench_;
 };
 
 }  // namespace

@@ -97,10 +97,8 @@ Result<std::unique_ptr<Gpu>> Gpu::open(int ordinal) {
   if (const CUresult r = d.device_total_mem(&memory, device); r != CUDA_SUCCESS)
     return failed("cuDeviceTotalMem", r);
   facts.memory_bytes = static_cast<std::int64_t>(memory);
-  const auto attribute = [&](CUdevice_attribute what) {
-    int value = 0;
-    return d.device_get_attribute(&value, what, device) == CUDA_SUCCESS ? value : 0;
-  };
+  gpu->device_ = device;
+  const auto attribute = [&](CUdevice_attribute what) { return gpu->attribute(what); };
   facts.arch = fmt::format("sm_{}{}", attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   facts.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
@@ -116,6 +114,11 @@ Result<std::unique_ptr<Gpu>> Gpu::open(int ordinal) {
   trace(fmt::format("opened cuda:{}: {} {} driver {}", ordinal, facts.name, facts.arch,
                     facts.driver));
   return gpu;
+}
+
+int Gpu::attribute(CUdevice_attribute what) const {
+  int value = 0;
+  return driver_.device_get_attribute(&value, what, device_) == CUDA_SUCCESS ? value : 0;
 }
 
 Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {

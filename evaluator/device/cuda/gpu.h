@@ -38,6 +38,8 @@ class Gpu {
   [[nodiscard]] const Driver& driver() const { return driver_; }
   [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
   [[nodiscard]] CUstream stream() const { return stream_; }
+  /// 0 where this driver or device has none.
+  [[nodiscard]] int attribute(CUdevice_attribute what) const;
 
   // Memory. Slabs are kept and given out again, so that a search does not allocate per candidate.
   [[nodiscard]] Outcome<DeviceBuffer> acquire(std::uint64_t bytes);
@@ -81,6 +83,7 @@ class Gpu {
   [[nodiscard]] Outcome<CUdeviceptr> allocate(std::uint64_t bytes);
 
   const Driver& driver_;
+  CUdevice device_ = 0;
   protocol::DeviceFacts facts_;
   bool lost_ = false;
   CUcontext context_ = nullptr;

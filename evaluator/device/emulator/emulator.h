@@ -206,7 +206,8 @@ struct RunReport {
 [[nodiscard]] RunReport run(const Module& module, const LaunchConfig& launch, Memory& memory,
                             const RunOptions& options);
 
-/// An architecture's numbers for the model; every field's source is in profiles.cpp. "Per cycle" is
+/// An architecture's numbers for the model; profile_file.h reads them
+/// from profiles/*.json, with each number's source. "Per cycle" is
 /// a cycle of the SM clock; "lanes" are lane operations of one SM, "whole GPU" where it says so.
 struct Profile {
   std::string arch;  ///< "sm_90"
@@ -220,7 +221,7 @@ struct Profile {
 
   // Throughput of one SM [lanes/cycle]
   double fp32_lanes = 128, fp64_lanes = 64, fp16_lanes = 256, int_lanes = 64, sfu_lanes = 16,
-         shuffle_lanes = 32, conversion_lanes = 16;
+         shuffle_lanes = 32, conversion_lanes = 16;  // an x2 instruction's lane is one
   // Tensor cores through mma.sync m16n8k*, dense [FMA/cycle], and through wgmma (0: has none).
   double tensor_f16_fma = 1024, tensor_bf16_fma = 1024, tensor_tf32_fma = 512, tensor_s8_fma = 2048;
   double wgmma_f16_fma = 0, wgmma_tf32_fma = 0, wgmma_s8_fma = 0;
@@ -232,6 +233,8 @@ struct Profile {
   double l1_latency = 0, shared_latency = 0, l2_latency = 0, dram_latency = 0;  // [cycles]
 
   double l1_bytes_per_cycle = 0, l2_bytes_per_cycle = 0;  // of one SM alone
+  double shared_bytes_per_cycle = 128;                    // of one SM, no conflicts
+  double shared_conflict_cycles = 1;                      // each further wavefront of one access
   double l2_total_bytes_per_cycle = 0;                    // whole GPU
   double dram_bytes_per_s = 0;                            // achieved, copy: read + written
   double dram_read_bytes_per_s = 0, dram_write_bytes_per_s = 0;

@@ -1,0 +1,133 @@
+#include "evaluator/calibrate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "evaluator/calibrate/session.h"
+#include "evaluator/pool/gpu_client.h"
+
+namespace hone::calibrate {
+namespace {
+
+constexpr std::int64_t kBufferBytes = std::int64_t{4} << 30;
+
+/// 90 of "sm_90".
+int number_of(const std::string& arch) { return std::atoi(arch.c_str() + 3); }
+
+/// The GPU's own profile, else its architecture's, else the nearest older one, else the first.
+const emulator::ProfileFile& base_for(const std::string& arch, const std::string& name) {
+  if (const auto* own = emulator::find_profile_file(arch + "/" + name)) return *own;
+  if (const auto* same = emulator::find_profile_file(arch)) return *same;
+  const auto& all = emulator::builtin_profiles();
+  const emulator::ProfileFile* nearest = &all.front();
+  for (const auto& p : all) {
+    const int here = number_of(p.profile.arch);
+    if (here <= number_of(arch) && here > number_of(nearest->profile.arch)) nearest = &p;
+  }
+  return *nearest;
+}
+
+std::string short_name(std::string name) {
+  for (const std::string prefix : {"NVIDIA ", "GeForce "})
+    if (name.starts_with(prefix) && name.size() > prefix.size()) name.erase(0, prefix.size());
+  return name;
+}
+
+void set_limits(Session& s) {
+  const std::string how = "read from the device";
+  const auto& d = s.device;
+  s.set("sm_count", s.facts.sm_count, how);
+  s.set("max_warps_per_sm", static_cast<double>(d.threads_per_sm / 32), how);
+  s.set("max_blocks_per_sm", static_cast<double>(d.blocks_per_sm), how);
+  s.set("max_threads_per_block", s.facts.threads_per_block, how);
+  s.set("registers_per_sm", static_cast<double>(d.registers_per_sm), how);
+  s.set("shared_per_sm", static_cast<double>(d.shared_per_sm), how);
+  s.set("shared_per_block", static_cast<double>(s.facts.shared_per_block), how);
+  s.set("shared_reserved", static_cast<double>(d.shared_reserved), how);
+  s.set("l2_bytes", static_cast<double>(s.facts.l2_bytes), how);
+  s.set("memory_bytes", static_cast<double>(s.facts.memory_bytes), how);
+}
+
+}  // namespace
+
+std::vector<std::string> kernel_names() {
+  // "BENCH name(" and "ARITHMETIC(name," at the beginning of a line, "CHASE(name," likewise.
+  std::vector<std::string> names;
+  const std::string_view text = kernels_text();
+  const auto word = [&](std::size_t at) {
+    return std::string(text.substr(at, text.find_first_of("(,", at) - at));
+  };
+  for (std::size_t line = 0; line != std::string_view::npos && line < text.size();) {
+    const std::string_view rest = text.substr(line);
+    if (rest.starts_with("BENCH ")) names.push_back(word(line + 6));
+    if (rest.starts_with("CHASE(")) names.push_back(word(line + 6));
+    if (rest.starts_with("ARITHMETIC(")) {
+      names.push_back("latency_" + word(line + 11));
+      names.push_back("rate_" + word(line + 11));
+    }
+    const auto end = text.find('\n', line);
+    line = end == std::string_view::npos ? end : end + 1;
+  }
+  return names;
+}
+
+Result<Calibration> measure(const protocol::DeviceFacts& facts, const protocol::BenchDevice& device,
+                            const Bench& bench, const Progress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  Calibration result;
+  const std::string name = short_name(facts.name);
+  const auto& base = base_for(facts.arch, name);
+  result.profile = base;
+  result.base = base.profile.arch + "/" + base.profile.name;
+  result.profile.profile.arch = facts.arch;
+  result.profile.profile.name = name;
+  if (name != base.profile.name || facts.arch != base.profile.arch) {
+    for (auto& [field, source] : result.profile.sources)
+      source = fmt::format("not measured, as {}: {}", result.base, source);
+  }
+  Session session(facts, device, bench, progress, result);
+  set_limits(session);
+  measure_launches(session);
+  measure_arithmetic(session);
+  measure_latencies(session);
+  measure_bandwidths(session);
+  measure_atomics(session);
+  if (session.failed()) return std::unexpected(*session.failed());
+  // What was measured apart must hold together, or the file could not be read again.
+  if (auto again = emulator::parse_profile(emulator::to_text(result.profile), "the new profile");
+      !again) {
+    result.warnings.push_back(again.error().message);
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+Result<Calibration> calibrate(int ordinal, const EvaluatorOptions& options,
+                              const Progress& progress) {
+  progress("opening the GPU");
+  auto gpu = GpuClient::open(ordinal, options);
+  if (!gpu) return std::unexpected(gpu.error());
+  progress("compiling the microbenchmarks");
+  const CompileJob job{
+      std::string(kernels_text()), {}, kernel_names(), (*gpu)->facts().arch, false};
+  pool::RunnerPool compilers("compile", 1, options);
+  const auto outcome = compilers.call(protocol::to_message(job), options.compile_timeout_s + 60);
+  if (!outcome.ok()) {
+    return fail(ErrorCode::kEnvironment, "compiling the microbenchmarks failed: " + outcome.detail);
+  }
+  const auto compiled = protocol::compiled_program_from(outcome.reply);
+  if (!compiled) return std::unexpected(compiled.error());
+  if (compiled->verdict != Verdict::kOk || compiled->cubin.empty()) {
+    return fail(ErrorCode::kEnvironment,
+                fmt::format("NVRTC does not compile the microbenchmarks for {}: {}", job.arch,
+                            compiled->log));
+  }
+  auto device = (*gpu)->bench_load(compiled->cubin, kBufferBytes);
+  if (!device) return std::unexpected(device.error());
+  return measure((*gpu)->facts(), *device,
+                 [&](const protocol::BenchRequest& r) { return (*gpu)->bench(r); }, progress);
+}
+
+}  // namespace hone::calibrate
