@@ -21,19 +21,23 @@ Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
       return spec;
     }
   }
-  std::string archs;
-  for (const auto& arch : emulator::profile_archs()) archs += ", emu:" + arch;
+  std::string names;
+  for (const auto& name : emulator::profile_names()) names += ", emu:" + name;
   if (text.starts_with("emu:")) {
     spec.kind = Kind::kEmulator;
-    spec.arch = std::string(text.substr(4));
-    if (emulator::find_profile(spec.arch) != nullptr) return spec;
+    spec.profile = std::string(text.substr(4));
+    if (const auto* profile = emulator::find_profile(spec.profile); profile != nullptr) {
+      spec.arch = profile->arch;
+      return spec;
+    }
   }
   return invalid(
-      fmt::format("'{}' is no device; known are cuda:0 (the first GPU), cuda:1, …{}", text, archs));
+      fmt::format("'{}' is no device; known are cuda:0 (the first GPU), cuda:1, …{}", text, names));
 }
 
 std::string DeviceSpec::text() const {
-  return kind == Kind::kCuda ? fmt::format("cuda:{}", ordinal) : "emu:" + arch;
+  return kind == Kind::kCuda ? fmt::format("cuda:{}", ordinal)
+                             : "emu:" + (profile.empty() ? arch : profile);
 }
 
 }  // namespace hone

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "candidates/hash.h"
 #include "evaluator/compile/nvrtc.h"
-#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/pool/gpu_client.h"
 
@@ -16,7 +19,7 @@ DeviceInfo emulated_info(const emulator::Profile& profile) {
   info.arch = profile.arch;
   info.sm_count = profile.sm_count;
   info.memory_bytes = profile.memory_bytes;
-  info.dram_bytes_per_s = profile.dram_bytes_per_s;
+  info.dram_bytes_per_s = std::max(profile.dram_bytes_per_s, profile.dram_read_bytes_per_s);
   info.fp32_flops_per_s = profile.sm_count * profile.clock_hz * profile.fp32_lanes * 2;
   return info;
 }
@@ -31,10 +34,22 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
   DeviceInfo info;
   LaunchLimits limits;
   std::unique_ptr<GpuClient> gpu;
+  EvaluatorOptions resolved = options;
   if (spec.kind == DeviceSpec::Kind::kEmulator) {
-    const auto* profile = emulator::find_profile(spec.arch);
-    if (profile == nullptr) return invalid(fmt::format("no emulated device '{}'", spec.arch));
+    if (resolved.profile == nullptr) {
+      const auto* built_in =
+          emulator::find_profile_file(spec.profile.empty() ? spec.arch : spec.profile);
+      if (built_in == nullptr) return invalid(fmt::format("no emulated device '{}'", spec.text()));
+      resolved.profile = std::make_shared<emulator::ProfileFile>(*built_in);
+    }
+    const auto* profile = &resolved.profile->profile;
+    spec.arch = profile->arch;
     info = emulated_info(*profile);
+    // Boards never mix two profiles, so a user's own has a name that holds its content.
+    if (options.profile != nullptr) {
+      info.name = fmt::format("emulated {} ({} profile {})", profile->arch, profile->name,
+                              content_hash(emulator::to_text(*resolved.profile)).substr(0, 8));
+    }
     limits.threads_per_block = profile->max_threads_per_block;
     limits.shared_per_block = profile->shared_per_block;
     limits.registers_per_block = profile->registers_per_sm;
@@ -58,7 +73,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
     limits.registers_per_block = facts.registers_per_block;
   }
   info.toolchain = nvrtc->text();
-  return std::make_unique<EvaluatorImpl>(spec, options, std::move(info), limits, std::move(gpu));
+  return std::make_unique<EvaluatorImpl>(spec, resolved, std::move(info), limits, std::move(gpu));
 }
 
 }  // namespace hone

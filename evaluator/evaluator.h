@@ -15,6 +15,10 @@
 
 namespace hone {
 
+namespace emulator {
+struct ProfileFile;
+}
+
 struct EvaluatorOptions {
   int compile_processes = 0;  ///< 0: one per core, at most 16
   int check_processes = 0;    ///< emulator runners; 0: one per core, at most 16
@@ -23,6 +27,8 @@ struct EvaluatorOptions {
   double check_timeout_s = 60;   // one candidate's emulated checks
   double device_timeout_s = 20;  // one candidate's run on the GPU beyond what the reference takes
   bool sandbox = true;
+  /// Of an emulated device; null: the built-in one that its DeviceSpec names.
+  std::shared_ptr<const emulator::ProfileFile> profile;
 };
 
 /// What the evaluator knows about its device, for provenance and for the roof.

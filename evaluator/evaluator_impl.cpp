@@ -11,7 +11,7 @@
 #include "candidates/hash.h"
 #include "evaluator/align_buffers.h"
 #include "evaluator/compile/compile.h"
-#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/pool/gpu_client.h"
 
 namespace hone {
@@ -118,6 +118,7 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
                              LaunchLimits limits, std::unique_ptr<GpuClient> gpu)
     : device_(std::move(device)),
       options_(options),
+      profile_text_(options.profile ? emulator::to_text(*options.profile) : ""),
       info_(std::move(info)),
       limits_(limits),
       compilers_("compile", process_count(options.compile_processes), options),
@@ -244,7 +245,8 @@ Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
 }
 
 std::vector<KernelResources> EvaluatorImpl::resources_of(const Runnable& runnable) const {
-  const auto* profile = emulator::find_profile(info_.arch);
+  const auto* profile =
+      options_.profile ? &options_.profile->profile : emulator::find_profile(info_.arch);
   std::vector<KernelResources> out;
   std::set<std::string> seen;
   for (const auto& launch : runnable.program.launches) {
@@ -285,6 +287,7 @@ Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
   }
   protocol::EmulateRequest request;
   request.arch = info_.arch;
+  request.profile = profile_text_;
   request.timed = Case{timed.reference, std::nullopt, timed.seed};
   const auto reply = emulate(request);
   if (!reply) return std::unexpected(reply.error());
@@ -318,6 +321,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   if (!timed) return std::unexpected(timed.error());
   protocol::EmulateRequest emulated;
   emulated.arch = info_.arch;
+  emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
   for (const auto& check : request.checks) {
     auto reference = prepare_reference(check.reference);
@@ -402,6 +406,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
 
   protocol::EmulateRequest emulated;
   emulated.arch = info_.arch;
+  emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
   for (const auto& check : request.checks) {
     auto prepared = prepare_candidate(check.reference, check.candidate);

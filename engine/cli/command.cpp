@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
+
+#include "evaluator/device/emulator/profile_file.h"
 
 namespace hone::cli {
 namespace {
@@ -97,15 +100,47 @@ void add_json_option(CLI::App& app, Common& common) {
 
 void DeviceOptions::add_to(CLI::App& app) {
   app.add_option("--device", device,
-                 "cuda:N, or emu:sm_XX (emulated: every number is modelled); default: cuda:0 where "
-                 "there is a GPU, else emu:sm_90")
+                 "cuda:N, or emu:sm_XX or emu:sm_XX/NAME (emulated: every number is modelled); "
+                 "default: cuda:0 where there is a GPU, else emu:sm_90")
       ->type_name("DEVICE");
+  app.add_option("--profile", profile,
+                 "The emulated device's numbers, as `hone calibrate -o FILE` writes them")
+      ->type_name("FILE");
   app.add_flag("!--no-sandbox", sandbox, "Run child processes without limits (debugging only)");
 }
+
+namespace {
+
+Result<std::shared_ptr<const emulator::ProfileFile>> read_profile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path))
+    return invalid(fmt::format("{}: cannot be read", path));
+  auto profile = emulator::parse_profile(text, path);
+  if (!profile) return std::unexpected(profile.error());
+  if (emulator::find_profile(profile->profile.arch) == nullptr) {
+    return invalid(fmt::format("{}: arch: {} is not emulated", path, profile->profile.arch));
+  }
+  return std::make_shared<emulator::ProfileFile>(std::move(*profile));
+}
+
+}  // namespace
 
 Result<OpenDevice> open_device(const DeviceOptions& options) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
+  std::string device = options.device;
+  if (!options.profile.empty()) {
+    auto profile = read_profile(options.profile);
+    if (!profile) return std::unexpected(profile.error());
+    const std::string arch = (*profile)->profile.arch;
+    if (device.empty() || device == "emu") device = "emu:" + arch;
+    if (device != "emu:" + arch) {
+      return invalid(fmt::format("{} is a profile of an emulated {}: --device must be emu:{}",
+                                 options.profile, arch, arch));
+    }
+    evaluator_options.profile = std::move(*profile);
+  }
   const auto open = [&](std::string_view text) -> Result<OpenDevice> {
     auto spec = DeviceSpec::parse(text);
     if (!spec) return std::unexpected(spec.error());
@@ -114,7 +149,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options) {
     spec->arch = (*evaluator)->info().arch;
     return OpenDevice{*spec, std::move(*evaluator)};
   };
-  if (!options.device.empty()) return open(options.device);
+  if (!device.empty()) return open(device);
   // A machine with an NVIDIA device node is a GPU node: its errors must not be hidden.
   if (std::filesystem::exists("/dev/nvidiactl")) return open("cuda:0");
   return open("emu:sm_90");

@@ -59,7 +59,8 @@ int run_command_line(int argc, char** argv);
 
 /// Options for commands that evaluate.
 struct DeviceOptions {
-  std::string device;  ///< empty: cuda:0 where there is one, else emu:sm_90
+  std::string device;   ///< empty: cuda:0 where there is one, else emu:sm_90
+  std::string profile;  ///< a file; empty: the built-in one
   bool sandbox = true;
   void add_to(CLI::App& app);
 };

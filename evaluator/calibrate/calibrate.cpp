@@ -96,9 +96,17 @@ Result<Calibration> measure(const protocol::DeviceFacts& facts, const protocol::
   measure_atomics(session);
   if (session.failed()) return std::unexpected(*session.failed());
   // What was measured apart must hold together, or the file could not be read again.
+  const auto& p = result.profile.profile;
+  if (!(p.l1_latency < p.l2_latency && p.l2_latency < p.dram_latency)) {
+    session.take_back("l1_latency", base);
+    session.take_back("l2_latency", base);
+    session.take_back("dram_latency", base);
+    result.warnings.emplace_back(
+        "l1_latency, l2_latency and dram_latency do not rise; kept the old ones");
+  }
   if (auto again = emulator::parse_profile(emulator::to_text(result.profile), "the new profile");
       !again) {
-    result.warnings.push_back(again.error().message);
+    return fail(ErrorCode::kEnvironment, again.error().message);
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;

@@ -13,7 +13,7 @@ void measure_launches(Session& s) {
   const int sms = s.facts.sm_count;
   std::vector<double> clocks;
   for (int i = 0; i < 3; ++i) {
-    const auto words = s.words({"clock_under_load", sms * 2, 1024, 0, {20000, 1, 1}});
+    const auto words = s.words({"clock_under_load", sms * 2, 1024, 0, {5000, 1, 1}});
     clocks.push_back(words[0] / words[1] * 1e9);
   }
   std::sort(clocks.begin(), clocks.end());
@@ -69,17 +69,17 @@ struct Class {
   const char* latency;
 };
 
-constexpr double kRounds = 64;  // operations in one round of latency_ and of rate_ kernels
+constexpr double kRounds = 256;  // operations in one round of latency_ and of rate_ kernels
 
 double latency(Session& s, const Class& c) {
-  constexpr int kN = 64;
+  constexpr int kN = 16;
   const std::string kernel = std::string("latency_") + c.kernel;
   return s.cycles({kernel, 1, 32, 0, {kN, 1, 1}}) / (kN * kRounds * c.instructions);
 }
 
 /// Operations of a warp, in one SM, a cycle.
 double warp_rate(Session& s, const Class& c) {
-  constexpr int kN = 128, kThreads = 1024;
+  constexpr int kN = 32, kThreads = 1024;
   const std::string kernel = std::string("rate_") + c.kernel;
   return kN * kRounds * c.instructions * (kThreads / 32) /
          s.cycles({kernel, 1, kThreads, 0, {kN, 1, 1}});
@@ -89,7 +89,6 @@ double warp_rate(Session& s, const Class& c) {
 
 void measure_arithmetic(Session& s) {
   s.group("arithmetic");
-  // The order of the sfu kernels matters: ex2 is the field, the others are told beside it.
   constexpr Class kClasses[] = {{"fp32", 1, "fp32_lanes", "fp32_latency"},
                                 {"fp64", 1, "fp64_lanes", "fp64_latency"},
                                 {"fp16", 1, "fp16_lanes", "fp16_latency"},
@@ -97,7 +96,6 @@ void measure_arithmetic(Session& s) {
                                 {"multiply", 1, nullptr, nullptr},
                                 {"popc", 1, nullptr, nullptr},
                                 {"ex2", 1, "sfu_lanes", "sfu_latency"},
-                                {"rcp", 1, nullptr, nullptr},
                                 {"rsqrt", 1, nullptr, nullptr},
                                 {"shuffle", 1, "shuffle_lanes", "shuffle_latency"},
                                 {"convert", 2, "conversion_lanes", "conversion_latency"}};

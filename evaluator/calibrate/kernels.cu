@@ -101,9 +101,6 @@ struct Shuffle : Word {
 struct Ex2 : Fp32 {
   static __device__ void op(T& x, T, T) { asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x)); }
 };
-struct Rcp : Fp32 {
-  static __device__ void op(T& x, T, T) { asm volatile("rcp.approx.ftz.f32 %0, %0;" : "+f"(x)); }
-};
 struct Rsqrt : Fp32 {
   static __device__ void op(T& x, T, T) { asm volatile("rsqrt.approx.ftz.f32 %0, %0;" : "+f"(x)); }
 };
@@ -151,21 +148,21 @@ struct Mma {
   }
 };
 
-/// n rounds of 64 dependent operations; m, k: operands. out[0]: cycles.
+/// n rounds of 256 dependent operations; m, k: operands. out[0]: cycles.
 template <class Op>
 __device__ inline void latency(ARGUMENTS) {
   typename Op::T x = Op::make(threadIdx.x), y = Op::make(m), z = Op::make(k);
   const u64 begin = cycles();
   for (u64 i = 0; i < n; ++i) {
 #pragma unroll
-    for (int j = 0; j < 64; ++j) Op::op(x, y, z);
+    for (int j = 0; j < 256; ++j) Op::op(x, y, z);
   }
   const u64 end = cycles();
   if (threadIdx.x == 0) out[0] = end - begin;
   keep(out, Op::bits(x), n);
 }
 
-/// n rounds of 8 x 8 operations in every thread. out[0]: cycles of the block.
+/// n rounds of 32 x 8 operations in every thread. out[0]: cycles of the block.
 template <class Op>
 __device__ inline void rate(ARGUMENTS) {
   typename Op::T x[8], y = Op::make(m), z = Op::make(k);
@@ -175,7 +172,7 @@ __device__ inline void rate(ARGUMENTS) {
   const u64 begin = cycles();
   for (u64 i = 0; i < n; ++i) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
+    for (int j = 0; j < 32; ++j) {
 #pragma unroll
       for (int c = 0; c < 8; ++c) Op::op(x[c], y, z);
     }
@@ -199,7 +196,6 @@ ARITHMETIC(logic, Logic)
 ARITHMETIC(popc, Popc)
 ARITHMETIC(shuffle, Shuffle)
 ARITHMETIC(ex2, Ex2)
-ARITHMETIC(rcp, Rcp)
 ARITHMETIC(rsqrt, Rsqrt)
 ARITHMETIC(convert, Convert)
 ARITHMETIC(mma_f16, Mma<0>)
@@ -215,7 +211,7 @@ BENCH clock_under_load(ARGUMENTS) {
   const u64 begin_ns = nanoseconds(), begin = cycles();
   for (u64 i = 0; i < n; ++i) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
+    for (int j = 0; j < 32; ++j) {
 #pragma unroll
       for (int c = 0; c < 8; ++c) Fp32::op(x[c], y, z);
     }
@@ -361,9 +357,9 @@ BENCH shared_stride(ARGUMENTS) {
     u32 v[16];
 #pragma unroll
     for (int j = 0; j < 16; ++j)
-      asm volatile("ld.shared.u32 %0, [%1];"
+      asm volatile("ld.volatile.shared.u32 %0, [%1];"  // the same loads again would be merged
                    : "=r"(v[j])
-                   : "r"(at + j * 128 + (u32(i) & 1) * 2048)
+                   : "r"(at + j * 128)
                    : "memory");
 #pragma unroll
     for (int j = 0; j < 16; ++j) all += v[j];

@@ -82,6 +82,13 @@ void Session::set(const char* field, double value, const std::string& how) {
   into_.measured.emplace_back(field);
 }
 
+void Session::take_back(const char* field, const emulator::ProfileFile& base) {
+  const auto* f = emulator::find_field(field);
+  f->set(into_.profile.profile, f->get(base.profile));
+  into_.profile.sources[field] = base.sources.at(field);
+  std::erase(into_.measured, field);
+}
+
 void Session::extra(std::string name, double value, std::string unit) {
   if (std::isfinite(value)) into_.extras.push_back({std::move(name), std::move(unit), value});
 }

@@ -33,6 +33,8 @@ class Session {
 
   /// Puts a number into the profile, or warns when it is not plausible or no number.
   void set(const char* field, double value, const std::string& how);
+  /// Gives a field the number and source that it has in `base`.
+  void take_back(const char* field, const emulator::ProfileFile& base);
   void extra(std::string name, double value, std::string unit);
 
   /// What ended the calibration, if anything did: all that comes after it is NaN.

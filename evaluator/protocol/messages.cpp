@@ -199,6 +199,7 @@ Json to_message(const EmulateRequest& r) {
   for (const auto& c : r.checks) checks.push_back(to_message(c));
   Json m = {{"op", "emulate"},
             {"arch", r.arch},
+            {"profile", r.profile},
             {"checks", std::move(checks)},
             {"tolerance", to_message(r.tolerance)}};
   if (r.timed) m["timed"] = to_message(*r.timed);
@@ -208,6 +209,7 @@ Json to_message(const EmulateRequest& r) {
 Result<EmulateRequest> emulate_request_from(const Json& m) {
   EmulateRequest r;
   HONE_TAKE(r.arch, get_string(m, "arch", 64));
+  HONE_TAKE(r.profile, get_string(m, "profile", 1U << 20));
   const Json* checks = nullptr;
   HONE_TAKE(checks, get_array(m, "checks", 64));
   for (const auto& item : *checks) {

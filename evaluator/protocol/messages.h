@@ -49,6 +49,7 @@ struct Case {
 
 struct EmulateRequest {
   std::string arch;
+  std::string profile;        ///< JSON of the model's numbers; empty: the default one of `arch`
   std::vector<Case> checks;   ///< run in full and compared
   std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
   Tolerance tolerance;

@@ -7,6 +7,7 @@
 
 #include "candidates/hash.h"
 #include "evaluator/check/compare.h"
+#include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/sample_launches.h"
 #include "evaluator/trace.h"
@@ -304,22 +305,30 @@ EmulateReply Emulate::check(const Case& one, const Tolerance& tolerance, bool re
   return result;
 }
 
-EmulateReply Emulate::model(const Case& one, const std::string& arch) {
+const emulator::Profile* Emulate::profile_for(const EmulateRequest& request) {
+  if (request.profile.empty()) return emulator::find_profile(request.arch);
+  if (request.profile == profile_text_) return &profile_;
+  auto parsed = emulator::parse_profile(request.profile, "profile");
+  if (!parsed) return nullptr;
+  profile_text_ = request.profile;
+  profile_ = std::move(parsed->profile);
+  return &profile_;
+}
+
+EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile) {
   const auto& runnable = one.candidate ? *one.candidate : one.reference;
   const bool is_reference = !one.candidate;
-  const auto* profile = emulator::find_profile(arch);
-  if (profile == nullptr) return reply(Verdict::kUnsupported, "no model of " + arch, is_reference);
   const auto module = module_for(runnable.compiled);
   if (!module) return reply(Verdict::kUnsupported, module.error().message, is_reference);
   auto program = EmulatedProgram::load(runnable, one.seed, EmulatedProgram::Outputs::kZero);
   if (!program) return reply(Verdict::kRefused, program.error().message, is_reference);
-  const auto sampled = sample_launches(**program, **module, *profile);
+  const auto sampled = sample_launches(**program, **module, profile);
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
 
   EmulateReply result = reply(Verdict::kOk, "");
   double longest_us = -1;
   for (const LaunchSample& launch : sampled.launches) {
-    const auto time = emulator::model(*profile, launch.counters, launch.config, launch.registers,
+    const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,
                                       launch.static_shared_bytes);
     result.time_us += time.time_us;
     if (time.time_us > longest_us) {
@@ -364,7 +373,10 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     }
   }
   if (request.timed) {
-    result = model(*request.timed, request.arch);
+    const auto* profile = profile_for(request);
+    result = profile == nullptr ? reply(Verdict::kUnsupported, "no model of " + request.arch,
+                                        !request.timed->candidate)
+                                : model(*request.timed, *profile);
     report("model", result);
   }
   result.max_rel_error = max_rel_error;

@@ -38,7 +38,13 @@ class Emulate {
                                              bool reorder);
   [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one, const Tolerance& tolerance,
                                              bool reorder);
-  [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one, const std::string& arch);
+  [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one,
+                                             const emulator::Profile& profile);
+  /// Of the request; null: unknown architecture, or a profile that is none.
+  [[nodiscard]] const emulator::Profile* profile_for(const protocol::EmulateRequest& request);
+
+  std::string profile_text_;  ///< what profile_ was read from
+  emulator::Profile profile_;
 
   // Oldest first; bounded by count and, for runs, by bytes.
   std::list<std::pair<std::string, SharedRun>> runs_;

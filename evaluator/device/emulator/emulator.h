@@ -257,8 +257,11 @@ struct Profile {
   double shared_atomic_same_address_int_cycles = 2;     // per lane of a warp on one address
   double shared_atomic_same_address_float_cycles = 20;  // likewise
 };
-[[nodiscard]] const Profile* find_profile(std::string_view arch);  ///< null: unknown
+/// "sm_90" (or "sm_90a"), "sm_90/H100"; null: unknown.
+[[nodiscard]] const Profile* find_profile(std::string_view name);
 [[nodiscard]] std::vector<std::string> profile_archs();
+/// "sm_90", "sm_90/H100", …: each architecture's default by the architecture alone.
+[[nodiscard]] std::vector<std::string> profile_names();
 
 /// Resident blocks per SM and the resulting occupancy (0..1).
 struct Occupancy {

@@ -252,8 +252,8 @@ const ProfileFile* find_profile_file(std::string_view name) {
   return nullptr;
 }
 
-const Profile* find_profile(std::string_view arch) {
-  const ProfileFile* file = find_profile_file(arch);
+const Profile* find_profile(std::string_view name) {
+  const ProfileFile* file = find_profile_file(name);
   return file == nullptr ? nullptr : &file->profile;
 }
 
@@ -261,6 +261,18 @@ std::vector<std::string> profile_archs() {
   std::vector<std::string> names;
   for (const ProfileFile& p : builtin_profiles())
     if (names.empty() || names.back() != p.profile.arch) names.push_back(p.profile.arch);
+  return names;
+}
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  std::string last;
+  for (const ProfileFile& p : builtin_profiles()) {
+    names.push_back(p.profile.arch == last ? p.profile.arch + "/" + p.profile.name
+                                           : p.profile.arch);
+    std::replace(names.back().begin(), names.back().end(), ' ', '-');
+    last = p.profile.arch;
+  }
   return names;
 }
 
