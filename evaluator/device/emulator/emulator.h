@@ -103,6 +103,17 @@ struct Counters {
   std::uint64_t atomic_serialised = 0;  ///< same-address lanes beyond the first
   std::uint64_t divergent_branches = 0;
   std::uint64_t critical_path_cycles = 0;  ///< longest warp: dependent-issue latency estimate
+  std::uint64_t critical_path_sum = 0;     ///< the longest warp of each block, summed
+  // Machine instructions (warps), estimated: all, and by pipe.
+  std::uint64_t issued = 0, pipe_alu = 0, pipe_fma = 0, pipe_imad = 0, pipe_xu = 0, pipe_fp64 = 0;
+  std::uint64_t global_load_lines = 0,
+                global_store_lines = 0;  ///< distinct 128 B lines a warp asks
+  std::uint64_t atomic_lines = 0;        ///< the same of atomics on global memory
+  std::uint64_t atomic_repeats = 0;      ///< global: lanes beyond the first on one word, per line
+                                         ///< the worst word
+  std::uint64_t atomic_distinct_lines = 0;  ///< over all that ran
+  std::uint64_t shared_atomic_cycles = 0;   ///< lanes of the fullest bank, summed
+  std::uint64_t local_bytes = 0;            // of local memory moved [B]
   std::uint64_t flops = 0;                 ///< lanes x (2 for FMA), tensor cores' included
   std::uint64_t tensor = 0;                ///< warp-instructions of the tensor cores
   std::uint64_t tensor_flops = 0;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "evaluator/device/emulator/ptx/cost.h"
 #include "evaluator/device/emulator/ptx/parser.h"
 
 namespace hone::emulator {
@@ -31,6 +32,9 @@ void Decoder::emit(Inst inst) {
   inst.sources = static_cast<std::uint8_t>(std::min<std::size_t>(read_.size(), 255));
   add(written_);
   inst.destinations = static_cast<std::uint8_t>(std::min<std::size_t>(written_.size(), 255));
+  const Cost cost = cost_of(inst);
+  inst.issue = cost.issue;
+  if (cost.latency) inst.latency = cost.latency;
   f_.code.push_back(inst);
   read_.clear();
   written_.clear();
@@ -40,6 +44,7 @@ Inst Decoder::begin(const Statement& s, Kind kind) {
   Inst inst;
   inst.kind = kind;
   inst.line = p_.line_;
+  inst.cost = cost_index(s);
   if (s.guard) {
     inst.guarded = true;
     inst.guard_negated = s.guard_negated;

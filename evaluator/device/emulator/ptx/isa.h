@@ -176,6 +176,9 @@ struct Inst {
   std::uint8_t sub = 0;      ///< AtomicOp, ShuffleMode, ...
   std::uint8_t latency = 4;  // [cycles] result to use
   std::uint8_t flops = 0;    ///< per lane
+  std::uint8_t cost = 0;     ///< ptx/cost.h
+  std::uint8_t issue = 1;    ///< machine instructions, estimated
+  std::uint8_t sync = 0;     ///< the warp's issue waits here; k > 1: every k-th time
   bool guarded = false, guard_negated = false;
   bool sign_extend = false;
   bool dst_wide = false;   ///< destination (or stored, unpacked) register has 64-bit slots
@@ -222,6 +225,8 @@ struct Timing {
   std::uint32_t destination = kNobodyAsks;
   std::uint8_t latency = 0;  // [cycles]
   bool moves = false;        ///< the access itself says how long it takes
+  std::uint8_t issue = 1;    ///< machine instructions
+  bool sync = false;         ///< what follows waits until this has been issued
   bool many = false;         ///< more registers than fit here: Function::regs
 };
 
@@ -277,6 +282,7 @@ struct Function {
   std::uint32_t local_bytes = 0;               // per lane
   std::vector<CallArgument> formals, returns;  ///< `to` / `from` and bytes
   int kernel = -1;                             ///< index in kernels()
+  std::vector<std::int32_t> nounroll;          ///< loop heads that ptxas was told not to unroll
 };
 
 struct Variable {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "evaluator/device/emulator/ptx/cfg.h"
+#include "evaluator/device/emulator/ptx/cost.h"
 #include "evaluator/device/emulator/ptx/straight.h"
 
 namespace hone::emulator {
@@ -152,6 +153,7 @@ void Parser::parse() {
   for (Function& f : module_.functions) {
     if (!f.defined) continue;
     find_reconvergence(f);
+    plan_issue(f);
     straighten(f);
   }
 }

@@ -170,6 +170,9 @@ void Parser::directive() {
   } else if (t.text == ".const") {
     variable(Space::kConst, false);
   } else if (t.text == ".pragma") {
+    Function& f = module_.functions[current_];
+    if (peek().text == "\"nounroll\"")
+      f.nounroll.push_back(static_cast<std::int32_t>(f.code.size()));
     skip_to_semicolon();
   } else if (t.text == ".file") {
     file_name();

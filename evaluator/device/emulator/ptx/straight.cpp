@@ -24,6 +24,8 @@ Op make_op(const Inst& in) {
 Timing make_timing(const Function& f, const Inst& in) {
   Timing t;
   t.latency = in.latency;
+  t.issue = in.issue;
+  t.sync = in.sync != 0;
   t.moves = in.kind == Kind::kLoad || in.kind == Kind::kStore || in.kind == Kind::kAtom;
   if (in.sources > 3 || in.destinations > 1) {
     t.many = true;

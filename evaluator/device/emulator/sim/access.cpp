@@ -189,7 +189,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
-  if (counting_) count_global(in, store);
+  if (counting_) count_global(w, in, store);
   if (store && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint = slot_taint(w, in, slots[v]) & mask;

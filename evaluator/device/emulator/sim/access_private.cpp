@@ -18,6 +18,8 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint64_t limit = top.local + function_->local_bytes;
   if (counting_) {
     ++run_.counters.local_accesses;
+    run_.counters.local_bytes +=
+        std::uint64_t{total} * static_cast<std::uint32_t>(std::popcount(mask));
     access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
   }
   std::uint32_t taint = 0;

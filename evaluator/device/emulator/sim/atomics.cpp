@@ -131,34 +131,12 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint32_t total = in.esize * in.vec;
   const Slot* values = function_->extra.data() + in.extra;
   const Slot* results = values + in.vec;
-  Counters& counters = run_.counters;
   const int first_lane = std::countr_zero(mask);
   const auto is_shared = [&](int lane) {
     return in.space == Space::kShared ||
            (in.space == Space::kGeneric && window(address_[lane]) == Space::kShared);
   };
-  if (counting_) {
-    const Pattern& p = pattern(in, mask);
-    const auto groups = static_cast<std::uint32_t>(p.distinct);
-    const std::uint32_t lanes = count_bits(mask);
-    counters.atomic_serialised += lanes - groups;
-    if (is_shared(first_lane)) {
-      ++counters.atomics_shared;
-      counters.shared_wavefronts += p.cycles + (lanes - groups);
-      access_latency_ =
-          static_cast<std::uint32_t>(run_.profile->shared_latency) + 2 * (lanes - groups);
-    } else {
-      ++counters.atomics_global;
-      access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(run_.profile->l2_latency);
-      std::uint64_t previous = ~0ull;
-      for (std::uint32_t m = mask; m; m &= m - 1) {
-        const std::uint64_t sector = address_[std::countr_zero(m)] >> 5;
-        if (sector == previous) continue;
-        previous = sector;
-        touch_line(sector >> 2, 1u << (sector & 3));
-      }
-    }
-  }
+  if (counting_) count_atomic(in, mask, is_shared(first_lane));
   if (check_init_ && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint =

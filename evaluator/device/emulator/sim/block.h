@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "evaluator/device/emulator/lanes/warp_loops.h"
@@ -59,6 +60,8 @@ struct Entry {
 
 inline constexpr int kAtMBarrier = 16;  ///< Warp::barrier of a warp that try_wait suspended
 
+inline constexpr int kStoresKept = 32;
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
@@ -71,6 +74,10 @@ struct Warp {
   std::vector<std::uint64_t> ready;  ///< cycle of each register's value, from kFirstReady
   std::uint64_t cycle = 0;           ///< of the last issue
   std::uint64_t latest = 0;          ///< start of anything so far
+  int stored_lines = 0;              ///< of its last store to global memory
+  std::uint64_t stored_line[kStoresKept];
+  std::uint8_t stored_sectors[kStoresKept];
+  std::uint32_t trips = 0;  ///< of loops that ptxas unrolls
   std::uint64_t executed = 0;
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
@@ -149,8 +156,9 @@ struct RunState {
   /// Per function and instruction; a run of straight code where it was entered, unless the
   /// schedule is seeded.
   std::vector<std::vector<std::uint64_t>> executions, lanes;
-  std::uint64_t touched_sectors = 0;  ///< distinct, of L1 misses and stores
-  std::uint64_t traffic_sectors = 0;  ///< L1 misses and stores
+  std::uint64_t touched_sectors = 0;               ///< distinct, of L1 misses and stores
+  std::uint64_t traffic_sectors = 0;               ///< L1 misses and stores
+  std::unordered_set<std::uint64_t> atomic_lines;  ///< distinct, up to a limit
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.
   std::uint64_t changes = 0;
@@ -283,7 +291,8 @@ class Block {
     if (in.space == Space::kShared) w.polled_address += kSharedBase;
   }
   Space window(std::uint64_t address) const;
-  void count_global(const Inst& in, bool store);
+  void count_atomic(const Inst& in, std::uint32_t mask, bool shared);
+  void count_global(Warp& w, const Inst& in, bool store);
   Pattern& pattern_slot(const Inst& in) {
     return run_.patterns[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
   }

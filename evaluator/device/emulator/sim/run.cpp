@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluator/device/emulator/ptx/cost.h"
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/grid.h"
 #include "evaluator/device/emulator/sim/traits.h"
@@ -86,6 +87,13 @@ void classify(RunState& run) {
       c.warp_instructions += n;
       c.thread_instructions += lanes;
       c.flops += lanes * code[i].flops;
+      const Cost cost = cost_of(code[i]);
+      c.issued += n * cost.issue;
+      c.pipe_alu += n * cost.alu;
+      c.pipe_fma += n * cost.fma;
+      c.pipe_imad += n * cost.imad;
+      c.pipe_xu += n * cost.xu;
+      c.pipe_fp64 += n * cost.fp64;
       switch (code[i].cls) {
         case Class::kFp32:
           c.fp32 += n;

@@ -66,7 +66,7 @@ void Block::time_straight(Warp& w, std::int32_t pc, std::int32_t count) {
   std::uint64_t cycle = w.cycle;
   std::uint64_t latest = w.latest;
   for (const Timing* const end = t + count; t != end; ++t) {
-    ++cycle;
+    cycle += t->issue;
     const std::uint32_t takes = t->moves ? *latency++ : t->latency;
     if (t->many) [[unlikely]] {
       const Inst& in = function_->code[t - function_->timings.data()];
@@ -76,12 +76,14 @@ void Block::time_straight(Warp& w, std::int32_t pc, std::int32_t count) {
       latest = std::max(latest, at);
       for (int k = in.sources; k < in.sources + in.destinations; ++k)
         ready[r[k] + kFirstReady] = at + takes;
+      if (t->sync) cycle = latest;
       continue;
     }
     const std::uint64_t at = std::max(std::max(cycle, ready[t->source[0]]),
                                       std::max(ready[t->source[1]], ready[t->source[2]]));
     latest = std::max(latest, at);
     ready[t->destination] = at + takes;
+    if (t->sync) cycle = latest;
   }
   w.cycle = cycle;
   w.latest = latest;
@@ -176,13 +178,13 @@ bool Block::run_warp(Warp& w) {
         ++executions[pc];
         const std::uint32_t on = in.kind == Kind::kBranch ? active : mask;
         lanes[pc] += on == 0xFFFFFFFFu ? 32u : count_bits(on);
-        std::uint64_t at = ++w.cycle;
+        std::uint64_t at = w.cycle += in.issue;
         const std::uint32_t* r = function_->regs.data() + in.regs;
         const std::uint64_t* ready = w.ready.data();
         for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k] + kFirstReady]);
         issued = at;
         if (at > w.latest) w.latest = at;
-        if (in.kind >= Kind::kBranch && in.kind != Kind::kTensor) w.cycle = w.latest;
+        if (in.sync && (in.sync == 1 || ++w.trips % in.sync == 0)) w.cycle = w.latest;
         access_latency_ = in.latency;
       }
       if (w.tainting && in.guarded && in.kind != Kind::kBranch && in.kind != Kind::kLane &&

@@ -7,6 +7,7 @@
 
 namespace hone::emulator {
 namespace {
+constexpr std::size_t kAtomicLinesKept = 4096;
 constexpr std::uint8_t kBitsOf4[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 }  // namespace
 
@@ -111,24 +112,37 @@ void Block::find_lines(Pattern& p, const Inst& in, std::uint32_t phase) {
 }
 
 // Distinct sectors of a global access: through the L1 model, and into the counters.
-void Block::count_global(const Inst& in, bool store) {
+void Block::count_global(Warp& w, const Inst& in, bool store) {
   Pattern& p = current_pattern(in);
   const auto phase = static_cast<std::uint32_t>(address_[0] & 127);
   if (p.phase != phase) find_lines(p, in, phase);
   const std::uint64_t first = address_[0] >> 7;
   const int n = p.lines;
-  // Measured on an H200: max(bank conflict degree, 0.3 x distinct lines) cycles.
-  run_.l1_wavefronts_x10 += std::max(10 * p.cycles, 3 * static_cast<std::uint32_t>(n));
   Counters& c = run_.counters;
   if (store) {
     ++c.global_stores;
-    c.global_store_sectors += p.sector_count;
-    for (int k = 0; k < n; ++k)
-      touch_line(first + static_cast<std::uint64_t>(p.line[k]), p.sectors[k]);
+    // Stores of one warp that follow each other into the same sectors leave the SM as one.
+    const bool follows = w.stored_lines == n;
+    for (int k = 0; k < n; ++k) {
+      const std::uint64_t line = first + static_cast<std::uint64_t>(p.line[k]);
+      const std::uint32_t before =
+          follows && k < kStoresKept && w.stored_line[k] == line ? w.stored_sectors[k] : 0;
+      c.global_store_sectors += kBitsOf4[p.sectors[k] & ~before];
+      c.global_store_lines += before ? 0 : 1;
+      if (k < kStoresKept) {
+        w.stored_line[k] = line;
+        w.stored_sectors[k] = static_cast<std::uint8_t>(before | p.sectors[k]);
+      }
+      if (p.sectors[k] & ~before) touch_line(line, p.sectors[k] & ~before);
+    }
+    w.stored_lines = n;
     return;
   }
+  // Measured on an H200: max(bank conflict degree, 0.3 x distinct lines) cycles.
+  run_.l1_wavefronts_x10 += std::max(10 * p.cycles, 3 * static_cast<std::uint32_t>(n));
   ++c.global_loads;
   c.global_load_sectors += p.sector_count;
+  c.global_load_lines += static_cast<std::uint64_t>(n);
   access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
   for (int k = 0; k < n; ++k) {
     const std::uint64_t line = first + static_cast<std::uint64_t>(p.line[k]);
@@ -136,12 +150,58 @@ void Block::count_global(const Inst& in, bool store) {
     const std::uint32_t missing = in.bypass_l1 ? sectors : l1_.access(line, sectors);
     if (!missing) continue;
     c.l1_miss_sectors += kBitsOf4[missing];
+    ++c.l1_miss_lines;
     const std::uint64_t before = run_.touched_sectors;
     touch_line(line, missing);
     const double latency =
         run_.touched_sectors != before ? run_.profile->dram_latency : run_.profile->l2_latency;
     access_latency_ = std::max(access_latency_, static_cast<std::uint32_t>(latency));
   }
+}
+
+// Lanes on one word go one after another; the words of a line that differ go together.
+void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
+  Counters& c = run_.counters;
+  std::uint64_t line[32];
+  std::uint32_t lanes_of[32];  // of the line's most wanted word
+  std::uint32_t per_bank[32] = {};
+  int lines = 0;
+  const Pattern& p = pattern(in, mask);
+  const auto distinct = static_cast<std::uint32_t>(p.distinct);
+  c.atomic_serialised += static_cast<std::uint32_t>(std::popcount(mask)) - distinct;
+  for (std::uint32_t d = 0; d < distinct; ++d) {
+    const std::uint64_t a = address_[0] + p.address[d];
+    std::uint32_t lanes = 1;
+    if (p.many[d]) {
+      lanes = 0;
+      for (std::uint32_t m = mask; m; m &= m - 1) lanes += address_[std::countr_zero(m)] == a;
+    }
+    per_bank[(a >> 2) & 31] += lanes;
+    int k = lines - 1;
+    while (k >= 0 && line[k] != a >> 7) --k;
+    if (k < 0) {
+      k = lines++;
+      line[k] = a >> 7;
+      lanes_of[k] = 0;
+      if (!shared) touch_line(a >> 7, 1u << ((a >> 5) & 3));
+    }
+    lanes_of[k] = std::max(lanes_of[k], lanes);
+  }
+  if (shared) {
+    ++c.atomics_shared;
+    const std::uint32_t worst = *std::max_element(per_bank, per_bank + 32);
+    c.shared_atomic_cycles += worst;
+    access_latency_ = static_cast<std::uint32_t>(run_.profile->shared_latency) + 2 * (worst - 1);
+    return;
+  }
+  ++c.atomics_global;
+  c.atomic_lines += static_cast<std::uint64_t>(lines);
+  for (int k = 0; k < lines; ++k) {
+    c.atomic_repeats += lanes_of[k] - 1;
+    if (run_.atomic_lines.size() < kAtomicLinesKept) run_.atomic_lines.insert(line[k]);
+  }
+  c.atomic_distinct_lines = run_.atomic_lines.size();
+  access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(run_.profile->l2_latency);
 }
 
 void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
