@@ -96,9 +96,10 @@ struct Counters {
   std::uint64_t global_loads = 0, global_stores = 0, shared_loads = 0, shared_stores = 0,
                 local_accesses = 0, atomics_global = 0, atomics_shared = 0, constant_loads = 0;
   std::uint64_t global_load_sectors = 0, global_store_sectors = 0;
-  std::uint64_t l1_wavefronts = 0;      ///< global loads and stores, tag and bank limited
+  std::uint64_t l1_wavefronts = 0;      ///< global loads, tag and bank limited
   std::uint64_t shared_wavefronts = 0;  ///< >= shared accesses; the excess is bank conflicts
   std::uint64_t l1_miss_sectors = 0;    ///< to L2, from a per-SM cache model over the blocks run
+  std::uint64_t l1_miss_lines = 0;      ///< distinct lines of a load with a missing sector
   std::uint64_t l2_miss_sectors = 0;    ///< to DRAM, estimated
   std::uint64_t atomic_serialised = 0;  ///< same-address lanes beyond the first
   std::uint64_t divergent_branches = 0;
@@ -111,6 +112,7 @@ struct Counters {
   std::uint64_t atomic_lines = 0;        ///< the same of atomics on global memory
   std::uint64_t atomic_repeats = 0;      ///< global: lanes beyond the first on one word, per line
                                          ///< the worst word
+  std::uint64_t atomics_combined = 0;    ///< global integer ones of a whole warp on one word
   std::uint64_t atomic_distinct_lines = 0;  ///< over all that ran
   std::uint64_t shared_atomic_cycles = 0;   ///< lanes of the fullest bank, summed
   std::uint64_t local_bytes = 0;            // of local memory moved [B]
@@ -284,9 +286,15 @@ struct Occupancy {
 
 /// Modelled time of one launch.
 struct ModelledTime {
+  /// One resource: how long it is busy, alone and in the worst SM.
+  struct Term {
+    std::string name;  ///< "DRAM", "shared-memory bank conflicts", "latency", ...
+    double cycles = 0;
+    double share = 0;  ///< of the modelled time
+  };
   double time_us = 0;
-  std::string bound;  ///< "dram", "l2", "l1", "shared", "issue", "fp32", "sfu", "latency",
-                      ///< "atomics", "launch"
+  std::string bound;        ///< what bounds it and how far: "shared-memory bank conflicts, 61 %"
+  std::vector<Term> terms;  ///< longest first; they overlap
 };
 [[nodiscard]] ModelledTime model(const Profile& profile, const Counters& counters,
                                  const LaunchConfig& launch, int registers,

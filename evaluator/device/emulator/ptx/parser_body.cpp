@@ -171,7 +171,7 @@ void Parser::directive() {
     variable(Space::kConst, false);
   } else if (t.text == ".pragma") {
     Function& f = module_.functions[current_];
-    if (peek().text == "\"nounroll\"")
+    if (peek().text.find("nounroll") != std::string_view::npos)
       f.nounroll.push_back(static_cast<std::int32_t>(f.code.size()));
     skip_to_semicolon();
   } else if (t.text == ".file") {

@@ -70,7 +70,7 @@ Block::Step Async::copy(Warp& w, const Inst& in, std::uint32_t mask) {
       for (int lane = 0; lane < 32; ++lane)
         b_.address_[lane] = reading >> lane & 1 ? c.from[lane] : some;
       b_.pattern(in, reading);
-      b_.count_global(in, false);
+      b_.count_global(w, in, false);
     }
     const std::uint64_t some = c.to[std::countr_zero(mask)];
     for (int lane = 0; lane < 32; ++lane) b_.address_[lane] = mask >> lane & 1 ? c.to[lane] : some;

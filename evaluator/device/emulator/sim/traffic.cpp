@@ -195,6 +195,12 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
     return;
   }
   ++c.atomics_global;
+  const bool integer = in.type.kind != Type::kFloat && in.type.kind != Type::kBFloat;
+  if (integer && in.noreturn && lines == 1 &&
+      lanes_of[0] == static_cast<std::uint32_t>(std::popcount(mask))) {
+    ++c.atomics_combined;
+    lanes_of[0] = 1;
+  }
   c.atomic_lines += static_cast<std::uint64_t>(lines);
   for (int k = 0; k < lines; ++k) {
     c.atomic_repeats += lanes_of[k] - 1;
