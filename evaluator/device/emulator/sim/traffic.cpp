@@ -121,7 +121,8 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
   Counters& c = run_.counters;
   if (store) {
     ++c.global_stores;
-    // Stores of one warp that follow each other into the same sectors leave the SM as one.
+    // Stores of one warp that follow each other, no load between them, into the same sectors
+    // leave the SM as one.
     const bool follows = w.stored_lines == n;
     for (int k = 0; k < n; ++k) {
       const std::uint64_t line = first + static_cast<std::uint64_t>(p.line[k]);
@@ -140,6 +141,7 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
   }
   // Measured on an H200: max(bank conflict degree, 0.3 x distinct lines) cycles.
   run_.l1_wavefronts_x10 += std::max(10 * p.cycles, 3 * static_cast<std::uint32_t>(n));
+  w.stored_lines = 0;
   ++c.global_loads;
   c.global_load_sectors += p.sector_count;
   c.global_load_lines += static_cast<std::uint64_t>(n);
