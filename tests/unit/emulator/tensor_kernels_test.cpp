@@ -246,9 +246,8 @@ TEST(MmaMatmul, SwizzledTiles) {
     ASSERT_NEAR(r.c[i], r.want[i], 6 * 64 * 0x1p-23) << i;
   // 64x64x32 a step, 3 steps, 2 blocks: four warps of 16 mma each, twice.
   EXPECT_EQ(r.report.counters.tensor, 4u * 16 * 3 * 2);
-  EXPECT_EQ(
-      r.report.counters.tensor_cycles,
-      static_cast<std::uint64_t>(std::ceil(384 * 2048 / find_profile("sm_90")->tensor_f16_fma)));
+  const double cycles = 384 * 2048 / find_profile("sm_90")->tensor_f16_fma;
+  EXPECT_NEAR(static_cast<double>(r.report.counters.tensor_cycles), cycles, 0.02 * cycles);
 }
 
 TEST(MmaMatmul, BankConflictsAreCounted) {
