@@ -46,6 +46,9 @@ struct Evaluation {
   Measurement measurement;   ///< meaningful when verdict is ok
   std::vector<KernelResources> resources;
   double elapsed_s = 0;
+  // Of this evaluation only, not stored:
+  double modelled_us = 0;  // what the time model said before a real GPU was asked; 0: it was not
+  bool screened = false;   ///< not measured: modelled above EvaluationRequest::screen_above_us
 };
 
 void to_json(nlohmann::json& json, const KernelResources& resources);

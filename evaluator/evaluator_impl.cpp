@@ -420,6 +420,22 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
     emulated.checks.push_back(Case{std::move(*reference), std::move(prepared->second), check.seed});
   }
   const Case timed_case{std::move(*timed_reference), std::move(timed), request.timed.seed};
+  if (gpu_ && request.screen_above_us > 0) {
+    protocol::EmulateRequest model;
+    model.arch = info_.arch;
+    model.timed = timed_case;
+    const auto reply = emulate(model);
+    if (!reply) return std::unexpected(reply.error());
+    // What the model cannot judge is measured; what goes wrong in it shows in the checks, too.
+    if (reply->verdict == Verdict::kOk) {
+      evaluation.modelled_us = reply->time_us;
+      evaluation.screened = reply->time_us > request.screen_above_us;
+    }
+    if (evaluation.screened) {
+      evaluation.verdict = Verdict::kOk;
+      return evaluation;
+    }
+  }
   const auto checks = gpu_ ? emulated.checks : std::vector<Case>();
   if (!gpu_) emulated.timed = timed_case;
 

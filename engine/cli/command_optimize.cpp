@@ -22,6 +22,7 @@ struct Options {
   std::string budget = "60s";
   std::uint64_t seed = 1;
   std::string strategy = "evolve";
+  bool prescreen = true;
   int finalists = 5;
   std::vector<std::string> disabled;
   bool quiet = false;
@@ -44,10 +45,11 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
     for (const Step& step : best.candidate.recipe) fmt::print(out, "  {}\n", to_string(step));
   }
   const Counts& counts = outcome.counts;
-  fmt::print(out, "{} proposed, {} duplicates, {} evaluated, {} ok; {:.1f} s, stopped by {}\n",
-             counts.proposed, counts.duplicate, counts.evaluated(),
-             counts.verdicts[static_cast<std::size_t>(Verdict::kOk)], outcome.elapsed_s,
-             outcome.stop_reason);
+  fmt::print(out, "{} proposed, {} duplicates, {}{} evaluated, {} ok; {:.1f} s, stopped by {}\n",
+             counts.proposed, counts.duplicate,
+             counts.screened ? fmt::format("{} left out by the time model, ", counts.screened) : "",
+             counts.evaluated(), counts.verdicts[static_cast<std::size_t>(Verdict::kOk)],
+             outcome.elapsed_s, outcome.stop_reason);
   if (!best.candidate.recipe.empty()) {
     fmt::print(out, "see `hone show {0}`, `hone diff {0}`, `hone export {0}`\n", best.candidate.id);
   }
@@ -77,6 +79,7 @@ int run(const Options& options) {
   search.budget = *budget;
   search.seed = options.seed;
   search.strategy = options.strategy;
+  search.prescreen = options.prescreen;
   search.finalists = options.finalists;
   search.disabled = options.disabled;
   search.stop = &watch_interrupts();
@@ -130,6 +133,9 @@ Registration add_optimize(CLI::App& root) {
                   "Repeats a search; exactly so on emu: with a count as budget")
       ->capture_default_str();
   app->add_option("--strategy", options->strategy, "evolve or random")->capture_default_str();
+  app->add_flag(
+      "!--no-prescreen", options->prescreen,
+      "On a GPU: measure every candidate, also those that the time model gives no chance");
   app->add_option("--finalists", options->finalists, "How many are timed again in a fresh process")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

@@ -69,7 +69,9 @@ nlohmann::json board_json(const Board& board) {
 }
 
 nlohmann::json counts_json(const Counts& counts) {
-  nlohmann::json json = {{"proposed", counts.proposed}, {"duplicate", counts.duplicate}};
+  nlohmann::json json = {{"proposed", counts.proposed},
+                         {"duplicate", counts.duplicate},
+                         {"screened", counts.screened}};
   for (Verdict verdict : kAllVerdicts) {
     json[std::string(to_string(verdict))] = counts.verdicts[static_cast<std::size_t>(verdict)];
   }

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <thread>
 #include <unordered_map>
 
 #include "candidates/hash.h"
 #include "engine/queue/in_process_queue.h"
+#include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
 #include "engine/service/admission.h"
@@ -115,6 +117,7 @@ class Search {
         options_(options),
         provenance_(provenance_of(device, evaluator.info())),
         random_(options.seed),
+        prescreen_(options.seed ^ 0x5C3EE17ull),
         task_hash_(task.hash()) {}
 
   Result<SearchOutcome> run();
@@ -136,6 +139,7 @@ class Search {
   const SearchOptions& options_;
   Provenance provenance_;
   Random random_;
+  Prescreen prescreen_;
   std::string task_hash_;
   std::unique_ptr<RequestBuilder> builder_;
   std::int64_t run_id_ = 0;
@@ -250,6 +254,10 @@ Slot Search::ask(Strategy& strategy) {
   candidate.recipe = slot.outcome.recipe;
   candidate.origin = origin_of(candidate.recipe);
   request->best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
+  if (options_.prescreen && !provenance_.modelled) {
+    const double above = prescreen_.threshold_us(request->best_time_us);
+    request->screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
+  }
   requests_.emplace(candidate.program_hash, std::move(*request));
   slot.done = false;
   return slot;
@@ -263,6 +271,13 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     const Known& known = known_[slot.candidate.program_hash];
     outcome.verdict = known.verdict;
     outcome.time_us = known.time_us;
+  } else if (slot.evaluation.screened) {
+    ++outcome_.counts.screened;
+    fruitless_ = 0;
+    outcome.verdict = Verdict::kOk;
+    outcome.time_us = prescreen_.expected_us(slot.evaluation.modelled_us);
+    known_[slot.candidate.program_hash] = {Verdict::kOk, outcome.time_us};
+    requests_.erase(slot.candidate.program_hash);
   } else {
     const Evaluation& evaluation = slot.evaluation;
     ++outcome_.counts.verdicts[static_cast<std::size_t>(evaluation.verdict)];
@@ -278,6 +293,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
         stored(store_->put(run_id_, slot.candidate, evaluation, provenance_));
       }
       if (evaluation.verdict == Verdict::kOk) {
+        prescreen_.learn(evaluation.modelled_us, outcome.time_us);
         const auto place = std::ranges::find_if(
             best_, [&](const Ranked& r) { return outcome.time_us < r.time_us; });
         if (place == best_.begin()) best_recipe_ = names_of(outcome.recipe);
@@ -339,9 +355,13 @@ void Search::search() {
     }
     // Exactly one told for one asked once the window is full.
     while (asking && slots.size() < kWindow) {
-      if (options_.budget.evaluations > 0 && asked_to_evaluate >= options_.budget.evaluations) {
-        outcome_.stop_reason = "budget ";
-        asking = false;
+      // What the time model leaves out is no evaluation: more is asked as that turns out.
+      if (options_.budget.evaluations > 0 &&
+          asked_to_evaluate - outcome_.counts.screened >= options_.budget.evaluations) {
+        if (slots.empty()) {
+          outcome_.stop_reason = "budget ";
+          asking = false;
+        }
         break;
       }
       slots.push_back(ask(*strategy));

@@ -22,6 +22,7 @@ namespace hone {
 struct Counts {
   std::int64_t proposed = 0;
   std::int64_t duplicate = 0;
+  std::int64_t screened = 0;  ///< left out by the time model, not measured
   std::array<std::int64_t, std::size(kAllVerdicts)> verdicts{};
 
   [[nodiscard]] std::int64_t evaluated() const;  ///< compiled, at least
@@ -43,6 +44,7 @@ struct SearchOptions {
   int finalists = 5;
   int workers = 0;                    ///< evaluating threads; 0: one per core
   std::vector<std::string> disabled;  ///< rewriters that may not propose
+  bool prescreen = true;  ///< on a real GPU: measure only what the time model gives a chance
   std::function<void(const Progress&)> on_progress;
   const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there
 };
