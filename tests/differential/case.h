@@ -48,12 +48,13 @@ struct Rule {
     kFloat,     ///< the same bits, or both NaN
     kUlp,       ///< at most `bound` units in the last place of the hardware's value
     kAbsolute,  ///< |difference| <= bound
-    kRelative,  ///< |difference| <= bound * |hardware's value|
+    kRelative,  ///< |difference| <= max(bound * |hardware's value|, floor)
   };
   enum class Element : std::uint8_t { kU8, kU16, kU32, kU64, kF16, kBf16, kF32, kF64 };
   Kind kind = Kind::kBits;
   Element element = Element::kU32;
   double bound = 0;
+  double floor = 0;  ///< of kRelative
 };
 [[nodiscard]] int bytes_of(Rule::Element element);
 

@@ -16,6 +16,7 @@ std::vector<Case> all_cases() {
   add_warp_cases(cases);
   add_control_cases(cases);
   add_tensor_cases(cases);
+  add_exact_tensor_cases(cases);
   add_file_cases(cases);
   add_generated_cases(cases);
   return cases;

@@ -65,7 +65,7 @@ bool agree(u64 want, u64 got, const Rule& rule) {
     case Rule::Kind::kAbsolute:
       return difference <= rule.bound;
     case Rule::Kind::kRelative:
-      return difference <= rule.bound * std::fabs(w);
+      return difference <= std::max(rule.bound * std::fabs(w), rule.floor);
     default:
       return false;
   }
@@ -115,6 +115,8 @@ std::string compare(const Case& c, const std::vector<std::uint8_t>& want,
     return fmt::format("{} B of outputs, recorded {} B", got.size(), want.size());
   std::string report;
   int differing = 0;
+  int shown = 0;  // of the instruction in hand
+  std::string last;
   u64 start = 0;
   for (int b = 0; b < static_cast<int>(c.buffers.size()); ++b) {
     if (!c.buffers[b].output) continue;
@@ -138,9 +140,12 @@ std::string compare(const Case& c, const std::vector<std::uint8_t>& want,
       std::memcpy(&w, want.data() + start + at, step);
       std::memcpy(&g, got.data() + start + at, step);
       if (!agree(w, g, rule)) {
-        if (++differing <= 6)
+        ++differing;
+        if (what != last) shown = 0;
+        last = what;
+        if (++shown <= 3)
           report += fmt::format("  buffer {} +{} (element {}) {}: hardware {:#x}, emulator {:#x}\n",
-                                b, at, (at - first) / step, what, w, g);
+                                b, at, (at - first) / static_cast<u64>(step), what, w, g);
       }
       at += step;
     }

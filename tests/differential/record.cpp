@@ -2,6 +2,7 @@
 // kernel that faults, hangs or does not load costs its own case only.
 //   differential_record OUT.bin [NAME_PART]   records
 //   differential_record --emulate [NAME_PART] runs the cases on the emulator, says which fail
+//   differential_record --dump NAME_PART      prints what the emulator makes of the cases
 //   differential_record --ptx FOLDER          writes every case's PTX
 //   differential_record --compare OUT.bin [NAME_PART]  compares with a recording
 #include <fmt/format.h>
@@ -219,6 +220,20 @@ int emulate_all(const std::string& part, const std::string& against) {
   return bad ? 1 : 0;
 }
 
+/// The outputs of one case on the emulator, as words.
+int dump(const std::string& part) {
+  for (const Case& c : chosen(part)) {
+    const Emulated e = emulate(c);
+    fmt::print("{} {}\n", c.name, e.ok ? "" : e.detail);
+    for (std::size_t i = 0; i + 4 <= e.outputs.size(); i += 4) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, e.outputs.data() + i, 4);
+      fmt::print("{} {:#x}\n", i / 4, word);
+    }
+  }
+  return 0;
+}
+
 int write_ptx(const std::string& folder) {
   std::filesystem::create_directories(folder);
   for (const Case& c : all_cases()) {
@@ -239,6 +254,7 @@ int main(int argc, char** argv) {
   const auto argument = [&](int i) { return argc > i ? std::string(argv[i]) : std::string(); };
   if (first == "--emulate") return emulate_all(argument(2), "");
   if (first == "--compare") return emulate_all(argument(3), argument(2));
+  if (first == "--dump") return dump(argument(2));
   if (first == "--ptx") return write_ptx(argument(2));
   if (first.empty() || first[0] == '-') {
     std::fputs("usage: differential_record OUT.bin [NAME_PART]\n", stderr);

@@ -36,9 +36,9 @@ void add_approximate_cases(std::vector<Case>& cases) {
                     {"mul.rn.f32 %f0, $a, 0f41200000; ex2.approx.ftz.f32 $d, %f0;"},
                     f32_ulp(2)});
   // Absolute 2^-22 near one, relative 2^-22 elsewhere.
-  add_group(
-      cases,
-      {"approx/lg2", 'f', "f", {Fill::kF32}, expand({"lg2.approx<|.ftz>.f32"}), f32_relative(21)});
+  Rule lg2 = f32_relative(22);
+  lg2.floor = 0x1p-22;
+  add_group(cases, {"approx/lg2", 'f', "f", {Fill::kF32}, expand({"lg2.approx<|.ftz>.f32"}), lg2});
   add_group(cases, {"approx/lg2_near_one",
                     'f',
                     "f",

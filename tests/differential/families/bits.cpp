@@ -35,6 +35,9 @@ void add_bit_cases(std::vector<Case>& cases) {
                     "lrr",
                     {Fill::kInt64, Fill::kSmallInt, Fill::kSmallInt},
                     expand({"bfe.<u64|s64>", "bfi.b64 $d, $a, 0x0123456789ABCDEF, $b, $c;"})});
+  add_group(
+      cases,
+      {"bits/bfi_32_wide", 'r', "rrr", {Fill::kInt32}, {"bfi.b32 $d, $a, 0x12345678, $b, $c;"}});
   add_group(cases, {"bits/shf_bmsk_szext",
                     'r',
                     "rrr",
@@ -134,16 +137,6 @@ void add_bit_cases(std::vector<Case>& cases) {
                     {Fill::kInt32},
                     expand({"cvt.pack.sat.<u16|s16>.s32 $d, $a, $b;",
                             "cvt.pack.sat.<u8|s8|u4|s4|u2|s2>.s32.b32"})});
-  add_group(cases,
-            {"bits/video",
-             'r',
-             "rrr",
-             {Fill::kInt32},
-             {"vadd.s32.s32.s32 $d, $a, $b;", "vsub.u32.u32.u32.sat $d, $a, $b;",
-              "vabsdiff.u32.s32.s32.add $d, $a, $b, $c;",
-              "vmin.s32.s32.s32.max $d, $a.b1, $b.h1, $c;", "vmax.u32.u32.s32 $d, $a.h0, $b.b3;",
-              "vshl.u32.u32.u32.clamp $d, $a, $b;", "vshr.s32.s32.u32.wrap.add $d, $a, $b, $c;",
-              "vmad.s32.s32.s32 $d, $a.h0, $b.h1, $c;", "vset.s32.u32.lt $d, $a, $b;"}});
 }
 
 }  // namespace hone::differential

@@ -117,9 +117,14 @@ void add_group(std::vector<Case>& cases, const Group& g) {
     } else {
       body += fmt::format("  st.global.{} [%o+{}], %d;\n", type_of_letter(g.result),
                           k * kThreads * static_cast<std::size_t>(size));
+      Rule rule = g.rule;
+      if (rule.kind == Rule::Kind::kBits)  // the size of what a message shows
+        rule.element = g.result == 'h'                  ? Rule::Element::kU16
+                       : bytes_of_letter(g.result) == 8 ? Rule::Element::kU64
+                                                        : Rule::Element::kU32;
       c.regions.push_back({static_cast<int>(g.operands.size()),
                            k * kThreads * static_cast<std::size_t>(size),
-                           static_cast<std::uint64_t>(kThreads) * size, g.rule, g.instructions[k]});
+                           static_cast<std::uint64_t>(kThreads) * size, rule, g.instructions[k]});
     }
   }
   if (predicate) body += "  st.global.u32 [%o], %acc;\n";

@@ -32,7 +32,7 @@ void add_group(std::vector<Case>& cases, const Group& group);
   return {Rule::Kind::kAbsolute, e, n};
 }
 [[nodiscard]] inline Rule relative(Rule::Element e, double n) {
-  return {Rule::Kind::kRelative, e, n};
+  return {Rule::Kind::kRelative, e, n, 0};
 }
 
 /// "op.{a,b}.{c,d}" -> op.a.c op.a.d op.b.c op.b.d; an empty alternative drops its dot.
@@ -52,6 +52,7 @@ void add_atomic_cases(std::vector<Case>& cases);
 void add_warp_cases(std::vector<Case>& cases);
 void add_control_cases(std::vector<Case>& cases);
 void add_tensor_cases(std::vector<Case>& cases);
+void add_exact_tensor_cases(std::vector<Case>& cases);
 void add_file_cases(std::vector<Case>& cases);       ///< kernels/*.ptx
 void add_generated_cases(std::vector<Case>& cases);  ///< generator.cpp
 

@@ -99,6 +99,9 @@ double round_to(double v, int precision, int least_exponent, double largest, int
   return r;
 }
 
+/// The NaN that the hardware makes of floats.
+const float kNan = std::bit_cast<float>(0x7FFFFFFFu);
+
 u32 to_f16_bits(double v, int mode) {
   return f32_to_f16(static_cast<float>(round_to(v, 11, -24, 65504.0, mode)));
 }
@@ -121,8 +124,9 @@ void to_integer(void* d, const void* a, const void*, const void*, u32 mask, u32)
     double v = read<S>(a, i);
     if (kFtz) v = flush_f32(v);
     if (std::isnan(v)) {
-      if constexpr (sizeof(D) == 8)
-        write<D>(d, i, static_cast<D>(std::uint64_t{1} << 63));
+      // As an H200 has it: the top bit alone, but zero for what is no f64 into 32 bits and less.
+      if constexpr (sizeof(D) == 8 || std::is_same_v<S, double>)
+        write<D>(d, i, static_cast<D>(std::uint64_t{1} << (8 * sizeof(D) - 1)));
       else
         write<D>(d, i, 0);
       continue;
@@ -181,7 +185,7 @@ void to_integral(void* d, const void* a, const void*, const void*, u32 mask, u32
     if constexpr (std::is_same_v<S, double>)
       static_cast<double*>(d)[i] = v;
     else if constexpr (std::is_same_v<S, float>)
-      static_cast<float*>(d)[i] = static_cast<float>(v);
+      static_cast<float*>(d)[i] = v != v ? kNan : static_cast<float>(v);
     else if constexpr (std::is_same_v<S, F16>)
       static_cast<u32*>(d)[i] = f32_to_f16(static_cast<float>(v));
     else
@@ -206,12 +210,28 @@ void to_float(void* d, const void* a, const void*, const void*, u32 mask, u32) {
   for (int i = 0; i < 32; ++i) {
     if (!((mask >> i) & 1)) continue;
     double v = read<S>(a, i);
-    if (kFtz && std::is_same_v<S, float>) v = flush_f32(v);
+    // Into a half, .ftz leaves the source's subnormals alone (seen in the directed roundings).
+    constexpr bool kToHalf = std::is_same_v<D, F16> || std::is_same_v<D, BF16>;
+    if (kFtz && std::is_same_v<S, float> && !kToHalf) v = flush_f32(v);
     if (kSat) v = saturate(v);
-    if (kRelu && v < 0) v = 0;
+    if (kRelu && v <= 0) v = 0;
+    if constexpr (kToHalf && std::is_same_v<S, double>) {
+      if (std::isnan(v)) {  // the payload's upper bits stay
+        const std::uint64_t bits = static_cast<const std::uint64_t*>(a)[i];
+        const auto sign = static_cast<u32>(bits >> 63) << 15;
+        const std::uint64_t fraction = bits & 0xFFFFFFFFFFFFFull;
+        static_cast<u32*>(d)[i] =
+            sign | (std::is_same_v<D, F16> ? 0x7E00u | static_cast<u32>(fraction >> 42)
+                                           : 0x7FC0u | static_cast<u32>(fraction >> 45));
+        continue;
+      }
+    }
     store_float<D>(d, i, v, kMode);
-    if (kFtz && std::is_same_v<D, float>)
-      static_cast<float*>(d)[i] = static_cast<float>(flush_f32(static_cast<float*>(d)[i]));
+    if constexpr (std::is_same_v<D, float>) {
+      float& r = static_cast<float*>(d)[i];
+      if (kFtz) r = static_cast<float>(flush_f32(r));
+      if (r != r && !std::is_same_v<S, double>) r = kNan;
+    }
   }
 }
 
@@ -247,8 +267,7 @@ void from_integer(void* d, const void* a, const void*, const void*, u32 mask, u3
 template <class D, int kMode, bool kRelu>
 u32 finite_half(float f) {
   double v = f;
-  if (kRelu && v < 0) v = 0;
-  if (kRelu && f != f) return 0x7FFF;
+  if (kRelu && v <= 0) v = 0;
   constexpr double kLargest = std::is_same_v<D, F16> ? 65504.0 : 3.3895313892515355e38;
   if (v > kLargest) v = kLargest;
   if (v < -kLargest) v = -kLargest;
@@ -288,8 +307,8 @@ void pack_two(void* d, const void* a, const void* b, const void*, u32 mask, u32)
     double hi = static_cast<const float*>(a)[i];
     double lo = static_cast<const float*>(b)[i];
     if (kRelu) {
-      if (hi < 0) hi = 0;
-      if (lo < 0) lo = 0;
+      if (hi <= 0) hi = 0;
+      if (lo <= 0) lo = 0;
     }
     if constexpr (std::is_same_v<D, F16>)
       static_cast<u32*>(d)[i] = to_f16_bits(hi, kMode) << 16 | to_f16_bits(lo, kMode);
@@ -303,7 +322,12 @@ void to_tf32(void* d, const void* a, const void*, const void*, u32 mask, u32) {
   for (int i = 0; i < 32; ++i) {
     if (!((mask >> i) & 1)) continue;
     double v = static_cast<const float*>(a)[i];
-    if (kRelu && v < 0) v = 0;
+    if (v != v) {
+      static_cast<u32*>(d)[i] =
+          kMode == 4 ? static_cast<const u32*>(a)[i] & 0xFFFFE000u : 0x7FFFE000u;
+      continue;
+    }
+    if (kRelu && v <= 0) v = 0;
     static_cast<float*>(d)[i] =
         static_cast<float>(round_to(v, 11, -149 + 13, std::numeric_limits<float>::max(), kMode));
   }
@@ -353,7 +377,12 @@ void directed(void* pd, const void* pa, const void* pb, const void* pc, u32 mask
       }
     }
     if (kSat) r = static_cast<T>(saturate(r));
-    d[i] = in(r);
+    // Into zero what was tiny before rounding, even if it rounded up to the least normal (div.rp).
+    if (kFtz && kOp == Op::kDiv && std::fabs(r) == static_cast<T>(0x1p-126) &&
+        std::fabs(static_cast<double>(x)) < std::fabs(static_cast<double>(y)) * 0x1p-126)
+      r = std::copysign(T{0}, r);
+    r = in(r);
+    d[i] = std::is_same_v<T, float> && r != r ? static_cast<T>(kNan) : r;
   }
 }
 

@@ -288,9 +288,9 @@ bool Decoder::lane(const Statement& s, const std::string& key, Class cls, int la
 void Decoder::decode(const Statement& s) {
   const std::size_t mark = f_.code.size();
   try {
-    if (decode_async(s) || decode_control(s) || decode_memory(s) || decode_atomic(s) ||
-        decode_warp(s) || decode_tensor(s) || decode_setp(s) || decode_cvt(s) || decode_mov(s) ||
-        decode_lane(s)) {
+    if (decode_async(s) || decode_control(s) || decode_alloca(s) || decode_memory(s) ||
+        decode_atomic(s) || decode_warp(s) || decode_tensor(s) || decode_setp(s) || decode_cvt(s) ||
+        decode_mov(s) || decode_lane(s)) {
       // The register lists hold numbers; guards that turn a helper instruction off are harmless.
       return;
     }

@@ -7,6 +7,7 @@ namespace hone::emulator {
 namespace {
 const Type kU32{Type::kUnsigned, 32};
 const Type kPredicate{Type::kPred, 1};
+constexpr std::uint32_t kAllocaBytes = 16384;  // per lane and call
 }  // namespace
 
 bool Decoder::decode_control(const Statement& s) {
@@ -36,6 +37,7 @@ bool Decoder::decode_control(const Statement& s) {
     return true;
   }
   if (op == "ret" || op == "exit") {
+    if (op == "ret") store_results(s);
     Inst inst = begin(s, op == "exit" || f_.entry ? Kind::kExit : Kind::kRet);
     inst.cls = Class::kControl;
     emit(inst);
@@ -107,8 +109,33 @@ bool Decoder::decode_call(const Statement& s) {
   const Operand& callee = s.operands[at++];
   if (at < s.operands.size() && s.operands[at].kind == Operand::Kind::kList)
     arguments = s.operands[at].parts;
-  Inst inst;
+  // Registers and numbers travel through areas of their own.
   CallSite site;
+  std::vector<std::pair<const Operand*, CallArgument>> loads;
+  for (const Operand& o : arguments) {
+    if (o.symbol && o.symbol->kind == Symbol::Kind::kVariable) {
+      if (o.symbol->space != Space::kFormal) return false;
+      site.arguments.push_back({static_cast<std::uint32_t>(o.symbol->address), 0,
+                                static_cast<std::uint32_t>(o.symbol->bytes)});
+      continue;
+    }
+    const Type type{Type::kBits, static_cast<std::uint8_t>(width_of(o, 64))};
+    const std::uint32_t area = p_.formal_area(8, 8);
+    store_formal(s, o, area, type);
+    site.arguments.push_back({area, 0, 8});
+  }
+  for (const Operand& o : results) {
+    if (o.symbol && o.symbol->kind == Symbol::Kind::kVariable) {
+      if (o.symbol->space != Space::kFormal) return false;
+      site.results.push_back({0, static_cast<std::uint32_t>(o.symbol->address),
+                              static_cast<std::uint32_t>(o.symbol->bytes)});
+      continue;
+    }
+    const CallArgument area{0, p_.formal_area(8, 8), 8};
+    site.results.push_back(area);
+    if (o.kind != Operand::Kind::kSink) loads.push_back({&o, area});
+  }
+  Inst inst;
   if (callee.kind == Operand::Kind::kRegister) {
     const Slot a = source(callee, {Type::kUnsigned, 64});
     inst = begin(s, Kind::kCallIndirect);
@@ -126,19 +153,96 @@ bool Decoder::decode_call(const Statement& s) {
   inst.cls = Class::kControl;
   // Areas in the callee are laid out from the declared types alone, in this order: results, then
   // arguments (Parser::function); an indirect callee has the same layout.
-  for (const Operand& o : arguments) {
-    if (!o.symbol || o.symbol->space != Space::kFormal) return false;
-    site.arguments.push_back({static_cast<std::uint32_t>(o.symbol->address), 0,
-                              static_cast<std::uint32_t>(o.symbol->bytes)});
-  }
-  for (const Operand& o : results) {
-    if (!o.symbol || o.symbol->space != Space::kFormal) return false;
-    site.results.push_back({0, static_cast<std::uint32_t>(o.symbol->address),
-                            static_cast<std::uint32_t>(o.symbol->bytes)});
-  }
   inst.extra = static_cast<std::uint32_t>(f_.calls.size());
   f_.calls.push_back(std::move(site));
   emit(inst);
+  for (const auto& [to, area] : loads)
+    load_formal(s, *to, area.to, {Type::kBits, static_cast<std::uint8_t>(width_of(*to, 32))});
+  return true;
+}
+
+void Decoder::store_formal(const Statement& s, const Operand& from, std::uint32_t area, Type type) {
+  const Slot value = type.kind == Type::kPred ? kNone : source(from, type);
+  Inst inst = begin(s, Kind::kStore);
+  inst.space = Space::kFormal;
+  inst.cls = Class::kOther;
+  inst.a = constant(0, 64);
+  inst.addr_wide = true;
+  inst.imm = area;
+  inst.esize = std::max<std::uint8_t>(type.bits / 8, 1);
+  inst.dst_wide = type.bits == 64;
+  inst.type = type;
+  inst.extra = static_cast<std::uint32_t>(f_.extra.size());
+  f_.extra.push_back(value);
+  emit(inst);
+}
+
+void Decoder::load_formal(const Statement& s, const Operand& to, std::uint32_t area, Type type) {
+  Inst inst = begin(s, Kind::kLoad);
+  inst.space = Space::kFormal;
+  inst.cls = Class::kOther;
+  inst.a = constant(0, 64);
+  inst.addr_wide = true;
+  inst.imm = area;
+  inst.esize = std::max<std::uint8_t>(type.bits / 8, 1);
+  inst.dst_wide = type.bits == 64;
+  inst.type = type;
+  inst.extra = static_cast<std::uint32_t>(f_.extra.size());
+  f_.extra.push_back(destination(to, type.bits));
+  emit(inst);
+}
+
+void Decoder::begin_function(const std::vector<Parser::Formal>& formals, bool has_alloca) {
+  for (const Parser::Formal& p : formals) {
+    if (!p.in_register) continue;
+    Operand to;
+    to.kind = Operand::Kind::kRegister;
+    to.symbol = p_.lookup(p.name);
+    load_formal({}, to, p.area.from, p.type);
+  }
+  if (!has_alloca) return;
+  f_.local_bytes = (f_.local_bytes + 15) / 16 * 16;
+  Symbol& top = p_.scopes_[1].symbols["%%alloca"] = p_.make_register({Type::kUnsigned, 64});
+  Operand to;
+  to.kind = Operand::Kind::kRegister;
+  to.symbol = &top;
+  lane({}, "mov.b64", Class::kInteger, 4, destination(to, 64), constant(f_.local_bytes, 64));
+  f_.local_bytes += kAllocaBytes;
+}
+
+void Decoder::store_results(const Statement& s) {
+  for (const Parser::Formal& p : p_.register_results_) {
+    Operand from;
+    from.kind = Operand::Kind::kRegister;
+    from.symbol = p_.lookup(p.name);
+    store_formal(s, from, p.area.from, p.type);
+  }
+}
+
+// alloca.u64 d, size{, align}; stacksave d; stackrestore a: a pool after the function's own local
+// variables, and a register that says how far it is used. Beyond the pool accesses are faults.
+bool Decoder::decode_alloca(const Statement& s) {
+  const std::string_view op = s.words[0];
+  if (op != "alloca" && op != "stacksave" && op != "stackrestore") return false;
+  const Type u64{Type::kUnsigned, 64};
+  Operand top;
+  top.kind = Operand::Kind::kRegister;
+  top.symbol = p_.lookup("%%alloca");
+  if (!top.symbol || s.words.back() != "u64") return false;
+  if (op == "stacksave") move(s, s.operands.at(0), top, u64);
+  if (op == "stackrestore") move(s, top, s.operands.at(0), u64);
+  if (op != "alloca") return true;
+  const std::uint64_t align = s.operands.size() > 2 ? s.operands[2].value : 8;
+  Slot a = source(top, u64);
+  lane(s, "add.u64", Class::kInteger, 4, destination(top, 64), a, constant(align - 1, 64));
+  a = source(top, u64);
+  lane(s, "and.b64", Class::kInteger, 4, destination(top, 64), a, constant(~(align - 1), 64));
+  const Operand start = temporary(u64);
+  move(s, start, top, u64);
+  a = source(top, u64);
+  const Slot size = source(s.operands.at(1), u64);
+  lane(s, "add.u64", Class::kInteger, 4, destination(top, 64), a, size);
+  move(s, s.operands[0], start, u64);
   return true;
 }
 

@@ -5,6 +5,13 @@
 
 namespace hone::emulator {
 
+Operand Decoder::copied_predicate(const Statement& s, const Operand& o) {
+  const Operand copy = temporary(kPredicate);
+  const Slot from = predicate(o);
+  lane(s, "mov.pred", Class::kInteger, 4, destination(copy, 1), from);
+  return copy;
+}
+
 // setp.cmp{.bool}{.ftz}.type p{|q}, a, b{, c} and set.cmp.dtype.stype d, a, b
 bool Decoder::decode_setp(const Statement& s) {
   const std::string_view op = s.words[0];
@@ -36,11 +43,14 @@ bool Decoder::decode_setp(const Statement& s) {
   result.symbol = &(p_.temporaries_.emplace_back(raw));
   Operand inverse = result;
   inverse.negated = true;
+  // Either destination may be the third operand too.
+  Operand third = boolean.empty() ? Operand{} : s.operands.at(3);
+  if (pair && !boolean.empty()) third = copied_predicate(s, third);
   const auto finish = [&](const Operand& from, const Operand& to) {
     if (to.kind == Operand::Kind::kSink) return true;
     Slot x = source(from, pred);
     if (boolean.empty()) return lane(s, "mov.pred", Class::kInteger, 4, destination(to, 1), x);
-    const Slot y = source(s.operands[3], pred);
+    const Slot y = source(third, pred);
     return lane(s, boolean + ".pred", Class::kInteger, 4, destination(to, 1), x, y);
   };
   if (op == "setp") {
@@ -91,6 +101,8 @@ bool Decoder::decode_packed_setp(const Statement& s) {
     }
     emit(inst);
   }
+  Operand third;
+  if (!boolean.empty()) third = copied_predicate(s, s.operands.at(3));
   for (int k = 0; k < 2; ++k) {
     const auto& in = k == 0 ? lower : upper;
     const Operand& to = s.operands[0].parts[static_cast<std::size_t>(k)];
@@ -104,7 +116,7 @@ bool Decoder::decode_packed_setp(const Statement& s) {
     const Operand raw = temporary(kPredicate);
     lane(s, key, Class::kFp16, 5, destination(raw, 1), a, b);
     const Slot x = source(raw, kPredicate);
-    const Slot y = predicate(s.operands.at(3));
+    const Slot y = predicate(third);
     lane(s, boolean + ".pred", Class::kInteger, 4, destination(to, 1), x, y);
   }
   return true;
@@ -167,6 +179,32 @@ bool Decoder::decode_cvt(const Statement& s) {
   return lane(s, key, cls, latency, destination(s.operands[0], to->bits), a, b);
 }
 
+Operand Decoder::wide_halves(const Operand& o) {
+  if (o.kind == Operand::Kind::kVector && o.parts.size() == 2) return o;
+  if (o.kind != Operand::Kind::kRegister || o.symbol->type.bits != 128)
+    throw ParseError("expected a 128-bit register");
+  Operand pair;
+  pair.kind = Operand::Kind::kVector;
+  for (std::uint32_t k = 0; k < 2; ++k) {
+    Operand half;
+    half.kind = Operand::Kind::kRegister;
+    Symbol symbol = *o.symbol;
+    symbol.type = {Type::kBits, 64};
+    symbol.number += k;
+    symbol.slot += static_cast<Slot>(k) * kWideHalf;
+    half.symbol = &p_.temporaries_.emplace_back(symbol);
+    pair.parts.push_back(half);
+  }
+  return pair;
+}
+
+void Decoder::move(const Statement& s, const Operand& to, const Operand& from, Type type) {
+  if (to.kind == Operand::Kind::kSink) return;
+  const Slot a = source(from, type);
+  lane(s, type.bits == 64 ? "mov.b64" : "mov.b32", Class::kInteger, 4, destination(to, type.bits),
+       a);
+}
+
 bool Decoder::decode_mov(const Statement& s) {
   const std::string_view op = s.words[0];
   if (op == "cvta") {  // addresses are generic except for shared, local and param offsets
@@ -188,6 +226,25 @@ bool Decoder::decode_mov(const Statement& s) {
   if (!type) return false;
   const Operand& to = s.operands[0];
   const Operand& from = s.operands[1];
+  if (type->bits == 128) {
+    const Operand d = wide_halves(to);
+    const Operand a = wide_halves(from);
+    const Type half{Type::kBits, 64};
+    for (std::size_t k = 0; k < 2; ++k) move(s, d.parts.at(k), a.parts.at(k), half);
+    return true;
+  }
+  if (s.has("v2") || s.has("v4")) {  // of vector registers; sources may be destinations too
+    if (to.kind != Operand::Kind::kVector || from.kind != Operand::Kind::kVector ||
+        to.parts.size() != from.parts.size())
+      return false;
+    std::vector<Operand> copies;
+    for (const Operand& part : from.parts) {
+      copies.push_back(temporary(*type));
+      move(s, copies.back(), part, *type);
+    }
+    for (std::size_t k = 0; k < copies.size(); ++k) move(s, to.parts[k], copies[k], *type);
+    return true;
+  }
   const auto piece_bits = [&](const Operand& vector) {
     return static_cast<std::uint8_t>(type->bits / vector.parts.size());
   };

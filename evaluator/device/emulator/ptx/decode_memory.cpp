@@ -79,6 +79,12 @@ bool Decoder::decode_memory(const Statement& s) {
   if ((!load && op != "st") || s.operands.size() < 2) return false;
   if (s.has("async") || s.has("shared::cluster")) return false;
   const auto type = parse_type(s.words.back());
+  if (type && type->bits == 128 && s.operands[load ? 0 : 1].kind == Operand::Kind::kRegister) {
+    Statement halves = s;  // as two b64
+    halves.words.back() = "b64";
+    halves.operands[load ? 0 : 1] = wide_halves(s.operands[load ? 0 : 1]);
+    return decode_memory(halves);
+  }
   if (!type || type->bits > 64 || type->bits < 8) return false;
   const Operand& where = s.operands[load ? 0 + 1 : 0];
   const Operand& value = s.operands[load ? 0 : 1];
@@ -138,8 +144,20 @@ bool Decoder::decode_atomic(const Statement& s) {
   if (op != "atom" && op != "red") return false;
   if (s.has("async") || s.has("shared::cluster")) return false;
   const bool red = op == "red";
-  const auto type = parse_type(s.words.back());
-  if (!type || type->bits > 64) return false;
+  // atom.add.u32, but atom.v4.f32.add.noftz
+  std::optional<Type> type;
+  for (auto w : s.words)
+    if (const auto t = parse_type(w)) type = t;
+  if (!type) return false;
+  if (type->bits == 128) {
+    Statement halves = s;
+    halves.words.back() = "b64";
+    halves.words.push_back("v2");
+    for (Operand& o : halves.operands)
+      if (o.kind == Operand::Kind::kRegister) o = wide_halves(o);
+    return decode_atomic(halves);
+  }
+  if (type->bits > 64) return false;
   int vec = 1;
   for (auto w : s.words)
     if (w.size() == 2 && w[0] == 'v' && w[1] >= '2' && w[1] <= '8') vec = w[1] - '0';
@@ -162,7 +180,16 @@ bool Decoder::decode_atomic(const Statement& s) {
   } else {
     values.push_back(source(value, *type));
   }
-  const Slot second = *what == AtomicOp::kCas ? source(s.operands.at(first + 2), *type) : kNone;
+  Slot second = kNone;
+  if (*what == AtomicOp::kCas) {
+    const Operand& swap = s.operands.at(first + 2);
+    if (swap.kind == Operand::Kind::kVector) {
+      second = source(swap.parts[0], *type);
+      source(swap.parts[1], *type);
+    } else {
+      second = source(swap, *type);
+    }
+  }
   Inst probe;
   probe.space = space_of(s);
   address(s.operands[first], probe);

@@ -165,6 +165,8 @@ enum LaneHint : std::uint8_t { kPlain, kSelect, kAndPredicate, kOrPredicate };
 /// Operand: >= 0 byte offset into the frame, < 0: ~offset into the module's constants.
 using Slot = std::int32_t;
 inline constexpr Slot kNone = INT32_MAX;
+/// A b128 register is two b64 ones, this far apart; the lower half comes first.
+inline constexpr Slot kWideHalf = 256;
 
 struct Inst {
   LaneFn fn = nullptr;

@@ -309,9 +309,8 @@ int Parser::function_index(std::string_view name) {
   return it->second;
 }
 
-std::vector<std::pair<std::string_view, CallArgument>> Parser::parameter_list(bool entry,
-                                                                              Kernel* kernel) {
-  std::vector<std::pair<std::string_view, CallArgument>> list;
+std::vector<Parser::Formal> Parser::parameter_list(bool entry, Kernel* kernel) {
+  std::vector<Formal> list;
   std::uint32_t offset = 0;
   expect("(");
   while (!accept(")")) {
@@ -319,6 +318,7 @@ std::vector<std::pair<std::string_view, CallArgument>> Parser::parameter_list(bo
     std::uint64_t element = 1;
     Parameter parameter;
     bool array = false;
+    Formal formal;
     while (peek().text.starts_with(".")) {
       const Token t = next();
       if (t.text == ".align") {
@@ -328,11 +328,12 @@ std::vector<std::pair<std::string_view, CallArgument>> Parser::parameter_list(bo
         parameter.pointer = true;
       } else if (auto type = parse_type(t.text.substr(1))) {
         element = std::max(1, type->bits / 8);
+        formal.type = *type;
         parameter.kind = type->kind == Type::kFloat                     ? Parameter::Kind::kFloat
                          : type->kind == Type::kBits && type->bits < 32 ? Parameter::Kind::kBits
                                                                         : Parameter::Kind::kInteger;
       } else if (t.text == ".reg") {
-        error(".reg parameters are not covered");
+        formal.in_register = true;
       }
     }
     const std::string_view name = next().text;
@@ -357,10 +358,22 @@ std::vector<std::pair<std::string_view, CallArgument>> Parser::parameter_list(bo
     } else {
       at = formal_area(bytes, align);
     }
-    list.push_back({name, {at, at, bytes}});
+    formal.name = name;
+    formal.area = {at, at, bytes};
+    list.push_back(formal);
     accept(",");
   }
   return list;
+}
+
+bool Parser::body_has(std::size_t body_begin, std::string_view opcode) const {
+  int depth = 0;
+  for (std::size_t i = body_begin; i < tokens_.size(); ++i) {
+    if (tokens_[i].text == "{") ++depth;
+    if (tokens_[i].text == "}" && --depth == 0) break;
+    if (tokens_[i].kind == Token::Kind::kWord && tokens_[i].text.starts_with(opcode)) return true;
+  }
+  return false;
 }
 
 bool Parser::uses_module_shared(std::size_t body_begin) const {
@@ -381,7 +394,7 @@ bool Parser::uses_module_shared(std::size_t body_begin) const {
 
 void Parser::function(bool entry) {
   Kernel kernel;
-  std::vector<std::pair<std::string_view, CallArgument>> returns, formals;
+  std::vector<Formal> returns, formals;
   // The name decides the function, and comes after the return list: look ahead.
   std::size_t save = at_;
   if (!entry && peek().text == "(")
@@ -400,8 +413,8 @@ void Parser::function(bool entry) {
     f.entry = entry;
     f.formals.clear();
     f.returns.clear();
-    for (auto& [n, a] : formals) f.formals.push_back(a);
-    for (auto& [n, a] : returns) f.returns.push_back(a);
+    for (const Formal& p : formals) f.formals.push_back(p.area);
+    for (const Formal& p : returns) f.returns.push_back(p.area);
   }
   while (peek().text.starts_with(".")) {
     const Token t = next();
@@ -426,16 +439,25 @@ void Parser::function(bool entry) {
   scopes_.emplace_back();
   scopes_.back().parent = 0;
   scope_ = 1;
-  const auto add = [&](std::string_view n, const CallArgument& a) {
+  const auto add = [&](const Formal& p) {
+    if (p.in_register) {
+      scopes_[1].symbols[p.name] = make_register(p.type);
+      return;
+    }
     Symbol symbol;
     symbol.kind = Symbol::Kind::kVariable;
     symbol.space = entry ? Space::kParam : Space::kFormal;
-    symbol.address = a.from;
-    symbol.bytes = a.bytes;
-    scopes_[1].symbols[n] = symbol;
+    symbol.address = p.area.from;
+    symbol.bytes = p.area.bytes;
+    scopes_[1].symbols[p.name] = symbol;
   };
-  for (auto& [n, a] : formals) add(n, a);
-  for (auto& [n, a] : returns) add(n, a);
+  register_results_.clear();
+  for (const Formal& p : formals) add(p);
+  for (const Formal& p : returns) {
+    add(p);
+    if (p.in_register) register_results_.push_back(p);
+  }
+  Decoder(*this).begin_function(formals, body_has(at_, "alloca"));
   body();
   resolve_labels();
   layout_frame();

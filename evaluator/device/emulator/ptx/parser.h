@@ -28,6 +28,7 @@ struct Symbol {
   Space space = Space::kGeneric;  ///< of a variable
   std::uint64_t address = 0;      ///< in its space
   std::uint64_t bytes = 0;
+  std::uint8_t lanes = 0;  ///< a vector register: its parts are `name`.x, .y, ...
 };
 
 struct Operand {
@@ -104,7 +105,13 @@ class Parser {
   void initialiser(std::uint64_t element, std::vector<std::uint8_t>& out);
   std::uint64_t scalar_initialiser();
   void function(bool entry);
-  std::vector<std::pair<std::string_view, CallArgument>> parameter_list(bool entry, Kernel* kernel);
+  struct Formal {
+    std::string_view name;
+    CallArgument area;
+    bool in_register = false;
+    Type type;  ///< of the register
+  };
+  std::vector<Formal> parameter_list(bool entry, Kernel* kernel);
   int function_index(std::string_view name);
 
   // function scope
@@ -121,6 +128,7 @@ class Parser {
   Symbol make_register(Type type);
   std::uint32_t formal_area(std::uint64_t bytes, std::uint64_t align);
   bool uses_module_shared(std::size_t body_begin) const;
+  bool body_has(std::size_t body_begin, std::string_view opcode) const;
 
   std::string_view text_;
   std::vector<Token> tokens_;
@@ -132,6 +140,7 @@ class Parser {
   std::unordered_map<std::string_view, TargetTable> tables_;
   std::vector<LabelUse> uses_;
   std::deque<Symbol> temporaries_;
+  std::vector<Formal> register_results_;  ///< of the function in hand: stored at its returns
   int scope_ = 0;
   int current_ = -1;                ///< function
   std::uint32_t slot_bytes_ = 0;    ///< registers so far
@@ -150,6 +159,9 @@ class Decoder {
   explicit Decoder(Parser& parser)
       : p_(parser), module_(parser.module_), f_(parser.module_.functions[parser.current_]) {}
   void decode(const Statement& s);
+  /// Register parameters and the stack of alloca, before the body's first statement.
+  void begin_function(const std::vector<Parser::Formal>& formals, bool has_alloca);
+  void store_results(const Statement& s);
 
  private:
   Inst begin(const Statement& s, Kind kind);
@@ -168,6 +180,12 @@ class Decoder {
   bool decode_pair_of_f32(const Statement& s);
   bool decode_three_inputs(const Statement& s);
   Operand temporary(Type type);
+  Operand wide_halves(const Operand& o);  ///< {lower, upper} of a b128 register
+  void move(const Statement& s, const Operand& to, const Operand& from, Type type);
+  void store_formal(const Statement& s, const Operand& from, std::uint32_t area, Type type);
+  void load_formal(const Statement& s, const Operand& to, std::uint32_t area, Type type);
+  Operand copied_predicate(const Statement& s, const Operand& o);
+  bool decode_alloca(const Statement& s);
   bool decode_setp(const Statement& s);
   bool decode_packed_setp(const Statement& s);
   bool decode_cvt(const Statement& s);

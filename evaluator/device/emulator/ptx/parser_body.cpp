@@ -18,6 +18,12 @@ const Symbol* Parser::lookup(std::string_view name) const {
 }
 
 Symbol Parser::make_register(Type type) {
+  if (type.bits == 128) {
+    Symbol wide = make_register({Type::kBits, 64});
+    make_register({Type::kBits, 64});
+    wide.type = type;
+    return wide;
+  }
   Function& f = module_.functions[current_];
   Symbol symbol;
   symbol.type = type;
@@ -26,10 +32,7 @@ Symbol Parser::make_register(Type type) {
   // straddle.
   if (type.kind != Type::kPred) slot_bytes_ = (slot_bytes_ + 63) / 64 * 64;
   symbol.slot = static_cast<Slot>(slot_bytes_);
-  slot_bytes_ += type.kind == Type::kPred ? 8
-                 : type.bits == 64        ? 256
-                 : type.bits == 128       ? 512
-                                          : 128;
+  slot_bytes_ += type.kind == Type::kPred ? 8 : type.bits == 64 ? kWideHalf : 128;
   f.reg_slots.push_back(symbol.slot);
   return symbol;
 }
@@ -38,9 +41,27 @@ void Parser::registers() {
   const Token t = next();
   if (!t.text.starts_with(".")) error("expected a register type");
   std::string_view word = t.text.substr(1);
-  if (word == "v2" || word == "v4") error("vector registers are not covered");
+  const int lanes = word == "v2" ? 2 : word == "v4" ? 4 : 0;
+  if (lanes) word = next().text.substr(1);
   const auto type = parse_type(word);
   if (!type) error(fmt::format("unknown register type '{}'", t.text));
+  const auto declare = [&](std::string_view name) {
+    if (!lanes) {
+      scopes_[scope_].symbols[name] = make_register(*type);
+      return;
+    }
+    Symbol whole;
+    whole.type = *type;
+    whole.lanes = static_cast<std::uint8_t>(lanes);
+    scopes_[scope_].symbols[name] = whole;
+    for (int k = 0; k < lanes; ++k) {
+      const Symbol part = make_register(*type);
+      for (const char letter : {"xyzw"[k], "rgba"[k]}) {
+        module_.names.push_back(fmt::format("{}.{}", name, letter));
+        scopes_[scope_].symbols[module_.names.back()] = part;
+      }
+    }
+  };
   do {
     const std::string_view name = next().text;
     if (accept("<")) {
@@ -49,10 +70,10 @@ void Parser::registers() {
       if (count > 1'000'000) error("too many registers");
       for (std::uint64_t i = 0; i < count; ++i) {
         module_.names.push_back(fmt::format("{}{}", name, i));
-        scopes_[scope_].symbols[module_.names.back()] = make_register(*type);
+        declare(module_.names.back());
       }
     } else {
-      scopes_[scope_].symbols[name] = make_register(*type);
+      declare(name);
     }
   } while (accept(","));
   expect(";");
@@ -145,6 +166,7 @@ void Parser::body() {
     }
   }
   // Falling off the end is a return.
+  if (!register_results_.empty()) Decoder(*this).store_results({});
   Inst end;
   end.kind = module_.functions[current_].entry ? Kind::kExit : Kind::kRet;
   end.line = line_;
@@ -255,6 +277,16 @@ Operand Parser::operand() {
   }
   o.name = w;
   if (const Symbol* symbol = lookup(w)) {
+    if (symbol->lanes) {
+      o.kind = Operand::Kind::kVector;
+      for (int k = 0; k < symbol->lanes; ++k) {
+        Operand part;
+        part.kind = Operand::Kind::kRegister;
+        part.symbol = lookup(fmt::format("{}.{}", w, "xyzw"[k]));
+        o.parts.push_back(part);
+      }
+      return o;
+    }
     if (symbol->kind == Symbol::Kind::kRegister) {
       o.kind = Operand::Kind::kRegister;
       o.symbol = symbol;

@@ -70,7 +70,8 @@ F float_op(AtomicOp op, F old, F value) {
   }
 }
 
-std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
+std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uint64_t c,
+                    bool flush) {
   const auto op = static_cast<AtomicOp>(in.sub);
   const Type t = in.type;
   if (t.kind == Type::kFloat || t.kind == Type::kBFloat) {
@@ -83,7 +84,15 @@ std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uin
       return half(old & 0xFFFF, b & 0xFFFF) |
              static_cast<std::uint64_t>(half(old >> 16 & 0xFFFF, b >> 16 & 0xFFFF)) << 16;
     if (t.bits == 16) return half(old & 0xFFFF, b & 0xFFFF);
-    if (t.bits == 32) return bits_of(float_op(op, as<float>(old), as<float>(b)));
+    if (t.bits == 32) {
+      // On global memory subnormals are zero (PTX ISA, atom.add.f32); in shared memory they stay.
+      const auto seen = [&](std::uint64_t bits) {
+        const float f = as<float>(bits);
+        return flush && std::fabs(f) < 0x1p-126f ? std::copysign(0.f, f) : f;
+      };
+      const float v = float_op(op, seen(old), seen(b));
+      return v != v ? 0x7FFFFFFFu : bits_of(seen(bits_of(v)));
+    }
     return bits_of(float_op(op, as<double>(old), as<double>(b)));
   }
   const bool is_signed = t.kind == Type::kSigned;
@@ -216,14 +225,19 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       }
       span_.allocation->written = true;
     }
+    // A 128-bit compare-and-swap is one of two halves that both must match.
+    const bool both = static_cast<AtomicOp>(in.sub) == AtomicOp::kCas && in.vec == 2;
+    const bool match = both && std::memcmp(data, &reg64(values[0])[lane], 8) == 0 &&
+                       std::memcmp(data + 8, &reg64(values[1])[lane], 8) == 0;
     for (int v = 0; v < in.vec; ++v) {
       const std::uint64_t old = load_element(data + v * in.esize, in.esize);
       const auto operand = [&](Slot s) {
         return in.dst_wide ? reg64(s)[lane] : static_cast<std::uint64_t>(reg32(s)[lane]);
       };
       const std::uint64_t next =
-          adds ? (old + operand(values[v])) & 0xFFFFFFFFu
-               : apply(in, old, operand(values[v]), in.c != kNone ? operand(in.c) : 0);
+          adds   ? (old + operand(values[v])) & 0xFFFFFFFFu
+          : both ? (match ? reg64(in.c + v * kWideHalf)[lane] : old)
+                 : apply(in, old, operand(values[v]), in.c != kNone ? operand(in.c) : 0, !shared);
       changed = changed || next != old;
       store_element(data + v * in.esize, in.esize, next);
       if (results[v] == kNone) continue;
