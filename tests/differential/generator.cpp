@@ -526,11 +526,12 @@ class Generator {
 }  // namespace
 
 void add_generated_cases(std::vector<Case>& cases) {
-  // These differ on the H200 in a way not yet explained (README.md); everyone else agrees.
-  static constexpr u64 kOpen[] = {4,  9,   13,  31,  35,  42,  52,  60,  64,  66,  78,  90,
-                                  92, 100, 105, 116, 124, 130, 134, 138, 155, 162, 163, 169};
+  // ptxas 13.0 makes wrong code of these (README.md); only 31 is not explained.
+  static constexpr u64 kMiscompiled[] = {4,  9,   13,  31,  35,  42,  52,  60,  64,  66,  78,  90,
+                                         92, 100, 105, 116, 124, 130, 134, 138, 155, 162, 163, 169};
   for (u64 seed = 0; seed < 176; ++seed) {
-    if (std::find(std::begin(kOpen), std::end(kOpen), seed) != std::end(kOpen)) continue;
+    if (std::find(std::begin(kMiscompiled), std::end(kMiscompiled), seed) != std::end(kMiscompiled))
+      continue;
     cases.push_back(Generator(seed).make(fmt::format("generated/{:03}", seed)));
   }
 }
