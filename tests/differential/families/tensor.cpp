@@ -208,6 +208,12 @@ void add_tensor_cases(std::vector<Case>& cases) {
   std::uint32_t seed = 100;
   for (const Mma& m : kMmas) {
     add_mma(cases, m, "edges", m.inputs, m.sums, seed += 10);
+    if (m.wide)  // which of two NaNs goes on is not stated
+      cases.back().regions.push_back({2,
+                                      0,
+                                      cases.back().buffers[2].bytes,
+                                      {.kind = Rule::Kind::kFloat, .element = Rule::Element::kF64},
+                                      "mma.f64"});
     // Numbers near one, whose sums are rounded.
     const Fill near = m.inputs == Fill::kF16    ? Fill::kHalfUnit
                       : m.inputs == Fill::kBf16 ? Fill::kBf16Unit

@@ -284,7 +284,9 @@ void Block::mma(Warp& w, const Inst& in, const TensorOp& op) {
   const void* regs_b[8];
   // All of it before anything is written: D may lie where A, B or C are.
   alignas(64) std::uint64_t sums[4][8 * kDotRows];
-  const DotModel model = dot_model(*run_.profile, op.a, op.d, false);
+  DotModel model = dot_model(*run_.profile, op.a, op.d, false);
+  // wmma's m16n16k8 is HMMA.1684, four products at a time, on Hopper too (seen in its SASS).
+  if (op.a == TensorType::kTF32 && op.n == 16) model.chunk = 4;
   for (int i = 0; i < rb; ++i) {
     for (int j = 0; j < cb; ++j) {
       const int block = i * cb + j;
