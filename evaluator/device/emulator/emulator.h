@@ -209,6 +209,8 @@ struct RunReport {
   std::string detail;  ///< "out-of-bounds write of 4 B at C+4096 (buffer of 4096 B), line 12, block
                        ///< (0,1,0), thread (3,0,0)"
   Counters counters;
+  std::string output;             ///< of the kernel's printf, in the order of execution
+  bool output_cut = false;        ///< there was more than 1 MB of it
   std::vector<Finding> findings;  ///< the first is what `verdict` and `detail` say
 };
 

@@ -145,6 +145,7 @@ bool Decoder::decode_call(const Statement& s) {
       inst = begin(s, Kind::kPrintf);
     } else if (callee.name == "__assertfail") {
       inst = begin(s, Kind::kTrap);
+      inst.sub = 1;  // with a message
     } else {
       inst = begin(s, Kind::kCall);
       inst.target = p_.function_index(callee.name);

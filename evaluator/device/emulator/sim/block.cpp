@@ -11,6 +11,7 @@ namespace hone::emulator {
 
 void AlignedBytes::resize(std::size_t bytes) {
   if (bytes <= size_) return;
+  if (size_ > 0) bytes = std::max(bytes, 2 * size_);  // recursion grows a call at a time
   std::vector<std::uint8_t> store(bytes + 64);
   auto* data = store.data() + (64 - reinterpret_cast<std::uintptr_t>(store.data()) % 64) % 64;
   if (size_) std::memcpy(data, data_, size_);

@@ -165,6 +165,8 @@ struct RunState {
   std::vector<Pattern> patterns = std::vector<Pattern>(256);
   Failure failure;  ///< what ended the run; where all findings are looked for, the first of them
   FindingList findings;
+  std::string output;  ///< of printf
+  bool output_cut = false;
   Tracking tracking = Tracking::kOff;
   int granule_shift = 2;  ///< of kMarks and kStamps
   bool met = false;       ///< kMarks: two blocks touched the same, and one wrote
@@ -377,6 +379,15 @@ class Block {
                      const Inst* in) const;
   bool settle_held();  ///< at the block's end, or before it fails; false: the run has failed
   CodePlace code_place(std::uint32_t place) const;
+
+  // printf and assert (printf.cpp)
+  void print(const Warp& w, const Inst& in, std::uint32_t mask);
+  bool fail_assert(const Warp& w, const Inst& in, int lane);
+  std::uint64_t call_argument(const Inst& in, int lane, std::size_t index) const;
+  /// Bytes at a generic address as the lane sees them; false: not all of them are there.
+  bool read_generic(const Warp& w, int lane, std::uint64_t address, void* out,
+                    std::size_t bytes) const;
+  std::string read_string(const Warp& w, int lane, std::uint64_t address) const;
   std::string describe(std::uint64_t address) const;
 
   [[nodiscard]] void* reg(Slot s) const {

@@ -74,10 +74,15 @@ CodePlace Block::code_place(std::uint32_t place) const {
   std::string_view text = module_.text;
   for (std::uint32_t n = 1; n < p.ptx_line && !text.empty(); ++n)
     text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
-  text = text.substr(0, text.find('\n'));
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
-  out.instruction = text.substr(0, 200);
+  // The statement may go over several lines.
+  for (const char c : text.substr(0, std::min(text.find(';'), std::size_t{200}))) {
+    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!space)
+      out.instruction += c;
+    else if (!out.instruction.empty() && out.instruction.back() != ' ')
+      out.instruction += ' ';
+  }
+  out.instruction += ';';
   const auto file = [&](std::uint32_t number) {
     const auto it = module_.files.find(number);
     return it == module_.files.end() ? std::string() : it->second;

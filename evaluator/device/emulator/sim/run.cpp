@@ -285,6 +285,8 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
     report.counters = state.counters;
     report.verdict = state.failure.verdict;
     report.detail = std::move(state.failure.detail);
+    report.output = std::move(state.output);
+    report.output_cut = state.output_cut;
     collect_findings(state, report);
     return true;
   };

@@ -336,10 +336,14 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
       }
       return call_indirect(w, in, mask) ? Step::kNext : Step::kFail;
     case Kind::kPrintf:
-      return Step::kNext;  // its text is not kept
+      print(w, in, mask);
+      return Step::kNext;
     case Kind::kTrap:
       if (mask == 0) return Step::kNext;
-      fail(FindingKind::kTrap, "trap", w, std::countr_zero(mask), in);
+      if (in.sub)
+        fail_assert(w, in, std::countr_zero(mask));
+      else
+        fail(FindingKind::kTrap, "trap", w, std::countr_zero(mask), in);
       return Step::kFail;
     case Kind::kBarrier:
     case Kind::kBarrierRed:
