@@ -1,0 +1,54 @@
+/* check {"cases": [
+  {"name": "Shuffle", "kernel": "shuffles", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
+   "verdict": "fault", "kind": "warp_mask", "words": ["names lanes that never reach it"], "instruction": "shfl"},
+  {"name": "ShuffleClean", "kernel": "shuffles", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"},
+  {"name": "SourceNotThere", "kernel": "reads_inactive", "args": [{"out": "y", "bytes": 128}, {"i32": 16}],
+   "verdict": "fault", "kind": "uninitialised", "words": ["an inactive lane's register"]},
+  {"name": "SourceNotThereClean", "kernel": "reads_inactive", "args": [{"out": "y", "bytes": 128}, {"i32": 1}],
+   "verdict": "ok"},
+  {"name": "Vote", "kernel": "votes", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
+   "verdict": "fault", "kind": "warp_mask", "words": ["names lanes that never reach it"], "instruction": "vote"},
+  {"name": "VoteClean", "kernel": "votes", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"},
+  {"name": "Match", "kernel": "matches", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
+   "verdict": "fault", "kind": "warp_mask", "words": ["names lanes that never reach it"], "instruction": "match"},
+  {"name": "MatchClean", "kernel": "matches", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"},
+  {"name": "Reduce", "kernel": "reduces", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
+   "verdict": "fault", "kind": "warp_mask", "words": ["names lanes that never reach it"], "instruction": "redux"},
+  {"name": "ReduceClean", "kernel": "reduces", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"},
+  {"name": "SyncWarp", "kernel": "syncs", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
+   "verdict": "fault", "kind": "warp_mask", "words": ["__syncwarp names lanes that never reach it"]},
+  {"name": "SyncWarpClean", "kernel": "syncs", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"}
+]} */
+extern "C" __global__ void shuffles(int* y, unsigned mask) {
+  y[threadIdx.x] = 0;
+  if (threadIdx.x < 16) y[threadIdx.x] = __shfl_xor_sync(mask, threadIdx.x * 3, 1);
+  y[threadIdx.x] += 1;
+}
+extern "C" __global__ void reads_inactive(int* y, int distance) {
+  y[threadIdx.x] = 0;
+  if (threadIdx.x < 16) y[threadIdx.x] = __shfl_xor_sync(0xFFFF, threadIdx.x * 3, distance);
+  y[threadIdx.x] += 1;
+}
+extern "C" __global__ void votes(int* y, unsigned mask) {
+  y[threadIdx.x] = 0;
+  if (threadIdx.x < 16) y[threadIdx.x] = __ballot_sync(mask, threadIdx.x & 1);
+  y[threadIdx.x] += 1;
+}
+extern "C" __global__ void matches(int* y, unsigned mask) {
+  y[threadIdx.x] = 0;
+  if (threadIdx.x < 16) y[threadIdx.x] = __match_any_sync(mask, threadIdx.x & 3);
+  y[threadIdx.x] += 1;
+}
+extern "C" __global__ void reduces(int* y, unsigned mask) {
+  y[threadIdx.x] = 0;
+  if (threadIdx.x < 16) y[threadIdx.x] = __reduce_add_sync(mask, threadIdx.x & 3);
+  y[threadIdx.x] += 1;
+}
+extern "C" __global__ void syncs(int* y, unsigned mask) {
+  y[threadIdx.x] = 0;
+  if (threadIdx.x < 16) {
+    __syncwarp(mask);
+    y[threadIdx.x] = 1;
+  }
+  y[threadIdx.x] += 1;
+}
