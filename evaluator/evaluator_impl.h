@@ -12,6 +12,7 @@
 #include "evaluator/evaluator.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/messages.h"
+#include "evaluator/sanitize_types.h"
 
 namespace hone {
 
@@ -27,6 +28,7 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
+  [[nodiscard]] Result<SanitizeResult> sanitize(const SanitizeRequest& request);
   void cancel() override;
   void resume() override;
 

@@ -45,6 +45,7 @@ struct Registration {
 };
 [[nodiscard]] Registration add_optimize(CLI::App& root);
 [[nodiscard]] Registration add_evaluate(CLI::App& root);
+[[nodiscard]] Registration add_check(CLI::App& root);
 [[nodiscard]] Registration add_init(CLI::App& root);
 [[nodiscard]] Registration add_leaderboard(CLI::App& root);
 [[nodiscard]] Registration add_show(CLI::App& root);

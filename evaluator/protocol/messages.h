@@ -4,6 +4,7 @@
 //   hello    runner -> hone   {"hello": kVersion, "mode", "pid"} once, at its start
 //   compile  {"op", "job"} -> {"program"}
 //   emulate  {"op", …EmulateRequest} -> {…EmulateReply}
+//   sanitize see evaluator/protocol/sanitize_messages.h
 //   measure  see evaluator/protocol/measure_messages.h
 #pragma once
 

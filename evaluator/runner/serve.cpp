@@ -11,6 +11,7 @@
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/messages.h"
 #include "evaluator/runner/emulate.h"
+#include "evaluator/runner/sanitize.h"
 #include "evaluator/runner/serve_loop.h"
 
 namespace hone::runner {
@@ -62,6 +63,11 @@ int serve_compile() {
 int serve_emulate() {
   Emulate emulate;
   return serve("emulate", [&](const Json& m) -> Result<Json> {
+    if (m.is_object() && m.contains("op") && m["op"] == "sanitize") {
+      const auto job = protocol::sanitize_job_from(m);
+      if (!job) return std::unexpected(job.error());
+      return protocol::to_message(sanitize(*job));
+    }
     auto request = protocol::emulate_request_from(m);
     if (!request) return std::unexpected(request.error());
     return protocol::to_message(emulate.handle(*request));

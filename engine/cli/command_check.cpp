@@ -1,0 +1,278 @@
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "candidates/task_file.h"
+#include "candidates/task_reader.h"
+#include "engine/cli/command.h"
+#include "evaluator/sanitize.h"
+
+namespace hone::cli {
+namespace {
+
+using emulator::CodePlace;
+using emulator::FindingKind;
+
+struct Options {
+  Common common;
+  std::string task;
+  std::string variant;
+  std::string arch = "sm_90";
+  std::vector<std::string> sizes;
+  bool timed = false;
+  int seeds = 1;
+  std::uint64_t seed = 1;
+  std::vector<std::string> checks;
+  int limit = 50;
+  bool sandbox = true;
+};
+
+/// The names that people know the checks by; a finding's own name is taken too.
+bool selects(const std::string& name, FindingKind kind) {
+  const auto own = emulator::to_string(kind);
+  if (name == own) return true;
+  if (name == "bounds")
+    return kind == FindingKind::kOutOfBounds || kind == FindingKind::kMisaligned;
+  if (name == "races") return kind == FindingKind::kRace;
+  if (name == "init") return kind == FindingKind::kUninitialised;
+  if (name == "sync") return kind == FindingKind::kBarrier || kind == FindingKind::kWarpMask;
+  return false;
+}
+
+Result<std::vector<Bindings>> sizes_of(const Options& options, const Task& task) {
+  std::vector<Bindings> all;
+  for (const std::string& text : options.sizes) {
+    Bindings one = task.check_sizes.empty() ? task.sizes : task.check_sizes.front();
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+      const auto equals = part.find('=');
+      const std::string name = part.substr(0, equals);
+      char* end = nullptr;
+      const char* digits = equals == std::string::npos ? "" : part.c_str() + equals + 1;
+      const long long value = std::strtoll(digits, &end, 10);
+      if (*digits == 0 || *end != 0 || value <= 0)
+        return invalid(fmt::format("--size {}: write NAME=NUMBER,...", text));
+      if (!task.sizes.contains(name)) {
+        std::vector<std::string> names;
+        for (const auto& [known, ignored] : task.sizes) names.push_back(known);
+        return invalid(fmt::format("--size {}: the task has no size '{}'; it has {}", text, name,
+                                   fmt::join(names, ", ")));
+      }
+      one[name] = value;
+    }
+    all.push_back(std::move(one));
+  }
+  if (options.timed) all.push_back(task.sizes);
+  if (all.empty()) all = task.check_sizes;
+  if (all.empty()) all.push_back(task.sizes);
+  return all;
+}
+
+std::string text_of(const Bindings& sizes) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : sizes) parts.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string source_line(const std::string& source, std::uint32_t line) {
+  std::istringstream in(source);
+  std::string text;
+  for (std::uint32_t n = 0; n < line; ++n)
+    if (!std::getline(in, text)) return {};
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first);
+}
+
+std::string place_text(const CodePlace& place, const std::string& file, const std::string& source) {
+  std::string text;
+  if (place.line)
+    text += fmt::format("    {}:{}: {}\n", file, place.line, source_line(source, place.line));
+  if (place.call_line)
+    text += fmt::format("      called at {}:{}: {}\n", file, place.call_line,
+                        source_line(source, place.call_line));
+  if (place.inner_line)
+    text += fmt::format("      inside {}:{}\n", place.inner_file, place.inner_line);
+  if (place.ptx_line)
+    text += fmt::format("    PTX line {}: {}\n", place.ptx_line, place.instruction);
+  return text;
+}
+
+std::string text_of(const SanitizeFinding& s, const std::string& file, const std::string& source) {
+  const auto& f = s.finding;
+  std::string text = fmt::format("{}: {}\n", emulator::to_string(f.kind), f.what);
+  text += place_text(f.place, file, source);
+  text += fmt::format("    kernel {}, launch {}", s.kernel, s.launch);
+  if (f.has_thread)
+    text += fmt::format(", block ({},{},{}), thread ({},{},{})", f.block[0], f.block[1], f.block[2],
+                        f.thread[0], f.thread[1], f.thread[2]);
+  if (f.count > 1) text += fmt::format(", {} times", f.count);
+  if (s.schedule_seed) text += fmt::format(", schedule {}", s.schedule_seed);
+  text += '\n';
+  if (!f.other.empty() && f.other_place.ptx_line) {
+    text += fmt::format("  the other side: {}\n", f.other);
+    text += place_text(f.other_place, file, source);
+  }
+  return text;
+}
+
+nlohmann::json place_json(const CodePlace& p, const std::string& source) {
+  return {{"line", p.line},
+          {"source", p.line ? source_line(source, p.line) : ""},
+          {"call_line", p.call_line},
+          {"inner_file", p.inner_file},
+          {"inner_line", p.inner_line},
+          {"ptx_line", p.ptx_line},
+          {"instruction", p.instruction}};
+}
+
+nlohmann::json to_json(const SanitizeFinding& s, const std::string& source) {
+  const auto& f = s.finding;
+  nlohmann::json json = {{"kind", emulator::to_string(f.kind)},
+                         {"what", f.what},
+                         {"kernel", s.kernel},
+                         {"launch", s.launch},
+                         {"place", place_json(f.place, source)},
+                         {"address", f.address},
+                         {"other", f.other},
+                         {"count", f.count},
+                         {"schedule_seed", s.schedule_seed}};
+  if (f.has_thread) {
+    json["block"] = f.block;
+    json["thread"] = f.thread;
+  }
+  if (f.other_place.ptx_line) json["other_place"] = place_json(f.other_place, source);
+  return json;
+}
+
+Error bare_file(const std::string& path) {
+  return {ErrorCode::kInvalidInput,
+          fmt::format("{}: there is no task comment, so nobody knows how its kernels are launched; "
+                      "`hone init {}` writes a first version",
+                      path, path)};
+}
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  if (std::filesystem::path(options.task).extension() != ".json") {
+    const auto text = read_text_file(options.task);
+    if (!text) return common.fail(text.error());
+    if (!find_task_comment(*text)) return common.fail(bare_file(options.task));
+  }
+  const auto task = read_task(options.task);
+  if (!task) return common.fail(task.error());
+  Program program = task->reference;
+  std::string file = std::filesystem::path(options.task).filename();
+  if (!options.variant.empty()) {
+    auto variant = read_variant(options.variant, *task);
+    if (!variant) return common.fail(variant.error());
+    program = std::move(*variant);
+    file = std::filesystem::path(options.variant).filename();
+  }
+  for (const std::string& name : options.checks) {
+    if (std::none_of(std::begin(emulator::kAllFindingKinds), std::end(emulator::kAllFindingKinds),
+                     [&](FindingKind kind) { return selects(name, kind); }))
+      return common.fail({ErrorCode::kInvalidInput, fmt::format("--checks: no check '{}'", name)});
+  }
+  const auto sizes = sizes_of(options, *task);
+  if (!sizes) return common.fail(sizes.error());
+  if (auto json = common.check_json(); !json) return common.fail(json.error());
+  auto device = open_device({"emu:" + options.arch, options.sandbox});
+  if (!device) return common.fail(device.error());
+
+  std::FILE* out = common.json_on_stdout() ? stderr : stdout;
+  nlohmann::json runs = nlohmann::json::array();
+  std::size_t total = 0;
+  std::set<std::string> shown;
+  for (const Bindings& at : *sizes) {
+    SanitizeRequest request;
+    auto concrete = instantiate(program, at);
+    if (!concrete) return common.fail(concrete.error());
+    request.program = std::move(*concrete);
+    request.seed = options.seed;
+    request.max_findings = options.limit;
+    request.schedule_seeds.clear();
+    for (int i = 0; i < options.seeds; ++i)
+      request.schedule_seeds.push_back(static_cast<std::uint64_t>(i));
+    const auto result = sanitize(*device->evaluator, request);
+    if (!result) return common.fail(result.error());
+    nlohmann::json findings = nlohmann::json::array();
+    std::size_t here = 0;
+    for (const SanitizeFinding& f : result->findings) {
+      if (!options.checks.empty() &&
+          std::none_of(options.checks.begin(), options.checks.end(),
+                       [&](const auto& name) { return selects(name, f.finding.kind); }))
+        continue;
+      ++here;
+      findings.push_back(to_json(f, program.source));
+      const std::string key = fmt::format("{} {} {} {}", emulator::to_string(f.finding.kind),
+                                          f.launch, f.finding.place.ptx_line, f.kernel);
+      if (shown.insert(key).second) fmt::print(out, "{}", text_of(f, file, program.source));
+    }
+    if (result->verdict != Verdict::kOk) {
+      ++here;
+      fmt::print(out, "{}: {}\n", to_string(result->verdict), result->detail);
+    }
+    if (!result->output.empty())
+      fmt::print(out, "---- printf at {}\n{}{}", text_of(at), result->output,
+                 result->output_cut              ? "\n(more was cut off)\n"
+                 : result->output.back() == '\n' ? ""
+                                                 : "\n");
+    fmt::print(out, "{}: {}\n", text_of(at),
+               here == 0 ? "clean" : fmt::format("{} finding{}", here, here == 1 ? "" : "s"));
+    total += here;
+    runs.push_back({{"sizes", at},
+                    {"verdict", to_string(result->verdict)},
+                    {"detail", result->detail},
+                    {"findings", std::move(findings)},
+                    {"printf", result->output},
+                    {"printf_cut", result->output_cut},
+                    {"warp_instructions", result->warp_instructions}});
+  }
+  if (!common.write_json({{"task", task->name},
+                          {"file", file},
+                          {"device", "emu:" + options.arch},
+                          {"clean", total == 0},
+                          {"runs", std::move(runs)}}))
+    return kEnvironmentLacks;
+  return total == 0 ? kDone : kCheckFailed;
+}
+
+}  // namespace
+
+Registration add_check(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "check",
+      "Look for mistakes in a task's kernels on the emulated GPU: out-of-bounds and misaligned "
+      "access, races, uninitialised reads, barriers, warp masks; no GPU needed");
+  app->add_option("TASK", options->task, "The task")->required();
+  app->add_option("--variant", options->variant, "Check this .cu file in place of the reference")
+      ->type_name("FILE");
+  app->add_option("--arch", options->arch, "The emulated architecture")->capture_default_str();
+  app->add_option(
+         "--size", options->sizes,
+         "NAME=NUMBER,...: these sizes in place of the task's check sizes; may be repeated")
+      ->type_name("SIZES");
+  app->add_flag("--timed", options->timed, "Check the timed sizes (may take long)");
+  app->add_option("--seeds", options->seeds,
+                  "How many schedules of blocks and warps to try; the first is the plain order")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app->add_option("--checks", options->checks,
+                  "Only these: bounds, races, init, sync, or a kind as reported")
+      ->delimiter(',');
+  app->add_option("--limit", options->limit, "The most findings of one launch")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  app->add_option("--seed", options->seed, "Seed of the inputs")->capture_default_str();
+  app->add_flag("!--no-sandbox", options->sandbox,
+                "Run child processes without limits (debugging only)");
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,37 @@
+// `hone check`: one program on the emulated GPU with every checker on, all findings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "candidates/program.h"
+#include "candidates/verdict.h"
+#include "evaluator/device/emulator/emulator.h"
+
+namespace hone {
+
+struct SanitizeRequest {
+  ConcreteProgram program;
+  std::uint64_t seed = 1;                           ///< of the fills
+  std::vector<std::uint64_t> schedule_seeds = {0};  ///< the whole program once for each
+  int max_findings = 50;                            ///< of one launch
+};
+
+struct SanitizeFinding {
+  emulator::Finding finding;
+  int launch = 0;
+  std::string kernel;               ///< as the task names it
+  std::uint64_t schedule_seed = 0;  ///< of the first schedule that shows it
+};
+
+struct SanitizeResult {
+  Verdict verdict = Verdict::kOk;  ///< when it is no finding: compile_error, launch_error, ...
+  std::string detail;              ///< likewise
+  std::vector<SanitizeFinding> findings;
+  std::string output;  ///< printf, of the first schedule
+  bool output_cut = false;
+  std::uint64_t warp_instructions = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,117 @@
+// `hone check`: what it finds, how it points at it, and how it ends.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
+
+#include "tests/e2e/process.h"
+
+namespace hone::testing {
+namespace {
+
+/// A task whose kernel has this body; lines are counted from the comment's first.
+std::string task(const std::string& body) {
+  return R"CU(/* hone {
+  "name": "shift", "sizes": {"N": 4096}, "check_sizes": [{"N": 128}, {"N": 64}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"]},
+              {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "shift", "grid": ["ceildiv(N,64)"], "block": [64], "args": ["x", "y", "N"]}]
+}
+*/
+extern "C" __global__ void shift(const float* x, float* y, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+)CU" + body +
+         "}\n";
+}
+constexpr int kBodyLine = 10;
+
+class Check : public ::testing::Test {
+ protected:
+  ProcessResult check(const std::string& body, std::vector<std::string> more = {}) {
+    const std::string file = folder_.write("shift.cu", task(body));
+    std::vector<std::string> command = {"check", file, "--json", folder_.file("out.json")};
+    command.insert(command.end(), more.begin(), more.end());
+    return hone(command);
+  }
+  [[nodiscard]] nlohmann::json json() const {
+    const auto text = run_process({"/bin/cat", folder_.file("out.json")});
+    return text.json();
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Check, CleanTask) {
+  const auto run = check("  if (i < n) y[i] = x[i];\n");
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_NE(run.out.find("N=128: clean"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("N=64: clean"), std::string::npos) << run.out;
+  EXPECT_EQ(json()["clean"], true);
+  EXPECT_EQ(json()["runs"].size(), 2U);
+}
+
+TEST_F(Check, RaceNamesBothSides) {
+  const auto run =
+      check("  __shared__ float s[64];\n  s[threadIdx.x] = x[i];\n  y[i] = s[63 - threadIdx.x];\n");
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  const auto findings = json()["runs"][0]["findings"];
+  ASSERT_FALSE(findings.empty()) << run.out;
+  const auto& f = findings[0];
+  EXPECT_EQ(f["kind"], "race");
+  EXPECT_GT(f["place"]["ptx_line"].get<int>(), 0);
+  std::set<int> lines{f["place"]["line"], f["other_place"]["line"]};
+  EXPECT_EQ(lines, (std::set<int>{kBodyLine + 1, kBodyLine + 2})) << f;
+  EXPECT_NE(run.out.find("shift.cu:" + std::to_string(kBodyLine + 1) + ": s[threadIdx.x] = x[i];"),
+            std::string::npos)
+      << run.out;
+}
+
+TEST_F(Check, OutOfBoundsAtEverySizeAndEveryPlace) {
+  const auto run = check("  y[i + 1] = x[i];\n  y[i] = x[i - 1];\n");
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  const auto result = json();
+  ASSERT_EQ(result["runs"].size(), 2U);
+  for (const auto& at : result["runs"]) {
+    std::set<std::pair<std::string, int>> found;
+    for (const auto& f : at["findings"]) found.insert({f["kind"], f["place"]["line"]});
+    EXPECT_TRUE(found.contains({"out_of_bounds", kBodyLine})) << at;
+    EXPECT_TRUE(found.contains({"out_of_bounds", kBodyLine + 1})) << at;
+  }
+  // Only what was asked for.
+  EXPECT_EQ(check("  y[i + 1] = x[i];\n", {"--checks", "races"}).status, 0);
+  EXPECT_EQ(check("  y[i + 1] = x[i];\n", {"--checks", "bounds"}).status, 1);
+}
+
+TEST_F(Check, UninitialisedAndPrintf) {
+  const auto run = check("  if (i == 0) printf(\"n is %d\\n\", n);\n  y[i] += x[i];\n",
+                         {"--size", "N=64", "--seeds", "2"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  const auto result = json();
+  ASSERT_EQ(result["runs"].size(), 1U);
+  EXPECT_EQ(result["runs"][0]["findings"][0]["kind"], "uninitialised");
+  EXPECT_EQ(result["runs"][0]["printf"], "n is 64\n");
+  EXPECT_NE(run.out.find("n is 64"), std::string::npos) << run.out;
+}
+
+TEST_F(Check, WrongUseSaysWhatToDo) {
+  const std::string bare = folder_.write("bare.cu", "__global__ void k(float* x) { x[0] = 1; }\n");
+  const auto run = hone({"check", bare});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_NE(run.err.find("hone init"), std::string::npos) << run.err;
+  EXPECT_EQ(check("  y[i] = x[i];\n", {"--size", "Q=1"}).status, 2);
+  EXPECT_EQ(check("  y[i] = x[i];\n", {"--checks", "luck"}).status, 2);
+  EXPECT_EQ(check("  y[i] = x[i];\n", {"--arch", "sm_1"}).status, 2);
+  EXPECT_EQ(check("  y[i] = undeclared;\n").status, 1);
+}
+
+TEST_F(Check, AVariant) {
+  const std::string variant =
+      folder_.write("variant.cu",
+                    "extern \"C\" __global__ void shift(const float* x, float* y, int n) {\n"
+                    "  y[blockIdx.x * 64 + threadIdx.x + 1] = x[threadIdx.x];\n}\n");
+  const auto run = check("  y[i] = x[i];\n", {"--variant", variant});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("variant.cu:2: y[blockIdx.x"), std::string::npos) << run.out;
+}
+
+}  // namespace
+}  // namespace hone::testing
