@@ -163,6 +163,16 @@ TEST(Checkers, MissingLanes) {
   expect(run_on_output("shuffle_half_mask", 32, 128), Verdict::kOk, {});
 }
 
+// Two tiles of a warp vote in one instruction: each hears only itself.
+TEST(Checkers, TilesVoteByThemselves) {
+  Launch l("tiles", {1, 1, 1}, {32, 1, 1});
+  l.out("y", 128).value(1);
+  expect(l.run(kernels("checkers/warp_masks.ptx")), Verdict::kOk, {});
+  const auto y = l.read<std::uint32_t>("y", 32);
+  for (std::uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(y[i], (i ^ 1) + (i < 16 ? 0xAAAAu : 0xAAAA0000u));
+}
+
 TEST(Checkers, EndlessLoop) {
   Launch l("endless", {1, 1, 1}, {32, 1, 1});
   l.in("out", std::vector<int>{0});

@@ -5,11 +5,29 @@
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
+namespace {
+
+/// Tiles of a warp may execute one instruction together, each with a mask of its own.
+/// each(members, lanes): the lanes with the same mask, one set after another.
+template <class Each>
+void for_each_set(const std::uint32_t* members, std::uint32_t mask, Each&& each) {
+  while (mask) {
+    const std::uint32_t named = members[std::countr_zero(mask)];
+    std::uint32_t lanes = 0;
+    for (std::uint32_t m = mask; m; m &= m - 1)
+      if (members[std::countr_zero(m)] == named) lanes |= 1u << std::countr_zero(m);
+    mask &= ~lanes;
+    each(named, lanes);
+  }
+}
+
+}  // namespace
 
 Block::Step Block::shuffle(Warp& w, const Inst& in, std::uint32_t mask) {
   Step step = Step::kNext;
   if (!gather_lanes(w, reg32(in.e)[std::countr_zero(mask)], step)) return step;
   if (!in.guarded) mask = w.stack.back().mask;
+  const auto* members = reg32(in.e);
   if (check_races_) clocks_.warp_sync(w.index);
   const auto* a = reg32(in.a);
   const auto* b = reg32(in.b);
@@ -49,7 +67,7 @@ Block::Step Block::shuffle(Warp& w, const Inst& in, std::uint32_t mask) {
     value[lane] = a[from];
     in_range |= static_cast<std::uint32_t>(ok) << lane;
     // The register of a lane that is not here has no defined value.
-    if (!(mask >> from & 1) || (taint >> from & 1)) unknown |= 1u << lane;
+    if (!(mask & members[lane] & (1u << from)) || (taint >> from & 1)) unknown |= 1u << lane;
   }
   if (in.d != kNone) {
     auto* d = reg32(in.d);
@@ -65,125 +83,140 @@ Block::Step Block::shuffle(Warp& w, const Inst& in, std::uint32_t mask) {
 
 Block::Step Block::vote(Warp& w, const Inst& in, std::uint32_t mask) {
   Step step = Step::kNext;
-  const std::uint32_t members = reg32(in.e)[std::countr_zero(mask)];
-  if (!gather_lanes(w, members, step)) return step;
+  if (!gather_lanes(w, reg32(in.e)[std::countr_zero(mask)], step)) return step;
   if (!in.guarded) mask = w.stack.back().mask;
   if (check_races_) clocks_.warp_sync(w.index);
-  const std::uint32_t who = members & mask;
-  const std::uint32_t yes = *reg32(in.a) & who;
-  bool result = false;
-  switch (static_cast<VoteMode>(in.sub)) {
-    case VoteMode::kBallot: {
-      auto* d = reg32(in.d);
-      for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = yes;
-      if (w.tainting) propagate_taint(w, in, mask);
-      return Step::kNext;
+  const std::uint32_t votes = *reg32(in.a);
+  const std::uint32_t unknown = w.tainting ? slot_taint(w, in, in.a) : 0;
+  std::uint32_t results = 0;
+  std::uint32_t taint = 0;
+  for_each_set(reg32(in.e), mask, [&](std::uint32_t members, std::uint32_t lanes) {
+    const std::uint32_t who = members & mask;
+    const std::uint32_t yes = votes & who;
+    if (unknown & who) taint |= lanes;
+    bool result = false;
+    switch (static_cast<VoteMode>(in.sub)) {
+      case VoteMode::kBallot: {
+        auto* d = reg32(in.d);
+        for (std::uint32_t m = lanes; m; m &= m - 1) d[std::countr_zero(m)] = yes;
+        return;
+      }
+      case VoteMode::kAll:
+        result = yes == who;
+        break;
+      case VoteMode::kAny:
+        result = yes != 0;
+        break;
+      case VoteMode::kUni:
+        result = yes == 0 || yes == who;
+        break;
     }
-    case VoteMode::kAll:
-      result = yes == who;
-      break;
-    case VoteMode::kAny:
-      result = yes != 0;
-      break;
-    case VoteMode::kUni:
-      result = yes == 0 || yes == who;
-      break;
-  }
-  *reg32(in.d) = (*reg32(in.d) & ~mask) | (result ? mask : 0);
-  if (w.tainting) {
-    const std::uint32_t taint = slot_taint(w, in, in.a) & who;
-    set_taint(w, in, mask, taint ? mask : 0);
-  }
+    if (result) results |= lanes;
+  });
+  if (static_cast<VoteMode>(in.sub) != VoteMode::kBallot)
+    *reg32(in.d) = (*reg32(in.d) & ~mask) | results;
+  if (w.tainting) set_taint(w, in, mask, taint);
   return Step::kNext;
 }
 
 Block::Step Block::match(Warp& w, const Inst& in, std::uint32_t mask) {
   Step step = Step::kNext;
-  const std::uint32_t members = reg32(in.e)[std::countr_zero(mask)];
-  if (!gather_lanes(w, members, step)) return step;
+  if (!gather_lanes(w, reg32(in.e)[std::countr_zero(mask)], step)) return step;
   if (!in.guarded) mask = w.stack.back().mask;
   if (check_races_) clocks_.warp_sync(w.index);
-  const std::uint32_t who = members & mask;
   const auto value = [&](int lane) {
     return in.addr_wide ? reg64(in.a)[lane] : static_cast<std::uint64_t>(reg32(in.a)[lane]);
   };
   std::uint32_t result[32] = {};
-  bool all = true;
-  for (std::uint32_t m = mask; m; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    for (std::uint32_t k = who; k; k &= k - 1)
-      if (value(std::countr_zero(k)) == value(lane)) result[lane] |= 1u << std::countr_zero(k);
-    all = all && result[lane] == who;
-  }
+  std::uint32_t agree = 0;
+  for_each_set(reg32(in.e), mask, [&](std::uint32_t members, std::uint32_t lanes) {
+    const std::uint32_t who = members & mask;
+    bool all = true;
+    for (std::uint32_t m = lanes; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      for (std::uint32_t k = who; k; k &= k - 1)
+        if (value(std::countr_zero(k)) == value(lane)) result[lane] |= 1u << std::countr_zero(k);
+      all = all && result[lane] == who;
+    }
+    if (all) agree |= lanes;
+    if (!in.sub) return;
+    for (std::uint32_t m = lanes; m; m &= m - 1) result[std::countr_zero(m)] = all ? who : 0;
+  });
   auto* d = reg32(in.d);
-  for (std::uint32_t m = mask; m; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    d[lane] = in.sub ? (all ? who : 0) : result[lane];
-  }
-  if (in.d2 != kNone) *reg32(in.d2) = (*reg32(in.d2) & ~mask) | (all ? mask : 0);
+  for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = result[std::countr_zero(m)];
+  if (in.d2 != kNone) *reg32(in.d2) = (*reg32(in.d2) & ~mask) | agree;
   if (w.tainting) propagate_taint(w, in, mask);
   return Step::kNext;
 }
 
 Block::Step Block::reduce(Warp& w, const Inst& in, std::uint32_t mask) {
   Step step = Step::kNext;
-  const std::uint32_t members = reg32(in.e)[std::countr_zero(mask)];
-  if (!gather_lanes(w, members, step)) return step;
+  if (!gather_lanes(w, reg32(in.e)[std::countr_zero(mask)], step)) return step;
   if (!in.guarded) mask = w.stack.back().mask;
   if (check_races_) clocks_.warp_sync(w.index);
   const auto* a = reg32(in.a);
-  std::uint32_t r = 0;
-  bool first = true;
-  for (std::uint32_t m = members & mask; m; m &= m - 1) {
-    const std::uint32_t v = a[std::countr_zero(m)];
-    if (first) {
-      r = v;
-      first = false;
-      continue;
+  const std::uint32_t unknown = w.tainting ? slot_taint(w, in, in.a) : 0;
+  std::uint32_t result[32] = {};
+  std::uint32_t taint = 0;
+  for_each_set(reg32(in.e), mask, [&](std::uint32_t members, std::uint32_t lanes) {
+    std::uint32_t r = 0;
+    bool first = true;
+    for (std::uint32_t m = members & mask; m; m &= m - 1) {
+      const std::uint32_t v = a[std::countr_zero(m)];
+      if (first) {
+        r = v;
+        first = false;
+        continue;
+      }
+      const auto sr = static_cast<std::int32_t>(r);
+      const auto sv = static_cast<std::int32_t>(v);
+      switch (static_cast<AtomicOp>(in.sub)) {
+        case AtomicOp::kAdd:
+          r += v;
+          break;
+        case AtomicOp::kMin:
+          r = in.sign_extend ? static_cast<std::uint32_t>(std::min(sr, sv)) : std::min(r, v);
+          break;
+        case AtomicOp::kMax:
+          r = in.sign_extend ? static_cast<std::uint32_t>(std::max(sr, sv)) : std::max(r, v);
+          break;
+        case AtomicOp::kAnd:
+          r &= v;
+          break;
+        case AtomicOp::kOr:
+          r |= v;
+          break;
+        default:
+          r ^= v;
+          break;
+      }
     }
-    const auto sr = static_cast<std::int32_t>(r);
-    const auto sv = static_cast<std::int32_t>(v);
-    switch (static_cast<AtomicOp>(in.sub)) {
-      case AtomicOp::kAdd:
-        r += v;
-        break;
-      case AtomicOp::kMin:
-        r = in.sign_extend ? static_cast<std::uint32_t>(std::min(sr, sv)) : std::min(r, v);
-        break;
-      case AtomicOp::kMax:
-        r = in.sign_extend ? static_cast<std::uint32_t>(std::max(sr, sv)) : std::max(r, v);
-        break;
-      case AtomicOp::kAnd:
-        r &= v;
-        break;
-      case AtomicOp::kOr:
-        r |= v;
-        break;
-      default:
-        r ^= v;
-        break;
-    }
-  }
-  auto* d = reg32(in.d);
-  for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = r;
-  if (w.tainting) {
-    const std::uint32_t taint = slot_taint(w, in, in.a) & members & mask;
-    set_taint(w, in, mask, taint ? mask : 0);
-  }
+    if (unknown & members & mask) taint |= lanes;
+    for (std::uint32_t m = lanes; m; m &= m - 1) result[std::countr_zero(m)] = r;
+  });
+  auto* d = reg32(in.d);  // may be the source
+  for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = result[std::countr_zero(m)];
+  if (w.tainting) set_taint(w, in, mask, taint);
   return Step::kNext;
 }
 
 Block::Step Block::elect(Warp& w, const Inst& in, std::uint32_t mask) {
   Step step = Step::kNext;
-  const std::uint32_t members = reg32(in.e)[std::countr_zero(mask)];
-  if (!gather_lanes(w, members, step)) return step;
+  if (!gather_lanes(w, reg32(in.e)[std::countr_zero(mask)], step)) return step;
   if (!in.guarded) mask = w.stack.back().mask;
-  const auto leader = static_cast<std::uint32_t>(std::countr_zero(members & mask));
+  std::uint32_t leader[32] = {};
+  std::uint32_t elected = 0;
+  for_each_set(reg32(in.e), mask, [&](std::uint32_t members, std::uint32_t lanes) {
+    const auto first = static_cast<std::uint32_t>(std::countr_zero(members & mask));
+    elected |= lanes & (1u << first);
+    for (std::uint32_t m = lanes; m; m &= m - 1) leader[std::countr_zero(m)] = first;
+  });
   if (in.d != kNone) {
     auto* d = reg32(in.d);
-    for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = leader;
+    for (std::uint32_t m = mask; m; m &= m - 1)
+      d[std::countr_zero(m)] = leader[std::countr_zero(m)];
   }
-  if (in.d2 != kNone) *reg32(in.d2) = (*reg32(in.d2) & ~mask) | (mask & (1u << leader));
+  if (in.d2 != kNone) *reg32(in.d2) = (*reg32(in.d2) & ~mask) | elected;
   return Step::kNext;
 }
 

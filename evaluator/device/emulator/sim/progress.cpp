@@ -84,6 +84,28 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
   const Entry top = stack.back();
   const auto& code = module_.functions[top.function].code;
   const bool syncwarp = code[top.pc].kind == Kind::kWarpBarrier;
+  const Inst& now = code[top.pc];
+  if (syncwarp || now.kind == Kind::kShuffle || now.kind == Kind::kVote ||
+      now.kind == Kind::kMatch || now.kind == Kind::kReduce || now.kind == Kind::kElect) {
+    // Lanes may name different sets in one instruction: all of them must be here.
+    std::uint32_t executing = top.mask;
+    if (now.guarded) {
+      const std::uint32_t p = *reg32(now.guard);
+      executing &= now.guard_negated ? ~p : p;
+    }
+    const auto* named = reg32(syncwarp ? now.a : now.e);
+    for (std::uint32_t m = executing; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      members |= named[lane];
+      if (named[lane] >> lane & 1) continue;
+      fail(FindingKind::kWarpMask,
+           fmt::format("{}: the mask {:#010x} does not name lane {}, which executes it",
+                       syncwarp ? "__syncwarp" : "a warp-wide instruction", named[lane], lane),
+           w, lane, now);
+      step = Step::kFail;
+      return false;
+    }
+  }
   std::uint32_t missing = members & w.alive & ~top.mask;
   if (missing && exit_waiting(w)) missing &= w.alive;
   if (missing == 0) return true;

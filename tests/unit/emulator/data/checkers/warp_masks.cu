@@ -17,7 +17,18 @@
   {"name": "ReduceClean", "kernel": "reduces", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"},
   {"name": "SyncWarp", "kernel": "syncs", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
    "verdict": "fault", "kind": "warp_mask", "words": ["__syncwarp names lanes that never reach it"]},
-  {"name": "SyncWarpClean", "kernel": "syncs", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"}
+  {"name": "SyncWarpClean", "kernel": "syncs", "args": [{"out": "y", "bytes": 128}, {"u32": 65535}], "verdict": "ok"},
+  {"name": "NotInItsOwnMask", "kernel": "own_mask", "args": [{"out": "y", "bytes": 128}, {"u32": 4294901760}],
+   "verdict": "fault", "kind": "warp_mask", "words": ["0xffff0000 does not name lane 0"], "instruction": "shfl"},
+  {"name": "NotInItsOwnMaskClean", "kernel": "own_mask", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
+   "verdict": "ok"},
+  {"name": "SyncWithoutItself", "kernel": "own_sync", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967294}],
+   "verdict": "fault", "kind": "warp_mask", "words": ["__syncwarp", "does not name lane 0"]},
+  {"name": "SyncWithoutItselfClean", "kernel": "own_sync", "args": [{"out": "y", "bytes": 128}, {"u32": 4294967295}],
+   "verdict": "ok"},
+  {"name": "TilesReadAcross", "kernel": "tiles", "args": [{"out": "y", "bytes": 128}, {"i32": 16}],
+   "verdict": "fault", "kind": "uninitialised", "words": ["an inactive lane's register"]},
+  {"name": "TilesClean", "kernel": "tiles", "args": [{"out": "y", "bytes": 128}, {"i32": 1}], "verdict": "ok"}
 ]} */
 extern "C" __global__ void shuffles(int* y, unsigned mask) {
   y[threadIdx.x] = 0;
@@ -51,4 +62,16 @@ extern "C" __global__ void syncs(int* y, unsigned mask) {
     y[threadIdx.x] = 1;
   }
   y[threadIdx.x] += 1;
+}
+extern "C" __global__ void own_mask(int* y, unsigned mask) {
+  y[threadIdx.x] = __shfl_sync(mask, threadIdx.x * 3, 31);
+}
+extern "C" __global__ void own_sync(int* y, unsigned mask) {
+  y[threadIdx.x] = 1;
+  __syncwarp(mask);
+}
+extern "C" __global__ void tiles(int* y, int distance) {
+  unsigned mine = threadIdx.x < 16 ? 0xFFFFu : 0xFFFF0000u;
+  unsigned votes = __ballot_sync(mine, threadIdx.x & 1);
+  y[threadIdx.x] = __shfl_xor_sync(mine, threadIdx.x, distance) + votes;
 }
