@@ -72,7 +72,8 @@ TEST_F(Check, OutOfBoundsAtEverySizeAndEveryPlace) {
   ASSERT_EQ(result["runs"].size(), 2U);
   for (const auto& at : result["runs"]) {
     std::set<std::pair<std::string, int>> found;
-    for (const auto& f : at["findings"]) found.insert({f["kind"], f["place"]["line"]});
+    for (const auto& f : at["findings"])
+      found.emplace(f["kind"].get<std::string>(), f["place"]["line"].get<int>());
     EXPECT_TRUE(found.contains({"out_of_bounds", kBodyLine})) << at;
     EXPECT_TRUE(found.contains({"out_of_bounds", kBodyLine + 1})) << at;
   }
