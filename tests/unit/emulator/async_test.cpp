@@ -98,7 +98,6 @@ TEST_P(AsyncKernels, PipelineOfTheBlock) {
 }
 
 TEST_P(AsyncKernels, CopyCompletesABarrier) {
-  if (std::string(GetParam()) == "async_sm_90.ptx") GTEST_SKIP() << "a bulk copy there";
   Launch l("barrier_memcpy", {1, 1, 1}, {256, 1, 1});
   l.in("in", counting(256)).out("out", 256 * 4);
   expect_ok(l.run(module()));

@@ -43,6 +43,27 @@ void Decoder::emit_async(const Statement& s, AsyncOp op, Class cls, AsyncOperand
 bool Decoder::decode_async(const Statement& s) {
   const std::string_view op = s.words[0];
   if (op == "mbarrier") return decode_mbarrier(s);
+  if (op == "mapa" || op == "getctarank") {
+    const bool map = op == "mapa";
+    if (s.operands.size() != (map ? 3U : 2U)) return false;
+    const Type type = s.words.back() == "u64" ? kU64 : kU32;
+    Inst inst;
+    inst.latency = 8;
+    inst.space = s.has("shared::cluster") ? Space::kShared : Space::kGeneric;
+    inst.addr_wide = type.bits == 64;
+    inst.a = source(s.operands[1], type);
+    if (map) inst.b = source(s.operands[2], kU32);
+    inst.dst_wide = map && inst.addr_wide;
+    inst.d = destination(s.operands[0], inst.dst_wide ? 64 : 32);
+    emit_async(s, map ? AsyncOp::kMapRank : AsyncOp::kRank, Class::kInteger, {}, inst);
+    return true;
+  }
+  if (op == "barrier" && s.has("cluster")) {
+    if (!s.has("arrive") && !s.has("wait")) return false;
+    emit_async(s, s.has("arrive") ? AsyncOp::kClusterArrive : AsyncOp::kClusterWait,
+               Class::kBarrier, {}, {});
+    return true;
+  }
   if (op == "createpolicy") {  // where lines stay in L2: of no effect here
     return lane(s, "mov.b64", Class::kOther, 4, destination(s.operands.at(0), 64), constant(0, 64));
   }
@@ -69,7 +90,7 @@ bool Decoder::decode_async(const Statement& s) {
     return true;
   }
   if (op != "cp" || !s.has("async")) return false;
-  if (s.has("bulk")) return false;
+  if (s.has("bulk")) return decode_bulk(s);
   if (s.has("commit_group")) {
     emit_async(s, AsyncOp::kCommit, Class::kOther, {}, {});
     return true;
@@ -113,6 +134,92 @@ bool Decoder::decode_async(const Statement& s) {
   inst.bypass_l1 = s.has("cg");
   module_.shared_granule = std::min<int>(module_.shared_granule, 4);
   emit_async(s, AsyncOp::kCopy, Class::kMemory, o, inst);
+  return true;
+}
+
+// cp{.reduce}.async.bulk{.tensor.Nd}.to.from{.load_mode}.completion{...}
+bool Decoder::decode_bulk(const Statement& s) {
+  if (s.has("commit_group")) {
+    emit_async(s, AsyncOp::kBulkCommit, Class::kOther, {}, {});
+    return true;
+  }
+  if (s.has("wait_group")) {
+    if (s.operands.size() != 1 || s.operands[0].kind != Operand::Kind::kImmediate) return false;
+    Inst inst;
+    inst.imm = static_cast<std::int64_t>(s.operands[0].value);
+    emit_async(s, AsyncOp::kBulkWait, Class::kOther, {}, inst);
+    return true;
+  }
+  if (s.has("prefetch")) {
+    emit(begin(s, Kind::kNop));
+    return true;
+  }
+  for (auto w : s.words) {  // not covered
+    if (w.starts_with("im2col") || w.starts_with("tile::") || w.starts_with("multicast") ||
+        w.starts_with("cta_group") || w == "cp_mask")
+      return false;
+  }
+  const bool tensor = s.has("tensor");
+  const bool reduce = s.has("reduce");
+  const std::size_t count = s.operands.size() - (s.has("L2::cache_hint") ? 1 : 0);
+  AsyncOperands o;
+  Inst inst;
+  if (tensor) {
+    for (auto w : s.words)
+      if (w.size() == 2 && w[1] == 'd' && w[0] >= '1' && w[0] <= '5')
+        o.dimensions = static_cast<std::uint8_t>(w[0] - '0');
+    if (o.dimensions == 0) return false;
+  }
+  const auto map = [&](const Operand& operand) {
+    if (operand.parts.size() != 1 || operand.parts[0].kind != Operand::Kind::kVector ||
+        operand.parts[0].parts.size() != o.dimensions)
+      return false;
+    o.map = async_address(operand, Space::kGeneric);
+    for (std::size_t i = 0; i < o.dimensions; ++i)
+      o.coordinates[i] = source(operand.parts[0].parts[i], {Type::kSigned, 32});
+    return true;
+  };
+  if (s.has("mbarrier::complete_tx::bytes")) {
+    // Between blocks of a cluster: not covered.
+    if (reduce || !s.has("global") || count != (tensor ? 3U : 4U)) return false;
+    o.to = async_address(s.operands[0], Space::kShared);
+    if (tensor) {
+      if (!map(s.operands[1])) return false;
+    } else {
+      o.from = async_address(s.operands[1], Space::kGlobal);
+      o.size = source(s.operands[2], kU32);
+    }
+    o.barrier = async_address(s.operands[count - 1], Space::kShared);
+    module_.shared_granule = std::min<int>(module_.shared_granule, 4);
+    emit_async(s, AsyncOp::kBulkLoad, Class::kMemory, o, inst);
+    return true;
+  }
+  if (!s.has("bulk_group") || !s.has("global") || count != (tensor ? 2U : 3U)) return false;
+  if (reduce) {
+    static const std::unordered_map<std::string_view, AtomicOp> kOps = {
+        {"add", AtomicOp::kAdd}, {"min", AtomicOp::kMin}, {"max", AtomicOp::kMax},
+        {"inc", AtomicOp::kInc}, {"dec", AtomicOp::kDec}, {"and", AtomicOp::kAnd},
+        {"or", AtomicOp::kOr},   {"xor", AtomicOp::kXor}};
+    const AtomicOp* op = nullptr;
+    for (auto w : s.words)
+      if (const auto it = kOps.find(w); it != kOps.end()) op = &it->second;
+    const auto type = parse_type(s.words.back());
+    if (!op || !type || tensor) return false;  // a tensor map names the type: not covered
+    o.reduce = true;
+    o.op = *op;
+    inst.type = *type;
+  }
+  if (tensor) {
+    if (!map(s.operands[0])) return false;
+    o.from = async_address(s.operands[1], Space::kShared);
+  } else {
+    o.to = async_address(s.operands[0], Space::kGlobal);
+    o.from = async_address(s.operands[1], Space::kShared);
+    o.size = source(s.operands[2], kU32);
+  }
+  module_.bulk_stores = true;
+  module_.shared_granule = std::min<int>(module_.shared_granule, 4);
+  emit_async(s, AsyncOp::kBulkStore, Class::kMemory, o, inst);
   return true;
 }
 

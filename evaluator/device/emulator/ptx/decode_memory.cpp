@@ -8,7 +8,7 @@ namespace {
 
 Space space_of(const Statement& s) {
   if (s.has("global")) return Space::kGlobal;
-  if (s.has("shared") || s.has("shared::cta")) return Space::kShared;
+  if (s.has("shared") || s.has("shared::cta") || s.has("shared::cluster")) return Space::kShared;
   if (s.has("local")) return Space::kLocal;
   if (s.has("const")) return Space::kConst;
   if (s.has("param") || s.has("param::entry") || s.has("param::func")) return Space::kParam;
@@ -71,13 +71,14 @@ bool Decoder::decode_memory(const Statement& s) {
     inst.a = a;
     inst.space = space_of(s);
     if (inst.space == Space::kGeneric) return false;
+    inst.imm = s.has("shared::cluster");
     inst.d = destination(s.operands[0], 1);
     emit(inst);
     return true;
   }
   const bool load = op == "ld" || op == "ldu";
   if ((!load && op != "st") || s.operands.size() < 2) return false;
-  if (s.has("async") || s.has("shared::cluster")) return false;
+  if (s.has("async")) return false;
   const auto type = parse_type(s.words.back());
   if (type && type->bits == 128 && s.operands[load ? 0 : 1].kind == Operand::Kind::kRegister) {
     Statement halves = s;  // as two b64
@@ -142,7 +143,7 @@ bool Decoder::decode_memory(const Statement& s) {
 bool Decoder::decode_atomic(const Statement& s) {
   const std::string_view op = s.words[0];
   if (op != "atom" && op != "red") return false;
-  if (s.has("async") || s.has("shared::cluster")) return false;
+  if (s.has("async")) return false;
   const bool red = op == "red";
   // atom.add.u32, but atom.v4.f32.add.noftz
   std::optional<Type> type;

@@ -25,6 +25,10 @@ inline constexpr std::uint64_t kLocalBase = 0x0000'7D00'0000'0000;
 inline constexpr std::uint64_t kFunctionBase = 0x0000'7E00'0000'0000;
 inline constexpr std::uint64_t kWindowBytes = 0x0000'0001'0000'0000;
 
+/// Shared memory of block `rank` of the cluster, seen as shared::cluster: (rank + 1) of these on.
+/// Lower offsets are a block's own.
+inline constexpr std::uint64_t kRankBytes = 1 << 24;
+
 enum class Space : std::uint8_t { kGeneric, kGlobal, kShared, kLocal, kConst, kParam, kFormal };
 
 /// What a register or a memory element holds.
@@ -124,8 +128,20 @@ enum class SpecialRegister : std::uint8_t {
   kLanemaskGe,
   kDynamicSmem,
   kTotalSmem,
-  kZero,
-  kOne,
+  kClusterRank,
+  kClusterSize,
+  kClusterCtaidX,
+  kClusterCtaidY,
+  kClusterCtaidZ,
+  kClusterNctaidX,
+  kClusterNctaidY,
+  kClusterNctaidZ,
+  kClusteridX,
+  kClusteridY,
+  kClusteridZ,
+  kNclusteridX,
+  kNclusteridY,
+  kNclusteridZ,
   kCount
 };
 
@@ -250,6 +266,7 @@ struct AsyncAddress {
 
 struct AsyncOperands {
   AsyncAddress to, from, barrier;
+  AsyncAddress map;        ///< of a tensor copy
   Slot size = kNone;       ///< [B], a count, a parity, a state, a rank
   Slot ignore = kNone;     ///< predicate of cp.async: nothing is read
   Slot multicast = kNone;  ///< blocks of the cluster
@@ -341,9 +358,11 @@ class ModuleImpl : public Module {
   std::vector<SourceLocation> locations;
   std::unordered_map<std::uint32_t, std::string> files;  ///< of `.file`
   int user_file = -1;
-  std::string text;               ///< keeps the views of the parser alive
-  std::deque<std::string> names;  ///< of registers declared as ranges
-  int shared_granule = 4;         ///< smallest access width to shared memory [B]
+  std::string text;                      ///< keeps the views of the parser alive
+  std::deque<std::string> names;         ///< of registers declared as ranges
+  std::uint32_t dynamic_alignment = 16;  ///< of extern shared arrays [B]
+  bool bulk_stores = false;  ///< some instruction reads shared memory in the async proxy
+  int shared_granule = 4;    ///< smallest access width to shared memory [B]
   std::uint64_t id = 0;
 };
 

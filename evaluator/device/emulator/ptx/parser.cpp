@@ -249,6 +249,8 @@ void Parser::variable(Space space, bool module_scope) {
           // Dynamic shared memory starts after the static part, known once the kernel is read:
           // marked, and resolved by the run.
           address = UINT32_MAX;
+          module_.dynamic_alignment =
+              std::max(module_.dynamic_alignment, static_cast<std::uint32_t>(alignment));
           break;
         }
         std::uint32_t& top = module_wide ? module_shared_bytes_ : shared_bytes_;
@@ -421,6 +423,10 @@ void Parser::function(bool entry) {
     if (t.text == ".maxntid" || t.text == ".reqntid") {
       kernel.max_threads = static_cast<int>(integer(next().text));
       while (accept(",")) kernel.max_threads *= static_cast<int>(integer(next().text));
+    } else if (t.text == ".reqnctapercluster") {
+      kernel.cluster = {static_cast<std::uint32_t>(integer(next().text)), 1, 1};
+      for (int i = 1; i < 3 && accept(","); ++i)
+        kernel.cluster[i] = static_cast<std::uint32_t>(integer(next().text));
     } else {
       while (peek().text != "{" && peek().text != ";" && !peek().text.starts_with(".")) ++at_;
     }

@@ -19,6 +19,10 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint64_t hi = summary_.highest;
   if (summary_.lowest > hi || hi + total > run_.shared_bytes || hi + total < total) {
     for (std::uint32_t m = mask; m; m &= m - 1) {
+      const std::uint64_t a = address_[std::countr_zero(m)];
+      if (a >= kRankBytes && a < kWindowBytes) return cluster_access(w, in, mask);
+    }
+    for (std::uint32_t m = mask; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
       if (address_[lane] + total > run_.shared_bytes || address_[lane] + total < total)
         return fail_access(w, in, lane, kSharedBase + address_[lane], "out-of-bounds");

@@ -14,6 +14,7 @@ void Async::reset() {
   for (PerWarp& p : warps_) p = PerWarp{};
   barriers_.clear();
   stuck_ = 0;
+  cluster_phase_ = 0;
 }
 
 Async::PerWarp& Async::of(const Warp& w) {
@@ -51,7 +52,31 @@ Block::Step Async::run(Warp& w, const Inst& in, std::uint32_t mask) {
             static_cast<std::uint32_t>(value(operands(in).size, true, lane) & 0xFFFFFu);
       }
       return Step::kNext;
+    case AsyncOp::kMapRank:
+    case AsyncOp::kRank:
+      return map_rank(w, in, mask);
+    case AsyncOp::kClusterArrive:
+      return cluster_arrive(w, mask);
+    case AsyncOp::kClusterWait:
+      return cluster_wait(w, in, mask);
+    case AsyncOp::kSetRegisters:
+      if (in.imm < 24 || in.imm > 256 || in.imm % 8 != 0) {
+        fail(w, in, std::countr_zero(mask),
+             fmt::format("setmaxnreg of {} registers (24 to 256, a multiple of 8)", in.imm),
+             FindingKind::kOther);
+        return Step::kFail;
+      }
+      return Step::kNext;
+    case AsyncOp::kBulkLoad:
+      return bulk_load(w, in, mask);
+    case AsyncOp::kBulkStore:
+      return bulk_store(w, in, mask);
+    case AsyncOp::kBulkCommit:
+      return bulk_wait(w, in, mask, true);
+    case AsyncOp::kBulkWait:
+      return bulk_wait(w, in, mask, false);
     case AsyncOp::kProxyFence:
+      if (b_.check_races_) b_.clocks_.proxy_fence(w.index);
       return Step::kNext;
     default:
       fail(w, in, std::countr_zero(mask), "the emulator does not cover an asynchronous instruction",
@@ -69,12 +94,15 @@ std::uint64_t Async::address(const AsyncAddress& a, int lane) const {
   if (!a.wide) at &= 0xFFFFFFFFu;
   // Shared addresses are offsets here, however they were given.
   if (a.space != Space::kGlobal && at - kSharedBase < kWindowBytes) at -= kSharedBase;
+  if (a.space != Space::kGlobal &&
+      at / kRankBytes == static_cast<std::uint64_t>(b_.cluster_rank_) + 1)
+    at %= kRankBytes;
   return at;
 }
 
 bool Async::known_operands(Warp& w, const Inst& in, std::uint32_t mask) {
   const AsyncOperands& o = operands(in);
-  for (const AsyncAddress* a : {&o.to, &o.from, &o.barrier}) {
+  for (const AsyncAddress* a : {&o.to, &o.from, &o.barrier, &o.map}) {
     const std::uint32_t t = b_.slot_taint(w, in, a->reg) & mask;
     if (t && !b_.tainted_value(w, in, t, "is used as an address")) return false;
   }
@@ -190,7 +218,7 @@ bool Async::conflict(const char* what, std::uint64_t offset, const Stamp* writer
             FindingKind::kAsync,
             fmt::format("bulk copy used before its wait: {} of {} while the copy that {} started "
                         "at line {} is in flight (the mbarrier at {} has not been waited for)",
-                        what, where, thread_name(l.warp, l.lane), l.line,
+                        what, where, thread_name(l.warp, l.lane), l.inst->line,
                         b_.describe(kSharedBase + at)));
     }
     if (inside(at, 8))
@@ -198,15 +226,21 @@ bool Async::conflict(const char* what, std::uint64_t offset, const Stamp* writer
                     fmt::format("plain {} of the mbarrier at {} (made at line {})", what,
                                 b_.describe(kSharedBase + at), m.line));
   }
+  for (std::size_t k = 0; k < warps_.size(); ++k) {
+    for (const BulkStore& s : warps_[k].stores) {
+      if (!inside(s.from, s.data.size())) continue;
+      return report(FindingKind::kAsync,
+                    fmt::format("{} of {} while the bulk copy that {} started at line {} may still "
+                                "read it (no cp.async.bulk.wait_group)",
+                                what, where, thread_name(s.warp, s.lane), s.inst->line),
+                    s.inst);
+    }
+  }
   if (!writer || writer->warp != kAsyncAgent) return false;
   return report(FindingKind::kAsync,
                 fmt::format("{} of {} without waiting for the mbarrier of the asynchronous copy "
                             "that wrote it",
                             what, where));
 }
-
-bool Async::settle_loads(Warp&, MBarrier&) { return true; }
-
-bool Async::finish() { return true; }
 
 }  // namespace hone::emulator

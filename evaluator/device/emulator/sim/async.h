@@ -8,11 +8,15 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
+
+/// One element of an atomic operation (sim/atomics.cpp): what memory holds afterwards.
+std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand);
 
 class Async {
  public:
@@ -68,13 +72,10 @@ class Async {
   struct BulkLoad {
     std::uint64_t to = 0;
     std::vector<std::uint8_t> data;
-    std::vector<std::uint64_t> unknown;  ///< granules (as offsets) of uninitialised source
-    std::uint64_t from = 0;              ///< 0: not compared with its source again
-    bool from_shared = false;
-    bool reduce = false;
-    AtomicOp op = AtomicOp::kAdd;
-    Type type;
-    std::uint32_t line = 0;
+    std::vector<bool> unknown;  ///< words whose source was not initialised
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>
+        sources;  ///< (offset in data, address, bytes)
+    const Inst* inst = nullptr;
     int warp = 0, lane = 0;
     std::uint64_t done_at = 0;  // [cycle]
   };
@@ -82,8 +83,10 @@ class Async {
   struct BulkStore {
     std::uint64_t from = 0;
     std::vector<std::uint8_t> data;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> pieces;  ///< (offset in data, to)
-    std::uint32_t line = 0;
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>
+        pieces;  ///< (offset in data, to, bytes)
+    const Inst* inst = nullptr;
+    std::int32_t function = 0;
     int warp = 0, lane = 0;
     std::uint32_t group = 0;
     std::uint64_t done_at = 0;
@@ -105,7 +108,9 @@ class Async {
     std::uint32_t group[32] = {};  ///< that is being filled
     std::vector<BulkStore> stores;
     std::uint32_t bulk_group[32] = {};
-    bool woken = false;  ///< its next try_wait says false rather than wait again
+    std::uint32_t cluster_arrived = 0;  ///< lanes
+    std::uint32_t cluster_phase = 0;    ///< in which they arrived
+    bool woken = false;                 ///< its next try_wait says false rather than wait again
     std::size_t rotations = 0;
   };
 
@@ -136,6 +141,25 @@ class Async {
   Step arrive_on_copies(Warp& w, const Inst& in, std::uint32_t mask);
   bool land(Warp& owner, Copy& c, std::uint32_t lanes, bool through_mbarrier);
 
+  // async_bulk.cpp
+  struct Pieces;
+  bool read_map(Warp& w, const Inst& in, int lane, std::array<std::uint8_t, 128>& map);
+  bool plain_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out);
+  bool tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out);
+  void count_bulk(const Pieces& p, bool load);
+  Step bulk_load(Warp& w, const Inst& in, std::uint32_t mask);
+  Step bulk_store(Warp& w, const Inst& in, std::uint32_t mask);
+  Step bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool commit);
+  bool claim_source(Warp& w, const Inst& in, int lane, std::uint64_t from, std::uint64_t bytes);
+  bool make_store(Warp& w, BulkStore& s);
+
+  // cluster.cpp
+  Step map_rank(Warp& w, const Inst& in, std::uint32_t mask);
+  Step cluster_arrive(Warp& w, std::uint32_t mask);
+  Step cluster_wait(Warp& w, const Inst& in, std::uint32_t mask);
+  bool complete_cluster_barrier();
+  bool own(Warp& w, const Inst& in, int lane, std::uint64_t at);
+
   // mbarrier.cpp
   Step barrier_init(Warp& w, const Inst& in, std::uint32_t mask);
   Step barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask);
@@ -158,6 +182,7 @@ class Async {
   Block& b_;
   std::vector<PerWarp> warps_;
   std::map<std::uint64_t, MBarrier> barriers_;  ///< by offset in shared memory
+  std::uint32_t cluster_phase_ = 0;
   int stuck_ = 0;  ///< times that nobody could go on, since anything changed
 };
 

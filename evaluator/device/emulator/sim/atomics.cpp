@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/shadow_fast.h"
 
@@ -130,6 +131,10 @@ inline void store_element(std::uint8_t* to, int size, std::uint64_t v) {
 
 }  // namespace
 
+std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand) {
+  return apply(in, old, operand, 0, true);  // in the L2, as atomics on global memory
+}
+
 bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   dropped_ = 0;
   compute_addresses(w, in, mask);
@@ -175,8 +180,11 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       if (!dropped_) return false;
       continue;
     }
-    if (shared) {
-      if (in.space == Space::kGeneric) address -= kSharedBase;
+    if (shared && in.space == Space::kGeneric) address -= kSharedBase;
+    if (shared && address >= kRankBytes && address < kWindowBytes) {
+      data = cluster_data(w, in, lane, address, total);
+      if (!data) return false;
+    } else if (shared) {
       if (address + total > run_.shared_bytes || address + total < total) {
         fail_access(w, in, lane, kSharedBase + address, "out-of-bounds");
         if (!dropped_) return false;

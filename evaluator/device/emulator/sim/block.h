@@ -58,7 +58,9 @@ struct Entry {
   // >= 0: at that block barrier
 };
 
-inline constexpr int kAtMBarrier = 16;  ///< Warp::barrier of a warp that try_wait suspended
+// Warp::barrier of a warp that waits elsewhere than at bar.sync:
+inline constexpr int kAtMBarrier = 16;        ///< try_wait suspended it
+inline constexpr int kAtClusterBarrier = 17;  ///< barrier.cluster.wait
 
 inline constexpr int kStoresKept = 32;
 
@@ -275,6 +277,11 @@ class Block {
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool fast_shared_load(const Warp& w, const Inst& in, const Pattern& p);
   bool fast_shared_store(const Warp& w, const Inst& in, const Pattern& p);
+  /// Of address_, some in another block of the cluster (sim/cluster.cpp).
+  bool cluster_access(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Bytes of another block's shared memory, or of this one's; null: a failure was reported.
+  std::uint8_t* cluster_data(Warp& w, const Inst& in, int lane, std::uint64_t address,
+                             std::uint32_t bytes);
   bool checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask);
   bool checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask);
   /// Moves elements of register width between registers and memory; false: not of that kind.

@@ -29,6 +29,7 @@ void Async::note_progress() {
 
 Async::MBarrier* Async::find(Warp& w, const Inst& in, const AsyncAddress& a, int lane) {
   const std::uint64_t at = address(a, lane);
+  if (!own(w, in, lane, at)) return nullptr;
   const std::string where = b_.describe(kSharedBase + at);
   if (at & 7) {
     fail(w, in, lane, fmt::format("misaligned mbarrier at {}", where));
@@ -256,10 +257,15 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
 
 Async::Stuck Async::stuck() {
   const bool alone = b_.cluster_.size() <= 1;
+  if (complete_cluster_barrier()) return Stuck::kWoken;
   Warp* first = nullptr;
   for (Warp& w : b_.warps_)
     if (!first && !w.done() && w.barrier == kAtMBarrier) first = &w;
-  if (!first) return Stuck::kNobody;
+  if (!first) {
+    for (const Warp& w : b_.warps_)
+      if (!w.done() && w.barrier == kAtClusterBarrier && !alone) return Stuck::kCluster;
+    return Stuck::kNobody;
+  }
   if (++stuck_ > (alone ? kGiveUp : kClusterGiveUp)) {
     if (!alone) return Stuck::kCluster;
     fail(*first, b_.module_.functions[first->barrier_function].code[first->barrier_inst],

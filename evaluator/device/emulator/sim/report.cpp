@@ -221,8 +221,10 @@ bool Block::fail_access(const Warp& w, const Inst& in, int lane, std::uint64_t a
 bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t offset,
                       const Cell& before) {
   // The other side: the last writer, or a reader where a write comes after a read.
-  const bool write = in.kind != Kind::kLoad;
-  if (async_ && before.writer.warp >= kAsyncAgent) {
+  const bool bulk_read =
+      in.kind == Kind::kAsync && static_cast<AsyncOp>(in.sub) == AsyncOp::kBulkStore;
+  const bool write = in.kind != Kind::kLoad && !bulk_read;
+  if (async_ && (before.writer.warp >= kAsyncAgent || before.reader.warp >= kAsyncAgent)) {
     bool ok = false;
     const bool reported =
         async_->conflict(write ? "write" : "read", offset, &before.writer, w, in, lane, ok);
@@ -428,8 +430,33 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       return one(l.dynamic_shared_bytes);
     case SpecialRegister::kTotalSmem:
       return one(run_.shared_bytes);
-    case SpecialRegister::kOne:
-      return one(1);
+    case SpecialRegister::kClusterRank:
+      return one(static_cast<std::uint64_t>(cluster_rank_));
+    case SpecialRegister::kClusterSize:
+      return one(std::uint64_t{l.cluster[0]} * l.cluster[1] * l.cluster[2]);
+    case SpecialRegister::kClusterCtaidX:
+    case SpecialRegister::kClusterCtaidY:
+    case SpecialRegister::kClusterCtaidZ: {
+      const int i = static_cast<int>(id) - static_cast<int>(SpecialRegister::kClusterCtaidX);
+      return one(id_[i] % l.cluster[i]);
+    }
+    case SpecialRegister::kClusterNctaidX:
+    case SpecialRegister::kClusterNctaidY:
+    case SpecialRegister::kClusterNctaidZ:
+      return one(
+          l.cluster[static_cast<int>(id) - static_cast<int>(SpecialRegister::kClusterNctaidX)]);
+    case SpecialRegister::kClusteridX:
+    case SpecialRegister::kClusteridY:
+    case SpecialRegister::kClusteridZ: {
+      const int i = static_cast<int>(id) - static_cast<int>(SpecialRegister::kClusteridX);
+      return one(id_[i] / l.cluster[i]);
+    }
+    case SpecialRegister::kNclusteridX:
+    case SpecialRegister::kNclusteridY:
+    case SpecialRegister::kNclusteridZ: {
+      const int i = static_cast<int>(id) - static_cast<int>(SpecialRegister::kNclusteridX);
+      return one(l.grid[i] / l.cluster[i]);
+    }
     default:
       return one(0);
   }

@@ -209,20 +209,30 @@ void collect_findings(RunState& state, RunReport& report) {
 
 }  // namespace
 
-RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
+RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
               const RunOptions& options) {
   const auto& module = static_cast<const ModuleImpl&>(base);
   RunReport report;
   const Profile* profile = options.profile ? options.profile : find_profile("sm_90");
   int index = -1;
   for (std::size_t i = 0; i < module.kernels_.size(); ++i)
-    if (module.kernels_[i].name == launch.kernel) index = static_cast<int>(i);
+    if (module.kernels_[i].name == asked.kernel) index = static_cast<int>(i);
   if (index < 0) {
     report.verdict = Verdict::kLaunchError;
-    report.detail = fmt::format("the module has no kernel '{}'", launch.kernel);
+    report.detail = fmt::format("the module has no kernel '{}'", asked.kernel);
     return report;
   }
   const Kernel& kernel = module.kernels_[index];
+  LaunchConfig launch = asked;
+  if (kernel.cluster[0] != 0) {
+    if (launch.cluster == std::array<std::uint32_t, 3>{1, 1, 1}) launch.cluster = kernel.cluster;
+    if (launch.cluster != kernel.cluster) {
+      report.verdict = Verdict::kLaunchError;
+      report.detail =
+          fmt::format("clusters other than the kernel requires, kernel {}", kernel.name);
+      return report;
+    }
+  }
   if (std::string why = check_limits(kernel, launch, *profile); !why.empty()) {
     report.verdict = Verdict::kLaunchError;
     report.detail = fmt::format("{}, kernel {}", why, kernel.name);
@@ -256,7 +266,9 @@ RunReport run(const Module& base, const LaunchConfig& launch, Memory& memory,
     state.findings = FindingList(options.max_findings);
     state.profile = profile;
     state.function = function;
-    state.static_shared = (static_cast<std::uint32_t>(kernel.static_shared_bytes) + 15) / 16 * 16;
+    const std::uint32_t align = module.dynamic_alignment;
+    state.static_shared =
+        (static_cast<std::uint32_t>(kernel.static_shared_bytes) + align - 1) / align * align;
     state.shared_bytes = launch.dynamic_shared_bytes
                              ? state.static_shared + launch.dynamic_shared_bytes
                              : static_cast<std::uint32_t>(kernel.static_shared_bytes);

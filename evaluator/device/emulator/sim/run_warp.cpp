@@ -376,7 +376,11 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
     case Kind::kIsSpace: {
       const auto* a = reg64(in.a);
       std::uint32_t r = 0;
-      for (int i = 0; i < 32; ++i) r |= static_cast<std::uint32_t>(window(a[i]) == in.space) << i;
+      for (int i = 0; i < 32; ++i) {
+        const bool other_block =
+            in.space == Space::kShared && !in.imm && a[i] - kSharedBase >= kRankBytes;
+        r |= static_cast<std::uint32_t>(window(a[i]) == in.space && !other_block) << i;
+      }
       *reg32(in.d) = (*reg32(in.d) & ~mask) | (r & mask);
       return Step::kNext;
     }

@@ -17,12 +17,27 @@ inline constexpr int kAsyncAgent = 32, kObjectAgent = 33, kAgents = 34;
 inline constexpr std::uint32_t kNever = UINT32_MAX;  ///< a tick that nothing is ordered after
 
 /// What somebody has seen of everybody's ticks.
-using ClockView = std::array<std::uint32_t, kAgents>;
+/// The second half: of what went through a proxy fence on its way here.
+using ClockView = std::array<std::uint32_t, 2 * kAgents>;
 
 /// Happens-before between the warps of a block. A warp's tick counts its synchronisations; `seen`
 /// says from which tick on another warp's accesses are not ordered before ours.
 class Clocks {
  public:
+  /// Also which writes a fence.proxy.async has covered.
+  void track_proxies() { tracked_ = 2 * kAgents; }
+  void proxy_fence(int warp) {
+    ClockView& mine = seen_[warp];
+    for (int k = 0; k < kAgents; ++k) mine[kAgents + k] = std::max(mine[kAgents + k], mine[k]);
+    mine[kAgents + warp] = ++tick_[warp];
+  }
+  /// Is a write, though ordered before `warp`, not covered by a proxy fence? Where only a fence and
+  /// a flag order them, nothing is known.
+  [[nodiscard]] bool misses_proxy_fence(int writer, std::uint32_t tick, int warp) const {
+    if (tracked_ == kAgents || tick == 0 || writer >= kMaxWarps) return false;
+    if (writer != warp && tick >= seen_[warp][writer]) return false;
+    return tick >= seen_[warp][kAgents + writer];
+  }
   void reset() {
     epoch_ = 1;
     tick_.fill(1);
@@ -45,7 +60,7 @@ class Clocks {
     ClockView joined{};
     for (std::uint32_t m = warps; m; m &= m - 1) {
       const int w = __builtin_ctz(m);
-      for (int k = 0; k < kAgents; ++k) joined[k] = std::max(joined[k], seen_[w][k]);
+      for (int k = 0; k < tracked_; ++k) joined[k] = std::max(joined[k], seen_[w][k]);
       joined[w] = std::max(joined[w], tick_[w] + 1);
     }
     for (std::uint32_t m = warps; m; m &= m - 1) {
@@ -57,11 +72,11 @@ class Clocks {
   /// What `agent` did so far is seen by whoever acquires `view`.
   void release(int agent, ClockView& view) {
     if (agent < kMaxWarps)
-      for (int k = 0; k < kAgents; ++k) view[k] = std::max(view[k], seen_[agent][k]);
+      for (int k = 0; k < tracked_; ++k) view[k] = std::max(view[k], seen_[agent][k]);
     view[agent] = ++tick_[agent];
   }
   void acquire(int warp, const ClockView& view) {
-    for (int k = 0; k < kAgents; ++k) seen_[warp][k] = std::max(seen_[warp][k], view[k]);
+    for (int k = 0; k < tracked_; ++k) seen_[warp][k] = std::max(seen_[warp][k], view[k]);
     ++epoch_;
   }
   [[nodiscard]] bool ordered_across(int earlier_warp, std::uint32_t tick, int warp) const {
@@ -75,7 +90,7 @@ class Clocks {
     // Whatever changes what a warp has seen also begins a new epoch.
     if (h.epoch != epoch_) {
       h.epoch = epoch_;
-      for (std::size_t k = 0; k < seen_[warp].size(); ++k)
+      for (std::size_t k = 0; k < kAgents; ++k)
         h.before[k] = std::max({seen_[warp][k], fence_[k], std::uint32_t{1}});
     }
     h.before[warp] = tick_[warp];
@@ -88,6 +103,7 @@ class Clocks {
     std::array<std::uint32_t, 64> before{};
   };
   std::array<Horizon, kMaxWarps> horizons_;
+  int tracked_ = kAgents;    ///< entries of the views in use
   std::uint32_t epoch_ = 1;  ///< barriers and fences of the block so far
   ClockView tick_{}, fence_{};
   std::array<ClockView, kMaxWarps> seen_{};

@@ -16,7 +16,7 @@ for arch in 80 90; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_$arch kernels.cu -o kernels_sm_$arch.ptx
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_$arch async.cu -o async_sm_$arch.ptx
 done
-for name in grid grid_races printf; do
+for name in bulk grid grid_races printf; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 $name.cu -o ${name}_sm_90.ptx
 done
 nvcc -ptx -std=c++17 -arch=sm_80 tensor.cu -o tensor_sm_80.ptx

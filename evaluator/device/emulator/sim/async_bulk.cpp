@@ -1,0 +1,457 @@
+// Bulk copies (cp.async.bulk, cp.reduce.async.bulk), plain and through a tensor
+// map. Loads complete an mbarrier and land when somebody looks at it; stores
+// are made at the wait for their bulk group.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "evaluator/device/emulator/sim/async.h"
+#include "evaluator/device/emulator/sim/tensor_map.h"
+
+namespace hone::emulator {
+namespace {
+constexpr std::uint64_t kBytesPerCycle = 64;  // of one copy, once its first bytes are there
+}
+
+/// What one lane copies, byte for byte: runs of consecutive bytes on both
+/// sides.
+struct Async::Pieces {
+  struct Piece {
+    std::uint64_t shared = 0;  ///< offset
+    std::uint64_t global = 0;  ///< address; 0: beyond the tensor
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Piece> list;
+  std::uint64_t base = 0, bytes = 0;  ///< of the place in shared memory
+  int element = 1;                    // [B]
+  bool nan = false;                   ///< fills with NaN, not zero
+};
+
+bool Async::read_map(Warp& w, const Inst& in, int lane, std::array<std::uint8_t, 128>& map) {
+  const AsyncOperands& o = operands(in);
+  const std::uint64_t at = address(o.map, lane);
+  const auto wrong = [&](FindingKind kind, const char* why) {
+    return fail(w, in, lane, fmt::format("{} tensor map at {}", why, b_.describe(at)), kind);
+  };
+  if (at % 64 != 0) return wrong(FindingKind::kMisaligned, "misaligned");
+  if (b_.window(at) == Space::kParam || o.map.space == Space::kParam) {
+    const auto& p = b_.run_.launch->parameters;
+    const std::uint64_t offset = at - kParamBase < kWindowBytes ? at - kParamBase : at;
+    if (offset + 128 > p.size()) return wrong(FindingKind::kOutOfBounds, "out-of-bounds");
+    std::memcpy(map.data(), p.data() + offset, 128);
+    return true;
+  }
+  if (b_.window(at) == Space::kConst) {
+    const std::uint64_t offset = at - kConstBase;
+    if (offset + 128 > b_.module_.const_bank.size())
+      return wrong(FindingKind::kOutOfBounds, "out-of-bounds");
+    std::memcpy(map.data(), b_.module_.const_bank.data() + offset, 128);
+    return true;
+  }
+  bool unknown = false;
+  std::uint64_t bad = 0;
+  if (b_.window(at) != Space::kGlobal || !read_global(at, map.data(), 128, unknown, bad))
+    return wrong(FindingKind::kOutOfBounds, "out-of-bounds");
+  return true;
+}
+
+bool Async::plain_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out) {
+  const AsyncOperands& o = operands(in);
+  const std::uint64_t bytes = value(o.size, false, lane);
+  const std::uint64_t shared = address(load ? o.to : o.from, lane);
+  const std::uint64_t global = address(load ? o.from : o.to, lane);
+  const auto wrong = [&](FindingKind kind, std::string text) {
+    return fail(w, in, lane, text, kind);
+  };
+  if (bytes % 16 != 0)
+    return wrong(FindingKind::kMisaligned,
+                 fmt::format("a bulk copy of {} B, which is no multiple of 16", bytes));
+  if (shared % 16 != 0 || global % 16 != 0)
+    return wrong(FindingKind::kMisaligned,
+                 fmt::format("misaligned bulk {} of {} B at {}",
+                             load == (shared % 16 != 0) ? "write" : "read", bytes,
+                             b_.describe(shared % 16 ? kSharedBase + shared : global)));
+  if (!own(w, in, lane, shared)) return false;
+  if (!in_shared(shared, bytes))
+    return wrong(FindingKind::kOutOfBounds,
+                 fmt::format("out-of-bounds bulk {} of {} B at {}", load ? "write" : "read", bytes,
+                             b_.describe(kSharedBase + shared)));
+  out.base = shared;
+  out.bytes = bytes;
+  out.list.push_back({shared, global, bytes});
+  return true;
+}
+
+// The box at the coordinates, row by row; rows of swizzled boxes in pieces of
+// 16 bytes.
+bool Async::tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out) {
+  const AsyncOperands& o = operands(in);
+  std::array<std::uint8_t, 128> bytes{};
+  if (!read_map(w, in, lane, bytes)) return false;
+  const auto spec = decode_tensor_map(bytes);
+  if (!spec)
+    return fail(w, in, lane,
+                fmt::format("no tensor map at {} (make one with encode_tiled_tensor_map)",
+                            b_.describe(address(o.map, lane))),
+                FindingKind::kAsync);
+  if (spec->rank != o.dimensions)
+    return fail(w, in, lane,
+                fmt::format("a {}d copy through a tensor map of rank {}", o.dimensions, spec->rank),
+                FindingKind::kAsync);
+  const int rank = spec->rank;
+  const auto element = static_cast<std::uint64_t>(element_bytes(spec->type));
+  std::int64_t first[5] = {};
+  std::uint64_t count[5] = {1, 1, 1, 1, 1};
+  for (int i = 0; i < rank; ++i) {
+    first[i] = static_cast<std::int32_t>(b_.reg32(o.coordinates[i])[lane]);
+    const std::uint64_t step = i == 0 ? 1 : spec->element_strides[i];
+    count[i] = (spec->box[i] + step - 1) / step;
+  }
+  out.base = address(load ? o.to : o.from, lane);
+  out.bytes = count[0] * count[1] * count[2] * count[3] * count[4] * element;
+  out.element = static_cast<int>(element);
+  out.nan = spec->fill == TensorMapSpec::Fill::kNan;
+  if (out.base % 128 != 0)
+    return fail(w, in, lane,
+                fmt::format("misaligned tensor {} at {} (a multiple of 128 B)",
+                            load ? "write" : "read", b_.describe(kSharedBase + out.base)),
+                FindingKind::kMisaligned);
+  if (!own(w, in, lane, out.base)) return false;
+  if (!in_shared(out.base, out.bytes))
+    return fail(w, in, lane,
+                fmt::format("out-of-bounds tensor {} of {} B at {}", load ? "write" : "read",
+                            out.bytes, b_.describe(kSharedBase + out.base)),
+                FindingKind::kOutOfBounds);
+  std::uint64_t at = out.base;
+  std::uint64_t k[5] = {};
+  const std::uint64_t rows = out.bytes / element / count[0];
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::uint64_t address = spec->address;
+    bool inside = true;
+    for (int i = 1; i < rank; ++i) {
+      const std::int64_t c = first[i] + static_cast<std::int64_t>(k[i] * spec->element_strides[i]);
+      inside = inside && c >= 0 && static_cast<std::uint64_t>(c) < spec->sizes[i];
+      address += static_cast<std::uint64_t>(c) * spec->strides[i - 1];
+    }
+    // Of this row, elements [from, to) are inside the tensor.
+    const auto size = static_cast<std::int64_t>(spec->sizes[0]);
+    const auto n = static_cast<std::int64_t>(count[0]);
+    const std::int64_t from = inside ? std::clamp<std::int64_t>(-first[0], 0, n) : n;
+    const std::int64_t to = inside ? std::clamp<std::int64_t>(size - first[0], from, n) : n;
+    const auto add = [&](std::int64_t a, std::int64_t b, bool real) {
+      std::uint64_t byte = static_cast<std::uint64_t>(a) * element;
+      const std::uint64_t end = static_cast<std::uint64_t>(b) * element;
+      while (byte < end) {
+        std::uint64_t bytes = end - byte;
+        if (spec->swizzle != TensorMapSpec::Swizzle::kNone)
+          bytes = std::min(bytes, 16 - (at + byte) % 16);
+        const std::uint64_t global =
+            address + static_cast<std::uint64_t>(first[0] * static_cast<std::int64_t>(element)) +
+            byte;
+        out.list.push_back({swizzled(spec->swizzle, at + byte), real ? global : 0, bytes});
+        byte += bytes;
+      }
+    };
+    add(0, from, false);
+    add(from, to, true);
+    add(to, n, false);
+    at += count[0] * element;
+    for (int i = 1; i < rank; ++i) {
+      if (++k[i] < count[i]) break;
+      k[i] = 0;
+    }
+  }
+  return true;
+}
+
+void Async::count_bulk(const Pieces& p, bool load) {
+  if (!b_.counting_) return;
+  Counters& c = b_.run_.counters;
+  std::uint64_t sectors = 0;
+  std::uint64_t global_lines = 0;
+  const std::uint64_t before = b_.run_.touched_sectors;
+  for (const Pieces::Piece& piece : p.list) {
+    if (!piece.global || !piece.bytes) continue;
+    for (std::uint64_t line = piece.global >> 7; line <= (piece.global + piece.bytes - 1) >> 7;
+         ++line) {
+      const std::uint64_t lo = std::max(piece.global, line << 7);
+      const std::uint64_t hi = std::min(piece.global + piece.bytes, (line + 1) << 7) - 1;
+      std::uint32_t mask = 0;
+      for (std::uint64_t s = (lo >> 5) & 3; s <= ((hi >> 5) & 3); ++s) mask |= 1u << s;
+      sectors += static_cast<std::uint64_t>(std::popcount(mask));
+      b_.touch_line(line, mask);
+      ++global_lines;
+    }
+  }
+  const std::uint64_t lines = (p.bytes + 127) / 128;
+  c.shared_wavefronts += lines;
+  if (load) {
+    ++c.global_loads;
+    ++c.shared_stores;
+    c.global_load_sectors += sectors;
+    c.l1_miss_sectors += sectors;
+    c.global_load_lines += global_lines;
+    c.l1_miss_lines += global_lines;
+  } else {
+    ++c.global_stores;
+    ++c.shared_loads;
+    c.global_store_sectors += sectors;
+    c.global_store_lines += global_lines;
+  }
+  const double latency = b_.run_.touched_sectors != before ? b_.run_.profile->dram_latency
+                                                           : b_.run_.profile->l2_latency;
+  b_.access_latency_ =
+      static_cast<std::uint32_t>(latency) + static_cast<std::uint32_t>(p.bytes / kBytesPerCycle);
+}
+
+Block::Step Async::bulk_load(Warp& w, const Inst& in, std::uint32_t mask) {
+  const AsyncOperands& o = operands(in);
+  for (std::uint32_t k = mask; k; k &= k - 1) {
+    const int lane = std::countr_zero(k);
+    Pieces p;
+    if (!(o.dimensions ? tensor_pieces(w, in, lane, true, p) : plain_pieces(w, in, lane, true, p)))
+      return Step::kFail;
+    MBarrier* m = find(w, in, o.barrier, lane);
+    if (!m) return Step::kFail;
+    BulkLoad load;
+    load.to = p.base;
+    load.inst = &in;
+    load.warp = w.index;
+    load.lane = lane;
+    load.data.assign(p.bytes, 0);
+    load.unknown.assign(p.bytes / 4 + 1, false);
+    if (p.nan) std::fill(load.data.begin(), load.data.end(),
+                         0xFF);  // a NaN of every type
+    for (const Pieces::Piece& piece : p.list) {
+      if (!piece.global) continue;
+      const std::uint64_t at = piece.shared - p.base;
+      std::uint64_t bad = 0;
+      bool unknown = false;
+      if (!read_global(piece.global, load.data.data() + at, piece.bytes, unknown, bad)) {
+        fail(w, in, lane,
+             fmt::format("out-of-bounds bulk read of {} B at {}", p.bytes, b_.describe(bad)),
+             FindingKind::kOutOfBounds);
+        return Step::kFail;
+      }
+      if (b_.tracking_ != Tracking::kOff &&
+          !b_.note_global_bytes(w, in, lane, piece.global, piece.bytes, Touch::kRead, nullptr))
+        return Step::kFail;
+      load.sources.emplace_back(at, piece.global, piece.bytes);
+      if (unknown)
+        for (std::uint64_t i = at / 4; i < (at + piece.bytes + 3) / 4; ++i) load.unknown[i] = true;
+    }
+    if (!claim(w, in, lane, p.base, static_cast<std::uint32_t>(p.bytes))) return Step::kFail;
+    count_bulk(p, true);
+    load.done_at = w.cycle + b_.access_latency_;
+    m->loads.push_back(std::move(load));
+    note_progress();
+  }
+  return Step::kNext;
+}
+
+bool Async::settle_loads(Warp& w, MBarrier& m) {
+  std::vector<BulkLoad> loads;
+  loads.swap(m.loads);
+  for (const BulkLoad& l : loads) {
+    Warp& owner = b_.warps_[l.warp];
+    (void)w;
+    if (b_.check_races_) {
+      std::vector<std::uint8_t> now;
+      for (const auto& [at, from, bytes] : l.sources) {
+        now.resize(bytes);
+        bool unknown = false;
+        std::uint64_t bad = 0;
+        if (read_global(from, now.data(), bytes, unknown, bad) &&
+            std::memcmp(now.data(), l.data.data() + at, bytes) != 0)
+          return fail(owner, *l.inst, l.lane,
+                      fmt::format("race: {} was written while a bulk copy that reads it was in "
+                                  "flight",
+                                  b_.describe(from)),
+                      FindingKind::kRace);
+      }
+    }
+    const Stamp stamp{b_.clocks_.tick(kAsyncAgent), kAsyncAgent, kManyLanes, 0};
+    for (std::uint64_t i = 0; i < l.data.size(); i += 4)
+      settle(l.to + i, l.data.data() + i,
+             static_cast<std::uint32_t>(std::min<std::uint64_t>(4, l.data.size() - i)), stamp,
+             l.unknown[i / 4]);
+    if (b_.check_races_) b_.clocks_.release(kAsyncAgent, m.arriving);
+    m.transactions -= static_cast<std::int64_t>(l.data.size());
+    m.cycle = std::max(m.cycle, l.done_at);
+    complete_if_done(m);
+  }
+  return true;
+}
+
+Block::Step Async::bulk_store(Warp& w, const Inst& in, std::uint32_t mask) {
+  const AsyncOperands& o = operands(in);
+  PerWarp& mine = of(w);
+  for (std::uint32_t k = mask; k; k &= k - 1) {
+    const int lane = std::countr_zero(k);
+    Pieces p;
+    if (!(o.dimensions ? tensor_pieces(w, in, lane, false, p)
+                       : plain_pieces(w, in, lane, false, p)))
+      return Step::kFail;
+    BulkStore store;
+    store.from = p.base;
+    store.inst = &in;
+    store.warp = w.index;
+    store.lane = lane;
+    store.function = w.stack.back().function;
+    store.group = mine.bulk_group[lane];
+    store.data.assign(b_.shared_.begin() + static_cast<std::ptrdiff_t>(p.base),
+                      b_.shared_.begin() + static_cast<std::ptrdiff_t>(p.base + p.bytes));
+    for (const Pieces::Piece& piece : p.list) {
+      if (!piece.global) continue;
+      Span span;
+      for (std::uint64_t at = 0; at < piece.bytes;) {
+        if (!b_.run_.memory->span(piece.global + at, 1, span)) {
+          fail(w, in, lane,
+               fmt::format("out-of-bounds bulk write of {} B at {}", p.bytes,
+                           b_.describe(piece.global + at)),
+               FindingKind::kOutOfBounds);
+          return Step::kFail;
+        }
+        at = span.lo + span.bytes - piece.global;
+      }
+      if (!claim_source(w, in, lane, piece.shared, piece.bytes)) return Step::kFail;
+      if (b_.tracking_ != Tracking::kOff &&
+          !b_.note_global_bytes(w, in, lane, piece.global, piece.bytes,
+                                o.reduce ? Touch::kOrdered : Touch::kWrite,
+                                store.data.data() + (piece.shared - p.base)))
+        return Step::kFail;
+      store.pieces.emplace_back(piece.shared - p.base, piece.global, piece.bytes);
+    }
+    count_bulk(p, false);
+    store.done_at = w.cycle + b_.access_latency_;
+    mine.stores.push_back(std::move(store));
+  }
+  return Step::kNext;
+}
+
+// Reads shared memory in the name of the async proxy.
+bool Async::claim_source(Warp& w, const Inst& in, int lane, std::uint64_t from,
+                         std::uint64_t bytes) {
+  if (!b_.check_races_ && !b_.check_init_) return true;
+  const int shift = b_.shadow_.shift();
+  for (std::uint64_t g = from >> shift; g < (from + bytes) >> shift; ++g) {
+    if (b_.check_races_) {
+      Cell& cell = b_.shadow_.cell(g);
+      const Stamp writer = cell.writer;
+      if (note_read(b_.clocks_, cell, w.index, lane, false) &&
+          !b_.fail_race(w, in, lane, g << shift, cell))
+        return false;
+      if (b_.clocks_.misses_proxy_fence(writer.warp, writer.tick, w.index))
+        return fail(w, in, lane,
+                    fmt::format("missing fence.proxy.async: the bulk copy "
+                                "reads {}, written by {} "
+                                "without one in between",
+                                b_.describe(kSharedBase + (g << shift)),
+                                writer.lane == kManyLanes ? fmt::format("warp {}", writer.warp)
+                                                          : thread_name(writer.warp, writer.lane)),
+                    FindingKind::kAsync);
+      cell.reader = {kNever, kAsyncAgent, kManyLanes, 0};
+    }
+    if (b_.check_init_ && !b_.shadow_.written()[g]) {
+      b_.uninitialised_ =
+          fmt::format("{} (read at line {})", b_.describe(kSharedBase + (g << shift)), in.line);
+      if (!b_.tainted_value(w, in, 1u << lane, "is stored to global memory")) return false;
+    }
+  }
+  return true;
+}
+
+bool Async::make_store(Warp& w, BulkStore& s) {
+  const AsyncOperands& o = b_.module_.functions[s.function].async[s.inst->extra];
+  if (b_.check_races_) {
+    const int shift = b_.shadow_.shift();
+    for (const auto& [at, to, bytes] : s.pieces) {
+      if (std::memcmp(b_.shared_.data() + s.from + at, s.data.data() + at, bytes) != 0)
+        return fail(w, *s.inst, s.lane,
+                    fmt::format("race: {} was written while a bulk copy that "
+                                "reads it was in flight",
+                                b_.describe(kSharedBase + s.from + at)),
+                    FindingKind::kRace);
+      for (std::uint64_t g = (s.from + at) >> shift; g < (s.from + at + bytes) >> shift; ++g) {
+        Stamp& reader = b_.shadow_.cell(g).reader;
+        if (reader.tick == kNever)
+          reader = {b_.clocks_.tick(w.index), static_cast<std::uint8_t>(w.index),
+                    static_cast<std::uint8_t>(s.lane), 0};
+      }
+    }
+  }
+  Inst element;
+  element.type = s.inst->type;
+  element.sub = static_cast<std::uint8_t>(o.op);
+  element.esize = element.type.bits / 8;
+  for (const auto& [at, to, bytes] : s.pieces) {
+    for (std::uint64_t done = 0; done < bytes;) {
+      Span& span = b_.span_;
+      if (!span.holds(to + done, 1) && !b_.run_.memory->span(to + done, 1, span)) return true;
+      const std::uint64_t offset = to + done - span.lo;
+      const std::uint64_t n = std::min(bytes - done, span.bytes - offset);
+      if (!o.reduce) {
+        std::memcpy(span.data + offset, s.data.data() + at + done, n);
+      } else {
+        for (std::uint64_t i = 0; i < n; i += element.esize) {
+          std::uint64_t old = 0;
+          std::uint64_t with = 0;
+          std::memcpy(&old, span.data + offset + i, element.esize);
+          std::memcpy(&with, s.data.data() + at + done + i, element.esize);
+          const std::uint64_t next = apply_atomic(element, old, with);
+          std::memcpy(span.data + offset + i, &next, element.esize);
+        }
+      }
+      if (span.page->written)
+        for (std::uint64_t i = 0; i < n; ++i) bits_set(span.page->written.get(), offset + i, 1);
+      span.allocation->written = true;
+      done += n;
+    }
+  }
+  ++b_.run_.changes;
+  return true;
+}
+
+Block::Step Async::bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool commit) {
+  PerWarp& mine = of(w);
+  if (commit) {
+    for (std::uint32_t k = mask; k; k &= k - 1) ++mine.bulk_group[std::countr_zero(k)];
+    return Step::kNext;
+  }
+  for (BulkStore& s : mine.stores) {
+    if (!(mask >> s.lane & 1) ||
+        s.group + static_cast<std::uint64_t>(in.imm) >= mine.bulk_group[s.lane])
+      continue;
+    if (!make_store(w, s)) return Step::kFail;
+    s.inst = nullptr;
+    if (b_.counting_) w.cycle = w.latest = std::max(w.latest, s.done_at);
+  }
+  std::erase_if(mine.stores, [](const BulkStore& s) { return !s.inst; });
+  return Step::kNext;
+}
+
+bool Async::finish() {
+  for (PerWarp& p : warps_) {
+    for (BulkStore& s : p.stores)
+      return fail(b_.warps_[s.warp], *s.inst, s.lane,
+                  "the block ends while its bulk copy may still read its "
+                  "shared memory (no "
+                  "cp.async.bulk.wait_group)",
+                  FindingKind::kAsync);
+  }
+  for (auto& [at, m] : barriers_) {
+    for (const BulkLoad& l : m.loads)
+      return fail(b_.warps_[l.warp], *l.inst, l.lane,
+                  fmt::format("the block ends while a bulk copy into {} is in "
+                              "flight (nobody waits "
+                              "for its mbarrier)",
+                              b_.describe(kSharedBase + l.to)),
+                  FindingKind::kAsync);
+  }
+  return true;
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,185 @@
+// Clusters: the shared memory of other blocks, and the barrier of all of them. Races between blocks
+// on shared memory are not looked for; bounds, initialisation and blocks that have left are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "evaluator/device/emulator/sim/async.h"
+#include "evaluator/device/emulator/sim/lane_move.h"
+
+namespace hone::emulator {
+
+std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64_t address,
+                                  std::uint32_t bytes) {
+  const std::uint64_t rank =
+      address < kRankBytes ? static_cast<std::uint64_t>(cluster_rank_) : address / kRankBytes - 1;
+  const std::uint64_t at = address % kRankBytes;
+  const char* what = in.kind == Kind::kStore ? "write" : in.kind == Kind::kAtom ? "atomic" : "read";
+  const auto wrong = [&](FindingKind kind, std::string text) {
+    add_finding(finding_at(kind, std::move(text), w, lane, &in), in.place, false);
+    return nullptr;
+  };
+  if (rank >= cluster_.size())
+    return wrong(FindingKind::kOutOfBounds,
+                 fmt::format("{} of the shared memory of block {} of a cluster of {}", what, rank,
+                             cluster_.size()));
+  Block& owner = *cluster_[rank];
+  if (at + bytes > run_.shared_bytes)
+    return wrong(FindingKind::kOutOfBounds,
+                 fmt::format("out-of-bounds {} of {} B at {} in block {} of the cluster", what,
+                             bytes, describe(kSharedBase + at), rank));
+  const bool left =
+      std::all_of(owner.warps_.begin(), owner.warps_.end(), [](const Warp& x) { return x.done(); });
+  if (left)
+    return wrong(FindingKind::kOther,
+                 fmt::format("{} of {} in block {} of the cluster, which has already ended", what,
+                             describe(kSharedBase + at), rank));
+  if (check_races_ || check_init_) {
+    const int shift = shadow_.shift();
+    for (std::uint64_t g = at >> shift; g < (at + bytes) >> shift; ++g) {
+      if (check_races_ && in.kind != Kind::kLoad) {
+        Cell& cell = owner.shadow_.cell(g);
+        if (cell.writer.tick == kNever && owner.async_) {
+          bool ok = false;
+          if (owner.async_->conflict(what, g << shift, &cell.writer, w, in, lane, ok))
+            return nullptr;
+        }
+        cell.writer = Stamp{};  // by another block: its order is not known here
+      }
+      if (check_init_ && in.kind == Kind::kLoad && !owner.shadow_.written()[g]) {
+        if (!load_taint_)
+          uninitialised_ = fmt::format("{} in block {} of the cluster (read at line {})",
+                                       describe(kSharedBase + at), rank, in.line);
+        load_taint_ |= 1u << lane;
+      }
+      if (check_init_ && in.kind != Kind::kLoad) owner.shadow_.written()[g] = 1;
+    }
+  }
+  return owner.shared_.data() + at;
+}
+
+bool Block::cluster_access(Warp& w, const Inst& in, std::uint32_t mask) {
+  const bool store = in.kind == Kind::kStore;
+  const Slot* slots = function_->extra.data() + in.extra;
+  if (counting_) {
+    (store ? run_.counters.shared_stores : run_.counters.shared_loads)++;
+    run_.counters.shared_wavefronts += bank_cycles(in, mask);
+    access_latency_ = static_cast<std::uint32_t>(run_.profile->l2_latency);
+  }
+  if (store) ++run_.changes;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    std::uint8_t* data = cluster_data(w, in, lane, address_[lane], in.esize * in.vec);
+    if (!data) return false;
+    for (int v = 0; v < in.vec; ++v) {
+      if (slots[v] == kNone) continue;
+      if (store)
+        get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
+      else
+        put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
+    }
+  }
+  return true;
+}
+
+bool Async::own(Warp& w, const Inst& in, int lane, std::uint64_t at) {
+  if (at < kRankBytes || at >= kWindowBytes) return true;
+  return fail(w, in, lane,
+              "the emulator does not cover asynchronous work on another block's shared memory",
+              FindingKind::kUnsupported);
+}
+
+Block::Step Async::map_rank(Warp& w, const Inst& in, std::uint32_t mask) {
+  const bool map = static_cast<AsyncOp>(in.sub) == AsyncOp::kMapRank;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t base = in.space == Space::kShared ? 0 : kSharedBase;
+    const std::uint64_t at = value(in.a, in.addr_wide, lane) - base;
+    if (!map) {
+      b_.reg32(in.d)[lane] = at < kRankBytes ? static_cast<std::uint32_t>(b_.cluster_rank_)
+                                             : static_cast<std::uint32_t>(at / kRankBytes - 1);
+      continue;
+    }
+    const std::uint32_t rank = b_.reg32(in.b)[lane];
+    if (rank >= b_.cluster_.size()) {
+      fail(w, in, lane,
+           fmt::format("mapa to block {} of a cluster of {}", rank, b_.cluster_.size()),
+           FindingKind::kOutOfBounds);
+      return Step::kFail;
+    }
+    const std::uint64_t mapped = base + (rank + 1) * kRankBytes + at % kRankBytes;
+    if (in.dst_wide)
+      b_.reg64(in.d)[lane] = mapped;
+    else
+      b_.reg32(in.d)[lane] = static_cast<std::uint32_t>(mapped);
+  }
+  if (w.tainting) b_.set_taint(w, in, mask, 0);
+  return Step::kNext;
+}
+
+Block::Step Async::cluster_arrive(Warp& w, std::uint32_t mask) {
+  PerWarp& mine = of(w);
+  mine.cluster_arrived |= mask;
+  mine.cluster_phase = cluster_phase_;
+  ++b_.run_.changes;
+  complete_cluster_barrier();
+  return Step::kNext;
+}
+
+// Threads that have ended are not waited for.
+bool Async::complete_cluster_barrier() {
+  bool anybody = false;
+  std::uint64_t cycle = 0;
+  for (Block* block : b_.cluster_) {
+    for (const Warp& w : block->warps_) {
+      if (w.done()) continue;
+      if (!block->async_) return false;
+      if (w.alive & ~block->async_->of(w).cluster_arrived) return false;
+      cycle = std::max(cycle, w.latest);
+      anybody = true;
+    }
+  }
+  if (!anybody) return false;
+  for (Block* block : b_.cluster_) {
+    if (!block->async_) continue;
+    Async& other = *block->async_;
+    ++other.cluster_phase_;
+    std::uint32_t all = 0;
+    for (Warp& w : block->warps_) {
+      other.of(w).cluster_arrived = 0;
+      all |= 1u << w.index;
+      if (w.barrier == kAtClusterBarrier) w.barrier = -1;
+      if (b_.counting_ && !w.done()) w.cycle = w.latest = std::max(w.latest, cycle + 190);
+    }
+    if (b_.check_races_) block->clocks_.barrier(all);
+    other.stuck_ = 0;
+  }
+  ++b_.run_.changes;
+  return true;
+}
+
+Block::Step Async::cluster_wait(Warp& w, const Inst& in, std::uint32_t mask) {
+  PerWarp& mine = of(w);
+  if (mine.cluster_phase != cluster_phase_) {
+    mine.rotations = 0;
+    return Step::kNext;
+  }
+  if (mask & ~mine.cluster_arrived) {
+    fail(w, in, std::countr_zero(mask & ~mine.cluster_arrived),
+         "barrier.cluster.wait without barrier.cluster.arrive", FindingKind::kBarrier);
+    return Step::kFail;
+  }
+  if (mine.rotations < w.stack.size() && b_.rotate(w, true)) {
+    ++mine.rotations;
+    return Step::kYield;
+  }
+  mine.rotations = 0;
+  w.barrier = kAtClusterBarrier;
+  w.barrier_inst = w.stack.back().pc;
+  w.barrier_function = w.stack.back().function;
+  return Step::kYield;
+}
+
+}  // namespace hone::emulator
