@@ -64,9 +64,9 @@ namespace {
 
 struct Class {
   const char* kernel;
-  int instructions;   ///< in one operation
-  const char* lanes;  ///< field; null: an extra
-  const char* latency;
+  int instructions;     ///< in one operation
+  const char* lanes;    ///< field; null: an extra
+  const char* latency;  ///< likewise
 };
 
 constexpr double kRounds = 256;  // operations in one round of latency_ and of rate_ kernels
@@ -92,8 +92,9 @@ void measure_arithmetic(Session& s) {
   constexpr Class kClasses[] = {{"fp32", 1, "fp32_lanes", "fp32_latency"},
                                 {"fp64", 1, "fp64_lanes", "fp64_latency"},
                                 {"fp16", 1, "fp16_lanes", "fp16_latency"},
-                                {"logic", 2, "int_lanes", "int_latency"},
-                                {"multiply", 1, nullptr, nullptr},
+                                {"multiply", 1, "int_lanes", nullptr},
+                                // Adds may go to the multiplier's pipe: two pipes together.
+                                {"logic", 2, nullptr, "int_latency"},
                                 {"popc", 1, nullptr, nullptr},
                                 {"ex2", 1, "sfu_lanes", "sfu_latency"},
                                 {"rsqrt", 1, nullptr, nullptr},
@@ -101,12 +102,15 @@ void measure_arithmetic(Session& s) {
                                 {"convert", 2, "conversion_lanes", "conversion_latency"}};
   for (const Class& c : kClasses) {
     const double cycles = latency(s, c), lanes = 32 * warp_rate(s, c);
-    if (c.lanes != nullptr) {
+    if (c.latency != nullptr) {
       s.set(c.latency, cycles,
             fmt::format("measured: dependent chain, kernel latency_{}", c.kernel));
-      s.set(c.lanes, lanes, fmt::format("measured: 32 warps of one SM, kernel rate_{}", c.kernel));
     } else {
       s.extra(fmt::format("{} latency", c.kernel), cycles, "cycles");
+    }
+    if (c.lanes != nullptr) {
+      s.set(c.lanes, lanes, fmt::format("measured: 32 warps of one SM, kernel rate_{}", c.kernel));
+    } else {
       s.extra(fmt::format("{} rate", c.kernel), lanes, "lanes/cycle/SM");
     }
   }

@@ -200,9 +200,9 @@ void measure_atomics(Session& s) {
   s.extra("atomic, int, 32 sectors of 1 KiB", rate("atomic_sectors_s32", 32, 0), "lanes/cycle");
   s.extra("atomic, float, neighbouring words of 1 KiB", rate("atomic_line_f32", 32, 0),
           "lanes/cycle");
-  s.set("atomic_spread_ops_per_cycle", rate("atomic_spread_f32", 128, 64 * kMiB),
-        "measured: float, random words of 64 MiB");
-  s.extra("atomic, float, random words of 16 MiB", rate("atomic_spread_f32", 128, 16 * kMiB),
+  s.set("atomic_spread_ops_per_cycle", rate("atomic_spread_f32", 128, 16 * kMiB),
+        "measured: float, random words of 16 MiB");
+  s.extra("atomic, float, random words of 64 MiB", rate("atomic_spread_f32", 128, 64 * kMiB),
           "lanes/cycle");
   constexpr int kN = 64;
   const auto shared = [&](const char* kernel, int of, int stride) {

@@ -258,7 +258,8 @@ struct Profile {
 
   // Throughput of one SM [lanes/cycle]
   double fp32_lanes = 128, fp64_lanes = 64, fp16_lanes = 256, int_lanes = 64, sfu_lanes = 16,
-         shuffle_lanes = 32, conversion_lanes = 16;  // an x2 instruction's lane is one
+         shuffle_lanes = 32, conversion_lanes = 16;  // an x2 instruction's lane is one;
+                                                     // int: of each of two pipes
   // Tensor cores through mma.sync m16n8k*, dense [FMA/cycle], and through wgmma (0: has none).
   double tensor_f16_fma = 1024, tensor_bf16_fma = 1024, tensor_tf32_fma = 512, tensor_s8_fma = 2048;
   double wgmma_f16_fma = 0, wgmma_tf32_fma = 0, wgmma_s8_fma = 0;
@@ -289,7 +290,7 @@ struct Profile {
   double atomic_hot_ops_per_cycle = 1;      // float, one address
   double atomic_hot_int_ops_per_cycle = 1;  // int, one address: a warp may combine first
   double atomic_sector_ops_per_cycle = 32;  // a warp's lanes on 32 words of one shared 1 KiB
-  double atomic_spread_ops_per_cycle = 64;  // addresses spread over 64 MiB
+  double atomic_spread_ops_per_cycle = 64;  // random words that fit the L2
   double shared_atomic_ops_per_cycle = 16;  // int, no conflicts [lanes/cycle of one SM]
   double shared_atomic_same_address_int_cycles = 2;     // per lane of a warp on one address
   double shared_atomic_same_address_float_cycles = 20;  // likewise
