@@ -62,11 +62,11 @@ struct EvaluationRequest {
   MathLevel math = MathLevel::kReassociate;
   Stage stage = Stage::kQuick;
   double best_time_us = 0;  ///< 0: none yet
-  /// On a real GPU: model the candidate first, and measure it only when the model's time [us] is not
-  /// above this. 0: measure without asking; infinity: ask, and measure whatever it says.
+  /// On a real GPU: model the candidate first, and measure it only when the model's time [us] is
+  /// not above this. 0: measure without asking; infinity: ask, and measure whatever it says.
   double screen_above_us = 0;
-  double flops = 0;         // of the task at the timed sizes, 0 unknown
-  std::uint64_t seed = 0;   ///< of whatever else is random (interleaving order, ...)
+  double flops = 0;        // of the task at the timed sizes, 0 unknown
+  std::uint64_t seed = 0;  ///< of whatever else is random (interleaving order, ...)
 };
 
 class Evaluator {

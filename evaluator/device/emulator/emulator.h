@@ -138,8 +138,8 @@ struct Counters {
   std::uint64_t atomic_distinct_lines = 0;  ///< over all that ran
   std::uint64_t shared_atomic_cycles = 0;   ///< lanes of the fullest bank, summed
   std::uint64_t local_bytes = 0;            // of local memory moved [B]
-  std::uint64_t flops = 0;                 ///< lanes x (2 for FMA), tensor cores' included
-  std::uint64_t tensor = 0;                ///< warp-instructions of the tensor cores
+  std::uint64_t flops = 0;                  ///< lanes x (2 for FMA), tensor cores' included
+  std::uint64_t tensor = 0;                 ///< warp-instructions of the tensor cores
   std::uint64_t tensor_flops = 0;
   std::uint64_t tensor_cycles = 0;  ///< their SM's tensor pipes are busy: FMAs / Profile's rate
 };
