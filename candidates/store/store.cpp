@@ -12,6 +12,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include "candidates/store/schema.h"
@@ -135,6 +136,27 @@ bool disproves(Verdict verdict) {
          verdict == Verdict::kWrongResult || verdict == Verdict::kTampering;
 }
 
+// Brings the file to the latest format, in WAL mode. SQLite's busy handler is not asked while
+// the journal mode changes, so several processes that create one file at once wait here.
+void prepare_file(SQLite::Database& database, std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    try {
+      store_detail::migrate(database);
+      // After the check that this is our file: changing the journal mode writes to it.
+      if (database.execAndGet("PRAGMA journal_mode").getString() != "wal") {
+        database.exec("PRAGMA journal_mode = WAL");
+      }
+      return;
+    } catch (const SQLite::Exception& exception) {
+      const int code = exception.getErrorCode() & 0xff;
+      const bool busy = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+      if (!busy || std::chrono::steady_clock::now() >= deadline) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
 }  // namespace
 
 struct Store::Impl {
@@ -208,11 +230,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
       return failed("the database is read-only; make it writable, or name another with --db");
     }
     database.exec("PRAGMA foreign_keys = ON");
-    store_detail::migrate(database);
-    // After the check that this is our file: changing the journal mode writes to it.
-    if (database.execAndGet("PRAGMA journal_mode").getString() != "wal") {
-      database.exec("PRAGMA journal_mode = WAL");
-    }
+    prepare_file(database, std::chrono::milliseconds(options.busy_timeout_ms));
     database.exec("PRAGMA synchronous = NORMAL");
     if (options.max_bytes > 0) {
       const int page = database.execAndGet("PRAGMA page_size").getInt();

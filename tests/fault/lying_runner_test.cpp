@@ -1,4 +1,5 @@
 // Runners that die, hang, flood or lie: the parent must come out with a verdict or an Error.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -34,6 +35,11 @@ EvaluationRequest request() {
   return r;
 }
 
+/// The shell command that sends {"hello": version}; a version below 24 is one CBOR byte.
+std::string hello(int version) {
+  return fmt::format("printf 'HON1\\x08\\0\\0\\0\\xa1\\x65hello\\x{:02x}' >&3\n", version);
+}
+
 /// A hone-runner whose emulate mode is `script`; it compiles honestly.
 class Liar {
  public:
@@ -42,9 +48,7 @@ class Liar {
         testing::TempDir() + "/liar_" + std::to_string(getpid()) + "_" + std::to_string(++count_);
     std::ofstream(path_) << "#!/bin/bash\nif [ \"$1\" = compile ]; then exec " << HONE_BIN_DIR
                          << "/hone-runner compile; fi\n"
-                         // {"hello": 1}
-                         << "printf 'HON1\\x08\\0\\0\\0\\xa1\\x65hello\\x01' >&3\n"
-                         << script << "\n";
+                         << hello(protocol::kVersion) << script << "\n";
     chmod(path_.c_str(), 0755);
   }
   ~Liar() { unlink(path_.c_str()); }
@@ -111,8 +115,7 @@ TEST(LyingRunner, SilenceIsATimeout) {
 
 TEST(LyingRunner, AnotherProtocolVersionIsAnEnvironmentProblem) {
   const std::string path = testing::TempDir() + "/old_runner_" + std::to_string(getpid());
-  std::ofstream(path)
-      << "#!/bin/bash\nprintf 'HON1\\x08\\0\\0\\0\\xa1\\x65hello\\x07' >&3\nsleep 9\n";
+  std::ofstream(path) << "#!/bin/bash\n" << hello(protocol::kVersion + 1) << "sleep 9\n";
   chmod(path.c_str(), 0755);
   EvaluatorOptions options;
   options.runner_path = path;
