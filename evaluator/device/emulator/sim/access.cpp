@@ -185,10 +185,28 @@ bool Block::move_elements(const Inst& in, std::uint32_t mask, std::uint8_t* base
   return true;
 }
 
+// A loop's step is mostly the one before it. Steps so long that the CPU's prefetchers do not follow
+// them are fetched here, data and page alike.
+void Block::expect_next(Pattern& p, std::uint64_t bytes, bool store) {
+  constexpr std::uint64_t kFollowed = 2048;
+  constexpr std::uint64_t kLine = 64;
+  const std::uint64_t step = summary_.lowest - p.lowest;
+  p.lowest = summary_.lowest;
+  if (!p.span.holds(p.lowest, 1)) p.span = span_;
+  if (step + kFollowed <= 2 * kFollowed || bytes > 8 * kLine || !span_.allocation) return;
+  const std::uint64_t next = summary_.lowest + step;
+  if (!p.span.holds(next, 1) && !span_.allocation->live_span(next, p.span)) return;
+  const std::uint64_t at = next - p.span.lo;
+  for (std::uint64_t k = 0; k < bytes; k += kLine) __builtin_prefetch(p.span.data + at + k);
+  if (store && p.span.page->written) __builtin_prefetch(&p.span.page->written[at >> 6]);
+}
+
 bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
+  if (!span_.holds(summary_.lowest, total) && pattern_slot(in).span.holds(summary_.lowest, total))
+    span_ = pattern_slot(in).span;
   if (counting_) count_global(w, in, store);
   if (store && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
@@ -199,12 +217,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint64_t lo = summary_.lowest;
   const std::uint64_t hi = summary_.highest;
   if (!span_.holds(lo, total)) {
-    Span& last = pattern_slot(in).span;
-    if (last.holds(lo, total)) {
-      span_ = last;
-    } else if (run_.memory->span(lo, total, span_)) {
-      last = span_;
-    } else {
+    if (!run_.memory->span(lo, total, span_)) {
       span_ = Span{};
       for (std::uint32_t m = mask; m; m &= m - 1) {
         const int lane = std::countr_zero(m);
@@ -215,6 +228,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       }
     }
   }
+  expect_next(pattern_slot(in), hi + total - lo, store);
   if (tracking_ != Tracking::kOff && !note_global(w, in, mask)) return false;
   const bool one_span =
       lo <= hi && hi - span_.lo < span_.bytes && span_.bytes - (hi - span_.lo) >= total;

@@ -119,7 +119,8 @@ struct Pattern {
   std::uint32_t sector_count = 0;
   std::int64_t line[64];  ///< relative to lane 0's
   std::uint8_t sectors[64];
-  Span span;  ///< where the last global access of the instruction was
+  Span span;                 ///< where the next global access of the instruction may be
+  std::uint64_t lowest = 0;  ///< of the last one
 };
 
 /// Of a warp's addresses.
@@ -274,6 +275,7 @@ class Block {
   bool access(Warp& w, const Inst& in, std::uint32_t mask);
   bool load_or_store(Warp& w, const Inst& in, std::uint32_t mask);
   bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
+  void expect_next(Pattern& p, std::uint64_t bytes, bool store);
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool fast_shared_load(const Warp& w, const Inst& in, const Pattern& p);
   bool fast_shared_store(const Warp& w, const Inst& in, const Pattern& p);

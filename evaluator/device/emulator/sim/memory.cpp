@@ -22,6 +22,17 @@ Page& Allocation::page(std::uint64_t index, std::uint32_t run) {
   return *slot;
 }
 
+bool Allocation::live_span(std::uint64_t address, Span& out) {
+  const std::uint64_t offset = address - base;
+  if (offset >= bytes) return false;
+  const std::uint64_t index = offset / kPageBytes;
+  Page* const page = pages[index].get();
+  if (!page) return false;
+  out = {base + index * kPageBytes, std::min(kPageBytes, bytes - index * kPageBytes),
+         page->data.get(), page, this};
+  return true;
+}
+
 void Allocation::fill(Page& page, std::uint64_t index) const {
   const std::uint64_t offset = index * kPageBytes;
   const std::uint64_t size = std::min(kPageBytes, bytes - offset);

@@ -36,6 +36,8 @@ struct Page {
   std::unique_ptr<PageShadow> shadow;
 };
 
+struct Span;
+
 struct Allocation {
   std::string name;
   std::uint64_t base = 0, bytes = 0;
@@ -47,6 +49,8 @@ struct Allocation {
   std::vector<std::unique_ptr<Page>> pages;
 
   Page& page(std::uint64_t index, std::uint32_t run);  ///< materialises
+  /// False, and `out` left alone, where nothing has come to life yet.
+  [[nodiscard]] bool live_span(std::uint64_t address, Span& out);
   void fill(Page& page, std::uint64_t index) const;    ///< with its first contents
 };
 
