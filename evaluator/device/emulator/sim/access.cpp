@@ -185,16 +185,18 @@ bool Block::move_elements(const Inst& in, std::uint32_t mask, std::uint8_t* base
   return true;
 }
 
-// A loop's step is mostly the one before it. Steps so long that the CPU's prefetchers do not follow
-// them are fetched here, data and page alike.
+// A loop's step is mostly the one before it, also after another warp has had its turn. Steps so
+// long that the CPU's prefetchers do not follow them are fetched here, data and page alike.
 void Block::expect_next(Pattern& p, std::uint64_t bytes, bool store) {
   constexpr std::uint64_t kFollowed = 2048;
   constexpr std::uint64_t kLine = 64;
   const std::uint64_t step = summary_.lowest - p.lowest;
+  if (step == p.step) p.steady_step = step;
+  p.step = step;
   p.lowest = summary_.lowest;
   if (!p.span.holds(p.lowest, 1)) p.span = span_;
-  if (step + kFollowed <= 2 * kFollowed || bytes > 8 * kLine || !span_.allocation) return;
-  const std::uint64_t next = summary_.lowest + step;
+  if (p.steady_step + kFollowed <= 2 * kFollowed || bytes > 8 * kLine || !span_.allocation) return;
+  const std::uint64_t next = p.lowest + p.steady_step;
   if (!p.span.holds(next, 1) && !span_.allocation->live_span(next, p.span)) return;
   const std::uint64_t at = next - p.span.lo;
   for (std::uint64_t k = 0; k < bytes; k += kLine) __builtin_prefetch(p.span.data + at + k);

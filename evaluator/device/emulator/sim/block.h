@@ -121,6 +121,8 @@ struct Pattern {
   std::uint8_t sectors[64];
   Span span;                 ///< where the next global access of the instruction may be
   std::uint64_t lowest = 0;  ///< of the last one
+  /// From one execution to the next: the last distance, and the last that came twice running.
+  std::uint64_t step = 0, steady_step = 0;
 };
 
 /// Of a warp's addresses.
