@@ -105,6 +105,12 @@ std::uint64_t apply(const Inst& in, std::uint64_t old, std::uint64_t b, std::uin
                    : integer_op<std::uint32_t>(op, old, b, c);
 }
 
+// The commonest of all.
+bool is_plain_add(const Inst& in) {
+  return static_cast<AtomicOp>(in.sub) == AtomicOp::kAdd && in.type.bits == 32 &&
+         (in.type.kind == Type::kUnsigned || in.type.kind == Type::kSigned);
+}
+
 // Of fixed sizes, or each would be a call; never part of a word that is then read whole, which
 // waits for the store.
 inline std::uint64_t load_element(const std::uint8_t* from, int size) {
@@ -135,6 +141,79 @@ std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t oper
   return apply(in, old, operand, 0, true);  // in the L2, as atomics on global memory
 }
 
+// The lanes of a 32-bit atomic on this block's shared memory, in order, up to the first about which
+// the checkers are in doubt. address_ - base lies in shared memory for all of them.
+std::uint32_t Block::sure_atomics(const Warp& w, const Inst& in, std::uint32_t mask,
+                                  std::uint64_t base) {
+  if (!check_races_ && !check_init_) return mask;
+  if (check_races_ && shadow_.keeps_sites()) return 0;
+  const FastShadow fast(clocks_, w.index, true);
+  const int shift = shadow_.shift();
+  const bool replaces = static_cast<AtomicOp>(in.sub) == AtomicOp::kExch;
+  std::uint8_t* const written = shadow_.written();
+  Cell* const cells = &shadow_.cell(0);
+  std::uint32_t sure = 0;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t first = (address_[lane] - base) >> shift;
+    for (std::uint64_t g = first; g < first + (4u >> shift); ++g) {
+      if (check_init_ && !written[g]) {
+        if (!replaces) return sure;
+        written[g] = 1;
+      }
+      // Noted again by whoever goes through the rules, to the same effect.
+      if (check_races_ && !fast.atomic(cells[g], static_cast<std::uint32_t>(lane))) return sure;
+    }
+    sure |= 1u << lane;
+  }
+  return sure;
+}
+
+// Without a branch for each lane; true when some word changed.
+bool Block::apply_shared(const Inst& in, std::uint32_t mask, std::uint64_t base) {
+  std::uint8_t* const data = shared_.data() - base;
+  const Slot* const slots = function_->extra.data() + in.extra;
+  const std::uint32_t* const values = reg32(slots[0]);
+  std::uint32_t unasked[32];
+  std::uint32_t* const results = slots[1] == kNone ? unasked : reg32(slots[1]);
+  std::uint32_t changes = 0;
+  const auto each = [&](auto&& next_of) {
+    const auto one = [&](int lane) {
+      std::uint8_t* const at = data + address_[lane];
+      std::uint32_t old;
+      std::memcpy(&old, at, 4);
+      const std::uint32_t next = next_of(old, values[lane]);
+      std::memcpy(at, &next, 4);
+      changes |= old ^ next;
+      results[lane] = old;
+    };
+    if (mask == 0xFFFFFFFFu)
+      for (int lane = 0; lane < 32; ++lane) one(lane);
+    else
+      for (std::uint32_t m = mask; m; m &= m - 1) one(std::countr_zero(m));
+  };
+  if (is_plain_add(in))
+    each([](std::uint32_t old, std::uint32_t value) { return old + value; });
+  else
+    each([&](std::uint32_t old, std::uint32_t value) {
+      return static_cast<std::uint32_t>(apply(in, old, value, 0, false));
+    });
+  return changes != 0;
+}
+
+// Of the lanes of a 32-bit atomic on shared memory those that need nothing special; `changed`: some
+// word did.
+std::uint32_t Block::shared_atomics(const Warp& w, const Inst& in, std::uint32_t mask,
+                                    bool& changed) {
+  if (in.vec != 1 || in.esize != 4 || in.dst_wide || in.c != kNone || in.type.bits != 32) return 0;
+  if (in.space != Space::kShared && in.space != Space::kGeneric) return 0;
+  const std::uint64_t base = in.space == Space::kGeneric ? kSharedBase : 0;
+  if (!all_shared(4, base)) return 0;
+  const std::uint32_t sure = sure_atomics(w, in, mask, base);
+  if (sure != 0) changed = apply_shared(in, sure, base);
+  return sure;
+}
+
 bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   dropped_ = 0;
   compute_addresses(w, in, mask);
@@ -158,18 +237,17 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       if (taint && !tainted_value(w, in, taint, "is used by an atomic")) return false;
     }
   }
-  if (tracking_ != Tracking::kOff) {
+  if (tracking_ != Tracking::kOff && in.space != Space::kShared) {
     std::uint32_t global = 0;
     for (std::uint32_t m = mask; m; m &= m - 1)
       if (!is_shared(std::countr_zero(m))) global |= m & -m;
     if (global && !note_global(w, in, global)) return false;
   }
   bool changed = false;
+  const std::uint32_t done = shared_atomics(w, in, mask, changed);
   const FastShadow fast(clocks_, w.index, true);
-  // The commonest of all.
-  const bool adds = static_cast<AtomicOp>(in.sub) == AtomicOp::kAdd && in.type.bits == 32 &&
-                    (in.type.kind == Type::kUnsigned || in.type.kind == Type::kSigned);
-  for (std::uint32_t m = mask; m; m &= m - 1) {
+  const bool adds = is_plain_add(in);
+  for (std::uint32_t m = mask & ~done; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint64_t address = address_[lane];
     const bool shared = is_shared(lane);

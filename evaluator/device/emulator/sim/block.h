@@ -296,6 +296,16 @@ class Block {
                    std::uint64_t size, std::uint64_t base);
   bool formal_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool atomic(Warp& w, const Inst& in, std::uint32_t mask);
+  std::uint32_t shared_atomics(const Warp& w, const Inst& in, std::uint32_t mask, bool& changed);
+  std::uint32_t sure_atomics(const Warp& w, const Inst& in, std::uint32_t mask, std::uint64_t base);
+  bool apply_shared(const Inst& in, std::uint32_t mask, std::uint64_t base);
+  /// Do all accesses of `bytes` at address_ - base lie, aligned, in this block's shared memory?
+  [[nodiscard]] bool all_shared(std::uint32_t bytes, std::uint64_t base) const {
+    const std::uint64_t lo = summary_.lowest - base;
+    const std::uint64_t hi = summary_.highest - base;
+    return (summary_.low_bits & (bytes - 1)) == 0 && lo <= hi && hi < run_.shared_bytes &&
+           run_.shared_bytes - hi >= bytes;
+  }
   void compute_addresses(Warp& w, const Inst& in, std::uint32_t mask);
   void note_poll(Warp& w, const Inst& in, std::uint32_t mask) {
     w.polled = &in;
@@ -305,6 +315,7 @@ class Block {
   }
   Space window(std::uint64_t address) const;
   void count_atomic(const Inst& in, std::uint32_t mask, bool shared);
+  void count_shared_atomic(std::uint32_t mask, std::uint64_t base);
   void count_global(Warp& w, const Inst& in, bool store);
   Pattern& pattern_slot(const Inst& in) {
     return run_.patterns[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
@@ -432,7 +443,10 @@ class Block {
   bool check_races_ = false, check_init_ = false, counting_ = false;
   Span span_;  ///< last global span touched
   alignas(64) std::uint64_t address_[32] = {};
-  AddressSummary summary_;                ///< of address_
+  AddressSummary summary_;  ///< of address_
+  /// Per word of shared memory: the atomic that last touched it, by number.
+  std::vector<std::uint32_t> touched_by_;
+  std::uint32_t shared_atomic_ = 0;
   std::vector<std::uint32_t> latencies_;  ///< of the accesses of the straight code in hand
   const WarpLoops& loops_ = warp_loops();
   std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier

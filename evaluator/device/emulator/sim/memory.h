@@ -51,7 +51,7 @@ struct Allocation {
   Page& page(std::uint64_t index, std::uint32_t run);  ///< materialises
   /// False, and `out` left alone, where nothing has come to life yet.
   [[nodiscard]] bool live_span(std::uint64_t address, Span& out);
-  void fill(Page& page, std::uint64_t index) const;    ///< with its first contents
+  void fill(Page& page, std::uint64_t index) const;  ///< with its first contents
 };
 
 /// The part of one page that belongs to one allocation.

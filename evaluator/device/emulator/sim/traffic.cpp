@@ -161,8 +161,41 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
   }
 }
 
-// Lanes on one word go one after another; the words of a line that differ go together.
+// Lanes on one word of shared memory, or on words of one bank, go one after another.
+void Block::count_shared_atomic(std::uint32_t mask, std::uint64_t base) {
+  Counters& c = run_.counters;
+  if (touched_by_.empty()) touched_by_.resize(run_.shared_bytes / 4 + 1);
+  if (++shared_atomic_ == 0) {
+    std::fill(touched_by_.begin(), touched_by_.end(), 0);
+    shared_atomic_ = 1;
+  }
+  std::uint32_t* const touched_by = touched_by_.data();
+  const std::uint32_t now = shared_atomic_;
+  std::uint8_t per_bank[32] = {};
+  std::uint32_t repeats = 0;
+  const auto one = [&](int lane) {
+    const std::uint64_t word = (address_[lane] - base) >> 2;
+    repeats += touched_by[word] == now;
+    touched_by[word] = now;
+    ++per_bank[word & 31];
+  };
+  if (mask == 0xFFFFFFFFu)
+    for (int lane = 0; lane < 32; ++lane) one(lane);
+  else
+    for (std::uint32_t m = mask; m; m &= m - 1) one(std::countr_zero(m));
+  std::uint8_t worst = 0;
+  for (const std::uint8_t lanes : per_bank) worst = std::max(worst, lanes);
+  c.atomic_serialised += repeats;
+  ++c.atomics_shared;
+  c.shared_atomic_cycles += worst;
+  access_latency_ = static_cast<std::uint32_t>(run_.profile->shared_latency) + 2 * (worst - 1u);
+}
+
+// The words of a line that differ go together.
 void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
+  const std::uint64_t base = in.space == Space::kGeneric ? kSharedBase : 0;
+  const std::uint32_t bytes = in.esize * in.vec;
+  if (shared && bytes >= 4 && all_shared(bytes, base)) return count_shared_atomic(mask, base);
   Counters& c = run_.counters;
   std::uint64_t line[32];
   std::uint32_t lanes_of[32];  // of the line's most wanted word
