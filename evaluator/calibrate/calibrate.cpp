@@ -53,7 +53,7 @@ void set_limits(Session& s) {
 }  // namespace
 
 std::vector<std::string> kernel_names() {
-  // "BENCH name(" and "ARITHMETIC(name," at the beginning of a line, "CHASE(name," likewise.
+  // "BENCH name(", "BENCH_256 name(", "CHASE(name," and "ARITHMETIC(name," begin a line.
   std::vector<std::string> names;
   const std::string_view text = kernels_text();
   const auto word = [&](std::size_t at) {
@@ -62,6 +62,7 @@ std::vector<std::string> kernel_names() {
   for (std::size_t line = 0; line != std::string_view::npos && line < text.size();) {
     const std::string_view rest = text.substr(line);
     if (rest.starts_with("BENCH ")) names.push_back(word(line + 6));
+    if (rest.starts_with("BENCH_256 ")) names.push_back(word(line + 10));
     if (rest.starts_with("CHASE(")) names.push_back(word(line + 6));
     if (rest.starts_with("ARITHMETIC(")) {
       names.push_back("latency_" + word(line + 11));

@@ -69,17 +69,17 @@ struct Class {
   const char* latency;  ///< likewise
 };
 
-constexpr double kRounds = 256;  // operations in one round of latency_ and of rate_ kernels
+constexpr double kRounds = 1024;  // operations in one round of latency_ and of rate_ kernels
 
 double latency(Session& s, const Class& c) {
-  constexpr int kN = 16;
+  constexpr int kN = 4;
   const std::string kernel = std::string("latency_") + c.kernel;
   return s.cycles({kernel, 1, 32, 0, {kN, 1, 1}}) / (kN * kRounds * c.instructions);
 }
 
 /// Operations of a warp, in one SM, a cycle.
 double warp_rate(Session& s, const Class& c) {
-  constexpr int kN = 32, kThreads = 1024;
+  constexpr int kN = 8, kThreads = 1024;
   const std::string kernel = std::string("rate_") + c.kernel;
   return kN * kRounds * c.instructions * (kThreads / 32) /
          s.cycles({kernel, 1, kThreads, 0, {kN, 1, 1}});
@@ -130,6 +130,17 @@ void measure_arithmetic(Session& s) {
     s.extra(fmt::format("{} latency", t.c.kernel), cycles, "cycles");
     s.set(t.c.lanes, t.fma * warp_rate(s, t.c),
           fmt::format("measured: mma.sync in 32 warps of one SM, kernel rate_{}", t.c.kernel));
+  }
+  if (s.facts.arch == "sm_90") {
+    // 256 threads are two warpgroups; 32 B of K are 16, 8 and 32 elements.
+    constexpr int kN = 64;
+    const auto rate = [&](const char* kernel, int k) {
+      return 2.0 * kN * 16 * 64 * 128 * k / s.cycles({kernel, 1, 256, 0, {kN, 0, 0}});
+    };
+    const std::string how = "measured: m64n128, 2 warpgroups of one SM, kernel ";
+    s.set("wgmma_f16_fma", rate("wgmma_f16", 16), how + "wgmma_f16");
+    s.set("wgmma_tf32_fma", rate("wgmma_tf32", 8), how + "wgmma_tf32");
+    s.set("wgmma_s8_fma", rate("wgmma_s8", 32), how + "wgmma_s8");
   }
   for (const int threads : {256, 32, 128, 1024}) {
     constexpr int kN = 64;

@@ -8,6 +8,7 @@ using u64 = unsigned long long;
 
 #define ARGUMENTS u64 *out, char *a, char *b, u64 n, u64 m, u64 k
 #define BENCH extern "C" __global__ void __launch_bounds__(1024)
+#define BENCH_256 extern "C" __global__ void __launch_bounds__(256)  // more registers
 #define THREAD (u64(blockIdx.x) * blockDim.x + threadIdx.x)
 #define THREADS (u64(gridDim.x) * blockDim.x)
 
@@ -56,6 +57,8 @@ BENCH hold(ARGUMENTS) {
 
 struct Fp32 {
   using T = float;
+  // What a scheduler can issue in every cycle loses 3 % to fetching instructions in a short loop.
+  static constexpr int kBody = 128;
   static __device__ T make(u64 v) { return float(v); }
   static __device__ void op(T& x, T y, T z) {
     asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x) : "f"(y), "f"(z));
@@ -64,6 +67,7 @@ struct Fp32 {
 };
 struct Fp64 {
   using T = double;
+  static constexpr int kBody = 32;
   static __device__ T make(u64 v) { return double(v); }
   static __device__ void op(T& x, T y, T z) {
     asm volatile("fma.rn.f64 %0, %0, %1, %2;" : "+d"(x) : "d"(y), "d"(z));
@@ -72,10 +76,12 @@ struct Fp64 {
 };
 struct Word {
   using T = u32;
+  static constexpr int kBody = 32;
   static __device__ T make(u64 v) { return u32(v) + 3; }
   static __device__ u32 bits(T x) { return x; }
 };
 struct Fp16 : Word {
+  static constexpr int kBody = 128;
   static __device__ void op(T& x, T y, T z) {
     asm volatile("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x) : "r"(y), "r"(z));
   }
@@ -117,6 +123,7 @@ struct Fragments {
 template <int kType>  // 0 f16, 1 bf16, 2 tf32, 3 s8
 struct Mma {
   using T = Fragments;
+  static constexpr int kBody = 32;
   static __device__ T make(u64 v) {
     T t;
     for (int i = 0; i < 4; ++i) t.c[i] = 0;
@@ -148,12 +155,12 @@ struct Mma {
   }
 };
 
-/// n rounds of 256 dependent operations; m, k: operands. out[0]: cycles.
+/// n rounds of 1024 dependent operations; m, k: operands. out[0]: cycles.
 template <class Op>
 __device__ inline void latency(ARGUMENTS) {
   typename Op::T x = Op::make(threadIdx.x), y = Op::make(m), z = Op::make(k);
   const u64 begin = cycles();
-  for (u64 i = 0; i < n; ++i) {
+  for (u64 i = 0; i < 4 * n; ++i) {
 #pragma unroll
     for (int j = 0; j < 256; ++j) Op::op(x, y, z);
   }
@@ -162,7 +169,7 @@ __device__ inline void latency(ARGUMENTS) {
   keep(out, Op::bits(x), n);
 }
 
-/// n rounds of 32 x 8 operations in every thread. out[0]: cycles of the block.
+/// n rounds of 128 x 8 operations in every thread. out[0]: cycles of the block.
 template <class Op>
 __device__ inline void rate(ARGUMENTS) {
   typename Op::T x[8], y = Op::make(m), z = Op::make(k);
@@ -170,9 +177,9 @@ __device__ inline void rate(ARGUMENTS) {
   for (int c = 0; c < 8; ++c) x[c] = Op::make(threadIdx.x + c);
   __syncthreads();
   const u64 begin = cycles();
-  for (u64 i = 0; i < n; ++i) {
+  for (u64 i = 0; i < n * (128 / Op::kBody); ++i) {
 #pragma unroll
-    for (int j = 0; j < 32; ++j) {
+    for (int j = 0; j < Op::kBody; ++j) {
 #pragma unroll
       for (int c = 0; c < 8; ++c) Op::op(x[c], y, z);
     }
@@ -202,6 +209,69 @@ ARITHMETIC(mma_f16, Mma<0>)
 ARITHMETIC(mma_bf16, Mma<1>)
 ARITHMETIC(mma_tf32, Mma<2>)
 ARITHMETIC(mma_s8, Mma<3>)
+
+// ---- wgmma: two warpgroups, 64 x 128 x 32 B each, A and B in shared memory --------------------------
+
+#define WGMMA_REGISTERS \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15," \
+  "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31," \
+  "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
+  "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define WGMMA_EIGHT(kind, i)                                                           \
+  "+" kind(c[i]), "+" kind(c[i + 1]), "+" kind(c[i + 2]), "+" kind(c[i + 3]),          \
+      "+" kind(c[i + 4]), "+" kind(c[i + 5]), "+" kind(c[i + 6]), "+" kind(c[i + 7])
+#define WGMMA(text, kind, scales)                                                      \
+  asm volatile("{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." text \
+               " {" WGMMA_REGISTERS "}, %64, %65, p" scales "; }"                      \
+               : WGMMA_EIGHT(kind, 0), WGMMA_EIGHT(kind, 8), WGMMA_EIGHT(kind, 16),    \
+                 WGMMA_EIGHT(kind, 24), WGMMA_EIGHT(kind, 32), WGMMA_EIGHT(kind, 40),  \
+                 WGMMA_EIGHT(kind, 48), WGMMA_EIGHT(kind, 56)                          \
+               : "l"(a_tile), "l"(b_tile))
+
+/// n rounds of 16; out[0]: cycles of the block. 0 f16, 1 tf32, 2 s8. Only sm_90a has it.
+template <int kType, class T>
+__device__ inline void wgmma_rate(ARGUMENTS) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  __shared__ alignas(1024) u64 tiles[768];  // A: 64 rows of 32 B, B: 128
+  for (u32 i = threadIdx.x; i < 768; i += blockDim.x) tiles[i] = 0;
+  // Matrix descriptors: no swizzle, core matrices of 8 x 16 B, 128 B apart along K, 256 B along M, N.
+  const u64 layout = u64(128 >> 4) << 16 | u64(256 >> 4) << 32;
+  const u64 a_tile = layout | (__cvta_generic_to_shared(tiles) >> 4);
+  const u64 b_tile = layout | (__cvta_generic_to_shared(tiles + 256) >> 4);
+  T c[64];
+#pragma unroll
+  for (int i = 0; i < 64; ++i) c[i] = T(0);
+  asm volatile("fence.proxy.async;" ::: "memory");
+  __syncthreads();
+  const u64 begin = cycles();
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  for (u64 i = 0; i < n; ++i) {
+#pragma unroll
+    for (int j = 0; j < 16; ++j) {
+      if constexpr (kType == 0) WGMMA("m64n128k16.f32.f16.f16", "f", ", 1, 1, 0, 0");
+      if constexpr (kType == 1) WGMMA("m64n128k8.f32.tf32.tf32", "f", ", 1, 1");
+      if constexpr (kType == 2) WGMMA("m64n128k32.s32.s8.s8", "r", "");
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  const u64 end = cycles();
+  T all = T(0);
+#pragma unroll
+  for (int i = 0; i < 64; ++i) all += c[i];
+  keep(out, u32(all), n);
+  block_span(out, begin, end);
+#endif
+}
+BENCH_256 wgmma_f16(ARGUMENTS) {
+  wgmma_rate<0, float>(out, a, b, n, m, k);
+}
+BENCH_256 wgmma_tf32(ARGUMENTS) {
+  wgmma_rate<1, float>(out, a, b, n, m, k);
+}
+BENCH_256 wgmma_s8(ARGUMENTS) {
+  wgmma_rate<2, int>(out, a, b, n, m, k);
+}
 
 /// The SM clock while every SM works: n rounds as rate_fp32. out[0]: cycles, out[1]: nanoseconds.
 BENCH clock_under_load(ARGUMENTS) {

@@ -40,9 +40,11 @@ std::vector<std::string> options_for(const CompileJob& job, const Nvrtc& nvrtc) 
   std::vector<std::string> options;
   const int arch = arch_number(job.arch);
   // One compile for a real architecture yields PTX and machine code; an architecture that this
-  // NVRTC has no back end for still gets PTX.
-  options.push_back(
-      fmt::format("--gpu-architecture={}{}", nvrtc.supports(arch) ? "sm_" : "compute_", arch));
+  // NVRTC has no back end for still gets PTX. Code never leaves the architecture it is compiled
+  // for, so from sm_90 on it may use what only that one has ("a": wgmma, setmaxnreg).
+  options.push_back(fmt::format("--gpu-architecture={}{}{}",
+                                nvrtc.supports(arch) ? "sm_" : "compute_", arch,
+                                arch >= 90 ? "a" : ""));
   options.insert(options.end(),
                  {"-std=c++20", "--generate-line-info", "-default-device", "--ptxas-options=-v"});
   // nvcc includes its run-time header, and with it math.h's macros, in every file.
