@@ -1,4 +1,5 @@
-// How fast the emulated GPU interprets: warp-instructions a second of CPU time, on one host thread.
+// How fast the emulated GPU interprets: warp-instructions a second of CPU time, on one host thread;
+// for the tensor-core kernels, matrix products (one warp's mma.sync or wgmma) a second.
 //
 //   emulator_bench --benchmark_filter=/all       one mode
 //   emulator_bench --benchmark_counters_tabular=true --benchmark_repetitions=5
@@ -25,7 +26,9 @@ using namespace hone::emulator;
 /// A launch whose buffers are made once; `run` may be called again and again.
 class Case {
  public:
-  Case(std::string kernel, std::array<std::uint32_t, 3> grid, std::array<std::uint32_t, 3> block) {
+  Case(const Module& module, std::string kernel, std::array<std::uint32_t, 3> grid,
+       std::array<std::uint32_t, 3> block)
+      : module_(module) {
     launch.kernel = std::move(kernel);
     launch.grid = grid;
     launch.block = block;
@@ -42,6 +45,13 @@ class Case {
     return buffer(count * 4, [](std::uint64_t i) {
       return static_cast<std::uint32_t>((i * 6364136223846793005ull + 1442695040888963407ull) >>
                                         33);
+    });
+  }
+  /// Pairs of 16-bit floats of either kind, below 1, in both signs.
+  Case& halves(std::uint64_t count) {
+    return buffer(count * 4, [](std::uint64_t i) {
+      const std::uint64_t mixed = i * 6364136223846793005ull + 1442695040888963407ull;
+      return 0x30003000u | (static_cast<std::uint32_t>(mixed >> 33) & 0x87FF87FFu);
     });
   }
   Case& zeros(std::uint64_t count) {
@@ -68,8 +78,17 @@ class Case {
     return *this;
   }
 
-  RunReport run(const Module& module, const RunOptions& options) {
-    return hone::emulator::run(module, launch, memory_, options);
+  /// Counted instead of instructions.
+  Case& products(std::uint64_t count) {
+    products_ = count;
+    return *this;
+  }
+  [[nodiscard]] std::uint64_t items(const RunReport& report) const {
+    return products_ ? products_ : report.counters.warp_instructions;
+  }
+
+  RunReport run(const RunOptions& options) {
+    return hone::emulator::run(module_, launch, memory_, options);
   }
   std::uint64_t checksum() const {
     std::uint64_t h = 1469598103934665603ull;
@@ -96,17 +115,38 @@ class Case {
     return value(a);
   }
 
+  const Module& module_;
   Memory memory_;
+  std::uint64_t products_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> buffers_;
 };
 
 using Cases = std::vector<std::pair<std::string, std::unique_ptr<Case>>>;
 
-Cases make_cases() {
+struct Modules {
+  std::shared_ptr<const Module> plain, tensor;
+};
+
+/// 16 warps that do the same products again and again.
+void add_tensor_cases(const Module& module, Cases& all) {
+  constexpr std::uint32_t kThreads = 512;
+  const auto add = [&](const char* kernel, std::uint64_t products) -> Case& {
+    all.emplace_back(kernel, std::make_unique<Case>(module, kernel, std::array{4u, 1u, 1u},
+                                                    std::array{kThreads / 4, 1u, 1u}));
+    return all.back().second->products(kThreads / 32 * products);
+  };
+  add("mma_f16", 1024).halves(6 * kThreads).out(kThreads).value(256);
+  add("mma_bf16", 1024).halves(6 * kThreads).out(kThreads).value(256);
+  add("mma_tf32", 1024).floats(6 * kThreads).out(kThreads).value(256);
+  add("mma_s8", 1024).random(6 * kThreads).out(kThreads).value(256);
+  add("wgmma_f16", 64).halves(192 * 8).out(kThreads).value(64);
+}
+
+Cases make_cases(const Modules& modules) {
   Cases all;
   const auto add = [&](const char* kernel, std::array<std::uint32_t, 3> grid,
                        std::array<std::uint32_t, 3> block) -> Case& {
-    all.emplace_back(kernel, std::make_unique<Case>(kernel, grid, block));
+    all.emplace_back(kernel, std::make_unique<Case>(*modules.plain, kernel, grid, block));
     return *all.back().second;
   };
   constexpr std::uint64_t kVector = 1 << 20;
@@ -137,11 +177,12 @@ Cases make_cases() {
   add("collatz", {32, 1, 1}, {128, 1, 1}).out(4000).value(4000);
   add("histogram", {16, 1, 1}, {256, 1, 1}).random(1 << 18).zeros(256).value(1 << 18);
   add("transpose", {16, 16, 1}, {32, 8, 1}).floats(512 * 512).out(512 * 512).value(512);
+  add_tensor_cases(*modules.tensor, all);
   return all;
 }
 
-std::shared_ptr<const Module> load() {
-  std::ifstream file(HONE_SOURCE_DIR "/tests/bench/data/bench_sm_90.ptx");
+std::shared_ptr<const Module> load(const std::string& name) {
+  std::ifstream file(HONE_SOURCE_DIR "/tests/bench/data/" + name);
   std::stringstream text;
   text << file.rdbuf();
   auto module = Module::parse(text.str());
@@ -168,24 +209,24 @@ RunOptions options_of(const Mode& mode) {
   return options;
 }
 
-void measure(benchmark::State& state, const Module& module, Case& the_case, const Mode& mode) {
+void measure(benchmark::State& state, Case& the_case, const Mode& mode) {
   const RunOptions options = options_of(mode);
-  std::uint64_t instructions = 0;
+  std::uint64_t items = 0;
   for (auto _ : state) {
-    const RunReport report = the_case.run(module, options);
+    const RunReport report = the_case.run(options);
     if (report.verdict != hone::Verdict::kOk) {
       state.SkipWithError(report.detail.c_str());
       return;
     }
-    instructions += report.counters.warp_instructions;
+    items += the_case.items(report);
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
+  state.SetItemsProcessed(static_cast<std::int64_t>(items));
 }
 
-void dump(const Module& module) {
-  for (auto& [name, the_case] : make_cases()) {
+void dump(const Modules& modules) {
+  for (auto& [name, the_case] : make_cases(modules)) {
     for (const Mode& mode : kModes) {
-      const RunReport report = the_case->run(module, options_of(mode));
+      const RunReport report = the_case->run(options_of(mode));
       fmt::print("{} {} verdict {} {} memory {:016x}\n", name, mode.name,
                  static_cast<int>(report.verdict), report.detail, the_case->checksum());
       // Counters is a plain row of numbers.
@@ -200,20 +241,19 @@ void dump(const Module& module) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto module = load();
+  const Modules modules{load("bench_sm_90.ptx"), load("bench_tensor_sm_90a.ptx")};
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--dump_counters") == 0) {
-      dump(*module);
+      dump(modules);
       return 0;
     }
   }
-  const Cases cases = make_cases();
+  const Cases cases = make_cases(modules);
   for (const auto& [name, the_case] : cases)
     for (const Mode& mode : kModes)
-      benchmark::RegisterBenchmark(fmt::format("{}/{}", name, mode.name).c_str(),
-                                   [&module, c = the_case.get(), &mode](benchmark::State& state) {
-                                     measure(state, *module, *c, mode);
-                                   });
+      benchmark::RegisterBenchmark(
+          fmt::format("{}/{}", name, mode.name).c_str(),
+          [c = the_case.get(), &mode](benchmark::State& state) { measure(state, *c, mode); });
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

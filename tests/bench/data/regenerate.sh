@@ -1,7 +1,11 @@
 #!/bin/sh
-# Compiles bench.cu again (needs nvcc, CUDA 13).
+# Compiles the .cu files again (needs nvcc, CUDA 13).
 set -e
 cd "$(dirname "$0")"
-nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 bench.cu -o bench_sm_90.ptx
-# No paths of the machine that compiled them.
-sed -i -E 's|(\.file[^"]*")[^"]*/([^"/]+")|\1\2|' bench_sm_90.ptx
+compile() {  # NAME ARCHITECTURE
+  nvcc -ptx --generate-line-info -std=c++17 -arch="$2" "$1.cu" -o "$1_$2.ptx"
+  # No paths of the machine that compiled them.
+  sed -i -E 's|(\.file[^"]*")[^"]*/([^"/]+")|\1\2|' "$1_$2.ptx"
+}
+compile bench sm_90
+compile bench_tensor sm_90a
