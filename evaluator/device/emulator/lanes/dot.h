@@ -45,6 +45,19 @@ struct DotLoops {
   /// d = fma chain along k.
   void (*real64)(int n, int k, const double* a, const double* b, double* c);
   int lanes = 16;  ///< a group of redo[]
+
+  // Fragments (sim/tensor.cpp) of one block, r[] their registers; `tall`: of 16 rows, else of 8,
+  // and what the tiles have below those means nothing.
+  /// A's elements of `bits`, zero-extended, k-major.
+  void (*fragment_a)(int bits, int regs, bool tall, const std::uint32_t* const* r,
+                     std::uint32_t* raw);
+  /// B's, n-major.
+  void (*fragment_b)(int bits, int regs, int k, const std::uint32_t* const* r, std::uint32_t* raw);
+  void (*convert_integer)(bool is_signed, int bits, const std::uint32_t* raw, int count,
+                          float* value);
+  /// c[j][16] from the registers, or into them; `half`: pairs of f16 there, floats here.
+  void (*load_sums)(bool half, bool tall, const std::uint32_t* const* r, std::uint32_t* c);
+  void (*store_sums)(bool half, bool tall, const std::uint32_t* c, std::uint32_t* const* r);
 };
 [[nodiscard]] const DotLoops& dot_loops();
 

@@ -14,6 +14,7 @@ namespace hone::emulator::dot_avx2 {
 namespace {
 constexpr int kLanes = 8;
 #include "evaluator/device/emulator/lanes/dot.inc"
+#include "evaluator/device/emulator/lanes/fragments.inc"
 }  // namespace
 
 DotLoops loops() { return make_dot_loops(); }

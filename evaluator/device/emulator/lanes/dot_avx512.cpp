@@ -15,6 +15,7 @@ namespace hone::emulator::dot_avx512 {
 namespace {
 constexpr int kLanes = 16;
 #include "evaluator/device/emulator/lanes/dot.inc"
+#include "evaluator/device/emulator/lanes/fragments.inc"
 }  // namespace
 
 DotLoops loops() { return make_dot_loops(); }

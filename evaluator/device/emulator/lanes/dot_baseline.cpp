@@ -9,6 +9,7 @@ namespace hone::emulator::dot_baseline {
 namespace {
 constexpr int kLanes = 4;
 #include "evaluator/device/emulator/lanes/dot.inc"
+#include "evaluator/device/emulator/lanes/fragments.inc"
 }  // namespace
 
 DotLoops loops() { return make_dot_loops(); }

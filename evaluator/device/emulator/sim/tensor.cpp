@@ -20,56 +20,7 @@ namespace {
 
 constexpr int kMaxK = 64;  // elements, but for b1
 
-/// Elements of the registers of one block, to out[k * stride_k + row * stride_row].
-template <class Out, class Convert>
-void spread_a(const std::uint32_t* const* regs, const TensorOp& op, Out* out, Convert convert) {
-  const int bits = tensor_bits(op.a);
-  const int each = 32 / bits;
-  const bool tall = op.rows() == 16;
-  const std::uint32_t keep = bits == 32 ? 0xFFFFFFFFu : (1u << bits) - 1;
-  for (int r = 0; r < op.a_regs; ++r) {
-    const int row = tall ? 8 * (r & 1) : 0;
-    const int column = 4 * each * (tall ? r >> 1 : r);
-    for (int lane = 0; lane < 32; ++lane) {
-      std::uint32_t v = regs[r][lane];
-      Out* at = out + (column + each * (lane & 3)) * kDotRows + row + (lane >> 2);
-      for (int i = 0; i < each; ++i) {
-        at[i * kDotRows] = convert(v & keep);
-        v = bits == 32 ? 0 : v >> bits;
-      }
-    }
-  }
-}
-
-template <class Out, class Convert>
-void spread_b(const std::uint32_t* const* regs, const TensorOp& op, Out* out, Convert convert) {
-  const int bits = tensor_bits(op.b);
-  const int each = 32 / bits;
-  const std::uint32_t keep = bits == 32 ? 0xFFFFFFFFu : (1u << bits) - 1;
-  for (int r = 0; r < op.b_regs; ++r) {
-    for (int lane = 0; lane < 32; ++lane) {
-      std::uint32_t v = regs[r][lane];
-      Out* at = out + (lane >> 2) * op.k + 4 * each * r + each * (lane & 3);
-      for (int i = 0; i < each; ++i) {
-        at[i] = convert(v & keep);
-        v = bits == 32 ? 0 : v >> bits;
-      }
-    }
-  }
-}
-
-float integer_value(TensorType type, std::uint32_t raw) {
-  switch (type) {
-    case TensorType::kS8:
-      return static_cast<float>(static_cast<std::int8_t>(raw));
-    case TensorType::kS4:
-      return static_cast<float>(static_cast<std::int32_t>(raw << 28) >> 28);
-    default:
-      return static_cast<float>(raw);
-  }
-}
-
-/// c[j][16] from or to the registers of one block of C or D. `at`: of the element.
+/// c[j][16] from or to the registers of one block of f64. `at`: of the element.
 template <class Visit>
 void each_accumulator(int rows, Visit visit) {
   for (int e = 0; e < rows / 4; ++e)
@@ -107,9 +58,8 @@ void float_block(const DotModel& arch_model, const TensorOp& op, const std::uint
   alignas(64) float value_b[8 * kMaxK];
   alignas(64) std::int16_t exponent_a[kMaxK * kDotRows];
   alignas(64) std::int16_t exponent_b[8 * kMaxK];
-  const auto same = [](std::uint32_t v) { return v; };
-  spread_a(a, op, raw_a, same);
-  spread_b(b, op, raw_b, same);
+  loops.fragment_a(tensor_bits(op.a), op.a_regs, op.rows() == 16, a, raw_a);
+  loops.fragment_b(tensor_bits(op.b), op.b_regs, op.k, b, raw_b);
   DotModel model = arch_model;
   float own[8 * kDotRows];
   if (model.halves) {
@@ -137,11 +87,16 @@ void float_block(const DotModel& arch_model, const TensorOp& op, const std::uint
 
 void integer_block(const TensorOp& op, const std::uint32_t* const* a, const std::uint32_t* const* b,
                    std::int32_t* c) {
-  alignas(64) float value_a[kMaxK * kDotRows] = {};
+  const DotLoops& loops = dot_loops();
+  alignas(64) std::uint32_t raw[kMaxK * kDotRows];
+  alignas(64) float value_a[kMaxK * kDotRows];
   alignas(64) float value_b[8 * kMaxK];
-  spread_a(a, op, value_a, [&](std::uint32_t v) { return integer_value(op.a, v); });
-  spread_b(b, op, value_b, [&](std::uint32_t v) { return integer_value(op.b, v); });
-  dot_loops().integer(8, op.k, value_a, value_b, op.saturate, c);
+  const auto is_signed = [](TensorType t) { return t == TensorType::kS8 || t == TensorType::kS4; };
+  loops.fragment_a(tensor_bits(op.a), op.a_regs, op.rows() == 16, a, raw);
+  loops.convert_integer(is_signed(op.a), tensor_bits(op.a), raw, op.k * kDotRows, value_a);
+  loops.fragment_b(tensor_bits(op.b), op.b_regs, op.k, b, raw);
+  loops.convert_integer(is_signed(op.b), tensor_bits(op.b), raw, op.k * 8, value_b);
+  loops.integer(8, op.k, value_a, value_b, op.saturate, c);
 }
 
 void bit_block(const TensorOp& op, const std::uint32_t* const* a, const std::uint32_t* const* b,
@@ -280,6 +235,8 @@ void Block::mma(Warp& w, const Inst& in, const TensorOp& op) {
   const Slot* b = a + rb * op.a_regs;
   const Slot* c = b + cb * op.b_regs;
   if (w.tainting) mma_taint(w, in, op);
+  const DotLoops& loops = dot_loops();
+  const bool tall = op.rows() == 16;
   const void* regs_a[8];
   const void* regs_b[8];
   // All of it before anything is written: D may lie where A, B or C are.
@@ -305,15 +262,9 @@ void Block::mma(Warp& w, const Inst& in, const TensorOp& op) {
       const auto* words_a = reinterpret_cast<const std::uint32_t* const*>(regs_a);
       const auto* words_b = reinterpret_cast<const std::uint32_t* const*>(regs_b);
       auto* sum = reinterpret_cast<std::uint32_t*>(sums[block]);
-      if (op.c == TensorType::kF16)
-        each_accumulator(op.rows(), [&](int e, int lane, int at) {
-          const std::uint32_t pair = reg32(own[e / 2])[lane];
-          sum[at] = std::bit_cast<std::uint32_t>(
-              half_value(static_cast<std::uint16_t>(e & 1 ? pair >> 16 : pair)));
-        });
-      else
-        each_accumulator(op.rows(),
-                         [&](int e, int lane, int at) { sum[at] = reg32(own[e])[lane]; });
+      const std::uint32_t* regs_c[4];
+      for (int r = 0; r < op.c_regs; ++r) regs_c[r] = reg32(own[r]);
+      loops.load_sums(op.c == TensorType::kF16, tall, regs_c, sum);
       if (op.c != TensorType::kS32)
         float_block(model, op, words_a, words_b, reinterpret_cast<float*>(sum));
       else if (op.a == TensorType::kB1)
@@ -329,15 +280,10 @@ void Block::mma(Warp& w, const Inst& in, const TensorOp& op) {
                        [&](int e, int lane, int at) { reg64(own[e])[lane] = sums[block][at]; });
       continue;
     }
-    const auto* sum = reinterpret_cast<const std::uint32_t*>(sums[block]);
-    if (op.d == TensorType::kF16)
-      each_accumulator(op.rows(), [&](int e, int lane, int at) {
-        std::uint32_t& pair = reg32(own[e / 2])[lane];
-        const std::uint32_t half = half_bits(std::bit_cast<float>(sum[at]));
-        pair = e & 1 ? (pair & 0xFFFF) | half << 16 : half;
-      });
-    else
-      each_accumulator(op.rows(), [&](int e, int lane, int at) { reg32(own[e])[lane] = sum[at]; });
+    std::uint32_t* regs_d[4];
+    for (int r = 0; r < op.d_regs; ++r) regs_d[r] = reg32(own[r]);
+    loops.store_sums(op.d == TensorType::kF16, tall,
+                     reinterpret_cast<const std::uint32_t*>(sums[block]), regs_d);
   }
 }
 
