@@ -60,6 +60,29 @@ struct Descriptor {
   }
 };
 
+template <class Element>
+void widen_elements(const std::uint8_t* piece, std::uint32_t* to, int step) {
+  Element from[kPieceBytes / sizeof(Element)];
+  std::memcpy(from, piece, sizeof from);
+  if (step == 1)
+    for (const Element v : from) *to++ = v;
+  else
+    for (const Element v : from) {
+      *to = v;
+      to += step;
+    }
+}
+
+/// The elements of a piece, zero-extended, `step` places apart.
+void widen_piece(int element, const std::uint8_t* piece, std::uint32_t* to, int step) {
+  if (element == 4) return widen_elements<std::uint32_t>(piece, to, step);
+  if (element == 2) return widen_elements<std::uint16_t>(piece, to, step);
+  widen_elements<std::uint8_t>(piece, to, step);
+}
+
+template <class T>
+using Aligned = std::vector<T, CacheLineAllocator<T>>;
+
 }  // namespace
 
 bool Block::wgmma(Warp& w, const Inst& in, const TensorOp& op) {
@@ -136,17 +159,12 @@ bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a
   const int rows = is_a ? 16 : op.n;
   const bool across = is_a ? op.a_across : op.b_across;
   const int shift = shadow_.shift();
-  const auto put = [&](int row, int k, const std::uint8_t* from) {
-    std::uint32_t v = 0;
-    std::memcpy(&v, from, static_cast<std::size_t>(element));
-    raw[is_a ? k * kDotRows + row : row * op.k + k] = v;
-  };
+  const int step = is_a == across ? 1 : is_a ? kDotRows : op.k;
   const auto piece = [&](std::uint64_t at, int row, int k) {
     if (at + kPieceBytes > run_.shared_bytes)
       return fail_access(w, in, 0, kSharedBase + at, "out-of-bounds");
-    const std::uint8_t* data = shared_.data() + at;
-    for (int i = 0; i < each; ++i)
-      put(across ? row + i : row, across ? k : k + i, data + i * element);
+    std::uint32_t* const to = raw + (is_a ? k * kDotRows + row : row * op.k + k);
+    widen_piece(element, shared_.data() + at, to, step);
     if (check_races_) reads.pieces[at >> 10] |= 1ull << (at >> 4 & 63);
     for (int g = 0; (check_races_ || check_init_) && g < kPieceBytes >> shift; ++g) {
       const std::uint64_t granule = (at >> shift) + static_cast<std::uint64_t>(g);
@@ -199,32 +217,28 @@ bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
 
   AsyncReads reads{w.index, w.wgmma_group, {}};
   if (check_races_) reads.pieces.assign((run_.shared_bytes >> 10) + 1, 0);
-  static thread_local std::vector<std::uint32_t> raw_b(kMaxColumns * kMaxK);
-  static thread_local std::vector<float> value_b(kMaxColumns * kMaxK);
-  static thread_local std::vector<std::int16_t> exponent_b(kMaxColumns * kMaxK);
-  static thread_local std::vector<float> sums(kMaxColumns * kDotRows);
+  static thread_local Aligned<std::uint32_t> raw_b(kMaxColumns * kMaxK);
+  static thread_local Aligned<float> value_b(kMaxColumns * kMaxK);
+  static thread_local Aligned<std::int16_t> exponent_b(kMaxColumns * kMaxK);
+  static thread_local Aligned<float> sums(kMaxColumns * kDotRows);
   static thread_local std::vector<std::uint8_t> redo(kMaxColumns * kDotRows / 4);
   alignas(64) std::uint32_t raw_a[kMaxK * kDotRows];
   alignas(64) float value_a[kMaxK * kDotRows];
   alignas(64) std::int16_t exponent_a[kMaxK * kDotRows];
   std::uint64_t rows = 0;
   std::uint64_t columns[kMaxColumns / 64] = {};
-  const int each = 32 / tensor_bits(op.a);
+  const DotLoops& loops = dot_loops();
   if (op.a_shared) {
     if (!wgmma_operand(w, in, op, true, reads, raw_a, &rows)) return false;
   } else {
-    const std::uint32_t keep = each == 1 ? 0xFFFFFFFFu : (1u << 32 / each) - 1;
+    const std::uint32_t* regs_a[4];
     for (int r = 0; r < op.a_regs; ++r) {
-      const std::uint32_t* v = reg32(a[r]);
-      const std::uint32_t t = w.tainting ? slot_taint(w, in, a[r]) : 0;
-      for (int lane = 0; lane < 32; ++lane) {
-        const int row = (lane >> 2) + 8 * (r & 1);
-        const int k = each * (lane & 3) + 4 * each * (r >> 1);
-        for (int i = 0; i < each; ++i)
-          raw_a[(k + i) * kDotRows + row] = (v[lane] >> (32 / each * i)) & keep;
-        if (t >> lane & 1) rows |= 1ull << row;
-      }
+      regs_a[r] = reg32(a[r]);
+      const std::uint32_t taint = w.tainting ? slot_taint(w, in, a[r]) : 0;
+      for (std::uint32_t t = taint; t; t &= t - 1)
+        rows |= 1ull << ((std::countr_zero(t) >> 2) + 8 * (r & 1));
     }
+    loops.fragment_a(tensor_bits(op.a), op.a_regs, true, regs_a, raw_a);
   }
   if (!wgmma_operand(w, in, op, false, reads, raw_b.data(), columns)) return false;
   const std::uint32_t sign = 1u << (tensor_bits(op.a) - 1);
@@ -237,29 +251,22 @@ bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
   const std::uint32_t keep_d = *reg32(in.c);
   const bool half = op.d == TensorType::kF16;
   const bool integers = op.d == TensorType::kS32;
-  const auto each_sum = [&](auto&& visit) {
-    for (int e = 0; e < op.n / 2; ++e)
-      for (int lane = 0; lane < 32; ++lane)
-        visit(half ? e / 2 : e, e & 1, lane,
-              (8 * (e / 4) + 2 * (lane & 3) + (e & 1)) * kDotRows + (lane >> 2) + 8 * (e / 2 % 2));
-  };
   auto* words = reinterpret_cast<std::uint32_t*>(sums.data());
-  each_sum([&](int r, int odd, int lane, int at) {
-    const std::uint32_t v = reg32(d[r])[lane];
-    const bool on = keep_d >> lane & 1;
-    words[at] = !on    ? 0
-                : half ? std::bit_cast<std::uint32_t>(
-                             half_value(static_cast<std::uint16_t>(odd ? v >> 16 : v)))
-                       : v;
-  });
-  const DotLoops& loops = dot_loops();
+  for (int block = 0; block < op.column_blocks(); ++block) {
+    const std::uint32_t* regs_c[4];
+    std::uint32_t kept[4][32];
+    for (int r = 0; r < op.d_regs; ++r) {
+      regs_c[r] = reg32(d[block * op.d_regs + r]);
+      if (keep_d == 0xFFFFFFFFu) continue;
+      for (int lane = 0; lane < 32; ++lane)
+        kept[r][lane] = (keep_d >> lane & 1) ? regs_c[r][lane] : 0;
+      regs_c[r] = kept[r];
+    }
+    loops.load_sums(half, true, regs_c, words + block * 8 * kDotRows);
+  }
   if (integers) {
-    const auto value = [](TensorType t, std::uint32_t v) {
-      return static_cast<float>(t == TensorType::kS8 ? static_cast<std::int8_t>(v)
-                                                     : static_cast<int>(v));
-    };
-    for (int i = 0; i < op.k * kDotRows; ++i) value_a[i] = value(op.a, raw_a[i]);
-    for (int i = 0; i < op.k * op.n; ++i) value_b[i] = value(op.b, raw_b[i]);
+    loops.convert_integer(op.a == TensorType::kS8, 8, raw_a, op.k * kDotRows, value_a);
+    loops.convert_integer(op.b == TensorType::kS8, 8, raw_b.data(), op.k * op.n, value_b.data());
     loops.integer(op.n, op.k, value_a, value_b.data(), op.saturate,
                   reinterpret_cast<std::int32_t*>(words));
   } else {
@@ -291,22 +298,19 @@ bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
     }
     std::uint64_t some = rows;
     for (const std::uint64_t c : columns) some |= c;
-    if (some)
-      each_sum([&](int r, int, int lane, int at) {
-        const int column = at / kDotRows;
-        if ((rows >> (at % kDotRows) & 1) || (columns[column / 64] >> (column % 64) & 1))
-          unknown[r] |= 1u << lane;
-      });
+    for (int e = 0; some != 0 && e < op.n / 2; ++e)
+      for (int lane = 0; lane < 32; ++lane) {
+        const int column = 8 * (e / 4) + 2 * (lane & 3) + (e & 1);
+        const int row = (lane >> 2) + 8 * (e / 2 % 2);
+        if ((rows >> row & 1) || (columns[column / 64] >> (column % 64) & 1))
+          unknown[half ? e / 2 : e] |= 1u << lane;
+      }
   }
-  each_sum([&](int r, int odd, int lane, int at) {
-    std::uint32_t& out = reg32(d[r])[lane];
-    if (!half) {
-      out = words[at];
-      return;
-    }
-    const std::uint32_t bits = half_bits(sums[at]);
-    out = odd ? (out & 0xFFFF) | bits << 16 : bits;
-  });
+  for (int block = 0; block < op.column_blocks(); ++block) {
+    std::uint32_t* regs_d[4];
+    for (int r = 0; r < op.d_regs; ++r) regs_d[r] = reg32(d[block * op.d_regs + r]);
+    loops.store_sums(half, true, words + block * 8 * kDotRows, regs_d);
+  }
   if (follow) {
     w.wgmma_writes.resize(2 * function_->reg_slots.size());
     w.tainting = true;
