@@ -40,7 +40,7 @@ struct DotLoops {
   /// for the g-th group of `lanes` elements of c, which need dot_slow. True when some was set.
   bool (*dot)(const DotModel& model, int n, int k, const float* a, const std::int16_t* ea,
               const float* b, const std::int16_t* eb, float* c, bool* redo);
-  /// The same for integers, whose sums are exact in floats: |sum| < 2^24.
+  /// The same for integers, whose sums are exact in floats: |sum| < 2^24. n is a multiple of 8.
   void (*integer)(int n, int k, const float* a, const float* b, bool saturate, std::int32_t* c);
   /// d = fma chain along k.
   void (*real64)(int n, int k, const double* a, const double* b, double* c);

@@ -1,4 +1,8 @@
 // Tensor-core tiles built for AVX-512.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -7,6 +11,7 @@
 
 // After the headers, so that their inline functions stay portable.
 #if defined(__x86_64__)
+#define HONE_DOT_AVX512  // __AVX512F__ does not follow the pragma where preprocessing comes first
 #pragma GCC push_options
 #pragma GCC target( \
     "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")

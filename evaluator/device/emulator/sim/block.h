@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "evaluator/device/emulator/lanes/dot.h"
 #include "evaluator/device/emulator/lanes/warp_loops.h"
 #include "evaluator/device/emulator/sim/cache.h"
 #include "evaluator/device/emulator/sim/findings.h"
@@ -359,6 +360,7 @@ class Block {
   Step whole_warp(Warp& w, const Inst& in, std::uint32_t mask);
   bool same_in_warp(Warp& w, const Inst& in, const TensorOp& op);
   void mma(Warp& w, const Inst& in, const TensorOp& op);
+  const DotModel& model_of(const TensorOp& op);
   void mma_taint(Warp& w, const Inst& in, const TensorOp& op);
   void matrix_rows(Warp& w, const Inst& in, const TensorOp& op);
 
@@ -379,6 +381,8 @@ class Block {
   bool wgmma_free(const Warp& w, const Inst& in, int lane, std::uint64_t offset,
                   std::uint32_t bytes);
   std::vector<AsyncReads> async_reads_;
+  const TensorOp* modelled_ = nullptr;  ///< what model_ is of
+  DotModel model_;
 
   // uninitialised values
   std::uint32_t* taints(Warp& w);

@@ -227,6 +227,16 @@ bool Block::same_in_warp(Warp& w, const Inst& in, const TensorOp& op) {
   return true;
 }
 
+const DotModel& Block::model_of(const TensorOp& op) {
+  if (modelled_ == &op) return model_;
+  modelled_ = &op;
+  const bool wgmma = op.what == TensorOp::What::kWgmma;
+  model_ = dot_model(*run_.profile, op.a, op.d, wgmma);
+  // wmma's m16n16k8 is HMMA.1684, four products at a time, on Hopper too (seen in its SASS).
+  if (!wgmma && op.a == TensorType::kTF32 && op.n == 16) model_.chunk = 4;
+  return model_;
+}
+
 void Block::mma(Warp& w, const Inst& in, const TensorOp& op) {
   const int rb = op.row_blocks();
   const int cb = op.column_blocks();
@@ -241,9 +251,7 @@ void Block::mma(Warp& w, const Inst& in, const TensorOp& op) {
   const void* regs_b[8];
   // All of it before anything is written: D may lie where A, B or C are.
   alignas(64) std::uint64_t sums[4][8 * kDotRows];
-  DotModel model = dot_model(*run_.profile, op.a, op.d, false);
-  // wmma's m16n16k8 is HMMA.1684, four products at a time, on Hopper too (seen in its SASS).
-  if (op.a == TensorType::kTF32 && op.n == 16) model.chunk = 4;
+  const DotModel& model = model_of(op);
   for (int i = 0; i < rb; ++i) {
     for (int j = 0; j < cb; ++j) {
       const int block = i * cb + j;

@@ -270,7 +270,7 @@ bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
     loops.integer(op.n, op.k, value_a, value_b.data(), op.saturate,
                   reinterpret_cast<std::int32_t*>(words));
   } else {
-    const DotModel model = dot_model(*run_.profile, op.a, op.d, true);
+    const DotModel& model = model_of(op);
     const DotInput type_a = dot_input(op.a);
     const DotInput type_b = dot_input(op.b);
     const bool plain_a = loops.convert(type_a, raw_a, op.k * kDotRows, value_a, exponent_a);
