@@ -21,6 +21,7 @@
 #include "evaluator/device/emulator/ptx/parser.h"
 #include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/shadow_fast.h"
 #include "evaluator/device/emulator/sim/tensor_types.h"
 
 namespace hone::emulator {
@@ -160,13 +161,26 @@ bool Block::wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a
   const bool across = is_a ? op.a_across : op.b_across;
   const int shift = shadow_.shift();
   const int step = is_a == across ? 1 : is_a ? kDotRows : op.k;
+  const FastShadow fast(clocks_, w.index, false);
+  const auto surely_fine = [&](std::uint64_t at) {
+    if (!check_races_ && !check_init_) return true;
+    if (shadow_.keeps_sites()) return false;
+    bool good = true;
+    const std::uint64_t first = at >> shift;
+    for (std::uint64_t g = first; g < first + (kPieceBytes >> shift); ++g) {
+      if (check_init_) good &= shadow_.written()[g] != 0;
+      if (check_races_) good &= fast.read(shadow_.cell(g), 0, false);
+    }
+    return good;
+  };
   const auto piece = [&](std::uint64_t at, int row, int k) {
     if (at + kPieceBytes > run_.shared_bytes)
       return fail_access(w, in, 0, kSharedBase + at, "out-of-bounds");
     std::uint32_t* const to = raw + (is_a ? k * kDotRows + row : row * op.k + k);
     widen_piece(element, shared_.data() + at, to, step);
     if (check_races_) reads.pieces[at >> 10] |= 1ull << (at >> 4 & 63);
-    for (int g = 0; (check_races_ || check_init_) && g < kPieceBytes >> shift; ++g) {
+    if (surely_fine(at)) return true;
+    for (int g = 0; g < kPieceBytes >> shift; ++g) {
       const std::uint64_t granule = (at >> shift) + static_cast<std::uint64_t>(g);
       if (check_races_) {
         Cell& cell = shadow_.cell(granule);
