@@ -79,7 +79,7 @@ void count_tensor(Counters& counters, const TensorOp& op, std::uint64_t executio
     counters.tensor_flops += 2 * op.fmas() * executions;
     counters.flops += 2 * op.fmas() * executions;
   }
-  if (rate > 0) counters.tensor_cycles += static_cast<std::uint64_t>(std::ceil(fmas / rate));
+  if (rate > 0) counters.tensor_cycles += static_cast<std::uint64_t>(std::llround(fmas / rate));
 }
 
 }  // namespace hone::emulator
