@@ -101,9 +101,17 @@ std::string place_text(const CodePlace& place, const std::string& file, const st
   return text;
 }
 
+/// "race: write of ..." and "misaligned read of ..." say their kind themselves.
+bool says_its_kind(std::string_view what, std::string kind) {
+  std::replace(kind.begin(), kind.end(), '_', '-');
+  return what.starts_with(kind);
+}
+
 std::string text_of(const SanitizeFinding& s, const std::string& file, const std::string& source) {
   const auto& f = s.finding;
-  std::string text = fmt::format("{}: {}\n", emulator::to_string(f.kind), f.what);
+  const std::string kind(emulator::to_string(f.kind));
+  std::string text =
+      says_its_kind(f.what, kind) ? f.what + "\n" : fmt::format("{}: {}\n", kind, f.what);
   text += place_text(f.place, file, source);
   text += fmt::format("    kernel {}, launch {}", s.kernel, s.launch);
   if (f.has_thread)

@@ -57,6 +57,8 @@ TEST_F(Check, RaceNamesBothSides) {
   ASSERT_FALSE(findings.empty()) << run.out;
   const auto& f = findings[0];
   EXPECT_EQ(f["kind"], "race");
+  EXPECT_TRUE(run.out.starts_with("race: read of") || run.out.starts_with("race: write of"))
+      << run.out;
   EXPECT_GT(f["place"]["ptx_line"].get<int>(), 0);
   std::set<int> lines{f["place"]["line"], f["other_place"]["line"]};
   EXPECT_EQ(lines, (std::set<int>{kBodyLine + 1, kBodyLine + 2})) << f;
