@@ -48,7 +48,7 @@ std::vector<Case> corpus() {
 }
 
 std::array<std::uint32_t, 3> dimensions(const Json& json, const char* key, std::uint32_t first) {
-  std::array<std::uint32_t, 3> d{first, 1, 1};
+  std::array<std::uint32_t, 3> d{first, first != 0, first != 0};
   if (!json.contains(key)) return d;
   for (std::size_t i = 0; i < json[key].size() && i < 3; ++i) d[i] = json[key][i];
   return d;
@@ -104,17 +104,47 @@ RunReport run(const Case& c, const RunOptions& options) {
   return launch.run(kernels("checkers/" + c.file + ".ptx"), options);
 }
 
-/// The number, from 1, of the first line with `text` after the kernel's name.
-int line_of(const Case& c, const std::string& text) {
+/// The number, from 1, of the first line with `text` after the kernel's name, or after what the
+/// case says.
+std::uint32_t line_of(const Case& c, const std::string& text) {
   std::istringstream in(read_data("checkers/" + c.file + ".cu"));
+  const std::string after = c.json.value("after", " " + c.kernel() + "(");
   std::string line;
+  bool comment = true;  // the cases
   bool on = false;
-  for (int n = 1; std::getline(in, line); ++n) {
-    on = on || line.find(" " + c.kernel() + "(") != std::string::npos;
+  for (std::uint32_t n = 1; std::getline(in, line); ++n) {
+    on = on || (!comment && line.find(after) != std::string::npos);
+    if (line.starts_with("]} */")) comment = false;
     if (on && line.find(text) != std::string::npos) return n;
   }
   ADD_FAILURE() << "no line with " << text;
   return 0;
+}
+
+/// What a case that lacks them would have to say.
+std::string where(const Case& c, const Finding& f) {
+  std::istringstream in(read_data("checkers/" + c.file + ".cu"));
+  std::string line;
+  for (std::uint32_t n = 0; n < f.place.line; ++n) std::getline(in, line);
+  return Json{{"file", c.file},      {"name", c.json["name"]}, {"line", line},
+              {"in_block", f.block}, {"thread", f.thread},     {"instruction", f.place.instruction}}
+      .dump();
+}
+
+/// The line, the block and the thread that the case names.
+void check_place(const Case& c, const Finding& f) {
+  ASSERT_TRUE(c.json.contains("line")) << where(c, f);
+  EXPECT_EQ(f.place.line, line_of(c, c.json["line"])) << where(c, f);
+  if (c.json.contains("call_line")) {
+    Case caller = c;
+    caller.json.erase("after");
+    EXPECT_EQ(f.place.call_line, line_of(caller, c.json["call_line"]));
+  }
+  if (!f.has_thread) return;
+  ASSERT_TRUE(c.json.contains("thread")) << where(c, f);
+  EXPECT_EQ(f.thread, dimensions(c.json, "thread", 0)) << where(c, f);
+  const auto block = c.json.contains("in_block") ? c.json["in_block"] : Json{0, 0, 0};
+  EXPECT_EQ(Json(f.block), block) << where(c, f);
 }
 
 /// The kind, and that the place is the statement at that line of the PTX, and a line of the source.
@@ -150,11 +180,7 @@ TEST_P(CheckerCorpus, Judges) {
   } else if (report.verdict != Verdict::kLaunchError) {
     ASSERT_EQ(report.findings.size(), 1U);
     check_finding(c, report.findings[0]);
-  }
-  if (c.json.contains("line")) {
-    const std::string place = "line " + std::to_string(line_of(c, c.json["line"])) + ",";
-    EXPECT_NE(report.detail.find(place), std::string::npos)
-        << "no '" << place << "' in: " << report.detail;
+    check_place(c, report.findings[0]);
   }
 }
 
@@ -171,6 +197,9 @@ TEST_P(CheckerCorpus, JudgesTheSameWhenAllFindingsAreWanted) {
   if (report.verdict == Verdict::kLaunchError) return;
   ASSERT_FALSE(report.findings.empty());
   check_finding(c, report.findings[0]);
+  if (c.json.contains("other_line"))
+    EXPECT_EQ(report.findings[0].other_place.line, line_of(c, c.json["other_line"]))
+        << report.findings[0].other;
   std::set<std::pair<FindingKind, std::uint32_t>> places;
   for (const Finding& f : report.findings)
     EXPECT_TRUE(places.insert({f.kind, f.place.ptx_line}).second) << "twice: " << text_of(f);

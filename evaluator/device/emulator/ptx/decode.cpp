@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "evaluator/device/emulator/ptx/cost.h"
-#include "evaluator/device/emulator/ptx/parser.h"
+#include "evaluator/device/emulator/ptx/decode.h"
 
 namespace hone::emulator {
 namespace {
@@ -19,6 +19,19 @@ std::uint64_t immediate_bits(const Operand& o, Type type) {
   }
   if (o.float_kind == 'f') return o.value;
   return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(o.value)));
+}
+
+LaneHint hint_of(std::string_view key) {
+  if (key.starts_with("selp.")) return kSelect;
+  if (key == "and.pred") return kAndPredicate;
+  if (key == "or.pred") return kOrPredicate;
+  if (any_of(key, {"mov.b32", "mov.b64", "cvt.u64.u32", "cvt.u32.u64", "cvt.s64.s32"}))
+    return kCopy;
+  const std::string_view op = key.substr(0, key.find('.'));
+  if (any_of(op, {"add", "or", "and", "xor"})) return kSum;
+  if (op == "sub") return kDifference;
+  if (key.starts_with("mad.lo.") || key.starts_with("mad.wide.")) return kScaledSum;
+  return kPlain;
 }
 
 }  // namespace
@@ -35,6 +48,8 @@ void Decoder::emit(Inst inst) {
   const Cost cost = cost_of(inst);
   inst.issue = cost.issue;
   if (cost.latency) inst.latency = cost.latency;
+  if (named_) p_.seeds_.push_back({static_cast<std::int32_t>(f_.code.size()), named_});
+  named_ = 0;
   f_.code.push_back(inst);
   read_.clear();
   written_.clear();
@@ -146,31 +161,79 @@ SpecialRegister special_register(std::string_view name) {
 }
 }  // namespace
 
+// A value that an instruction of its own makes, before the one in hand.
+Slot Decoder::helper_value(Inst inst, int width, const Symbol* from) {
+  const Symbol result =
+      p_.make_register({width <= 1 ? Type::kPred : Type::kBits, static_cast<std::uint8_t>(width)});
+  inst.line = p_.line_;
+  inst.d = result.slot;
+  inst.dst_wide = width == 64;
+  const auto read = std::move(read_);
+  const auto written = std::move(written_);
+  const std::uint16_t named = named_;
+  read_.clear();
+  if (from) {
+    inst.a = from->slot;
+    read_.push_back(static_cast<Slot>(from->number));
+  }
+  named_ = inst.variable;
+  inst.variable = 0;
+  written_ = {static_cast<Slot>(result.number)};
+  emit(inst);
+  read_ = read;
+  written_ = written;
+  named_ = named;
+  read_.push_back(static_cast<Slot>(result.number));
+  return result.slot;
+}
+
+// The address of a variable plus an offset.
+Slot Decoder::address_of(const Operand& o, int width) {
+  const Symbol& symbol = *o.symbol;
+  const bool dynamic = symbol.space == Space::kShared && symbol.address == UINT32_MAX;
+  std::uint16_t variable = 0;
+  if (symbol.space == Space::kShared || symbol.space == Space::kLocal) {
+    if (!symbol.variable && f_.variables.size() < kSeveral - 1) {
+      if (f_.variables.empty()) f_.variables.emplace_back();  // 0 is none
+      symbol.variable = static_cast<std::uint16_t>(f_.variables.size());
+      f_.variables.push_back(
+          {symbol.space, dynamic ? 0 : static_cast<std::uint32_t>(symbol.address),
+           static_cast<std::uint32_t>(symbol.bytes), dynamic, std::string(o.name)});
+    }
+    variable = symbol.variable;
+  }
+  const bool in_frame = symbol.space == Space::kLocal && !f_.entry;
+  if (!dynamic && !in_frame) {
+    named_ = named_ && named_ != variable ? kSeveral : variable;
+    return constant(symbol.address + static_cast<std::uint64_t>(o.offset), width);
+  }
+  Inst inst;
+  inst.kind = Kind::kSpecial;
+  inst.cls = Class::kInteger;
+  inst.variable = variable;
+  if (dynamic) {
+    inst.imm = -1 - o.offset;  // the start of dynamic shared memory, plus an offset
+  } else {
+    inst.imm = static_cast<std::int64_t>(SpecialRegister::kLocalFrame);
+    inst.target = static_cast<std::int32_t>(symbol.address + static_cast<std::uint64_t>(o.offset));
+  }
+  return helper_value(inst, width);
+}
+
 Slot Decoder::source(const Operand& o, Type type) {
   const int width = type.kind == Type::kPred ? 1 : type.bits;
   switch (o.kind) {
     case Operand::Kind::kRegister: {
       if (o.negated) return predicate(o);
       if (o.symbol->type.bits == 64 && width < 64 && width > 1) {  // reads the low part
-        const Symbol low = p_.make_register({Type::kBits, 32});
         Inst inst;
         inst.kind = Kind::kLane;
         inst.cls = Class::kConversion;
-        inst.line = p_.line_;
+        inst.sub = width == 32 ? kCopy : kPlain;
         inst.fn = find_lane(width == 16  ? "cvt.u16.u64"
                             : width == 8 ? "cvt.u8.u64"
                                          : "cvt.u32.u64");
-        inst.d = low.slot;
-        inst.a = o.symbol->slot;
-        auto save = std::move(read_);
-        auto saved_written = std::move(written_);
-        read_ = {static_cast<Slot>(o.symbol->number)};
-        written_ = {static_cast<Slot>(low.number)};
-        emit(inst);
-        read_ = std::move(save);
-        written_ = std::move(saved_written);
-        read_.push_back(static_cast<Slot>(low.number));
-        return low.slot;
+        return helper_value(inst, 32, o.symbol);
       }
       read_.push_back(static_cast<Slot>(o.symbol->number));
       return o.symbol->slot;
@@ -178,48 +241,15 @@ Slot Decoder::source(const Operand& o, Type type) {
     case Operand::Kind::kImmediate:
       return constant(immediate_bits(o, type), width);
     case Operand::Kind::kName: {
-      if (o.symbol) {  // the address of a variable
-        if (o.symbol->space == Space::kShared && o.symbol->address == UINT32_MAX) {
-          const Symbol base = p_.make_register({Type::kBits, static_cast<std::uint8_t>(width)});
-          Inst inst;
-          inst.kind = Kind::kSpecial;
-          inst.cls = Class::kInteger;
-          inst.line = p_.line_;
-          inst.imm = -1 - o.offset;  // the start of dynamic shared memory, plus an offset
-          inst.d = base.slot;
-          inst.dst_wide = width == 64;
-          auto save = std::move(read_);
-          auto saved_written = std::move(written_);
-          read_.clear();
-          written_ = {static_cast<Slot>(base.number)};
-          emit(inst);
-          read_ = std::move(save);
-          written_ = std::move(saved_written);
-          read_.push_back(static_cast<Slot>(base.number));
-          return base.slot;
-        }
-        return constant(o.symbol->address + static_cast<std::uint64_t>(o.offset), width);
-      }
+      if (o.symbol) return address_of(o, width);
       if (o.name == "WARP_SZ") return constant(32, width);
       const SpecialRegister special = special_register(o.name);
       if (special != SpecialRegister::kCount) {
-        const Symbol temp = p_.make_register({Type::kBits, static_cast<std::uint8_t>(width)});
         Inst inst;
         inst.kind = Kind::kSpecial;
         inst.cls = Class::kInteger;
-        inst.line = p_.line_;
         inst.imm = static_cast<std::int64_t>(special);
-        inst.d = temp.slot;
-        inst.dst_wide = width == 64;
-        auto save = std::move(read_);
-        auto saved_written = std::move(written_);
-        read_.clear();
-        written_ = {static_cast<Slot>(temp.number)};
-        emit(inst);
-        read_ = std::move(save);
-        written_ = std::move(saved_written);
-        read_.push_back(static_cast<Slot>(temp.number));
-        return temp.slot;
+        return helper_value(inst, width);
       }
       if (o.name.starts_with("%")) throw ParseError(fmt::format("unknown register '{}'", o.name));
       return constant(kFunctionBase + p_.function_index(o.name), width);
@@ -236,23 +266,11 @@ Slot Decoder::predicate(const Operand& o) {
     read_.push_back(static_cast<Slot>(o.symbol->number));
     return o.symbol->slot;
   }
-  const Symbol temp = p_.make_register({Type::kPred, 1});
   Inst inst;
   inst.kind = Kind::kLane;
   inst.cls = Class::kInteger;
-  inst.line = p_.line_;
   inst.fn = find_lane("not.pred");
-  inst.d = temp.slot;
-  inst.a = o.symbol->slot;
-  auto save = std::move(read_);
-  auto saved_written = std::move(written_);
-  read_ = {static_cast<Slot>(o.symbol->number)};
-  written_ = {static_cast<Slot>(temp.number)};
-  emit(inst);
-  read_ = std::move(save);
-  written_ = std::move(saved_written);
-  read_.push_back(static_cast<Slot>(temp.number));
-  return temp.slot;
+  return helper_value(inst, 1, o.symbol);
 }
 
 Slot Decoder::destination(const Operand& o, int bits) {
@@ -278,9 +296,7 @@ bool Decoder::lane(const Statement& s, const std::string& key, Class cls, int la
   inst.b = b == kNone ? a : b;
   inst.c = c == kNone ? a : c;
   inst.flops = static_cast<std::uint8_t>(flops);
-  if (key.starts_with("selp.")) inst.sub = kSelect;
-  if (key == "and.pred") inst.sub = kAndPredicate;
-  if (key == "or.pred") inst.sub = kOrPredicate;
+  inst.sub = hint_of(key);
   emit(inst);
   return true;
 }
@@ -298,6 +314,9 @@ void Decoder::decode(const Statement& s) {
     // Not understood is not yet wrong: the kernel may never get here.
   }
   f_.code.resize(mark);
+  named_ = 0;
+  while (!p_.seeds_.empty() && p_.seeds_.back().inst >= static_cast<std::int32_t>(mark))
+    p_.seeds_.pop_back();
   while (!p_.uses_.empty() && p_.uses_.back().inst >= mark) p_.uses_.pop_back();
   unsupported(s);
 }

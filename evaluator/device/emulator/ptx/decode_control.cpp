@@ -207,7 +207,16 @@ void Decoder::begin_function(const std::vector<Parser::Formal>& formals, bool ha
   Operand to;
   to.kind = Operand::Kind::kRegister;
   to.symbol = &top;
-  lane({}, "mov.b64", Class::kInteger, 4, destination(to, 64), constant(f_.local_bytes, 64));
+  Symbol pool;
+  pool.space = Space::kLocal;
+  pool.address = f_.local_bytes;
+  pool.bytes = kAllocaBytes;
+  Operand start;
+  start.kind = Operand::Kind::kName;
+  start.symbol = &pool;
+  start.name = "alloca";
+  const Slot from = source(start, {Type::kUnsigned, 64});
+  lane({}, "mov.b64", Class::kInteger, 4, destination(to, 64), from);
   f_.local_bytes += kAllocaBytes;
 }
 

@@ -44,10 +44,11 @@ void Decoder::address(const Operand& o, Inst& inst) {
     inst.addr_wide = o.symbol->type.bits == 64;
     return;
   }
-  if (o.symbol->space == Space::kShared && o.symbol->address == UINT32_MAX) {
+  if (o.symbol->space == Space::kShared || o.symbol->space == Space::kLocal) {
     Operand name;
     name.kind = Operand::Kind::kName;
     name.symbol = o.symbol;
+    name.name = o.name;
     inst.a = source(name, {Type::kUnsigned, 64});
     inst.addr_wide = true;
     return;

@@ -142,6 +142,7 @@ enum class SpecialRegister : std::uint8_t {
   kNclusteridX,
   kNclusteridY,
   kNclusteridZ,
+  kLocalFrame,  ///< where the function's local variables begin, plus Inst::target
   kCount
 };
 
@@ -175,8 +176,18 @@ enum class AsyncOp : std::uint8_t {
   kSetRegisters,  ///< setmaxnreg
 };
 
-/// Inst::sub of kLane: operations whose result may not depend on every source.
-enum LaneHint : std::uint8_t { kPlain, kSelect, kAndPredicate, kOrPredicate };
+/// Inst::sub of kLane: operations whose result may not depend on every source, and those through
+/// which an address keeps pointing into the variable it came from (ptx/dataflow.cpp).
+enum LaneHint : std::uint8_t {
+  kPlain,
+  kSelect,
+  kAndPredicate,
+  kOrPredicate,
+  kCopy,
+  kSum,         ///< of an address and a number, in either order; or, and, xor likewise
+  kDifference,  ///< a - b
+  kScaledSum    ///< a * b + c
+};
 
 /// Operand: >= 0 byte offset into the frame, < 0: ~offset into the module's constants.
 using Slot = std::int32_t;
@@ -220,6 +231,7 @@ struct Inst {
   std::uint32_t extra = 0;  ///< first index in Function::extra (register lists)
   std::uint32_t regs = 0;   ///< first index in Function::regs: sources, then destinations
   std::uint8_t sources = 0, destinations = 0;
+  std::uint16_t variable = 0;  ///< in Function::variables that the address points into; 0: unknown
 };
 
 /// What the loop over straight code reads of an Inst (see straight.h).
@@ -251,6 +263,7 @@ struct Timing {
 /// Where a call's argument lies in the caller and in the callee (per lane byte areas).
 struct CallArgument {
   std::uint32_t from = 0, to = 0, bytes = 0;
+  bool unset = false;  ///< nothing in the function that fills it ever does
 };
 struct CallSite {
   std::vector<CallArgument> arguments;
@@ -280,6 +293,14 @@ struct AsyncOperands {
   bool by_parity = false, suspends = false, read_only = false;
 };
 
+/// A shared or local variable, as far as accesses through its name reach.
+struct Extent {
+  Space space = Space::kGeneric;
+  std::uint32_t offset = 0, bytes = 0;
+  bool dynamic = false;  ///< the extern array: as the launch says
+  std::string name;
+};
+
 struct Function {
   std::string name;
   bool entry = false;
@@ -294,15 +315,22 @@ struct Function {
   std::vector<AsyncOperands> async;
   std::vector<TensorOp> tensors;
   std::vector<std::vector<std::int32_t>> branch_targets;
-  std::uint32_t frame_bytes = 0;               ///< registers
-  std::uint32_t taint_offset = 0;              ///< u32 per register, inside the frame
-  std::uint32_t formal_offset = 0;             ///< per-lane byte areas for .param, inside the frame
-  std::uint32_t formal_bytes = 0;              // per lane
-  std::uint32_t local_bytes = 0;               // per lane
+  std::uint32_t frame_bytes = 0;    ///< registers
+  std::uint32_t taint_offset = 0;   ///< inside the frame: u32 per register, then per formal byte
+  std::uint32_t formal_offset = 0;  ///< per-lane byte areas for .param, inside the frame
+  std::uint32_t formal_bytes = 0;   // per lane
+  std::uint32_t local_bytes = 0;    // per lane
   std::vector<CallArgument> formals, returns;  ///< `to` / `from` and bytes
   int kernel = -1;                             ///< index in kernels()
   std::vector<std::int32_t> nounroll;          ///< loop heads that ptxas was told not to unroll
+  std::vector<std::uint32_t> live_in;          ///< registers that may be read before any write
+  std::vector<Extent> variables;               ///< from 1
 };
+
+/// At Function::taint_offset of a frame [u32].
+[[nodiscard]] inline std::uint32_t taint_words(const Function& f) {
+  return static_cast<std::uint32_t>(f.reg_slots.size()) + f.formal_bytes;
+}
 
 struct Variable {
   std::string name;
@@ -326,6 +354,7 @@ struct SourceLocation {
 struct StatementPlace {
   std::uint32_t ptx_line = 0;
   std::int32_t location = -1;  ///< in ModuleImpl::locations
+  std::uint32_t offset = 0;    ///< in ModuleImpl::text
 };
 
 /// Memory that begins on a cache line.

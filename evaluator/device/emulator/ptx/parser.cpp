@@ -439,6 +439,9 @@ void Parser::function(bool entry) {
   while (scopes_.size() > 1) scopes_.pop_back();
   tables_.clear();
   uses_.clear();
+  seeds_.clear();
+  declared_.clear();
+  for (auto& [name, symbol] : scopes_[0].symbols) symbol.variable = 0;
   slot_bytes_ = 0;
   line_ = 0;
   location_ = -1;
@@ -468,6 +471,10 @@ void Parser::function(bool entry) {
   resolve_labels();
   layout_frame();
   Function& f = module_.functions[index];
+  declared_.resize(f.reg_slots.size(), 0);
+  find_live_in(f, declared_);
+  find_variables(f, seeds_);
+  find_unset_formals(f);
   f.defined = true;
   if (entry) {
     kernel.static_shared_bytes = static_cast<int>(shared_bytes_);

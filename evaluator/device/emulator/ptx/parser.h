@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "evaluator/device/emulator/ptx/dataflow.h"
 #include "evaluator/device/emulator/ptx/isa.h"
 #include "evaluator/device/emulator/ptx/lexer.h"
 
@@ -28,7 +29,8 @@ struct Symbol {
   Space space = Space::kGeneric;  ///< of a variable
   std::uint64_t address = 0;      ///< in its space
   std::uint64_t bytes = 0;
-  std::uint8_t lanes = 0;  ///< a vector register: its parts are `name`.x, .y, ...
+  mutable std::uint16_t variable = 0;  ///< in Function::variables, once an instruction has named it
+  std::uint8_t lanes = 0;              ///< a vector register: its parts are `name`.x, .y, ...
 };
 
 struct Operand {
@@ -121,6 +123,7 @@ class Parser {
   void file_name();
   void directive();
   void statement();
+  [[nodiscard]] StatementPlace here() const;
   Operand operand();
   void resolve_labels();
   void layout_frame();
@@ -140,6 +143,8 @@ class Parser {
   std::unordered_map<std::string_view, TargetTable> tables_;
   std::vector<LabelUse> uses_;
   std::deque<Symbol> temporaries_;
+  std::vector<AddressSeed> seeds_;
+  std::vector<char> declared_;            ///< by register: the source names it
   std::vector<Formal> register_results_;  ///< of the function in hand: stored at its returns
   int scope_ = 0;
   int current_ = -1;                ///< function
@@ -169,6 +174,8 @@ class Decoder {
   void unsupported(const Statement& s);
 
   Slot source(const Operand& o, Type type);  ///< register or constant
+  Slot address_of(const Operand& o, int width);
+  Slot helper_value(Inst inst, int width, const Symbol* from = nullptr);
   Slot destination(const Operand& o, int bits);
   Slot constant(std::uint64_t bits, int width);
   Slot predicate(const Operand& o);  ///< honours `!`
@@ -224,6 +231,7 @@ class Decoder {
   ModuleImpl& module_;
   Function& f_;
   std::vector<Slot> read_, written_;  ///< of the statement in hand
+  std::uint16_t named_ = 0;           ///< the variable whose address is an operand, or kSeveral
 };
 
 /// Every lane function by key, e.g. "fma.ftz.f32"; null when there is none.

@@ -46,9 +46,14 @@ void Parser::registers() {
   const auto type = parse_type(word);
   if (!type) error(fmt::format("unknown register type '{}'", t.text));
   const auto declare = [&](std::string_view name) {
+    const std::size_t first = module_.functions[current_].reg_slots.size();
+    const auto declared = [&] {
+      declared_.resize(first, 0);
+      declared_.resize(module_.functions[current_].reg_slots.size(), 1);
+    };
     if (!lanes) {
       scopes_[scope_].symbols[name] = make_register(*type);
-      return;
+      return declared();
     }
     Symbol whole;
     whole.type = *type;
@@ -61,6 +66,7 @@ void Parser::registers() {
         scopes_[scope_].symbols[module_.names.back()] = part;
       }
     }
+    declared();
   };
   do {
     const std::string_view name = next().text;
@@ -171,7 +177,7 @@ void Parser::body() {
   end.kind = module_.functions[current_].entry ? Kind::kExit : Kind::kRet;
   end.line = line_;
   end.place = static_cast<std::uint32_t>(module_.places.size());
-  module_.places.push_back({static_cast<std::uint32_t>(peek().line), location_});
+  module_.places.push_back(here());
   module_.functions[current_].code.push_back(end);
 }
 
@@ -312,10 +318,17 @@ Operand Parser::operand() {
   return o;
 }
 
+StatementPlace Parser::here() const {
+  const Token& t = peek();
+  const auto at = t.kind == Token::Kind::kEnd ? static_cast<std::ptrdiff_t>(text_.size())
+                                              : t.text.data() - text_.data();
+  return {static_cast<std::uint32_t>(t.line), location_, static_cast<std::uint32_t>(at)};
+}
+
 void Parser::statement() {
   Statement s;
   const std::size_t first = module_.functions[current_].code.size();
-  module_.places.push_back({static_cast<std::uint32_t>(peek().line), location_});
+  module_.places.push_back(here());
   if (accept("@")) {
     s.guard_negated = accept("!");
     s.guard = lookup(next().text);
@@ -367,7 +380,7 @@ void Parser::layout_frame() {
   const auto round = [](std::uint32_t v) { return (v + 255) / 256 * 256; };
   f.taint_offset = round(slot_bytes_);
   f.formal_bytes = (f.formal_bytes + 15) / 16 * 16;
-  f.formal_offset = round(f.taint_offset + static_cast<std::uint32_t>(f.reg_slots.size()) * 4);
+  f.formal_offset = round(f.taint_offset + taint_words(f) * 4);
   f.frame_bytes = round(f.formal_offset + f.formal_bytes * 32);
   f.local_bytes = (f.local_bytes + 15) / 16 * 16;
 }

@@ -10,12 +10,21 @@
 
 namespace hone::emulator {
 
+// Callers' variables may be meant, their callees' not.
+Bounds Block::local_bounds(const Warp& w, const Inst& in) const {
+  const std::uint64_t frame = w.stack.back().local;
+  if (in.variable != 0) {
+    const Extent& v = function_->variables[in.variable];
+    if (v.space == Space::kLocal) return {frame + v.offset, frame + v.offset + v.bytes};
+  }
+  return {0, frame + function_->local_bytes};
+}
+
 bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
-  const Entry& top = w.stack.back();
-  const std::uint64_t limit = top.local + function_->local_bytes;
+  const Bounds bounds = local_bounds(w, in);
   if (counting_) {
     ++run_.counters.local_accesses;
     run_.counters.local_bytes +=
@@ -28,8 +37,7 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t at = address_[lane];
-    if (at + total > limit || at + total < total)
-      return fail_access(w, in, lane, kLocalBase + at, "out-of-bounds");
+    if (!bounds.hold(at, total)) return fail_access(w, in, lane, kLocalBase + at, "out-of-bounds");
     const std::size_t where = std::size_t{w.local_stride} * lane + at;
     std::uint8_t* data = w.local.data() + where;
     for (int v = 0; v < in.vec; ++v) {
@@ -89,6 +97,7 @@ bool Block::formal_access(Warp& w, const Inst& in, std::uint32_t mask) {
       else
         put_lane(reg(slots[v]), in.dst_wide, in.sign_extend, in.esize, lane, data + v * in.esize);
     }
+    if (w.tainting) taint_formal(w, in, lane, at);
   }
   return true;
 }

@@ -17,14 +17,16 @@ bool Block::shared_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
   const std::uint64_t hi = summary_.highest;
-  if (summary_.lowest > hi || hi + total > run_.shared_bytes || hi + total < total) {
+  const Bounds bounds = shared_bounds(in);
+  if (summary_.lowest > hi || summary_.lowest < bounds.begin || hi + total > bounds.end ||
+      hi + total < total) {
     for (std::uint32_t m = mask; m; m &= m - 1) {
       const std::uint64_t a = address_[std::countr_zero(m)];
       if (a >= kRankBytes && a < kWindowBytes) return cluster_access(w, in, mask);
     }
     for (std::uint32_t m = mask; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
-      if (address_[lane] + total > run_.shared_bytes || address_[lane] + total < total)
+      if (!bounds.hold(address_[lane], total))
         return fail_access(w, in, lane, kSharedBase + address_[lane], "out-of-bounds");
     }
   }

@@ -209,6 +209,11 @@ std::uint32_t Block::shared_atomics(const Warp& w, const Inst& in, std::uint32_t
   if (in.space != Space::kShared && in.space != Space::kGeneric) return 0;
   const std::uint64_t base = in.space == Space::kGeneric ? kSharedBase : 0;
   if (!all_shared(4, base)) return 0;
+  if (in.variable != 0) {
+    const Bounds bounds = shared_bounds(in);
+    if (!bounds.hold(summary_.lowest - base, 4) || !bounds.hold(summary_.highest - base, 4))
+      return 0;
+  }
   const std::uint32_t sure = sure_atomics(w, in, mask, base);
   if (sure != 0) changed = apply_shared(in, sure, base);
   return sure;
@@ -263,7 +268,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       data = cluster_data(w, in, lane, address, total);
       if (!data) return false;
     } else if (shared) {
-      if (address + total > run_.shared_bytes || address + total < total) {
+      if (!shared_bounds(in).hold(address, total)) {
         fail_access(w, in, lane, kSharedBase + address, "out-of-bounds");
         if (!dropped_) return false;
         continue;

@@ -54,7 +54,8 @@ void Block::start_warps() {
     entry.function = run_.function;
     w.stack.push_back(entry);
     w.frames.resize(f.frame_bytes);
-    std::memset(w.frames.data() + f.taint_offset, 0, f.reg_slots.size() * 4);
+    auto* taint = reinterpret_cast<std::uint32_t*>(w.frames.data() + f.taint_offset);
+    std::fill_n(taint, taint_words(f), 0u);
     if (f.local_bytes > 0) {
       w.local_stride = std::max(w.local_stride, f.local_bytes);
       w.local.resize(std::size_t{w.local_stride} * 32);
@@ -71,6 +72,7 @@ void Block::start_warps() {
     w.tainting = w.spinning = w.flattened = false;
     w.passed = w.barrier_predicate = 0;
     w.polled = nullptr;
+    if (check_init_) taint_live_in(w, f, taint, w.alive);
   }
 }
 

@@ -126,6 +126,14 @@ struct Pattern {
   std::uint64_t step = 0, steady_step = 0;
 };
 
+/// What an access may touch of its space.
+struct Bounds {
+  std::uint64_t begin = 0, end = 0;
+  [[nodiscard]] bool hold(std::uint64_t at, std::uint32_t bytes) const {
+    return at >= begin && at + bytes <= end && at + bytes >= bytes;
+  }
+};
+
 /// Of a warp's addresses.
 struct AddressSummary {
   std::uint64_t low_bits = 0;  ///< 0 in the bits that are 0 in every address
@@ -214,6 +222,9 @@ class Async;
 [[nodiscard]] std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch,
                                                     std::uint64_t number);
 
+/// A demangled name.
+[[nodiscard]] std::string readable(const std::string& name);
+
 /// After an instruction wrote registers while wgmma results are in flight: a plain copy of one is
 /// one too (wgmma.cpp).
 void follow_wgmma(Warp& w, const Function& function, const Inst& in, std::uint32_t mask);
@@ -272,7 +283,12 @@ class Block {
 
   // barriers
   Step barrier(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Are the barrier's number and count such as it may have? If not, a report.
+  bool barrier_operands(Warp& w, const Inst& in, std::uint32_t mask);
   bool release_barriers();
+  bool release_barrier(int id);
+  /// Why the barrier at which the warp waits will never complete.
+  [[nodiscard]] std::string missing_at_barrier(const Warp& w) const;
 
   // data
   bool access(Warp& w, const Inst& in, std::uint32_t mask);
@@ -280,6 +296,15 @@ class Block {
   bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
   void expect_next(Pattern& p, std::uint64_t bytes, bool store);
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Of the variable that the address comes from, where that is known.
+  [[nodiscard]] Bounds shared_bounds(const Inst& in) const {
+    if (in.variable == 0) return {0, run_.shared_bytes};
+    const Extent& v = function_->variables[in.variable];
+    if (v.space != Space::kShared) return {0, run_.shared_bytes};
+    if (v.dynamic) return {run_.static_shared, run_.shared_bytes};
+    return {v.offset, std::uint64_t{v.offset} + v.bytes};
+  }
+  [[nodiscard]] Bounds local_bounds(const Warp& w, const Inst& in) const;
   bool fast_shared_load(const Warp& w, const Inst& in, const Pattern& p);
   bool fast_shared_store(const Warp& w, const Inst& in, const Pattern& p);
   /// Of address_, some in another block of the cluster (sim/cluster.cpp).
@@ -296,6 +321,7 @@ class Block {
   bool bank_access(Warp& w, const Inst& in, std::uint32_t mask, const std::uint8_t* bytes,
                    std::uint64_t size, std::uint64_t base);
   bool formal_access(Warp& w, const Inst& in, std::uint32_t mask);
+  void taint_formal(Warp& w, const Inst& in, int lane, std::uint64_t at);
   bool atomic(Warp& w, const Inst& in, std::uint32_t mask);
   std::uint32_t shared_atomics(const Warp& w, const Inst& in, std::uint32_t mask, bool& changed);
   std::uint32_t sure_atomics(const Warp& w, const Inst& in, std::uint32_t mask, std::uint64_t base);
@@ -386,8 +412,17 @@ class Block {
 
   // uninitialised values
   std::uint32_t* taints(Warp& w);
+  static std::uint32_t* formal_taints(Warp& w, std::uint32_t frame, const Function& f);
+  void taint_frame(Warp& w, const Entry& call, const CallSite& site);
+  void taint_result(Warp& w, const Entry& call, std::uint32_t to, const CallArgument& from,
+                    std::uint32_t bytes, std::uint32_t lanes);
+  /// `taint`: of the frame.
+  void taint_live_in(Warp& w, const Function& f, std::uint32_t* taint, std::uint32_t lanes);
+  /// Forgets that the warp carried uninitialised values, where it no longer does.
+  void settle_taint(Warp& w);
   void propagate_taint(Warp& w, const Inst& in, std::uint32_t mask);
   void set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t taint);
+  void taint_slot(Warp& w, Slot slot, std::uint32_t taint, std::uint32_t mask);
   bool tainted_address(Warp& w, const Inst& in, std::uint32_t mask);
   bool tainted_value(Warp& w, const Inst& in, std::uint32_t mask, const char* use);
   std::uint32_t slot_taint(Warp& w, const Inst& in, Slot slot) const;
@@ -415,6 +450,7 @@ class Block {
                     std::size_t bytes) const;
   std::string read_string(const Warp& w, int lane, std::uint64_t address) const;
   std::string describe(std::uint64_t address) const;
+  std::string describe_past(const Warp& w, const Inst& in, std::uint64_t address) const;
 
   [[nodiscard]] void* reg(Slot s) const {
     return s >= 0 ? frame_ + s : const_cast<std::uint8_t*>(constants_) + ~s;
@@ -453,7 +489,8 @@ class Block {
   std::uint32_t shared_atomic_ = 0;
   std::vector<std::uint32_t> latencies_;  ///< of the accesses of the straight code in hand
   const WarpLoops& loops_ = warp_loops();
-  std::array<std::uint32_t, 16> arrived_{};  ///< bar.arrive: warps by barrier
+  std::array<std::uint32_t, 16> arrived_{};   ///< bar.arrive: warps by barrier
+  std::array<std::uint32_t, 16> expected_{};  ///< threads, said by those that are there; 0: nobody
   std::uint32_t access_latency_ = 0;
   std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
   /// Uses of uninitialised shared memory: a race explains them better, if one is found.

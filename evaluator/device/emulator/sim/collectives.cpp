@@ -76,7 +76,13 @@ Block::Step Block::shuffle(Warp& w, const Inst& in, std::uint32_t mask) {
   if (in.d2 != kNone) *reg32(in.d2) = (*reg32(in.d2) & ~mask) | (in_range & mask);
   if (check_init_ && (w.tainting || (unknown & mask))) {
     w.tainting = true;
+    if (unknown & mask & ~taint) {  // not only passed on
+      uninitialised_ = "an inactive lane's register";
+      uninitialised_global_ = false;
+    }
     set_taint(w, in, mask, unknown & mask);
+    // Whether there was a source does not depend on what it held.
+    if (in.d2 != kNone) taint_slot(w, in.d2, 0, mask);
   }
   return Step::kNext;
 }
@@ -217,6 +223,7 @@ Block::Step Block::elect(Warp& w, const Inst& in, std::uint32_t mask) {
       d[std::countr_zero(m)] = leader[std::countr_zero(m)];
   }
   if (in.d2 != kNone) *reg32(in.d2) = (*reg32(in.d2) & ~mask) | elected;
+  if (w.tainting) set_taint(w, in, mask, 0);
   return Step::kNext;
 }
 

@@ -34,6 +34,8 @@ void Block::return_lanes(Warp& w, std::uint32_t lanes) {
                         lane * callee.formal_bytes + callee.returns[k].from,
                     bytes);
       }
+      if (check_init_ && (w.tainting || callee.returns[k].unset))
+        taint_result(w, top, site.results[k].to, callee.returns[k], bytes, lanes);
     }
   }
   for (Entry& e : w.stack)
@@ -133,8 +135,6 @@ bool Block::call(Warp& w, const Inst& in, std::uint32_t mask, std::int32_t targe
       e.local + callee.local_bytes > kMaxLocal)
     return fail(FindingKind::kStackOverflow, "call stack overflow", w, std::countr_zero(mask), in);
   w.frames.resize(e.frame + callee.frame_bytes);
-  auto* taint = reinterpret_cast<std::uint32_t*>(w.frames.data() + e.frame + callee.taint_offset);
-  for (std::size_t i = 0; i < callee.reg_slots.size(); ++i) taint[i] &= ~mask;
   if (e.local + callee.local_bytes > w.local_stride) {
     const std::uint32_t stride = (e.local + callee.local_bytes) * 2;
     const auto grow = [&](std::vector<std::uint8_t>& v) {
@@ -166,6 +166,7 @@ bool Block::call(Warp& w, const Inst& in, std::uint32_t mask, std::int32_t targe
                   bytes);
     }
   }
+  taint_frame(w, e, site);
   ++top.pc;
   w.stack.push_back(e);
   return true;

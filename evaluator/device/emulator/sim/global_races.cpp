@@ -123,7 +123,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
   GlobalStamp now;
   now.block = number_ + 1;
   now.epoch = global_order_.epoch(w.index);
-  now.line = in.line;
+  now.place = in.place;
   now.warp = static_cast<std::uint8_t>(w.index);
   now.lane = static_cast<std::uint8_t>(lane);
   now.ordered = how == Touch::kOrdered;
@@ -162,16 +162,17 @@ bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint6
       run_.findings.again(FindingKind::kRace, in.place))
     return true;
   std::string other = "a read by other blocks";
-  const GlobalStamp* s = global_order_.culprit(before, now, write);
-  if (s) {
+  CodePlace other_place;
+  if (const GlobalStamp* s = global_order_.culprit(before, now, write)) {
     const auto id = block_of(*run_.launch, s->block - 1);
     const std::uint32_t t = s->warp * 32u + s->lane;
     const auto& b = run_.launch->block;
+    other_place = code_place(s->place);
     other = fmt::format(
         "{} by block ({},{},{}), thread ({},{},{}){}",
         s == &before.writer ? (s->ordered ? "an atomic or volatile write" : "a write") : "a read",
         id[0], id[1], id[2], t % b[0], t / b[0] % b[1], t / b[0] / b[1],
-        s->line ? fmt::format(", line {}", s->line) : "");
+        other_place.line ? fmt::format(", line {}", other_place.line) : "");
   }
   const std::string where = describe(address);
   Finding f = finding_at(FindingKind::kRace,
@@ -183,10 +184,7 @@ bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint6
                          w, lane, &in);
   f.address = where;
   f.other = other;
-  if (s) {
-    f.other_place.file = f.place.file;
-    f.other_place.line = s->line;
-  }
+  f.other_place = std::move(other_place);
   return add_finding(std::move(f), in.place, true);
 }
 

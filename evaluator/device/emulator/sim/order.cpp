@@ -141,8 +141,10 @@ bool BlockOrder::conflicts(const GlobalStamp& earlier, const GlobalStamp& now) c
 bool BlockOrder::read(GlobalCell& cell, const GlobalStamp& now) const {
   const bool race = conflicts(cell.writer, now);
   if (now.ordered && cell.reader.block != 0 && !cell.reader.ordered) return race;
-  if (cell.reader.block != 0 && cell.reader.block != now.block && !cell.reader.ordered)
+  if (cell.reader.block != 0 && cell.reader.block != now.block && !cell.reader.ordered) {
     cell.others_read = std::max(cell.others_read, cell.read_at);
+    cell.other_reader = cell.reader;
+  }
   cell.reader = now;
   cell.read_at = order_->time;
   return race;
@@ -168,7 +170,7 @@ const GlobalStamp* BlockOrder::culprit(const GlobalCell& before, const GlobalSta
                                        bool write) const {
   if (conflicts(before.writer, now)) return &before.writer;
   if (write && conflicts(before.reader, now)) return &before.reader;
-  return nullptr;
+  return before.other_reader.block != 0 ? &before.other_reader : nullptr;
 }
 
 }  // namespace hone::emulator

@@ -20,7 +20,7 @@ namespace hone::emulator {
 struct GlobalStamp {
   std::uint32_t block = 0;  ///< its number in the grid + 1; 0: nobody
   std::uint32_t epoch = 0;  ///< of the warp
-  std::uint32_t line = 0;
+  std::uint32_t place = 0;  ///< in ModuleImpl::places
   std::uint8_t warp = 0, lane = 0;
   bool ordered = false;
   bool plural = false;  ///< several blocks wrote the same
@@ -29,7 +29,8 @@ struct GlobalStamp {
 struct GlobalCell {
   GlobalStamp writer, reader;
   std::uint64_t read_at = 0;      ///< when `reader` read
-  std::uint64_t others_read = 0;  ///< when a block other than `reader` last did, plainly
+  GlobalStamp other_reader;       ///< the last of another block than `reader`, plainly
+  std::uint64_t others_read = 0;  ///< and when
 };
 
 struct PageShadow {
@@ -68,7 +69,7 @@ class BlockOrder {
   bool read(GlobalCell& cell, const GlobalStamp& now) const;
   /// `same`: the bytes do not change, which makes it harmless.
   bool write(GlobalCell& cell, const GlobalStamp& now, bool same) const;
-  /// Which of them it was: null when blocks read that are no longer known.
+  /// Which of them it was.
   [[nodiscard]] const GlobalStamp* culprit(const GlobalCell& before, const GlobalStamp& now,
                                            bool write) const;
 

@@ -153,15 +153,23 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
 
 Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
   const int lane = std::countr_zero(mask);
+  if (!barrier_operands(w, in, mask)) return Step::kFail;
   const std::uint32_t id = reg32(in.a)[lane];
-  if (id >= 16) {
-    fail(FindingKind::kBarrier, fmt::format("barrier {} does not exist", id), w, lane, in);
-    return Step::kFail;
-  }
   const std::uint32_t predicate = in.kind == Kind::kBarrierRed ? *reg32(in.c) & mask : 0;
   std::uint32_t arrived = mask;
-  for (std::size_t i = 0; i + 1 < w.stack.size(); ++i)
-    if (w.stack[i].waiting == static_cast<std::int32_t>(id)) arrived |= w.stack[i].mask;
+  for (std::size_t i = 0; i + 1 < w.stack.size(); ++i) {
+    const Entry& e = w.stack[i];
+    if (e.waiting != static_cast<std::int32_t>(id)) continue;
+    const Inst& there = module_.functions[e.function].code[e.pc];
+    if (in.aligned && &there != &in) {
+      fail(FindingKind::kBarrier,
+           fmt::format("divergent barrier: other threads of the warp wait at the one in line {}",
+                       there.line),
+           w, lane, in);
+      return Step::kFail;
+    }
+    arrived |= e.mask;
+  }
   std::uint32_t missing = w.alive & ~arrived;
   if (missing && exit_waiting(w)) missing &= w.alive;
   if (missing) {
@@ -186,75 +194,134 @@ Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
     e.waiting = Entry::kRunning;
     ++e.pc;
   }
+  const std::uint32_t count = in.b == kNone ? 0 : reg32(in.b)[lane];
+  expected_[id] = count ? count : static_cast<std::uint32_t>(warps_.size()) * 32;
   if (in.arrive) {
     arrived_[id] |= 1u << w.index;
     if (check_races_) clocks_.warp_sync(w.index);
+    release_barrier(static_cast<int>(id));
     return Step::kNext;
   }
   w.barrier_predicate |= predicate;
   w.barrier = static_cast<int>(id);
-  w.barrier_count = in.b == kNone ? 0 : reg32(in.b)[lane];
+  w.barrier_count = count;
   w.barrier_inst = w.stack.back().pc;
   w.barrier_function = w.stack.back().function;
   ++w.stack.back().pc;
+  // Whoever comes when all that it expects are there belongs to its next phase.
+  if (count) release_barrier(static_cast<int>(id));
   return Step::kYield;
+}
+
+bool Block::barrier_operands(Warp& w, const Inst& in, std::uint32_t mask) {
+  const int lane = std::countr_zero(mask);
+  const std::uint32_t id = reg32(in.a)[lane];
+  const std::uint32_t count = in.b == kNone ? 0 : reg32(in.b)[lane];
+  const auto wrong = [&](int who, std::string text) {
+    return fail(FindingKind::kBarrier, std::move(text), w, who, in);
+  };
+  if (w.tainting && in.kind == Kind::kBarrierRed && (slot_taint(w, in, in.c) & mask) &&
+      !tainted_value(w, in, slot_taint(w, in, in.c) & mask, "is a vote at a barrier"))
+    return false;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if (reg32(in.a)[i] != id || (in.b != kNone && reg32(in.b)[i] != count))
+      return wrong(i, "the lanes of a warp name different barriers or thread counts");
+  }
+  if (id >= 16) return wrong(lane, fmt::format("barrier {} does not exist", id));
+  if (count % 32 != 0 || (in.arrive && count == 0))
+    return wrong(lane,
+                 fmt::format("barrier {}: {} threads are no whole number of warps", id, count));
+  const auto all = static_cast<std::uint32_t>(warps_.size()) * 32;
+  if (count > all)
+    return wrong(
+        lane, fmt::format("barrier {} expects {} threads, the block has {}", id, count, threads_));
+  if (expected_[id] && expected_[id] != (count ? count : all))
+    return wrong(lane, fmt::format("barrier {} expects {} threads here, but {} where others wait "
+                                   "for it",
+                                   id, count ? count : all, expected_[id]));
+  return true;
+}
+
+std::string Block::missing_at_barrier(const Warp& w) const {
+  if (w.barrier < 0 || w.barrier >= 16 || w.barrier_count == 0)
+    return fmt::format(
+        "divergent barrier: the warp waits at barrier {} for threads that wait elsewhere",
+        w.barrier);
+  std::uint32_t here = arrived_[w.barrier];
+  std::uint32_t ended = 0;
+  for (const Warp& other : warps_) {
+    if (other.done()) ended |= 1u << other.index;
+    if (!other.done() && other.barrier == w.barrier) here |= 1u << other.index;
+  }
+  return fmt::format("divergent barrier: barrier {} expects {} threads, {} came{}", w.barrier,
+                     w.barrier_count, 32 * std::popcount(here),
+                     ended & ~here ? " and others have ended" : "");
 }
 
 bool Block::release_barriers() {
   bool any = false;
-  for (int id = 0; id < 16; ++id) {
-    std::uint32_t waiting = 0;
-    std::uint32_t done = 0;
-    std::uint32_t live = 0;
-    std::uint32_t count = 0;
-    for (const Warp& w : warps_) {
-      const std::uint32_t bit = 1u << w.index;
-      if (w.done()) {
-        done |= bit;
-        continue;
-      }
-      live |= bit;
-      if (w.barrier == id) {
-        waiting |= bit;
-        count = std::max(count, w.barrier_count);
-      }
+  for (int id = 0; id < 16; ++id) any = release_barrier(id) || any;
+  return any;
+}
+
+bool Block::release_barrier(int id) {
+  std::uint32_t waiting = 0;
+  std::uint32_t done = 0;
+  std::uint32_t live = 0;
+  std::uint32_t count = 0;
+  for (const Warp& w : warps_) {
+    const std::uint32_t bit = 1u << w.index;
+    if (w.done()) {
+      done |= bit;
+      continue;
     }
-    if (waiting == 0) continue;
-    const std::uint32_t here = waiting | arrived_[id];
-    const bool complete =
-        count ? static_cast<std::uint32_t>(std::popcount(here)) * 32 >= count : (live & ~here) == 0;
-    if (!complete) continue;
-    any = true;
-    if (check_races_) clocks_.barrier(here | (count ? 0 : done));
-    if (tracking_ == Tracking::kStamps) global_order_.barrier(here, live);
-    arrived_[id] = 0;
-    std::uint64_t cycle = 0;
-    std::uint32_t votes = 0;
-    bool all = true;
-    for (Warp& w : warps_) {
-      if (!(waiting >> w.index & 1)) continue;
-      cycle = std::max({cycle, w.cycle, w.latest});
-      votes += static_cast<std::uint32_t>(std::popcount(w.barrier_predicate));
-      all = all && (w.barrier_predicate & w.alive) == w.alive;
-    }
-    for (Warp& w : warps_) {
-      if (!(waiting >> w.index & 1)) continue;
-      const Inst& in = module_.functions[w.barrier_function].code[w.barrier_inst];
-      if (in.kind == Kind::kBarrierRed) {
-        frame_ = w.frames.data() + w.stack.back().frame;
-        if (in.sub == 0) {
-          for (std::uint32_t m = w.alive; m; m &= m - 1) reg32(in.d)[std::countr_zero(m)] = votes;
-        } else {
-          const bool result = in.sub == 1 ? all : votes > 0;
-          *reg32(in.d) = (*reg32(in.d) & ~w.alive) | (result ? w.alive : 0);
-        }
-      }
-      w.cycle = w.latest = cycle + 16;
-      w.barrier = -1;
-      w.barrier_predicate = 0;
+    live |= bit;
+    if (w.barrier == id) {
+      waiting |= bit;
+      count = std::max(count, w.barrier_count);
     }
   }
-  return any;
+  if (waiting == 0) return false;
+  const std::uint32_t here = waiting | arrived_[id];
+  const bool complete =
+      count ? static_cast<std::uint32_t>(std::popcount(here)) * 32 >= count : (live & ~here) == 0;
+  if (!complete) return false;
+  if (check_races_) clocks_.barrier(here | (count ? 0 : done));
+  if (tracking_ == Tracking::kStamps) global_order_.barrier(here, live);
+  arrived_[id] = expected_[id] = 0;
+  std::uint64_t cycle = 0;
+  std::uint32_t votes = 0;
+  bool all = true;
+  for (Warp& w : warps_) {
+    if (!(waiting >> w.index & 1)) continue;
+    cycle = std::max({cycle, w.cycle, w.latest});
+    votes += static_cast<std::uint32_t>(std::popcount(w.barrier_predicate));
+    all = all && (w.barrier_predicate & w.alive) == w.alive;
+  }
+  std::uint8_t* const frame = frame_;
+  const Function* const function = function_;
+  for (Warp& w : warps_) {
+    if (!(waiting >> w.index & 1)) continue;
+    function_ = &module_.functions[w.barrier_function];
+    const Inst& in = function_->code[w.barrier_inst];
+    if (in.kind == Kind::kBarrierRed) {
+      frame_ = w.frames.data() + w.stack.back().frame;
+      if (in.sub == 0) {
+        for (std::uint32_t m = w.alive; m; m &= m - 1) reg32(in.d)[std::countr_zero(m)] = votes;
+      } else {
+        const bool result = in.sub == 1 ? all : votes > 0;
+        *reg32(in.d) = (*reg32(in.d) & ~w.alive) | (result ? w.alive : 0);
+      }
+      if (w.tainting) set_taint(w, in, w.alive, 0);
+    }
+    w.cycle = w.latest = cycle + 16;
+    w.barrier = -1;
+    w.barrier_predicate = 0;
+  }
+  frame_ = frame;
+  function_ = function;
+  return true;
 }
 
 }  // namespace hone::emulator

@@ -1,4 +1,4 @@
-// Where and why a run failed, and the uninitialised values that registers carry.
+// Where and why a run failed.
 #include <cxxabi.h>
 #include <fmt/format.h>
 
@@ -12,14 +12,6 @@ namespace hone::emulator {
 
 namespace {
 constexpr std::uint64_t kNullPage = 64 * 1024;  // addresses that come from a null pointer
-
-std::string readable(const std::string& name) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string result = status == 0 && text ? text : name;
-  std::free(text);
-  return result;
-}
 
 Verdict verdict_of(FindingKind kind) {
   switch (kind) {
@@ -56,6 +48,14 @@ bool may_go_on(FindingKind kind) {
 
 }  // namespace
 
+std::string readable(const std::string& name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 && text ? text : name;
+  std::free(text);
+  return result;
+}
+
 std::string text_of(const Finding& f) {
   std::string text = f.what;
   if (f.place.line) text += fmt::format(", line {}", f.place.line);
@@ -71,9 +71,7 @@ CodePlace Block::code_place(std::uint32_t place) const {
   if (place >= module_.places.size()) return out;
   const StatementPlace& p = module_.places[place];
   out.ptx_line = p.ptx_line;
-  std::string_view text = module_.text;
-  for (std::uint32_t n = 1; n < p.ptx_line && !text.empty(); ++n)
-    text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
+  const std::string_view text = std::string_view(module_.text).substr(p.offset);
   // The statement may go over several lines.
   for (const char c : text.substr(0, std::min(text.find(';'), std::size_t{200}))) {
     const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -198,6 +196,27 @@ std::string Block::describe(std::uint64_t a) const {
                      buffer->bytes);
 }
 
+// An access through one variable's name that leaves it: where to, counted from its start.
+std::string Block::describe_past(const Warp& w, const Inst& in, std::uint64_t a) const {
+  const Extent& v = function_->variables[in.variable];
+  const bool shared = v.space == Space::kShared;
+  if (a - (shared ? kSharedBase : kLocalBase) >= kWindowBytes) return describe(a);
+  if (!shared) {
+    const std::uint64_t start = kLocalBase + w.stack.back().local + v.offset;
+    return fmt::format("local memory offset {} (of {} B)", static_cast<std::int64_t>(a - start),
+                       v.bytes);
+  }
+  const Bounds bounds = shared_bounds(in);
+  std::string text =
+      fmt::format("shared {}{:+d} ({} of {} B)", v.dynamic ? "(dynamic)" : readable(v.name),
+                  static_cast<std::int64_t>(a - kSharedBase - bounds.begin),
+                  v.dynamic ? "the launch's array" : "an array", bounds.end - bounds.begin);
+  const std::string there = describe(a);
+  if (there.starts_with("shared ") && !there.starts_with("shared memory"))
+    text += fmt::format(", inside {}", there);
+  return text;
+}
+
 bool Block::fail_access(const Warp& w, const Inst& in, int lane, std::uint64_t address,
                         const char* why) {
   const char* what = in.kind == Kind::kStore ? "write" : in.kind == Kind::kAtom ? "atomic" : "read";
@@ -210,7 +229,8 @@ bool Block::fail_access(const Warp& w, const Inst& in, int lane, std::uint64_t a
     dropped_ |= 1u << lane;
     return false;
   }
-  const std::string where = describe(shown);
+  std::string where = describe(shown);
+  if (in.variable != 0 && kind == FindingKind::kOutOfBounds) where = describe_past(w, in, shown);
   Finding f = finding_at(
       kind, fmt::format("{} {} of {} B at {}", why, what, in.esize * in.vec, where), w, lane, &in);
   f.address = where;
@@ -270,82 +290,6 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
   return add_finding(std::move(f), in.place, true);
 }
 
-// ---- uninitialised values ----
-
-std::uint32_t* Block::taints(Warp&) {
-  return reinterpret_cast<std::uint32_t*>(frame_ + function_->taint_offset);
-}
-
-std::uint32_t Block::slot_taint(Warp& w, const Inst&, Slot slot) const {
-  if (slot < 0 || slot == kNone) return 0;
-  const auto& slots = function_->reg_slots;
-  const auto it = std::lower_bound(slots.begin(), slots.end(), slot);
-  if (it == slots.end() || *it != slot) return 0;
-  return const_cast<Block*>(this)->taints(w)[it - slots.begin()];
-}
-
-void Block::propagate_taint(Warp& w, const Inst& in, std::uint32_t mask) {
-  std::uint32_t* taint = taints(w);
-  const std::uint32_t* r = function_->regs.data() + in.regs;
-  std::uint32_t t = 0;
-  if (in.kind == Kind::kLane && in.sub == kSelect) {
-    const std::uint32_t p = *reg32(in.c);
-    t = (slot_taint(w, in, in.a) & p) | (slot_taint(w, in, in.b) & ~p) | slot_taint(w, in, in.c);
-  } else if (in.kind == Kind::kLane && (in.sub == kAndPredicate || in.sub == kOrPredicate)) {
-    const std::uint32_t ta = slot_taint(w, in, in.a);
-    const std::uint32_t tb = slot_taint(w, in, in.b);
-    if (ta | tb) {  // the destination may be a source: what is left decides
-      const std::uint32_t flip = in.sub == kOrPredicate ? 0xFFFFFFFFu : 0;
-      const std::uint32_t a = *reg32(in.a) ^ flip;
-      const std::uint32_t b = *reg32(in.b) ^ flip;
-      t = (ta & tb) | (ta & b) | (tb & a);
-      if (in.d == in.a || in.d == in.b) t = ta & tb;
-    }
-  } else {
-    for (int k = 0; k < in.sources; ++k) t |= taint[r[k]];
-  }
-  for (int k = in.sources; k < in.sources + in.destinations; ++k)
-    taint[r[k]] = (taint[r[k]] & ~mask) | (t & mask);
-  if (!w.wgmma_writes.empty()) follow_wgmma(w, *function_, in, mask);
-}
-
-void Block::set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t t) {
-  std::uint32_t* taint = taints(w);
-  const std::uint32_t* r = function_->regs.data() + in.regs + in.sources;
-  for (int k = 0; k < in.destinations; ++k) taint[r[k]] = (taint[r[k]] & ~mask) | (t & mask);
-}
-
-bool Block::tainted_address(Warp& w, const Inst& in, std::uint32_t mask) {
-  const std::uint32_t t = slot_taint(w, in, in.a) & mask;
-  if (t == 0) return true;
-  if (!tainted_value(w, in, t, "is used as an address")) return false;
-  if (run_.findings.collects()) dropped_ |= t;
-  return dropped_ == 0;
-}
-
-bool Block::tainted_value(Warp& w, const Inst& in, std::uint32_t lanes, const char* use) {
-  if (run_.findings.collects() && held_.empty() &&
-      run_.findings.again(FindingKind::kUninitialised, in.place))
-    return true;
-  const std::string origin =
-      uninitialised_.empty() ? "an inactive lane's register" : uninitialised_;
-  Finding f = finding_at(FindingKind::kUninitialised,
-                         fmt::format("uninitialised value of {} {}", origin, use), w,
-                         std::countr_zero(lanes), &in);
-  f.other = origin;
-  if (tracking_ != Tracking::kOff && uninitialised_global_ && use == kStoredToGlobal) {
-    // Another block may be about to write it: then it is a race, and found before the grid ends.
-    if (run_.held.empty() || run_.findings.collects())
-      run_.held.push_back({std::move(f), in.place});
-    return true;
-  }
-  if (!check_races_ || !uninitialised_.starts_with("shared"))
-    return add_finding(std::move(f), in.place, true);
-  // The writer may only come later in this run: then it is a race, and found before the block ends.
-  if (held_.empty() || run_.findings.collects()) held_.push_back({std::move(f), in.place});
-  return true;
-}
-
 // ---- small instructions ----
 
 void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -386,6 +330,8 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       return one(id_[1]);
     case SpecialRegister::kCtaidZ:
       return one(id_[2]);
+    case SpecialRegister::kLocalFrame:
+      return one(w.stack.back().local + static_cast<std::uint64_t>(in.target));
     case SpecialRegister::kNctaidX:
       return one(l.grid[0]);
     case SpecialRegister::kNctaidY:

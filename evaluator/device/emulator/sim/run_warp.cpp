@@ -94,6 +94,7 @@ bool Block::run_warp(Warp& w) {
   const std::uint64_t preempt = preempt_;
   std::uint64_t turn = 0;
   w.spinning = false;
+  if (w.tainting) settle_taint(w);
   const std::uint64_t limit = run_.options->max_warp_instructions;
   while (!w.stack.empty()) {
     Entry* top = &w.stack.back();
@@ -371,6 +372,7 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
     case Kind::kActiveMask: {
       auto* d = reg32(in.d);
       for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = mask;
+      if (w.tainting) set_taint(w, in, mask, 0);
       return Step::kNext;
     }
     case Kind::kIsSpace: {
@@ -382,6 +384,7 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
         r |= static_cast<std::uint32_t>(window(a[i]) == in.space && !other_block) << i;
       }
       *reg32(in.d) = (*reg32(in.d) & ~mask) | (r & mask);
+      if (w.tainting) propagate_taint(w, in, mask);
       return Step::kNext;
     }
     case Kind::kAsync:

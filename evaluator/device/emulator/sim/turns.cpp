@@ -31,6 +31,7 @@ void Block::start(std::uint64_t number) {
   start_tracking(static_cast<std::uint32_t>(number));
   clocks_.reset();
   arrived_.fill(0);
+  expected_.fill(0);
   held_.clear();
   async_reads_.clear();
   raced_ = false;
@@ -101,11 +102,7 @@ Progress Block::advance() {
       for (Warp& w : warps_) {
         if (w.done()) continue;
         const Inst& in = module_.functions[w.barrier_function].code[w.barrier_inst];
-        fail(FindingKind::kBarrier,
-             fmt::format("divergent barrier: the warp waits at barrier {} for threads that wait "
-                         "elsewhere",
-                         w.barrier),
-             w, std::countr_zero(w.alive), in);
+        fail(FindingKind::kBarrier, missing_at_barrier(w), w, std::countr_zero(w.alive), in);
         return Progress::kFailed;
       }
     }
