@@ -16,6 +16,21 @@ Space shared_or_generic(const Statement& s) {
   return Space::kGeneric;
 }
 
+/// The operation of a reduction.
+bool reduction(const Statement& s, AsyncOperands& o) {
+  static const std::unordered_map<std::string_view, AtomicOp> kOps = {
+      {"add", AtomicOp::kAdd}, {"min", AtomicOp::kMin}, {"max", AtomicOp::kMax},
+      {"inc", AtomicOp::kInc}, {"dec", AtomicOp::kDec}, {"and", AtomicOp::kAnd},
+      {"or", AtomicOp::kOr},   {"xor", AtomicOp::kXor}};
+  for (auto w : s.words) {
+    const auto it = kOps.find(w);
+    if (it == kOps.end()) continue;
+    o.reduce = true;
+    o.op = it->second;
+  }
+  return o.reduce;
+}
+
 }  // namespace
 
 AsyncAddress Decoder::async_address(const Operand& o, Space space) {
@@ -89,6 +104,7 @@ bool Decoder::decode_async(const Statement& s) {
     emit_async(s, AsyncOp::kProxyFence, Class::kOther, {}, {});
     return true;
   }
+  if ((op == "st" || op == "red") && s.has("async")) return decode_async_store(s);
   if (op != "cp" || !s.has("async")) return false;
   if (s.has("bulk")) return decode_bulk(s);
   if (s.has("commit_group")) {
@@ -137,6 +153,54 @@ bool Decoder::decode_async(const Statement& s) {
   return true;
 }
 
+// cp{.reduce}.async.bulk.shared::cluster.shared::cta.completion [to], [from], size, [mbarrier]
+bool Decoder::decode_bulk_share(const Statement& s) {
+  if (s.operands.size() != 4 || !s.has("shared::cluster") || !s.has("shared::cta")) return false;
+  AsyncOperands o;
+  Inst inst;
+  inst.type = {Type::kBits, 32};
+  if (s.has("reduce")) {
+    const auto type = parse_type(s.words.back());
+    if (!type || !reduction(s, o)) return false;
+    inst.type = *type;
+  }
+  o.to = async_address(s.operands[0], Space::kShared);
+  o.from = async_address(s.operands[1], Space::kShared);
+  o.size = source(s.operands[2], kU32);
+  o.barrier = async_address(s.operands[3], Space::kShared);
+  module_.bulk_stores = true;
+  module_.shared_granule = std::min<int>(module_.shared_granule, 4);
+  emit_async(s, AsyncOp::kBulkShare, Class::kMemory, o, inst);
+  return true;
+}
+
+// {st,red}.async{...}.shared::cluster.mbarrier::complete_tx::bytes{.vec}.type [to], value,
+// [mbarrier]
+bool Decoder::decode_async_store(const Statement& s) {
+  const auto type = parse_type(s.words.back());
+  if (!type || (type->bits != 32 && type->bits != 64) || s.operands.size() != 3 ||
+      !s.has("shared::cluster") || !s.has("mbarrier::complete_tx::bytes"))
+    return false;
+  AsyncOperands o;
+  if (s.words[0] == "red" && !reduction(s, o)) return false;
+  Inst inst;
+  inst.type = *type;
+  inst.esize = type->bits / 8;
+  inst.dst_wide = type->bits == 64;
+  const Operand& value = s.operands[1];
+  const bool vector = value.kind == Operand::Kind::kVector;
+  const std::size_t count = vector ? value.parts.size() : 1;
+  if (count > 4 || count * inst.esize > 16) return false;
+  inst.vec = static_cast<std::uint8_t>(count);
+  for (std::size_t i = 0; i < count; ++i)
+    o.values[i] = source(vector ? value.parts[i] : value, *type);
+  o.to = async_address(s.operands[0], Space::kShared);
+  o.barrier = async_address(s.operands[2], Space::kShared);
+  module_.shared_granule = std::min<int>(module_.shared_granule, 4);
+  emit_async(s, AsyncOp::kAsyncStore, Class::kMemory, o, inst);
+  return true;
+}
+
 // cp{.reduce}.async.bulk{.tensor.Nd}.to.from{.load_mode}.completion{...}
 bool Decoder::decode_bulk(const Statement& s) {
   if (s.has("commit_group")) {
@@ -155,13 +219,15 @@ bool Decoder::decode_bulk(const Statement& s) {
     return true;
   }
   for (auto w : s.words) {  // not covered
-    if (w.starts_with("im2col") || w.starts_with("tile::") || w.starts_with("multicast") ||
-        w.starts_with("cta_group") || w == "cp_mask")
+    if (w.starts_with("im2col") || w.starts_with("tile::") || w.starts_with("cta_group") ||
+        w == "cp_mask")
       return false;
   }
   const bool tensor = s.has("tensor");
   const bool reduce = s.has("reduce");
-  const std::size_t count = s.operands.size() - (s.has("L2::cache_hint") ? 1 : 0);
+  const bool multicast = s.has("multicast::cluster");
+  const std::size_t count =
+      s.operands.size() - (s.has("L2::cache_hint") ? 1 : 0) - (multicast ? 1 : 0);
   AsyncOperands o;
   Inst inst;
   if (tensor) {
@@ -180,8 +246,8 @@ bool Decoder::decode_bulk(const Statement& s) {
     return true;
   };
   if (s.has("mbarrier::complete_tx::bytes")) {
-    // Between blocks of a cluster: not covered.
-    if (reduce || !s.has("global") || count != (tensor ? 3U : 4U)) return false;
+    if (!s.has("global")) return !tensor && !multicast && decode_bulk_share(s);
+    if (reduce || count != (tensor ? 3U : 4U)) return false;
     o.to = async_address(s.operands[0], Space::kShared);
     if (tensor) {
       if (!map(s.operands[1])) return false;
@@ -190,23 +256,16 @@ bool Decoder::decode_bulk(const Statement& s) {
       o.size = source(s.operands[2], kU32);
     }
     o.barrier = async_address(s.operands[count - 1], Space::kShared);
+    if (multicast) o.multicast = source(s.operands.at(count), {Type::kUnsigned, 16});
     module_.shared_granule = std::min<int>(module_.shared_granule, 4);
     emit_async(s, AsyncOp::kBulkLoad, Class::kMemory, o, inst);
     return true;
   }
   if (!s.has("bulk_group") || !s.has("global") || count != (tensor ? 2U : 3U)) return false;
-  if (reduce) {
-    static const std::unordered_map<std::string_view, AtomicOp> kOps = {
-        {"add", AtomicOp::kAdd}, {"min", AtomicOp::kMin}, {"max", AtomicOp::kMax},
-        {"inc", AtomicOp::kInc}, {"dec", AtomicOp::kDec}, {"and", AtomicOp::kAnd},
-        {"or", AtomicOp::kOr},   {"xor", AtomicOp::kXor}};
-    const AtomicOp* op = nullptr;
-    for (auto w : s.words)
-      if (const auto it = kOps.find(w); it != kOps.end()) op = &it->second;
-    const auto type = parse_type(s.words.back());
-    if (!op || !type || tensor) return false;  // a tensor map names the type: not covered
-    o.reduce = true;
-    o.op = *op;
+  if (multicast) return false;
+  if (reduce) {  // a tensor map names the type itself
+    const auto type = tensor ? std::optional<Type>(Type{}) : parse_type(s.words.back());
+    if (!type || !reduction(s, o)) return false;
     inst.type = *type;
   }
   if (tensor) {
@@ -231,7 +290,6 @@ bool Decoder::decode_mbarrier(const Statement& s) {
   Inst inst;
   inst.latency = kSharedLatency;
   const Space space = shared_or_generic(s);
-  o.cluster = s.has("shared::cluster");
   const auto emit_it = [&](AsyncOp op) { emit_async(s, op, Class::kOther, o, inst); };
   if (what == "init" || what == "inval" || what == "expect_tx" || what == "complete_tx") {
     o.barrier = async_address(s.operands[0], space);

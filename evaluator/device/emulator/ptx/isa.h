@@ -164,8 +164,10 @@ enum class AsyncOp : std::uint8_t {
   kBarrierComplete,  ///< mbarrier.complete_tx
   kBarrierTest,      ///< test_wait, try_wait
   kBarrierPending,
-  kBulkLoad,   ///< cp.async.bulk to shared memory, with an mbarrier
-  kBulkStore,  ///< cp.async.bulk to global memory, in a bulk group
+  kBulkLoad,    ///< cp.async.bulk to shared memory, with an mbarrier
+  kBulkShare,   ///< the same from shared memory, and cp.reduce.async.bulk
+  kAsyncStore,  ///< st.async, red.async
+  kBulkStore,   ///< cp.async.bulk to global memory, in a bulk group
   kBulkCommit,
   kBulkWait,
   kProxyFence,  ///< fence.proxy.async
@@ -279,16 +281,16 @@ struct AsyncAddress {
 
 struct AsyncOperands {
   AsyncAddress to, from, barrier;
-  AsyncAddress map;        ///< of a tensor copy
-  Slot size = kNone;       ///< [B], a count, a parity, a state, a rank
-  Slot ignore = kNone;     ///< predicate of cp.async: nothing is read
-  Slot multicast = kNone;  ///< blocks of the cluster
+  AsyncAddress map;                               ///< of a tensor copy
+  Slot size = kNone;                              ///< [B], a count, a parity, a state, a rank
+  Slot ignore = kNone;                            ///< predicate of cp.async: nothing is read
+  Slot multicast = kNone;                         ///< blocks of the cluster
+  Slot values[4] = {kNone, kNone, kNone, kNone};  ///< of st.async and red.async
   Slot byte_mask = kNone;
   Slot coordinates[5] = {kNone, kNone, kNone, kNone, kNone};
   std::uint8_t dimensions = 0;  ///< of a tensor copy; 0: plain
   bool reduce = false;
   AtomicOp op = AtomicOp::kAdd;
-  bool cluster = false;  ///< reads or completes beyond its own block
   bool drop = false, expect = false, no_complete = false, no_increment = false;
   bool by_parity = false, suspends = false, read_only = false;
 };

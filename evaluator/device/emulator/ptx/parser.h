@@ -205,6 +205,8 @@ class Decoder {
   bool decode_async(const Statement& s);
   bool decode_mbarrier(const Statement& s);
   bool decode_bulk(const Statement& s);
+  bool decode_bulk_share(const Statement& s);
+  bool decode_async_store(const Statement& s);
   AsyncAddress async_address(const Operand& o, Space space);
   void emit_async(const Statement& s, AsyncOp op, Class cls, AsyncOperands operands, Inst inst);
   bool decode_tensor(const Statement& s);

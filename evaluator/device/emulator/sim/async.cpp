@@ -13,6 +13,7 @@ namespace hone::emulator {
 void Async::reset() {
   for (PerWarp& p : warps_) p = PerWarp{};
   barriers_.clear();
+  order_.reset();
   stuck_ = 0;
   cluster_phase_ = 0;
 }
@@ -69,6 +70,10 @@ Block::Step Async::run(Warp& w, const Inst& in, std::uint32_t mask) {
       return Step::kNext;
     case AsyncOp::kBulkLoad:
       return bulk_load(w, in, mask);
+    case AsyncOp::kBulkShare:
+      return bulk_share(w, in, mask);
+    case AsyncOp::kAsyncStore:
+      return async_store(w, in, mask);
     case AsyncOp::kBulkStore:
       return bulk_store(w, in, mask);
     case AsyncOp::kBulkCommit:
@@ -106,7 +111,8 @@ bool Async::known_operands(Warp& w, const Inst& in, std::uint32_t mask) {
     const std::uint32_t t = b_.slot_taint(w, in, a->reg) & mask;
     if (t && !b_.tainted_value(w, in, t, "is used as an address")) return false;
   }
-  std::uint32_t t = b_.slot_taint(w, in, o.size) | b_.slot_taint(w, in, o.ignore);
+  std::uint32_t t = b_.slot_taint(w, in, o.size) | b_.slot_taint(w, in, o.ignore) |
+                    b_.slot_taint(w, in, o.multicast);
   for (Slot s : o.coordinates) t |= b_.slot_taint(w, in, s);
   return (t & mask) == 0 ||
          b_.tainted_value(w, in, t & mask, "is used by an asynchronous instruction");
@@ -122,6 +128,11 @@ std::string Async::thread_name(int warp, int lane) const {
   const std::uint32_t t = static_cast<std::uint32_t>(warp) * 32 + static_cast<std::uint32_t>(lane);
   const auto& b = b_.run_.launch->block;
   return fmt::format("thread ({},{},{})", t % b[0], t / b[0] % b[1], t / b[0] / b[1]);
+}
+
+const char* Async::copy_name(const BulkLoad& l) {
+  if (static_cast<AsyncOp>(l.inst->sub) != AsyncOp::kAsyncStore) return "a bulk copy";
+  return l.reduce ? "a red.async" : "a st.async";
 }
 
 bool Async::in_shared(std::uint64_t offset, std::uint64_t bytes) const {
@@ -182,16 +193,18 @@ bool Async::read_global(std::uint64_t from, std::uint8_t* to, std::uint64_t byte
 }
 
 bool Async::conflict(const char* what, std::uint64_t offset, const Stamp* writer, const Warp& w,
-                     const Inst& in, int lane, bool& ok) {
+                     const Inst& in, int lane, bool& ok, Block* by) {
+  Block& block = by ? *by : b_;
   const auto inside = [&](std::uint64_t to, std::uint64_t bytes) {
     return offset + 4 > to && offset < to + bytes;  // a granule has at most four bytes
   };
-  const std::string where = b_.describe(kSharedBase + offset);
+  std::string where = b_.describe(kSharedBase + offset);
+  if (by && by != &b_) where += fmt::format(" in block {} of the cluster", b_.cluster_rank_);
   const auto report = [&](FindingKind kind, std::string text, const Inst* other = nullptr) {
-    Finding f = b_.finding_at(kind, std::move(text), w, lane, &in);
+    Finding f = block.finding_at(kind, std::move(text), w, lane, &in);
     f.address = where;
     if (other) f.other_place = b_.code_place(other->place);
-    ok = b_.add_finding(std::move(f), in.place, in.kind != Kind::kAsync);
+    ok = block.add_finding(std::move(f), in.place, in.kind != Kind::kAsync);
     return true;
   };
   for (std::size_t k = 0; k < warps_.size(); ++k) {
@@ -213,13 +226,15 @@ bool Async::conflict(const char* what, std::uint64_t offset, const Stamp* writer
   }
   for (const auto& [at, m] : barriers_) {
     for (const BulkLoad& l : m.loads) {
-      if (inside(l.to, l.data.size()))
-        return report(
-            FindingKind::kAsync,
-            fmt::format("bulk copy used before its wait: {} of {} while the copy that {} started "
-                        "at line {} is in flight (the mbarrier at {} has not been waited for)",
-                        what, where, thread_name(l.warp, l.lane), l.inst->line,
-                        b_.describe(kSharedBase + at)));
+      if (!inside(l.to, l.data.size())) continue;
+      std::string who = thread_name(l.warp, l.lane);
+      if (l.by != this) who += fmt::format(" of block {}", l.by->b_.cluster_rank_);
+      return report(
+          FindingKind::kAsync,
+          fmt::format("{} used before its wait: {} of {} while the copy that {} started at line {} "
+                      "is in flight (the mbarrier at {} has not been waited for)",
+                      copy_name(l) + 2, what, where, who, l.inst->line,
+                      b_.describe(kSharedBase + at)));
     }
     if (inside(at, 8))
       return report(FindingKind::kMBarrier,
@@ -235,6 +250,17 @@ bool Async::conflict(const char* what, std::uint64_t offset, const Stamp* writer
                                 what, where, thread_name(s.warp, s.lane), s.inst->line),
                     s.inst);
     }
+  }
+  for (const Block* other : b_.cluster_) {
+    if (!other->async_) continue;
+    for (const auto& [at, m] : other->async_->barriers_)
+      for (const BulkLoad& l : m.loads)
+        if (l.by == this && l.shares && inside(l.shared_from, l.data.size()))
+          return report(FindingKind::kAsync,
+                        fmt::format("{} of {} while the bulk copy that {} started at line {} may "
+                                    "still read it (its mbarrier has not been waited for)",
+                                    what, where, thread_name(l.warp, l.lane), l.inst->line),
+                        l.inst);
   }
   if (!writer || writer->warp != kAsyncAgent) return false;
   return report(FindingKind::kAsync,

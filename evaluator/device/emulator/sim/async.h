@@ -2,8 +2,11 @@
 // its mbarriers. A copy lands as late as it may: at the wait of the thread that started it, or when
 // somebody looks at the mbarrier that it completes. Until then its destination holds poison, and
 // touching it is reported. Owned by a Block, made by the first instruction that needs it.
+// Work on another block of the cluster is kept by the block whose memory and mbarrier it changes;
+// `by` is the one whose warp asks for it.
 // async.cpp: dispatch and the shared helpers; async_copy.cpp: cp.async; async_bulk.cpp: bulk
-// copies; mbarrier.cpp: mbarriers and who waits at them.
+// copies; async_share.cpp: those between blocks, st.async and red.async; mbarrier.cpp: mbarriers
+// and who waits at them; cluster.cpp: which block an address means, and cluster barriers.
 #pragma once
 
 #include <map>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/cluster_order.h"
 
 namespace hone::emulator {
 
@@ -40,9 +44,9 @@ class Async {
   /// The block's last thread has left. False: a failure.
   bool finish();
   /// Reports an access to a place that a copy in flight or an mbarrier owns; false when none does.
-  /// `ok`: the run goes on.
+  /// `ok`: the run goes on. `by`: the warp's block, where it is another one.
   bool conflict(const char* what, std::uint64_t offset, const Stamp* writer, const Warp& w,
-                const Inst& in, int lane, bool& ok);
+                const Inst& in, int lane, bool& ok, Block* by = nullptr);
 
  private:
   using Step = Block::Step;
@@ -68,13 +72,18 @@ class Async {
     std::uint64_t before = 0;  ///< sequence
     const Inst* inst = nullptr;
   };
-  /// A bulk copy into this block's shared memory.
+  /// A bulk copy, st.async or red.async into this block's shared memory.
   struct BulkLoad {
     std::uint64_t to = 0;
     std::vector<std::uint8_t> data;
     std::vector<bool> unknown;  ///< words whose source was not initialised
     std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>
-        sources;  ///< (offset in data, address, bytes)
+        sources;          ///< (offset in data, address, bytes)
+    bool shares = false;  ///< the source is `by`'s shared memory, from `shared_from` on
+    std::uint64_t shared_from = 0;
+    bool reduce = false;
+    AtomicOp op = AtomicOp::kAdd;
+    Async* by = nullptr;
     const Inst* inst = nullptr;
     int warp = 0, lane = 0;
     std::uint64_t done_at = 0;  // [cycle]
@@ -98,7 +107,8 @@ class Async {
     std::uint32_t line = 0;  ///< of its init
     Stamp made;              ///< its init
     ClockView arriving{}, completed{};
-    std::uint64_t cycle = 0, completed_cycle = 0;  ///< of the last arrival; of the last phase
+    ForeignTicks foreign_arriving, foreign_completed;  ///< of other blocks of the cluster
+    std::uint64_t cycle = 0, completed_cycle = 0;      ///< of the last arrival; of the last phase
     std::vector<CopyArrival> copies;
     std::vector<BulkLoad> loads;
   };
@@ -125,8 +135,12 @@ class Async {
   bool fail(const Warp& w, const Inst& in, int lane, const std::string& what,
             FindingKind kind = FindingKind::kMBarrier);
   std::string thread_name(int warp, int lane) const;
+  static const char* copy_name(const BulkLoad& l);
   /// Checks that `lane` may write there now, and poisons the place until it lands.
   bool claim(Warp& w, const Inst& in, int lane, std::uint64_t to, std::uint32_t bytes);
+  /// The same for a warp of any block, and for reductions, which leave the place as it is.
+  bool claim_for(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t to,
+                 std::uint32_t bytes, bool reduce);
   void settle(std::uint64_t to, const std::uint8_t* data, std::uint32_t bytes, const Stamp& stamp,
               bool unknown);
   [[nodiscard]] bool in_shared(std::uint64_t offset, std::uint64_t bytes) const;
@@ -143,15 +157,35 @@ class Async {
 
   // async_bulk.cpp
   struct Pieces;
+  /// The block that an address of shared memory means; `at` becomes an offset there. Null:
+  /// reported.
+  Async* home(Warp& w, const Inst& in, int lane, std::uint64_t& at);
   bool read_map(Warp& w, const Inst& in, int lane, std::array<std::uint8_t, 128>& map);
   bool plain_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out);
   bool tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out);
   void count_bulk(const Pieces& p, bool load);
+  bool fetch(Warp& w, const Inst& in, int lane, const Pieces& p, BulkLoad& load);
   Step bulk_load(Warp& w, const Inst& in, std::uint32_t mask);
+  /// The blocks that a load goes to, and the mbarrier in each. False: reported.
+  bool targets(Warp& w, const Inst& in, int lane, Async* to, std::vector<Async*>& out);
   Step bulk_store(Warp& w, const Inst& in, std::uint32_t mask);
   Step bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool commit);
   bool claim_source(Warp& w, const Inst& in, int lane, std::uint64_t from, std::uint64_t bytes);
   bool make_store(Warp& w, BulkStore& s);
+
+  // async_share.cpp
+  Step bulk_share(Warp& w, const Inst& in, std::uint32_t mask);
+  Step async_store(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Puts a load at the mbarrier at offset `barrier` of the block it goes to.
+  bool deliver(Warp& w, const Inst& in, int lane, Async& to, std::uint64_t barrier, BulkLoad load);
+  bool barrier_of(Warp& w, const Inst& in, int lane, const Async& to, std::uint64_t& at);
+  bool still_same(const BulkLoad& l);
+  void land_reduction(const BulkLoad& l, const Stamp& stamp, const std::vector<BulkLoad>& flying,
+                      std::size_t next);
+  /// Does a reduction in flight change this place?
+  [[nodiscard]] bool reduces(std::uint64_t offset) const;
+  bool remote_order(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t offset,
+                    const Cell& cell, bool reduce);
 
   // cluster.cpp
   Step map_rank(Warp& w, const Inst& in, std::uint32_t mask);
@@ -165,15 +199,19 @@ class Async {
   Step barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask);
   Step barrier_transactions(Warp& w, const Inst& in, std::uint32_t mask);
   Step barrier_test(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Of this block; in another block, or none: reported.
   MBarrier* find(Warp& w, const Inst& in, const AsyncAddress& a, int lane);
-  bool arrive(Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
+  MBarrier* find_at(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at);
+  bool arrive(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
               std::uint32_t count);
-  bool add_transactions(Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
+  bool add_transactions(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
                         std::int64_t bytes);
+  /// What a warp of `by` did so far is known to whoever waits for the phase.
+  void publish(Async& by, const Warp& w, MBarrier& m);
   void complete_if_done(MBarrier& m);
   /// Lands what completes this mbarrier.
-  bool settle(Warp& w, MBarrier& m);
-  bool settle_loads(Warp& w, MBarrier& m);
+  bool settle(MBarrier& m);
+  bool settle_loads(MBarrier& m);
   bool place_object(Warp& w, const Inst& in, int lane, std::uint64_t at, bool live);
   /// What a suspended warp waits for.
   std::string wait_text(const Warp& w) const;
@@ -183,7 +221,8 @@ class Async {
   std::vector<PerWarp> warps_;
   std::map<std::uint64_t, MBarrier> barriers_;  ///< by offset in shared memory
   std::uint32_t cluster_phase_ = 0;
-  int stuck_ = 0;  ///< times that nobody could go on, since anything changed
+  ClusterOrder order_;  ///< of other blocks
+  int stuck_ = 0;       ///< times that nobody could go on, since anything changed
 };
 
 }  // namespace hone::emulator

@@ -25,6 +25,7 @@ struct Async::Pieces {
     std::uint64_t bytes = 0;
   };
   std::vector<Piece> list;
+  Async* to = nullptr;                ///< the block that a load goes to
   std::uint64_t base = 0, bytes = 0;  ///< of the place in shared memory
   int element = 1;                    // [B]
   bool nan = false;                   ///< fills with NaN, not zero
@@ -61,11 +62,12 @@ bool Async::read_map(Warp& w, const Inst& in, int lane, std::array<std::uint8_t,
 bool Async::plain_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out) {
   const AsyncOperands& o = operands(in);
   const std::uint64_t bytes = value(o.size, false, lane);
-  const std::uint64_t shared = address(load ? o.to : o.from, lane);
+  std::uint64_t shared = address(load ? o.to : o.from, lane);
   const std::uint64_t global = address(load ? o.from : o.to, lane);
   const auto wrong = [&](FindingKind kind, std::string text) {
     return fail(w, in, lane, text, kind);
   };
+  if (load ? !(out.to = home(w, in, lane, shared)) : !own(w, in, lane, shared)) return false;
   if (bytes % 16 != 0)
     return wrong(FindingKind::kMisaligned,
                  fmt::format("a bulk copy of {} B, which is no multiple of 16", bytes));
@@ -74,7 +76,6 @@ bool Async::plain_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& o
                  fmt::format("misaligned bulk {} of {} B at {}",
                              load == (shared % 16 != 0) ? "write" : "read", bytes,
                              b_.describe(shared % 16 ? kSharedBase + shared : global)));
-  if (!own(w, in, lane, shared)) return false;
   if (!in_shared(shared, bytes))
     return wrong(FindingKind::kOutOfBounds,
                  fmt::format("out-of-bounds bulk {} of {} B at {}", load ? "write" : "read", bytes,
@@ -111,6 +112,7 @@ bool Async::tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& 
     count[i] = (spec->box[i] + step - 1) / step;
   }
   out.base = address(load ? o.to : o.from, lane);
+  if (load ? !(out.to = home(w, in, lane, out.base)) : !own(w, in, lane, out.base)) return false;
   out.bytes = count[0] * count[1] * count[2] * count[3] * count[4] * element;
   out.element = static_cast<int>(element);
   out.nan = spec->fill == TensorMapSpec::Fill::kNan;
@@ -119,7 +121,6 @@ bool Async::tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& 
                 fmt::format("misaligned tensor {} at {} (a multiple of 128 B)",
                             load ? "write" : "read", b_.describe(kSharedBase + out.base)),
                 FindingKind::kMisaligned);
-  if (!own(w, in, lane, out.base)) return false;
   if (!in_shared(out.base, out.bytes))
     return fail(w, in, lane,
                 fmt::format("out-of-bounds tensor {} of {} B at {}", load ? "write" : "read",
@@ -207,6 +208,44 @@ void Async::count_bulk(const Pieces& p, bool load) {
       static_cast<std::uint32_t>(latency) + static_cast<std::uint32_t>(p.bytes / kBytesPerCycle);
 }
 
+bool Async::targets(Warp& w, const Inst& in, int lane, Async* to, std::vector<Async*>& out) {
+  const AsyncOperands& o = operands(in);
+  if (o.multicast == kNone) {
+    out.push_back(to);
+    return true;
+  }
+  for (std::uint32_t m = b_.reg32(o.multicast)[lane] & 0xFFFF; m; m &= m - 1) {
+    std::uint64_t at = static_cast<std::uint64_t>(std::countr_zero(m) + 1) * kRankBytes;
+    out.push_back(home(w, in, lane, at));
+    if (!out.back()) return false;
+  }
+  return true;
+}
+
+// Reads what the pieces name; false: reported.
+bool Async::fetch(Warp& w, const Inst& in, int lane, const Pieces& p, BulkLoad& load) {
+  load.to = p.base;
+  load.data.assign(p.bytes, p.nan ? 0xFF : 0);  // all ones: a NaN of every type
+  load.unknown.assign(p.bytes / 4 + 1, false);
+  for (const Pieces::Piece& piece : p.list) {
+    if (!piece.global) continue;
+    const std::uint64_t at = piece.shared - p.base;
+    std::uint64_t bad = 0;
+    bool unknown = false;
+    if (!read_global(piece.global, load.data.data() + at, piece.bytes, unknown, bad))
+      return fail(w, in, lane,
+                  fmt::format("out-of-bounds bulk read of {} B at {}", p.bytes, b_.describe(bad)),
+                  FindingKind::kOutOfBounds);
+    if (b_.tracking_ != Tracking::kOff &&
+        !b_.note_global_bytes(w, in, lane, piece.global, piece.bytes, Touch::kRead, nullptr))
+      return false;
+    load.sources.emplace_back(at, piece.global, piece.bytes);
+    if (unknown)
+      for (std::uint64_t i = at / 4; i < (at + piece.bytes + 3) / 4; ++i) load.unknown[i] = true;
+  }
+  return true;
+}
+
 Block::Step Async::bulk_load(Warp& w, const Inst& in, std::uint32_t mask) {
   const AsyncOperands& o = operands(in);
   for (std::uint32_t k = mask; k; k &= k - 1) {
@@ -214,67 +253,32 @@ Block::Step Async::bulk_load(Warp& w, const Inst& in, std::uint32_t mask) {
     Pieces p;
     if (!(o.dimensions ? tensor_pieces(w, in, lane, true, p) : plain_pieces(w, in, lane, true, p)))
       return Step::kFail;
-    MBarrier* m = find(w, in, o.barrier, lane);
-    if (!m) return Step::kFail;
     BulkLoad load;
-    load.to = p.base;
-    load.inst = &in;
-    load.warp = w.index;
-    load.lane = lane;
-    load.data.assign(p.bytes, 0);
-    load.unknown.assign(p.bytes / 4 + 1, false);
-    if (p.nan) std::fill(load.data.begin(), load.data.end(),
-                         0xFF);  // a NaN of every type
-    for (const Pieces::Piece& piece : p.list) {
-      if (!piece.global) continue;
-      const std::uint64_t at = piece.shared - p.base;
-      std::uint64_t bad = 0;
-      bool unknown = false;
-      if (!read_global(piece.global, load.data.data() + at, piece.bytes, unknown, bad)) {
-        fail(w, in, lane,
-             fmt::format("out-of-bounds bulk read of {} B at {}", p.bytes, b_.describe(bad)),
-             FindingKind::kOutOfBounds);
-        return Step::kFail;
-      }
-      if (b_.tracking_ != Tracking::kOff &&
-          !b_.note_global_bytes(w, in, lane, piece.global, piece.bytes, Touch::kRead, nullptr))
-        return Step::kFail;
-      load.sources.emplace_back(at, piece.global, piece.bytes);
-      if (unknown)
-        for (std::uint64_t i = at / 4; i < (at + piece.bytes + 3) / 4; ++i) load.unknown[i] = true;
-    }
-    if (!claim(w, in, lane, p.base, static_cast<std::uint32_t>(p.bytes))) return Step::kFail;
+    std::vector<Async*> to;
+    if (!targets(w, in, lane, p.to, to) || !fetch(w, in, lane, p, load)) return Step::kFail;
     count_bulk(p, true);
     load.done_at = w.cycle + b_.access_latency_;
-    m->loads.push_back(std::move(load));
-    note_progress();
+    // A multicast completes the mbarrier at the same offset in each block.
+    std::uint64_t barrier = address(o.barrier, lane);
+    if (o.multicast == kNone ? !barrier_of(w, in, lane, *p.to, barrier)
+                             : !home(w, in, lane, barrier))
+      return Step::kFail;
+    for (Async* there : to) {
+      if (!deliver(w, in, lane, *there, barrier, load)) return Step::kFail;
+    }
   }
   return Step::kNext;
 }
 
-bool Async::settle_loads(Warp& w, MBarrier& m) {
+bool Async::settle_loads(MBarrier& m) {
   std::vector<BulkLoad> loads;
   loads.swap(m.loads);
-  for (const BulkLoad& l : loads) {
-    Warp& owner = b_.warps_[l.warp];
-    (void)w;
-    if (b_.check_races_) {
-      std::vector<std::uint8_t> now;
-      for (const auto& [at, from, bytes] : l.sources) {
-        now.resize(bytes);
-        bool unknown = false;
-        std::uint64_t bad = 0;
-        if (read_global(from, now.data(), bytes, unknown, bad) &&
-            std::memcmp(now.data(), l.data.data() + at, bytes) != 0)
-          return fail(owner, *l.inst, l.lane,
-                      fmt::format("race: {} was written while a bulk copy that reads it was in "
-                                  "flight",
-                                  b_.describe(from)),
-                      FindingKind::kRace);
-      }
-    }
+  for (std::size_t k = 0; k < loads.size(); ++k) {
+    const BulkLoad& l = loads[k];
+    if (b_.check_races_ && !still_same(l)) return false;
     const Stamp stamp{b_.clocks_.tick(kAsyncAgent), kAsyncAgent, kManyLanes, 0};
-    for (std::uint64_t i = 0; i < l.data.size(); i += 4)
+    if (l.reduce) land_reduction(l, stamp, loads, k + 1);
+    for (std::uint64_t i = 0; !l.reduce && i < l.data.size(); i += 4)
       settle(l.to + i, l.data.data() + i,
              static_cast<std::uint32_t>(std::min<std::uint64_t>(4, l.data.size() - i)), stamp,
              l.unknown[i / 4]);
@@ -444,12 +448,11 @@ bool Async::finish() {
   }
   for (auto& [at, m] : barriers_) {
     for (const BulkLoad& l : m.loads)
-      return fail(b_.warps_[l.warp], *l.inst, l.lane,
-                  fmt::format("the block ends while a bulk copy into {} is in "
-                              "flight (nobody waits "
-                              "for its mbarrier)",
-                              b_.describe(kSharedBase + l.to)),
-                  FindingKind::kAsync);
+      return l.by->fail(l.by->b_.warps_[l.warp], *l.inst, l.lane,
+                        fmt::format("the block ends while {} into {} is in flight (nobody waits "
+                                    "for its mbarrier)",
+                                    copy_name(l), b_.describe(kSharedBase + l.to)),
+                        FindingKind::kAsync);
   }
   return true;
 }

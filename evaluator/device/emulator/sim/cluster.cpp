@@ -1,5 +1,6 @@
 // Clusters: the shared memory of other blocks, and the barrier of all of them. Races between blocks
-// on shared memory are not looked for; bounds, initialisation and blocks that have left are.
+// on shared memory are looked for where asynchronous work is involved; bounds, initialisation and
+// blocks that have left always.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64
         Cell& cell = owner.shadow_.cell(g);
         if (cell.writer.tick == kNever && owner.async_) {
           bool ok = false;
-          if (owner.async_->conflict(what, g << shift, &cell.writer, w, in, lane, ok))
+          if (owner.async_->conflict(what, g << shift, &cell.writer, w, in, lane, ok, this))
             return nullptr;
         }
         cell.writer = Stamp{};  // by another block: its order is not known here
@@ -84,11 +85,38 @@ bool Block::cluster_access(Warp& w, const Inst& in, std::uint32_t mask) {
   return true;
 }
 
+// Where only shared::cta is allowed.
 bool Async::own(Warp& w, const Inst& in, int lane, std::uint64_t at) {
   if (at < kRankBytes || at >= kWindowBytes) return true;
   return fail(w, in, lane,
-              "the emulator does not cover asynchronous work on another block's shared memory",
-              FindingKind::kUnsupported);
+              fmt::format("this instruction takes shared memory of its own block only, not {} of "
+                          "block {} of the cluster",
+                          b_.describe(kSharedBase + at % kRankBytes), at / kRankBytes - 1),
+              FindingKind::kOutOfBounds);
+}
+
+Async* Async::home(Warp& w, const Inst& in, int lane, std::uint64_t& at) {
+  if (at < kRankBytes || at >= kWindowBytes) return this;
+  const std::uint64_t rank = at / kRankBytes - 1;
+  at %= kRankBytes;
+  if (rank >= b_.cluster_.size()) {
+    fail(w, in, lane,
+         fmt::format("use of the shared memory of block {} of a cluster of {}", rank,
+                     b_.cluster_.size()),
+         FindingKind::kOutOfBounds);
+    return nullptr;
+  }
+  Block& block = *b_.cluster_[rank];
+  if (std::all_of(block.warps_.begin(), block.warps_.end(),
+                  [](const Warp& x) { return x.done(); })) {
+    fail(w, in, lane,
+         fmt::format("use of {} in block {} of the cluster, which has already ended",
+                     b_.describe(kSharedBase + at), rank),
+         FindingKind::kOther);
+    return nullptr;
+  }
+  if (!block.async_) block.async_ = std::make_unique<Async>(block);
+  return block.async_.get();
 }
 
 Block::Step Async::map_rank(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -156,6 +184,12 @@ bool Async::complete_cluster_barrier() {
     if (b_.check_races_) block->clocks_.barrier(all);
     other.stuck_ = 0;
   }
+  if (b_.check_races_ && b_.cluster_.size() > 1)
+    for (Block* block : b_.cluster_)
+      for (Block* other : b_.cluster_)
+        if (block != other && block->async_)
+          block->async_->order_.all_learn(static_cast<std::size_t>(other->cluster_rank_),
+                                          other->clocks_.ticks());
   ++b_.run_.changes;
   return true;
 }

@@ -29,27 +29,38 @@ void Async::note_progress() {
 
 Async::MBarrier* Async::find(Warp& w, const Inst& in, const AsyncAddress& a, int lane) {
   const std::uint64_t at = address(a, lane);
-  if (!own(w, in, lane, at)) return nullptr;
-  const std::string where = b_.describe(kSharedBase + at);
+  return own(w, in, lane, at) ? find_at(*this, w, in, lane, at) : nullptr;
+}
+
+Async::MBarrier* Async::find_at(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at) {
+  std::string where = b_.describe(kSharedBase + at);
+  if (&by != this) where += fmt::format(" in block {} of the cluster", b_.cluster_rank_);
   if (at & 7) {
-    fail(w, in, lane, fmt::format("misaligned mbarrier at {}", where));
+    by.fail(w, in, lane, fmt::format("misaligned mbarrier at {}", where));
     return nullptr;
   }
   if (!in_shared(at, 8)) {
-    fail(w, in, lane, fmt::format("out-of-bounds mbarrier at {}", where));
+    by.fail(w, in, lane, fmt::format("out-of-bounds mbarrier at {}", where));
     return nullptr;
   }
   const auto it = barriers_.find(at);
   if (it == barriers_.end()) {
-    fail(w, in, lane, fmt::format("use of an mbarrier at {} that was not initialised", where));
+    by.fail(w, in, lane, fmt::format("use of an mbarrier at {} that was not initialised", where));
     return nullptr;
   }
   MBarrier& m = it->second;
-  if (b_.check_races_ && unordered(b_.clocks_, m.made, w.index, lane)) {
-    fail(w, in, lane,
-         fmt::format("race: use of {} without a barrier after its init by {}", describe(at, m),
-                     thread_name(m.made.warp, m.made.lane)),
-         FindingKind::kRace);
+  const bool early = b_.check_races_ &&
+                     (&by == this ? unordered(b_.clocks_, m.made, w.index, lane)
+                                  : !b_.clocks_.fenced(m.made.warp, m.made.tick) &&
+                                        !by.order_.knows(by.b_.clocks_, w.index,
+                                                         static_cast<std::size_t>(b_.cluster_rank_),
+                                                         m.made.warp, m.made.tick));
+  if (early) {
+    by.fail(w, in, lane,
+            fmt::format("race: use of {} without a barrier after its init by {}{}", describe(at, m),
+                        thread_name(m.made.warp, m.made.lane),
+                        &by == this ? "" : fmt::format(" of block {}", b_.cluster_rank_)),
+            FindingKind::kRace);
     return nullptr;
   }
   return &m;
@@ -123,22 +134,42 @@ void Async::complete_if_done(MBarrier& m) {
   ++m.phase;
   m.pending = m.expected;
   m.completed = m.arriving;
+  m.foreign_completed = m.foreign_arriving;
   m.completed_cycle = m.cycle + kPhaseCycles;
   note_progress();
 }
 
-bool Async::arrive(Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
+void Async::publish(Async& by, const Warp& w, MBarrier& m) {
+  if (&by == this) {
+    b_.clocks_.release(w.index, m.arriving);
+    return;
+  }
+  // Also what it knows of this block, and of the others.
+  ForeignTicks known = by.order_.known(by.b_.clocks_, w.index);
+  const auto rank = static_cast<std::size_t>(b_.cluster_rank_);
+  if (rank < known.size())
+    for (std::size_t k = 0; k < kAgents; ++k)
+      m.arriving[k] = std::max(m.arriving[k], known[rank][k]);
+  ClockView own{};
+  by.b_.clocks_.release(w.index, own);
+  known.resize(b_.cluster_.size());
+  join_ticks(known[static_cast<std::size_t>(by.b_.cluster_rank_)], ticks_of(own));
+  join_ticks(m.foreign_arriving, known);
+}
+
+bool Async::arrive(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
                    std::uint32_t count) {
-  const AsyncOperands& o = operands(in);
-  if (count > m.pending && !settle(w, m)) return false;
+  const AsyncOperands& o = by.operands(in);
+  if (count > m.pending && !settle(m)) return false;
   if (count == 0 || count > m.pending)
-    return fail(w, in, lane,
-                fmt::format("{} arrivals at {}, where {} of {} are expected in this phase", count,
-                            describe(at, m), m.pending, m.expected));
+    return by.fail(w, in, lane,
+                   fmt::format("{} arrivals at {}, where {} of {} are expected in this phase",
+                               count, describe(at, m), m.pending, m.expected));
   if (o.no_complete && count == m.pending && m.transactions == 0)
-    return fail(w, in, lane,
-                fmt::format("mbarrier.arrive.noComplete completes a phase of {}", describe(at, m)));
-  if (b_.check_races_) b_.clocks_.release(w.index, m.arriving);
+    return by.fail(
+        w, in, lane,
+        fmt::format("mbarrier.arrive.noComplete completes a phase of {}", describe(at, m)));
+  if (b_.check_races_) publish(by, w, m);
   m.pending -= count;
   if (o.drop) m.expected -= std::min(count, m.expected);
   m.cycle = std::max(m.cycle, w.latest);
@@ -147,13 +178,13 @@ bool Async::arrive(Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier
   return true;
 }
 
-bool Async::add_transactions(Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
-                             std::int64_t bytes) {
+bool Async::add_transactions(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at,
+                             MBarrier& m, std::int64_t bytes) {
   m.transactions += bytes;
   if (m.transactions > kMaxCount || m.transactions < -std::int64_t{kMaxCount})
-    return fail(w, in, lane,
-                fmt::format("{} has {} B of transactions pending, the limit is {}", describe(at, m),
-                            m.transactions, kMaxCount));
+    return by.fail(w, in, lane,
+                   fmt::format("{} has {} B of transactions pending, the limit is {}",
+                               describe(at, m), m.transactions, kMaxCount));
   return true;
 }
 
@@ -161,13 +192,15 @@ Block::Step Async::barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
   const AsyncOperands& o = operands(in);
   for (std::uint32_t k = mask; k; k &= k - 1) {
     const int lane = std::countr_zero(k);
-    MBarrier* m = find(w, in, o.barrier, lane);
+    std::uint64_t at = address(o.barrier, lane);
+    Async* const there = home(w, in, lane, at);
+    MBarrier* m = there ? there->find_at(*this, w, in, lane, at) : nullptr;
     if (!m) return Step::kFail;
-    const std::uint64_t at = address(o.barrier, lane);
     const std::uint32_t operand = o.size == kNone ? 1 : b_.reg32(o.size)[lane];
-    if (o.expect && !add_transactions(w, in, lane, at, *m, operand)) return Step::kFail;
+    if (o.expect && !there->add_transactions(*this, w, in, lane, at, *m, operand))
+      return Step::kFail;
     const std::uint64_t state = std::uint64_t{m->phase} << 32 | m->pending;
-    if (!arrive(w, in, lane, at, *m, o.expect ? 1 : operand)) return Step::kFail;
+    if (!there->arrive(*this, w, in, lane, at, *m, o.expect ? 1 : operand)) return Step::kFail;
     if (in.d != kNone) b_.reg64(in.d)[lane] = state;
   }
   if (w.tainting) b_.set_taint(w, in, mask, 0);
@@ -179,18 +212,20 @@ Block::Step Async::barrier_transactions(Warp& w, const Inst& in, std::uint32_t m
   const bool expect = static_cast<AsyncOp>(in.sub) == AsyncOp::kBarrierExpect;
   for (std::uint32_t k = mask; k; k &= k - 1) {
     const int lane = std::countr_zero(k);
-    MBarrier* m = find(w, in, o.barrier, lane);
+    std::uint64_t at = address(o.barrier, lane);
+    Async* const there = home(w, in, lane, at);
+    MBarrier* m = there ? there->find_at(*this, w, in, lane, at) : nullptr;
     if (!m) return Step::kFail;
     const std::int64_t bytes = b_.reg32(o.size)[lane];
-    if (!add_transactions(w, in, lane, address(o.barrier, lane), *m, expect ? bytes : -bytes))
+    if (!there->add_transactions(*this, w, in, lane, at, *m, expect ? bytes : -bytes))
       return Step::kFail;
-    if (!expect) complete_if_done(*m);
+    if (!expect) there->complete_if_done(*m);
+    there->note_progress();
   }
-  note_progress();
   return Step::kNext;
 }
 
-bool Async::settle(Warp& w, MBarrier& m) {
+bool Async::settle(MBarrier& m) {
   const std::vector<CopyArrival> copies = std::move(m.copies);
   m.copies.clear();
   for (const CopyArrival& a : copies) {
@@ -211,7 +246,7 @@ bool Async::settle(Warp& w, MBarrier& m) {
     m.pending -= count;
     complete_if_done(m);
   }
-  return settle_loads(w, m);
+  return settle_loads(m);
 }
 
 Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -225,10 +260,13 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
       return o.by_parity ? (m->phase & 1) != (b_.reg32(o.size)[lane] & 1)
                          : m->phase != static_cast<std::uint32_t>(b_.reg64(o.size)[lane] >> 32);
     };
-    if (!complete() && !settle(w, *m)) return Step::kFail;
+    if (!complete() && !settle(*m)) return Step::kFail;
     if (!complete()) continue;
     done |= 1u << lane;
-    if (b_.check_races_) b_.clocks_.acquire(w.index, m->completed);
+    if (b_.check_races_) {
+      b_.clocks_.acquire(w.index, m->completed);
+      order_.learn(b_.clocks_, w.index, m->foreign_completed);
+    }
     if (b_.counting_) w.cycle = w.latest = std::max(w.latest, m->completed_cycle);
   }
   PerWarp& mine = of(w);
@@ -293,6 +331,7 @@ std::string Async::wait_text(const Warp& w) const {
                             : reinterpret_cast<const std::uint32_t*>(reg)[lane];
   at += static_cast<std::uint64_t>(a.offset);
   if (at - kSharedBase < kWindowBytes) at -= kSharedBase;
+  at %= kRankBytes;
   const auto it = barriers_.find(at);
   if (it == barriers_.end()) return "a wait at an mbarrier";
   const MBarrier& m = it->second;

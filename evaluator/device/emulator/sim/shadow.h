@@ -83,6 +83,14 @@ class Clocks {
     return tick < seen_[warp][earlier_warp] || tick < fence_[earlier_warp];
   }
 
+  [[nodiscard]] std::array<std::uint32_t, kAgents> ticks() const {
+    std::array<std::uint32_t, kAgents> now;
+    std::copy_n(tick_.begin(), now.size(), now.begin());
+    return now;
+  }
+  /// What a warp did before `tick` went through a fence of its own.
+  [[nodiscard]] bool fenced(int warp, std::uint32_t tick) const { return tick < fence_[warp]; }
+
   /// ordered_across for everybody at once: accesses of agent k with a tick below horizon(warp)[k]
   /// are ordered before whatever `warp` does now; its own are below its tick.
   [[nodiscard]] const std::uint32_t* horizon(int warp) {
