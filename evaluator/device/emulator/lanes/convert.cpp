@@ -12,7 +12,8 @@
 
 namespace hone::emulator {
 
-void fill_fp8(std::unordered_map<std::string, LaneFn>& table);  // fp8.cpp
+void fill_fp8(std::unordered_map<std::string, LaneFn>& table);    // fp8.cpp
+void fill_video(std::unordered_map<std::string, LaneFn>& table);  // video.cpp
 
 namespace {
 
@@ -542,6 +543,7 @@ void fill_conversions(Table& t) {
   t["cvt.sat.f64.f32"] = to_float<double, float, 0, false, true, false>;
   t["cvt.ftz.sat.f64.f32"] = to_float<double, float, 0, true, true, false>;
   fill_fp8(t);
+  fill_video(t);
   t["cvt.rna.tf32.f32"] = to_tf32<4>;
 }
 

@@ -306,7 +306,7 @@ void Decoder::decode(const Statement& s) {
   try {
     if (decode_async(s) || decode_control(s) || decode_alloca(s) || decode_memory(s) ||
         decode_atomic(s) || decode_warp(s) || decode_tensor(s) || decode_setp(s) || decode_cvt(s) ||
-        decode_mov(s) || decode_lane(s)) {
+        decode_mov(s) || decode_video(s) || decode_lane(s)) {
       // The register lists hold numbers; guards that turn a helper instruction off are harmless.
       return;
     }

@@ -49,7 +49,12 @@ bool Decoder::decode_control(const Statement& s) {
   }
   if (op == "call") return decode_call(s);
   if (op == "membar" || op == "fence") {
-    if (s.has("proxy") || s.has("mbarrier_init")) return false;
+    if (s.has("proxy")) {  // fence.proxy is asynchronous work's; membar.proxy.alias
+      if (!s.has("alias")) return false;
+      emit(begin(s, Kind::kNop));
+      return true;
+    }
+    if (s.has("mbarrier_init")) return false;
     Inst inst = begin(s, Kind::kFence);
     inst.sub = s.has("cta") ? 1 : 0;
     emit(inst);

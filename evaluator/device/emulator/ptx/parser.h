@@ -16,6 +16,8 @@
 
 namespace hone::emulator {
 
+struct Video;  // lanes/video.h
+
 /// Thrown inside ptx/ only; Module::parse turns it into an Error.
 struct ParseError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -184,6 +186,10 @@ class Decoder {
 
   bool decode_lane(const Statement& s);
   bool decode_lop3_predicate(const Statement& s);
+  bool decode_video(const Statement& s);
+  Operand without_selector(const Operand& o, std::string_view& selector);
+  bool decode_video_one(const Statement& s, Video v);
+  bool decode_video_many(const Statement& s, Video v);
   bool decode_pair_of_f32(const Statement& s);
   bool decode_three_inputs(const Statement& s);
   Operand temporary(Type type);

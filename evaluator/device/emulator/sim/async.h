@@ -94,6 +94,7 @@ class Async {
     std::vector<std::uint8_t> data;
     std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>
         pieces;  ///< (offset in data, to, bytes)
+    Type type;   ///< of a reduction's elements
     const Inst* inst = nullptr;
     std::int32_t function = 0;
     int warp = 0, lane = 0;

@@ -14,7 +14,42 @@
 namespace hone::emulator {
 namespace {
 constexpr std::uint64_t kBytesPerCycle = 64;  // of one copy, once its first bytes are there
+
+Type element_type(TensorMapSpec::Type t) {
+  using Map = TensorMapSpec::Type;
+  const auto bits = static_cast<std::uint8_t>(8 * element_bytes(t));
+  switch (t) {
+    case Map::kS32:
+    case Map::kS64:
+      return {Type::kSigned, bits};
+    case Map::kF16:
+    case Map::kF32:
+    case Map::kF64:
+      return {Type::kFloat, bits};
+    case Map::kBF16:
+      return {Type::kBFloat, bits};
+    default:
+      return {Type::kUnsigned, bits};
+  }
 }
+
+// PTX ISA, cp.reduce.async.bulk: which operations a type has.
+bool reducible(AtomicOp op, Type t) {
+  const bool real = t.kind == Type::kFloat || t.kind == Type::kBFloat;
+  switch (op) {
+    case AtomicOp::kAdd:
+      return real || t.bits >= 32;
+    case AtomicOp::kMin:
+    case AtomicOp::kMax:
+      return real ? t.bits == 16 : t.bits >= 32;
+    case AtomicOp::kInc:
+    case AtomicOp::kDec:
+      return t.kind == Type::kUnsigned && t.bits == 32;
+    default:
+      return !real && t.bits >= 32;
+  }
+}
+}  // namespace
 
 /// What one lane copies, byte for byte: runs of consecutive bytes on both
 /// sides.
@@ -27,7 +62,7 @@ struct Async::Pieces {
   std::vector<Piece> list;
   Async* to = nullptr;                ///< the block that a load goes to
   std::uint64_t base = 0, bytes = 0;  ///< of the place in shared memory
-  int element = 1;                    // [B]
+  Type type;                          ///< of the tensor
   bool nan = false;                   ///< fills with NaN, not zero
 };
 
@@ -114,7 +149,7 @@ bool Async::tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& 
   out.base = address(load ? o.to : o.from, lane);
   if (load ? !(out.to = home(w, in, lane, out.base)) : !own(w, in, lane, out.base)) return false;
   out.bytes = count[0] * count[1] * count[2] * count[3] * count[4] * element;
-  out.element = static_cast<int>(element);
+  out.type = element_type(spec->type);
   out.nan = spec->fill == TensorMapSpec::Fill::kNan;
   if (out.base % 128 != 0)
     return fail(w, in, lane,
@@ -306,6 +341,12 @@ Block::Step Async::bulk_store(Warp& w, const Inst& in, std::uint32_t mask) {
     store.lane = lane;
     store.function = w.stack.back().function;
     store.group = mine.bulk_group[lane];
+    store.type = o.dimensions ? p.type : in.type;
+    if (o.reduce && !reducible(o.op, store.type)) {
+      fail(w, in, lane, "a reduction that the type of the tensor map does not have",
+           FindingKind::kAsync);
+      return Step::kFail;
+    }
     store.data.assign(b_.shared_.begin() + static_cast<std::ptrdiff_t>(p.base),
                       b_.shared_.begin() + static_cast<std::ptrdiff_t>(p.base + p.bytes));
     for (const Pieces::Piece& piece : p.list) {
@@ -388,7 +429,7 @@ bool Async::make_store(Warp& w, BulkStore& s) {
     }
   }
   Inst element;
-  element.type = s.inst->type;
+  element.type = s.type;
   element.sub = static_cast<std::uint8_t>(o.op);
   element.esize = element.type.bits / 8;
   for (const auto& [at, to, bytes] : s.pieces) {

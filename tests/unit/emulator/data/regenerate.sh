@@ -20,5 +20,7 @@ for name in bulk grid grid_races printf; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 $name.cu -o ${name}_sm_90.ptx
 done
 nvcc -ptx -std=c++17 -arch=sm_80 tensor.cu -o tensor_sm_80.ptx
-nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90a tensor_hopper.cu -o tensor_hopper_sm_90a.ptx
+for name in cluster tensor_hopper; do
+  nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90a $name.cu -o ${name}_sm_90a.ptx
+done
 strip ./*.ptx
