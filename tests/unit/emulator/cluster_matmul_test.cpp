@@ -72,8 +72,8 @@ TEST(ClusterMatmul, WrongUseIsReported) {
     EXPECT_EQ(p.report.verdict, verdict) << way << ": " << p.report.detail;
     EXPECT_NE(p.report.detail.find(what), std::string::npos) << way << ": " << p.report.detail;
   };
-  expect(1, Verdict::kRace, "an asynchronous write of shared ");
-  expect(2, Verdict::kRace, "no wgmma.wait_group since");
+  expect(1, Verdict::kRace, "write of shared multicast_matmul::Bs+0 in block 1 of the cluster");
+  expect(2, Verdict::kRace, "race");
   expect(3, Verdict::kRace, "before its wait");
   expect(4, Verdict::kFault, "that was not initialised");
   expect(5, Verdict::kFault, "which has already ended");

@@ -262,7 +262,9 @@ bool Async::conflict(const char* what, std::uint64_t offset, const Stamp* writer
                                     what, where, thread_name(l.warp, l.lane), l.inst->line),
                         l.inst);
   }
-  if (!writer || writer->warp != kAsyncAgent) return false;
+  if (!writer || writer->warp != kAsyncAgent ||
+      (&block == &b_ && !unordered(b_.clocks_, *writer, w.index, lane)))
+    return false;
   return report(FindingKind::kAsync,
                 fmt::format("{} of {} without waiting for the mbarrier of the asynchronous copy "
                             "that wrote it",

@@ -395,12 +395,14 @@ class Block {
     int warp = 0;
     std::uint32_t group = 0;
     std::vector<std::uint64_t> pieces;  ///< bits
+    std::uint32_t tick = 0;             ///< of the warp, when it began
   };
   bool wgmma(Warp& w, const Inst& in, const TensorOp& op);
   bool wgmma_product(Warp& w, const Inst& in, const TensorOp& op);
   bool wgmma_operand(Warp& w, const Inst& in, const TensorOp& op, bool is_a, AsyncReads& reads,
                      std::uint32_t* raw, std::uint64_t* unknown);
   void wgmma_wait(Warp& w, std::uint32_t done);
+  void finish_reads(const AsyncReads& r);
   /// At the end of a block: did the warps of each warpgroup run the same products?
   [[nodiscard]] bool wgmma_agree();
   /// False, with a report, when a product in flight may read these bytes.

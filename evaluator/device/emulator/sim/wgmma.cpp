@@ -108,12 +108,29 @@ bool Block::wgmma(Warp& w, const Inst& in, const TensorOp& op) {
   }
 }
 
+// A product may read until its wait: what the warp published in between does not cover that.
+void Block::finish_reads(const AsyncReads& r) {
+  if (!check_races_ || r.tick == clocks_.tick(r.warp)) return;
+  const int shift = shadow_.shift();
+  for (std::size_t k = 0; k < r.pieces.size(); ++k)
+    for (std::uint64_t m = r.pieces[k]; m; m &= m - 1) {
+      const std::uint64_t at = (k << 10) + (static_cast<std::uint64_t>(std::countr_zero(m)) << 4);
+      for (std::uint64_t g = at >> shift; g < (at + kPieceBytes) >> shift; ++g) {
+        Cell& cell = shadow_.cell(g);
+        if (cell.reader.tick != kNever) (void)note_read(clocks_, cell, r.warp, 0, false);
+      }
+    }
+}
+
 // Groups up to `done` are complete: their results are values now.
 void Block::wgmma_wait(Warp& w, std::uint32_t done) {
   if (done <= w.wgmma_done) return;
   w.wgmma_done = done;
-  std::erase_if(async_reads_,
-                [&](const AsyncReads& r) { return r.warp == w.index && r.group <= done; });
+  std::erase_if(async_reads_, [&](const AsyncReads& r) {
+    if (r.warp != w.index || r.group > done) return false;
+    finish_reads(r);
+    return true;
+  });
   if (!w.tainting) return;
   std::uint32_t* taint = taints(w);
   bool any = false;
@@ -229,7 +246,7 @@ bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
   w.wgmma_history ^= reg64(in.b)[0] + w.wgmma_history % 1000003;
   if (check_races_) clocks_.warp_sync(w.index);  // .aligned: the lanes have met
 
-  AsyncReads reads{w.index, w.wgmma_group, {}};
+  AsyncReads reads{w.index, w.wgmma_group, {}, clocks_.tick(w.index)};
   if (check_races_) reads.pieces.assign((run_.shared_bytes >> 10) + 1, 0);
   static thread_local Aligned<std::uint32_t> raw_b(kMaxColumns * kMaxK);
   static thread_local Aligned<float> value_b(kMaxColumns * kMaxK);
