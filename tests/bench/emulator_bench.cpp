@@ -177,6 +177,14 @@ Cases make_cases(const Modules& modules) {
   add("collatz", {32, 1, 1}, {128, 1, 1}).out(4000).value(4000);
   add("histogram", {16, 1, 1}, {256, 1, 1}).random(1 << 18).zeros(256).value(1 << 18);
   add("transpose", {16, 16, 1}, {32, 8, 1}).floats(512 * 512).out(512 * 512).value(512);
+  add("gather", {16, 1, 1}, {256, 1, 1})
+      .random(1 << 18)
+      .floats(1 << 16)
+      .out(1 << 18)
+      .value(1 << 18);
+  add("histogram_global", {16, 1, 1}, {256, 1, 1}).random(1 << 18).zeros(1024).value(1 << 18);
+  add("scale_halves", {16, 1, 1}, {256, 1, 1}).random(1 << 17).out(1 << 17).value(1 << 18);
+  add("invert_bytes", {16, 1, 1}, {256, 1, 1}).random(1 << 16).out(1 << 16).value(1 << 18);
   add_tensor_cases(*modules.tensor, all);
   return all;
 }

@@ -172,3 +172,31 @@ extern "C" __global__ void transpose(const float* x, float* y, int n) {
   for (int r = threadIdx.y; r < 32; r += 8)
     y[(bx + r) * n + by + threadIdx.x] = tile[threadIdx.x][r];
 }
+
+// Addresses that no shape repeats.
+extern "C" __global__ void gather(const unsigned* index, const float* x, float* y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    y[i] = x[index[i] & 0xFFFF];
+}
+
+// As histogram, without the block's own bins.
+extern "C" __global__ void histogram_global(const unsigned* x, unsigned* bins, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&bins[x[i] & 1023], 1u);
+}
+
+// Elements narrower than a register.
+extern "C" __global__ void scale_halves(const unsigned short* x, unsigned short* y, int n) {
+  __shared__ unsigned short s[256];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    s[threadIdx.x] = x[i];
+    __syncwarp();
+    y[i] = 3 * s[threadIdx.x ^ 1] + 1;
+    __syncwarp();
+  }
+}
+
+extern "C" __global__ void invert_bytes(const signed char* x, unsigned char* y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    y[i] = 255 - x[i] / 2;
+}
