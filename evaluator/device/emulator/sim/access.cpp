@@ -218,22 +218,16 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   const std::uint64_t lo = summary_.lowest;
   const std::uint64_t hi = summary_.highest;
-  if (!span_.holds(lo, total)) {
-    if (!run_.memory->span(lo, total, span_)) {
-      span_ = Span{};
-      for (std::uint32_t m = mask; m; m &= m - 1) {
-        const int lane = std::countr_zero(m);
-        if (!run_.memory->span(address_[lane], total, span_)) {
-          span_ = Span{};
-          return fail_access(w, in, lane, address_[lane], "out-of-bounds");
-        }
-      }
+  if (!find_span(lo, total)) {
+    for (std::uint32_t m = mask; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      if (!find_span(address_[lane], total))
+        return fail_access(w, in, lane, address_[lane], "out-of-bounds");
     }
   }
   expect_next(pattern_slot(in), hi + total - lo, store);
   if (tracking_ != Tracking::kOff && !note_global(w, in, mask)) return false;
-  const bool one_span =
-      lo <= hi && hi - span_.lo < span_.bytes && span_.bytes - (hi - span_.lo) >= total;
+  const bool one_span = lo <= hi && span_.holds(lo, total) && span_.holds(hi, total);
   if (one_span) {
     std::uint64_t* const written = span_.page->written.get();
     std::uint8_t* const base = span_.data - span_.lo;
@@ -257,10 +251,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t address = address_[lane];
-    if (!span_.holds(address, total) && !run_.memory->span(address, total, span_)) {
-      span_ = Span{};
-      return fail_access(w, in, lane, address, "out-of-bounds");
-    }
+    if (!find_span(address, total)) return fail_access(w, in, lane, address, "out-of-bounds");
     const std::uint64_t at = address - span_.lo;
     std::uint8_t* data = span_.data + at;
     if (store) {

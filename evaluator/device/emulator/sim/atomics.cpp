@@ -298,8 +298,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
         }
       }
     } else {
-      if (!span_.holds(address, total) && !run_.memory->span(address, total, span_)) {
-        span_ = Span{};
+      if (!find_span(address, total)) {
         fail_access(w, in, lane, address, "out-of-bounds");
         if (!dropped_) return false;
         continue;

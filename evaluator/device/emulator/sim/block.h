@@ -341,6 +341,14 @@ class Block {
     if (in.space == Space::kShared) w.polled_address += kSharedBase;
   }
   Space window(std::uint64_t address) const;
+  /// Makes span_ hold the bytes; false, and span_ as it was: no allocation does.
+  bool find_span(std::uint64_t address, std::uint64_t bytes) {
+    if (span_.holds(address, bytes)) return true;
+    Span& kept = spans_[address / kPageBytes % spans_.size()];
+    if (!kept.holds(address, bytes) && !run_.memory->span(address, bytes, kept)) return false;
+    span_ = kept;
+    return true;
+  }
   void count_atomic(const Inst& in, std::uint32_t mask, bool shared);
   void count_shared_atomic(std::uint32_t mask, std::uint64_t base);
   void count_global(Warp& w, const Inst& in, bool store);
@@ -359,6 +367,7 @@ class Block {
   /// Of address_, whoever filled it, analysed.
   Pattern& pattern(const Inst& in, std::uint32_t mask);
   std::uint32_t bank_cycles(const Inst& in, std::uint32_t mask) const;
+  std::uint32_t word_cycles(const Pattern& p) const;
   void touch_line(std::uint64_t line, std::uint32_t sectors);
 
   // races between blocks on global memory
@@ -483,7 +492,8 @@ class Block {
   SharedShadow shadow_;
   Clocks clocks_;
   bool check_races_ = false, check_init_ = false, counting_ = false;
-  Span span_;  ///< last global span touched
+  Span span_;                   ///< last global span touched
+  std::array<Span, 32> spans_;  ///< those before it, by their addresses
   alignas(64) std::uint64_t address_[32] = {};
   AddressSummary summary_;  ///< of address_
   /// Per word of shared memory: the atomic that last touched it, by number.

@@ -1,8 +1,9 @@
 // A sectored L1: 128-byte lines of four 32-byte sectors, 8 ways, least recently used out.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace hone::emulator {
@@ -12,42 +13,35 @@ class SectorCache {
   void resize(std::int64_t bytes) {
     sets_ = static_cast<std::uint32_t>(bytes / (128 * kWays));
     if (sets_ == 0) sets_ = 1;
-    ways_.assign(static_cast<std::size_t>(sets_) * kWays, Way{});
-    clock_ = 0;
+    ways_.assign(static_cast<std::size_t>(sets_) * kWays, kEmpty);
   }
-  void clear() {
-    for (Way& w : ways_) w = Way{};
-  }
+  void clear() { std::fill(ways_.begin(), ways_.end(), kEmpty); }
 
   /// Sectors (4-bit mask) of `line` that were not there; they are now.
   std::uint32_t access(std::uint64_t line, std::uint32_t sectors) {
     const std::uint64_t hash = line * 0x9E3779B97F4A7C15ull;
-    Way* set = &ways_[(static_cast<unsigned __int128>(hash) * sets_ >> 64) * kWays];
-    ++clock_;
-    int victim = 0;
+    std::uint64_t* const set =
+        ways_.data() +
+        static_cast<std::size_t>(static_cast<unsigned __int128>(hash) * sets_ >> 64) * kWays;
+    const std::uint64_t key = line << 4;
     for (int k = 0; k < kWays; ++k) {
-      if (set[k].line == line) {
-        const std::uint32_t missing = sectors & ~set[k].sectors;
-        set[k].sectors |= sectors;
-        set[k].used = clock_;
-        return missing;
-      }
-      if (set[k].used < set[victim].used) victim = k;
+      const std::uint64_t there = set[k] ^ key;
+      if (there >= 16) continue;
+      for (; k > 0; --k) set[k] = set[k - 1];
+      set[0] = key | there | sectors;
+      return sectors & ~static_cast<std::uint32_t>(there);
     }
-    set[victim] = {line, sectors, clock_};
+    std::memmove(set + 1, set, (kWays - 1) * sizeof *set);
+    set[0] = key | sectors;
     return sectors;
   }
 
  private:
   static constexpr int kWays = 8;
-  struct Way {
-    std::uint64_t line = ~0ull;
-    std::uint32_t sectors = 0;
-    std::uint32_t used = 0;
-  };
+  static constexpr std::uint64_t kEmpty = ~0ull;  ///< no line has this number
   std::uint32_t sets_ = 1;
-  std::uint32_t clock_ = 0;
-  std::vector<Way> ways_ = std::vector<Way>(kWays);
+  /// By set, the last used first: line << 4 | sectors.
+  std::vector<std::uint64_t> ways_ = std::vector<std::uint64_t>(kWays, kEmpty);
 };
 
 }  // namespace hone::emulator

@@ -102,9 +102,8 @@ void Block::mark_global(const Inst& in, std::uint32_t mask, Touch how) {
   }
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const std::uint64_t address = address_[std::countr_zero(m)];
-    Span span = span_;
-    if (!span.holds(address, bytes) && !run_.memory->span(address, bytes, span)) continue;
-    touches_.note(span, how, (address - span.lo) >> shift, n);
+    if (!find_span(address, bytes)) continue;
+    touches_.note(span_, how, (address - span_.lo) >> shift, n);
   }
 }
 

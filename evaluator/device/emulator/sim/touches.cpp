@@ -28,15 +28,16 @@ void save(Page& page, std::uint32_t run) {
 
 BlockTouches::Marks& BlockTouches::of(const Span& span) {
   if (last_ && last_->span.page == span.page) return *last_;
-  // Two inputs are often read in turn.
-  std::swap(last_, before_);
-  if (last_ && last_->span.page == span.page) return *last_;
-  auto& slot = pages_[span.page];
-  if (!slot) {
-    slot = std::make_unique<Marks>();
-    slot->span = span;
+  Marks*& kept = recent_[span.lo / kPageBytes % recent_.size()];
+  if (!kept || kept->span.page != span.page) {
+    auto& slot = pages_[span.page];
+    if (!slot) {
+      slot = std::make_unique<Marks>();
+      slot->span = span;
+    }
+    kept = slot.get();
   }
-  last_ = slot.get();
+  last_ = kept;
   if (!last_->touched) {
     last_->touched = true;
     touched_.push_back(last_);
@@ -107,7 +108,7 @@ bool BlockTouches::merge() {
     m->high = 0;
   }
   touched_.clear();
-  last_ = before_ = nullptr;
+  last_ = nullptr;
   return met;
 }
 

@@ -58,7 +58,8 @@ class BlockTouches {
   int shift_ = 2;
   std::unordered_map<const Page*, std::unique_ptr<Marks>> pages_;
   std::vector<Marks*> touched_;
-  Marks *last_ = nullptr, *before_ = nullptr;
+  Marks* last_ = nullptr;
+  std::array<Marks*, 64> recent_{};  ///< of pages_, by their addresses
 };
 
 /// Undoes what this run wrote to global memory.

@@ -47,7 +47,18 @@ void Block::analyse(Pattern& p, const Inst& in) {
     p.lane[k] = static_cast<std::uint8_t>(lane);
     p.many[k] = false;
   }
-  p.cycles = bank_cycles(in, p.mask);
+  const bool words = in.esize * in.vec == 4 && ((address_[0] | p.shape.low_bits) & 3) == 0;
+  p.cycles = words ? word_cycles(p) : 0;
+  if (p.cycles == 0) p.cycles = bank_cycles(in, p.mask);
+}
+
+// A word for each lane: as bank_cycles, but of the distinct ones only; 0: ask that.
+std::uint32_t Block::word_cycles(const Pattern& p) const {
+  constexpr std::uint8_t kAllRemembered = 5;  // words of a bank that bank_cycles knows again
+  std::uint8_t per_bank[32] = {};
+  for (int k = 0; k < p.distinct; ++k) ++per_bank[(address_[0] + p.address[k]) >> 2 & 31];
+  const std::uint8_t worst = *std::max_element(per_bank, per_bank + 32);
+  return worst <= kAllRemembered ? worst : 0;
 }
 
 // Cycles a shared access occupies the 32 four-byte banks: distinct words per bank; 8- and 16-byte
@@ -92,18 +103,20 @@ void Block::find_lines(Pattern& p, const Inst& in, std::uint32_t phase) {
   const std::uint32_t total = in.esize * in.vec;
   p.phase = phase;
   int n = 0;
+  std::uint8_t table[128] = {};  // a small hash table of the lines so far; 0: free
   for (int d = 0; d < p.distinct; ++d) {
     const std::int64_t a = static_cast<std::int64_t>(p.address[d]) + phase;
     const std::int64_t l = a >> 7;
     const auto from = static_cast<std::uint32_t>((a >> 5) & 3);
     const auto to = static_cast<std::uint32_t>(((a + total - 1) >> 5) & 3);
-    int k = n - 1;
-    while (k >= 0 && p.line[k] != l) --k;
-    if (k < 0) {
-      k = n++;
-      p.line[k] = l;
-      p.sectors[k] = 0;
+    std::uint64_t at = static_cast<std::uint64_t>(l) * 0x9E3779B97F4A7C15ull >> 57;
+    while (table[at] && p.line[table[at] - 1] != l) at = (at + 1) & 127;
+    if (!table[at]) {
+      p.line[n] = l;
+      p.sectors[n] = 0;
+      table[at] = static_cast<std::uint8_t>(++n);
     }
+    const int k = table[at] - 1;
     p.sectors[k] |= ((2u << to) - 1) & ~((1u << from) - 1);
   }
   p.lines = n;
@@ -248,11 +261,7 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
 void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
   run_.traffic_sectors += kBitsOf4[sectors];
   const std::uint64_t address = line << 7;
-  if (!span_.holds(address, 1)) {
-    Span other;
-    if (!run_.memory->span(address, 1, other)) return;
-    span_ = other;
-  }
+  if (!find_span(address, 1)) return;
   Page& page = *span_.page;
   if (page.epoch != run_.memory->epoch) {
     std::memset(page.touched, 0, sizeof page.touched);
