@@ -27,6 +27,16 @@ struct Elements {
   int stride;          ///< bytes that one lane takes: those of all elements of a vector access
 };
 
+/// One element of each lane into a register of 32 or of 64 bits a lane, or out of it; only lanes of
+/// `mask` change. The shape is `near`. A store to one place leaves the last lane's. By the log2 of
+/// an element's bytes, loads also by whether the sign is extended; null: there is none.
+struct MoveLoops {
+  using Load = void (*)(void* r, const Elements& from, std::uint32_t mask);
+  using Store = void (*)(const void* r, const Elements& to, std::uint32_t mask);
+  Load load[4][2] = {};
+  Store store[4] = {};
+};
+
 struct WarpLoops {
   /// out[i] = a[i] + add; lanes outside `mask` copy an active one. True when the addresses lie to
   /// each other as `relative` says.
@@ -38,12 +48,7 @@ struct WarpLoops {
   bool (*same_pattern)(const std::uint64_t* a, const std::uint64_t* relative);
   /// The shape of addresses that are `stride` bytes wide.
   void (*shape)(const std::uint64_t* a, int stride, AddressShape& out);
-  /// One element of each lane into a register, or out of it; only lanes of `mask` change. The
-  /// shape is `near`. A store to one place leaves the last lane's.
-  void (*load4)(std::uint32_t* r, const Elements& from, std::uint32_t mask);
-  void (*load8)(std::uint64_t* r, const Elements& from, std::uint32_t mask);
-  void (*store4)(const std::uint32_t* r, const Elements& to, std::uint32_t mask);
-  void (*store8)(const std::uint64_t* r, const Elements& to, std::uint32_t mask);
+  MoveLoops narrow_registers, wide_registers;
 };
 
 [[nodiscard]] const WarpLoops& warp_loops();

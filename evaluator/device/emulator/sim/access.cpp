@@ -168,19 +168,18 @@ bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
 }
 
 bool Block::move_elements(const Inst& in, std::uint32_t mask, std::uint8_t* base) {
-  const bool narrow = in.esize == 4 && !in.dst_wide;
-  if (!narrow && !(in.esize == 8 && in.dst_wide)) return false;
+  const MoveLoops& moves = in.dst_wide ? loops_.wide_registers : loops_.narrow_registers;
+  const int size = std::countr_zero(in.esize);
   const AddressShape& shape = pattern_slot(in).shape;
-  if (!shape.near) return false;
+  if (!shape.near || !moves.store[size]) return false;
   const Slot* slots = function_->extra.data() + in.extra;
   Elements e{&shape, base + address_[0], in.esize * in.vec};
   for (int v = 0; v < in.vec; ++v, e.base += in.esize) {
     if (slots[v] == kNone) continue;
-    if (in.kind == Kind::kStore) {
-      narrow ? loops_.store4(reg32(slots[v]), e, mask) : loops_.store8(reg64(slots[v]), e, mask);
-    } else {
-      narrow ? loops_.load4(reg32(slots[v]), e, mask) : loops_.load8(reg64(slots[v]), e, mask);
-    }
+    if (in.kind == Kind::kStore)
+      moves.store[size](reg(slots[v]), e, mask);
+    else
+      moves.load[size][in.sign_extend](reg(slots[v]), e, mask);
   }
   return true;
 }
