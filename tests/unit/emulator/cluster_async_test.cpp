@@ -261,7 +261,9 @@ red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [
 }
 
 TEST(ClusterAsync, WaitForWhatNobodySendsIsADeadlock) {
-  expect_report(kernel(kWait), Verdict::kFault, "wait");
+  expect_report(kernel(kWait), Verdict::kFault,
+                "a wait at the mbarrier at shared bar+0 (made at line 0) for a phase that nobody "
+                "completes (outstanding: 1 of 1 arrivals)");
 }
 
 }  // namespace

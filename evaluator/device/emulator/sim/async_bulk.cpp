@@ -299,7 +299,8 @@ Block::Step Async::bulk_load(Warp& w, const Inst& in, std::uint32_t mask) {
                              : !home(w, in, lane, barrier))
       return Step::kFail;
     for (Async* there : to) {
-      if (!deliver(w, in, lane, *there, barrier, load)) return Step::kFail;
+      const bool last = there == to.back();
+      if (!deliver(w, in, lane, *there, barrier, last ? std::move(load) : load)) return Step::kFail;
     }
   }
   return Step::kNext;

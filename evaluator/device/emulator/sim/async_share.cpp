@@ -43,6 +43,7 @@ bool Async::remote_order(Async& by, Warp& w, const Inst& in, int lane, std::uint
 
 bool Async::claim_for(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t to,
                       std::uint32_t bytes, bool reduce) {
+  if (bytes == 0) return true;
   for (const Block::AsyncReads& r : b_.async_reads_)
     for (std::uint64_t piece = to >> 4; piece <= (to + bytes - 1) >> 4; ++piece)
       if (r.pieces[piece >> 6] >> (piece & 63) & 1)

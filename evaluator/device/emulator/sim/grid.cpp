@@ -163,7 +163,9 @@ bool Grid::stalled() {
   }
   ++quiet_passes_;
   if (quiet_passes_ >= kQuietPasses && run_.executed == quiet_since_) {
-    run_.failure = {Verdict::kFault, "the blocks of a cluster wait for each other for ever"};
+    std::string text = "the blocks of a cluster wait for each other for ever";
+    if (const std::string why = why_waiting(); !why.empty()) text += "; one: " + why;
+    run_.failure = {Verdict::kFault, std::move(text)};
     return true;
   }
   // A seeded schedule's turns are too short to tell polling from computing: only the limit ends it.

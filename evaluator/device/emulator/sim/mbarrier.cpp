@@ -346,9 +346,11 @@ std::string Async::wait_text(const Warp& w) const {
 
 std::string Async::waiting_for() const {
   for (const Warp& w : b_.warps_) {
-    if (w.done() || w.barrier != kAtMBarrier) continue;
+    if (w.done() || (w.barrier != kAtMBarrier && w.barrier != kAtClusterBarrier)) continue;
     const Inst& in = b_.module_.functions[w.barrier_function].code[w.barrier_inst];
-    return text_of(b_.finding_at(FindingKind::kDeadlock, wait_text(w), w,
+    const bool cluster = w.barrier == kAtClusterBarrier;
+    return text_of(b_.finding_at(FindingKind::kDeadlock,
+                                 cluster ? "a wait at the barrier of the cluster" : wait_text(w), w,
                                  std::countr_zero(w.stack.back().mask), &in));
   }
   return {};
