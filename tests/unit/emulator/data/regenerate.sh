@@ -20,7 +20,7 @@ for name in bulk grid grid_races printf; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90 $name.cu -o ${name}_sm_90.ptx
 done
 nvcc -ptx -std=c++17 -arch=sm_80 tensor.cu -o tensor_sm_80.ptx
-for name in cluster tensor_hopper; do
+for name in cluster cluster_cpp tensor_hopper; do
   nvcc -ptx --generate-line-info -std=c++17 -arch=sm_90a $name.cu -o ${name}_sm_90a.ptx
 done
 strip ./*.ptx
