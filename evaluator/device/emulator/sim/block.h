@@ -113,6 +113,7 @@ struct Pattern {
   std::uint64_t address[32];  ///< distinct ones, relative
   std::uint8_t lane[32];      ///< the first lane at each
   bool many[32];              ///< more than one lane is there
+  std::uint8_t lanes[32];     ///< how many
   std::uint32_t cycles = 0;   ///< of the 32 banks; the same wherever the pattern lies
   // Lines and sectors, where lane 0 lies `phase` bytes into its line.
   std::uint32_t phase = ~0u;
@@ -499,7 +500,8 @@ class Block {
   /// Per word of shared memory: the atomic that last touched it, by number.
   std::vector<std::uint32_t> touched_by_;
   std::uint32_t shared_atomic_ = 0;
-  std::vector<std::uint32_t> latencies_;  ///< of the accesses of the straight code in hand
+  std::array<std::uint64_t, 256> known_lines_{};  ///< some of RunState::atomic_lines
+  std::vector<std::uint32_t> latencies_;          ///< of the accesses of the straight code in hand
   const WarpLoops& loops_ = warp_loops();
   std::array<std::uint32_t, 16> arrived_{};   ///< bar.arrive: warps by barrier
   std::array<std::uint32_t, 16> expected_{};  ///< threads, said by those that are there; 0: nobody

@@ -8,6 +8,23 @@
 namespace hone::emulator {
 namespace {
 constexpr std::size_t kAtomicLinesKept = 4096;
+/// Finds a line among those so far, of which there are at most 64.
+class LineTable {
+ public:
+  /// Its place in `lines`; `count`, where the caller is to put it: it was not there.
+  template <class Line>
+  int find(Line line, const Line* lines, int count) {
+    std::uint64_t at = static_cast<std::uint64_t>(line) * 0x9E3779B97F4A7C15ull >> 57;
+    while (place_[at] && lines[place_[at] - 1] != line) at = (at + 1) & 127;
+    if (place_[at]) return place_[at] - 1;
+    place_[at] = static_cast<std::uint8_t>(count + 1);
+    return count;
+  }
+
+ private:
+  std::uint8_t place_[128] = {};  ///< + 1; 0: free
+};
+
 constexpr std::uint8_t kBitsOf4[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 }  // namespace
 
@@ -39,6 +56,7 @@ void Block::analyse(Pattern& p, const Inst& in) {
     while (table[at] && p.address[table[at] - 1] != r) at = (at + 1) & 63;
     if (table[at]) {
       p.many[table[at] - 1] = true;
+      ++p.lanes[table[at] - 1];
       continue;
     }
     const int k = p.distinct++;
@@ -46,6 +64,7 @@ void Block::analyse(Pattern& p, const Inst& in) {
     p.address[k] = r;
     p.lane[k] = static_cast<std::uint8_t>(lane);
     p.many[k] = false;
+    p.lanes[k] = 1;
   }
   const bool words = in.esize * in.vec == 4 && ((address_[0] | p.shape.low_bits) & 3) == 0;
   p.cycles = words ? word_cycles(p) : 0;
@@ -103,20 +122,17 @@ void Block::find_lines(Pattern& p, const Inst& in, std::uint32_t phase) {
   const std::uint32_t total = in.esize * in.vec;
   p.phase = phase;
   int n = 0;
-  std::uint8_t table[128] = {};  // a small hash table of the lines so far; 0: free
+  LineTable table;
   for (int d = 0; d < p.distinct; ++d) {
     const std::int64_t a = static_cast<std::int64_t>(p.address[d]) + phase;
     const std::int64_t l = a >> 7;
     const auto from = static_cast<std::uint32_t>((a >> 5) & 3);
     const auto to = static_cast<std::uint32_t>(((a + total - 1) >> 5) & 3);
-    std::uint64_t at = static_cast<std::uint64_t>(l) * 0x9E3779B97F4A7C15ull >> 57;
-    while (table[at] && p.line[table[at] - 1] != l) at = (at + 1) & 127;
-    if (!table[at]) {
-      p.line[n] = l;
-      p.sectors[n] = 0;
-      table[at] = static_cast<std::uint8_t>(++n);
+    const int k = table.find(l, p.line, n);
+    if (k == n) {
+      p.line[n++] = l;
+      p.sectors[k] = 0;
     }
-    const int k = table[at] - 1;
     p.sectors[k] |= ((2u << to) - 1) & ~((1u << from) - 1);
   }
   p.lines = n;
@@ -214,22 +230,17 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
   std::uint32_t lanes_of[32];  // of the line's most wanted word
   std::uint32_t per_bank[32] = {};
   int lines = 0;
+  LineTable table;
   const Pattern& p = pattern(in, mask);
   const auto distinct = static_cast<std::uint32_t>(p.distinct);
   c.atomic_serialised += static_cast<std::uint32_t>(std::popcount(mask)) - distinct;
   for (std::uint32_t d = 0; d < distinct; ++d) {
     const std::uint64_t a = address_[0] + p.address[d];
-    std::uint32_t lanes = 1;
-    if (p.many[d]) {
-      lanes = 0;
-      for (std::uint32_t m = mask; m; m &= m - 1) lanes += address_[std::countr_zero(m)] == a;
-    }
+    const std::uint32_t lanes = p.lanes[d];
     per_bank[(a >> 2) & 31] += lanes;
-    int k = lines - 1;
-    while (k >= 0 && line[k] != a >> 7) --k;
-    if (k < 0) {
-      k = lines++;
-      line[k] = a >> 7;
+    const int k = table.find(a >> 7, line, lines);
+    if (k == lines) {
+      line[lines++] = a >> 7;
       lanes_of[k] = 0;
       if (!shared) touch_line(a >> 7, 1u << ((a >> 5) & 3));
     }
@@ -252,7 +263,10 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
   c.atomic_lines += static_cast<std::uint64_t>(lines);
   for (int k = 0; k < lines; ++k) {
     c.atomic_repeats += lanes_of[k] - 1;
-    if (run_.atomic_lines.size() < kAtomicLinesKept) run_.atomic_lines.insert(line[k]);
+    std::uint64_t& known = known_lines_[line[k] % known_lines_.size()];
+    if (known == line[k] || run_.atomic_lines.size() >= kAtomicLinesKept) continue;
+    known = line[k];
+    run_.atomic_lines.insert(line[k]);
   }
   c.atomic_distinct_lines = run_.atomic_lines.size();
   access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(run_.profile->l2_latency);
