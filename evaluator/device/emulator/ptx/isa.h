@@ -216,6 +216,7 @@ struct Inst {
   bool addr_wide = false;  ///< address register has 64-bit slots
   bool ordered = false;    ///< volatile, relaxed, acquire, ...: not plain data for the race check
   bool acquire = false, release = false;  ///< carries the fence itself
+  bool publishes = false;                 ///< likewise a release, if only to its own block
   bool bypass_l1 = false;
   bool aligned = true;    ///< barrier: the whole warp must arrive together
   bool arrive = false;    ///< bar.arrive
@@ -324,6 +325,7 @@ struct Function {
   std::uint32_t local_bytes = 0;    // per lane
   std::vector<CallArgument> formals, returns;  ///< `to` / `from` and bytes
   int kernel = -1;                             ///< index in kernels()
+  bool module_shared = false;                  ///< the module's shared variables come first in it
   std::vector<std::int32_t> nounroll;          ///< loop heads that ptxas was told not to unroll
   std::vector<std::uint32_t> live_in;          ///< registers that may be read before any write
   std::vector<Extent> variables;               ///< from 1

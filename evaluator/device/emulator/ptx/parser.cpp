@@ -436,6 +436,7 @@ void Parser::function(bool entry) {
   // Module-scope shared variables come first, where this kernel can reach them.
   const bool module_shared = entry && module_shared_bytes_ > 0 && uses_module_shared(at_);
   shared_bytes_ = module_shared ? module_shared_bytes_ : 0;
+  module_.functions[index].module_shared = module_shared;
   while (scopes_.size() > 1) scopes_.pop_back();
   tables_.clear();
   uses_.clear();

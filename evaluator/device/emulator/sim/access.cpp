@@ -88,6 +88,7 @@ bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
   if (in.kind == Kind::kStore) ++run_.changes;
   if (in.ordered) {
     w.spinning = true;
+    if (in.publishes && check_races_) publish(w, in.release);
     if (in.kind == Kind::kLoad) note_poll(w, in, mask);
   }
   load_taint_ = 0;

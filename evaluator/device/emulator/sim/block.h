@@ -311,8 +311,19 @@ class Block {
   /// Of address_, some in another block of the cluster (sim/cluster.cpp).
   bool cluster_access(Warp& w, const Inst& in, std::uint32_t mask);
   /// Bytes of another block's shared memory, or of this one's; null: a failure was reported.
+  /// `value`: what will be written there, if that is known.
   std::uint8_t* cluster_data(Warp& w, const Inst& in, int lane, std::uint64_t address,
-                             std::uint32_t bytes);
+                             std::uint32_t bytes, const std::uint8_t* value = nullptr);
+  bool note_cluster(Warp& w, const Inst& in, int lane, Block& owner, std::uint64_t granule,
+                    const std::uint8_t* value);
+  bool fail_cluster_race(const Warp& w, const Inst& in, int lane, Block& owner,
+                         std::uint64_t granule, const Stamp* other, bool after_write);
+  /// Whose stamp it is, in words.
+  [[nodiscard]] std::string toucher(const Stamp& stamp) const;
+  /// An mbarrier at which other blocks arrived was waited for.
+  void synchronised_in_cluster();
+  /// A fence or release: what came before it counts as published from here on.
+  void publish(const Warp& w, bool beyond_the_block);
   bool checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask);
   bool checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask);
   /// Moves elements of register width between registers and memory; false: not of that kind.

@@ -1,6 +1,5 @@
-// Clusters: the shared memory of other blocks, and the barrier of all of them. Races between blocks
-// on shared memory are looked for where asynchronous work is involved; bounds, initialisation and
-// blocks that have left always.
+// Clusters: the shared memory of other blocks, races of plain accesses to it, and the barrier of
+// all of them. Asynchronous accesses are async_share.cpp's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 namespace hone::emulator {
 
 std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64_t address,
-                                  std::uint32_t bytes) {
+                                  std::uint32_t bytes, const std::uint8_t* value) {
   const std::uint64_t rank =
       address < kRankBytes ? static_cast<std::uint64_t>(cluster_rank_) : address / kRankBytes - 1;
   const std::uint64_t at = address % kRankBytes;
@@ -47,18 +46,107 @@ std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64
           if (owner.async_->conflict(what, g << shift, &cell.writer, w, in, lane, ok, this))
             return nullptr;
         }
-        cell.writer = Stamp{};  // by another block: its order is not known here
       }
+      if (check_races_ &&
+          !note_cluster(w, in, lane, owner, g, value ? value + (g << shift) - at : nullptr))
+        return nullptr;
       if (check_init_ && in.kind == Kind::kLoad && !owner.shadow_.written()[g]) {
-        if (!load_taint_)
+        if (!load_taint_) {
           uninitialised_ = fmt::format("{} in block {} of the cluster (read at line {})",
                                        describe(kSharedBase + at), rank, in.line);
+          uninitialised_global_ = true;  // a race between blocks explains it better
+        }
         load_taint_ |= 1u << lane;
       }
       if (check_init_ && in.kind != Kind::kLoad) owner.shadow_.written()[g] = 1;
     }
   }
   return owner.shared_.data() + at;
+}
+
+// A block's plain accesses to another's shared memory, against that block's own and those of third
+// ones. Ordered are they by cluster barriers, and by any fence, acquire or release: what those
+// order exactly is not followed.
+bool Block::note_cluster(Warp& w, const Inst& in, int lane, Block& owner, std::uint64_t granule,
+                         const std::uint8_t* value) {
+  Cell& cell = owner.shadow_.cell(granule);
+  const Clocks& clocks = owner.clocks_;
+  const int rank = cluster_rank_;
+  const bool write = in.kind != Kind::kLoad;
+  const auto races = [&](const Stamp& s) {
+    return clocks.races_with_cluster(s, rank) && !(in.ordered && s.ordered);
+  };
+  const Cell before = cell;
+  const int shift = shadow_.shift();
+  const bool same = write && value != nullptr &&
+                    std::memcmp(owner.shared_.data() + (granule << shift), value, 1u << shift) == 0;
+  const bool writer = races(cell.writer);
+  const bool reader = write && races(cell.reader);
+  const bool readers = write && cell.epoch == clocks.epoch() && cell.readers != 0;
+  const Stamp now{clocks.tick(kClusterAgent), kClusterAgent, static_cast<std::uint8_t>(rank),
+                  in.ordered};
+  (write ? cell.writer : cell.reader) = now;
+  bool ok = true;
+  if (!same && (writer || reader || readers))
+    ok = fail_cluster_race(w, in, lane, owner, granule,
+                           writer   ? &before.writer
+                           : reader ? &before.reader
+                                    : nullptr,
+                           writer);
+  if (owner.shadow_.keeps_sites())
+    (write ? owner.shadow_.sites(granule).writer : owner.shadow_.sites(granule).reader) = in.place;
+  return ok;
+}
+
+std::string Block::toucher(const Stamp& s) const {
+  const auto& launch = *run_.launch;
+  if (s.warp == kClusterAgent) {
+    const auto& id = s.lane < cluster_.size() ? cluster_[s.lane]->id_ : id_;
+    return fmt::format("block ({},{},{}) of the cluster", id[0], id[1], id[2]);
+  }
+  if (s.lane == kManyLanes) return fmt::format("several threads of warp {}", s.warp);
+  const std::uint32_t t = s.warp * 32u + s.lane;
+  return fmt::format("thread ({},{},{})", t % launch.block[0],
+                     t / launch.block[0] % launch.block[1], t / launch.block[0] / launch.block[1]);
+}
+
+bool Block::fail_cluster_race(const Warp& w, const Inst& in, int lane, Block& owner,
+                              std::uint64_t granule, const Stamp* other, bool after_write) {
+  run_.raced = true;
+  if (run_.findings.collects() && held_.empty() &&
+      run_.findings.again(FindingKind::kRace, in.place))
+    return true;
+  const char* what = in.kind == Kind::kStore ? "write" : in.kind == Kind::kAtom ? "atomic" : "read";
+  std::string who = other ? owner.toucher(*other) : "threads";
+  if (!other || other->warp != kClusterAgent) {
+    const auto& id = owner.id_;
+    who += fmt::format(" of block ({},{},{})", id[0], id[1], id[2]);
+  }
+  const std::string where =
+      fmt::format("{} in block {} of the cluster",
+                  describe(kSharedBase + (granule << shadow_.shift())), owner.cluster_rank_);
+  Finding f = finding_at(FindingKind::kRace,
+                         fmt::format("race: {} of {} without a cluster barrier after a {} by {}",
+                                     what, where, after_write ? "write" : "read", who),
+                         w, lane, &in);
+  f.address = where;
+  f.other = fmt::format("{} by {}", after_write ? "write" : "read", who);
+  if (owner.shadow_.keeps_sites()) {
+    const auto& sites = owner.shadow_.sites(granule);
+    f.other_place = code_place(after_write ? sites.writer : sites.reader);
+  }
+  return add_finding(std::move(f), in.place, true);
+}
+
+void Block::synchronised_in_cluster() {
+  if (!check_races_) return;
+  for (Block* block : cluster_) block->clocks_.may_have_met_cluster();
+}
+
+void Block::publish(const Warp& w, bool beyond_the_block) {
+  clocks_.fence(w.index);
+  for (Block* other : cluster_)
+    if (other != this && beyond_the_block) other->clocks_.cluster_fence();
 }
 
 bool Block::cluster_access(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -72,7 +160,11 @@ bool Block::cluster_access(Warp& w, const Inst& in, std::uint32_t mask) {
   if (store) ++run_.changes;
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    std::uint8_t* data = cluster_data(w, in, lane, address_[lane], in.esize * in.vec);
+    std::uint8_t value[64];
+    for (int v = 0; store && v < in.vec; ++v)
+      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, value + v * in.esize);
+    std::uint8_t* data =
+        cluster_data(w, in, lane, address_[lane], in.esize * in.vec, store ? value : nullptr);
     if (!data) return false;
     for (int v = 0; v < in.vec; ++v) {
       if (slots[v] == kNone) continue;
@@ -181,7 +273,10 @@ bool Async::complete_cluster_barrier() {
       if (w.barrier == kAtClusterBarrier) w.barrier = -1;
       if (b_.counting_ && !w.done()) w.cycle = w.latest = std::max(w.latest, cycle + 190);
     }
-    if (b_.check_races_) block->clocks_.barrier(all);
+    if (b_.check_races_) {
+      block->clocks_.barrier(all);
+      block->clocks_.meet_cluster();
+    }
     other.stuck_ = 0;
   }
   if (b_.check_races_ && b_.cluster_.size() > 1)

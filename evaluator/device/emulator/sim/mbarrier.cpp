@@ -266,6 +266,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
     if (b_.check_races_) {
       b_.clocks_.acquire(w.index, m->completed);
       order_.learn(b_.clocks_, w.index, m->foreign_completed);
+      if (!m->foreign_completed.empty()) b_.synchronised_in_cluster();
     }
     if (b_.counting_) w.cycle = w.latest = std::max(w.latest, m->completed_cycle);
   }

@@ -176,8 +176,9 @@ std::string Block::describe(std::uint64_t a) const {
   if (a - kSharedBase < kWindowBytes) {
     const std::uint64_t at = a - kSharedBase;
     for (const SharedSymbol& s : module_.shared) {
-      if ((s.function == -1 || s.function == run_.function) && at >= s.offset &&
-          at < s.offset + s.bytes)
+      const bool here = s.function == -1 ? module_.functions[run_.function].module_shared
+                                         : s.function == run_.function;
+      if (here && at >= s.offset && at < s.offset + s.bytes)
         return fmt::format("shared {}+{}", readable(s.name), at - s.offset);
     }
     if (at >= run_.static_shared && at < run_.shared_bytes)
@@ -244,7 +245,10 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
   const bool bulk_read =
       in.kind == Kind::kAsync && static_cast<AsyncOp>(in.sub) == AsyncOp::kBulkStore;
   const bool write = in.kind != Kind::kLoad && !bulk_read;
-  if (async_ && (before.writer.warp >= kAsyncAgent || before.reader.warp >= kAsyncAgent)) {
+  const auto of_async = [](const Stamp& s) {
+    return s.warp == kAsyncAgent || s.warp == kObjectAgent;
+  };
+  if (async_ && (of_async(before.writer) || of_async(before.reader))) {
     bool ok = false;
     const bool reported =
         async_->conflict(write ? "write" : "read", offset, &before.writer, w, in, lane, ok);
@@ -263,24 +267,19 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
     raced_ = true;
     return true;
   }
-  std::string who = "another thread";
-  if (other && other->lane != kManyLanes) {
-    const std::uint32_t t = other->warp * 32u + other->lane;
-    const auto& b = run_.launch->block;
-    who = fmt::format("thread ({},{},{})", t % b[0], t / b[0] % b[1], t / b[0] / b[1]);
-  } else if (other) {
-    who = fmt::format("several threads of warp {}", other->warp);
-  }
+  if (other && other->warp == kClusterAgent) run_.raced = true;
+  std::string who = other ? toucher(*other) : "another thread";
   if (!other && before.readers & ~(1u << w.index))
     who = fmt::format("threads of warp {}", std::countr_zero(before.readers & ~(1u << w.index)));
   const std::string where = describe(kSharedBase + offset);
-  Finding f = finding_at(FindingKind::kRace,
-                         fmt::format("race: {} of {} without a barrier after a {} by {}",
-                                     in.kind == Kind::kAtom ? "atomic"
-                                     : write                ? "write"
-                                                            : "read",
-                                     where, kind, who),
-                         w, lane, &in);
+  Finding f = finding_at(
+      FindingKind::kRace,
+      fmt::format("race: {} of {} without a {}barrier after a {} by {}",
+                  in.kind == Kind::kAtom ? "atomic"
+                  : write                ? "write"
+                                         : "read",
+                  where, other && other->warp == kClusterAgent ? "cluster " : "", kind, who),
+      w, lane, &in);
   f.address = where;
   f.other = fmt::format("{} by {}", kind, who);
   if (shadow_.keeps_sites()) {

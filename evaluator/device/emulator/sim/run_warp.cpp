@@ -253,7 +253,7 @@ bool Block::run_warp(Warp& w) {
         case Kind::kNop:
         case Kind::kFence:
           if (in.kind == Kind::kFence) {
-            if (check_races_) clocks_.fence(w.index);
+            if (check_races_) publish(w, in.sub == 0);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
           }
           ++pc;

@@ -13,8 +13,19 @@ namespace hone::emulator {
 inline constexpr int kMaxWarps = 32;
 // Whoever else touches shared memory: the engine that completes copies through an mbarrier, and the
 // mbarrier objects themselves. They have a clock of their own.
-inline constexpr int kAsyncAgent = 32, kObjectAgent = 33, kAgents = 34;
+// kClusterAgent: plain accesses of all other blocks of the cluster; the lane of its stamps is the
+// block's rank.
+inline constexpr int kAsyncAgent = 32, kObjectAgent = 33, kClusterAgent = 34, kAgents = 35;
 inline constexpr std::uint32_t kNever = UINT32_MAX;  ///< a tick that nothing is ordered after
+
+struct Stamp {
+  std::uint32_t tick = 0;  ///< 0: never
+  std::uint8_t warp = 0;
+  std::uint8_t lane = 0;     ///< kManyLanes: more than one in this tick
+  std::uint8_t ordered = 0;  ///< atomic or volatile
+};
+inline constexpr std::uint8_t kManyLanes = 255;
+inline constexpr int kNobody = 254;  ///< a lane that no access has
 
 /// What somebody has seen of everybody's ticks.
 /// The second half: of what went through a proxy fence on its way here.
@@ -43,6 +54,7 @@ class Clocks {
     tick_.fill(1);
     fence_.fill(0);
     for (auto& row : seen_) row.fill(0);
+    seen_by_cluster_.fill(0);
     for (Horizon& h : horizons_) h.epoch = 0;
   }
   [[nodiscard]] std::uint32_t tick(int warp) const { return tick_[warp]; }
@@ -68,6 +80,29 @@ class Clocks {
       seen_[w] = joined;
       ++tick_[w];
     }
+  }
+  /// After a cluster barrier: what was done is before what comes, on both sides.
+  void meet_cluster() {
+    for (auto& row : seen_) row[kClusterAgent] = tick_[kClusterAgent] + 1;
+    ++tick_[kClusterAgent];
+    for (int w = 0; w < kMaxWarps; ++w) seen_by_cluster_[w] = ++tick_[w];
+    ++epoch_;
+  }
+  /// An mbarrier ordered some of it: taken for all that was done so far, never reported.
+  void may_have_met_cluster() {
+    for (int w = 0; w < kMaxWarps; ++w) seen_by_cluster_[w] = tick_[w] + 1;
+    cluster_fence();
+  }
+  /// A fence of another block: what its accesses here did so far may be published.
+  void cluster_fence() {
+    fence_[kClusterAgent] = ++tick_[kClusterAgent];
+    ++epoch_;
+  }
+  /// Is an access by `s` to this block's memory not ordered before one of the block `rank` now?
+  [[nodiscard]] bool races_with_cluster(const Stamp& s, int rank) const {
+    if (s.tick == 0 || s.tick == kNever) return false;
+    if (s.warp == kClusterAgent) return s.tick == tick_[kClusterAgent] && s.lane != rank;
+    return s.warp < kMaxWarps && s.tick >= seen_by_cluster_[s.warp] && s.tick >= fence_[s.warp];
   }
   /// What `agent` did so far is seen by whoever acquires `view`.
   void release(int agent, ClockView& view) {
@@ -114,17 +149,9 @@ class Clocks {
   int tracked_ = kAgents;    ///< entries of the views in use
   std::uint32_t epoch_ = 1;  ///< barriers and fences of the block so far
   ClockView tick_{}, fence_{};
+  std::array<std::uint32_t, kMaxWarps> seen_by_cluster_{};
   std::array<ClockView, kMaxWarps> seen_{};
 };
-
-struct Stamp {
-  std::uint32_t tick = 0;  ///< 0: never
-  std::uint8_t warp = 0;
-  std::uint8_t lane = 0;     ///< kManyLanes: more than one in this tick
-  std::uint8_t ordered = 0;  ///< atomic or volatile
-};
-inline constexpr std::uint8_t kManyLanes = 255;
-inline constexpr int kNobody = 254;  ///< a lane that no access has
 
 struct Cell {
   Stamp writer, reader;       ///< the last ones
