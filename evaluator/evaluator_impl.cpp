@@ -32,11 +32,6 @@ double roof_fraction(const Roof& roof, const Measurement& m) {
   return roof.time_us / m.time_us;
 }
 
-int process_count(int wanted) {
-  if (wanted > 0) return wanted;
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
-}
-
 std::unexpected<Error> infrastructure(std::string message) {
   return fail(ErrorCode::kInfrastructure, std::move(message));
 }
@@ -114,6 +109,16 @@ Error reference_error(Verdict verdict, const std::string& detail, const DeviceSp
 
 }  // namespace
 
+int per_core(int wanted) {
+  if (wanted > 0) return wanted;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
+}
+
+int EvaluatorImpl::check_threads() const {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores / per_core(options_.check_processes), 1, 16);
+}
+
 EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
                              LaunchLimits limits, std::unique_ptr<GpuClient> gpu)
     : device_(std::move(device)),
@@ -121,8 +126,8 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
       profile_text_(options.profile ? emulator::to_text(*options.profile) : ""),
       info_(std::move(info)),
       limits_(limits),
-      compilers_("compile", process_count(options.compile_processes), options),
-      emulators_("emulate", process_count(options.check_processes), options),
+      compilers_("compile", per_core(options.compile_processes), options),
+      emulators_("emulate", per_core(options.check_processes), options),
       gpu_(std::move(gpu)) {}
 
 EvaluatorImpl::~EvaluatorImpl() = default;
@@ -323,6 +328,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   emulated.arch = info_.arch;
   emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
+  emulated.threads = check_threads();
   for (const auto& check : request.checks) {
     auto reference = prepare_reference(check.reference);
     if (!reference) return std::unexpected(reference.error());
@@ -408,6 +414,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   emulated.arch = info_.arch;
   emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
+  emulated.threads = check_threads();
   for (const auto& check : request.checks) {
     auto prepared = prepare_candidate(check.reference, check.candidate);
     if (!prepared) return std::unexpected(prepared.error());

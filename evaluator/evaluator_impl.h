@@ -19,6 +19,9 @@ namespace hone {
 /// The real GPU, behind its measure runner. Null on the emulator.
 class GpuClient;
 
+/// Processes or threads: 0: one per core, at most 16.
+[[nodiscard]] int per_core(int wanted);
+
 class EvaluatorImpl final : public Evaluator {
  public:
   EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
@@ -48,6 +51,9 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;
   void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
                     double reference_us, const EvaluationRequest& request) const;
+
+  /// Of one emulator runner: as many as leave every runner its own cores.
+  [[nodiscard]] int check_threads() const;
 
   const DeviceSpec device_;
   const EvaluatorOptions options_;

@@ -16,6 +16,7 @@ struct SanitizeRequest {
   std::uint64_t seed = 1;                           ///< of the fills
   std::vector<std::uint64_t> schedule_seeds = {0};  ///< the whole program once for each
   int max_findings = 50;                            ///< of one launch
+  int threads = 0;  ///< that run the blocks of a launch; 0: one per core, at most 16
 };
 
 struct SanitizeFinding {

@@ -28,6 +28,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::vector<std::string> checks;
   int limit = 50;
+  int threads = 0;
   bool sandbox = true;
 };
 
@@ -203,6 +204,7 @@ int run(const Options& options) {
     request.program = std::move(*concrete);
     request.seed = options.seed;
     request.max_findings = options.limit;
+    request.threads = options.threads;
     request.schedule_seeds.clear();
     for (int i = 0; i < options.seeds; ++i)
       request.schedule_seeds.push_back(static_cast<std::uint64_t>(i));
@@ -278,6 +280,11 @@ Registration add_check(CLI::App& root) {
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   app->add_option("--seed", options->seed, "Seed of the inputs")->capture_default_str();
+  app->add_option("--threads", options->threads,
+                  "Cores to use; the findings are the same whatever the number (default: all, at "
+                  "most 16)")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
   app->add_flag("!--no-sandbox", options->sandbox,
                 "Run child processes without limits (debugging only)");
   add_json_option(*app, options->common);

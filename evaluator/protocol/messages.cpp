@@ -1,5 +1,7 @@
 #include "evaluator/protocol/messages.h"
 
+#include <algorithm>
+
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/take.h"
 
@@ -194,6 +196,14 @@ Result<Case> case_from(const Json& m) {
   return one;
 }
 
+Result<int> threads_from(const Json& m) {
+  constexpr std::int64_t kMost = 256;
+  if (!m.is_object() || !m.contains("threads")) return 1;
+  const auto n = get_int(m, "threads");
+  if (!n) return std::unexpected(n.error());
+  return static_cast<int>(std::clamp<std::int64_t>(*n, 1, kMost));
+}
+
 Json to_message(const EmulateRequest& r) {
   Json checks = Json::array();
   for (const auto& c : r.checks) checks.push_back(to_message(c));
@@ -201,7 +211,8 @@ Json to_message(const EmulateRequest& r) {
             {"arch", r.arch},
             {"profile", r.profile},
             {"checks", std::move(checks)},
-            {"tolerance", to_message(r.tolerance)}};
+            {"tolerance", to_message(r.tolerance)},
+            {"threads", r.threads}};
   if (r.timed) m["timed"] = to_message(*r.timed);
   return m;
 }
@@ -224,6 +235,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   }
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
+  HONE_TAKE(r.threads, threads_from(m));
   return r;
 }
 

@@ -54,6 +54,7 @@ struct EmulateRequest {
   std::vector<Case> checks;   ///< run in full and compared
   std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
   Tolerance tolerance;
+  int threads = 1;  ///< that run the blocks of a launch
 };
 struct EmulateReply {
   Verdict verdict = Verdict::kCrash;
@@ -64,6 +65,8 @@ struct EmulateReply {
   std::string bound;
   std::map<std::string, double> counters;
 };
+/// "threads"; 1 where it is missing.
+[[nodiscard]] Result<int> threads_from(const nlohmann::json& message);
 [[nodiscard]] nlohmann::json to_message(const EmulateRequest& request);
 [[nodiscard]] Result<EmulateRequest> emulate_request_from(const nlohmann::json& message);
 [[nodiscard]] nlohmann::json to_message(const EmulateReply& reply);

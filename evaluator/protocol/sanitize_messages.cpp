@@ -134,7 +134,8 @@ Json to_message(const SanitizeJob& job) {
           {"runnable", to_message(job.runnable)},
           {"seed", job.seed},
           {"schedule_seeds", job.schedule_seeds},
-          {"max_findings", job.max_findings}};
+          {"max_findings", job.max_findings},
+          {"threads", job.threads}};
 }
 
 Result<SanitizeJob> sanitize_job_from(const Json& m) {
@@ -152,6 +153,7 @@ Result<SanitizeJob> sanitize_job_from(const Json& m) {
   std::uint32_t most = 0;
   HONE_TAKE(most, get_u32(m, "max_findings"));
   job.max_findings = static_cast<int>(std::clamp<std::uint32_t>(most, 2, kMaxFindings));
+  HONE_TAKE(job.threads, threads_from(m));
   return job;
 }
 

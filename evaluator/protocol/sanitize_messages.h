@@ -16,6 +16,7 @@ struct SanitizeJob {
   std::uint64_t seed = 1;
   std::vector<std::uint64_t> schedule_seeds;
   int max_findings = 50;
+  int threads = 1;  ///< that run the blocks of a launch
 };
 [[nodiscard]] nlohmann::json to_message(const SanitizeJob& job);
 [[nodiscard]] Result<SanitizeJob> sanitize_job_from(const nlohmann::json& message);

@@ -225,6 +225,8 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
   auto second = EmulatedProgram::load(one.reference, one.seed,
                                       EmulatedProgram::Outputs::kUninitialised, 4096 + 256);
   if (!second) return reply(Verdict::kRefused, second.error().message, true);
+  (*first)->set_threads(threads_);
+  (*second)->set_threads(threads_);
   (*first)->refill();
   for (auto* again : {first->get(), second->get()}) {
     report = again->run_all(**module, kReferenceBudget, false);
@@ -261,6 +263,7 @@ EmulateReply Emulate::check(const Case& one, const Tolerance& tolerance, bool re
   auto program =
       EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
   if (!program) return reply(Verdict::kLaunchError, program.error().message);
+  (*program)->set_threads(threads_);
   const std::uint64_t budget = reference->warp_instructions * kCandidateFactor + kCandidateSlack;
   const auto report = (*program)->run_all(**module, budget, false);
   if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
@@ -348,6 +351,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
                       std::chrono::duration<double>(Clock::now() - begin).count(), result.detail));
     begin = Clock::now();
   };
+  threads_ = request.threads;
   const std::size_t reordered = smallest(request.checks);
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
     const auto& one = request.checks[i];

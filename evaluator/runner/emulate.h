@@ -43,6 +43,7 @@ class Emulate {
   /// Of the request; null: unknown architecture, or a profile that is none.
   [[nodiscard]] const emulator::Profile* profile_for(const protocol::EmulateRequest& request);
 
+  int threads_ = 1;           ///< of the request in hand
   std::string profile_text_;  ///< what profile_ was read from
   emulator::Profile profile_;
 

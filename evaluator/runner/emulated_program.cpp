@@ -83,6 +83,7 @@ emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std
   emulator::RunOptions options;
   options.counters = count;
   options.schedule_seed = schedule_seed;
+  options.threads = threads_;
   for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
     const std::uint64_t used = total.counters.warp_instructions;
     options.max_warp_instructions = used < budget ? budget - used : 1;

@@ -29,6 +29,8 @@ class EmulatedProgram {
   /// `count`, else it is each launch's. Counting also changes what %clock reads.
   [[nodiscard]] emulator::RunReport run_all(const emulator::Module& module, std::uint64_t budget,
                                             bool count, std::uint64_t schedule_seed = 0);
+  /// Host threads that run_all may use.
+  void set_threads(int threads) { threads_ = threads; }
 
   [[nodiscard]] int index_of(const std::string& buffer) const;  ///< -1: none
   [[nodiscard]] std::vector<std::uint8_t> read(int buffer) const;
@@ -44,6 +46,7 @@ class EmulatedProgram {
 
   const protocol::Runnable& runnable_;  ///< outlives this
   std::uint64_t seed_ = 0;
+  int threads_ = 1;
   emulator::Memory memory_;
   std::vector<std::uint64_t> addresses_;
 };

@@ -1,7 +1,12 @@
 #include "evaluator/runner/sanitize.h"
 
+#include <algorithm>
+#include <atomic>
+#include <future>
 #include <set>
+#include <system_error>
 #include <tuple>
+#include <vector>
 
 #include "evaluator/runner/emulated_program.h"
 
@@ -10,12 +15,74 @@ namespace {
 
 constexpr std::uint64_t kBudget = 2'000'000'000;  // warp instructions of one launch
 constexpr std::size_t kMostFindings = 1000;       // of the whole program
+constexpr std::int64_t kMostBytes = 2ll << 30;    // of all schedules at once [B]
 
 /// Does what the finding ended leave nothing sensible for the launches that follow?
 bool ends_the_program(const emulator::RunReport& report) {
   for (const auto& f : report.findings)
     if (f.verdict == Verdict::kTimeout || f.verdict == Verdict::kUnsupported) return true;
   return report.verdict == Verdict::kLaunchError;
+}
+
+/// One schedule of the whole program.
+struct Schedule {
+  Verdict verdict = Verdict::kOk;  ///< when nothing could be run
+  std::string detail;
+  std::vector<emulator::RunReport> reports;  ///< of its launches, up to the last that ran
+};
+
+Schedule run_schedule(const protocol::SanitizeJob& job, const emulator::Module& module,
+                      const emulator::Profile& profile, std::uint64_t schedule_seed, int threads) {
+  Schedule result;
+  auto program =
+      EmulatedProgram::load(job.runnable, job.seed, EmulatedProgram::Outputs::kUninitialised);
+  if (!program) {
+    result.verdict = Verdict::kRefused;
+    result.detail = program.error().message;
+    return result;
+  }
+  for (std::size_t i = 0; i < job.runnable.program.launches.size(); ++i) {
+    emulator::RunOptions options;
+    options.counters = false;
+    options.max_findings = job.max_findings;
+    options.schedule_seed = schedule_seed;
+    options.threads = threads;
+    options.profile = &profile;
+    options.max_warp_instructions = kBudget;
+    result.reports.push_back((*program)->launch(module, i, options));
+    if (ends_the_program(result.reports.back())) break;
+  }
+  return result;
+}
+
+/// Schedules that may run side by side: each has the program's buffers for itself.
+std::size_t side_by_side(const protocol::SanitizeJob& job) {
+  std::int64_t bytes = 1;
+  for (const auto& buffer : job.runnable.program.buffers) bytes += buffer.bytes();
+  return std::min({job.schedule_seeds.size(), static_cast<std::size_t>(std::max(1, job.threads)),
+                   static_cast<std::size_t>(std::max<std::int64_t>(1, kMostBytes / bytes))});
+}
+
+std::vector<Schedule> run_schedules(const protocol::SanitizeJob& job,
+                                    const emulator::Module& module,
+                                    const emulator::Profile& profile) {
+  std::vector<Schedule> all(job.schedule_seeds.size());
+  const std::size_t workers = side_by_side(job);
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < all.size(); i = next++)
+      all[i] = run_schedule(job, module, profile, job.schedule_seeds[i],
+                            job.threads / static_cast<int>(std::max<std::size_t>(1, workers)));
+  };
+  std::vector<std::future<void>> helpers;
+  try {
+    for (std::size_t k = 1; k < workers; ++k)
+      helpers.push_back(std::async(std::launch::async, work));
+  } catch (const std::system_error&) {  // no more threads here: those that there are do it
+  }
+  work();
+  for (auto& helper : helpers) helper.get();
+  return all;
 }
 
 }  // namespace
@@ -31,23 +98,16 @@ SanitizeResult sanitize(const protocol::SanitizeJob& job) {
   if (profile == nullptr) return stop(Verdict::kUnsupported, "no emulated device " + job.arch);
   const auto module = emulator::Module::parse(job.runnable.compiled.ptx);
   if (!module) return stop(Verdict::kUnsupported, module.error().message);
+  auto schedules = run_schedules(job, **module, *profile);
   // One finding per launch, statement and kind: other schedules repeat most of them.
   std::set<std::tuple<int, int, std::uint32_t, std::string>> known;
-  for (const std::uint64_t schedule : job.schedule_seeds) {
-    auto program =
-        EmulatedProgram::load(job.runnable, job.seed, EmulatedProgram::Outputs::kUninitialised);
-    if (!program) return stop(Verdict::kRefused, program.error().message);
-    const auto& launches = job.runnable.program.launches;
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      emulator::RunOptions options;
-      options.counters = false;
-      options.max_findings = job.max_findings;
-      options.schedule_seed = schedule;
-      options.profile = profile;
-      options.max_warp_instructions = kBudget;
-      auto report = (*program)->launch(**module, i, options);
+  for (std::size_t k = 0; k < schedules.size(); ++k) {
+    Schedule& schedule = schedules[k];
+    if (schedule.verdict != Verdict::kOk) return stop(schedule.verdict, schedule.detail);
+    for (std::size_t i = 0; i < schedule.reports.size(); ++i) {
+      auto& report = schedule.reports[i];
       result.warp_instructions += report.counters.warp_instructions;
-      if (schedule == job.schedule_seeds.front()) {
+      if (k == 0) {
         result.output += report.output;
         result.output_cut = result.output_cut || report.output_cut;
         if (result.output.size() > (1U << 20)) {
@@ -64,13 +124,12 @@ SanitizeResult sanitize(const protocol::SanitizeJob& job) {
         SanitizeFinding s;
         s.finding = std::move(f);
         s.launch = static_cast<int>(i);
-        s.kernel = launches[i].kernel;
-        s.schedule_seed = schedule;
+        s.kernel = job.runnable.program.launches[i].kernel;
+        s.schedule_seed = job.schedule_seeds[k];
         result.findings.push_back(std::move(s));
       }
       if (report.verdict == Verdict::kLaunchError && report.findings.empty())
         return stop(report.verdict, report.detail);
-      if (ends_the_program(report)) break;
     }
   }
   return result;

@@ -2,19 +2,20 @@
 // for the tensor-core kernels, matrix products (one warp's mma.sync or wgmma) a second.
 //
 //   emulator_bench --benchmark_filter=/all       one mode
+//   emulator_bench --benchmark_filter=/threads   all checks on 1, 2, ... host threads, wall clock
 //   emulator_bench --benchmark_counters_tabular=true --benchmark_repetitions=5
 //   emulator_bench --dump_counters               every Counter and a checksum of the memory, as
-//   text:
-//                                                diff it before and after a change to the
-//                                                interpreter
+//                                                text: diff it before and after a change
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "evaluator/device/emulator/emulator.h"
@@ -217,8 +218,7 @@ RunOptions options_of(const Mode& mode) {
   return options;
 }
 
-void measure(benchmark::State& state, Case& the_case, const Mode& mode) {
-  const RunOptions options = options_of(mode);
+void measure(benchmark::State& state, Case& the_case, const RunOptions& options) {
   std::uint64_t items = 0;
   for (auto _ : state) {
     const RunReport report = the_case.run(options);
@@ -259,9 +259,22 @@ int main(int argc, char** argv) {
   const Cases cases = make_cases(modules);
   for (const auto& [name, the_case] : cases)
     for (const Mode& mode : kModes)
+      benchmark::RegisterBenchmark(fmt::format("{}/{}", name, mode.name).c_str(),
+                                   [c = the_case.get(), &mode](benchmark::State& state) {
+                                     measure(state, *c, options_of(mode));
+                                   });
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  for (const auto& [name, the_case] : cases) {
+    for (int threads = 1; threads <= std::min(cores, 16); threads *= 2) {
+      RunOptions options = options_of({"checks", true, false});
+      options.threads = threads;
       benchmark::RegisterBenchmark(
-          fmt::format("{}/{}", name, mode.name).c_str(),
-          [c = the_case.get(), &mode](benchmark::State& state) { measure(state, *c, mode); });
+          fmt::format("{}/threads:{}", name, threads).c_str(),
+          [c = the_case.get(), options](benchmark::State& state) { measure(state, *c, options); })
+          ->MeasureProcessCPUTime()  // of all threads
+          ->UseRealTime();
+    }
+  }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -92,7 +92,9 @@ struct Emulated {
   bool ok = false;
   std::string detail;
   std::vector<std::uint8_t> outputs;
+  int threads = 1;  ///< that took part
 };
-[[nodiscard]] Emulated emulate(const Case& c);
+/// `threads` of the host, and then without counters, which would keep it to one.
+[[nodiscard]] Emulated emulate(const Case& c, int threads = 1);
 
 }  // namespace hone::differential

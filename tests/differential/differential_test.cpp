@@ -71,6 +71,22 @@ TEST(Differential, EmulatorAgreesWithTheHardware) {
   EXPECT_GE(by_family["generated"], 150);
 }
 
+TEST(Differential, TheSameWithAnyNumberOfThreads) {
+  int several = 0;
+  for (const Case& c : all_cases()) {
+    const Emulated one = emulate(c);
+    for (const int threads : {2, 4}) {
+      const Emulated more = emulate(c, threads);
+      EXPECT_EQ(more.ok, one.ok) << c.name;
+      EXPECT_EQ(more.detail, one.detail) << c.name;
+      EXPECT_TRUE(more.outputs == one.outputs) << c.name << " with " << threads << " threads";
+      several += more.threads > 1;
+    }
+  }
+  std::cout << several << " runs on several threads\n";
+  EXPECT_GE(several, 500);
+}
+
 // A single wrong bit is seen: the comparison itself can fail.
 TEST(Differential, OneWrongBitIsSeen) {
   const auto recording = read_recording(kPath);

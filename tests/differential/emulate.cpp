@@ -5,7 +5,7 @@
 
 namespace hone::differential {
 
-Emulated emulate(const Case& c) {
+Emulated emulate(const Case& c, int threads) {
   Emulated result;
   const auto module = emulator::Module::parse(c.ptx);
   if (!module) {
@@ -33,7 +33,11 @@ Emulated emulate(const Case& c) {
   std::memcpy(launch.parameters.data(), parameters.data(), launch.parameters.size());
   emulator::RunOptions options;
   options.max_warp_instructions = 20'000'000;
+  options.threads = threads;
+  options.threads_after = 0;
+  options.counters = threads == 1;
   const emulator::RunReport report = emulator::run(**module, launch, memory, options);
+  result.threads = report.threads;
   if (report.verdict != Verdict::kOk) {
     result.detail = std::string(to_string(report.verdict)) + ": " + report.detail;
     return result;

@@ -49,6 +49,20 @@ TEST_F(Check, CleanTask) {
   EXPECT_EQ(json()["runs"].size(), 2U);
 }
 
+TEST_F(Check, FindsTheSameWithAnyNumberOfThreads) {
+  const std::string body =
+      "  if (i == 100) y[n + 64] = 1;\n  if (i > 4000) y[i] = y[(i + 64) % n];\n"
+      "  else y[i] = x[i];\n";
+  nlohmann::json first;
+  for (const char* threads : {"1", "2", "4"}) {
+    const auto run = check(body, {"--timed", "--seeds", "5", "--threads", threads});
+    EXPECT_EQ(run.status, 1) << run.out << run.err;
+    if (first.is_null()) first = json();
+    EXPECT_EQ(json(), first) << threads;
+  }
+  EXPECT_GE(first["runs"][0]["findings"].size(), 2U) << first.dump(1);
+}
+
 TEST_F(Check, RaceNamesBothSides) {
   const auto run =
       check("  __shared__ float s[64];\n  s[threadIdx.x] = x[i];\n  y[i] = s[63 - threadIdx.x];\n");

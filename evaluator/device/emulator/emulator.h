@@ -75,7 +75,8 @@ class Module {
 /// Global memory: exact allocations, pages materialised on first touch.
 class Memory {
  public:
-  /// Writes the first contents of bytes [offset, offset + size) of the allocation.
+  /// Writes the first contents of bytes [offset, offset + size) of the allocation. Called for
+  /// several pages at once where RunOptions::threads is more than 1.
   using PageSource = std::function<void(std::uint64_t offset, std::uint8_t* out, std::size_t size)>;
 
   Memory();
@@ -204,8 +205,9 @@ struct RunOptions {
   bool check_races = true;
   bool counters = true;
   std::uint64_t max_warp_instructions = 2'000'000'000;  ///< beyond: Verdict::kTimeout
-  std::int64_t sample_blocks = 0;  ///< 0: all; else that many, spread evenly over the grid
-  int threads = 1;                 ///< host threads; results do not depend on it
+  std::int64_t sample_blocks = 0;      ///< 0: all; else that many, spread evenly over the grid
+  int threads = 1;                     ///< host threads at most; results do not depend on it
+  std::uint64_t threads_after = 4096;  ///< warp instructions, before a second one is worth starting
   /// 0: grid order, warps in turn. Others permute the order of blocks and warps and how long each
   /// runs before the next; the same seed gives the same run everywhere.
   std::uint64_t schedule_seed = 0;
@@ -233,6 +235,7 @@ struct RunReport {
   Counters counters;
   std::string output;             ///< of the kernel's printf, in the order of execution
   bool output_cut = false;        ///< there was more than 1 MB of it
+  int threads = 1;                ///< host threads that ran the blocks
   std::vector<Finding> findings;  ///< the first is what `verdict` and `detail` say
 };
 

@@ -97,11 +97,13 @@ RunOptions options_of(const Case& c) {
   return options;
 }
 
-RunReport run(const Case& c, const RunOptions& options) {
+RunReport run(const Case& c, const RunOptions& options, std::string* contents = nullptr) {
   Launch launch(c.kernel(), dimensions(c.json, "grid", 1), dimensions(c.json, "block", 32));
   launch.shared(c.json.value("shared", 0U));
   for (const Json& arg : c.json.value("args", Json::array())) add_argument(launch, arg);
-  return launch.run(kernels("checkers/" + c.file + ".ptx"), options);
+  RunReport report = launch.run(kernels("checkers/" + c.file + ".ptx"), options);
+  if (contents) *contents = launch.contents();
+  return report;
 }
 
 /// The number, from 1, of the first line with `text` after the kernel's name, or after what the
@@ -203,6 +205,28 @@ TEST_P(CheckerCorpus, JudgesTheSameWhenAllFindingsAreWanted) {
   std::set<std::pair<FindingKind, std::uint32_t>> places;
   for (const Finding& f : report.findings)
     EXPECT_TRUE(places.insert({f.kind, f.place.ptx_line}).second) << "twice: " << text_of(f);
+}
+
+// Every case again as one of 24 blocks: most then have something for several threads to do.
+TEST_P(CheckerCorpus, JudgesTheSameWithAnyNumberOfThreads) {
+  Case c = GetParam();
+  for (const bool many : {false, true}) {
+    if (many) c.json["grid"] = {24, 1, 1};
+    for (const int limit : {1, 20}) {
+      RunOptions options = options_of(c);
+      options.counters = false;
+      options.max_findings = limit;
+      options.threads_after = 0;
+      std::string want;
+      const std::string report = everything(run(c, options, &want));
+      for (const int threads : {2, 4}) {
+        options.threads = threads;
+        std::string got;
+        EXPECT_EQ(everything(run(c, options, &got)), report) << threads;
+        EXPECT_TRUE(got == want) << threads;
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Data, CheckerCorpus, ::testing::ValuesIn(corpus()), [](const auto& info) {

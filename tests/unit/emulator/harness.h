@@ -72,6 +72,7 @@ class Launch {
           std::memcpy(to, copy.data() + o, n);
         });
     buffers_[name] = a;
+    sizes_[name] = data.size() * sizeof(T);
     return value(a);
   }
   /// An output nobody initialised; its first contents are a poison pattern.
@@ -80,6 +81,7 @@ class Launch {
         name, bytes, false,
         [](std::uint64_t, std::uint8_t* to, std::size_t n) { std::memset(to, 0xCD, n); });
     buffers_[name] = a;
+    sizes_[name] = bytes;
     return value(a);
   }
   template <class T>
@@ -99,6 +101,17 @@ class Launch {
     EXPECT_TRUE(memory_->read(buffers_.at(name), data.data(), count * sizeof(T)));
     return data;
   }
+  /// Of every buffer: its name, its bytes, and the first byte that nobody wrote.
+  std::string contents() {
+    std::string text;
+    for (const auto& [name, at] : buffers_) {
+      std::string bytes(sizes_.at(name), 0);
+      EXPECT_TRUE(memory_->read(at, bytes.data(), bytes.size()));
+      text += name + "=" + bytes + std::to_string(memory_->first_unwritten(at, bytes.size())) +
+              (memory_->was_written(at) ? "w" : "");
+    }
+    return text;
+  }
   std::uint64_t address(const std::string& name) { return buffers_.at(name); }
   Memory& memory() { return *memory_; }
   LaunchConfig& config() { return config_; }
@@ -106,8 +119,27 @@ class Launch {
  private:
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
   LaunchConfig config_;
-  std::map<std::string, std::uint64_t> buffers_;
+  std::map<std::string, std::uint64_t> buffers_, sizes_;
 };
+
+/// All that a report says, but how many threads it took.
+inline std::string everything(const RunReport& r) {
+  std::ostringstream text;
+  text << to_string(r.verdict) << "|" << r.detail << "|" << r.output << "|" << r.output_cut << "|";
+  const auto* bytes = reinterpret_cast<const char*>(&r.counters);  // a plain row of numbers
+  text.write(bytes, sizeof r.counters);
+  const auto place = [&](const CodePlace& p) {
+    text << p.ptx_line << p.instruction << p.file << ":" << p.line << ":" << p.call_line
+         << p.inner_file << ":" << p.inner_line << "|";
+  };
+  for (const Finding& f : r.findings) {
+    text << to_string(f.kind) << "|" << text_of(f) << "|" << f.has_thread << f.address << "|"
+         << f.other << "|" << f.count << "|";
+    place(f.place);
+    place(f.other_place);
+  }
+  return text.str();
+}
 
 inline std::vector<float> ramp(std::size_t n, float scale = 0.01f) {
   std::vector<float> v(n);

@@ -227,6 +227,16 @@ void find_variables(Function& f, const std::vector<AddressSeed>& seeds) {
   if (!seeds.empty()) Addresses(f, seeds).run();
 }
 
+void find_unread(Function& f) {
+  std::vector<char> read(f.reg_slots.size() + 1, 0);
+  for (const Inst& in : f.code)
+    for (int k = 0; k < in.sources; ++k) read[f.regs[in.regs + k]] = 1;
+  for (Inst& in : f.code) {
+    const std::uint32_t* r = f.regs.data() + in.regs + in.sources;
+    in.unread = std::none_of(r, r + in.destinations, [&](std::uint32_t at) { return read[at]; });
+  }
+}
+
 void find_unset_formals(Function& f) {
   const auto stored = [&](std::uint32_t at, std::uint32_t bytes) {
     return std::any_of(f.code.begin(), f.code.end(), [&](const Inst& in) {

@@ -23,6 +23,9 @@ void find_live_in(Function& function, const std::vector<char>& declared);
 /// arithmetic with numbers that came from none. Where ways meet with different ones, it is unknown.
 void find_variables(Function& function, const std::vector<AddressSeed>& seeds);
 
+/// Sets Inst::unread.
+void find_unread(Function& function);
+
 /// Marks call arguments and results that no instruction of `function` stores.
 void find_unset_formals(Function& function);
 

@@ -222,6 +222,7 @@ struct Inst {
   bool arrive = false;    ///< bar.arrive
   bool noreturn = false;  ///< red
   bool helper = false;    ///< part of another instruction: not counted
+  bool unread = false;    ///< no instruction reads what it writes
   Type type;
   Slot guard = kNone;
   Slot d = kNone, d2 = kNone;

@@ -153,6 +153,7 @@ void Parser::parse() {
   for (Function& f : module_.functions) {
     if (!f.defined) continue;
     find_reconvergence(f);
+    find_unread(f);
     plan_issue(f);
     straighten(f);
   }

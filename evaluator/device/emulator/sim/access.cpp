@@ -241,10 +241,10 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       span_.allocation->written = true;
       if (!written) return true;
       if (mask == 0xFFFFFFFFu && pattern_slot(in).shape.solid)
-        bits_set_long(written, lo - span_.lo, bytes);
+        set_written(written, lo - span_.lo, bytes);
       else
         for (std::uint32_t m = mask; m; m &= m - 1)
-          bits_set(written, address_[std::countr_zero(m)] - span_.lo, total);
+          set_written(written, address_[std::countr_zero(m)] - span_.lo, total);
       return true;
     }
   }
@@ -257,7 +257,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
     if (store) {
       for (int v = 0; v < in.vec; ++v)
         get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
-      if (span_.page->written) bits_set(span_.page->written.get(), at, total);
+      if (span_.page->written) set_written(span_.page->written.get(), at, total);
       span_.allocation->written = true;
     } else {
       for (int v = 0; v < in.vec; ++v)

@@ -91,7 +91,8 @@ bool Async::read_map(Warp& w, const Inst& in, int lane, std::array<std::uint8_t,
   std::uint64_t bad = 0;
   if (b_.window(at) != Space::kGlobal || !read_global(at, map.data(), 128, unknown, bad))
     return wrong(FindingKind::kOutOfBounds, "out-of-bounds");
-  return true;
+  return b_.tracking_ == Tracking::kOff ||
+         b_.note_global_bytes(w, in, lane, at, 128, Touch::kRead, nullptr);
 }
 
 bool Async::plain_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out) {
@@ -451,8 +452,7 @@ bool Async::make_store(Warp& w, BulkStore& s) {
           std::memcpy(span.data + offset + i, &next, element.esize);
         }
       }
-      if (span.page->written)
-        for (std::uint64_t i = 0; i < n; ++i) bits_set(span.page->written.get(), offset + i, 1);
+      if (span.page->written) b_.set_written(span.page->written.get(), offset, n);
       span.allocation->written = true;
       done += n;
     }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -133,6 +134,23 @@ inline void store_element(std::uint8_t* to, int size, std::uint64_t v) {
     std::memcpy(to, &v, 8);
   else
     std::memcpy(to, &v, static_cast<std::size_t>(size));
+}
+
+// Where other threads' blocks may do the same: one of those that commute (traits.cpp), so nobody
+// asks for the old value. True when the word changed.
+template <class T>
+bool apply_together(const Inst& in, std::uint8_t* data, std::uint64_t value) {
+  const std::atomic_ref<T> word(*reinterpret_cast<T*>(data));
+  if (static_cast<AtomicOp>(in.sub) == AtomicOp::kAdd) {
+    word.fetch_add(static_cast<T>(value), std::memory_order_relaxed);
+    return static_cast<T>(value) != 0;
+  }
+  T old = word.load(std::memory_order_relaxed);
+  while (true) {
+    const T next = static_cast<T>(apply(in, old, value, 0, true));
+    if (next == old) return false;
+    if (word.compare_exchange_weak(old, next, std::memory_order_relaxed)) return true;
+  }
 }
 
 }  // namespace
@@ -312,9 +330,17 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
           uninitialised_ = fmt::format("{} (read at line {})", describe(address), in.line);
           if (!tainted_value(w, in, 1u << lane, "is used by an atomic")) return false;
         }
-        bits_set(span_.page->written.get(), at, total);
+        set_written(span_.page->written.get(), at, total);
       }
       span_.allocation->written = true;
+    }
+    if (run_.concurrent && !shared) {
+      const std::uint64_t value =
+          in.dst_wide ? reg64(values[0])[lane] : std::uint64_t{reg32(values[0])[lane]};
+      const bool did = in.esize == 8 ? apply_together<std::uint64_t>(in, data, value)
+                                     : apply_together<std::uint32_t>(in, data, value);
+      changed = changed || did;
+      continue;
     }
     // A 128-bit compare-and-swap is one of two halves that both must match.
     const bool both = static_cast<AtomicOp>(in.sub) == AtomicOp::kCas && in.vec == 2;
@@ -340,7 +366,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   if (changed) {
     ++run_.changes;
-  } else {
+  } else if (!in.unread) {  // else nobody waits for what it returns
     w.spinning = true;
     note_poll(w, in, mask);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -155,7 +156,18 @@ struct Held {
 /// How races between blocks are looked for.
 enum class Tracking : std::uint8_t { kOff, kMarks, kStamps };
 
-/// Shared by the blocks of one run.
+struct RunState;
+
+/// The threads that run blocks of one launch together (parallel.cpp).
+class Fellows {
+ public:
+  virtual ~Fellows() = default;
+  /// Now and then; false: together they have executed more than they may.
+  [[nodiscard]] virtual bool tell(RunState& mine) = 0;
+  [[nodiscard]] virtual bool stopped() const = 0;
+};
+
+/// Shared by the blocks of one run, or by those that one thread of it runs.
 struct RunState {
   const ModuleImpl* module = nullptr;
   const LaunchConfig* launch = nullptr;
@@ -188,7 +200,10 @@ struct RunState {
   GlobalOrder order;      ///< of kStamps
   /// Uses of uninitialised global memory: a race between blocks explains them better.
   std::vector<Held> held;
-  bool raced = false;  ///< between blocks
+  bool raced = false;                   ///< between blocks
+  bool concurrent = false;              ///< other threads run blocks of the same launch
+  Fellows* fellows = nullptr;           ///< then
+  std::uint64_t told = 0, tell_at = 0;  ///< instructions that the fellows know of, and hear of next
 };
 
 /// Pseudo-random numbers of a schedule: the same on every machine.
@@ -257,8 +272,10 @@ class Block {
   void start_warps();
   void finish_block();
   void shuffle_warps();
-  std::uint64_t turn_length();  ///< of a seeded schedule
-  bool run_warp(Warp& w);       ///< until it waits, ends, or its turn is over
+  std::uint64_t turn_length();             ///< of a seeded schedule
+  bool run_warp(Warp& w);                  ///< until it waits, ends, or its turn is over
+  bool spend(std::uint64_t instructions);  ///< false: more than the run may have
+  [[nodiscard]] bool cancelled() const;
   /// Straight code: `count` instructions from `pc` for the lanes `active`.
   template <bool kTainted>
   bool run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint32_t active);
@@ -364,6 +381,13 @@ class Block {
   void count_atomic(const Inst& in, std::uint32_t mask, bool shared);
   void count_shared_atomic(std::uint32_t mask, std::uint64_t base);
   void count_global(Warp& w, const Inst& in, bool store);
+  /// Bytes of a page that began uninitialised.
+  void set_written(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) const {
+    if (run_.concurrent)
+      bits_set_shared(bits, first, count);
+    else
+      bits_set_long(bits, first, count);
+  }
   Pattern& pattern_slot(const Inst& in) {
     return run_.patterns[(reinterpret_cast<std::uintptr_t>(&in) / sizeof(Inst)) & 255];
   }

@@ -11,15 +11,18 @@ Page::Page() = default;
 Page::~Page() = default;
 
 Page& Allocation::page(std::uint64_t index, std::uint32_t run) {
-  std::unique_ptr<Page>& slot = pages[index];
-  if (slot) return *slot;
+  PageSlot& slot = pages[index];
+  if (Page* there = slot.get()) return *there;
+  const std::lock_guard lock(making[index % making.size()]);
+  if (Page* there = slot.get()) return *there;
   auto page = std::make_unique<Page>();
   page->data = std::make_unique_for_overwrite<std::uint8_t[]>(kPageBytes);
   if (!initialised) page->written = std::make_unique<std::uint64_t[]>(kPageBytes / 64);
   page->made = run;
   fill(*page, index);
-  slot = std::move(page);
-  return *slot;
+  Page& made = *page;
+  slot.put(std::move(page));
+  return made;
 }
 
 bool Allocation::live_span(std::uint64_t address, Span& out) {
@@ -87,7 +90,7 @@ Allocation& Memory::Impl::place(std::string name, std::uint64_t base, std::uint6
   a->bytes = bytes;
   a->initialised = initialised;
   a->source = std::move(source);
-  a->pages.resize((bytes + kPageBytes - 1) / kPageBytes);
+  a->pages = std::vector<PageSlot>((bytes + kPageBytes - 1) / kPageBytes);
   const auto it = std::upper_bound(allocations.begin(), allocations.end(), base,
                                    [](std::uint64_t x, const auto& b) { return x < b->base; });
   return **allocations.insert(it, std::move(a));
@@ -154,7 +157,7 @@ std::int64_t Memory::first_unwritten(std::uint64_t address, std::uint64_t bytes)
   for (std::uint64_t i = 0; i < bytes;) {
     const std::uint64_t at = address - a->base + i;
     if (at >= a->bytes) return static_cast<std::int64_t>(i);
-    const auto& page = a->pages[at / kPageBytes];
+    const Page* page = a->pages[at / kPageBytes].get();
     if (!page) return static_cast<std::int64_t>(i);
     const std::uint64_t bit = at % kPageBytes;
     if (bit % 64 == 0 && bytes - i >= 64 && page->written[bit / 64] == ~0ull) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -38,17 +39,44 @@ struct Page {
 
 struct Span;
 
+/// Set by several threads at once, and mostly for the second time.
+class Flag {
+ public:
+  Flag& operator=(bool to) {
+    if (value_.load(std::memory_order_relaxed) != to) value_.store(to, std::memory_order_relaxed);
+    return *this;
+  }
+  operator bool() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> value_ = false;
+};
+
+/// Owns a page that comes to life while others look for it.
+class PageSlot {
+ public:
+  PageSlot() = default;
+  PageSlot(PageSlot&& from) noexcept : page_(from.page_.exchange(nullptr)) {}
+  ~PageSlot() { delete get(); }
+  [[nodiscard]] Page* get() const { return page_.load(std::memory_order_acquire); }
+  void put(std::unique_ptr<Page> page) { page_.store(page.release(), std::memory_order_release); }
+
+ private:
+  std::atomic<Page*> page_ = nullptr;
+};
+
 struct Allocation {
   std::string name;
   std::uint64_t base = 0, bytes = 0;
   bool initialised = true;
-  bool written = false;
+  Flag written;
   bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run
   Memory::PageSource source;
-  std::vector<std::unique_ptr<Page>> pages;
+  std::vector<PageSlot> pages;
+  std::array<std::mutex, 8> making;  ///< of every eighth page
 
-  Page& page(std::uint64_t index, std::uint32_t run);  ///< materialises
+  Page& page(std::uint64_t index, std::uint32_t run);  ///< materialises; any thread
   /// False, and `out` left alone, where nothing has come to life yet.
   [[nodiscard]] bool live_span(std::uint64_t address, Span& out);
   void fill(Page& page, std::uint64_t index) const;  ///< with its first contents
@@ -87,7 +115,8 @@ struct Memory::Impl {
 inline bool bits_all_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
   // Never straddles a word: accesses are aligned and at most 32 bytes.
   const std::uint64_t mask = (count >= 64 ? ~0ull : (1ull << count) - 1) << (first & 63);
-  return (bits[first >> 6] & mask) == mask;
+  const std::atomic_ref<std::uint64_t> word(const_cast<std::uint64_t&>(bits[first >> 6]));
+  return (word.load(std::memory_order_relaxed) & mask) == mask;  // a plain load
 }
 inline void bits_set(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
   bits[first >> 6] |= (count >= 64 ? ~0ull : (1ull << count) - 1) << (first & 63);
@@ -106,6 +135,20 @@ inline void bits_set_long(std::uint64_t* bits, std::uint64_t first, std::uint64_
   while (count > 0) {
     const std::uint64_t n = std::min<std::uint64_t>(count, 64 - (first & 63));
     bits_set(bits, first, n);
+    first += n;
+    count -= n;
+  }
+}
+/// For words that other threads set bits of, too.
+inline void bits_set_shared(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) {
+  while (count > 0) {
+    const std::uint64_t n = std::min<std::uint64_t>(count, 64 - (first & 63));
+    const std::uint64_t mask = (n >= 64 ? ~0ull : (1ull << n) - 1) << (first & 63);
+    const std::atomic_ref<std::uint64_t> word(bits[first >> 6]);
+    if (mask == ~0ull)
+      word.store(mask, std::memory_order_relaxed);
+    else if ((word.load(std::memory_order_relaxed) & mask) != mask)
+      word.fetch_or(mask, std::memory_order_relaxed);
     first += n;
     count -= n;
   }

@@ -7,6 +7,7 @@
 #include "evaluator/device/emulator/ptx/cost.h"
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/grid.h"
+#include "evaluator/device/emulator/sim/parallel.h"
 #include "evaluator/device/emulator/sim/traits.h"
 
 namespace hone::emulator {
@@ -253,7 +254,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
   const int function = module.kernel_functions[index];
   const Traits traits = traits_of(module, function);
 
-  const auto attempt = [&](Tracking tracking, RunState& state) {
+  const auto attempt = [&](Tracking tracking, RunState& state, bool parallel) {
     ++memory.impl().epoch;
     for (auto& a : memory.impl().allocations) {
       a->touched = a->touched_at_half = 0;
@@ -287,13 +288,21 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     state.tracking = tracking;
     state.granule_shift = traits.granule_shift;
     state.order.in_cluster = static_cast<std::uint32_t>(in_cluster);
-    Grid grid(state, clusters, static_cast<std::uint64_t>(profile->sm_count) * resident);
-    grid.run();
-    if (state.met) return false;
+    std::uint64_t half_blocks = 0;
+    if (parallel) {
+      report.threads = run_parallel(state, clusters);
+      if (report.threads == 0) return false;
+    } else {
+      report.threads = 1;
+      Grid grid(state, clusters, static_cast<std::uint64_t>(profile->sm_count) * resident);
+      grid.run();
+      if (state.met) return false;
+      half_blocks = grid.half_blocks();
+    }
     settle_held(state);
     classify(state);
     if (!options.counters) state.counters.warp_instructions = state.executed;
-    state.counters.l2_miss_sectors = estimate_dram(state, grid.half_blocks(), resident);
+    state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
     report.counters = state.counters;
     report.verdict = state.failure.verdict;
     report.detail = std::move(state.failure.detail);
@@ -302,15 +311,23 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     collect_findings(state, report);
     return true;
   };
-  // Cheap marks first; who met whom, and whether that was a race, only a second run tells.
+  // Whatever an attempt could not decide, the next one does, from the same memory.
   auto state = std::make_unique<RunState>();
+  const auto again = [&] {
+    roll_back(memory.impl());
+    state = std::make_unique<RunState>();
+  };
+  if (may_run_parallel(options, traits, launch, clusters.size())) {
+    if (attempt(Tracking::kMarks, *state, true)) return report;
+    again();
+  }
+  // Cheap marks first; who met whom, and whether that was a race, only a second run tells.
   const Tracking tracking = !options.check_races || total == 1 ? Tracking::kOff
                             : traits.communicates              ? Tracking::kStamps
                                                                : Tracking::kMarks;
-  if (!attempt(tracking, *state)) {
-    roll_back(memory.impl());
-    state = std::make_unique<RunState>();
-    attempt(Tracking::kStamps, *state);
+  if (!attempt(tracking, *state, false)) {
+    again();
+    attempt(Tracking::kStamps, *state, false);
   }
   return report;
 }

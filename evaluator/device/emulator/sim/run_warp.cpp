@@ -89,6 +89,18 @@ void Block::time_straight(Warp& w, std::int32_t pc, std::int32_t count) {
   w.latest = latest;
 }
 
+bool Block::spend(std::uint64_t instructions) {
+  run_.executed += instructions;
+  if (run_.fellows && run_.executed >= run_.tell_at && !run_.fellows->tell(run_)) return false;
+  return run_.executed <= run_.options->max_warp_instructions;
+}
+
+bool Block::cancelled() const {
+  const auto* cancel = run_.options->cancel;
+  return (cancel && cancel->load(std::memory_order_relaxed)) ||
+         (run_.fellows && run_.fellows->stopped());
+}
+
 bool Block::run_warp(Warp& w) {
   const std::uint64_t budget = std::min(counting_ ? kShortTurn : kTurn, preempt_);
   const std::uint64_t preempt = preempt_;
@@ -123,10 +135,10 @@ bool Block::run_warp(Warp& w) {
       }
     }
     if (turn >= 4 * kTurn || turn >= preempt) {  // loops without a plain branch; an early end
-      run_.executed += turn;
       w.executed += turn;
+      const bool may_go_on = spend(turn);
       turn = 0;
-      if (run_.executed > limit)
+      if (!may_go_on)
         return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit), w, 0,
                     0);
       if (preempt != ~0ull) {
@@ -233,14 +245,14 @@ bool Block::run_warp(Warp& w) {
           }
           if (turn >= (w.spinning ? std::min(kSpinTurn, preempt) : budget)) {
             if (!reload) top->pc = pc;
-            run_.executed += turn;
             w.executed += turn;
+            const bool may_go_on = spend(turn);
             turn = 0;
-            if (run_.executed > limit) {
+            if (!may_go_on) {
               return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit),
                           w, std::countr_zero(active), in.line);
             }
-            if (run_.options->cancel && run_.options->cancel->load(std::memory_order_relaxed))
+            if (cancelled())
               return fail(Verdict::kTimeout, "cancelled", w, std::countr_zero(active), in.line);
             if ((w.spinning && w.executed >= kSpinTurn) || w.executed > kStarving) {
               w.executed = 0;
@@ -278,8 +290,7 @@ bool Block::run_warp(Warp& w) {
           const Step step = special_instruction(w, in, mask);
           if (step == Step::kFail) return false;
           if (step == Step::kYield) {
-            run_.executed += turn;
-            if (run_.executed > limit)
+            if (!spend(turn))
               return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit),
                           w, std::countr_zero(active), in.line);
             if (w.barrier >= 0) return true;
@@ -303,11 +314,9 @@ bool Block::run_warp(Warp& w) {
       }
     }
   }
-  run_.executed += turn;
-  if (run_.executed > limit)
+  if (!spend(turn))
     return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit), w, 0, 0);
-  if (run_.options->cancel && run_.options->cancel->load(std::memory_order_relaxed))
-    return fail(Verdict::kTimeout, "cancelled", w, 0, 0);
+  if (cancelled()) return fail(Verdict::kTimeout, "cancelled", w, 0, 0);
   w.alive = 0;
   return true;
 }

@@ -25,9 +25,10 @@ bool reads_clock(const Inst& in) {
 }
 
 // Integer sums and the like, whose old value nobody uses: any order gives the same memory.
-bool commutes(const Function& f, const Inst& in, const std::vector<bool>& read) {
+bool commutes(const Inst& in) {
   const Type::Kind kind = in.type.kind;
   if (kind == Type::kFloat || kind == Type::kBFloat || in.type.packed) return false;
+  if (!in.unread || in.vec != 1 || in.type.bits < 32) return false;
   switch (static_cast<AtomicOp>(in.sub)) {
     case AtomicOp::kAdd:
     case AtomicOp::kMin:
@@ -35,13 +36,45 @@ bool commutes(const Function& f, const Inst& in, const std::vector<bool>& read) 
     case AtomicOp::kAnd:
     case AtomicOp::kOr:
     case AtomicOp::kXor:
-      break;
+      return true;
     default:
       return false;
   }
-  for (int k = in.sources; k < in.sources + in.destinations; ++k)
-    if (read[f.regs[in.regs + k]]) return false;
-  return true;
+}
+
+// Two kinds of atomics on one place do not commute with each other.
+int kind_of(const Inst& in) {
+  const auto op = static_cast<AtomicOp>(in.sub);
+  const bool ordered = op == AtomicOp::kMin || op == AtomicOp::kMax;  // signed or not
+  return in.sub << 16 | (ordered ? in.type.kind : 0) << 8 | in.type.bits;
+}
+
+// Does it act on this block only, or in ways that the marks of touches.h see?
+bool stays_in_block(const Function& f, const Inst& in) {
+  switch (static_cast<AsyncOp>(in.sub)) {
+    case AsyncOp::kCopy:
+    case AsyncOp::kCommit:
+    case AsyncOp::kWaitGroup:
+    case AsyncOp::kWaitAll:
+    case AsyncOp::kArriveOnCopies:
+    case AsyncOp::kBarrierInit:
+    case AsyncOp::kBarrierInval:
+    case AsyncOp::kBarrierArrive:
+    case AsyncOp::kBarrierExpect:
+    case AsyncOp::kBarrierComplete:
+    case AsyncOp::kBarrierTest:
+    case AsyncOp::kBarrierPending:
+    case AsyncOp::kBulkLoad:
+    case AsyncOp::kBulkCommit:
+    case AsyncOp::kBulkWait:
+    case AsyncOp::kProxyFence:
+    case AsyncOp::kSetRegisters:
+      return true;
+    case AsyncOp::kBulkStore:
+      return !f.async[in.extra].reduce;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -50,8 +83,7 @@ Traits traits_of(const ModuleImpl& module, int function) {
   Traits traits;
   bool fences = false;
   bool publishes = false;
-  // Two kinds of atomics on one place do not commute with each other.
-  int atomic_op = -1;
+  int atomic_kind = -1;
   std::vector<bool> seen(module.functions.size());
   std::vector<int> left{function};
   seen[function] = true;
@@ -64,9 +96,6 @@ Traits traits_of(const ModuleImpl& module, int function) {
   while (!left.empty()) {
     const Function& f = module.functions[left.back()];
     left.pop_back();
-    std::vector<bool> read(f.reg_slots.size() + 1);
-    for (const Inst& in : f.code)
-      for (int k = 0; k < in.sources; ++k) read[f.regs[in.regs + k]] = true;
     for (const Inst& in : f.code) {
       switch (in.kind) {
         case Kind::kFence:
@@ -87,9 +116,9 @@ Traits traits_of(const ModuleImpl& module, int function) {
           if (in.esize < 4) traits.granule_shift = std::min(traits.granule_shift, 1);
           publishes = true;
           fences = fences || in.acquire || in.release;
-          if (!commutes(f, in, read) || (atomic_op >= 0 && atomic_op != in.sub))
+          if (!commutes(in) || (atomic_kind >= 0 && atomic_kind != kind_of(in)))
             traits.independent = false;
-          atomic_op = in.sub;
+          atomic_kind = kind_of(in);
           break;
         case Kind::kSpecial:
           if (reads_clock(in)) traits.independent = false;
@@ -97,13 +126,39 @@ Traits traits_of(const ModuleImpl& module, int function) {
         case Kind::kPrintf:
           traits.independent = false;
           break;
+        case Kind::kAsync:
+          if (!stays_in_block(f, in)) traits.independent = false;
+          break;
         case Kind::kCall:
           visit(in.target);
           break;
         case Kind::kCallIndirect:
           for (std::size_t k = 0; k < module.functions.size(); ++k) visit(static_cast<int>(k));
           break;
-        default:
+        case Kind::kLane:
+        case Kind::kPack:
+        case Kind::kUnpack:
+        case Kind::kBranch:
+        case Kind::kTensor:
+        case Kind::kBranchIndexed:
+        case Kind::kRet:
+        case Kind::kExit:
+        case Kind::kTrap:
+        case Kind::kBarrier:
+        case Kind::kBarrierRed:
+        case Kind::kWarpBarrier:
+        case Kind::kShuffle:
+        case Kind::kVote:
+        case Kind::kMatch:
+        case Kind::kReduce:
+        case Kind::kActiveMask:
+        case Kind::kElect:
+        case Kind::kIsSpace:
+        case Kind::kAlloca:
+        case Kind::kNop:
+          break;
+        default:  // who knows
+          traits.independent = false;
           break;
       }
     }

@@ -10,7 +10,7 @@ struct Traits {
   /// launch.
   bool communicates = false;
   /// The answer does not hang on when its blocks run, as long as none touches what another writes:
-  /// no clock, no volatile access, and only atomics whose order cannot be told.
+  /// no clock, no text, no volatile access, and only atomics whose order cannot be told.
   bool independent = true;
   int granule_shift = 2;  ///< log2 of the narrowest store to global memory, at most 2
 };
