@@ -113,7 +113,10 @@ class Addresses {
  public:
   Addresses(Function& f, const std::vector<AddressSeed>& seeds)
       : f_(f), origin_(f.reg_slots.size(), kUnseen), seed_(f.code.size(), kNumber) {
-    for (const AddressSeed& s : seeds) seed_[s.inst] = s.variable;
+    for (const AddressSeed& s : seeds) {
+      seed_[s.inst] = s.variable;
+      if (s.part) parts_.push_back(s.inst);
+    }
   }
 
   void run() {
@@ -123,7 +126,8 @@ class Addresses {
         const Inst& in = f_.code[i];
         const std::uint32_t* r = f_.regs.data() + in.regs + in.sources;
         if (in.destinations == 0) continue;
-        const Origin result = result_of(in, seed_[i]);
+        const bool part = std::binary_search(parts_.begin(), parts_.end(), i);
+        const Origin result = part ? seed_[i] : result_of(in, seed_[i]);
         for (int k = 0; k < in.destinations; ++k) {
           const Origin joined = meet(origin_[r[k]], result);
           changed = changed || joined != origin_[r[k]];
@@ -178,8 +182,20 @@ class Addresses {
 
   Function& f_;
   std::vector<Origin> origin_;
-  std::vector<Origin> seed_;  ///< by instruction
+  std::vector<Origin> seed_;        ///< by instruction
+  std::vector<std::size_t> parts_;  ///< instructions, in order
 };
+
+void measure_parts(Function& f, const std::vector<AddressSeed>& seeds) {
+  for (const AddressSeed& s : seeds) {
+    if (!s.part) continue;
+    Extent& own = f.variables[s.variable];
+    for (const AddressSeed& other : seeds) {
+      const std::uint32_t begin = f.variables[other.variable].offset;
+      if (other.part && begin > own.offset) own.bytes = std::min(own.bytes, begin - own.offset);
+    }
+  }
+}
 
 }  // namespace
 
@@ -224,7 +240,9 @@ void find_live_in(Function& f, const std::vector<char>& declared) {
 }
 
 void find_variables(Function& f, const std::vector<AddressSeed>& seeds) {
-  if (!seeds.empty()) Addresses(f, seeds).run();
+  if (seeds.empty()) return;
+  measure_parts(f, seeds);
+  Addresses(f, seeds).run();
 }
 
 void find_unread(Function& f) {

@@ -12,6 +12,7 @@ namespace hone::emulator {
 struct AddressSeed {
   std::int32_t inst = 0;
   std::uint16_t variable = 0;  ///< in Function::variables
+  bool part = false;           ///< the result begins a part of the frame's one variable
 };
 inline constexpr std::uint16_t kSeveral = 0xFFFF;  ///< variables in one instruction: not followed
 
@@ -21,6 +22,7 @@ void find_live_in(Function& function, const std::vector<char>& declared);
 
 /// Fills Inst::variable of accesses whose address can only have come from one variable's name, by
 /// arithmetic with numbers that came from none. Where ways meet with different ones, it is unknown.
+/// Parts of a frame's variable reach to the next part or to its end.
 void find_variables(Function& function, const std::vector<AddressSeed>& seeds);
 
 /// Sets Inst::unread.

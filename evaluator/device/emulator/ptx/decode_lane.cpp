@@ -1,6 +1,8 @@
 // Everything that computes lane by lane: arithmetic, bits, selection.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "evaluator/device/emulator/ptx/decode.h"
 
 namespace hone::emulator {
@@ -132,7 +134,33 @@ bool Decoder::decode_lane(const Statement& s) {
   const Slot d = destination(s.operands[0], d_bits);
   if (!lane(s, key, cls, latency, d, in[0], in[1], in[2], flops)) return false;
   f_.code.back().imm = imm;
+  if (s.opcode == "add.u64") note_frame_part(s);
   return true;
+}
+
+// The compiler keeps all local arrays of a function in one variable, its depot, and derives each
+// array's start, and nothing else, as add.u64 d, %SP or %SPL, offset.
+void Decoder::note_frame_part(const Statement& s) {
+  const Operand& base = s.operands[1];
+  const Operand& offset = s.operands[2];
+  if ((base.name != "%SP" && base.name != "%SPL") || offset.kind != Operand::Kind::kImmediate)
+    return;
+  const auto depot = std::find_if(f_.variables.begin(), f_.variables.end(), [](const Extent& v) {
+    return v.name.starts_with("__local_depot");
+  });
+  if (depot == f_.variables.end() || offset.value >= depot->bytes ||
+      f_.variables.size() >= kSeveral - 1)
+    return;
+  Extent part = *depot;
+  part.offset += static_cast<std::uint32_t>(offset.value);
+  part.bytes -= static_cast<std::uint32_t>(offset.value);
+  part.name = "part";
+  const auto known = std::find_if(f_.variables.begin(), f_.variables.end(), [&](const Extent& v) {
+    return v.name == part.name && v.offset == part.offset;
+  });
+  const auto number = static_cast<std::uint16_t>(known - f_.variables.begin());
+  if (known == f_.variables.end()) f_.variables.push_back(part);
+  p_.seeds_.push_back({static_cast<std::int32_t>(f_.code.size()) - 1, number, true});
 }
 
 /// A register operand for a temporary of this statement.

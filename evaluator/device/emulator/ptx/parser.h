@@ -177,6 +177,7 @@ class Decoder {
 
   Slot source(const Operand& o, Type type);  ///< register or constant
   Slot address_of(const Operand& o, int width);
+  void note_frame_part(const Statement& s);
   Slot helper_value(Inst inst, int width, const Symbol* from = nullptr);
   Slot destination(const Operand& o, int bits);
   Slot constant(std::uint64_t bits, int width);
