@@ -35,6 +35,18 @@
    "line": "extern \"C\" __global__ void from_table(int* y, int shift) { y[threadIdx.x] = table[threadIdx.x + shift]; }", "thread": [31, 0, 0]},
   {"name": "ModuleVariableClean", "kernel": "from_table", "args": [{"out": "y", "bytes": 128}, {"i32": 0}],
    "verdict": "ok"},
+  {"name": "RowsAndColumnsSwapped2D", "kernel": "tile_2d", "grid": [2, 1], "block": [8, 4],
+   "args": [{"in": "x", "type": "i32", "count": 64}, {"out": "y", "bytes": 256}, {"i32": 16}, {"i32": 4}, {"i32": 1}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds read of 4 B at x+256 (buffer of 256 B)"],
+   "line": "y[row * columns + column] =", "in_block": [0, 0, 0], "thread": [4, 0, 0]},
+  {"name": "RowsAndColumns2DClean", "kernel": "tile_2d", "grid": [2, 1], "block": [8, 4],
+   "args": [{"in": "x", "type": "i32", "count": 64}, {"out": "y", "bytes": 256}, {"i32": 16}, {"i32": 4}, {"i32": 0}],
+   "verdict": "ok"},
+  {"name": "InAFunctionInALoop", "kernel": "row_sum", "args": [{"in": "x", "type": "i32", "count": 64}, {"out": "y", "bytes": 128}, {"i32": 3}],
+   "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds read of 4 B at x+256 (buffer of 256 B)"],
+   "line": "sum += p[i]", "after": "int sum_of(", "thread": [31, 0, 0]},
+  {"name": "InAFunctionInALoopClean", "kernel": "row_sum", "args": [{"in": "x", "type": "i32", "count": 64}, {"out": "y", "bytes": 128}, {"i32": 2}],
+   "verdict": "ok"},
   {"name": "Constant", "kernel": "from_constant", "args": [{"out": "y", "bytes": 128}, {"i32": 1}],
    "verdict": "fault", "kind": "out_of_bounds", "words": ["out-of-bounds read of 4 B at", "thread (31,0,0)"],
    "line": "extern \"C\" __global__ void from_constant(int* y, int shift) { y[threadIdx.x] = last[threadIdx.x + shift]; }", "thread": [31, 0, 0]},
@@ -60,3 +72,18 @@ __device__ int table[32] = {1, 2, 3};
 extern "C" __global__ void from_table(int* y, int shift) { y[threadIdx.x] = table[threadIdx.x + shift]; }
 __constant__ int last[32] = {1, 2, 3};
 extern "C" __global__ void from_constant(int* y, int shift) { y[threadIdx.x] = last[threadIdx.x + shift]; }
+extern "C" __global__ void tile_2d(const int* x, int* y, int columns, int rows, int swap) {
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (column >= columns || row >= rows) return;
+  y[row * columns + column] = swap ? x[column * columns + row] : x[row * columns + column];
+}
+__device__ __noinline__ int sum_of(const int* p, int n) {
+  int sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < n; ++i) sum += p[i];
+  return sum;
+}
+extern "C" __global__ void row_sum(const int* x, int* y, int n) {
+  y[threadIdx.x] = sum_of(x + 2 * threadIdx.x, n);
+}

@@ -9,6 +9,11 @@
    "verdict": "fault", "kind": "misaligned", "words": ["misaligned write of 8 B at shared shared_view::s+4"],
    "line": "if (threadIdx.x < 2) *mine = threadIdx.x;", "thread": [1, 0, 0]},
   {"name": "SharedClean", "kernel": "shared_view", "args": [{"out": "y", "bytes": 256}, {"i32": 8}], "verdict": "ok"},
+  {"name": "InALoop2D", "kernel": "rows", "block": [4, 2], "args": [{"in": "x", "type": "f32", "count": 128}, {"out": "y", "bytes": 64}, {"i32": 18}],
+   "verdict": "fault", "kind": "misaligned", "words": ["misaligned read of 16 B at x+72"],
+   "line": "sum += row[k].x", "thread": [0, 1, 0]},
+  {"name": "InALoop2DClean", "kernel": "rows", "block": [4, 2], "args": [{"in": "x", "type": "f32", "count": 128}, {"out": "y", "bytes": 64}, {"i32": 20}],
+   "verdict": "ok"},
   {"name": "Local", "kernel": "local_view", "args": [{"out": "y", "bytes": 128}, {"i32": 2}],
    "verdict": "fault", "kind": "misaligned", "words": ["misaligned read of 4 B at local memory"],
    "line": "y[threadIdx.x] = *reinterpret_cast<int*>(bytes + stride * (threadIdx.x & 7));", "thread": [1, 0, 0]},
@@ -36,4 +41,11 @@ extern "C" __global__ void local_view(int* y, int stride) {
 }
 extern "C" __global__ void atomic_view(char* y, int stride) {
   atomicAdd(reinterpret_cast<unsigned long long*>(y + stride * (threadIdx.x & 7)), 1ull);
+}
+extern "C" __global__ void rows(const float* x, float* y, int pitch) {
+  const float4* row = reinterpret_cast<const float4*>(x + threadIdx.y * pitch);
+  float sum = 0;
+#pragma unroll 1
+  for (int k = threadIdx.x; k < 4; k += 2) sum += row[k].x + row[k].w;
+  y[threadIdx.y * 4 + threadIdx.x] = sum;
 }
