@@ -241,6 +241,17 @@ barrier.cluster.wait;
                 Verdict::kRace, "st.async used before its wait: read of shared tile+0");
 }
 
+TEST(ClusterAsync, AnotherBlocksReadBeforeTheWaitIsReported) {
+  expect_report(kernel(R"(
+mapa.shared::cluster.u32 %r11, %r1, 1;
+mapa.shared::cluster.u32 %r12, %r0, 1;
+@%p2 st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r12], %r6, [%r11];
+@%p2 ld.shared::cluster.b32 %r13, [%r12];
+)"),
+                Verdict::kRace,
+                "st.async used before its wait: read of shared tile+0 in block 1 of the cluster");
+}
+
 TEST(ClusterAsync, Reductions) {
   // All blocks add into block 1's tile: by red.async its first word (64 threads each), in bulk
   // words 16 to 31, and the largest of all ranks goes to word 40.

@@ -51,6 +51,9 @@ std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64
           !note_cluster(w, in, lane, owner, g, value ? value + (g << shift) - at : nullptr))
         return nullptr;
       if (check_init_ && in.kind == Kind::kLoad && !owner.shadow_.written()[g]) {
+        bool ok = false;  // a copy that has not landed says more
+        if (owner.async_ && owner.async_->conflict(what, g << shift, nullptr, w, in, lane, ok, this))
+          return nullptr;
         if (!load_taint_) {
           uninitialised_ = fmt::format("{} in block {} of the cluster (read at line {})",
                                        describe(kSharedBase + at), rank, in.line);
