@@ -54,8 +54,8 @@ struct Product {
 };
 
 TEST(ClusterMatmul, IsRightInEverySchedule) {
-  for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5}) {
-    const Product p(0, seed);
+  for (const int seed : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
+    const Product p(seed % 2 ? 6 : 0, static_cast<std::uint64_t>(seed / 2));
     ASSERT_EQ(p.report.verdict, Verdict::kOk) << p.report.detail;
     for (int i = 0; i < kRows; ++i)
       for (int j = 0; j < 64; ++j) {
@@ -76,6 +76,7 @@ TEST(ClusterMatmul, WrongUseIsReported) {
   expect(2, Verdict::kRace, "race");
   expect(3, Verdict::kRace, "before its wait");
   expect(4, Verdict::kFault, "that was not initialised");
+  expect(7, Verdict::kRace, "race");
   expect(5, Verdict::kFault, "which has already ended");
 }
 

@@ -29,6 +29,11 @@ bool Async::remote_order(Async& by, Warp& w, const Inst& in, int lane, std::uint
   };
   const bool wrote = !known(cell.writer);
   if (!wrote && known(cell.reader)) return true;
+  const auto knows = [&](int warp, std::uint32_t tick) {
+    return b_.clocks_.fenced(warp, tick) ||
+           by.order_.knows(by.b_.clocks_, w.index, rank, warp, tick);
+  };
+  if (!wrote && b_.product_finished(offset, cell, 0, knows)) return true;
   const Stamp& other = wrote ? cell.writer : cell.reader;
   const std::string who = other.warp >= kMaxWarps    ? "an asynchronous copy"
                           : other.lane == kManyLanes ? fmt::format("warp {}", other.warp)

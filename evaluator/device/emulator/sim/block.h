@@ -63,6 +63,7 @@ struct Entry {
 // Warp::barrier of a warp that waits elsewhere than at bar.sync:
 inline constexpr int kAtMBarrier = 16;        ///< try_wait suspended it
 inline constexpr int kAtClusterBarrier = 17;  ///< barrier.cluster.wait
+inline constexpr int kAtWarpgroup = 18;       ///< wgmma.wait_group, before the others' products
 
 inline constexpr int kStoresKept = 32;
 
@@ -97,6 +98,7 @@ struct Warp {
   int polled_lane = 0;
   // wgmma: groups by number, from 1. A register's is that of the product that writes it.
   std::uint32_t wgmma_group = 1, wgmma_done = 0;  ///< being filled; complete up to
+  std::uint32_t wgmma_awaited = 0;                ///< at kAtWarpgroup: this group
   bool wgmma_fenced = false;
   std::uint64_t wgmma_history = 0;          ///< hash of the products so far
   std::vector<std::uint32_t> wgmma_writes;  ///< per register of the frame: group, 0: none
@@ -448,6 +450,38 @@ class Block {
                      std::uint32_t* raw, std::uint64_t* unknown);
   void wgmma_wait(Warp& w, std::uint32_t done);
   void finish_reads(const AsyncReads& r);
+  /// What a product read, once a warp of its group has waited for it: the four read together, so
+  /// that whoever comes after that warp's wait comes after all of it.
+  struct FinishedReads {
+    int first = 0;  ///< of the four warps
+    std::uint32_t group = 0;
+    std::vector<std::uint64_t> pieces;     ///< bits, as in AsyncReads
+    std::array<std::uint32_t, 4> since{};  ///< tick of each warp's wait, 0: not yet
+  };
+  /// Has some warp of the group not begun what this one waits for?
+  [[nodiscard]] bool awaits_warpgroup(const Warp& w, std::uint32_t group) const;
+  bool wait_for_warpgroup(Warp& w, const TensorOp& op);
+  bool release_warpgroups();
+  /// Is the last read at an offset that of a product, and does the warp with the bit `own` come
+  /// after a wait for it? `knows`: what that warp does of another's tick.
+  template <class Knows>
+  [[nodiscard]] bool product_finished(std::uint64_t offset, const Cell& before, std::uint32_t own,
+                                      Knows knows) const {
+    const Stamp& r = before.reader;
+    if (r.tick == 0 || r.warp >= kMaxWarps) return false;
+    const int first = r.warp & ~3;
+    if (before.epoch == clocks_.epoch() && (before.readers & ~own & ~(0xFu << first))) return false;
+    for (auto f = finished_reads_.rbegin(); f != finished_reads_.rend(); ++f) {
+      if (f->first != first || !(f->pieces[offset >> 10] >> (offset >> 4 & 63) & 1)) continue;
+      const std::uint32_t since = f->since[r.warp & 3];
+      if (since && r.tick > since) return false;  // read again since
+      for (int k = 0; k < 4; ++k)
+        if (f->since[k] && knows(first + k, f->since[k])) return true;
+      return false;
+    }
+    return false;
+  }
+  std::vector<FinishedReads> finished_reads_;
   /// At the end of a block: did the warps of each warpgroup run the same products?
   [[nodiscard]] bool wgmma_agree();
   /// False, with a report, when a product in flight may read these bytes.

@@ -244,6 +244,8 @@ bool Block::barrier_operands(Warp& w, const Inst& in, std::uint32_t mask) {
 }
 
 std::string Block::missing_at_barrier(const Warp& w) const {
+  if (w.barrier == kAtWarpgroup)
+    return "a wgmma.wait_group for products that another warp of the warpgroup never begins";
   if (w.barrier < 0 || w.barrier >= 16 || w.barrier_count == 0)
     return fmt::format(
         "divergent barrier: the warp waits at barrier {} for threads that wait elsewhere",
@@ -260,7 +262,7 @@ std::string Block::missing_at_barrier(const Warp& w) const {
 }
 
 bool Block::release_barriers() {
-  bool any = false;
+  bool any = release_warpgroups();
   for (int id = 0; id < 16; ++id) any = release_barrier(id) || any;
   return any;
 }

@@ -254,6 +254,12 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
         async_->conflict(write ? "write" : "read", offset, &before.writer, w, in, lane, ok);
     if (reported) return ok;
   }
+  const auto knows = [&](int warp, std::uint32_t tick) {
+    return warp == w.index || clocks_.ordered_across(warp, tick, w.index);
+  };
+  if (write && !unordered(clocks_, before.writer, w.index, lane) &&
+      product_finished(offset, before, 1u << w.index, knows))
+    return true;
   const Stamp* other = nullptr;
   const char* kind = "write";
   if (unordered(clocks_, before.writer, w.index, lane)) {

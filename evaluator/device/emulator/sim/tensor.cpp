@@ -182,6 +182,7 @@ Block::Step Block::tensor(Warp& w, const Inst& in, std::uint32_t mask) {
     case TensorOp::What::kWgmmaFence:
     case TensorOp::What::kWgmmaCommit:
     case TensorOp::What::kWgmmaWait:
+      if (op.what == TensorOp::What::kWgmmaWait && wait_for_warpgroup(w, op)) return Step::kYield;
       return wgmma(w, in, op) ? Step::kNext : Step::kFail;
     case TensorOp::What::kSpread:
     case TensorOp::What::kCollect:

@@ -34,6 +34,7 @@ void Block::start(std::uint64_t number) {
   expected_.fill(0);
   held_.clear();
   async_reads_.clear();
+  finished_reads_.clear();
   raced_ = false;
   if (async_) async_->reset();
   if (check_races_ || check_init_) shadow_.reset();

@@ -14,6 +14,7 @@
 // and pieces that a product in flight reads may not be written.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -28,6 +29,7 @@ namespace hone::emulator {
 namespace {
 
 constexpr int kPieceBytes = 16;
+constexpr std::size_t kFinishedKept = 64;  // products; older ones are long overwritten
 constexpr int kMaxColumns = 256;
 constexpr int kMaxK = 32;
 
@@ -122,15 +124,56 @@ void Block::finish_reads(const AsyncReads& r) {
     }
 }
 
+// The four warps' products are one: none is complete before all have begun theirs.
+bool Block::awaits_warpgroup(const Warp& w, std::uint32_t group) const {
+  const std::size_t first = static_cast<std::size_t>(w.index) & ~std::size_t{3};
+  for (std::size_t i = first; i < first + 4 && i < warps_.size(); ++i)
+    if (!warps_[i].done() && warps_[i].wgmma_group <= group) return true;
+  return false;
+}
+
+bool Block::wait_for_warpgroup(Warp& w, const TensorOp& op) {
+  if (w.wgmma_group - 1 <= op.pending) return false;
+  const std::uint32_t group = w.wgmma_group - 1 - op.pending;
+  if (group <= w.wgmma_done || !awaits_warpgroup(w, group)) return false;
+  w.barrier = kAtWarpgroup;
+  w.wgmma_awaited = group;
+  w.barrier_inst = w.stack.back().pc;
+  w.barrier_function = w.stack.back().function;
+  return true;
+}
+
+bool Block::release_warpgroups() {
+  bool any = false;
+  for (Warp& w : warps_) {
+    if (w.barrier != kAtWarpgroup || awaits_warpgroup(w, w.wgmma_awaited)) continue;
+    w.barrier = -1;
+    any = true;
+  }
+  return any;
+}
+
 // Groups up to `done` are complete: their results are values now.
 void Block::wgmma_wait(Warp& w, std::uint32_t done) {
   if (done <= w.wgmma_done) return;
   w.wgmma_done = done;
+  const int first = w.index & ~3;
   std::erase_if(async_reads_, [&](const AsyncReads& r) {
-    if (r.warp != w.index || r.group > done) return false;
+    if ((r.warp & ~3) != first || r.group > done) return false;
     finish_reads(r);
+    auto f = std::find_if(finished_reads_.begin(), finished_reads_.end(),
+                          [&](const auto& x) { return x.first == first && x.group == r.group; });
+    if (f == finished_reads_.end()) {
+      finished_reads_.push_back({first, r.group, r.pieces, {}});
+      return true;
+    }
+    for (std::size_t k = 0; k < r.pieces.size(); ++k) f->pieces[k] |= r.pieces[k];
     return true;
   });
+  for (FinishedReads& f : finished_reads_)
+    if (f.first == first && f.group <= done && f.since[w.index & 3] == 0)
+      f.since[w.index & 3] = clocks_.tick(w.index);
+  if (finished_reads_.size() > kFinishedKept) finished_reads_.erase(finished_reads_.begin());
   if (!w.tainting) return;
   std::uint32_t* taint = taints(w);
   bool any = false;

@@ -36,7 +36,8 @@ __device__ inline u64 descriptor(unsigned address) {
 // D (64 rows a block, 64 columns) = A (rows of k) B (64 rows of k). `way`: 0 as it should be; 1 the
 // stage is given back to the block's own producer only; 2 it is given back before the products are
 // waited for; 3 nobody waits for the copies; 4 no cluster barrier after the mbarriers' init; 5 a
-// block does not wait for the other at its end.
+// block does not wait for the other at its end; 6 right too: a thread gives the stage back for its
+// whole warpgroup, whose products end together, without a barrier of theirs; 7 as 2 and 6.
 extern "C" __global__ __cluster_dims__(2) void multicast_matmul(const __grid_constant__ TensorMap A,
                                                                 const __grid_constant__ TensorMap B, float* D,
                                                                 int tiles, int way) {
@@ -88,10 +89,12 @@ extern "C" __global__ __cluster_dims__(2) void multicast_matmul(const __grid_con
             : "l"(descriptor(offset(As[s]) + k * 32)), "l"(descriptor(offset(Bs[s]) + k * 32)));
       }
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      if (way != 2) asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-      asm volatile("bar.sync 1, 128;" ::: "memory");
-      if (threadIdx.x < 2 && (way != 1 || threadIdx.x == rank())) arrive_at(&empty[s], threadIdx.x);
-      if (way == 2) asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+      const bool early = way == 2 || way == 7;
+      if (!early) asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+      if (way < 6) asm volatile("bar.sync 1, 128;" ::: "memory");
+      // A thread of one warp for each block.
+      if (lane == 0 && warp < 2 && (way != 1 || warp == rank())) arrive_at(&empty[s], warp);
+      if (early) asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     }
     float* const out = D + blockIdx.x * 64 * 64;
 #pragma unroll
