@@ -24,6 +24,7 @@ bool Async::remote_order(Async& by, Warp& w, const Inst& in, int lane, std::uint
   const auto rank = static_cast<std::size_t>(b_.cluster_rank_);
   const auto known = [&](const Stamp& s) {
     if (s.tick == 0 || s.tick == kNever || (reduce && s.ordered)) return true;
+    if (s.warp == kClusterAgent) return true;  // which of the blocks ordered it is not followed
     return (s.warp < kMaxWarps && b_.clocks_.fenced(s.warp, s.tick)) ||
            by.order_.knows(by.b_.clocks_, w.index, rank, s.warp, s.tick);
   };

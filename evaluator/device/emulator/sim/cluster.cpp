@@ -52,7 +52,8 @@ std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64
         return nullptr;
       if (check_init_ && in.kind == Kind::kLoad && !owner.shadow_.written()[g]) {
         bool ok = false;  // a copy that has not landed says more
-        if (owner.async_ && owner.async_->conflict(what, g << shift, nullptr, w, in, lane, ok, this))
+        if (owner.async_ &&
+            owner.async_->conflict(what, g << shift, nullptr, w, in, lane, ok, this))
           return nullptr;
         if (!load_taint_) {
           uninitialised_ = fmt::format("{} in block {} of the cluster (read at line {})",
