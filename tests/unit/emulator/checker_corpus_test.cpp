@@ -88,7 +88,8 @@ void add_argument(Launch& launch, const Json& arg) {
 
 RunOptions options_of(const Case& c) {
   RunOptions options;
-  for (const auto& [name, value] : c.json.value("options", Json::object()).items()) {
+  const Json asked = c.json.value("options", Json::object());
+  for (const auto& [name, value] : asked.items()) {
     if (name == "max_warp_instructions")
       options.max_warp_instructions = value;
     else
