@@ -17,6 +17,9 @@ std::vector<Case> all_cases() {
   add_control_cases(cases);
   add_tensor_cases(cases);
   add_exact_tensor_cases(cases);
+  add_video_cases(cases);
+  add_cluster_cases(cases);
+  add_bulk_cases(cases);
   add_file_cases(cases);
   add_generated_cases(cases);
   return cases;

@@ -53,6 +53,9 @@ void add_warp_cases(std::vector<Case>& cases);
 void add_control_cases(std::vector<Case>& cases);
 void add_tensor_cases(std::vector<Case>& cases);
 void add_exact_tensor_cases(std::vector<Case>& cases);
+void add_video_cases(std::vector<Case>& cases);
+void add_cluster_cases(std::vector<Case>& cases);
+void add_bulk_cases(std::vector<Case>& cases);
 void add_file_cases(std::vector<Case>& cases);       ///< kernels/*.ptx
 void add_generated_cases(std::vector<Case>& cases);  ///< generator.cpp
 

@@ -22,12 +22,13 @@ void add_raw(std::vector<Case>& cases, const Raw& raw) {
     parameters += fmt::format(", .param .b64 w{}", i);
   c.ptx = fmt::format(
       ".version {}\n.target {}\n.address_size 64\n{}\n"
-      ".visible .entry k({})\n{{\n"
+      ".visible .entry k({}){}\n{{\n"
       "  .reg .b64 %p<8>, %x<24>;\n  .reg .b32 %i, %n, %ti, %lane, %cta, %r<64>;\n"
       "  .reg .b16 %h<24>;\n  .reg .f32 %f<48>;\n  .reg .f64 %d<16>;\n  .reg .pred %q<16>;\n{}"
       "  mov.u32 %ti, %tid.x;\n  mov.u32 %cta, %ctaid.x;\n  mov.u32 %n, %ntid.x;\n"
       "  mad.lo.u32 %i, %cta, %n, %ti;\n  and.b32 %lane, %ti, 31;\n{}\n  ret;\n}}\n",
-      raw.version, raw.target, raw.module, parameters, loads, raw.body);
+      raw.version, raw.target, raw.module, parameters,
+      raw.directives.empty() ? "" : "\n" + raw.directives, loads, raw.body);
   cases.push_back(std::move(c));
 }
 

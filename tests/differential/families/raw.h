@@ -17,6 +17,7 @@ struct Raw {
   std::string module;  ///< before the entry: variables, functions
   std::string target = "sm_80", version = "8.0";
   std::vector<std::uint64_t> words;  ///< further .b64 parameters w0, w1, ...
+  std::string directives{};          ///< of the entry: ".reqnctapercluster 4, 1, 1"
 };
 
 void add_raw(std::vector<Case>& cases, const Raw& raw);

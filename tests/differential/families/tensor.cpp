@@ -28,7 +28,10 @@ void add_mma(std::vector<Case>& cases, const Mma& m, const char* what, Fill inpu
   Raw raw;
   raw.name = fmt::format("tensor/mma.{}.{}", m.text, what);
   raw.target = "sm_90";
-  raw.version = std::string(m.text).find("f16.e5m2") == std::string::npos ? "8.4" : "8.7";
+  raw.version = std::string(m.text).find("f16.e") == std::string::npos &&
+                        std::string(m.text).find("k16.row.col.f32.e") == std::string::npos
+                    ? "8.4"
+                    : "8.7";
   raw.grid = {8, 1, 1};
   raw.block = {128, 1, 1};
   raw.buffers = {in(kThreads * m.a * 4, inputs, seed), in(kThreads * m.b * 4, inputs, seed + 1),
@@ -75,6 +78,13 @@ const Mma kMmas[] = {
     {"m8n8k4.row.col.f64.f64.f64.f64", 2, 2, 4, Fill::kF64, Fill::kF64, true},
     {"m16n8k8.row.col.f64.f64.f64.f64", 8, 4, 8, Fill::kF64, Fill::kF64, true},
     {"m16n8k16.row.col.f64.f64.f64.f64", 16, 8, 8, Fill::kF64, Fill::kF64, true},
+    {"m16n8k4.row.col.f64.f64.f64.f64", 4, 2, 8, Fill::kF64, Fill::kF64, true},
+    {"m16n8k16.row.col.f32.e4m3.e5m2.f32", 2, 1, 4, Fill::kBits, Fill::kUnit32},
+    {"m16n8k16.row.col.f16.e4m3.e4m3.f16", 2, 1, 2, Fill::kBits, Fill::kHalfUnit},
+    {"m8n8k32.row.col.s32.u4.s4.s32", 1, 1, 2, Fill::kBits, Fill::kInt32},
+    {"m16n8k32.row.col.satfinite.s32.u4.u4.s32", 2, 1, 4, Fill::kBits, Fill::kInt32},
+    {"m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 1, 1, 2, Fill::kBits, Fill::kInt32},
+    {"m16n8k128.row.col.s32.b1.b1.s32.and.popc", 2, 1, 4, Fill::kBits, Fill::kInt32},
 };
 
 // 8x8 matrices: loaded every way, turned over, and stored every way.
@@ -266,6 +276,12 @@ void add_tensor_cases(std::vector<Case>& cases) {
   add_wgmma(cases, "f16.e5m2.e5m2", "128B", 64, 32, 16, Fill::kHalfUnit, Fill::kHalfUnit, ", 1, 1",
             a, b);
   add_wgmma(cases, "s32.s8.u8", "128B", 64, 32, 32, Fill::kBits, Fill::kInt32, "", a, b);
+  add_wgmma(cases, "s32.u8.u8", "128B", 32, 32, 16, Fill::kBits, Fill::kInt32, "", a, b);
+  add_wgmma(cases, "satfinite.s32.s8.s8", "128B", 16, 32, 8, Fill::kBits, Fill::kInt32, "", a, b);
+  add_wgmma(cases, "f32.bf16.bf16", "n24.across", 24, 16, 12, Fill::kBf16Unit, Fill::kUnit32,
+            ", -1, 1, 0, 1", a, descriptor(16384, 2048, 1024, 1));
+  add_wgmma(cases, "f16.e4m3.e5m2", "n8", 8, 32, 2, Fill::kHalfUnit, Fill::kHalfUnit, ", 1, 1", a,
+            b);
 }
 
 }  // namespace hone::differential
