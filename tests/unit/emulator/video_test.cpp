@@ -1,4 +1,5 @@
-// Video instructions, against what the PTX ISA says of each, written down again part by part.
+// Video instructions, against what the PTX ISA says of each, written down again part by part; those
+// of one value as ptxas makes them where it does something else (lanes/video.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,13 +71,26 @@ TEST(Video, OneValue) {
     return (c & 0xFF00FFFF) | static_cast<u32>(std::min<s64>(u8at(a, 0) + u8at(b, 1), 255)) << 16;
   });
   check("vmin.s32.s32.s32.sat %r4.h0, %r1, %r2, %r3;", [](u32 a, u32 b, u32 c) {
-    const s64 v = std::clamp<s64>(std::min(s32of(a), s32of(b)), -32768, 32767);
-    return (c & 0xFFFF0000) | (static_cast<u32>(v) & 0xFFFF);
+    const s64 v = std::min(s32of(a), s32of(b));
+    return (c & 0xFFFF0000) | static_cast<u32>(v < 0 ? 32767 : std::min<s64>(v, 32767));
+  });
+  check("vadd.s32.s32.s32 %r4.h1, %r1, %r2, %r3;",
+        [](u32 a, u32 b, u32 c) { return ((a + b) & 0xFFFF0000) | (c & 0xFFFF); });
+  check("vadd.u32.u32.u32.sat %r4, %r1, %r2;", [](u32 a, u32 b, u32) { return a + b; });
+  check("vsub.u32.u32.u32.max %r4, %r1.b1, %r2.b2, %r3;", [](u32 a, u32 b, u32 c) {
+    const s64 t = u8at(a, 1) - u8at(b, 2);
+    return t < 0 ? static_cast<u32>(t) : std::max(static_cast<u32>(t), c);
   });
   check("vset.s32.u32.lt.add %r4, %r1, %r2, %r3;",
         [](u32 a, u32 b, u32 c) { return c + (s32of(a) < s64{b} ? 1u : 0u); });
   check("vshl.u32.u32.u32.clamp %r4, %r1, %r2;",
         [](u32 a, u32 b, u32) { return b > 31 ? 0 : a << b; });
+  // Of the shifted value 34 bits are clamped.
+  check("vshl.s32.s32.u32.sat.wrap %r4, %r1, %r2;", [](u32 a, u32 b, u32) {
+    s64 t = (s32of(a) * (s64{1} << (b & 31))) & 0x3FFFFFFFF;
+    if (t >= 0x200000000) t -= 0x400000000;
+    return static_cast<u32>(std::clamp<s64>(t, INT32_MIN, INT32_MAX));
+  });
   check("vshr.s32.s32.u32.wrap %r4, %r1, %r2;",
         [](u32 a, u32 b, u32) { return static_cast<u32>(s32of(a) >> (b & 31)); });
 }

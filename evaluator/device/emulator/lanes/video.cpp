@@ -1,5 +1,6 @@
 // The video instructions: one, two or four parts of a register at once, with saturation and a
-// second operation or a merge with c (PTX ISA, "Video instructions"). Rare, so a plain loop.
+// second operation or a merge with c (PTX ISA, "Video instructions"; the forms of one part as ptxas
+// 13.0 makes them, which an H200 confirmed). Rare, so a plain loop.
 #include "evaluator/device/emulator/lanes/video.h"
 
 #include <algorithm>
@@ -67,25 +68,48 @@ s64 first(const Video& v, s64 a, s64 b) {
   }
 }
 
+s64 low_word(s64 t) { return static_cast<std::int32_t>(static_cast<u32>(t)); }
+
+// No GPU since sm_70 has these: ptxas writes them out in 64-bit integers, and what its sequences
+// make of a value beyond 32 bits is what counts here, not the clamping that the PTX ISA describes.
+s64 saturate_one(const Video& v, s64 t) {
+  if (v.op == VideoOp::kShl || v.op == VideoOp::kShr) {
+    const auto low34 = static_cast<s64>(static_cast<std::uint64_t>(t) << 30) >> 30;
+    return clamp_to(low34, 32, v.signed_d);
+  }
+  if (v.place_bits) {  // as an unsigned value, even where d is signed: what is below zero is large
+    const s64 most = (s64{1} << (v.place_bits - (v.signed_d ? 1 : 0))) - 1;
+    return t < 0 ? most : std::min(t, most);
+  }
+  return v.signed_d ? clamp_to(t, 32, true) : std::max<s64>(t, 0);  // not from above
+}
+
+// Which of t and c is the smaller: in 64 bits, of which a sum or a difference, and what a shift
+// saturated, have only the lower half's sign.
+bool second_less(const Video& v, s64 t, u32 c) {
+  const bool shift = v.op == VideoOp::kShl || v.op == VideoOp::kShr;
+  if (v.op == VideoOp::kAdd || v.op == VideoOp::kSub || (shift && v.saturate)) t = low_word(t);
+  if (v.signed_d) return t < static_cast<std::int32_t>(c);
+  return static_cast<std::uint64_t>(t) < c;
+}
+
 u32 one_part(const Video& v, u32 a, u32 b, u32 c) {
   s64 t = first(v, part(a, 0, 32, v.signed_a), part(b, 0, 32, v.signed_b));
-  const int bits = v.place_bits ? v.place_bits : 32;
-  if (v.saturate) t = clamp_to(t, bits, v.signed_d);
+  if (v.saturate) t = saturate_one(v, t);
   const auto result = static_cast<u32>(t);
   if (v.place_bits) {
-    const u32 field = ((1u << bits) - 1) << v.place;
-    return (result << v.place & field) | (c & ~field);
+    const u32 field = ((1u << v.place_bits) - 1) << v.place;
+    // Into d.h1 ptxas (12.4, 13.0) puts the upper half of the result, which .sat has made zero.
+    const bool upper = v.place_bits == 16 && v.place == 16;
+    return ((upper ? result : result << v.place) & field) | (c & ~field);
   }
-  const auto less = [&](u32 x, u32 y) {
-    return v.signed_d ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y) : x < y;
-  };
   switch (v.second) {
     case VideoSecond::kAdd:
       return result + c;
     case VideoSecond::kMin:
-      return less(result, c) ? result : c;
+      return second_less(v, t, c) ? result : c;
     case VideoSecond::kMax:
-      return less(result, c) ? c : result;
+      return second_less(v, t, c) ? c : result;
     default:
       return result;
   }

@@ -75,11 +75,9 @@ bool Decoder::decode_video(const Statement& s) {
       return false;
   }
   if (types.size() != (v.op == VideoOp::kSet ? 2U : 3U)) return false;
-  if (v.op != VideoOp::kSet) v.signed_d = types[0];
+  v.signed_d = types[0];  // of vset: a's, by which ptxas makes its second operation
   v.signed_a = types[types.size() - 2];
   v.signed_b = types.back();
-  // How wide the value is that a left shift saturates is not stated.
-  if (v.op == VideoOp::kShl && v.saturate) return false;
   if (v.parts != 1 && (v.second == VideoSecond::kMin || v.second == VideoSecond::kMax))
     return false;
   if (s.operands.size() < 3 || s.operands.size() > 4) return false;

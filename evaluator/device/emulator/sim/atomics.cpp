@@ -156,7 +156,7 @@ bool apply_together(const Inst& in, std::uint8_t* data, std::uint64_t value) {
 }  // namespace
 
 std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand) {
-  return apply(in, old, operand, 0, true);  // in the L2, as atomics on global memory
+  return apply(in, old, operand, 0, false);  // an H200's bulk reductions keep subnormals
 }
 
 // The lanes of a 32-bit atomic on this block's shared memory, in order, up to the first about which

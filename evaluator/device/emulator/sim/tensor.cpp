@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "evaluator/device/emulator/lanes/dot.h"
 #include "evaluator/device/emulator/sim/block.h"
@@ -26,6 +28,20 @@ void each_accumulator(int rows, Visit visit) {
   for (int e = 0; e < rows / 4; ++e)
     for (int lane = 0; lane < 32; ++lane)
       visit(e, lane, (2 * (lane & 3) + (e & 1)) * kDotRows + (lane >> 2) + 8 * (e >> 1));
+}
+
+/// fp8 to f16. Subnormal e4m3 become normal there, with smaller exponents: less is cut off.
+void to_half(DotInput type, std::uint32_t* raw, int count) {
+  using Table = std::array<std::uint16_t, 256>;
+  const auto table_of = [](DotInput from) {
+    Table table;
+    for (std::uint32_t i = 0; i < 256; ++i) table[i] = half_bits(dot_value(from, i));
+    return table;
+  };
+  static const Table kE4M3 = table_of(DotInput::kE4M3);
+  static const Table kE5M2 = table_of(DotInput::kE5M2);
+  const Table& table = type == DotInput::kE4M3 ? kE4M3 : kE5M2;
+  for (int i = 0; i < count; ++i) raw[i] = table[raw[i] & 0xFF];
 }
 
 /// Hopper has no mma.sync of fp8: ptxas makes two f16 products of it, of the lower and of the upper
@@ -61,15 +77,17 @@ void float_block(const DotModel& arch_model, const TensorOp& op, const std::uint
   loops.fragment_a(tensor_bits(op.a), op.a_regs, op.rows() == 16, a, raw_a);
   loops.fragment_b(tensor_bits(op.b), op.b_regs, op.k, b, raw_b);
   DotModel model = arch_model;
+  DotInput type_a = dot_input(op.a);
+  DotInput type_b = dot_input(op.b);
   float own[8 * kDotRows];
   if (model.halves) {
     halve(op, raw_a, raw_b);
+    to_half(std::exchange(type_a, DotInput::kF16), raw_a, op.k * kDotRows);
+    to_half(std::exchange(type_b, DotInput::kF16), raw_b, op.k * 8);
     model.chunk = op.k / 2;
     std::memcpy(own, c, sizeof own);
     std::fill(c, c + 8 * kDotRows, 0.0f);
   }
-  const DotInput type_a = dot_input(op.a);
-  const DotInput type_b = dot_input(op.b);
   const bool plain_a = loops.convert(type_a, raw_a, op.k * kDotRows, value_a, exponent_a);
   const bool plain_b = loops.convert(type_b, raw_b, op.k * 8, value_b, exponent_b);
   bool redo[32];
