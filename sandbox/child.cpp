@@ -6,18 +6,19 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
+#include <sstream>
 #include <thread>
 
 #include "sandbox/spawner.h"
@@ -27,73 +28,47 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Everything the child needs between fork and exec, prepared before: only async-signal-safe calls
-/// are allowed there.
+/// What the child needs between fork and exec, prepared before: only async-signal-safe calls are
+/// allowed there.
 struct Prepared {
-  std::vector<char*> argv;
-  std::vector<char*> envp;
-  const char* working_directory = nullptr;
-  int channel = -1;
-  int stderr_fd = -1;
-  int null_fd = -1;
-  int error_pipe = -1;
+  const char* helper = nullptr;
+  const char* error = nullptr;  ///< the report when there is no helper
+  int fds[8] = {};              ///< to become 0-7
   pid_t parent = 0;
-  const Policy* policy = nullptr;
 };
-
-void set_limit(int what, std::uint64_t value) {
-  rlimit limit{value, value};
-  setrlimit(static_cast<__rlimit_resource_t>(what), &limit);
-}
-
-[[noreturn]] void give_up(int error_pipe) {
-  const int error = errno;
-  [[maybe_unused]] const auto n = write(error_pipe, &error, sizeof error);
-  _exit(127);
-}
 
 // Runs in the forked child.
 [[noreturn]] void become(const Prepared& p) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != p.parent) _exit(127);  // the parent died before the line above
-  if (p.policy->limits) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int s = 1; s < 32; ++s) signal(s, SIG_DFL);
 
-  // Descriptors above the ones in use first, so that dup2 below cannot overwrite them.
-  const int channel = fcntl(p.channel, F_DUPFD, 16);
-  const int err = fcntl(p.stderr_fd, F_DUPFD, 16);
-  const int error_pipe = fcntl(p.error_pipe, F_DUPFD_CLOEXEC, 16);
-  if (channel < 0 || err < 0 || error_pipe < 0) give_up(p.error_pipe);
-  if (dup2(p.null_fd, 0) < 0 || dup2(p.null_fd, 1) < 0 || dup2(err, 2) < 0 || dup2(channel, 3) < 0)
-    give_up(error_pipe);
-  if (dup2(error_pipe, 4) < 0) give_up(error_pipe);
-  fcntl(4, F_SETFD, FD_CLOEXEC);
-  if (syscall(SYS_close_range, 5U, ~0U, 0U) != 0) {
-    for (int fd = 5; fd < 65536; ++fd) close(fd);  // kernels before 5.9
+  // First away from the numbers that dup2 gives.
+  int high[8];
+  for (int i = 0; i < 8; ++i) {
+    high[i] = p.fds[i] < 0 ? -1 : fcntl(p.fds[i], F_DUPFD_CLOEXEC, 16);
+    if (p.fds[i] >= 0 && high[i] < 0) _exit(127);
   }
-  if (chdir(p.working_directory) != 0) give_up(4);
-
-  set_limit(RLIMIT_CORE, 0);
-  if (p.policy->limits) {
-    set_limit(RLIMIT_NOFILE, p.policy->open_files);
-    set_limit(RLIMIT_FSIZE, p.policy->file_size);
-    if (p.policy->address_space != 0) set_limit(RLIMIT_AS, p.policy->address_space);
+  for (int i = 0; i < 8; ++i) {
+    if (high[i] < 0) {
+      close(i);
+    } else if (dup2(high[i], i) < 0) {
+      _exit(127);
+    }
   }
-  execve(p.argv[0], p.argv.data(), p.envp.data());
-  give_up(4);
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  out.reserve(strings.size() + 1);
-  for (const auto& s : strings) out.push_back(const_cast<char*>(s.c_str()));
-  out.push_back(nullptr);
-  return out;
+  if (syscall(SYS_close_range, 8U, ~0U, 0U) != 0) {
+    for (int fd = 8; fd < 65536; ++fd) close(fd);  // kernels before 5.9
+  }
+  char* const argv[] = {const_cast<char*>("hone-sandbox"), nullptr};
+  char* const none_at_all[] = {nullptr};
+  execve(p.helper, argv, none_at_all);
+  [[maybe_unused]] const auto n = write(4, p.error, std::strlen(p.error));
+  _exit(127);
 }
 
 /// A descriptor that closes itself.
@@ -112,6 +87,49 @@ Error system_error(std::string_view what) {
           fmt::format("cannot start a child process: {}: {}", what, std::strerror(errno))};
 }
 
+/// The policy with what every program needs, in an order in which folders come before what is in
+/// them.
+Policy completed(Policy policy) {
+  using Access = VisiblePath::Access;
+  policy.paths.push_back({policy.argv[0], Access::kRead, false});
+  for (const char* device : {"/dev/null", "/dev/zero"})
+    policy.paths.push_back({device, Access::kDevice, false});
+  std::ranges::stable_sort(policy.paths, {}, &VisiblePath::path);
+  const auto same = std::ranges::unique(policy.paths, {}, &VisiblePath::path);
+  policy.paths.erase(same.begin(), same.end());
+  return policy;
+}
+
+struct Report {
+  std::vector<LayerState> layers;
+  std::string cgroup, error;
+};
+
+/// Until the program runs, or cannot.
+Report read_report(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+  Report report;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    int layer = 0, active = 0, at = 0;
+    if (line.starts_with("error ")) report.error = line.substr(6);
+    if (line.starts_with("cgroup ")) report.cgroup = line.substr(7);
+    if (std::sscanf(line.c_str(), "layer %d %d %n", &layer, &active, &at) >= 2 && layer >= 0 &&
+        layer < kLayerCount)
+      report.layers.push_back(
+          {static_cast<Layer>(layer), active == 1, line.substr(static_cast<std::size_t>(at))});
+  }
+  std::ranges::sort(report.layers, {}, &LayerState::layer);
+  return report;
+}
+
 }  // namespace
 
 std::string ExitStatus::text() const {
@@ -126,26 +144,40 @@ Result<std::unique_ptr<Child>> Child::start(const Policy& policy) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return std::unexpected(system_error("socketpair"));
   Fd ours{pair[0]}, theirs{pair[1]};
-  int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return std::unexpected(system_error("pipe"));
-  Fd error_read{pipe_ends[0]}, error_write{pipe_ends[1]};
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(system_error("pipe"));
+  Fd report_read{ends[0]}, report_write{ends[1]};
   Fd null_fd{open("/dev/null", O_RDWR | O_CLOEXEC)};
   if (null_fd.fd < 0) return std::unexpected(system_error("/dev/null"));
-  Fd stderr_fd{policy.inherit_stderr ? fcntl(2, F_DUPFD_CLOEXEC, 3)
-                                     : memfd_create("child-stderr", MFD_CLOEXEC)};
-  if (stderr_fd.fd < 0) return std::unexpected(system_error("stderr"));
-  if (!policy.inherit_stderr) fcntl(stderr_fd.fd, F_SETFL, O_APPEND);
+  Fd policy_fd{memfd_create("policy", MFD_CLOEXEC)};
+  const std::string bytes = encode(completed(policy));
+  if (policy_fd.fd < 0 ||
+      write(policy_fd.fd, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    return std::unexpected(system_error("memfd"));
+  Fd stderr_write, stderr_read, tail;
+  if (policy.inherit_stderr) {
+    stderr_write.fd = fcntl(2, F_DUPFD_CLOEXEC, 3);
+  } else {
+    if (pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(system_error("pipe"));
+    stderr_read.fd = ends[0];
+    stderr_write.fd = ends[1];
+    tail.fd = memfd_create("child-stderr", MFD_CLOEXEC);
+    if (tail.fd < 0) return std::unexpected(system_error("memfd"));
+  }
+  if (stderr_write.fd < 0) return std::unexpected(system_error("stderr"));
 
+  const std::string helper =
+      policy.helper.empty() ? executable_folder() + "/hone-sandbox" : policy.helper;
+  const std::string error = fmt::format(
+      "error no program at {}: it belongs beside hone; build it or install the whole package\n",
+      helper);
   Prepared prepared;
-  prepared.argv = pointers(policy.argv);
-  prepared.envp = pointers(policy.environment);
-  prepared.working_directory = policy.working_directory.c_str();
-  prepared.channel = theirs.fd;
-  prepared.stderr_fd = stderr_fd.fd;
-  prepared.null_fd = null_fd.fd;
-  prepared.error_pipe = error_write.fd;
+  prepared.helper = helper.c_str();
+  prepared.error = error.c_str();
+  const int fds[8] = {null_fd.fd,      null_fd.fd,   stderr_write.fd, theirs.fd,
+                      report_write.fd, policy_fd.fd, stderr_read.fd,  tail.fd};
+  std::ranges::copy(fds, prepared.fds);
   prepared.parent = getpid();
-  prepared.policy = &policy;
 
   pid_t pid = -1;
   int fork_errno = 0;
@@ -163,22 +195,18 @@ Result<std::unique_ptr<Child>> Child::start(const Policy& policy) {
     return std::unexpected(system_error("fork"));
   }
   setpgid(pid, pid);  // both sides do it: whoever comes first
-  error_write.reset();
+  report_write.reset();
   theirs.reset();
 
   std::unique_ptr<Child> child(new Child);
   child->pid_ = pid;
   child->channel_ = ours.release();
-  if (!policy.inherit_stderr) child->stderr_ = stderr_fd.release();
-
-  int exec_errno = 0;
-  ssize_t n = 0;
-  do {
-    n = read(error_read.fd, &exec_errno, sizeof exec_errno);
-  } while (n < 0 && errno == EINTR);
-  if (n == sizeof exec_errno) {
-    errno = exec_errno;
-    return std::unexpected(system_error(policy.argv[0]));  // ~Child reaps
+  if (!policy.inherit_stderr) child->stderr_ = tail.release();
+  Report report = read_report(report_read.fd);
+  child->layers_ = std::move(report.layers);
+  child->cgroup_ = std::move(report.cgroup);
+  if (!report.error.empty()) {  // ~Child reaps
+    return fail(ErrorCode::kEnvironment, "cannot start a child process: " + report.error);
   }
   return child;
 }
@@ -187,6 +215,7 @@ Child::~Child() {
   wait(0);
   if (channel_ >= 0) close(channel_);
   if (stderr_ >= 0) close(stderr_);
+  if (!cgroup_.empty()) rmdir(cgroup_.c_str());
 }
 
 void Child::kill_tree() {
@@ -237,6 +266,11 @@ std::string Child::stderr_tail(std::size_t limit) const {
   const ssize_t got = pread(stderr_, text.data(), n, size - static_cast<off_t>(n));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
+}
+
+std::string executable_folder() {
+  std::error_code code;
+  return std::filesystem::read_symlink("/proc/self/exe", code).parent_path().string();
 }
 
 std::vector<std::string> pass_environment(const std::vector<std::string>& names) {

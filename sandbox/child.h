@@ -13,21 +13,9 @@
 #include <vector>
 
 #include "candidates/result.h"
+#include "sandbox/policy.h"
 
 namespace hone::sandbox {
-
-/// What the child may do. Fields are only ever added: deeper isolation (namespaces, a private root,
-/// a system-call filter) extends this struct.
-struct Policy {
-  std::vector<std::string> argv;         ///< argv[0] is the path of the program; no PATH search
-  std::vector<std::string> environment;  ///< "NAME=value", the whole environment of the child
-  std::string working_directory = "/";
-  bool limits = true;                 ///< false: for debugging only
-  std::uint64_t address_space = 0;    ///< 0: no limit [B]
-  std::uint64_t file_size = 1 << 26;  ///< largest file it may write [B]
-  std::uint64_t open_files = 1024;
-  bool inherit_stderr = false;  ///< false: kept apart, see Child::stderr_tail
-};
 
 /// How a child ended.
 struct ExitStatus {
@@ -39,7 +27,8 @@ struct ExitStatus {
 class Child {
  public:
   /// The child finds its end of the socket pair as descriptor 3; 0 and 1 are /dev/null. It dies
-  /// with this process. Errors: kEnvironment when the program cannot be started.
+  /// with this process. Errors: kEnvironment when the program cannot be started, or the policy is
+  /// strict and the machine refuses a layer.
   [[nodiscard]] static Result<std::unique_ptr<Child>> start(const Policy& policy);
 
   ~Child();  ///< kills the tree and reaps it
@@ -47,7 +36,10 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   [[nodiscard]] int channel() const { return channel_; }  ///< our end; stays owned by the Child
+  /// Of hone-sandbox, which lives as long as the program and ends as it does.
   [[nodiscard]] pid_t pid() const { return pid_; }
+  /// What this machine granted; empty with Mode::kOff.
+  [[nodiscard]] const std::vector<LayerState>& layers() const { return layers_; }
 
   /// SIGKILL to the child's whole process group. Thread-safe, idempotent; does not wait.
   void kill_tree();
@@ -55,7 +47,7 @@ class Child {
   /// Waits until the child has ended; after `timeout_s` it is killed. Reaps it.
   ExitStatus wait(double timeout_s);
 
-  /// The last of what it wrote to stderr, at most `limit` bytes.
+  /// The last of what it wrote to stderr, at most `limit` bytes, once it has ended by itself.
   [[nodiscard]] std::string stderr_tail(std::size_t limit = 2048) const;
 
  private:
@@ -65,7 +57,12 @@ class Child {
   int stderr_ = -1;
   std::atomic<bool> reaped_ = false;
   ExitStatus status_;
+  std::vector<LayerState> layers_;
+  std::string cgroup_;  ///< to be removed
 };
+
+/// The folder of this executable: hone-sandbox lies there.
+[[nodiscard]] std::string executable_folder();
 
 /// "NAME=value" for each listed variable that is set here.
 [[nodiscard]] std::vector<std::string> pass_environment(const std::vector<std::string>& names);

@@ -1,0 +1,83 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "sandbox/jail/jail.h"
+
+namespace hone::sandbox::jail {
+namespace {
+
+/// Where cgroup v2 is mounted; empty: nowhere.
+std::string mount_point() {
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string line;
+  while (std::getline(mounts, line)) {
+    // 30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw
+    const auto dash = line.find(" - cgroup2 ");
+    if (dash == line.npos) continue;
+    std::istringstream fields(line);
+    std::string field;
+    for (int i = 0; i < 5; ++i) fields >> field;
+    return field;
+  }
+  return {};
+}
+
+/// The path of this process's cgroup below the mount point.
+std::string own_group() {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(groups, line)) {
+    if (line.starts_with("0::")) return line.substr(3);
+  }
+  return {};
+}
+
+bool put(const std::string& path, std::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool ok = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return ok;
+}
+
+}  // namespace
+
+void enter_cgroup(State& state) {
+  const Policy& p = state.policy;
+  const std::string mounted = mount_point(), own = own_group();
+  const auto missing = [&](std::string reason) {
+    state.missing(Layer::kMemoryCgroup, std::move(reason));
+  };
+  if (mounted.empty() || own.empty()) return missing("no cgroup v2 is mounted");
+  const std::string parent = mounted + (own == "/" ? "" : own);
+  std::string controllers;
+  std::getline(std::ifstream(parent + "/cgroup.controllers"), controllers);
+  if (controllers.find("memory") == controllers.npos)
+    return missing("the memory controller is not in cgroup v2 here");
+  if (!put(parent + "/cgroup.subtree_control", "+memory +pids"))
+    return missing(why(parent + "/cgroup.subtree_control"));
+  const std::string group = fmt::format("{}/hone-{}-{}", parent, getppid(), getpid());
+  if (mkdir(group.c_str(), 0755) != 0) return missing(why(group));
+  const std::string tasks = std::to_string(p.processes > 1 ? p.processes + 2 : 1024);
+  if ((p.memory != 0 && !put(group + "/memory.max", std::to_string(p.memory))) ||
+      !put(group + "/pids.max", tasks) || !put(group + "/cgroup.procs", "0")) {
+    missing(why(group));
+    rmdir(group.c_str());
+    return;
+  }
+  (void)put(group + "/memory.swap.max", "0");  // absent where the kernel counts no swap
+  const std::string line = "cgroup " + group + "\n";
+  (void)!write(kReport, line.data(), line.size());
+  state.active(Layer::kMemoryCgroup);
+}
+
+}  // namespace hone::sandbox::jail
