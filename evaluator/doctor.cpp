@@ -4,6 +4,7 @@
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/evaluator.h"
+#include "evaluator/pool/runner_policy.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/measure_messages.h"
 
@@ -17,12 +18,12 @@ void look_for_gpus(const EvaluatorOptions& options, std::vector<DoctorItem>& ite
   DoctorItem driver{"NVIDIA driver", false, "", false};
   std::vector<DoctorItem> gpus;
   for (int ordinal = 0; ordinal < kMostGpus; ++ordinal) {
-    auto runner = pool::RunnerProcess::start("measure", options);
+    auto runner = pool::RunnerProcess::start("measure", options, ordinal);
     if (!runner) {
       if (ordinal == 0) driver.detail = runner.error().message;
       break;
     }
-    const auto outcome = (*runner)->call({{"op", "open"}, {"ordinal", ordinal}}, 60);
+    const auto outcome = (*runner)->call({{"op", "open"}, {"ordinal", (*runner)->ordinal()}}, 60);
     if (!outcome.ok()) {
       if (ordinal == 0) driver.detail = "no answer from the driver: " + outcome.detail;
       break;
@@ -48,6 +49,19 @@ void look_for_gpus(const EvaluatorOptions& options, std::vector<DoctorItem>& ite
   items.insert(items.end(), gpus.begin(), gpus.end());
 }
 
+/// What a compile runner is confined by here.
+void look_at_sandbox(const EvaluatorOptions& options, std::vector<DoctorItem>& items) {
+  const auto runner = pool::RunnerProcess::start("compile", options);
+  if (!runner) {
+    items.push_back({"sandbox", false, runner.error().message, true});
+    return;
+  }
+  for (const auto& l : (*runner)->layers()) {
+    items.push_back({fmt::format("sandbox: {}", to_string(l.layer)), l.active,
+                     l.active ? "" : l.reason, false});
+  }
+}
+
 }  // namespace
 
 std::vector<DoctorItem> diagnose(const EvaluatorOptions& options) {
@@ -67,7 +81,10 @@ std::vector<DoctorItem> diagnose(const EvaluatorOptions& options) {
                                      "compile; install the CUDA toolkit or run scripts/setup.sh"
                                    : include.string(),
                    false});
-  if (has_runner) look_for_gpus(options, items);
+  if (has_runner) {
+    look_for_gpus(options, items);
+    look_at_sandbox(options, items);
+  }
   return items;
 }
 

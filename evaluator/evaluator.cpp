@@ -73,6 +73,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
     limits.registers_per_block = facts.registers_per_block;
   }
   info.toolchain = nvrtc->text();
+  info.sandbox = to_string(options.sandbox);
   return std::make_unique<EvaluatorImpl>(spec, resolved, std::move(info), limits, std::move(gpu));
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "candidates/program.h"
 #include "candidates/task.h"
 #include "evaluator/device_spec.h"
+#include "sandbox/policy.h"
 
 namespace hone {
 
@@ -26,7 +28,9 @@ struct EvaluatorOptions {
   double compile_timeout_s = 30;
   double check_timeout_s = 60;   // one candidate's emulated checks
   double device_timeout_s = 20;  // one candidate's run on the GPU beyond what the reference takes
-  bool sandbox = true;
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
+  /// Takes a line about what the sandbox lacks here, once per process; null: nobody is told.
+  std::function<void(const std::string&)> warn;
   /// Of an emulated device; null: the built-in one that its DeviceSpec names.
   std::shared_ptr<const emulator::ProfileFile> profile;
 };
@@ -41,6 +45,7 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;  // [B]
   double dram_bytes_per_s = 0;    // achievable, the faster of a copy and a read [B/s]
   double fp32_flops_per_s = 0;    // FMA counted as two
+  std::string sandbox;            ///< how its children are confined: "strict", "best-effort", "off"
 };
 
 /// One size at which a candidate is compared with the reference.

@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 1> kMigrations = {R"sql(
+constexpr std::array<const char*, 2> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -82,6 +82,10 @@ CREATE TABLE boards (
   arch TEXT NOT NULL,
   PRIMARY KEY (task_hash, device_name, modelled, device, arch)
 ) WITHOUT ROWID;
+)sql",
+                                                    R"sql(
+ALTER TABLE runs ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'best-effort';
+ALTER TABLE results ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'best-effort';
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

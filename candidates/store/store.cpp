@@ -71,7 +71,7 @@ using BoardKey = std::tuple<std::string, std::string, bool>;  // task hash, devi
 constexpr std::string_view kRowColumns =
     "c.id, c.program_hash, c.task_hash, t.name, c.program, c.recipe, c.origin, c.parent, "
     "r.evaluation, r.device, r.device_name, r.arch, r.toolchain, r.driver, r.hone_version, "
-    "r.modelled, r.found_at";
+    "r.modelled, r.sandbox, r.found_at";
 constexpr std::string_view kRowTables =
     "results r JOIN candidates c ON c.id = r.candidate JOIN tasks t ON t.hash = c.task_hash";
 
@@ -107,6 +107,7 @@ BoardRow read_row(SQLite::Statement& query) {
   row.provenance.driver = text();
   row.provenance.hone_version = text();
   row.provenance.modelled = query.getColumn(i++).getInt() != 0;
+  row.provenance.sandbox = text();
   row.found_at = text();
   return row;
 }
@@ -119,6 +120,7 @@ void bind_provenance(SQLite::Statement& statement, const Provenance& provenance)
   statement.bind(":driver", provenance.driver);
   statement.bind(":hone_version", provenance.hone_version);
   statement.bind(":modelled", provenance.modelled ? 1 : 0);
+  statement.bind(":sandbox", provenance.sandbox);
 }
 
 // NaN would be NULL and infinity would lead every board.
@@ -265,8 +267,9 @@ Result<std::int64_t> Store::begin_run(const std::string& task_hash, const Proven
     SQLite::Statement insert(
         impl_->database,
         "INSERT INTO runs (task_hash, device, device_name, arch, toolchain, driver, hone_version, "
-        "modelled, seed, strategy, started_at) VALUES (:task, :device, :device_name, :arch, "
-        ":toolchain, :driver, :hone_version, :modelled, :seed, :strategy, :now)");
+        "modelled, sandbox, seed, strategy, started_at) VALUES (:task, :device, :device_name, "
+        ":arch, "
+        ":toolchain, :driver, :hone_version, :modelled, :sandbox, :seed, :strategy, :now)");
     insert.bind(":task", task_hash);
     bind_provenance(insert, provenance);
     insert.bind(":seed", static_cast<std::int64_t>(seed));
@@ -331,12 +334,15 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
   SQLite::Statement insert(
       database,
       "INSERT INTO results (candidate, run, task_hash, device, device_name, arch, toolchain, "
-      "driver, hone_version, modelled, final, verdict, speedup, time_us, evaluation, found_at) "
+      "driver, hone_version, modelled, sandbox, final, verdict, speedup, time_us, evaluation, "
+      "found_at) "
       "VALUES (:candidate, :run, :task, :device, :device_name, :arch, :toolchain, :driver, "
-      ":hone_version, :modelled, :final, :verdict, :speedup, :time_us, :evaluation, :now) "
+      ":hone_version, :modelled, :sandbox, :final, :verdict, :speedup, :time_us, :evaluation, "
+      ":now) "
       "ON CONFLICT (candidate, device_name, toolchain, modelled, final) DO UPDATE SET "
       "run = excluded.run, device = excluded.device, arch = excluded.arch, "
       "driver = excluded.driver, hone_version = excluded.hone_version, "
+      "sandbox = excluded.sandbox, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
       "evaluation = excluded.evaluation");
   insert.bind(":candidate", id);

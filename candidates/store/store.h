@@ -27,6 +27,7 @@ struct Provenance {
   std::string driver;
   std::string hone_version;
   bool modelled = false;
+  std::string sandbox;  ///< "strict", "best-effort", "off"
 };
 
 struct CandidateRecord {

@@ -98,6 +98,8 @@ void add_json_option(CLI::App& app, Common& common) {
       ->type_name("FILE|-");
 }
 
+void warn_on_stderr(const std::string& line) { fmt::print(stderr, "hone: {}\n", line); }
+
 void DeviceOptions::add_to(CLI::App& app) {
   app.add_option("--device", device,
                  "cuda:N, or emu:sm_XX or emu:sm_XX/NAME (emulated: every number is modelled); "
@@ -106,7 +108,21 @@ void DeviceOptions::add_to(CLI::App& app) {
   app.add_option("--profile", profile,
                  "The emulated device's numbers, as `hone calibrate -o FILE` writes them")
       ->type_name("FILE");
-  app.add_flag("!--no-sandbox", sandbox, "Run child processes without limits (debugging only)");
+  add_sandbox_option(app, sandbox);
+}
+
+void add_sandbox_option(CLI::App& app, sandbox::Mode& mode) {
+  app.add_option_function<std::string>(
+         "--sandbox",
+         [&mode](const std::string& text) {
+           const auto parsed = sandbox::parse_mode(text);
+           if (!parsed) throw CLI::ValidationError("--sandbox", parsed.error().message);
+           mode = *parsed;
+         },
+         "How children are confined: strict (every layer, or refuse), best-effort (every layer "
+         "that this machine grants), off (debugging only)")
+      ->type_name("MODE")
+      ->default_str(std::string(to_string(mode)));
 }
 
 namespace {
@@ -129,6 +145,7 @@ Result<std::shared_ptr<const emulator::ProfileFile>> read_profile(const std::str
 Result<OpenDevice> open_device(const DeviceOptions& options) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
+  evaluator_options.warn = warn_on_stderr;
   std::string device = options.device;
   if (!options.profile.empty()) {
     auto profile = read_profile(options.profile);

@@ -62,9 +62,13 @@ int run_command_line(int argc, char** argv);
 struct DeviceOptions {
   std::string device;   ///< empty: cuda:0 where there is one, else emu:sm_90
   std::string profile;  ///< a file; empty: the built-in one
-  bool sandbox = true;
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   void add_to(CLI::App& app);
 };
+/// For EvaluatorOptions::warn.
+void warn_on_stderr(const std::string& line);
+/// `--sandbox MODE`.
+void add_sandbox_option(CLI::App& app, sandbox::Mode& mode);
 struct OpenDevice {
   DeviceSpec spec;
   std::unique_ptr<Evaluator> evaluator;

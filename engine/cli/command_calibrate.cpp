@@ -13,7 +13,7 @@ struct Options {
   Common common;
   std::string device = "cuda:0";
   std::string output;
-  bool sandbox = true;
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
 };
 
 void print_table(const calibrate::Calibration& c) {
@@ -72,6 +72,7 @@ int run(const Options& o) {
   }
   EvaluatorOptions options;
   options.sandbox = o.sandbox;
+  options.warn = warn_on_stderr;
   const auto result = calibrate::calibrate(spec->ordinal, options, [](const std::string& line) {
     fmt::print(stderr, "{} ...\n", line);
   });
@@ -94,7 +95,7 @@ Registration add_calibrate(CLI::App& root) {
   app->add_option("--device", o->device, "cuda:N")->type_name("DEVICE")->capture_default_str();
   app->add_option("-o,--output", o->output, "Write the profile to FILE, or to stdout for '-'")
       ->type_name("FILE|-");
-  app->add_flag("!--no-sandbox", o->sandbox, "Run child processes without limits (debugging only)");
+  add_sandbox_option(*app, o->sandbox);
   add_json_option(*app, o->common);
   return {app, [o] { return run(*o); }};
 }

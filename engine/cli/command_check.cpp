@@ -29,7 +29,7 @@ struct Options {
   std::vector<std::string> checks;
   int limit = 50;
   int threads = 0;
-  bool sandbox = true;
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
 };
 
 /// The names that people know the checks by; a finding's own name is taken too.
@@ -285,8 +285,7 @@ Registration add_check(CLI::App& root) {
                   "most 16)")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
-  app->add_flag("!--no-sandbox", options->sandbox,
-                "Run child processes without limits (debugging only)");
+  add_sandbox_option(*app, options->sandbox);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

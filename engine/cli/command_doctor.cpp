@@ -15,7 +15,7 @@ int run(const Common& common) {
   bool complete = true;
   for (const DoctorItem& item : items) {
     if (!common.json_on_stdout()) {
-      fmt::print("{:<8} {:<22} {}\n",
+      fmt::print("{:<8} {:<27} {}\n",
                  item.present    ? "ok"
                  : item.required ? "MISSING"
                                  : "none",

@@ -48,6 +48,7 @@ int run(const Options& options) {
                              {"device", device->spec.text()},
                              {"device_name", device->evaluator->info().name},
                              {"modelled", device->spec.modelled()},
+                             {"sandbox", device->evaluator->info().sandbox},
                              {"verdict", to_string(e.verdict)},
                              {"detail", e.detail},
                              {"candidate", result->candidate.id},

@@ -101,6 +101,7 @@ int run(const Options& options) {
                                    {"device", device->spec.text()},
                                    {"device_name", device->evaluator->info().name},
                                    {"toolchain", device->evaluator->info().toolchain},
+                                   {"sandbox", device->evaluator->info().sandbox},
                                    {"modelled", modelled},
                                    {"seed", options.seed},
                                    {"reference", {{"time_us", outcome->reference_time_us}}},

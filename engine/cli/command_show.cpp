@@ -41,6 +41,7 @@ void print(const BoardRow& row) {
   fmt::print("built by  {}{}{}, hone {}\n", row.provenance.toolchain,
              row.provenance.driver.empty() ? "" : ", driver ", row.provenance.driver,
              row.provenance.hone_version);
+  fmt::print("sandbox   {}\n", row.provenance.sandbox);
   if (!row.candidate.recipe.empty()) fmt::print("recipe\n");
   int number = 0;
   for (const Step& step : row.candidate.recipe) fmt::print("  {}. {}\n", ++number, to_string(step));
@@ -71,6 +72,7 @@ int run(const Options& options) {
                                    {"device_name", row->provenance.device_name},
                                    {"modelled", row->provenance.modelled},
                                    {"toolchain", row->provenance.toolchain},
+                                   {"sandbox", row->provenance.sandbox},
                                    {"driver", row->provenance.driver},
                                    {"hone_version", row->provenance.hone_version},
                                    {"origin", row->candidate.origin},

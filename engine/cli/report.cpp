@@ -38,6 +38,10 @@ std::string board_text(const Board& board) {
         row.rank, row.candidate.id, format_time(m.time_us), m.speedup, m.ci95_low, m.ci95_high,
         100 * m.roof_fraction, row.evaluation.max_rel_error,
         to_string(required_math(row.candidate.recipe)), recipe_text(row.candidate));
+    if (row.provenance.sandbox == "off") {
+      text.pop_back();
+      text += "  [sandbox off]\n";
+    }
   }
   return text;
 }
@@ -57,6 +61,7 @@ nlohmann::json board_json(const Board& board) {
                     {"bound", m.bound},
                     {"origin", row.candidate.origin},
                     {"recipe", row.candidate.recipe},
+                    {"sandbox", row.provenance.sandbox},
                     {"found_at", row.found_at}});
   }
   return {{"task", board.task_name},

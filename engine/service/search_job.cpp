@@ -480,6 +480,7 @@ Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info) {
   provenance.driver = info.driver;
   provenance.hone_version = HONE_VERSION;
   provenance.modelled = device.modelled();
+  provenance.sandbox = info.sandbox;
   return provenance;
 }
 

@@ -24,9 +24,10 @@ std::optional<std::string> error_of(const nlohmann::json& reply) {
 
 Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorOptions& options) {
   std::unique_ptr<GpuClient> client(new GpuClient(ordinal, options));
-  auto runner = pool::RunnerProcess::start("measure", options);
+  auto runner = pool::RunnerProcess::start("measure", options, ordinal);
   if (!runner) return std::unexpected(runner.error());
-  const auto opened = (*runner)->call({{"op", "open"}, {"ordinal", ordinal}}, kOpenTimeout_s);
+  const auto opened =
+      (*runner)->call({{"op", "open"}, {"ordinal", (*runner)->ordinal()}}, kOpenTimeout_s);
   if (!opened.ok()) {
     return std::unexpected(
         environment(fmt::format("the GPU's runner did not open cuda:{}: {}", ordinal,
@@ -63,10 +64,10 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
 }
 
 Result<void> GpuClient::start() {
-  auto runner = pool::RunnerProcess::start("measure", options_);
+  auto runner = pool::RunnerProcess::start("measure", options_, ordinal_);
   if (!runner) return std::unexpected(runner.error());
   for (const nlohmann::json& request :
-       {nlohmann::json{{"op", "open"}, {"ordinal", ordinal_}},
+       {nlohmann::json{{"op", "open"}, {"ordinal", (*runner)->ordinal()}},
         nlohmann::json{{"op", "setup"}, {"cubin", protocol::blob(helpers_)}, {"quick", true}}}) {
     const auto outcome = (*runner)->call(request, kOpenTimeout_s);
     const auto error = outcome.ok() ? error_of(outcome.reply) : std::optional(outcome.detail);

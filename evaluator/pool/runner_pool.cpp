@@ -1,13 +1,10 @@
 #include "evaluator/pool/runner_pool.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
-#include "evaluator/compile/locate.h"
+#include "evaluator/pool/runner_policy.h"
 
 namespace hone::pool {
 namespace {
@@ -15,49 +12,36 @@ namespace {
 constexpr double kHelloTimeout_s = 60;
 constexpr double kSendTimeout_s = 30;
 
-bool trace() {
-  const char* value = std::getenv("HONE_TRACE");
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-}
-
-sandbox::Policy policy_for(const std::string& mode, const EvaluatorOptions& options) {
-  sandbox::Policy policy;
-  policy.argv = {runner_path(options), mode};
-  policy.environment = sandbox::pass_environment(
-      {"CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-       "NVIDIA_VISIBLE_DEVICES", "HONE_TRACE", "HONE_LIBCUDA", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-       "LSAN_OPTIONS"});
-  // Cached results come without the log that holds registers and spills.
-  policy.environment.push_back("CUDA_CACHE_DISABLE=1");
-  policy.limits = options.sandbox;
-  policy.inherit_stderr = trace();
-  if (mode == "measure") policy.file_size = ~0ULL;  // the driver's own business
-#ifndef __SANITIZE_ADDRESS__                        // its shadow memory alone is larger
-  if (mode == "compile") policy.address_space = 8ULL << 30;
-  if (mode == "emulate") policy.address_space = 16ULL << 30;
-#endif
-  return policy;
+/// What the sandbox lacks on this machine; the first runner of a process says it for all.
+void warn_once(sandbox::Mode mode, const std::vector<sandbox::LayerState>& layers,
+               const EvaluatorOptions& options) {
+  static std::atomic<bool> warned = false;
+  if (!options.warn || warned.exchange(true)) return;
+  if (mode == sandbox::Mode::kOff) {
+    options.warn("the sandbox is off: kernels run with all that this user may do");
+    return;
+  }
+  std::string missing;
+  for (const auto& l : layers) {
+    if (!l.active)
+      missing +=
+          fmt::format("{}{} ({})", missing.empty() ? "" : ", ", to_string(l.layer), l.reason);
+  }
+  if (!missing.empty()) options.warn("the sandbox does without: " + missing);
 }
 
 }  // namespace
 
-std::string runner_path(const EvaluatorOptions& options) {
-  if (!options.runner_path.empty()) return options.runner_path;
-  return (compile::executable_folder() / "hone-runner").string();
-}
-
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(const std::string& mode,
-                                                            const EvaluatorOptions& options) {
-  const auto policy = policy_for(mode, options);
-  if (access(policy.argv[0].c_str(), X_OK) != 0) {
-    return fail(ErrorCode::kEnvironment,
-                fmt::format("hone-runner is not at {}: it belongs beside hone; build it or install "
-                            "the whole package",
-                            policy.argv[0]));
-  }
+                                                            const EvaluatorOptions& options,
+                                                            int ordinal) {
+  const auto allowed = policy_for(mode, ordinal, options);
+  if (!allowed) return std::unexpected(allowed.error());
+  const auto& policy = allowed->policy;
   auto child = sandbox::Child::start(policy);
   if (!child) return std::unexpected(child.error());
-  std::unique_ptr<RunnerProcess> runner(new RunnerProcess(std::move(*child)));
+  std::unique_ptr<RunnerProcess> runner(new RunnerProcess(std::move(*child), allowed->ordinal));
+  warn_once(policy.mode, runner->layers(), options);
   const auto hello = runner->channel_.receive(kHelloTimeout_s);
   if (hello.status != protocol::ReceiveStatus::kOk) {
     return fail(ErrorCode::kEnvironment,

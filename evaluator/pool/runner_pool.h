@@ -37,18 +37,24 @@ struct Outcome {
 /// One hone-runner. Owned by one thread at a time; `kill` may come from any.
 class RunnerProcess {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<RunnerProcess>> start(
-      const std::string& mode, const EvaluatorOptions& options);
+  /// `ordinal`: of the GPU that a measure runner is for.
+  [[nodiscard]] static Result<std::unique_ptr<RunnerProcess>> start(const std::string& mode,
+                                                                    const EvaluatorOptions& options,
+                                                                    int ordinal = 0);
   [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
   void kill() { child_->kill_tree(); }
   [[nodiscard]] pid_t pid() const { return child_->pid(); }
+  /// The GPU's number as this runner sees it.
+  [[nodiscard]] int ordinal() const { return ordinal_; }
+  [[nodiscard]] const std::vector<sandbox::LayerState>& layers() const { return child_->layers(); }
 
  private:
-  explicit RunnerProcess(std::unique_ptr<sandbox::Child> child)
-      : child_(std::move(child)), channel_(child_->channel()) {}
+  RunnerProcess(std::unique_ptr<sandbox::Child> child, int ordinal)
+      : child_(std::move(child)), ordinal_(ordinal), channel_(child_->channel()) {}
   std::string why_it_ended();
 
   std::unique_ptr<sandbox::Child> child_;
+  int ordinal_ = 0;
   protocol::Channel channel_;
 };
 
@@ -81,8 +87,5 @@ class RunnerPool {
   bool cancelled_ = false;
   int cancels_ = 0;  ///< a request from before a cancel stays cancelled after resume()
 };
-
-/// options.runner_path, or hone-runner beside this executable.
-[[nodiscard]] std::string runner_path(const EvaluatorOptions& options);
 
 }  // namespace hone::pool

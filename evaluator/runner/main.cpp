@@ -4,10 +4,12 @@
 #include <cstring>
 #include <string_view>
 
+#include "evaluator/runner/list_files.h"
 #include "evaluator/runner/serve.h"
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc == 2 ? argv[1] : "";
+  if (argc == 3 && std::string_view(argv[1]) == "files") return hone::runner::list_files(argv[2]);
   if (mode == "compile") return hone::runner::serve_compile();
   if (mode == "emulate") return hone::runner::serve_emulate();
   if (mode == "measure") return hone::runner::serve_measure();

@@ -56,6 +56,7 @@ class Liar {
   Result<Evaluation> evaluate(double check_timeout_s = 20) const {
     EvaluatorOptions options;
     options.runner_path = path_;
+    options.sandbox = sandbox::Mode::kOff;  // it is a shell script: there is no shell inside
     options.compile_processes = options.check_processes = 1;
     options.check_timeout_s = check_timeout_s;
     auto evaluator = Evaluator::open(*DeviceSpec::parse("emu:sm_90"), options);
@@ -119,6 +120,7 @@ TEST(LyingRunner, AnotherProtocolVersionIsAnEnvironmentProblem) {
   chmod(path.c_str(), 0755);
   EvaluatorOptions options;
   options.runner_path = path;
+  options.sandbox = sandbox::Mode::kOff;
   const auto runner = pool::RunnerProcess::start("emulate", options);
   ASSERT_FALSE(runner);
   EXPECT_EQ(runner.error().code, ErrorCode::kEnvironment);

@@ -1,0 +1,90 @@
+#include "evaluator/runner/list_files.h"
+
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "evaluator/compile/compile.h"
+#include "evaluator/compile/locate.h"
+#include "evaluator/compile/nvrtc.h"
+#include "evaluator/device/cuda/driver.h"
+#include "evaluator/protocol/channel.h"
+#include "evaluator/protocol/messages.h"
+
+namespace hone::runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kChannel = 3;
+
+std::vector<std::string> shared_objects() {
+  std::vector<std::string> files;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        const std::string name = info->dlpi_name;
+        std::error_code code;
+        if (name.starts_with("/") && fs::exists(name, code))
+          static_cast<std::vector<std::string>*>(out)->push_back(name);
+        return 0;
+      },
+      &files);
+  return files;
+}
+
+void add_compiler(std::vector<std::string>& files) {
+  const auto& nvrtc = compile::Nvrtc::get();
+  if (!nvrtc) return;
+  // NVRTC opens its built-ins at its first compile.
+  (void)compile::compile_program({"__global__ void k() {}", {}, {"k"}, "sm_80", false});
+  for (const auto& folder : compile::include_path()) files.push_back(folder);
+}
+
+std::vector<std::string> pci_addresses() {
+  std::vector<std::string> out;
+  const auto& driver = cuda::Driver::get();
+  int count = 0;
+  if (!driver || driver->device_get_count(&count) != CUDA_SUCCESS) return out;
+  for (int i = 0; i < count; ++i) {
+    CUdevice device = 0;
+    int domain = 0, bus = 0, slot = 0;
+    if (driver->device_get(&device, i) != CUDA_SUCCESS) break;
+    const auto get = [&](int& value, CUdevice_attribute which) {
+      return driver->device_get_attribute(&value, which, device) == CUDA_SUCCESS;
+    };
+    const bool known = get(domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID) &&
+                       get(bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) &&
+                       get(slot, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
+    out.push_back(known ? fmt::format("{:04x}:{:02x}:{:02x}.0", domain, bus, slot) : "");
+  }
+  return out;
+}
+
+}  // namespace
+
+int list_files(std::string_view mode) {
+  std::vector<std::string> files, gpus;
+  if (mode == "compile") add_compiler(files);
+  if (mode == "measure") gpus = pci_addresses();
+  const auto objects = shared_objects();
+  files.insert(files.end(), objects.begin(), objects.end());
+  // Built-ins that were closed again after the compile.
+  for (const auto& object : objects) {
+    const fs::path path(object);
+    if (!path.filename().string().starts_with("libnvrtc.so")) continue;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(path.parent_path(), code)) {
+      if (entry.path().filename().string().starts_with("libnvrtc-builtins.so"))
+        files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  files.erase(std::ranges::unique(files).begin(), files.end());
+  return protocol::Channel(kChannel).send({{"files", files}, {"gpus", gpus}}) ? 0 : 1;
+}
+
+}  // namespace hone::runner
