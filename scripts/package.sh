@@ -6,7 +6,7 @@ build=$1 out=$2
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib"
 cd "$(dirname "$0")/.."
-for binary in hone hone-runner; do
+for binary in hone hone-runner hone-sandbox; do
   strip -o "$out/bin/$binary" "$build/bin/$binary"
   # The C library and what belongs to it come from the host.
   ldd "$build/bin/$binary" | awk '$3 ~ /^\// {print $3}' |

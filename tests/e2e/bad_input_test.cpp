@@ -47,7 +47,9 @@ TEST_P(BadInput, IsOneClearMessageAndNoRow) {
   const auto run = hone({"optimize", file, "--device", "emu:sm_90", "--budget", "5", "--db", db,
                          "--quiet", "--json", "-"});
   EXPECT_EQ(run.status, test.status) << run.out << run.err;
-  EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+  // Beside it, where this machine refuses a layer of the sandbox, one line that says so.
+  const auto about_the_sandbox = run.err.starts_with("hone: the sandbox does without") ? 1 : 0;
+  EXPECT_EQ(std::ranges::count(run.err, '\n'), 1 + about_the_sandbox) << run.err;
   for (const std::string& text : test.says) {
     EXPECT_NE(run.err.find(text), std::string::npos) << "wanted '" << text << "' in: " << run.err;
   }
