@@ -100,6 +100,12 @@ Policy completed(Policy policy) {
   return policy;
 }
 
+/// Its last processes may still be on their way out.
+void remove_cgroup(const std::string& path) {
+  for (int i = 0; i < 100 && rmdir(path.c_str()) != 0 && errno == EBUSY; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
 struct Report {
   std::vector<LayerState> layers;
   std::string cgroup, error;
@@ -215,7 +221,7 @@ Child::~Child() {
   wait(0);
   if (channel_ >= 0) close(channel_);
   if (stderr_ >= 0) close(stderr_);
-  if (!cgroup_.empty()) rmdir(cgroup_.c_str());
+  if (!cgroup_.empty()) remove_cgroup(cgroup_);
 }
 
 void Child::kill_tree() {

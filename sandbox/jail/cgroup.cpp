@@ -1,9 +1,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -39,6 +42,24 @@ std::string own_group() {
   return {};
 }
 
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Groups of a hone that was killed and could not remove them.
+void remove_stale(const std::string& parent) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, code)) {
+    int owner = 0, child = 0;
+    if (std::sscanf(entry.path().filename().c_str(), "hone-%d-%d", &owner, &child) == 2 &&
+        kill(owner, 0) != 0 && errno == ESRCH)
+      rmdir(entry.path().c_str());
+  }
+}
+
 bool put(const std::string& path, std::string_view text) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -58,23 +79,32 @@ void enter_cgroup(State& state) {
     state.missing(Layer::kMemoryCgroup, std::move(reason));
   };
   if (mounted.empty() || own.empty()) return missing("no cgroup v2 is mounted");
-  const std::string parent = mounted + (own == "/" ? "" : own);
-  std::string controllers;
-  std::getline(std::ifstream(parent + "/cgroup.controllers"), controllers);
-  if (controllers.find("memory") == controllers.npos)
+  std::string parent = mounted + (own == "/" ? "" : own);
+  if (first_line(parent + "/cgroup.controllers").find("memory") == std::string::npos)
     return missing("the memory controller is not in cgroup v2 here");
-  if (!put(parent + "/cgroup.subtree_control", "+memory +pids"))
-    return missing(why(parent + "/cgroup.subtree_control"));
+  if (!put(parent + "/cgroup.subtree_control", "+memory")) {
+    // A group that holds processes, as hone's does, has no children with limits. Beside it is as
+    // good where it has no limit itself.
+    const std::string reason = why(parent + "/cgroup.subtree_control");
+    if (first_line(parent + "/memory.max") != "max" || own == "/") return missing(reason);
+    parent = parent.substr(0, parent.rfind('/'));
+    if (first_line(parent + "/cgroup.subtree_control").find("memory") == std::string::npos)
+      return missing(reason);
+  }
+  (void)put(parent + "/cgroup.subtree_control", "+pids");  // where there is that controller
+  remove_stale(parent);
   const std::string group = fmt::format("{}/hone-{}-{}", parent, getppid(), getpid());
   if (mkdir(group.c_str(), 0755) != 0) return missing(why(group));
   const std::string tasks = std::to_string(p.processes > 1 ? p.processes + 2 : 1024);
   if ((p.memory != 0 && !put(group + "/memory.max", std::to_string(p.memory))) ||
-      !put(group + "/pids.max", tasks) || !put(group + "/cgroup.procs", "0")) {
+      !put(group + "/cgroup.procs", "0")) {
     missing(why(group));
     rmdir(group.c_str());
     return;
   }
-  (void)put(group + "/memory.swap.max", "0");  // absent where the kernel counts no swap
+  // Absent where the kernel counts no swap, or no tasks.
+  (void)put(group + "/memory.swap.max", "0");
+  (void)put(group + "/pids.max", tasks);
   const std::string line = "cgroup " + group + "\n";
   (void)!write(kReport, line.data(), line.size());
   state.active(Layer::kMemoryCgroup);

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -87,6 +88,11 @@ void filter_calls(State& state) {
   for (const char* name : kCompute) filter.allow(name);
   if (state.policy.calls == Calls::kDevice) {
     for (const char* name : kDevice) filter.allow(name);
+    // libcuda opens a UNIX socket for its own processes; in here there are none to talk to.
+    for (const char* name : {"socket", "socketpair"})
+      filter.allow(name, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+    for (const char* name : {"bind", "listen", "accept4", "getsockname", "setsockopt"})
+      filter.allow(name);
   } else {
     // What the C library asks of a file that might be a terminal.
     for (const unsigned request : {TCGETS, FIONREAD, FIOCLEX, FIONBIO})

@@ -72,7 +72,10 @@ void restrict_files(State& state) {
   for (const auto& path : state.policy.paths)
     ok = ok && allow(ruleset, path.path, rights_of(path.access) & rules.files);
   // Its own processes; of others, Landlock lets nobody outside its domain be looked into.
-  ok = ok && allow(ruleset, "/proc", kReadFile | kReadDir);
+  // A GPU driver names its threads through /proc/self/task/N/comm.
+  const bool device = state.policy.calls == Calls::kDevice;
+  const std::uint64_t proc = kReadFile | kReadDir | (device ? kWriteFile | kTruncate : 0);
+  ok = ok && allow(ruleset, "/proc", proc & rules.files);
   if (!ok) {
     state.missing(Layer::kLandlock, why("landlock_add_rule"));
   } else if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0) {
