@@ -3,9 +3,6 @@
 #include <algorithm>
 
 namespace hone::emulator {
-namespace {
-
-constexpr std::int32_t kNoRegister = -1;
 
 std::int32_t register_at(const Function& f, Slot slot) {
   if (slot < 0 || slot == kNone) return kNoRegister;
@@ -13,6 +10,8 @@ std::int32_t register_at(const Function& f, Slot slot) {
   if (it == f.reg_slots.end() || *it != slot) return kNoRegister;
   return static_cast<std::int32_t>(it - f.reg_slots.begin());
 }
+
+namespace {
 
 // ---- registers read before they are written ----
 

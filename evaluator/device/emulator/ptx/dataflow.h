@@ -16,6 +16,10 @@ struct AddressSeed {
 };
 inline constexpr std::uint16_t kSeveral = 0xFFFF;  ///< variables in one instruction: not followed
 
+inline constexpr std::int32_t kNoRegister = -1;
+/// The number of the register that begins at `slot`.
+[[nodiscard]] std::int32_t register_at(const Function& function, Slot slot);
+
 /// Fills Function::live_in: registers that some way through the code reads before it writes them.
 /// `declared`: by register, 0 for the decoder's own. After labels are resolved.
 void find_live_in(Function& function, const std::vector<char>& declared);

@@ -223,6 +223,8 @@ struct Inst {
   bool noreturn = false;  ///< red
   bool helper = false;    ///< part of another instruction: not counted
   bool unread = false;    ///< no instruction reads what it writes
+  bool guess = false;     ///< a plain load that a compare-and-swap checks (ptx/loads.h)
+  bool choice = false;    ///< a load of which nothing but selections reads (ptx/loads.h)
   Type type;
   Slot guard = kNone;
   Slot d = kNone, d2 = kNone;

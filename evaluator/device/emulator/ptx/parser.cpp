@@ -10,6 +10,7 @@
 
 #include "evaluator/device/emulator/ptx/cfg.h"
 #include "evaluator/device/emulator/ptx/cost.h"
+#include "evaluator/device/emulator/ptx/loads.h"
 #include "evaluator/device/emulator/ptx/straight.h"
 
 namespace hone::emulator {
@@ -154,6 +155,8 @@ void Parser::parse() {
     if (!f.defined) continue;
     find_reconvergence(f);
     find_unread(f);
+    find_guesses(f);
+    find_choices(f);
     plan_issue(f);
     straighten(f);
   }

@@ -97,6 +97,7 @@ bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
       if (load_taint_) w.tainting = true;
       set_taint(w, in, mask, load_taint_);
     }
+    if (!doubted_.empty()) begin_doubts(w, in, mask);
     return ok;
   };
   switch (in.space) {

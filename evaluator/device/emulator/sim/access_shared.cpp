@@ -67,7 +67,7 @@ bool Block::fast_shared_load(const Warp& w, const Inst& in, const Pattern& p) {
     }
   }
   if (check_races_) {
-    const FastShadow fast(clocks_, w.index, in.ordered);
+    const FastShadow fast(clocks_, w.index, in.ordered || in.guess);
     Cell* const cells = &shadow_.cell(0);
     for (int k = 0; k < p.distinct; ++k) {
       Cell* const first = cells + ((lane0 + p.address[k]) >> shift);
@@ -105,30 +105,44 @@ bool Block::fast_shared_store(const Warp& w, const Inst& in, const Pattern& p) {
   return true;
 }
 
+// Of the lanes at `address`, of which there are several, the first that is not `lane`.
+int Block::another_lane(std::uint32_t mask, std::uint64_t address, int lane) const {
+  int found = lane;
+  for (std::uint32_t m = mask; m && found == lane; m &= m - 1)
+    if (address_[std::countr_zero(m)] == address) found = std::countr_zero(m);
+  return found;
+}
+
 // Notes the reads of each distinct place once.
 bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
   const int shift = shadow_.shift();
   const auto granules = (in.esize * in.vec) >> shift;
   const Pattern& p = current_pattern(in);
-  if (!shadow_.keeps_sites() && fast_shared_load(w, in, p)) return true;
+  const bool ordered = in.ordered || in.guess;
+  if (!shadow_.keeps_sites() && !in.choice && fast_shared_load(w, in, p)) return true;
   for (int k = 0; k < p.distinct; ++k) {
     const std::uint64_t address = address_[0] + p.address[k];
     for (int g = 0; g < granules; ++g) {
       const std::uint64_t granule = (address >> shift) + static_cast<std::uint64_t>(g);
       if (check_races_) {
         Cell& cell = shadow_.cell(granule);
-        if (note_read(clocks_, cell, w.index, p.lane[k], in.ordered) &&
+        const Cell before = cell;
+        if (note_read(clocks_, cell, w.index, p.lane[k], ordered) &&
             !fail_race(w, in, p.lane[k], granule << shift, cell))
           return false;
         if (p.many[k]) {
           // Some other lane than the first reads it too: the writer's own lane does not excuse it.
           if (unordered(clocks_, cell.writer, w.index, kNobody) &&
-              !(in.ordered && cell.writer.ordered) && cell.writer.lane != kManyLanes &&
-              !fail_race(w, in, p.lane[k], granule << shift, cell))
+              !(ordered && cell.writer.ordered) && cell.writer.lane != kManyLanes &&
+              !fail_race(w, in, another_lane(mask, address, cell.writer.lane), granule << shift,
+                         cell))
             return false;
           cell.reader.lane = kManyLanes;
         }
-        if (shadow_.keeps_sites()) shadow_.sites(granule).reader = in.place;
+        if (in.choice)  // who keeps the value is not known yet
+          cell = before;
+        else if (shadow_.keeps_sites())
+          shadow_.sites(granule).reader = in.place;
       }
       if (check_init_ && !shadow_.written()[granule]) {
         if (async_) {

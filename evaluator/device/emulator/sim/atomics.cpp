@@ -304,7 +304,8 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
                  note_write(clocks_, cell, w.index, lane, true, false)) &&
                 !fail_race(w, in, lane, g << shift, before))
               return false;
-            if (shadow_.keeps_sites()) shadow_.sites(g).writer = shadow_.sites(g).reader = in.place;
+            // As a reader it is no other side that its write is not.
+            if (shadow_.keeps_sites()) shadow_.sites(g).writer = in.place;
           }
           if (check_init_ && !shadow_.written()[g]) {
             if (static_cast<AtomicOp>(in.sub) != AtomicOp::kExch) {

@@ -69,6 +69,7 @@ void Block::start_warps() {
     w.wgmma_fenced = false;
     w.wgmma_history = 0;
     w.wgmma_writes.clear();
+    w.doubts.clear();
     w.tainting = w.spinning = w.flattened = false;
     w.passed = w.barrier_predicate = 0;
     w.polled = nullptr;

@@ -67,6 +67,22 @@ inline constexpr int kAtWarpgroup = 18;       ///< wgmma.wait_group, before the 
 
 inline constexpr int kStoresKept = 32;
 
+struct Held {
+  Finding finding;
+  std::uint32_t place = 0;
+};
+
+/// A race of a load of which a selection may throw away the value (Inst::choice): it counts for the
+/// lanes that keep it.
+struct Doubt {
+  const Function* function = nullptr;
+  std::size_t frame = 0;    ///< in Warp::frames
+  std::uint32_t reg = 0;    ///< its number
+  std::uint32_t lanes = 0;  ///< that have the value
+  bool global = false;
+  Held held;
+};
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
@@ -102,6 +118,7 @@ struct Warp {
   bool wgmma_fenced = false;
   std::uint64_t wgmma_history = 0;          ///< hash of the products so far
   std::vector<std::uint32_t> wgmma_writes;  ///< per register of the frame: group, 0: none
+  std::vector<Doubt> doubts;
   [[nodiscard]] bool done() const { return alive == 0; }
 };
 
@@ -148,11 +165,6 @@ struct AddressSummary {
 struct Failure {
   Verdict verdict = Verdict::kOk;
   std::string detail;
-};
-
-struct Held {
-  Finding finding;
-  std::uint32_t place = 0;
 };
 
 /// How races between blocks are looked for.
@@ -343,6 +355,7 @@ class Block {
   void synchronised_in_cluster();
   /// A fence or release: what came before it counts as published from here on.
   void publish(const Warp& w, bool beyond_the_block);
+  [[nodiscard]] int another_lane(std::uint32_t mask, std::uint64_t address, int lane) const;
   bool checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask);
   bool checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask);
   /// Moves elements of register width between registers and memory; false: not of that kind.
@@ -519,6 +532,12 @@ class Block {
   bool add_finding(Finding finding, std::uint32_t place, bool may_go_on);
   Finding finding_at(FindingKind kind, std::string what, const Warp& w, int lane,
                      const Inst* in) const;
+  // races of values that selections may throw away (doubts.cpp)
+  bool doubt(const Inst& in, std::uint32_t lanes, Finding finding, bool global);
+  void begin_doubts(Warp& w, const Inst& in, std::uint32_t mask);
+  void end_doubts(Warp& w, const Inst& in, std::uint32_t mask);
+  void settle_doubts(Warp& w, const Inst& in, std::uint32_t mask);
+  void confirm(const Warp& w, const Doubt& d, int lane);
   bool settle_held();  ///< at the block's end, or before it fails; false: the run has failed
   CodePlace code_place(std::uint32_t place) const;
 
@@ -578,9 +597,10 @@ class Block {
   std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
   /// Uses of uninitialised shared memory: a race explains them better, if one is found.
   std::vector<Held> held_;
-  bool raced_ = false;         ///< in this block
-  std::uint32_t dropped_ = 0;  ///< lanes whose access failed, where the run goes on
-  std::string uninitialised_;  ///< the last such place
+  std::vector<Doubt> doubted_;  ///< by the load under way
+  bool raced_ = false;          ///< in this block
+  std::uint32_t dropped_ = 0;   ///< lanes whose access failed, where the run goes on
+  std::string uninitialised_;   ///< the last such place
   bool uninitialised_global_ = false;
   static constexpr const char* kStoredToGlobal = "is stored to global memory";
   std::uint32_t max_local_ = 0, max_registers_ = 0;

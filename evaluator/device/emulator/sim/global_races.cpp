@@ -18,7 +18,7 @@ void Block::start_tracking(std::uint32_t number) {
 }
 
 bool Block::note_global(Warp& w, const Inst& in, std::uint32_t mask) {
-  const Touch how = in.ordered                ? Touch::kOrdered
+  const Touch how = in.ordered || in.guess    ? Touch::kOrdered
                     : in.kind == Kind::kStore ? Touch::kWrite
                                               : Touch::kRead;
   const std::uint32_t bytes = in.esize * in.vec;
@@ -111,7 +111,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
                          std::uint64_t bytes, Touch how, const std::uint8_t* value) {
   const int shift = run_.granule_shift;
   const bool writes = how == Touch::kWrite || (how == Touch::kOrdered && in.kind != Kind::kLoad);
-  if (how == Touch::kOrdered && (in.kind == Kind::kAtom || !writes))
+  if (!in.guess && how == Touch::kOrdered && (in.kind == Kind::kAtom || !writes))
     global_order_.take_over(w.index, address, bytes);
   auto& shadow = span.page->shadow;
   if (!shadow) shadow = std::make_unique<PageShadow>();
@@ -143,6 +143,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
       race = global_order_.write(cell, now, same);
     } else {
       race = global_order_.read(cell, now);
+      if (in.choice) cell = before;  // who keeps the value is not known yet
     }
     if (race && !fail_global_race(w, in, lane, span.lo + begin, before, now)) return false;
   }
@@ -155,9 +156,9 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
 
 bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint64_t address,
                              const GlobalCell& before, const GlobalStamp& now) {
-  run_.raced = true;
+  if (!in.choice) run_.raced = true;
   const bool write = in.kind == Kind::kStore || in.kind == Kind::kAtom;
-  if (run_.findings.collects() && held_.empty() &&
+  if (!in.choice && run_.findings.collects() && held_.empty() &&
       run_.findings.again(FindingKind::kRace, in.place))
     return true;
   std::string other = "a read by other blocks";
@@ -184,6 +185,7 @@ bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint6
   f.address = where;
   f.other = other;
   f.other_place = std::move(other_place);
+  if (in.choice) return doubt(in, 1u << lane, std::move(f), true);
   return add_finding(std::move(f), in.place, true);
 }
 

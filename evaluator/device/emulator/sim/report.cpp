@@ -125,10 +125,15 @@ Finding Block::finding_at(FindingKind kind, std::string what, const Warp& w, int
 bool Block::settle_held() {
   std::vector<Held> held;
   held.swap(held_);
-  if (raced_) return true;  // that race was reported
-  for (Held& h : held)
-    if (!add_finding(std::move(h.finding), h.place, true)) return false;
-  return true;
+  const auto report = [&](bool races) {
+    for (Held& h : held)
+      if ((h.finding.kind == FindingKind::kRace) == races &&
+          !add_finding(std::move(h.finding), h.place, true))
+        return false;
+    return true;
+  };
+  if (!report(true)) return false;
+  return raced_ || report(false);  // else that race was reported
 }
 
 bool Block::add_finding(Finding finding, std::uint32_t place, bool go_on) {
@@ -257,18 +262,22 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
   const auto knows = [&](int warp, std::uint32_t tick) {
     return warp == w.index || clocks_.ordered_across(warp, tick, w.index);
   };
-  if (write && !unordered(clocks_, before.writer, w.index, lane) &&
-      product_finished(offset, before, 1u << w.index, knows))
+  // Atomics, say, are no race among themselves.
+  const bool ordered = in.kind != Kind::kAsync && (in.ordered || in.guess);
+  const auto races = [&](const Stamp& s) {
+    return unordered(clocks_, s, w.index, lane) && !(ordered && s.ordered);
+  };
+  if (write && !races(before.writer) && product_finished(offset, before, 1u << w.index, knows))
     return true;
   const Stamp* other = nullptr;
   const char* kind = "write";
-  if (unordered(clocks_, before.writer, w.index, lane)) {
+  if (races(before.writer)) {
     other = &before.writer;
   } else if (write) {
     kind = "read";
-    if (unordered(clocks_, before.reader, w.index, lane)) other = &before.reader;
+    if (races(before.reader)) other = &before.reader;
   }
-  if (run_.findings.collects() && held_.empty() &&
+  if (!in.choice && run_.findings.collects() && held_.empty() &&
       run_.findings.again(FindingKind::kRace, in.place)) {
     raced_ = true;
     return true;
@@ -291,6 +300,13 @@ bool Block::fail_race(const Warp& w, const Inst& in, int lane, std::uint64_t off
   if (shadow_.keeps_sites()) {
     const auto& sites = shadow_.sites(offset >> shadow_.shift());
     f.other_place = code_place(*kind == 'w' ? sites.writer : sites.reader);
+  }
+  if (in.choice) {
+    std::uint32_t lanes = 0;
+    for (int i = 0; i < 32; ++i)
+      if (address_[i] == address_[lane] && unordered(clocks_, before.writer, w.index, i))
+        lanes |= 1u << i;
+    return doubt(in, lanes, std::move(f), false);
   }
   return add_finding(std::move(f), in.place, true);
 }

@@ -25,6 +25,7 @@ void Block::propagate_taint(Warp& w, const Inst& in, std::uint32_t mask) {
   std::uint32_t* taint = taints(w);
   const std::uint32_t* r = function_->regs.data() + in.regs;
   std::uint32_t t = 0;
+  if (!w.doubts.empty()) settle_doubts(w, in, mask);
   if (in.kind == Kind::kLane && in.sub == kSelect) {
     const std::uint32_t p = *reg32(in.c);
     t = (slot_taint(w, in, in.a) & p) | (slot_taint(w, in, in.b) & ~p) | slot_taint(w, in, in.c);
@@ -55,6 +56,7 @@ void Block::taint_slot(Warp& w, Slot slot, std::uint32_t t, std::uint32_t mask) 
 }
 
 void Block::set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t t) {
+  if (!w.doubts.empty()) end_doubts(w, in, mask);
   std::uint32_t* taint = taints(w);
   const std::uint32_t* r = function_->regs.data() + in.regs + in.sources;
   for (int k = 0; k < in.destinations; ++k) taint[r[k]] = (taint[r[k]] & ~mask) | (t & mask);
@@ -94,7 +96,8 @@ void Block::settle_taint(Warp& w) {
   const Function& f = module_.functions[w.stack.back().function];
   const auto* taint = reinterpret_cast<const std::uint32_t*>(w.frames.data() +
                                                              w.stack.back().frame + f.taint_offset);
-  w.tainting = std::any_of(taint, taint + taint_words(f), [](std::uint32_t t) { return t != 0; });
+  w.tainting = !w.doubts.empty() ||
+               std::any_of(taint, taint + taint_words(f), [](std::uint32_t t) { return t != 0; });
 }
 
 std::uint32_t* Block::formal_taints(Warp& w, std::uint32_t frame, const Function& f) {

@@ -185,7 +185,7 @@ void Block::wgmma_wait(Warp& w, std::uint32_t done) {
     }
   }
   for (std::size_t i = 0; i < function_->reg_slots.size() && !any; ++i) any = taint[i] != 0;
-  if (!any && w.stack.back().depth == 0) w.tainting = false;
+  if (!any && w.stack.back().depth == 0) w.tainting = !w.doubts.empty();
 }
 
 void follow_wgmma(Warp& w, const Function& function, const Inst& in, std::uint32_t mask) {
