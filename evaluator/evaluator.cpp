@@ -77,4 +77,6 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
   return std::make_unique<EvaluatorImpl>(spec, resolved, std::move(info), limits, std::move(gpu));
 }
 
+std::string default_compile_cache() { return pool::CompileCache::default_folder(); }
+
 }  // namespace hone

@@ -25,6 +25,7 @@ struct EvaluatorOptions {
   int compile_processes = 0;  ///< 0: one per core, at most 16
   int check_processes = 0;    ///< emulator runners; 0: one per core, at most 16
   std::string runner_path;    ///< hone-runner; empty: beside this executable
+  std::string compile_cache;  ///< folder of compiled programs; empty: none is kept
   double compile_timeout_s = 30;
   double check_timeout_s = 60;   // one candidate's emulated checks
   double device_timeout_s = 20;  // one candidate's run on the GPU beyond what the reference takes
@@ -34,6 +35,9 @@ struct EvaluatorOptions {
   /// Of an emulated device; null: the built-in one that its DeviceSpec names.
   std::shared_ptr<const emulator::ProfileFile> profile;
 };
+
+/// For EvaluatorOptions: $XDG_CACHE_HOME/hone/compile, or ~/.cache/hone/compile.
+[[nodiscard]] std::string default_compile_cache();
 
 /// What the evaluator knows about its device, for provenance and for the roof.
 struct DeviceInfo {

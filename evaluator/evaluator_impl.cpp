@@ -126,6 +126,7 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
       profile_text_(options.profile ? emulator::to_text(*options.profile) : ""),
       info_(std::move(info)),
       limits_(limits),
+      cache_(options.compile_cache),
       compilers_("compile", per_core(options.compile_processes), options),
       emulators_("emulate", per_core(options.check_processes), options),
       gpu_(std::move(gpu)) {}
@@ -155,7 +156,16 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
       return compiled_.back().second;
     }
   }
-  const auto outcome = compilers_.call(protocol::to_message(job), options_.compile_timeout_s);
+  const auto stored = pool::CompileCache::key(job, info_.toolchain, info_.driver);
+  pool::Outcome outcome;
+  auto reply = cache_.find(stored);
+  const bool cached = reply.has_value();
+  if (cached) {
+    outcome.status = pool::Outcome::Status::kReply;
+    outcome.reply = std::move(*reply);
+  } else {
+    outcome = compilers_.call(protocol::to_message(job), options_.compile_timeout_s);
+  }
   CompiledProgram result;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply: {
@@ -164,6 +174,8 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
       auto decoded = protocol::compiled_program_from(outcome.reply);
       if (!decoded) return std::unexpected(decoded.error());
       result = std::move(*decoded);
+      // Whatever else the compiler said may have had another reason than the source.
+      if (result.verdict == Verdict::kOk && !cached) cache_.put(stored, outcome.reply);
       break;
     }
     case pool::Outcome::Status::kTimeout:

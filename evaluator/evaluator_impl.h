@@ -10,6 +10,7 @@
 
 #include "evaluator/device/arguments.h"
 #include "evaluator/evaluator.h"
+#include "evaluator/pool/compile_cache.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/messages.h"
 #include "evaluator/sanitize_types.h"
@@ -60,6 +61,7 @@ class EvaluatorImpl final : public Evaluator {
   const std::string profile_text_;  ///< of the emulated device: JSON; empty with a GPU
   const DeviceInfo info_;
   const LaunchLimits limits_;
+  pool::CompileCache cache_;
   pool::RunnerPool compilers_;
   pool::RunnerPool emulators_;
   std::unique_ptr<GpuClient> gpu_;

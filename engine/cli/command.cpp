@@ -146,6 +146,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
   evaluator_options.warn = warn_on_stderr;
+  evaluator_options.compile_cache = default_compile_cache();
   std::string device = options.device;
   if (!options.profile.empty()) {
     auto profile = read_profile(options.profile);
