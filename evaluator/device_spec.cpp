@@ -28,6 +28,10 @@ Result<DeviceSpec> DeviceSpec::parse(std::string_view text) {
     spec.profile = std::string(text.substr(4));
     if (const auto* profile = emulator::find_profile(spec.profile); profile != nullptr) {
       spec.arch = profile->arch;
+      // One spelling for one device: boards are kept by it.
+      spec.profile = spec.profile.find('/') == std::string::npos
+                         ? profile->arch
+                         : profile->arch + "/" + profile->name;
       return spec;
     }
   }

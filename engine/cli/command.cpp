@@ -71,9 +71,23 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   return {};
 }
 
+Result<void> check_writable(const std::string& path) {
+  if (path == "-") return {};
+  const bool was_there = std::filesystem::exists(path);
+  std::ofstream file(path, std::ios::binary | std::ios::app);  // leaves what is in it
+  if (!file) {
+    return hone::fail(ErrorCode::kIo,
+                      fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  }
+  file.close();
+  std::error_code code;
+  if (!was_there) std::filesystem::remove(path, code);
+  return {};
+}
+
 Result<void> Common::check_json() const {
   if (json.empty() || json_on_stdout()) return {};
-  return write_text(json, "");
+  return check_writable(json);
 }
 
 bool Common::write_json(const nlohmann::json& document) const {
@@ -128,10 +142,12 @@ void add_sandbox_option(CLI::App& app, sandbox::Mode& mode) {
 namespace {
 
 Result<std::shared_ptr<const emulator::ProfileFile>> read_profile(const std::string& path) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code))
+    return invalid(fmt::format("{}: is a folder; --profile takes a file", path));
   std::ifstream file(path, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path))
-    return invalid(fmt::format("{}: cannot be read", path));
+  if (!file.is_open() || file.bad()) return invalid(fmt::format("{}: cannot be read", path));
   auto profile = emulator::parse_profile(text, path);
   if (!profile) return std::unexpected(profile.error());
   if (emulator::find_profile(profile->profile.arch) == nullptr) {

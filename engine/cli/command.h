@@ -86,6 +86,8 @@ struct DatabaseOptions {
 void add_json_option(CLI::App& app, Common& common);
 
 /// Writes text to a file, or to stdout for "-". kIo with the reason.
+/// Whether `path` could be written; leaves it, and what is in it, as it was.
+[[nodiscard]] Result<void> check_writable(const std::string& path);
 [[nodiscard]] Result<void> write_text(const std::string& path, const std::string& text);
 
 /// "12.3 us", "4.56 ms"

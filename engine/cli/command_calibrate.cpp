@@ -68,7 +68,7 @@ int run(const Options& o) {
   // Asked before the measurement, not after it.
   if (auto ok = o.common.check_json(); !ok) return o.common.fail(ok.error());
   if (!o.output.empty() && o.output != "-") {
-    if (auto ok = write_text(o.output, ""); !ok) return o.common.fail(ok.error());
+    if (auto ok = check_writable(o.output); !ok) return o.common.fail(ok.error());
   }
   EvaluatorOptions options;
   options.sandbox = o.sandbox;

@@ -208,5 +208,38 @@ TEST_F(Cli, RulesAreListed) {
   }
 }
 
+TEST_F(Cli, AFileIsNotLostToACommandThatFails) {
+  for (const auto& arguments :
+       {std::vector<std::string>{"calibrate", "--device", "cuda:99", "-o"},
+        std::vector<std::string>{"optimize", kMatmul, "--device", "cuda:99", "--db", db_, "--json"},
+        std::vector<std::string>{"calibrate", "--device", "nonsense", "-o"}}) {
+    const std::string file = folder_.write("keep.json", "keep me");
+    auto command = arguments;
+    command.push_back(file);
+    const auto run = hone(command);
+    EXPECT_NE(run.status, 0);
+    std::ifstream kept(file);
+    const std::string text((std::istreambuf_iterator<char>(kept)), {});
+    // --json answers with the error; -o has nothing to say.
+    EXPECT_FALSE(text.empty()) << arguments[0];
+    if (arguments[0] == "calibrate") {
+      EXPECT_EQ(text, "keep me");
+    }
+  }
+}
+
+TEST_F(Cli, ProfilesThatAreNone) {
+  const std::string binary = folder_.write("binary.json", std::string("\x01\xff\x1b[31m{", 8));
+  for (const auto& [path, says] :
+       {std::pair<std::string, std::string>{folder_.file(""), "is a folder"},
+        {folder_.file("none.json"), "cannot be read"},
+        {binary, "is not JSON"}}) {
+    const auto run = hone({"optimize", kMatmul, "--profile", path, "--db", db_});
+    EXPECT_EQ(run.status, 2) << run.err;
+    EXPECT_NE(run.err.find(says), std::string::npos) << run.err;
+    for (const char c : run.err) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F)) << int{c};
+  }
+}
+
 }  // namespace
 }  // namespace hone::testing

@@ -101,14 +101,16 @@ std::string plain(std::string_view text) {
 
 }  // namespace
 
-#define HONE_FIELD(field, unit, low, high, integer)               \
-  {#field,                                                        \
+#define HONE_FIELD(field, unit, low, high, integer)              \
+  {                                                              \
+#field,                                                        \
    unit,                                                          \
    low,                                                           \
    high,                                                          \
    integer,                                                       \
    [](const Profile& p) { return static_cast<double>(p.field); }, \
-   [](Profile& p, double v) { p.field = static_cast<decltype(p.field)>(v); }}
+   [](Profile& p, double v) { p.field = static_cast<decltype(p.field)>(v); } \
+  }
 
 const std::vector<ProfileField>& profile_fields() {
   static const std::vector<ProfileField> kFields = {
@@ -192,6 +194,9 @@ Result<ProfileFile> parse_profile(std::string_view text, std::string_view file) 
   } catch (const Json::exception& e) {
     std::string what = e.what();
     if (const auto at = what.find("] "); at != std::string::npos) what.erase(0, at + 2);
+    for (char& c : what) {  // it repeats what was read
+      if (c < 0x20 || c > 0x7E) c = '?';
+    }
     return invalid(fmt::format("{}: is not JSON: {}", file, what));
   }
   if (!document.is_object()) return invalid(fmt::format("{}: must be a JSON object", file));

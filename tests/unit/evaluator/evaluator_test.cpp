@@ -399,6 +399,20 @@ TEST(Evaluator, DoctorNamesWhatHoneNeeds) {
   EXPECT_TRUE(nvrtc);
 }
 
+TEST(DeviceSpec, OneSpellingForOneDevice) {
+  for (const auto& [text, want] : {std::pair<const char*, const char*>{"emu", "emu:sm_90"},
+                                   {"emu:sm_90a", "emu:sm_90"},
+                                   {"emu:sm_90/h100", "emu:sm_90/H100"},
+                                   {"emu:sm_90/H100", "emu:sm_90/H100"},
+                                   {"cuda", "cuda:0"}}) {
+    const auto spec = DeviceSpec::parse(text);
+    ASSERT_TRUE(spec) << text;
+    EXPECT_EQ(spec->text(), want);
+  }
+  EXPECT_FALSE(DeviceSpec::parse("emu:sm_90/H1000"));
+  EXPECT_FALSE(DeviceSpec::parse("cuda:-1"));
+}
+
 TEST(Roof, IsTheSlowerOfTrafficAndArithmetic) {
   DeviceInfo device;
   device.dram_bytes_per_s = 1e12;
