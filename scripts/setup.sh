@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 packages=(
   g++ cmake ninja-build ccache git ca-certificates
-  clang-19 libclang-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
+  clang-19 libclang-19-dev libclang-rt-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
   libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev
   libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev
 )
