@@ -36,9 +36,10 @@ class Guesses {
     for (const Inst& in : f_.code)
       if (is_swap(in)) swaps.push_back(&in);
     if (swaps.empty()) return;
+    const Registers candidates = compared(swaps);  // one walk for all loads
     for (std::size_t i = 0; i < f_.code.size(); ++i) {
       Inst& in = f_.code[i];
-      if (!is_plain_load(in)) continue;
+      if (!is_plain_load(in) || !writes(in, candidates)) continue;
       moved_ = closure(in, moves);
       const bool expected = std::any_of(swaps.begin(), swaps.end(), [&](const Inst* swap) {
         return expects(*swap) && may_be_one_place(in, *swap);
@@ -72,6 +73,35 @@ class Guesses {
         if (through(inst) && reads(inst, in)) changed = mark(inst) || changed;
     }
     return in;
+  }
+
+  /// The registers from which what some compare-and-swap compares with may come.
+  [[nodiscard]] Registers compared(const std::vector<const Inst*>& swaps) const {
+    Registers out(f_.reg_slots.size() + 1, 0);
+    for (const Inst* swap : swaps) {
+      for (int v = 0; v < swap->vec; ++v) {
+        const std::int32_t r = register_at(f_, f_.extra[swap->extra + v]);
+        if (r != kNoRegister) out[r] = 1;
+      }
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = f_.code.size(); i-- > 0;) {
+        const Inst& in = f_.code[i];
+        if (!moves(in) || !writes(in, out)) continue;
+        for (int k = 0; k < in.sources; ++k) {
+          char& from = out[f_.regs[in.regs + k]];
+          changed = changed || !from;
+          from = 1;
+        }
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool writes(const Inst& in, const Registers& any) const {
+    const std::uint32_t* r = f_.regs.data() + in.regs + in.sources;
+    return std::any_of(r, r + in.destinations, [&](std::uint32_t at) { return any[at] != 0; });
   }
 
   [[nodiscard]] bool reads(const Inst& in, const Registers& any) const {
