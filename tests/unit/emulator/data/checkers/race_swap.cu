@@ -29,6 +29,10 @@
    "line": "atomicAdd(&n, x[threadIdx.x])", "thread": [32, 0, 0], "other_line": "y[threadIdx.x] = n"},
   {"name": "AtomicAfterReadClean", "kernel": "late_count_clean", "block": [64], "args": [{"in": "x", "count": 64}, {"out": "y", "bytes": 128}],
    "verdict": "ok"},
+  {"name": "AtomicAfterAtomicAndRead", "kernel": "count_and_look", "block": [64], "args": [{"out": "y", "bytes": 4}],
+   "verdict": "race", "kind": "race",
+   "words": ["race: atomic of shared count_and_look::n", "after a read by thread (0,0,0)"],
+   "line": "atomicAdd(&n, 2)", "thread": [32, 0, 0], "other_line": "*y = n"},
   {"name": "OneWritesForItsWarp", "kernel": "first_tells", "args": [{"out": "y", "bytes": 128}],
    "verdict": "race", "kind": "race", "words": ["race: read of shared first_tells::s", "after a write by thread (0,0,0)"],
    "line": "y[threadIdx.x] = s", "thread": [1, 0, 0], "other_line": "s[threadIdx.x] ="},
@@ -161,6 +165,17 @@ extern "C" __global__ void late_count_clean(const int* x, int* y) {
   if (threadIdx.x < 32) y[threadIdx.x] = n;
   __syncthreads();
   if (threadIdx.x >= 32) atomicAdd(&n, x[threadIdx.x]);
+}
+extern "C" __global__ void count_and_look(int* y) {
+  __shared__ int n;
+  if (threadIdx.x == 0) n = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(&n, 1);
+    *y = n;
+  } else if (threadIdx.x == 32) {
+    atomicAdd(&n, 2);
+  }
 }
 extern "C" __global__ void first_tells(int* y) {
   __shared__ int s[32];
