@@ -32,6 +32,9 @@ struct Options {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
 };
 
+/// The check that every element of the outputs is written.
+constexpr std::string_view kOutputs = "outputs";
+
 /// The names that people know the checks by; a finding's own name is taken too.
 bool selects(const std::string& name, FindingKind kind) {
   const auto own = emulator::to_string(kind);
@@ -40,8 +43,44 @@ bool selects(const std::string& name, FindingKind kind) {
     return kind == FindingKind::kOutOfBounds || kind == FindingKind::kMisaligned;
   if (name == "races") return kind == FindingKind::kRace;
   if (name == "init") return kind == FindingKind::kUninitialised;
-  if (name == "sync") return kind == FindingKind::kBarrier || kind == FindingKind::kWarpMask;
+  if (name == "sync")
+    return kind == FindingKind::kBarrier || kind == FindingKind::kWarpMask ||
+           kind == FindingKind::kAsync || kind == FindingKind::kMBarrier ||
+           kind == FindingKind::kDeadlock || kind == FindingKind::kTimeout;
   return false;
+}
+
+Error unknown_check(const std::string& name) {
+  std::vector<std::string_view> names = {"bounds", "races", "init", "sync", kOutputs};
+  for (const FindingKind kind : emulator::kAllFindingKinds) names.push_back(to_string(kind));
+  return {ErrorCode::kInvalidInput,
+          fmt::format("--checks: no check '{}'; there are {}", name, fmt::join(names, ", "))};
+}
+
+/// A line that was unrolled has several instructions that break the same rule; so has one that
+/// several schedules show.
+struct Group {
+  SanitizeFinding first;
+  int places = 1;           ///< instructions
+  std::uint64_t count = 0;  ///< over all of them
+};
+
+std::vector<Group> by_line(std::vector<SanitizeFinding> findings) {
+  std::vector<Group> groups;
+  for (SanitizeFinding& s : findings) {
+    const auto& place = s.finding.place;
+    const auto same = [&](const Group& g) {
+      const auto& other = g.first.finding.place;
+      return place.line != 0 && g.first.finding.kind == s.finding.kind &&
+             g.first.launch == s.launch && other.line == place.line &&
+             other.call_line == place.call_line;
+    };
+    const auto it = std::find_if(groups.begin(), groups.end(), same);
+    Group& group = it != groups.end() ? *it : groups.emplace_back(Group{s, 0, 0});
+    ++group.places;
+    group.count += s.finding.count;
+  }
+  return groups;
 }
 
 Result<std::vector<Bindings>> sizes_of(const Options& options, const Task& task) {
@@ -108,7 +147,8 @@ bool says_its_kind(std::string_view what, std::string kind) {
   return what.starts_with(kind);
 }
 
-std::string text_of(const SanitizeFinding& s, const std::string& file, const std::string& source) {
+std::string text_of(const Group& group, const std::string& file, const std::string& source) {
+  const SanitizeFinding& s = group.first;
   const auto& f = s.finding;
   const std::string kind(emulator::to_string(f.kind));
   std::string text =
@@ -118,9 +158,10 @@ std::string text_of(const SanitizeFinding& s, const std::string& file, const std
   if (f.has_thread)
     text += fmt::format(", block ({},{},{}), thread ({},{},{})", f.block[0], f.block[1], f.block[2],
                         f.thread[0], f.thread[1], f.thread[2]);
-  if (f.count > 1) text += fmt::format(", {} times", f.count);
+  if (group.count > 1) text += fmt::format(", {} times", group.count);
   if (s.schedule_seed) text += fmt::format(", schedule {}", s.schedule_seed);
   text += '\n';
+  if (group.places > 1) text += fmt::format("    and {} more at this line\n", group.places - 1);
   if (!f.other.empty() && f.other_place.ptx_line) {
     text += fmt::format("  the other side: {}\n", f.other);
     text += place_text(f.other_place, file, source);
@@ -138,7 +179,8 @@ nlohmann::json place_json(const CodePlace& p, const std::string& source) {
           {"instruction", p.instruction}};
 }
 
-nlohmann::json to_json(const SanitizeFinding& s, const std::string& source) {
+nlohmann::json to_json(const Group& group, const std::string& source) {
+  const SanitizeFinding& s = group.first;
   const auto& f = s.finding;
   nlohmann::json json = {{"kind", emulator::to_string(f.kind)},
                          {"what", f.what},
@@ -147,7 +189,8 @@ nlohmann::json to_json(const SanitizeFinding& s, const std::string& source) {
                          {"place", place_json(f.place, source)},
                          {"address", f.address},
                          {"other", f.other},
-                         {"count", f.count},
+                         {"count", group.count},
+                         {"places", group.places},
                          {"schedule_seed", s.schedule_seed}};
   if (f.has_thread) {
     json["block"] = f.block;
@@ -182,9 +225,10 @@ int run(const Options& options) {
     file = std::filesystem::path(options.variant).filename();
   }
   for (const std::string& name : options.checks) {
-    if (std::none_of(std::begin(emulator::kAllFindingKinds), std::end(emulator::kAllFindingKinds),
+    if (name != kOutputs &&
+        std::none_of(std::begin(emulator::kAllFindingKinds), std::end(emulator::kAllFindingKinds),
                      [&](FindingKind kind) { return selects(name, kind); }))
-      return common.fail({ErrorCode::kInvalidInput, fmt::format("--checks: no check '{}'", name)});
+      return common.fail(unknown_check(name));
   }
   const auto sizes = sizes_of(options, *task);
   if (!sizes) return common.fail(sizes.error());
@@ -212,18 +256,23 @@ int run(const Options& options) {
     if (!result) return common.fail(result.error());
     nlohmann::json findings = nlohmann::json::array();
     std::size_t here = 0;
-    for (const SanitizeFinding& f : result->findings) {
+    for (const Group& group : by_line(result->findings)) {
+      const auto& f = group.first.finding;
       if (!options.checks.empty() &&
           std::none_of(options.checks.begin(), options.checks.end(),
-                       [&](const auto& name) { return selects(name, f.finding.kind); }))
+                       [&](const auto& name) { return selects(name, f.kind); }))
         continue;
       ++here;
-      findings.push_back(to_json(f, program.source));
-      const std::string key = fmt::format("{} {} {} {}", emulator::to_string(f.finding.kind),
-                                          f.launch, f.finding.place.ptx_line, f.kernel);
-      if (shown.insert(key).second) fmt::print(out, "{}", text_of(f, file, program.source));
+      findings.push_back(to_json(group, program.source));
+      const std::string key = fmt::format(
+          "{} {} {} {} {} {}", emulator::to_string(f.kind), group.first.launch, f.place.line,
+          f.place.call_line, f.place.line ? 0 : f.place.ptx_line, f.place.line ? "" : f.what);
+      if (shown.insert(key).second) fmt::print(out, "{}", text_of(group, file, program.source));
     }
-    if (result->verdict != Verdict::kOk) {
+    const bool asked =
+        result->verdict != Verdict::kWrongResult || options.checks.empty() ||
+        std::find(options.checks.begin(), options.checks.end(), kOutputs) != options.checks.end();
+    if (result->verdict != Verdict::kOk && asked) {
       ++here;
       fmt::print(out, "{}: {}\n", to_string(result->verdict), result->detail);
     }
@@ -259,7 +308,8 @@ Registration add_check(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
       "check",
       "Look for mistakes in a task's kernels on the emulated GPU: out-of-bounds and misaligned "
-      "access, races, uninitialised reads, barriers, warp masks; no GPU needed");
+      "access, races, uninitialised reads, barriers, warp masks, unwritten outputs; no GPU "
+      "needed");
   app->add_option("TASK", options->task, "The task")->required();
   app->add_option("--variant", options->variant, "Check this .cu file in place of the reference")
       ->type_name("FILE");
@@ -274,7 +324,8 @@ Registration add_check(CLI::App& root) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   app->add_option("--checks", options->checks,
-                  "Only these: bounds, races, init, sync, or a kind as reported")
+                  "Only these: bounds, races, init, sync (waits that go wrong), outputs, or a kind "
+                  "as reported")
       ->delimiter(',');
   app->add_option("--limit", options->limit, "The most findings of one launch")
       ->check(CLI::Range(2, 1000))

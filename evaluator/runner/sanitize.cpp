@@ -1,5 +1,7 @@
 #include "evaluator/runner/sanitize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -29,7 +31,26 @@ struct Schedule {
   Verdict verdict = Verdict::kOk;  ///< when nothing could be run
   std::string detail;
   std::vector<emulator::RunReport> reports;  ///< of its launches, up to the last that ran
+  std::string unwritten;                     ///< "it leaves y[768] unwritten"; empty: nothing
 };
+
+/// The first element of an output that no launch wrote. Says nothing after a finding: there,
+/// accesses were left out.
+std::string find_unwritten(const EmulatedProgram& program, const Schedule& schedule) {
+  if (schedule.reports.size() != program.program().launches.size()) return {};
+  for (const auto& report : schedule.reports)
+    if (!report.findings.empty() || report.verdict != Verdict::kOk) return {};
+  const auto& buffers = program.program().buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role != Role::kOut) continue;
+    const std::int64_t hole = program.first_unwritten(static_cast<int>(i));
+    if (hole >= 0)
+      return fmt::format("it leaves {}[{}] unwritten, an output of {} elements", buffers[i].name,
+                         hole / static_cast<std::int64_t>(size_of(buffers[i].type)),
+                         buffers[i].elements());
+  }
+  return {};
+}
 
 Schedule run_schedule(const protocol::SanitizeJob& job, const emulator::Module& module,
                       const emulator::Profile& profile, std::uint64_t schedule_seed, int threads) {
@@ -52,6 +73,7 @@ Schedule run_schedule(const protocol::SanitizeJob& job, const emulator::Module& 
     result.reports.push_back((*program)->launch(module, i, options));
     if (ends_the_program(result.reports.back())) break;
   }
+  result.unwritten = find_unwritten(**program, result);
   return result;
 }
 
@@ -132,6 +154,10 @@ SanitizeResult sanitize(const protocol::SanitizeJob& job) {
         return stop(report.verdict, report.detail);
     }
   }
+  if (!result.findings.empty()) return result;
+  for (Schedule& schedule : schedules)
+    if (!schedule.unwritten.empty())
+      return stop(Verdict::kWrongResult, std::move(schedule.unwritten));
   return result;
 }
 

@@ -109,13 +109,101 @@ TEST_F(Check, UninitialisedAndPrintf) {
   EXPECT_NE(run.out.find("n is 64"), std::string::npos) << run.out;
 }
 
+TEST_F(Check, AShuffleThatLanesNeverReachIsNamedAndNotTheBarrier) {
+  const auto run = check(
+      "  float v = x[i];\n"
+      "  if (threadIdx.x & 16)\n"
+      "    v += __shfl_xor_sync(0xffffffff, v, 1);\n"
+      "  __syncthreads();\n"
+      "  y[i] = v;\n",
+      {"--size", "N=64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  const auto findings = json()["runs"][0]["findings"];
+  ASSERT_EQ(findings.size(), 1U) << run.out;
+  EXPECT_EQ(findings[0]["kind"], "warp_mask");
+  EXPECT_EQ(findings[0]["place"]["line"], kBodyLine + 2) << run.out;
+  EXPECT_EQ(findings[0]["other_place"]["line"], kBodyLine + 3) << run.out;
+}
+
+TEST_F(Check, ABarrierThatLanesNeverReachIsNamedAndNotTheShuffleAfterIt) {
+  const auto run = check(
+      "  float v = x[i];\n"
+      "  if (threadIdx.x & 16)\n"
+      "    __syncthreads();\n"
+      "  v += __shfl_xor_sync(0xffffffff, v, 1);\n"
+      "  y[i] = v;\n",
+      {"--size", "N=64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  const auto findings = json()["runs"][0]["findings"];
+  ASSERT_EQ(findings.size(), 1U) << run.out;
+  EXPECT_EQ(findings[0]["kind"], "barrier");
+  EXPECT_EQ(findings[0]["place"]["line"], kBodyLine + 2) << run.out;
+}
+
+TEST_F(Check, AnInactiveLanesValueNamesItsShuffle) {
+  const auto run = check(
+      "  if (threadIdx.x & 16) return;\n"
+      "  float v = __shfl_xor_sync(0x0000ffff, x[i], 16);\n"
+      "  v *= 2;\n"
+      "  y[i] = v;\n",
+      {"--size", "N=64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("read by the shuffle at line " + std::to_string(kBodyLine + 1)),
+            std::string::npos)
+      << run.out;
+}
+
+TEST_F(Check, AnEndlessWaitHasAPlace) {
+  const auto run = check(
+      "  y[i] = x[i];\n"
+      "  __syncthreads();\n"
+      "  if (i == 0)\n"
+      "    while (*(volatile float*)y == x[0]) {}\n",
+      {"--size", "N=64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  const auto findings = json()["runs"][0]["findings"];
+  ASSERT_EQ(findings.size(), 1U) << run.out;
+  EXPECT_EQ(findings[0]["kind"], "timeout");
+  EXPECT_EQ(findings[0]["place"]["line"], kBodyLine + 3) << run.out;
+  EXPECT_TRUE(findings[0].contains("thread")) << findings[0];
+  EXPECT_EQ(findings[0]["what"].get<std::string>().find("kernel"), std::string::npos)
+      << findings[0];
+}
+
+TEST_F(Check, AnUnrolledLineIsOneFinding) {
+  const auto run = check(
+      "  #pragma unroll\n"
+      "  for (int k = 0; k < 4; ++k)\n"
+      "    y[i + k * n] = x[i];\n",
+      {"--size", "N=64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  const auto findings = json()["runs"][0]["findings"];
+  ASSERT_EQ(findings.size(), 1U) << run.out;
+  EXPECT_EQ(findings[0]["places"], 3);
+  EXPECT_EQ(findings[0]["count"], 3 * 64);
+  EXPECT_NE(run.out.find("and 2 more at this line"), std::string::npos) << run.out;
+}
+
+TEST_F(Check, AnOutputThatIsNotWrittenWhole) {
+  const std::string body = "  if (i < n - 8) y[i] = x[i];\n";
+  const auto run = check(body, {"--size", "N=64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_EQ(json()["runs"][0]["verdict"], "wrong_result");
+  EXPECT_NE(run.out.find("it leaves y[56] unwritten"), std::string::npos) << run.out;
+  EXPECT_EQ(check(body, {"--size", "N=64", "--checks", "outputs"}).status, 1);
+  EXPECT_EQ(check(body, {"--size", "N=64", "--checks", "races"}).status, 0);
+}
+
 TEST_F(Check, WrongUseSaysWhatToDo) {
   const std::string bare = folder_.write("bare.cu", "__global__ void k(float* x) { x[0] = 1; }\n");
   const auto run = hone({"check", bare});
   EXPECT_EQ(run.status, 2);
   EXPECT_NE(run.err.find("hone init"), std::string::npos) << run.err;
   EXPECT_EQ(check("  y[i] = x[i];\n", {"--size", "Q=1"}).status, 2);
-  EXPECT_EQ(check("  y[i] = x[i];\n", {"--checks", "luck"}).status, 2);
+  const auto luck = check("  y[i] = x[i];\n", {"--checks", "luck"});
+  EXPECT_EQ(luck.status, 2);
+  EXPECT_NE(luck.err.find("bounds, races, init, sync, outputs, out_of_bounds"), std::string::npos)
+      << luck.err;
   EXPECT_EQ(check("  y[i] = x[i];\n", {"--arch", "sm_1"}).status, 2);
   EXPECT_EQ(check("  y[i] = undeclared;\n").status, 1);
 }

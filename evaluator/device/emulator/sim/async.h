@@ -38,7 +38,7 @@ class Async {
   };
   Stuck stuck();
   /// "waits at the mbarrier ...", "" when nobody waits.
-  [[nodiscard]] std::string waiting_for() const;
+  [[nodiscard]] std::optional<Finding> waiting_for() const;
   /// Something happened that a suspended warp may wait for.
   void note_progress();
   /// The block's last thread has left. False: a failure.

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -276,8 +277,8 @@ class Block {
     cluster_ = blocks;
     cluster_rank_ = rank;
   }
-  /// "polls flag+0 (buffer of 4 B), line 12, block (0,0,0), thread (0,0,0), kernel k"
-  [[nodiscard]] std::string waiting_for() const;
+  /// What a block that waits polls ("polls flag+0 (buffer of 4 B)"), and where.
+  [[nodiscard]] std::optional<Finding> waiting_for() const;
 
  private:
   friend class Async;
@@ -295,6 +296,7 @@ class Block {
   bool run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint32_t active);
   void time_straight(Warp& w, std::int32_t pc, std::int32_t count);
   Step special_instruction(Warp& w, const Inst& in, std::uint32_t mask);
+  [[nodiscard]] std::string unsupported_text(const Inst& in) const;
   void exit_lanes(Warp& w, std::uint32_t lanes);
   void return_lanes(Warp& w, std::uint32_t lanes);
   bool branch(Warp& w, const Inst& in, std::uint32_t taken);
@@ -312,6 +314,9 @@ class Block {
   bool exit_waiting(Warp& w);
   /// Are all named lanes that live here? If not, the entry waits and others get their turn.
   bool gather_lanes(Warp& w, std::uint32_t members, Step& step);
+  /// Reports lanes that wait at the top entry's place for others, `missing`, which wait elsewhere
+  /// or left: at whichever of the two places the program comes to first.
+  void fail_apart(const Warp& w, std::uint32_t missing);
 
   // barriers
   Step barrier(Warp& w, const Inst& in, std::uint32_t mask);

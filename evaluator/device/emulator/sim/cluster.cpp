@@ -33,7 +33,7 @@ std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64
   const bool left =
       std::all_of(owner.warps_.begin(), owner.warps_.end(), [](const Warp& x) { return x.done(); });
   if (left)
-    return wrong(FindingKind::kOther,
+    return wrong(FindingKind::kBarrier,
                  fmt::format("{} of {} in block {} of the cluster, which has already ended", what,
                              describe(kSharedBase + at), rank));
   if (check_races_ || check_init_) {
@@ -208,7 +208,7 @@ Async* Async::home(Warp& w, const Inst& in, int lane, std::uint64_t& at) {
     fail(w, in, lane,
          fmt::format("use of {} in block {} of the cluster, which has already ended",
                      b_.describe(kSharedBase + at), rank),
-         FindingKind::kOther);
+         FindingKind::kBarrier);
     return nullptr;
   }
   if (!block.async_) block.async_ = std::make_unique<Async>(block);

@@ -1,4 +1,6 @@
 // shfl, vote, match, redux, elect: what the lanes of a warp do together.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -77,7 +79,8 @@ Block::Step Block::shuffle(Warp& w, const Inst& in, std::uint32_t mask) {
   if (check_init_ && (w.tainting || (unknown & mask))) {
     w.tainting = true;
     if (unknown & mask & ~taint) {  // not only passed on
-      uninitialised_ = "an inactive lane's register";
+      uninitialised_ =
+          fmt::format("an inactive lane's register (read by the shuffle at line {})", in.line);
       uninitialised_global_ = false;
     }
     set_taint(w, in, mask, unknown & mask);

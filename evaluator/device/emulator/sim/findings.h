@@ -29,6 +29,13 @@ class FindingList {
     known_[{static_cast<int>(finding.kind), place}] = list_.size();
     list_.push_back(std::move(finding));
   }
+  /// What ends the run, in place of a timeout that says less.
+  void end_with(Finding finding) {
+    if (!list_.empty() && list_.back().kind == FindingKind::kTimeout)
+      list_.back() = std::move(finding);
+    else
+      list_.push_back(std::move(finding));
+  }
   [[nodiscard]] std::vector<Finding> take() { return std::move(list_); }
 
  private:

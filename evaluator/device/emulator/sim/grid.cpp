@@ -149,8 +149,8 @@ bool Grid::stalled() {
     const std::string limit =
         fmt::format("more than {} warp instructions", run_.options->max_warp_instructions);
     if (quiet && run_.failure.detail.starts_with(limit)) {
-      const std::string why = why_waiting();
-      if (!why.empty()) run_.failure.detail = fmt::format("{}: {}", limit, why);
+      if (auto why = why_waiting())
+        fail_waiting(std::move(*why), FindingKind::kTimeout, Verdict::kTimeout, limit + ": ");
     }
     return true;
   }
@@ -164,38 +164,52 @@ bool Grid::stalled() {
   ++quiet_passes_;
   if (quiet_passes_ >= kQuietPasses && run_.executed == quiet_since_) {
     std::string text = "the blocks of a cluster wait for each other for ever";
-    if (const std::string why = why_waiting(); !why.empty()) text += "; one: " + why;
-    run_.failure = {Verdict::kFault, std::move(text)};
+    if (auto why = why_waiting())
+      fail_waiting(std::move(*why), FindingKind::kDeadlock, Verdict::kFault, text + "; one: ");
+    else
+      run_.failure = {Verdict::kFault, std::move(text)};
     return true;
   }
   // A seeded schedule's turns are too short to tell polling from computing: only the limit ends it.
   if (run_.options->schedule_seed != 0) return false;
   if (quiet_passes_ < kQuietPasses || run_.executed - quiet_since_ < kQuietInstructions)
     return false;
-  std::string why = why_waiting();
-  if (why.empty()) return false;
-  run_.failure = {Verdict::kTimeout, std::move(why)};
+  auto why = why_waiting();
+  if (!why) return false;
+  fail_waiting(std::move(*why), FindingKind::kTimeout, Verdict::kTimeout, "");
   return true;
 }
 
-std::string Grid::why_waiting() const {
-  std::string where;
+void Grid::fail_waiting(Finding why, FindingKind kind, Verdict verdict, const std::string& before) {
+  why.kind = kind;
+  why.verdict = verdict;
+  why.what = before + why.what;
+  run_.failure = {verdict, text_of(why)};
+  run_.findings.end_with(std::move(why));
+}
+
+std::optional<Finding> Grid::why_waiting() const {
+  std::optional<Finding> where;
   for (const auto& cluster : live_) {
-    for (std::size_t i = 0; i < in_cluster_ && where.empty(); ++i)
+    for (std::size_t i = 0; i < in_cluster_ && !where; ++i)
       if (!cluster->finished[i]) where = cluster->blocks[i]->waiting_for();
   }
-  if (where.empty()) return {};
+  if (!where) return where;
   const std::uint64_t total = run_.counters.blocks_total;
   const std::size_t live = live_.size() * in_cluster_;
   if (next_ < order_.size())
-    return fmt::format(
+    where->what = fmt::format(
         "waits for a block that is not resident: the {} of {} blocks that the device holds at once "
         "wait, and none can end; one {}",
-        live, total, where);
-  if (order_.size() * in_cluster_ < total)
-    return fmt::format("waits for ever, perhaps for a block that the sample leaves out: {}", where);
-  return fmt::format(
-      "waits for ever: the {} blocks left all poll memory that nobody writes; one {}", live, where);
+        live, total, where->what);
+  else if (order_.size() * in_cluster_ < total)
+    where->what = fmt::format("waits for ever, perhaps for a block that the sample leaves out: {}",
+                              where->what);
+  else
+    where->what =
+        fmt::format("waits for ever: the {} blocks left all poll memory that nobody writes; one {}",
+                    live, where->what);
+  return where;
 }
 
 }  // namespace hone::emulator

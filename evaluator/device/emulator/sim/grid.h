@@ -39,7 +39,9 @@ class Grid {
   Progress advance(Cluster& cluster);
   void retire(std::size_t live_index);
   bool stalled();  ///< ends the run when nothing will ever change
-  [[nodiscard]] std::string why_waiting() const;
+  /// What one of the blocks waits for and where; its text says how the others fare.
+  [[nodiscard]] std::optional<Finding> why_waiting() const;
+  void fail_waiting(Finding why, FindingKind kind, Verdict verdict, const std::string& before);
 
   RunState& run_;
   std::vector<std::uint64_t> order_;  ///< clusters

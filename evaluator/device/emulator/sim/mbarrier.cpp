@@ -345,16 +345,16 @@ std::string Async::wait_text(const Warp& w) const {
                      describe(at, m), missing.empty() ? "nothing" : missing);
 }
 
-std::string Async::waiting_for() const {
+std::optional<Finding> Async::waiting_for() const {
   for (const Warp& w : b_.warps_) {
     if (w.done() || (w.barrier != kAtMBarrier && w.barrier != kAtClusterBarrier)) continue;
     const Inst& in = b_.module_.functions[w.barrier_function].code[w.barrier_inst];
     const bool cluster = w.barrier == kAtClusterBarrier;
-    return text_of(b_.finding_at(FindingKind::kDeadlock,
-                                 cluster ? "a wait at the barrier of the cluster" : wait_text(w), w,
-                                 std::countr_zero(w.stack.back().mask), &in));
+    return b_.finding_at(FindingKind::kDeadlock,
+                         cluster ? "a wait at the barrier of the cluster" : wait_text(w), w,
+                         std::countr_zero(w.stack.back().mask), &in);
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace hone::emulator

@@ -138,17 +138,50 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
     return true;
   }
   stack.back().waiting = Entry::kAtWarpSync;
-  const Inst& in = code[top.pc];
   if (rotate(w, true)) {
     step = Step::kYield;
   } else {
-    fail(FindingKind::kWarpMask,
-         fmt::format("{} names lanes that never reach it",
-                     syncwarp ? "__syncwarp" : "a warp-wide instruction"),
-         w, std::countr_zero(top.mask), in);
+    fail_apart(w, missing);
     step = Step::kFail;
   }
   return false;
+}
+
+void Block::fail_apart(const Warp& w, std::uint32_t missing) {
+  const Entry* blamed = &w.stack.back();
+  const Entry* other = nullptr;
+  for (const Entry& e : w.stack)
+    if (&e != blamed && e.waiting != Entry::kRunning && (e.mask & missing)) other = &e;
+  if (other) {
+    // Who waits further on in the program has gone past the other place.
+    const bool comparable = blamed->function == other->function && blamed->depth == other->depth;
+    if (comparable ? other->pc < blamed->pc : other->waiting == Entry::kAtWarpSync)
+      std::swap(blamed, other);
+  }
+  const auto inst = [&](const Entry& e) -> const Inst& {
+    return module_.functions[e.function].code[e.pc];
+  };
+  std::uint32_t here = 0;
+  for (const Entry& e : w.stack)
+    if (e.waiting == blamed->waiting && &inst(e) == &inst(*blamed)) here |= e.mask;
+  const std::uint32_t absent = w.alive & ~here;
+  const std::string who =
+      fmt::format("{} of the warp's {} threads do not reach it (first: lane {})",
+                  std::popcount(absent), std::popcount(w.alive), std::countr_zero(absent));
+  const Inst& in = inst(*blamed);
+  const bool sync = blamed->waiting == Entry::kAtWarpSync;
+  std::string what = fmt::format("divergent barrier: {}", who);
+  if (sync)
+    what =
+        fmt::format("{} names lanes that never reach it: {}",
+                    in.kind == Kind::kWarpBarrier ? "__syncwarp" : "a warp-wide instruction", who);
+  Finding f = finding_at(sync ? FindingKind::kWarpMask : FindingKind::kBarrier, std::move(what), w,
+                         std::countr_zero(blamed->mask), &in);
+  if (other) {
+    f.other = fmt::format("lanes {:#010x} wait here", other->mask);
+    f.other_place = code_place(inst(*other).place);
+  }
+  add_finding(std::move(f), in.place, false);
 }
 
 Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -176,16 +209,7 @@ Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
     w.barrier_predicate |= predicate;
     w.stack.back().waiting = static_cast<std::int32_t>(id);
     if (rotate(w, !in.aligned || w.flattened)) return Step::kYield;
-    if (in.aligned && !w.flattened) {
-      fail(FindingKind::kBarrier,
-           fmt::format(
-               "divergent barrier: {} of the warp's {} threads do not reach it (first: lane {})",
-               std::popcount(missing), std::popcount(w.alive), std::countr_zero(missing)),
-           w, lane, in);
-      return Step::kFail;
-    }
-    fail(FindingKind::kBarrier, "divergent barrier: live threads of the warp never reach it", w,
-         lane, in);
+    fail_apart(w, missing);
     return Step::kFail;
   }
   for (std::size_t i = 0; i + 1 < w.stack.size(); ++i) {

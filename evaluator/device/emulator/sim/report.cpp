@@ -50,7 +50,9 @@ bool may_go_on(FindingKind kind) {
 
 std::string readable(const std::string& name) {
   int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  // NVCC numbers the copies of a variable that it makes.
+  const std::string plain = name.substr(0, name.rfind("_$_"));
+  char* text = abi::__cxa_demangle(plain.c_str(), nullptr, nullptr, &status);
   std::string result = status == 0 && text ? text : name;
   std::free(text);
   return result;
@@ -163,18 +165,36 @@ bool Block::fail(FindingKind kind, std::string what, const Warp& w, int lane, co
 
 bool Block::fail(Verdict verdict, std::string what, const Warp& w, int lane, std::uint32_t line) {
   const Inst* in = nullptr;
-  if (!w.stack.empty() && line) {
+  if (!w.stack.empty() && (line || verdict == Verdict::kTimeout)) {
     const Entry& top = w.stack.back();
     const auto& code = module_.functions[top.function].code;
-    if (top.pc >= 0 && top.pc < static_cast<std::int32_t>(code.size()) && code[top.pc].line == line)
+    if (top.pc >= 0 && top.pc < static_cast<std::int32_t>(code.size()) &&
+        (line == 0 || code[top.pc].line == line))
       in = &code[top.pc];
+    if (in && line == 0) lane = std::countr_zero(top.mask);
   }
   const FindingKind kind = kind_of(verdict);
   Finding f = finding_at(kind, std::move(what), w, lane, in);
-  f.place.line = line;
+  if (line) f.place.line = line;
   const bool thread = kind != FindingKind::kTimeout;
-  f.has_thread = thread || line != 0;
+  f.has_thread = thread || in != nullptr;
   return add_finding(std::move(f), in ? in->place : ~0u, kind == FindingKind::kRace);
+}
+
+std::string Block::unsupported_text(const Inst& in) const {
+  const std::string& opcode = module_.unsupported[in.imm];
+  std::string text = fmt::format("the emulator does not cover '{}'", opcode);
+  if (!opcode.starts_with("mov")) return text;
+  // It is what moves, not the move.
+  const std::string statement = code_place(in.place).instruction;
+  const auto at = statement.find(", %");
+  if (at == std::string::npos) return text;
+  const std::string from =
+      statement.substr(at + 2, statement.find_first_of(" ;,", at + 2) - at - 2);
+  text += fmt::format(" of {}", from);
+  if (from.starts_with("%envreg"))
+    text += ", a register of the driver (cooperative groups' this_grid().sync() reads it)";
+  return text;
 }
 
 std::string Block::describe(std::uint64_t a) const {

@@ -402,9 +402,7 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
       return async_->run(w, in, mask);
     case Kind::kUnsupported:
       if (mask == 0) return Step::kNext;
-      fail(Verdict::kUnsupported,
-           fmt::format("the emulator does not cover '{}'", module_.unsupported[in.imm]), w,
-           std::countr_zero(mask), in.line);
+      fail(Verdict::kUnsupported, unsupported_text(in), w, std::countr_zero(mask), in.line);
       return Step::kFail;
     default:
       fail(Verdict::kUnsupported, "the emulator does not cover an instruction", w,

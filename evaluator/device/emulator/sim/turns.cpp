@@ -127,19 +127,17 @@ void Block::finish_block() {
   if (tracking_ == Tracking::kMarks && touches_.merge()) run_.met = true;
 }
 
-std::string Block::waiting_for() const {
+std::optional<Finding> Block::waiting_for() const {
   if (async_) {
-    std::string where = async_->waiting_for();
-    if (!where.empty()) return where;
+    if (auto where = async_->waiting_for()) return where;
   }
   for (const Warp& w : warps_) {
     if (w.done() || w.barrier >= 0 || !w.polled) continue;
     const int lane = w.alive >> w.polled_lane & 1 ? w.polled_lane : std::countr_zero(w.alive);
-    return text_of(finding_at(FindingKind::kTimeout,
-                              fmt::format("polls {}", describe(w.polled_address)), w, lane,
-                              w.polled));
+    return finding_at(FindingKind::kTimeout, fmt::format("polls {}", describe(w.polled_address)), w,
+                      lane, w.polled);
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace hone::emulator

@@ -2,7 +2,7 @@
   {"name": "ReductionClean", "kernel": "reduce", "grid": [8], "block": [64],
    "args": [{"in": "x", "type": "f32", "count": 512, "value": 1}, {"out": "y", "bytes": 8}], "verdict": "ok"},
   {"name": "OwnerHasLeft", "kernel": "left", "grid": [2], "args": [{"out": "y", "bytes": 256}, {"i32": 0}],
-   "verdict": "fault", "kind": "other", "words": ["in block 1 of the cluster, which has already ended"], "line": "y[blockIdx.x * 32",
+   "verdict": "fault", "kind": "barrier", "words": ["in block 1 of the cluster, which has already ended"], "line": "y[blockIdx.x * 32",
    "thread": [0, 0, 0]},
   {"name": "OwnerStaysClean", "kernel": "left", "grid": [2], "args": [{"out": "y", "bytes": 256}, {"i32": 1}],
    "verdict": "ok"},
