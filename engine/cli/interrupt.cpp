@@ -16,7 +16,7 @@ extern "C" void on_signal(int number) {
 }  // namespace
 
 const std::atomic<bool>& watch_interrupts() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;

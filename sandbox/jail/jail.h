@@ -21,7 +21,7 @@ namespace hone::sandbox::jail {
 // Descriptors that hone hands over; the program inherits kChannel and 0-2 only.
 inline constexpr int kChannel = 3;
 inline constexpr int kReport = 4;  ///< pipe: "layer …", "cgroup …", "error …" lines; closed by exec
-inline constexpr int kPolicy = 5;      ///< memfd: encode(Policy)
+inline constexpr int kPolicy = 5;  ///< memfd: encode(Policy)
 inline constexpr int kStderrRead = 6;  ///< the program's stderr, when it is kept apart
 inline constexpr int kStderrTail = 7;  ///< memfd: the end of it, written when the program has ended
 

@@ -42,7 +42,7 @@ std::uint64_t rights_of(VisiblePath::Access access) {
 bool allow(int ruleset, const std::string& path, std::uint64_t rights) {
   const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT || errno == EACCES;  // what cannot be opened needs no rule
-  struct stat status {};
+  struct stat status{};
   if (fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode))
     rights &= kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDevice;
   landlock_path_beneath_attr rule{rights, fd};

@@ -61,7 +61,7 @@ bool make_place(const std::string& path, bool folder) {
 /// Why not, or empty.
 std::string hold(const std::vector<VisiblePath>& paths, std::vector<Held>& out) {
   for (const auto& visible : paths) {
-    struct stat status {};
+    struct stat status{};
     if (stat(visible.path.c_str(), &status) != 0) {
       if (visible.optional) continue;
       return why(visible.path);
@@ -83,7 +83,7 @@ std::string hold(const std::vector<VisiblePath>& paths, std::vector<Held>& out) 
 std::string fill(const std::vector<Held>& held) {
   for (const auto& h : held) {
     const std::string place = h.visible->path.substr(h.visible->path.find_first_not_of('/'));
-    struct stat status {};
+    struct stat status{};
     // A path below a folder that is there already.
     if (stat(place.c_str(), &status) != 0 && !make_place(place, h.folder)) return why(place);
     if (syscall(SYS_move_mount, h.tree, "", AT_FDCWD, place.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)

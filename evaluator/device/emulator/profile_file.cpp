@@ -101,16 +101,14 @@ std::string plain(std::string_view text) {
 
 }  // namespace
 
-#define HONE_FIELD(field, unit, low, high, integer)              \
-  {                                                              \
-#field,                                                        \
+#define HONE_FIELD(field, unit, low, high, integer)               \
+  {#field,                                                        \
    unit,                                                          \
    low,                                                           \
    high,                                                          \
    integer,                                                       \
    [](const Profile& p) { return static_cast<double>(p.field); }, \
-   [](Profile& p, double v) { p.field = static_cast<decltype(p.field)>(v); } \
-  }
+   [](Profile& p, double v) { p.field = static_cast<decltype(p.field)>(v); }}
 
 const std::vector<ProfileField>& profile_fields() {
   static const std::vector<ProfileField> kFields = {
