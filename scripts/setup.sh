@@ -6,10 +6,12 @@ cd "$(dirname "$0")/.."
 
 packages=(
   g++ cmake ninja-build ccache git ca-certificates
-  clang-19 libclang-19-dev libclang-rt-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
+  clang-19 libclang-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
   libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev
   libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev
 )
+# Nice to have: without it there are no fuzz targets.
+optional=(libclang-rt-19-dev)
 
 cuda=""
 for place in "${CUDA_HOME:-}" /usr/local/cuda; do
@@ -24,13 +26,14 @@ if [ -z "$cuda" ] && [ ! -e build/cuda/complete ]; then
   packages+=(python3 python3-pip unzip)
 fi
 
-missing=()
-for package in "${packages[@]}"; do
-  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$state" = installed ] || missing+=("$package")
-done
+installed() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
+}
+missing=() wanted=()
+for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+for package in "${optional[@]}"; do installed "$package" || wanted+=("$package"); done
+root=()
 if [ ${#missing[@]} -gt 0 ]; then
-  root=()
   if [ "$(id -u)" != 0 ]; then
     if ! command -v sudo >/dev/null; then
       echo "setup: these packages are missing, and this is neither root nor is there sudo: ${missing[*]}" >&2
@@ -41,6 +44,10 @@ if [ ${#missing[@]} -gt 0 ]; then
   echo "setup: installing ${missing[*]}"
   "${root[@]}" apt-get update -qq
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+if [ ${#wanted[@]} -gt 0 ] && { [ "$(id -u)" = 0 ] || [ ${#root[@]} -gt 0 ]; }; then
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null 2>&1 ||
+    echo "setup: not installed, and not needed: ${wanted[*]}"
 fi
 
 if [ $need_wheels = 1 ]; then
