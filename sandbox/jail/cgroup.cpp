@@ -60,16 +60,6 @@ void remove_stale(const std::string& parent) {
   }
 }
 
-bool put(const std::string& path, std::string_view text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool ok = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return ok;
-}
-
 }  // namespace
 
 void enter_cgroup(State& state) {
@@ -82,7 +72,7 @@ void enter_cgroup(State& state) {
   std::string parent = mounted + (own == "/" ? "" : own);
   if (first_line(parent + "/cgroup.controllers").find("memory") == std::string::npos)
     return missing("the memory controller is not in cgroup v2 here");
-  if (!put(parent + "/cgroup.subtree_control", "+memory")) {
+  if (!write_file(parent + "/cgroup.subtree_control", "+memory")) {
     // A group that holds processes, as hone's does, has no children with limits. Beside it is as
     // good where it has no limit itself.
     const std::string reason = why(parent + "/cgroup.subtree_control");
@@ -91,20 +81,20 @@ void enter_cgroup(State& state) {
     if (first_line(parent + "/cgroup.subtree_control").find("memory") == std::string::npos)
       return missing(reason);
   }
-  (void)put(parent + "/cgroup.subtree_control", "+pids");  // where there is that controller
+  (void)write_file(parent + "/cgroup.subtree_control", "+pids");  // where there is that controller
   remove_stale(parent);
   const std::string group = fmt::format("{}/hone-{}-{}", parent, getppid(), getpid());
   if (mkdir(group.c_str(), 0755) != 0) return missing(why(group));
   const std::string tasks = std::to_string(p.processes > 1 ? p.processes + 2 : 1024);
-  if ((p.memory != 0 && !put(group + "/memory.max", std::to_string(p.memory))) ||
-      !put(group + "/cgroup.procs", "0")) {
+  if ((p.memory != 0 && !write_file(group + "/memory.max", std::to_string(p.memory))) ||
+      !write_file(group + "/cgroup.procs", "0")) {
     missing(why(group));
     rmdir(group.c_str());
     return;
   }
   // Absent where the kernel counts no swap, or no tasks.
-  (void)put(group + "/memory.swap.max", "0");
-  (void)put(group + "/pids.max", tasks);
+  (void)write_file(group + "/memory.swap.max", "0");
+  (void)write_file(group + "/pids.max", tasks);
   const std::string line = "cgroup " + group + "\n";
   (void)!write(kReport, line.data(), line.size());
   state.active(Layer::kMemoryCgroup);

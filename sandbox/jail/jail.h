@@ -44,6 +44,8 @@ struct State {
 [[noreturn]] void die(std::string_view text);
 /// "mount: Operation not permitted", of errno.
 [[nodiscard]] std::string why(std::string_view call);
+/// Writes a file that is there, as /proc and cgroups have them. errno is set when false.
+[[nodiscard]] bool write_file(const std::string& path, std::string_view text);
 
 /// Before the init process is forked: its pid namespace, and without root the user namespace.
 void unshare_outer(State& state);

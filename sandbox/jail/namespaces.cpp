@@ -15,16 +15,6 @@
 namespace hone::sandbox::jail {
 namespace {
 
-bool write_file(const std::string& path, std::string_view text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool ok = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return ok;
-}
-
 bool enter(State& state, int flag, Layer layer) {
   if (unshare(flag) == 0) {
     state.active(layer);
@@ -35,6 +25,16 @@ bool enter(State& state, int flag, Layer layer) {
 }
 
 }  // namespace
+
+bool write_file(const std::string& path, std::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool ok = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return ok;
+}
 
 std::string why(std::string_view call) { return fmt::format("{}: {}", call, strerror(errno)); }
 
