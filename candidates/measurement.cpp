@@ -91,6 +91,14 @@ Measurement decode_measurement(const JsonCursor& cursor) {
 
 }  // namespace
 
+GateSeconds& GateSeconds::operator+=(const GateSeconds& other) {
+  compile += other.compile;
+  check += other.check;
+  wait += other.wait;
+  measure += other.measure;
+  return *this;
+}
+
 void to_json(nlohmann::json& json, const KernelResources& resources) {
   json = nlohmann::json{{"kernel", resources.kernel},
                         {"registers", resources.registers},

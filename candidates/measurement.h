@@ -37,6 +37,17 @@ struct Measurement {
   std::map<std::string, double> counters;  ///< emulator counters; empty on a GPU
 };
 
+/// Where an evaluation spent its time [s]. Gates that several evaluations share a pool for include
+/// the wait for a free process of it.
+struct GateSeconds {
+  double compile = 0;
+  double check = 0;    // on the emulator; on emu: devices the modelled time too
+  double wait = 0;     // for the GPU, which takes one candidate at a time
+  double measure = 0;  // on the GPU: its checks and timed runs
+
+  GateSeconds& operator+=(const GateSeconds& other);
+};
+
 /// The outcome of evaluating one candidate.
 struct Evaluation {
   Verdict verdict = Verdict::kCrash;
@@ -47,6 +58,7 @@ struct Evaluation {
   std::vector<KernelResources> resources;
   double elapsed_s = 0;
   // Of this evaluation only, not stored:
+  GateSeconds gates;
   double modelled_us = 0;  // what the time model said before a real GPU was asked; 0: it was not
   bool screened = false;   ///< not measured: modelled above EvaluationRequest::screen_above_us
 };

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "candidates/hash.h"
+#include "candidates/stop_watch.h"
 #include "evaluator/align_buffers.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/device/emulator/profile_file.h"
@@ -409,17 +410,24 @@ Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
 }
 
 Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
+  Evaluation evaluation;
+  StopWatch compiling(evaluation.gates.compile);
+  const auto stopped = [&](Evaluation by_gate) {
+    compiling.stop();
+    by_gate.gates = evaluation.gates;
+    by_gate.resources = evaluation.resources;
+    return by_gate;
+  };
   // Compile and static limits; the timed program first, since it is the one that must exist.
-  auto [verdict, timed] = std::pair<Evaluation, Runnable>();
+  Runnable timed;
   {
     auto prepared = prepare_candidate(request.timed.reference, request.timed.candidate);
     if (!prepared) return std::unexpected(prepared.error());
-    if (prepared->first.verdict != Verdict::kOk) return prepared->first;
+    if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
     timed = std::move(prepared->second);
   }
   auto timed_reference = prepare_reference(request.timed.reference);
   if (!timed_reference) return std::unexpected(timed_reference.error());
-  Evaluation evaluation;
   evaluation.resources = resources_of(timed);
 
   protocol::EmulateRequest emulated;
@@ -430,20 +438,20 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   for (const auto& check : request.checks) {
     auto prepared = prepare_candidate(check.reference, check.candidate);
     if (!prepared) return std::unexpected(prepared.error());
-    if (prepared->first.verdict != Verdict::kOk) {
-      prepared->first.resources = evaluation.resources;
-      return prepared->first;
-    }
+    if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
     auto reference = prepare_reference(check.reference);
     if (!reference) return std::unexpected(reference.error());
     emulated.checks.push_back(Case{std::move(*reference), std::move(prepared->second), check.seed});
   }
+  compiling.stop();
   const Case timed_case{std::move(*timed_reference), std::move(timed), request.timed.seed};
   if (gpu_ && request.screen_above_us > 0) {
     protocol::EmulateRequest model;
     model.arch = info_.arch;
     model.timed = timed_case;
+    StopWatch checking(evaluation.gates.check);
     const auto reply = emulate(model);
+    checking.stop();
     if (!reply) return std::unexpected(reply.error());
     // What the model cannot judge is measured; what goes wrong in it shows in the checks, too.
     if (reply->verdict == Verdict::kOk) {
@@ -459,7 +467,9 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   if (!gpu_) emulated.timed = timed_case;
 
   if (!emulated.checks.empty() || emulated.timed) {
+    StopWatch checking(evaluation.gates.check);
     const auto reply = emulate(emulated);
+    checking.stop();
     if (!reply) return std::unexpected(reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     evaluation.max_rel_error = reply->max_rel_error;
@@ -492,8 +502,8 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
     const auto known = reference_samples_.find(timed_case.reference.key);
     if (known != reference_samples_.end()) measure.reference_samples_us = known->second;
   }
-  const auto reply =
-      gpu_->measure(measure, measure.final_stage, 60 + 4 * options_.device_timeout_s);
+  const auto reply = gpu_->measure(measure, measure.final_stage, 60 + 4 * options_.device_timeout_s,
+                                   &evaluation.gates);
   if (!reply) return std::unexpected(reply.error());
   if (reply->reference_failed)
     return infrastructure("the reference failed on the GPU: " + reply->detail);

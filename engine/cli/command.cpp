@@ -122,6 +122,14 @@ void DeviceOptions::add_to(CLI::App& app) {
   app.add_option("--profile", profile,
                  "The emulated device's numbers, as `hone calibrate -o FILE` writes them")
       ->type_name("FILE");
+  app.add_option("--compile-processes", compile_processes,
+                 "How many kernels compile at once; 0: one per core, at most 16")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  app.add_option("--check-processes", check_processes,
+                 "How many emulated checks run at once; 0: one per core, at most 16")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
   add_sandbox_option(app, sandbox);
 }
 
@@ -162,6 +170,8 @@ Result<OpenDevice> open_device(const DeviceOptions& options) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
   evaluator_options.warn = warn_on_stderr;
+  evaluator_options.compile_processes = options.compile_processes;
+  evaluator_options.check_processes = options.check_processes;
   evaluator_options.compile_cache = default_compile_cache();
   std::string device = options.device;
   if (!options.profile.empty()) {

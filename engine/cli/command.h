@@ -63,6 +63,8 @@ struct DeviceOptions {
   std::string device;   ///< empty: cuda:0 where there is one, else emu:sm_90
   std::string profile;  ///< a file; empty: the built-in one
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
+  int compile_processes = 0;  ///< 0: one per core, at most 16
+  int check_processes = 0;    ///< likewise
   void add_to(CLI::App& app);
 };
 /// For EvaluatorOptions::warn.

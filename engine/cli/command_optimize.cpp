@@ -50,6 +50,10 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
              counts.screened ? fmt::format("{} left out by the time model, ", counts.screened) : "",
              counts.evaluated(), counts.verdicts[static_cast<std::size_t>(Verdict::kOk)],
              outcome.elapsed_s, outcome.stop_reason);
+  fmt::print(out, "{:.1f} evaluations/s{}\n", outcome.pace.per_second(),
+             modelled ? ""
+                      : fmt::format(", the GPU had one {:.0f} % of the time",
+                                    100 * outcome.pace.gpu_busy()));
   if (!best.candidate.recipe.empty()) {
     fmt::print(out, "see `hone show {0}`, `hone diff {0}`, `hone export {0}`\n", best.candidate.id);
   }
@@ -112,6 +116,7 @@ int run(const Options& options) {
                                    {"best", finalist_json(outcome->ranked.front())},
                                    {"finalists", ranked},
                                    {"counts", counts_json(outcome->counts)},
+                                   {"pace", pace_json(outcome->pace)},
                                    {"stop_reason", outcome->stop_reason},
                                    {"warnings", outcome->warnings},
                                    {"elapsed_s", outcome->elapsed_s}};

@@ -83,6 +83,17 @@ nlohmann::json counts_json(const Counts& counts) {
   return json;
 }
 
+nlohmann::json pace_json(const Pace& pace) {
+  return {{"evaluations_per_s", pace.per_second()},
+          {"gpu_busy", pace.gpu_busy()},
+          {"search_s", pace.search_s},
+          {"propose_s", pace.propose_s},
+          {"compile_s", pace.gates.compile},
+          {"check_s", pace.gates.check},
+          {"gpu_wait_s", pace.gates.wait},
+          {"gpu_s", pace.gates.measure}};
+}
+
 nlohmann::json finalist_json(const Finalist& finalist) {
   const Measurement& m = finalist.evaluation.measurement;
   return {{"candidate", finalist.candidate.id},

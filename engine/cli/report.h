@@ -12,6 +12,8 @@ namespace hone::cli {
 [[nodiscard]] std::string board_text(const Board& board);
 [[nodiscard]] nlohmann::json board_json(const Board& board);
 [[nodiscard]] nlohmann::json counts_json(const Counts& counts);
+/// Sums over all evaluations [s], which overlap.
+[[nodiscard]] nlohmann::json pace_json(const Pace& pace);
 /// The "best" object of the machine form.
 [[nodiscard]] nlohmann::json finalist_json(const Finalist& finalist);
 

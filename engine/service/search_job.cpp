@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "candidates/hash.h"
+#include "candidates/stop_watch.h"
 #include "engine/queue/in_process_queue.h"
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
@@ -26,12 +27,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Recipes in flight. A fixed number, so that what the strategy knew when it was asked does not
-/// depend on the machine.
+/// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was
+/// asked does not depend on the machine.
 constexpr std::size_t kWindow = 24;
+constexpr std::size_t kLargestWindow = 64;
 constexpr double kRoofReached = 0.95;
 constexpr double kRoofBroken = 1.25;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
+
+unsigned cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -273,6 +277,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     outcome.time_us = known.time_us;
   } else if (slot.evaluation.screened) {
     ++outcome_.counts.screened;
+    outcome_.pace.gates += slot.evaluation.gates;
     fruitless_ = 0;
     outcome.verdict = Verdict::kOk;
     outcome.time_us = prescreen_.expected_us(slot.evaluation.modelled_us);
@@ -280,6 +285,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     requests_.erase(slot.candidate.program_hash);
   } else {
     const Evaluation& evaluation = slot.evaluation;
+    outcome_.pace.gates += evaluation.gates;
     ++outcome_.counts.verdicts[static_cast<std::size_t>(evaluation.verdict)];
     outcome.verdict = evaluation.verdict;
     outcome.time_us = evaluation.measurement.time_us;
@@ -308,10 +314,17 @@ void Search::settle(Slot& slot, Strategy& strategy) {
 void Search::search() {
   const StrategyInfo* info = find_strategy(options_.strategy);
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
-  InProcessQueue queue(kWindow);
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  Workers workers(queue, evaluator_, options_.workers > 0 ? options_.workers : std::min(cores, 16));
+  // A GPU's times differ from run to run, so nothing is lost there by telling outcomes as they
+  // come, and one slow compilation holds up nobody. The pools of processes bound what runs at
+  // once; the window bounds what is ready and waits for the GPU.
+  const bool in_order = provenance_.modelled;
+  const std::size_t window =
+      in_order ? kWindow : std::clamp<std::size_t>(2 * cores() + 8, kWindow, kLargestWindow);
+  InProcessQueue queue(window);
+  Workers workers(queue, evaluator_,
+                  options_.workers > 0 ? options_.workers : static_cast<int>(window));
 
+  const auto search_start = Clock::now();
   std::deque<Slot> slots;
   std::int64_t asked_to_evaluate = 0;
   const double deadline = search_seconds();
@@ -354,7 +367,7 @@ void Search::search() {
       }
     }
     // Exactly one told for one asked once the window is full.
-    while (asking && slots.size() < kWindow) {
+    while (asking && slots.size() < window) {
       // What the time model leaves out is no evaluation: more is asked as that turns out.
       if (options_.budget.evaluations > 0 &&
           asked_to_evaluate - outcome_.counts.screened >= options_.budget.evaluations) {
@@ -364,7 +377,9 @@ void Search::search() {
         }
         break;
       }
+      StopWatch proposing(outcome_.pace.propose_s);
       slots.push_back(ask(*strategy));
+      proposing.stop();
       Slot& slot = slots.back();
       if (!slot.done) {
         ++asked_to_evaluate;
@@ -372,15 +387,18 @@ void Search::search() {
       }
     }
     if (slots.empty()) break;
-    if (!slots.front().done) {
+    const auto ready = in_order ? (slots.front().done ? slots.begin() : slots.end())
+                                : std::ranges::find_if(slots, [](const Slot& s) { return s.done; });
+    if (ready == slots.end()) {
       receive(std::chrono::milliseconds(100));
-      report("search");
-      continue;
+    } else {
+      settle(*ready, *strategy);
+      slots.erase(ready);
     }
-    settle(slots.front(), *strategy);
-    slots.pop_front();
     report("search");
   }
+  outcome_.pace.search_s = seconds_since(search_start);
+  outcome_.pace.evaluated = outcome_.counts.evaluated();
   workers.stop();
   evaluator_.resume();
   while (!slots.empty()) {

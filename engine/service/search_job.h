@@ -54,10 +54,23 @@ struct Finalist {
   Evaluation evaluation;  ///< of the final stage
 };
 
+/// How fast the search went and what it waited for.
+struct Pace {
+  double search_s = 0;   ///< from the first question to the strategy to the last outcome
+  double propose_s = 0;  ///< the search thread's: asking, rewriting, printing
+  GateSeconds gates;     ///< over all evaluations, which overlap
+  std::int64_t evaluated = 0;
+
+  [[nodiscard]] double per_second() const { return search_s > 0 ? evaluated / search_s : 0; }
+  /// Share of the search in which the GPU's runner had a candidate; 0 on emu.
+  [[nodiscard]] double gpu_busy() const { return search_s > 0 ? gates.measure / search_s : 0; }
+};
+
 struct SearchOutcome {
   double reference_time_us = 0;
   Roof roof;
   Counts counts;
+  Pace pace;
   std::vector<Finalist>
       ranked;  ///< verified, fastest first; the reference itself is always among them
   double elapsed_s = 0;

@@ -89,9 +89,16 @@ void GpuClient::stop() {
 }
 
 Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest& request,
-                                                  bool fresh, double deadline_s) {
-  std::lock_guard turn(turn_);
+                                                  bool fresh, double deadline_s,
+                                                  GateSeconds* gates) {
+  GateSeconds unused;
+  GateSeconds& spent = gates != nullptr ? *gates : unused;
+  // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
   const auto message = protocol::to_message(request);
+  StopWatch waiting(spent.wait);
+  std::lock_guard turn(turn_);
+  waiting.stop();
+  StopWatch measuring(spent.measure);
   if (fresh) stop();
   pool::RunnerProcess* runner = nullptr;
   for (int attempt = 0; attempt < 2 && runner == nullptr; ++attempt) {

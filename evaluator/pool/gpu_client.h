@@ -5,6 +5,9 @@
 #include <memory>
 #include <mutex>
 
+#include "candidates/measurement.h"
+#include "candidates/stop_watch.h"
+#include "evaluator/pool/fair_mutex.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/calibrate_messages.h"
 #include "evaluator/protocol/measure_messages.h"
@@ -21,9 +24,12 @@ class GpuClient {
   [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
 
   /// `fresh`: in a new process. `deadline_s`: the watchdog; a runner that has not answered by then
-  /// is killed (Verdict::kTimeout). A runner that dies is kCrash. Errors: kInfrastructure.
+  /// is killed (Verdict::kTimeout). A runner that dies is kCrash. Requests wait for the GPU in the
+  /// order in which they came; `gates`: how long they waited and measured is added to it. Errors:
+  /// kInfrastructure.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
-                                                       bool fresh, double deadline_s);
+                                                       bool fresh, double deadline_s,
+                                                       GateSeconds* gates = nullptr);
 
   // For `hone calibrate`. A runner that dies, lies or takes too long is an Error and is not
   // replaced. Errors: kEnvironment, kInfrastructure.
@@ -45,7 +51,7 @@ class GpuClient {
   protocol::DeviceFacts facts_;
   std::string helpers_;  ///< cubin
 
-  std::mutex turn_;   ///< one request at a time
+  FairMutex turn_;    ///< one request at a time
   std::mutex mutex_;  ///< of what follows
   std::unique_ptr<pool::RunnerProcess> runner_;
   bool cancelled_ = false;
