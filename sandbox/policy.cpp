@@ -46,6 +46,7 @@ std::string encode(const Policy& p) {
                                {"file_size", p.file_size},
                                {"open_files", p.open_files},
                                {"cpu_s", p.cpu_s},
+                               {"niceness", p.niceness},
                                {"wall_s", p.wall_s},
                                {"output", p.output},
                                {"inherit_stderr", p.inherit_stderr}};
@@ -74,6 +75,7 @@ Result<Policy> decode_policy(std::string_view bytes) {
     json.at("file_size").get_to(p.file_size);
     json.at("open_files").get_to(p.open_files);
     json.at("cpu_s").get_to(p.cpu_s);
+    json.at("niceness").get_to(p.niceness);
     json.at("wall_s").get_to(p.wall_s);
     json.at("output").get_to(p.output);
     json.at("inherit_stderr").get_to(p.inherit_stderr);

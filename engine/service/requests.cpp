@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <future>
 
 namespace hone {
 
@@ -66,6 +67,20 @@ EvaluationRequest RequestBuilder::blank(std::uint64_t seed) const {
   return request;
 }
 
+Result<CheckCase> RequestBuilder::check_case(std::size_t index, const Recipe& recipe,
+                                             std::uint64_t seed) const {
+  const CheckSpace* check = &checks_[index];
+  auto small = check->space->program(recipe);
+  if (!small && task_.specialize) {
+    check = &aligned_checks_[index];
+    small = check->space->program(recipe);
+  }
+  if (!small) return std::unexpected(small.error());
+  auto concrete = instantiate(*small, check->sizes);
+  if (!concrete) return refused(concrete.error().message);
+  return CheckCase{check->reference, std::move(*concrete), seed};
+}
+
 Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed) {
   auto program = timed_->program(recipe);
   if (!program) return std::unexpected(program.error());
@@ -73,18 +88,22 @@ Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::
   if (!timed) return refused(timed.error().message);
   EvaluationRequest request = blank(seed);
   request.timed.candidate = std::move(*timed);
+  // Rewriting takes milliseconds at each size, and the sizes have nothing to do with each other.
+  std::vector<std::future<Result<CheckCase>>> cases;
   for (std::size_t i = 0; i < checks_.size(); ++i) {
-    CheckSpace* check = &checks_[i];
-    auto small = check->space->program(recipe);
-    if (!small && task_.specialize) {
-      check = &aligned_checks_[i];
-      small = check->space->program(recipe);
-    }
-    if (!small) return std::unexpected(small.error());
-    auto concrete = instantiate(*small, check->sizes);
-    if (!concrete) return refused(concrete.error().message);
-    request.checks.push_back({check->reference, std::move(*concrete), seed + 1 + i});
+    cases.push_back(
+        std::async(std::launch::async, [&, i] { return check_case(i, recipe, seed + 1 + i); }));
   }
+  Result<void> outcome;
+  for (auto& each : cases) {
+    auto check = each.get();
+    if (!check) {
+      if (outcome) outcome = std::unexpected(check.error());
+      continue;
+    }
+    request.checks.push_back(std::move(*check));
+  }
+  if (!outcome) return std::unexpected(outcome.error());
   return request;
 }
 

@@ -41,6 +41,9 @@ class RequestBuilder {
   };
   explicit RequestBuilder(const Task& task) : task_(task) {}
   [[nodiscard]] Result<CheckSpace> check_space(const Bindings& sizes) const;
+  /// The recipe at one check size. Thread-safe for different `index`.
+  [[nodiscard]] Result<CheckCase> check_case(std::size_t index, const Recipe& recipe,
+                                             std::uint64_t seed) const;
   [[nodiscard]] EvaluationRequest blank(std::uint64_t seed) const;
 
   const Task& task_;

@@ -84,18 +84,28 @@ Step<void> BenchCase::allocate_side(Side& side) {
 }
 
 Step<void> BenchCase::make_inputs(std::uint64_t seed) {
+  const bool known = input_hashes_.size() > 0 && seed == seed_;
   seed_ = seed;
   const auto& buffers = reference_.runnable->program.buffers;
-  input_hashes_.assign(buffers.size(), 0);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].role != Role::kIn) continue;
     HONE_STEP(blame(reference_, gpu_.fill(reference_.buffers[i], buffers[i], seed)));
     HONE_STEP(blame(reference_, gpu_.set_guards(reference_.buffers[i])));
-    const auto hash = blame(reference_, gpu_.hash(reference_.buffers[i]));
-    if (!hash) return std::unexpected(hash.error());
-    input_hashes_[i] = *hash;
   }
+  if (known) return {};  // the same seed, the same contents
+  auto inspection = blame(reference_, gpu_.inspect({}, inputs()));
+  if (!inspection) return std::unexpected(inspection.error());
+  input_hashes_ = std::move(inspection->hashes);
   return {};
+}
+
+std::vector<cuda::DeviceBuffer> BenchCase::inputs() const {
+  std::vector<cuda::DeviceBuffer> result;
+  const auto& buffers = reference_.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role == Role::kIn) result.push_back(reference_.buffers[i]);
+  }
+  return result;
 }
 
 Step<void> BenchCase::load(Side& side) {
@@ -139,26 +149,26 @@ Step<double> BenchCase::timed_run(Side& side, std::uint8_t poison, double limit_
 }
 
 Step<void> BenchCase::inspect(Side& side) {
+  const auto inspection = blame(side, gpu_.inspect(side.buffers, inputs()));
+  if (!inspection) return std::unexpected(inspection.error());
   const auto& buffers = side.runnable->program.buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const auto damage = blame(side, gpu_.damaged_guard(side.buffers[i]));
-    if (!damage) return std::unexpected(damage.error());
-    if (*damage != std::numeric_limits<std::int64_t>::min())
-      return std::unexpected(
-          blamed(Verdict::kFault,
-                 fmt::format("out-of-bounds write at byte {} of '{}' (a buffer of {} bytes)",
-                             *damage, buffers[i].name, buffers[i].bytes()),
-                 side.reference));
+    const std::int64_t damage = inspection->damage[i];
+    if (damage == std::numeric_limits<std::int64_t>::min()) continue;
+    return std::unexpected(
+        blamed(Verdict::kFault,
+               fmt::format("out-of-bounds write at byte {} of '{}' (a buffer of {} bytes)", damage,
+                           buffers[i].name, buffers[i].bytes()),
+               side.reference));
   }
-  const auto& inputs = reference_.runnable->program.buffers;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].role != Role::kIn) continue;
-    const auto hash = blame(side, gpu_.hash(reference_.buffers[i]));
-    if (!hash) return std::unexpected(hash.error());
-    if (*hash != input_hashes_[i])
+  std::size_t input = 0;
+  for (const auto& buffer : reference_.runnable->program.buffers) {
+    if (buffer.role != Role::kIn) continue;
+    if (inspection->hashes[input] != input_hashes_[input])
       return std::unexpected(blamed(Verdict::kTampering,
-                                    fmt::format("the input '{}' was written", inputs[i].name),
+                                    fmt::format("the input '{}' was written", buffer.name),
                                     side.reference));
+    ++input;
   }
   return {};
 }

@@ -64,6 +64,7 @@ class BenchCase {
   Side& second() { return second_; }
 
  private:
+  [[nodiscard]] std::vector<cuda::DeviceBuffer> inputs() const;
   [[nodiscard]] Step<void> allocate_side(Side& side);
   template <class T>
   Step<T> blame(const Side& side, cuda::Outcome<T> outcome) const;
@@ -71,7 +72,7 @@ class BenchCase {
   cuda::Gpu& gpu_;
   Side reference_, second_;
   std::uint64_t seed_ = 0;
-  std::vector<std::uint64_t> input_hashes_;  ///< per buffer of the reference; 0 for others
+  std::vector<std::uint64_t> input_hashes_;  ///< of inputs()
 };
 
 }  // namespace hone::runner

@@ -26,7 +26,8 @@ constexpr double kCandidateFloor_s = 2;  // any candidate may run this long
 constexpr double kCandidateFactor = 30;  // or this many times the reference
 constexpr int kQuickSamples = 20, kFewestQuickSamples = 3;
 constexpr double kQuickBudget_s = 0.1;
-constexpr double kClearlyWorse = 1.3;  // than the best so far: stop sampling
+constexpr double kClearlyWorse = 1.3;  // than the best so far: the fewest samples will do
+constexpr double kFarWorse = 2;        // than the best so far: one sample will do
 constexpr int kReferenceSamples = 10;
 constexpr double kReferenceBudget_s = 1;
 constexpr int kFinalPairs = 30, kFewestFinalPairs = 3;
@@ -99,12 +100,12 @@ Step<std::vector<double>> sample(BenchCase& bench, Side& side, int most, double 
   while (static_cast<int>(samples.size()) < most) {
     const int have = static_cast<int>(samples.size());
     if (have >= 1 && seconds_since(begin) > 5 * budget_s) break;
-    if (have >= kFewestQuickSamples) {
-      if (seconds_since(begin) > budget_s) break;
-      if (best_time_us > 0 &&
-          *std::min_element(samples.begin(), samples.end()) > kClearlyWorse * best_time_us)
-        break;
+    if (have >= 1 && best_time_us > 0) {
+      const double least = *std::min_element(samples.begin(), samples.end());
+      if (least > kFarWorse * best_time_us) break;
+      if (have >= kFewestQuickSamples && least > kClearlyWorse * best_time_us) break;
     }
+    if (have >= kFewestQuickSamples && seconds_since(begin) > budget_s) break;
     const auto us = bench.timed_run(side, kTimedPoison, limit_s);
     if (!us) return std::unexpected(us.error());
     samples.push_back(*us);

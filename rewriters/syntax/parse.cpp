@@ -120,8 +120,6 @@ void run_clang(const std::string& source, const std::map<std::string, std::strin
                clang::FrontendAction& action) {
   std::vector<std::string> arguments = {"-triple",
                                         "nvptx64-nvidia-cuda",
-                                        "-aux-triple",
-                                        "x86_64-unknown-linux-gnu",
                                         "-target-cpu",
                                         "sm_90",
                                         "-fsyntax-only",

@@ -34,6 +34,7 @@ constexpr std::string_view kPrelude = R"cuda(
 #define __CUDA_ARCH__ 900
 #define NULL 0
 #define HONE_P_FN extern "C" __host__ __device__
+// Declarations suffice, and every body costs: Clang reads each function with one at every parse.
 #define HONE_P_HD static __inline__ __host__ __device__
 typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
@@ -44,10 +45,10 @@ typedef unsigned long long cudaTextureObject_t;
 #define HONE_P_V3(n, t) struct n##3 { t x, y, z; };
 #define HONE_P_V4(n, t, a) struct __attribute__((aligned(a))) n##4 { t x, y, z, w; };
 #define HONE_P_VEC(n, t, a2, a4) HONE_P_V1(n, t, 1) HONE_P_V2(n, t, a2) HONE_P_V3(n, t) HONE_P_V4(n, t, a4) \
-  HONE_P_HD n##1 make_##n##1(t x) { return {x}; } \
-  HONE_P_HD n##2 make_##n##2(t x, t y) { return {x, y}; } \
-  HONE_P_HD n##3 make_##n##3(t x, t y, t z) { return {x, y, z}; } \
-  HONE_P_HD n##4 make_##n##4(t x, t y, t z, t w) { return {x, y, z, w}; }
+  HONE_P_HD n##1 make_##n##1(t x); \
+  HONE_P_HD n##2 make_##n##2(t x, t y); \
+  HONE_P_HD n##3 make_##n##3(t x, t y, t z); \
+  HONE_P_HD n##4 make_##n##4(t x, t y, t z, t w);
 HONE_P_VEC(char, signed char, 2, 4)
 HONE_P_VEC(uchar, unsigned char, 2, 4)
 HONE_P_VEC(short, short, 4, 8)
@@ -100,10 +101,10 @@ HONE_P_FN long long llroundf(float); HONE_P_FN long long llround(double);
 HONE_P_FN long long llrintf(float); HONE_P_FN long long llrint(double);
 HONE_P_FN float nanf(const char*); HONE_P_FN double nan(const char*);
 HONE_P_FN int abs(int); HONE_P_FN long labs(long); HONE_P_FN long long llabs(long long);
-#define HONE_P_O1(name) HONE_P_HD float name(float x) { return name##f(x); }
-#define HONE_P_O2(name) HONE_P_HD float name(float x, float y) { return name##f(x, y); } \
-  HONE_P_HD double name(double x, float y) { return name(x, (double)y); } \
-  HONE_P_HD double name(float x, double y) { return name((double)x, y); }
+#define HONE_P_O1(name) HONE_P_HD float name(float x);
+#define HONE_P_O2(name) HONE_P_HD float name(float x, float y); \
+  HONE_P_HD double name(double x, float y); \
+  HONE_P_HD double name(float x, double y);
 HONE_P_O1(sqrt) HONE_P_O1(rsqrt) HONE_P_O1(cbrt) HONE_P_O1(exp) HONE_P_O1(exp2) HONE_P_O1(expm1) HONE_P_O1(log) HONE_P_O1(log2)
 HONE_P_O1(log10) HONE_P_O1(log1p) HONE_P_O1(logb) HONE_P_O1(sin) HONE_P_O1(cos) HONE_P_O1(tan) HONE_P_O1(asin) HONE_P_O1(acos)
 HONE_P_O1(atan) HONE_P_O1(sinh) HONE_P_O1(cosh) HONE_P_O1(tanh) HONE_P_O1(asinh) HONE_P_O1(acosh) HONE_P_O1(atanh)
@@ -111,16 +112,16 @@ HONE_P_O1(erf) HONE_P_O1(erfc) HONE_P_O1(lgamma) HONE_P_O1(tgamma) HONE_P_O1(cei
 HONE_P_O1(round) HONE_P_O1(rint) HONE_P_O1(nearbyint) HONE_P_O1(fabs) HONE_P_O1(rcbrt) HONE_P_O1(exp10) HONE_P_O1(normcdf)
 HONE_P_O2(pow) HONE_P_O2(fmod) HONE_P_O2(atan2) HONE_P_O2(hypot) HONE_P_O2(fmin) HONE_P_O2(fmax) HONE_P_O2(fdim)
 HONE_P_O2(copysign)
-HONE_P_HD float pow(float x, int y) { return powf(x, y); }
-HONE_P_HD double pow(double x, int y) { return pow(x, (double)y); }
-HONE_P_HD float fma(float x, float y, float z) { return fmaf(x, y, z); }
-HONE_P_HD float ldexp(float x, int e) { return ldexpf(x, e); }
-#define HONE_P_INT1(name) HONE_P_HD double name(int x) { return name((double)x); }
+HONE_P_HD float pow(float x, int y);
+HONE_P_HD double pow(double x, int y);
+HONE_P_HD float fma(float x, float y, float z);
+HONE_P_HD float ldexp(float x, int e);
+#define HONE_P_INT1(name) HONE_P_HD double name(int x);
 HONE_P_INT1(sqrt) HONE_P_INT1(exp) HONE_P_INT1(log) HONE_P_INT1(sin) HONE_P_INT1(cos) HONE_P_INT1(floor) HONE_P_INT1(ceil)
-HONE_P_HD float abs(float x) { return fabsf(x); }
-HONE_P_HD double abs(double x) { return fabs(x); }
-HONE_P_HD long abs(long x) { return labs(x); }
-HONE_P_HD long long abs(long long x) { return llabs(x); }
+HONE_P_HD float abs(float x);
+HONE_P_HD double abs(double x);
+HONE_P_HD long abs(long x);
+HONE_P_HD long long abs(long long x);
 #define HONE_P_MM(t) HONE_P_HD constexpr t min(t a, t b) { return b < a ? b : a; } \
   HONE_P_HD constexpr t max(t a, t b) { return a < b ? b : a; }
 HONE_P_MM(int) HONE_P_MM(unsigned) HONE_P_MM(long) HONE_P_MM(unsigned long) HONE_P_MM(long long)
@@ -132,11 +133,11 @@ HONE_P_MM(unsigned long long) HONE_P_MM(float) HONE_P_MM(double)
 HONE_P_MX(unsigned, unsigned, int) HONE_P_MX(unsigned long, unsigned long, long)
 HONE_P_MX(unsigned long long, unsigned long long, long long) HONE_P_MX(double, double, float)
 HONE_P_FN int isnanf(float); HONE_P_FN int isinff(float); HONE_P_FN int finitef(float);
-HONE_P_HD bool isnan(float x) { return __builtin_isnan(x); } HONE_P_HD bool isnan(double x) { return __builtin_isnan(x); }
-HONE_P_HD bool isinf(float x) { return __builtin_isinf(x); } HONE_P_HD bool isinf(double x) { return __builtin_isinf(x); }
-HONE_P_HD bool isfinite(float x) { return __builtin_isfinite(x); }
-HONE_P_HD bool isfinite(double x) { return __builtin_isfinite(x); }
-HONE_P_HD bool signbit(float x) { return __builtin_signbitf(x); } HONE_P_HD bool signbit(double x) { return __builtin_signbit(x); }
+HONE_P_HD bool isnan(float x); HONE_P_HD bool isnan(double x);
+HONE_P_HD bool isinf(float x); HONE_P_HD bool isinf(double x);
+HONE_P_HD bool isfinite(float x);
+HONE_P_HD bool isfinite(double x);
+HONE_P_HD bool signbit(float x); HONE_P_HD bool signbit(double x);
 namespace std {
 using ::size_t; using ::ptrdiff_t;
 using ::sqrt; using ::cbrt; using ::exp; using ::exp2; using ::expm1; using ::log; using ::log2; using ::log10; using ::log1p;
@@ -173,9 +174,9 @@ HONE_P_FN unsigned __umul24(unsigned, unsigned); HONE_P_FN int __sad(int, int, u
 HONE_P_FN int __hadd(int, int); HONE_P_FN int __rhadd(int, int); HONE_P_FN unsigned __uhadd(unsigned, unsigned); HONE_P_FN unsigned __urhadd(unsigned, unsigned);
 HONE_P_FN unsigned __funnelshift_l(unsigned, unsigned, unsigned); HONE_P_FN unsigned __funnelshift_r(unsigned, unsigned, unsigned);
 HONE_P_FN unsigned __funnelshift_lc(unsigned, unsigned, unsigned); HONE_P_FN unsigned __funnelshift_rc(unsigned, unsigned, unsigned);
-HONE_P_HD int __dp4a(int a, int b, int c) { return a + b + c; }
-HONE_P_HD unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return a + b + c; }
-HONE_P_HD int __dp4a(char4 a, char4 b, int c) { return a.x + b.x + c; }
+HONE_P_HD int __dp4a(int a, int b, int c);
+HONE_P_HD unsigned __dp4a(unsigned a, unsigned b, unsigned c);
+HONE_P_HD int __dp4a(char4 a, char4 b, int c);
 HONE_P_FN int __float_as_int(float); HONE_P_FN unsigned __float_as_uint(float); HONE_P_FN float __int_as_float(int);
 HONE_P_FN float __uint_as_float(unsigned); HONE_P_FN long long __double_as_longlong(double); HONE_P_FN double __longlong_as_double(long long);
 HONE_P_FN int __double2hiint(double); HONE_P_FN int __double2loint(double); HONE_P_FN double __hiloint2double(int, int);
@@ -195,39 +196,39 @@ HONE_P_FN unsigned __isShared(const void*); HONE_P_FN unsigned __isGlobal(const 
 HONE_P_FN size_t __cvta_generic_to_global(const void*);
 HONE_P_FN void* memcpy(void*, const void*, size_t); HONE_P_FN void* memset(void*, int, size_t); HONE_P_FN void* malloc(size_t);
 HONE_P_FN void free(void*);
-template <class... A> HONE_P_HD int printf(const char*, A...) { return 0; }
-HONE_P_HD void __assume(bool) {}
+template <class... A> HONE_P_HD int printf(const char*, A...);
+HONE_P_HD void __assume(bool);
 HONE_P_FN unsigned __reduce_add_sync(unsigned, unsigned); HONE_P_FN unsigned __reduce_min_sync(unsigned, unsigned);
 HONE_P_FN unsigned __reduce_max_sync(unsigned, unsigned); HONE_P_FN unsigned __reduce_and_sync(unsigned, unsigned);
 HONE_P_FN unsigned __reduce_or_sync(unsigned, unsigned); HONE_P_FN unsigned __reduce_xor_sync(unsigned, unsigned);
-HONE_P_HD int __reduce_add_sync(unsigned m, int v) { return v; } HONE_P_HD int __reduce_min_sync(unsigned m, int v) { return v; }
-HONE_P_HD int __reduce_max_sync(unsigned m, int v) { return v; }
-#define HONE_P_SHFL(t) HONE_P_HD t __shfl_sync(unsigned, t v, int, int = 32) { return v; } \
-  HONE_P_HD t __shfl_up_sync(unsigned, t v, unsigned, int = 32) { return v; } \
-  HONE_P_HD t __shfl_down_sync(unsigned, t v, unsigned, int = 32) { return v; } \
-  HONE_P_HD t __shfl_xor_sync(unsigned, t v, int, int = 32) { return v; }
-#define HONE_P_MATCH(t) HONE_P_HD unsigned __match_any_sync(unsigned, t) { return 0; } \
-  HONE_P_HD unsigned __match_all_sync(unsigned, t, int*) { return 0; }
+HONE_P_HD int __reduce_add_sync(unsigned m, int v); HONE_P_HD int __reduce_min_sync(unsigned m, int v);
+HONE_P_HD int __reduce_max_sync(unsigned m, int v);
+#define HONE_P_SHFL(t) HONE_P_HD t __shfl_sync(unsigned, t v, int, int = 32); \
+  HONE_P_HD t __shfl_up_sync(unsigned, t v, unsigned, int = 32); \
+  HONE_P_HD t __shfl_down_sync(unsigned, t v, unsigned, int = 32); \
+  HONE_P_HD t __shfl_xor_sync(unsigned, t v, int, int = 32);
+#define HONE_P_MATCH(t) HONE_P_HD unsigned __match_any_sync(unsigned, t); \
+  HONE_P_HD unsigned __match_all_sync(unsigned, t, int*);
 #define HONE_P_EACH(F) F(int) F(unsigned) F(long) F(unsigned long) F(long long) F(unsigned long long) F(float) F(double)
 HONE_P_EACH(HONE_P_SHFL) HONE_P_EACH(HONE_P_MATCH)
-#define HONE_P_LD(t) HONE_P_HD t __ldg(const t* p) { return *p; } HONE_P_HD t __ldca(const t* p) { return *p; } \
-  HONE_P_HD t __ldcg(const t* p) { return *p; } HONE_P_HD t __ldcs(const t* p) { return *p; } \
-  HONE_P_HD t __ldlu(const t* p) { return *p; } HONE_P_HD t __ldcv(const t* p) { return *p; } \
-  HONE_P_HD void __stwb(t* p, t v) { *p = v; } HONE_P_HD void __stcg(t* p, t v) { *p = v; } \
-  HONE_P_HD void __stcs(t* p, t v) { *p = v; } HONE_P_HD void __stwt(t* p, t v) { *p = v; }
+#define HONE_P_LD(t) HONE_P_HD t __ldg(const t* p); HONE_P_HD t __ldca(const t* p); \
+  HONE_P_HD t __ldcg(const t* p); HONE_P_HD t __ldcs(const t* p); \
+  HONE_P_HD t __ldlu(const t* p); HONE_P_HD t __ldcv(const t* p); \
+  HONE_P_HD void __stwb(t* p, t v); HONE_P_HD void __stcg(t* p, t v); \
+  HONE_P_HD void __stcs(t* p, t v); HONE_P_HD void __stwt(t* p, t v);
 HONE_P_EACH(HONE_P_LD) HONE_P_LD(char) HONE_P_LD(signed char) HONE_P_LD(unsigned char) HONE_P_LD(short) HONE_P_LD(unsigned short)
 HONE_P_LD(char2) HONE_P_LD(char4) HONE_P_LD(uchar2) HONE_P_LD(uchar4) HONE_P_LD(short2) HONE_P_LD(short4) HONE_P_LD(ushort2)
 HONE_P_LD(ushort4) HONE_P_LD(int2) HONE_P_LD(int4) HONE_P_LD(uint2) HONE_P_LD(uint4) HONE_P_LD(longlong2) HONE_P_LD(ulonglong2)
 HONE_P_LD(float2) HONE_P_LD(float4) HONE_P_LD(double2)
-#define HONE_P_AT(name, t) HONE_P_HD t name(t* p, t v) { return v; } HONE_P_HD t name##_block(t* p, t v) { return v; } \
-  HONE_P_HD t name##_system(t* p, t v) { return v; }
+#define HONE_P_AT(name, t) HONE_P_HD t name(t* p, t v); HONE_P_HD t name##_block(t* p, t v); \
+  HONE_P_HD t name##_system(t* p, t v);
 #define HONE_P_ATI(name) HONE_P_AT(name, int) HONE_P_AT(name, unsigned) HONE_P_AT(name, unsigned long long)
 HONE_P_ATI(atomicAdd) HONE_P_AT(atomicAdd, float) HONE_P_AT(atomicAdd, double) HONE_P_AT(atomicAdd, float2) HONE_P_AT(atomicAdd, float4)
 HONE_P_AT(atomicSub, int) HONE_P_AT(atomicSub, unsigned) HONE_P_ATI(atomicMin) HONE_P_AT(atomicMin, long long) HONE_P_ATI(atomicMax)
 HONE_P_AT(atomicMax, long long) HONE_P_ATI(atomicExch) HONE_P_AT(atomicExch, float) HONE_P_ATI(atomicAnd) HONE_P_ATI(atomicOr)
 HONE_P_ATI(atomicXor) HONE_P_AT(atomicInc, unsigned) HONE_P_AT(atomicDec, unsigned)
-#define HONE_P_CAS(t) HONE_P_HD t atomicCAS(t* p, t a, t b) { return a; } HONE_P_HD t atomicCAS_block(t* p, t a, t b) { return a; } \
-  HONE_P_HD t atomicCAS_system(t* p, t a, t b) { return a; }
+#define HONE_P_CAS(t) HONE_P_HD t atomicCAS(t* p, t a, t b); HONE_P_HD t atomicCAS_block(t* p, t a, t b); \
+  HONE_P_HD t atomicCAS_system(t* p, t a, t b);
 HONE_P_CAS(int) HONE_P_CAS(unsigned) HONE_P_CAS(unsigned long long) HONE_P_CAS(unsigned short)
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
@@ -253,52 +254,52 @@ constexpr std::string_view kHalf = R"cuda(
 #define HONE_P_HALF(H, raw, H2, L) \
 struct __attribute__((aligned(2))) raw { unsigned short x; }; \
 struct __attribute__((aligned(2))) H { unsigned short bits; H() = default; \
-  constexpr __host__ __device__ H(float) : bits(0) {} constexpr __host__ __device__ H(double) : bits(0) {} \
-  constexpr __host__ __device__ H(int) : bits(0) {} constexpr __host__ __device__ H(unsigned) : bits(0) {} \
-  constexpr __host__ __device__ H(long) : bits(0) {} constexpr __host__ __device__ H(unsigned long) : bits(0) {} \
-  constexpr __host__ __device__ H(long long) : bits(0) {} constexpr __host__ __device__ H(unsigned long long) : bits(0) {} \
-  constexpr __host__ __device__ H(short) : bits(0) {} constexpr __host__ __device__ H(unsigned short) : bits(0) {} \
+  __host__ __device__ H(float); __host__ __device__ H(double); \
+  __host__ __device__ H(int); __host__ __device__ H(unsigned); \
+  __host__ __device__ H(long); __host__ __device__ H(unsigned long); \
+  __host__ __device__ H(long long); __host__ __device__ H(unsigned long long); \
+  __host__ __device__ H(short); __host__ __device__ H(unsigned short); \
   __host__ __device__ operator float() const; explicit __host__ __device__ operator int() const; \
   explicit __host__ __device__ operator unsigned() const; explicit __host__ __device__ operator bool() const; \
   explicit __host__ __device__ operator short() const; explicit __host__ __device__ operator long long() const; }; \
-struct __attribute__((aligned(4))) H2 { H x, y; H2() = default; constexpr __host__ __device__ H2(H a, H b) : x(a), y(b) {} }; \
+struct __attribute__((aligned(4))) H2 { H x, y; H2() = default; __host__ __device__ H2(H a, H b); }; \
 HONE_P_BIN(H, +) HONE_P_BIN(H, -) HONE_P_BIN(H, *) HONE_P_BIN(H, /) HONE_P_BIN(H2, +) HONE_P_BIN(H2, -) HONE_P_BIN(H2, *) \
 HONE_P_BIN(H2, /) HONE_P_CMP(H, <) HONE_P_CMP(H, >) HONE_P_CMP(H, <=) HONE_P_CMP(H, >=) HONE_P_CMP(H, ==) HONE_P_CMP(H, !=) \
 HONE_P_CMP(H2, <) HONE_P_CMP(H2, >) HONE_P_CMP(H2, <=) HONE_P_CMP(H2, >=) HONE_P_CMP(H2, ==) HONE_P_CMP(H2, !=) \
-HONE_P_HD H operator-(H a) { return a; } HONE_P_HD H operator+(H a) { return a; } HONE_P_HD H2 operator-(H2 a) { return a; } \
-HONE_P_HD H& operator++(H& a) { return a; } HONE_P_HD H& operator--(H& a) { return a; } \
-HONE_P_HD H __float2##L(float) { return H(); } HONE_P_HD H __float2##L##_rn(float) { return H(); } \
-HONE_P_HD H __float2##L##_rz(float) { return H(); } HONE_P_HD H __float2##L##_rd(float) { return H(); } \
-HONE_P_HD H __float2##L##_ru(float) { return H(); } HONE_P_HD H __double2##L(double) { return H(); } \
-HONE_P_HD float __##L##2float(H) { return 0; } HONE_P_HD int __##L##2int_rn(H) { return 0; } HONE_P_HD int __##L##2int_rz(H) { return 0; } \
-HONE_P_HD int __##L##2int_ru(H) { return 0; } HONE_P_HD int __##L##2int_rd(H) { return 0; } HONE_P_HD unsigned __##L##2uint_rn(H) { return 0; } \
-HONE_P_HD H __int2##L##_rn(int) { return H(); } HONE_P_HD H __int2##L##_rz(int) { return H(); } HONE_P_HD H __uint2##L##_rn(unsigned) { return H(); } \
-HONE_P_HD H __ushort_as_##L(unsigned short) { return H(); } HONE_P_HD H __short_as_##L(short) { return H(); } \
-HONE_P_HD unsigned short __##L##_as_ushort(H) { return 0; } HONE_P_HD short __##L##_as_short(H) { return 0; } \
-HONE_P_HD H2 make_##L##2(H a, H b) { return H2(a, b); } HONE_P_HD H2 __##L##2##L##2(H a) { return H2(a, a); } \
-HONE_P_HD H2 __float2##L##2_rn(float) { return H2(); } \
-HONE_P_HD H2 __floats2##L##2_rn(float, float) { return H2(); } HONE_P_HD H2 __float22##L##2_rn(float2) { return H2(); } \
-HONE_P_HD float2 __##L##22float2(H2) { return float2(); } HONE_P_HD float __low2float(H2) { return 0; } HONE_P_HD float __high2float(H2) { return 0; } \
-HONE_P_HD H __low2##L(H2 a) { return a.x; } HONE_P_HD H __high2##L(H2 a) { return a.y; } HONE_P_HD H2 __low2##L##2(H2 a) { return a; } \
-HONE_P_HD H2 __high2##L##2(H2 a) { return a; } HONE_P_HD H2 __lowhigh2highlow(H2 a) { return a; } \
-HONE_P_HD H2 __lows2##L##2(H2 a, H2) { return a; } HONE_P_HD H2 __highs2##L##2(H2 a, H2) { return a; } \
+HONE_P_HD H operator-(H a); HONE_P_HD H operator+(H a); HONE_P_HD H2 operator-(H2 a); \
+HONE_P_HD H& operator++(H& a); HONE_P_HD H& operator--(H& a); \
+HONE_P_HD H __float2##L(float); HONE_P_HD H __float2##L##_rn(float); \
+HONE_P_HD H __float2##L##_rz(float); HONE_P_HD H __float2##L##_rd(float); \
+HONE_P_HD H __float2##L##_ru(float); HONE_P_HD H __double2##L(double); \
+HONE_P_HD float __##L##2float(H); HONE_P_HD int __##L##2int_rn(H); HONE_P_HD int __##L##2int_rz(H); \
+HONE_P_HD int __##L##2int_ru(H); HONE_P_HD int __##L##2int_rd(H); HONE_P_HD unsigned __##L##2uint_rn(H); \
+HONE_P_HD H __int2##L##_rn(int); HONE_P_HD H __int2##L##_rz(int); HONE_P_HD H __uint2##L##_rn(unsigned); \
+HONE_P_HD H __ushort_as_##L(unsigned short); HONE_P_HD H __short_as_##L(short); \
+HONE_P_HD unsigned short __##L##_as_ushort(H); HONE_P_HD short __##L##_as_short(H); \
+HONE_P_HD H2 make_##L##2(H a, H b); HONE_P_HD H2 __##L##2##L##2(H a); \
+HONE_P_HD H2 __float2##L##2_rn(float); \
+HONE_P_HD H2 __floats2##L##2_rn(float, float); HONE_P_HD H2 __float22##L##2_rn(float2); \
+HONE_P_HD float2 __##L##22float2(H2); HONE_P_HD float __low2float(H2); HONE_P_HD float __high2float(H2); \
+HONE_P_HD H __low2##L(H2 a); HONE_P_HD H __high2##L(H2 a); HONE_P_HD H2 __low2##L##2(H2 a); \
+HONE_P_HD H2 __high2##L##2(H2 a); HONE_P_HD H2 __lowhigh2highlow(H2 a); \
+HONE_P_HD H2 __lows2##L##2(H2 a, H2); HONE_P_HD H2 __highs2##L##2(H2 a, H2); \
 HONE_P_H2(H, __hadd) HONE_P_H2(H, __hsub) HONE_P_H2(H, __hmul) HONE_P_H2(H, __hdiv) HONE_P_H2(H, __hmin) HONE_P_H2(H, __hmax) \
 HONE_P_H2(H, __hmin_nan) HONE_P_H2(H, __hmax_nan) HONE_P_H2(H, __hadd_sat) HONE_P_H2(H, __hmul_sat) HONE_P_H2(H, __hadd_rn) \
 HONE_P_H2(H, __hmul_rn) HONE_P_H2(H, __hsub_rn) HONE_P_H2(H2, __hadd2) HONE_P_H2(H2, __hsub2) HONE_P_H2(H2, __hmul2) HONE_P_H2(H2, __h2div) \
 HONE_P_H2(H2, __hmin2) HONE_P_H2(H2, __hmax2) HONE_P_H2(H2, __hadd2_rn) HONE_P_H2(H2, __hmul2_rn) \
-HONE_P_HD H __hfma(H a, H, H) { return a; } HONE_P_HD H __hfma_relu(H a, H, H) { return a; } HONE_P_HD H2 __hfma2(H2 a, H2, H2) { return a; } \
+HONE_P_HD H __hfma(H a, H, H); HONE_P_HD H __hfma_relu(H a, H, H); HONE_P_HD H2 __hfma2(H2 a, H2, H2); \
 HONE_P_H1(H, __hneg) HONE_P_H1(H, __habs) HONE_P_H1(H2, __hneg2) HONE_P_H1(H2, __habs2) HONE_P_H1(H, hexp) HONE_P_H1(H, hexp2) HONE_P_H1(H, hlog) \
 HONE_P_H1(H, hexp10) HONE_P_H1(H, hlog2) HONE_P_H1(H, hlog10) HONE_P_H1(H, hsqrt) HONE_P_H1(H, hrsqrt) HONE_P_H1(H, hrcp) HONE_P_H1(H, hsin) HONE_P_H1(H, hcos) \
 HONE_P_H1(H, htanh) HONE_P_H1(H, hfloor) HONE_P_H1(H, hceil) HONE_P_H1(H, hrint) HONE_P_H1(H, htrunc) HONE_P_H1(H2, h2exp) HONE_P_H1(H2, h2exp2) HONE_P_H1(H2, h2log) \
 HONE_P_H1(H2, h2sqrt) HONE_P_H1(H2, h2rsqrt) HONE_P_H1(H2, h2rcp) HONE_P_H1(H2, h2tanh) \
 HONE_P_HB(H, __heq) HONE_P_HB(H, __hne) HONE_P_HB(H, __hle) HONE_P_HB(H, __hge) HONE_P_HB(H, __hlt) HONE_P_HB(H, __hgt) \
-HONE_P_HB(H2, __hbeq2) HONE_P_HB(H2, __hblt2) HONE_P_HB(H2, __hbgt2) HONE_P_HD bool __hisnan(H) { return false; } HONE_P_HD int __hisinf(H) { return 0; } \
+HONE_P_HB(H2, __hbeq2) HONE_P_HB(H2, __hblt2) HONE_P_HB(H2, __hbgt2) HONE_P_HD bool __hisnan(H); HONE_P_HD int __hisinf(H); \
 HONE_P_SHFL(H) HONE_P_SHFL(H2) HONE_P_LD(H) HONE_P_LD(H2) HONE_P_AT(atomicAdd, H) HONE_P_AT(atomicAdd, H2)
-#define HONE_P_BIN(T, op) HONE_P_HD T operator op(T a, T b) { return a; } HONE_P_HD T& operator op##=(T& a, T b) { return a; }
-#define HONE_P_CMP(T, op) HONE_P_HD bool operator op(T a, T b) { return false; }
-#define HONE_P_H2(T, name) HONE_P_HD T name(T a, T) { return a; }
-#define HONE_P_H1(T, name) HONE_P_HD T name(T a) { return a; }
-#define HONE_P_HB(T, name) HONE_P_HD bool name(T, T) { return false; }
+#define HONE_P_BIN(T, op) HONE_P_HD T operator op(T a, T b); HONE_P_HD T& operator op##=(T& a, T b);
+#define HONE_P_CMP(T, op) HONE_P_HD bool operator op(T a, T b);
+#define HONE_P_H2(T, name) HONE_P_HD T name(T a, T);
+#define HONE_P_H1(T, name) HONE_P_HD T name(T a);
+#define HONE_P_HB(T, name) HONE_P_HD bool name(T, T);
 )cuda";
 
 constexpr std::string_view kFp16 = R"cuda(
@@ -307,7 +308,7 @@ constexpr std::string_view kFp16 = R"cuda(
 HONE_P_HALF(__half, __half_raw, __half2, half)
 typedef __half half;
 typedef __half2 half2;
-HONE_P_HD __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
+HONE_P_HD __half2 __halves2half2(__half a, __half b);
 )cuda";
 
 constexpr std::string_view kBf16 = R"cuda(
@@ -316,7 +317,7 @@ constexpr std::string_view kBf16 = R"cuda(
 HONE_P_HALF(__nv_bfloat16, __nv_bfloat16_raw, __nv_bfloat162, bfloat16)
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
-HONE_P_HD __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
+HONE_P_HD __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b);
 )cuda";
 
 constexpr std::string_view kMma = R"cuda(

@@ -75,6 +75,7 @@ void report_layers(const State& state) {
   if (syscall(SYS_close_range, 5U, ~0U, 0U) != 0) {
     for (int fd = 5; fd < 4096; ++fd) close(fd);
   }
+  if (p.niceness > 0) (void)!nice(p.niceness);  // no layer of isolation: a courtesy
   if (chdir(p.working_directory.c_str()) != 0) die(why(p.working_directory));
   if (p.mode != Mode::kOff) {
     set_limits(state);

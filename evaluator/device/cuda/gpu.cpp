@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <thread>
 
 #include "evaluator/trace.h"
@@ -19,7 +20,11 @@ constexpr std::uint8_t kGuardByte = 0xC5;
 constexpr unsigned kHelperThreads = 256;
 constexpr std::uint64_t kHelperBlocks = 4096;
 constexpr unsigned kSquaresBlocks = 512;
-constexpr std::uint64_t kScratchBytes = 2 * 8 * kSquaresBlocks + 64;
+constexpr std::size_t kInspected = 128;  // buffers at once
+constexpr std::uint64_t kScratchBytes =
+    std::max<std::uint64_t>(2 * 8 * kSquaresBlocks, 3 * 8 * kInspected) + 64;
+constexpr auto kSpin = std::chrono::milliseconds(4);
+constexpr auto kNap = std::chrono::milliseconds(1);
 constexpr double kHelperLimit_s = 60;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
@@ -128,7 +133,7 @@ Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {
   HONE_CU(driver_, module_load_data(&helpers_, cubin.data()));
   for (const char* name :
        {"hone_fill_kernel", "hone_hash_kernel", "hone_guard_kernel", "hone_unwritten_kernel",
-        "hone_read_kernel", "hone_squares_kernel", "hone_compare_kernel"}) {
+        "hone_read_kernel", "hone_squares_kernel", "hone_rms_kernel", "hone_compare_kernel"}) {
     CUfunction function = nullptr;
     HONE_CU(driver_, module_get_function(&function, helpers_, name));
     kernels_[name] = function;
@@ -273,31 +278,50 @@ Outcome<void> Gpu::fill(const DeviceBuffer& buffer, const ConcreteBuffer& what,
 
 Outcome<void> Gpu::flush_l2() { return set_bytes(flush_, 0, flush_bytes_); }
 
-Outcome<std::uint64_t> Gpu::hash(const DeviceBuffer& buffer) {
-  HONE_TRY(set_bytes(scratch_, 0, 8));
-  CUdeviceptr data = buffer.data();
-  unsigned long long bytes = buffer.bytes;
-  HONE_TRY(launch_helper("hone_hash_kernel", bytes / 8, {&data, &bytes, &scratch_}));
-  std::uint64_t sum = 0;
-  HONE_TRY(download(&sum, scratch_, 8));
-  return sum;
-}
-
-Outcome<std::int64_t> Gpu::damaged_guard(const DeviceBuffer& b) {
-  HONE_TRY(set_bytes(scratch_, 0xFF, 16));
-  int value = kGuardByte;
-  CUdeviceptr before = b.slab, after = b.data() + b.bytes, second = scratch_ + 8;
-  unsigned long long before_bytes = kGuardBytes, after_bytes = b.slab + b.slab_bytes - after;
-  HONE_TRY(launch_helper("hone_guard_kernel", before_bytes,
-                         {&before, &before_bytes, &value, &scratch_}));
-  HONE_TRY(
-      launch_helper("hone_guard_kernel", after_bytes, {&after, &after_bytes, &value, &second}));
-  std::uint64_t found[2] = {};
-  HONE_TRY(download(found, scratch_, sizeof found));
-  if (found[1] != ~0ULL) return static_cast<std::int64_t>(b.bytes + found[1]);
-  if (found[0] != ~0ULL)
-    return static_cast<std::int64_t>(found[0]) - static_cast<std::int64_t>(kGuardBytes);
-  return std::numeric_limits<std::int64_t>::min();
+Outcome<Inspection> Gpu::inspect(const std::vector<DeviceBuffer>& guarded,
+                                 const std::vector<DeviceBuffer>& hashed) {
+  Inspection result;
+  const std::size_t most = std::max(guarded.size(), hashed.size());
+  for (std::size_t from = 0; from < most; from += kInspected) {
+    const auto part = [&](const std::vector<DeviceBuffer>& all) {
+      const std::size_t begin = std::min(from, all.size());
+      return std::span(all).subspan(begin, std::min(kInspected, all.size() - begin));
+    };
+    const auto guards = part(guarded), contents = part(hashed);
+    // Two words for each pair of guards, then one for each hash.
+    HONE_TRY(set_bytes(scratch_, 0xFF, 16 * guards.size()));
+    CUdeviceptr word = scratch_;
+    for (const DeviceBuffer& b : guards) {
+      int value = kGuardByte;
+      CUdeviceptr before = b.slab, after = b.data() + b.bytes;
+      unsigned long long before_bytes = kGuardBytes, after_bytes = b.slab + b.slab_bytes - after;
+      HONE_TRY(launch_helper("hone_guard_kernel", before_bytes,
+                             {&before, &before_bytes, &value, &word}));
+      word += 8;
+      HONE_TRY(
+          launch_helper("hone_guard_kernel", after_bytes, {&after, &after_bytes, &value, &word}));
+      word += 8;
+    }
+    HONE_TRY(set_bytes(word, 0, 8 * contents.size()));
+    for (const DeviceBuffer& b : contents) {
+      CUdeviceptr data = b.data();
+      unsigned long long bytes = b.bytes;
+      HONE_TRY(launch_helper("hone_hash_kernel", bytes / 8, {&data, &bytes, &word}));
+      word += 8;
+    }
+    std::vector<std::uint64_t> words(2 * guards.size() + contents.size());
+    HONE_TRY(download(words.data(), scratch_, 8 * words.size()));
+    for (std::size_t i = 0; i < guards.size(); ++i) {
+      const std::uint64_t before = words[2 * i], after = words[2 * i + 1];
+      std::int64_t damage = std::numeric_limits<std::int64_t>::min();
+      if (before != ~0ULL)
+        damage = static_cast<std::int64_t>(before) - static_cast<std::int64_t>(kGuardBytes);
+      if (after != ~0ULL) damage = static_cast<std::int64_t>(guards[i].bytes + after);
+      result.damage.push_back(damage);
+    }
+    result.hashes.insert(result.hashes.end(), words.end() - contents.size(), words.end());
+  }
+  return result;
 }
 
 Outcome<std::int64_t> Gpu::first_unwritten(const DeviceBuffer& a, std::uint8_t poison_a,
@@ -319,29 +343,24 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, const DeviceBu
   const std::size_t size = size_of(what.type);
   unsigned long long elements = want.bytes / size;
   int type = static_cast<int>(what.type);
-  if (is_float(what.type)) {
-    HONE_TRY(set_bytes(scratch_, 0, 2 * 8 * kSquaresBlocks));
-    CUdeviceptr sums = scratch_, counts = scratch_ + 8 * kSquaresBlocks;
-    void* arguments[] = {&pw, &elements, &type, &sums, &counts};
-    HONE_CU(driver_, launch_kernel(kernels_.at("hone_squares_kernel"), kSquaresBlocks, 1, 1,
-                                   kHelperThreads, 1, 1, 0, stream_, arguments, nullptr));
-    std::vector<double> partial(2 * kSquaresBlocks);
-    HONE_TRY(download(partial.data(), scratch_, partial.size() * 8));
-    double squares = 0, count = 0;
-    for (unsigned i = 0; i < kSquaresBlocks; ++i) {
-      squares += partial[i];
-      count += partial[kSquaresBlocks + i];
-    }
-    c.rms = count > 0 ? std::sqrt(squares / count) : 0;
-    if (!std::isfinite(c.rms)) c.rms = 0;
-  }
-  std::uint64_t result[3] = {0, ~0ULL, 0};
-  HONE_TRY(set_bytes(scratch_, 0, 24));
+  // {mismatches, first mismatch, largest error, rms}, then the partial sums.
+  std::uint64_t result[4] = {};
+  CUdeviceptr rms = scratch_ + 24;
+  HONE_TRY(set_bytes(scratch_, 0, sizeof result));
   HONE_TRY(set_bytes(scratch_ + 8, 0xFF, 8));
-  double rms = c.rms, rtol = tolerance.rtol, atol = tolerance.atol;
+  if (is_float(what.type)) {
+    CUdeviceptr sums = scratch_ + sizeof result, counts = sums + 8 * kSquaresBlocks;
+    void* squares[] = {&pw, &elements, &type, &sums, &counts};
+    HONE_CU(driver_, launch_kernel(kernels_.at("hone_squares_kernel"), kSquaresBlocks, 1, 1,
+                                   kHelperThreads, 1, 1, 0, stream_, squares, nullptr));
+    int partials = kSquaresBlocks;
+    HONE_TRY(launch_helper("hone_rms_kernel", 1, {&sums, &counts, &partials, &rms}));
+  }
+  double rtol = tolerance.rtol, atol = tolerance.atol;
   HONE_TRY(launch_helper("hone_compare_kernel", elements,
                          {&pw, &pg, &elements, &type, &rms, &rtol, &atol, &scratch_}));
   HONE_TRY(download(result, scratch_, sizeof result));
+  c.rms = __builtin_bit_cast(double, result[3]);
   c.mismatches = static_cast<std::int64_t>(result[0]);
   c.max_rel_error = __builtin_bit_cast(double, result[2]);
   if (c.mismatches == 0) return c;
@@ -352,8 +371,8 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, const DeviceBu
 }
 
 Outcome<void> Gpu::wait(double limit_s) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(limit_s);
-  auto pause = std::chrono::microseconds(0);
+  const auto begin = Clock::now();
+  const auto deadline = begin + std::chrono::duration<double>(limit_s);
   for (;;) {
     const CUresult r = driver_.stream_query(stream_);
     if (r == CUDA_SUCCESS) return {};
@@ -367,10 +386,10 @@ Outcome<void> Gpu::wait(double limit_s) {
       return std::unexpected(Failure{Verdict::kTimeout, true, false,
                                      fmt::format("still running after {:.3g} s", limit_s)});
     }
-    // Short runs are spun for, long ones slept for.
-    if (pause.count() > 0) std::this_thread::sleep_for(pause);
-    pause = std::min(pause + std::chrono::microseconds(pause.count() < 50 ? 1 : 50),
-                     std::chrono::microseconds(1000));
+    // Short runs are spun for: a sleep ends late, and the GPU idles for as long. Long ones are
+    // slept for, a small part of what they took so far at a time.
+    const auto waited = Clock::now() - begin;
+    if (waited > kSpin) std::this_thread::sleep_for(std::min<Clock::duration>(waited / 32, kNap));
   }
 }
 

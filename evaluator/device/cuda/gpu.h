@@ -27,6 +27,13 @@ struct DeviceBuffer {
   CUdeviceptr data() const { return slab + kGuardBytes; }
 };
 
+/// What was found in buffers, in the order in which they were given.
+struct Inspection {
+  /// Offset of a damaged guard byte relative to the data (negative: before it), or INT64_MIN.
+  std::vector<std::int64_t> damage;
+  std::vector<std::uint64_t> hashes;  ///< of the contents
+};
+
 class Gpu {
  public:
   /// Errors: kEnvironment.
@@ -53,9 +60,8 @@ class Gpu {
   [[nodiscard]] Outcome<void> flush_l2();
 
   // These wait for the stream. Only to be used when nothing of a candidate is in flight.
-  [[nodiscard]] Outcome<std::uint64_t> hash(const DeviceBuffer& buffer);
-  /// Offset of a damaged guard byte relative to the data (negative: before it), or INT64_MIN.
-  [[nodiscard]] Outcome<std::int64_t> damaged_guard(const DeviceBuffer& buffer);
+  [[nodiscard]] Outcome<Inspection> inspect(const std::vector<DeviceBuffer>& guarded,
+                                            const std::vector<DeviceBuffer>& hashed);
   /// First byte that holds `poison_a` in a and `poison_b` in b, or -1.
   [[nodiscard]] Outcome<std::int64_t> first_unwritten(const DeviceBuffer& a, std::uint8_t poison_a,
                                                       const DeviceBuffer& b, std::uint8_t poison_b);

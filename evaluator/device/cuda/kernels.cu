@@ -57,6 +57,21 @@ extern "C" __global__ void hone_read_kernel(const uint4* data, hone_u64 vectors,
   if (seen == 0x9E3779B9u) *sink = seen;  // keeps the loads alive
 }
 
+// The sum over the block, for thread 0: an atomic of every thread on one word takes longer than
+// reading the buffer.
+static __device__ inline hone_u64 hone_block_sum(hone_u64 value) {
+  __shared__ hone_u64 warps[32];
+  for (int distance = 16; distance > 0; distance /= 2)
+    value += __shfl_down_sync(0xFFFFFFFFu, value, distance);
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
+  __syncthreads();
+  hone_u64 sum = 0;
+  if (threadIdx.x == 0) {
+    for (unsigned int i = 0; i < blockDim.x / 32; ++i) sum += warps[i];
+  }
+  return sum;
+}
+
 // Order-free sum of mixed (place, word) pairs: equal contents give equal sums.
 extern "C" __global__ void hone_hash_kernel(const unsigned char* data, hone_u64 bytes, hone_u64* sum) {
   hone_u64 local = 0;
@@ -68,7 +83,8 @@ extern "C" __global__ void hone_hash_kernel(const unsigned char* data, hone_u64 
     for (hone_u64 i = words * 8; i < bytes; ++i) tail = (tail << 8) | data[i];
     local += hone_mix(tail ^ hone_mix(words + 1));
   }
-  atomicAdd(sum, local);
+  local = hone_block_sum(local);
+  if (threadIdx.x == 0) atomicAdd(sum, local);
 }
 
 // *first: the lowest offset whose byte is not `value`.
@@ -115,11 +131,26 @@ extern "C" __global__ void hone_squares_kernel(const unsigned char* data, hone_u
   }
 }
 
+// One block. *rms: root of the mean square from the partial sums, added in order; 0 when there is
+// nothing finite or the squares overflow.
+extern "C" __global__ void hone_rms_kernel(const double* sums, const double* counts, int partials,
+                                           double* rms) {
+  if (threadIdx.x != 0) return;
+  double squares = 0.0, count = 0.0;
+  for (int i = 0; i < partials; ++i) {
+    squares += sums[i];
+    count += counts[i];
+  }
+  const double root = count > 0.0 ? sqrt(squares / count) : 0.0;
+  *rms = hone_is_inf(root) || hone_is_nan(root) ? 0.0 : root;
+}
+
 // result: {mismatches, first mismatch, largest error as the bits of a double}
 extern "C" __global__ void hone_compare_kernel(const unsigned char* want, const unsigned char* got,
-                                               hone_u64 elements, int type, double rms, double rtol,
-                                               double atol, hone_u64* result) {
+                                               hone_u64 elements, int type, const double* scale,
+                                               double rtol, double atol, hone_u64* result) {
   const int size = hone_size(type);
+  const double rms = *scale;
   hone_u64 mismatches = 0, first = ~0ULL;
   double largest = 0.0;
   for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
@@ -132,10 +163,18 @@ extern "C" __global__ void hone_compare_kernel(const unsigned char* want, const 
       if (i < first) first = i;
     }
   }
+  for (int distance = 16; distance > 0; distance /= 2) {
+    largest = fmax(largest, __shfl_down_sync(0xFFFFFFFFu, largest, distance));
+    mismatches += __shfl_down_sync(0xFFFFFFFFu, mismatches, distance);
+    const hone_u64 other = __shfl_down_sync(0xFFFFFFFFu, first, distance);
+    if (other < first) first = other;
+  }
+  if (threadIdx.x % 32 != 0) return;
   if (mismatches) {
     atomicAdd(result, mismatches);
     atomicMin(result + 1, first);
   }
-  // Bits of non-negative doubles order like the doubles.
-  if (largest > 0.0) atomicMax(result + 2, __builtin_bit_cast(hone_u64, largest));
+  // Bits of non-negative doubles order like the doubles; looking first spares most of the atomics.
+  const hone_u64 bits = __builtin_bit_cast(hone_u64, largest);
+  if (bits > *(volatile hone_u64*)(result + 2)) atomicMax(result + 2, bits);
 }
