@@ -53,6 +53,8 @@ struct CompileJob {
   std::vector<std::string> kernels;  ///< distinct, as named in the launches
   std::string arch;                  ///< "sm_90"
   bool exact_math = false;           ///< no contraction: for the evaluator's own kernels
+  /// Compile fast rather than well, where this NVRTC can: the same meaning, slower code.
+  bool quick = false;
 };
 
 }  // namespace hone

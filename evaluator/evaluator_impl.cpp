@@ -51,17 +51,18 @@ std::vector<std::string> distinct_kernels(const ConcreteProgram& program) {
   return names;
 }
 
-/// Source, defines, kernels and architecture: what decides the machine code.
+/// Source, defines, kernels, architecture and effort: what decides the machine code.
 std::string compile_key(const CompileJob& job) {
-  std::string text = job.arch + '\0' + job.source;
+  std::string text = (job.quick ? "quick " : "") + job.arch + '\0' + job.source;
   for (const auto& [name, value] : job.defines) text += '\0' + name + '=' + value;
   for (const auto& kernel : job.kernels) text += '\0' + kernel;
   return content_hash(text);
 }
 
-std::string runnable_key(const ConcreteProgram& program) {
+std::string runnable_key(const ConcreteProgram& program, bool quick) {
   const auto bytes = nlohmann::json::to_cbor(nlohmann::json(program));
-  return content_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return (quick ? "quick " : "") +
+         content_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 Evaluation verdict_of(Verdict verdict, std::string detail) {
@@ -146,8 +147,10 @@ void EvaluatorImpl::resume() {
   if (gpu_) gpu_->resume();
 }
 
-Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgram& program) {
+Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgram& program,
+                                                            bool quick) {
   CompileJob job{program.source, program.defines, distinct_kernels(program), info_.arch};
+  job.quick = quick;
   const std::string key = compile_key(job);
   {
     std::lock_guard lock(mutex_);
@@ -224,8 +227,8 @@ Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& requ
   }
 }
 
-Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program) {
-  const auto compiled = compile(program);
+Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program, bool quick) {
+  const auto compiled = compile(program, quick);
   if (!compiled) return std::unexpected(compiled.error());
   const auto& c = **compiled;
   if (c.verdict != Verdict::kOk) {
@@ -236,17 +239,17 @@ Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program
                        compile::first_error(c.log, program.source));
   }
   if (auto ok = check_launches(program, c, limits_); !ok) return std::unexpected(ok.error());
-  return Runnable{program, c, runnable_key(program)};
+  return Runnable{program, c, runnable_key(program, quick)};
 }
 
 Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
-    const ConcreteProgram& reference, const ConcreteProgram& candidate) {
+    const ConcreteProgram& reference, const ConcreteProgram& candidate, bool quick) {
   Runnable runnable;
   const auto aligned = align_buffers(reference, candidate);
   if (!aligned)
     return std::pair(verdict_of(Verdict::kLaunchError, aligned.error().message), runnable);
   runnable.program = *aligned;
-  const auto compiled = compile(candidate);
+  const auto compiled = compile(candidate, quick);
   if (!compiled) return std::unexpected(compiled.error());
   const auto& c = **compiled;
   if (c.verdict != Verdict::kOk) {
@@ -258,7 +261,7 @@ Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
   if (auto ok = check_launches(runnable.program, c, limits_); !ok)
     return std::pair(verdict_of(Verdict::kLaunchError, ok.error().message), runnable);
   runnable.compiled = c;
-  runnable.key = runnable_key(candidate);
+  runnable.key = runnable_key(candidate, quick);
   return std::pair(verdict_of(Verdict::kOk, ""), std::move(runnable));
 }
 
@@ -435,11 +438,15 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
   emulated.threads = check_threads();
+  // A large kernel takes NVRTC ten times as long to optimise as to translate. What is timed is
+  // compiled well and checked as it is; the code at the check sizes is never timed, and the final
+  // stage checks it once more, compiled well.
+  const bool quick = request.stage == Stage::kQuick;
   for (const auto& check : request.checks) {
-    auto prepared = prepare_candidate(check.reference, check.candidate);
+    auto prepared = prepare_candidate(check.reference, check.candidate, quick);
     if (!prepared) return std::unexpected(prepared.error());
     if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
-    auto reference = prepare_reference(check.reference);
+    auto reference = prepare_reference(check.reference, quick);
     if (!reference) return std::unexpected(reference.error());
     emulated.checks.push_back(Case{std::move(*reference), std::move(prepared->second), check.seed});
   }

@@ -39,13 +39,15 @@ class EvaluatorImpl final : public Evaluator {
  private:
   using SharedProgram = std::shared_ptr<const CompiledProgram>;
 
-  /// Either a compiled program or, as a value, a verdict of kTimeout or kCrash.
-  [[nodiscard]] Result<SharedProgram> compile(const ConcreteProgram& program);
+  /// `quick`: see CompileJob. Either a compiled program or, as a value, a verdict of kTimeout or
+  /// kCrash.
+  [[nodiscard]] Result<SharedProgram> compile(const ConcreteProgram& program, bool quick);
   [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request);
-  [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program);
+  [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program,
+                                                             bool quick = false);
   /// The candidate ready to run, or the verdict that stops it.
   [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
-      const ConcreteProgram& reference, const ConcreteProgram& candidate);
+      const ConcreteProgram& reference, const ConcreteProgram& candidate, bool quick = false);
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request);
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;

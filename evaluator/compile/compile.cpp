@@ -36,6 +36,22 @@ int arch_number(const std::string& arch) {
   return value;
 }
 
+constexpr const char* kFast = "--Ofast-compile=mid";
+
+/// Whether this NVRTC knows kFast; older ones refuse an option that they do not know.
+bool compiles_fast(const Nvrtc& nvrtc) {
+  static const bool known = [&] {
+    nvrtcProgram program = nullptr;
+    if (nvrtc.create_program(&program, "", "empty.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
+      return false;
+    const char* options[] = {kFast};
+    const bool taken = nvrtc.compile_program(program, 1, options) == NVRTC_SUCCESS;
+    nvrtc.destroy_program(&program);
+    return taken;
+  }();
+  return known;
+}
+
 std::vector<std::string> options_for(const CompileJob& job, const Nvrtc& nvrtc) {
   std::vector<std::string> options;
   const int arch = arch_number(job.arch);
@@ -50,6 +66,7 @@ std::vector<std::string> options_for(const CompileJob& job, const Nvrtc& nvrtc) 
   // nvcc includes its run-time header, and with it math.h's macros, in every file.
   options.push_back("--pre-include=math.h");
   if (job.exact_math) options.push_back("--fmad=false");
+  if (job.quick && compiles_fast(nvrtc)) options.push_back(kFast);
   for (const auto& folder : include_path()) options.push_back("-I" + folder.string());
   for (const auto& [name, value] : job.defines) options.push_back("-D" + name + "=" + value);
   return options;

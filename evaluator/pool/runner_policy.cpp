@@ -169,7 +169,7 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   policy.environment = passed_environment(true);
   policy.mode = options.sandbox;
   policy.inherit_stderr = trace();
-  policy.file_size = 0;
+  if (!trace()) policy.file_size = 0;  // what is traced may go to a file
   const bool device = mode == "measure";
   if (device) policy.calls = sandbox::Calls::kDevice;
   // The GPU waits for its runner's CPU, so the others stand back.

@@ -13,7 +13,7 @@
 
 namespace hone::protocol {
 
-inline constexpr int kVersion = 2;
+inline constexpr int kVersion = 3;
 inline constexpr std::uint32_t kMaxFrame = 64U << 20;  // [B]
 inline constexpr int kMaxDepth = 24;
 

@@ -98,7 +98,8 @@ Json to_message(const CompileJob& job) {
           {"defines", job.defines},
           {"kernels", job.kernels},
           {"arch", job.arch},
-          {"exact_math", job.exact_math}};
+          {"exact_math", job.exact_math},
+          {"quick", job.quick}};
 }
 
 Result<CompileJob> compile_job_from(const Json& m) {
@@ -106,6 +107,7 @@ Result<CompileJob> compile_job_from(const Json& m) {
   HONE_TAKE(job.source, get_blob(m, "source"));
   HONE_TAKE(job.arch, get_string(m, "arch", 64));
   HONE_TAKE(job.exact_math, get_bool(m, "exact_math"));
+  HONE_TAKE(job.quick, get_bool(m, "quick"));
   const Json* kernels = nullptr;
   HONE_TAKE(kernels, get_array(m, "kernels", 1024));
   for (const auto& k : *kernels) {

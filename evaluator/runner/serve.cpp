@@ -1,11 +1,13 @@
 #include "evaluator/runner/serve.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <functional>
 #include <thread>
 
+#include "candidates/stop_watch.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/protocol/channel.h"
@@ -13,6 +15,7 @@
 #include "evaluator/runner/emulate.h"
 #include "evaluator/runner/sanitize.h"
 #include "evaluator/runner/serve_loop.h"
+#include "evaluator/trace.h"
 
 namespace hone::runner {
 namespace {
@@ -56,7 +59,13 @@ int serve_compile() {
   return serve("compile", [](const Json& m) -> Result<Json> {
     auto job = protocol::compile_job_from(m);
     if (!job) return std::unexpected(job.error());
-    return protocol::to_message(compile::compile_program(*job));
+    double seconds = 0;
+    StopWatch watch(seconds);
+    const auto program = compile::compile_program(*job);
+    watch.stop();
+    trace(fmt::format("compiled {} bytes to {} in {:.3f} s: {}", job->source.size(),
+                      program.cubin.size(), seconds, to_string(program.verdict)));
+    return protocol::to_message(program);
   });
 }
 
