@@ -76,6 +76,17 @@ double bounded_error(double error) {
   return std::isfinite(error) ? std::min(error, kLargestError) : kLargestError;
 }
 
+/// Without what a GPU does not read: PTX is the larger part of a message.
+Case machine_code_only(Case one) {
+  const auto strip = [](Runnable& runnable) {
+    runnable.compiled.ptx.clear();
+    runnable.compiled.log.clear();
+  };
+  strip(one.reference);
+  if (one.candidate) strip(*one.candidate);
+  return one;
+}
+
 /// The emulator could not judge: an instruction it lacks, or a reference too long for it. On a real
 /// GPU the device's own check follows.
 bool beyond_the_emulator(const EmulateReply& reply) {
@@ -373,8 +384,8 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   }
   if (gpu_) {
     protocol::MeasureRequest measure;
-    measure.checks = checks;
-    measure.timed = timed_case;
+    for (const Case& one : checks) measure.checks.push_back(machine_code_only(one));
+    measure.timed = machine_code_only(timed_case);
     measure.tolerance = request.tolerance;
     measure.seed = request.seed;
     measure.timeout_s = options_.device_timeout_s;
@@ -497,8 +508,8 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   }
 
   protocol::MeasureRequest measure;
-  measure.checks = checks;
-  measure.timed = timed_case;
+  for (const Case& one : checks) measure.checks.push_back(machine_code_only(one));
+  measure.timed = machine_code_only(timed_case);
   measure.tolerance = request.tolerance;
   measure.final_stage = request.stage == Stage::kFinal;
   measure.best_time_us = request.best_time_us;

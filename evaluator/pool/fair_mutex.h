@@ -3,7 +3,7 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
+#include <list>
 #include <mutex>
 
 namespace hone {
@@ -12,19 +12,36 @@ class FairMutex {
  public:
   void lock() {
     std::unique_lock hold(mutex_);
-    const std::uint64_t ticket = next_++;
-    called_.wait(hold, [&] { return ticket == now_; });
+    if (!held_) {
+      held_ = true;
+      return;
+    }
+    Waiter self;
+    waiting_.push_back(&self);
+    self.called.wait(hold, [&] { return self.served; });
   }
+
+  /// Hands over to the first that waits: only that one wakes.
   void unlock() {
     std::lock_guard hold(mutex_);
-    ++now_;
-    called_.notify_all();
+    if (waiting_.empty()) {
+      held_ = false;
+      return;
+    }
+    Waiter* next = waiting_.front();
+    waiting_.pop_front();
+    next->served = true;
+    next->called.notify_one();
   }
 
  private:
+  struct Waiter {
+    std::condition_variable called;
+    bool served = false;
+  };
   std::mutex mutex_;  ///< of what follows
-  std::condition_variable called_;
-  std::uint64_t next_ = 0, now_ = 0;
+  std::list<Waiter*> waiting_;
+  bool held_ = false;
 };
 
 }  // namespace hone

@@ -94,7 +94,8 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
   GateSeconds unused;
   GateSeconds& spent = gates != nullptr ? *gates : unused;
   // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
-  const auto message = protocol::to_message(request);
+  const auto message = protocol::frame(protocol::to_message(request));
+  if (!message) return std::unexpected(message.error());
   StopWatch waiting(spent.wait);
   std::lock_guard turn(turn_);
   waiting.stop();
@@ -115,7 +116,7 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
   if (runner == nullptr)
     return fail(ErrorCode::kInfrastructure, "the GPU's runner cannot be started");
 
-  const auto outcome = runner->call(message, deadline_s);
+  const auto outcome = runner->call(*message, deadline_s);
   protocol::MeasureReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:

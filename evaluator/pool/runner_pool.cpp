@@ -64,6 +64,12 @@ std::string RunnerProcess::why_it_ended() {
 }
 
 Outcome RunnerProcess::call(const nlohmann::json& request, double timeout_s) {
+  const auto whole = protocol::frame(request);
+  if (!whole) return {Outcome::Status::kDied, {}, whole.error().message};
+  return call(*whole, timeout_s);
+}
+
+Outcome RunnerProcess::call(const protocol::Frame& request, double timeout_s) {
   Outcome outcome;
   if (auto sent = channel_.send(request, kSendTimeout_s); !sent) {
     outcome.status = Outcome::Status::kDied;

@@ -42,6 +42,7 @@ class RunnerProcess {
                                                                     const EvaluatorOptions& options,
                                                                     int ordinal = 0);
   [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
+  [[nodiscard]] Outcome call(const protocol::Frame& request, double timeout_s);
   void kill() { child_->kill_tree(); }
   [[nodiscard]] pid_t pid() const { return child_->pid(); }
   /// The GPU's number as this runner sees it.

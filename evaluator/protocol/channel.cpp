@@ -93,22 +93,32 @@ Result<Json> decode(const std::uint8_t* data, std::size_t size) {
   return root;
 }
 
-Result<void> Channel::send(const Json& message, double timeout_s) {
+Result<Frame> frame(const Json& message) {
   const auto body = encode(message);
   if (body.size() > kMaxFrame) {
     return fail(ErrorCode::kInfrastructure,
                 fmt::format("runner protocol: message of {} bytes is over the limit", body.size()));
   }
-  std::vector<std::uint8_t> frame(8 + body.size());
-  std::memcpy(frame.data(), kMagic, 4);
-  for (int i = 0; i < 4; ++i) frame[4 + i] = static_cast<std::uint8_t>(body.size() >> (8 * i));
-  std::memcpy(frame.data() + 8, body.data(), body.size());
+  std::vector<std::uint8_t> bytes(8 + body.size());
+  std::memcpy(bytes.data(), kMagic, 4);
+  for (int i = 0; i < 4; ++i) bytes[4 + i] = static_cast<std::uint8_t>(body.size() >> (8 * i));
+  std::memcpy(bytes.data() + 8, body.data(), body.size());
+  return Frame{std::move(bytes)};
+}
 
+Result<void> Channel::send(const Json& message, double timeout_s) {
+  const auto whole = frame(message);
+  if (!whole) return std::unexpected(whole.error());
+  return send(*whole, timeout_s);
+}
+
+Result<void> Channel::send(const Frame& whole, double timeout_s) {
+  const auto& bytes = whole.bytes;
   const auto deadline = deadline_after(timeout_s);
   std::size_t sent = 0;
-  while (sent < frame.size()) {
+  while (sent < bytes.size()) {
     const ssize_t n =
-        ::send(fd_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       sent += static_cast<std::size_t>(n);
       continue;

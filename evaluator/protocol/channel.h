@@ -30,12 +30,20 @@ struct Received {
   std::string detail;  ///< when malformed
 };
 
+/// A message as it travels.
+struct Frame {
+  std::vector<std::uint8_t> bytes;
+};
+/// Errors: kInfrastructure for a message over kMaxFrame.
+[[nodiscard]] Result<Frame> frame(const nlohmann::json& message);
+
 class Channel {
  public:
   explicit Channel(int fd) : fd_(fd) {}  ///< does not own `fd`
 
   /// `timeout_s` < 0 waits for ever. Errors: kInfrastructure.
   [[nodiscard]] Result<void> send(const nlohmann::json& message, double timeout_s = -1);
+  [[nodiscard]] Result<void> send(const Frame& frame, double timeout_s = -1);
 
   /// Waits for one whole frame.
   [[nodiscard]] Received receive(double timeout_s);

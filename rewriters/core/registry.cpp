@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <future>
+
 // One include per rule, and one line in rewriters() below.
 // INCLUDES BEGIN
 #include "rewriters/rules/aggregate_atomics.h"
@@ -22,6 +24,7 @@
 #include "rewriters/rules/vectorize_access.h"
 #include "rewriters/rules/warp_reduce.h"
 // INCLUDES END
+#include "rewriters/syntax/parse.h"
 
 namespace hone {
 
@@ -66,8 +69,15 @@ const Rewriter* find_rewriter(std::string_view name) {
 
 std::vector<Proposal> propose_all(const Program& program, const RewriteContext& context) {
   std::vector<Proposal> all;
+  // Each rule analyses the program for itself, in milliseconds. Parsed once, before they begin.
+  (void)syntax::parse(program);
+  std::vector<std::future<std::vector<Proposal>>> parts;
   for (const Rewriter* rewriter : rewriters()) {
-    for (Proposal& proposal : rewriter->propose(program, context)) {
+    parts.push_back(std::async(std::launch::async,
+                               [&, rewriter] { return rewriter->propose(program, context); }));
+  }
+  for (auto& part : parts) {
+    for (Proposal& proposal : part.get()) {
       if (context.task != nullptr && proposal.math > context.task->math) continue;
       all.push_back(std::move(proposal));
     }

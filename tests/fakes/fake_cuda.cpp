@@ -87,7 +87,10 @@ bool helper(const std::string& name, void** p) {
       count += 1;
     }
     *parameter<double*>(p, 3) = sum;
-    *parameter<double*>(p, 4) = count;
+    *parameter<double*>(p, 4) = count;  // all in the first of the partial sums
+  } else if (name == "hone_rms_kernel") {
+    const double count = *parameter<double*>(p, 1);
+    *parameter<double*>(p, 3) = count > 0 ? std::sqrt(*parameter<double*>(p, 0) / count) : 0;
   } else if (name == "hone_compare_kernel") {
     const auto *want = parameter<Bytes>(p, 0), *got = parameter<Bytes>(p, 1);
     const int type = parameter<int>(p, 3), size = hone_size(type);
@@ -95,7 +98,7 @@ bool helper(const std::string& name, void** p) {
     for (u64 i = 0; i < parameter<u64>(p, 2); ++i) {
       int bad = 0;
       const double error =
-          hone_error(type, load(want, i, size), load(got, i, size), parameter<double>(p, 4),
+          hone_error(type, load(want, i, size), load(got, i, size), *parameter<double*>(p, 4),
                      parameter<double>(p, 5), parameter<double>(p, 6), &bad);
       const u64 bits = __builtin_bit_cast(u64, error);
       if (bits > result[2]) result[2] = bits;

@@ -227,5 +227,51 @@ ret;
   }
 }
 
+// NVRTC shortens an array to what is used of it, here 28 of 32 bytes, and still reads its last
+// elements as a vector; what is behind the array up to its alignment belongs to nobody.
+TEST(Checkers, AVectorMayReadThePaddingOfItsArray) {
+  auto module = load(R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 at)
+{
+.reg .b32 %r<6>; .reg .b64 %rd<2>;
+.shared .align 16 .b8 tile[28];
+.shared .align 4 .b8 next[4];
+ld.param.u64 %rd0, [out]; ld.param.u32 %r0, [at];
+mov.u32 %r1, tile;
+st.shared.v4.u32 [tile], {%r0, %r0, %r0, %r0};
+st.shared.v2.u32 [tile+16], {%r0, %r0};
+st.shared.u32 [tile+24], %r0;
+st.shared.u32 [next], %r0;
+add.u32 %r1, %r1, %r0;
+ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r1];
+st.global.u32 [%rd0], %r4;
+ret;
+}
+.visible .entry scalar(.param .u64 out, .param .u32 at)
+{
+.reg .b32 %r<3>; .reg .b64 %rd<2>;
+.shared .align 16 .b8 tile[28];
+ld.param.u64 %rd0, [out]; ld.param.u32 %r0, [at];
+mov.u32 %r1, tile;
+add.u32 %r1, %r1, %r0;
+st.shared.u32 [tile+24], %r0;
+ld.shared.u32 %r2, [%r1];
+st.global.u32 [%rd0], %r2;
+ret;
+}
+)");
+  const auto run = [&](const char* kernel, int at) {
+    Launch l(kernel, {1, 1, 1}, {1, 1, 1});
+    l.out("out", 4).value(at);
+    return l.run(module);
+  };
+  expect(run("k", 16), Verdict::kOk, {});
+  expect(run("k", 32), Verdict::kFault, {"out-of-bounds read of 16 B"});
+  expect(run("scalar", 24), Verdict::kOk, {});
+  expect(run("scalar", 28), Verdict::kFault, {"out-of-bounds read of 4 B"});
+}
+
 }  // namespace
 }  // namespace hone::emulator

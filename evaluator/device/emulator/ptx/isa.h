@@ -305,6 +305,9 @@ struct Extent {
   std::uint32_t offset = 0, bytes = 0;
   bool dynamic = false;  ///< the extern array: as the launch says
   std::string name;
+  /// Behind it [B]. The compiler shortens an array that no thread uses to its end, and may still
+  /// read its last elements as a whole vector, up to the array's alignment.
+  std::uint32_t padding = 0;
 };
 
 struct Function {

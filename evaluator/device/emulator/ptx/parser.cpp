@@ -237,6 +237,7 @@ void Parser::variable(Space space, bool module_scope) {
     std::vector<std::uint8_t> init;
     const auto round = [&](auto value) { return (value + alignment - 1) / alignment * alignment; };
     std::uint64_t address = 0;
+    std::uint32_t padding = 0;
     switch (space) {
       case Space::kGlobal:
         address = kModuleBase + (module_.id << 32) + global_bytes_;
@@ -260,7 +261,9 @@ void Parser::variable(Space space, bool module_scope) {
         std::uint32_t& top = module_wide ? module_shared_bytes_ : shared_bytes_;
         top = static_cast<std::uint32_t>(round(top));
         address = top;
-        top += static_cast<std::uint32_t>(bytes);
+        const std::uint64_t vector = std::min<std::uint64_t>(alignment, 16);
+        padding = static_cast<std::uint32_t>((vector - bytes % vector) % vector);
+        top += static_cast<std::uint32_t>(bytes) + padding;
         module_.shared.push_back({std::string(name), static_cast<std::uint32_t>(address),
                                   static_cast<std::uint32_t>(bytes), module_wide ? -1 : current_});
         break;
@@ -282,6 +285,7 @@ void Parser::variable(Space space, bool module_scope) {
     }
     symbol.address = address;
     symbol.bytes = bytes;
+    symbol.padding = padding;
     scopes_[scope_].symbols[name] = symbol;  // before the initialiser: it may name itself
     if (accept("=")) initialiser(element, init);
     if (space == Space::kConst && !init.empty()) {

@@ -339,7 +339,8 @@ class Block {
     const Extent& v = function_->variables[in.variable];
     if (v.space != Space::kShared) return {0, run_.shared_bytes};
     if (v.dynamic) return {run_.static_shared, run_.shared_bytes};
-    return {v.offset, std::uint64_t{v.offset} + v.bytes};
+    const bool vector = in.vec > 1 && in.kind != Kind::kStore;
+    return {v.offset, std::uint64_t{v.offset} + v.bytes + (vector ? v.padding : 0)};
   }
   [[nodiscard]] Bounds local_bounds(const Warp& w, const Inst& in) const;
   bool fast_shared_load(const Warp& w, const Inst& in, const Pattern& p);
