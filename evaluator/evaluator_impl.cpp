@@ -537,6 +537,10 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   m.ci95_high = reply->ci95_high;
   m.samples_us = reply->samples_us;
   m.reference_samples_us = reply->reference_samples_us;
+  if (request.stage == Stage::kQuick) {
+    std::lock_guard lock(mutex_);  // a runner that replaced another may have found it changed
+    reference_samples_[timed_case.reference.key] = reply->reference_samples_us;
+  }
   const Roof roof = roof_of(request.timed.reference, request.flops, info_);
   m.roof_fraction = roof_fraction(roof, m);
   if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "fp32";

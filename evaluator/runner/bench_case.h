@@ -65,6 +65,7 @@ class BenchCase {
 
  private:
   [[nodiscard]] std::vector<cuda::DeviceBuffer> inputs() const;
+  [[nodiscard]] Step<void> poison_outputs(Side& side, std::uint8_t poison);
   [[nodiscard]] Step<void> allocate_side(Side& side);
   template <class T>
   Step<T> blame(const Side& side, cuda::Outcome<T> outcome) const;

@@ -13,6 +13,7 @@
 #include "evaluator/device/cuda/gpu.h"
 #include "evaluator/device/cuda/loaded_program.h"
 #include "evaluator/protocol/measure_messages.h"
+#include "evaluator/runner/bench_case.h"
 
 namespace hone::runner {
 
@@ -22,6 +23,13 @@ class Measure {
   [[nodiscard]] protocol::MeasureReply handle(const protocol::MeasureRequest& request);
 
  private:
+  /// The reference once more, in a process that replaces another: right, and as fast as it was? The
+  /// samples that hold from now on [us].
+  Step<std::vector<double>> recheck(const protocol::MeasureRequest& request);
+  /// The reference against itself, then timed: up to `samples` within `budget_s`.
+  Step<std::vector<double>> run_twice(const protocol::Case& one,
+                                      const protocol::MeasureRequest& request, int samples,
+                                      double budget_s);
   protocol::MeasureReply admit(const protocol::MeasureRequest& request);
   protocol::MeasureReply evaluate(const protocol::MeasureRequest& request);
 

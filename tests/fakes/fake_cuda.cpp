@@ -131,6 +131,9 @@ CUresult candidate(Function& function, const unsigned char* block) {
     hanging = true;
     return CUDA_SUCCESS;
   }
+  // In a process whose first program it is: one that replaces another.
+  if (is("grudge") && timed && loads <= 2) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (is("ageing")) clock_us += loads <= 3 ? 100 : 0;
   if (is("refuse")) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   if (is("die") && timed) std::abort();
   if (is("replay") && launch > 0) return CUDA_SUCCESS;  // trusts what the first launch left

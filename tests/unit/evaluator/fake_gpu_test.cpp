@@ -128,6 +128,28 @@ TEST_F(OnAFakeGpu, GuardBeforeWritten) {
 TEST_F(OnAFakeGpu, Fault) { expect(Verdict::kFault, "CUDA_ERROR_ILLEGAL_ADDRESS", "scale_fault"); }
 TEST_F(OnAFakeGpu, Hang) { expect(Verdict::kTimeout, "still running", "scale_hang"); }
 TEST_F(OnAFakeGpu, RunnerDies) { expect(Verdict::kCrash, "Aborted", "scale_die"); }
+TEST_F(OnAFakeGpu, TheReferenceIsCheckedAgainAfterAReplacement) {
+  auto faulting = request("scale_fault", "scale_grudge");
+  ASSERT_TRUE(evaluator_->admit(faulting));
+  EXPECT_EQ(evaluate(faulting).verdict, Verdict::kFault);
+  const auto next = evaluator_->evaluate(request("scale", "scale_grudge"));
+  ASSERT_FALSE(next) << "the reference's fault in the new process was not noticed";
+  EXPECT_EQ(next.error().code, ErrorCode::kInfrastructure);
+  EXPECT_NE(next.error().message.find("in a new process"), std::string::npos)
+      << next.error().message;
+}
+// In its first process it takes 100 us, in one that replaces it 200.
+TEST_F(OnAFakeGpu, AReferenceThatDriftedIsTimedAnew) {
+  auto faulting = request("scale_fault", "scale_ageing");
+  ASSERT_TRUE(evaluator_->admit(faulting));
+  EXPECT_NEAR(evaluate(request("scale", "scale_ageing")).measurement.reference_time_us, 100, 0.01);
+  EXPECT_EQ(evaluate(faulting).verdict, Verdict::kFault);
+  for (int i = 0; i < 2; ++i) {
+    const auto e = evaluate(request("scale", "scale_ageing"));
+    EXPECT_EQ(e.verdict, Verdict::kOk) << e.detail;
+    EXPECT_NEAR(e.measurement.reference_time_us, 200, 0.01);
+  }
+}
 TEST_F(OnAFakeGpu, LaunchRefused) {
   expect(Verdict::kLaunchError, "LAUNCH_OUT_OF_RESOURCES", "scale_refuse");
 }
