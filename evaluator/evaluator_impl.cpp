@@ -24,6 +24,8 @@ using protocol::Runnable;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kCachedPrograms = 128;
+/// Cores that compile runners leave to the GPU's runner and to the search.
+constexpr int kSparedForTheGpu = 2;
 constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
 
 /// 0 when the reference beats the roof by far: it reads a part of its inputs, so the roof says
@@ -122,9 +124,10 @@ Error reference_error(Verdict verdict, const std::string& detail, const DeviceSp
 
 }  // namespace
 
-int per_core(int wanted) {
+int per_core(int wanted, int spared) {
   if (wanted > 0) return wanted;
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores > 4 * spared ? cores - spared : cores, 1, 16);
 }
 
 int EvaluatorImpl::check_threads() const {
@@ -140,7 +143,8 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
       info_(std::move(info)),
       limits_(limits),
       cache_(options.compile_cache),
-      compilers_("compile", per_core(options.compile_processes), options),
+      compilers_("compile", per_core(options.compile_processes, gpu ? kSparedForTheGpu : 0),
+                 options),
       emulators_("emulate", per_core(options.check_processes), options),
       gpu_(std::move(gpu)) {}
 

@@ -20,8 +20,8 @@ namespace hone {
 /// The real GPU, behind its measure runner. Null on the emulator.
 class GpuClient;
 
-/// Processes or threads: 0: one per core, at most 16.
-[[nodiscard]] int per_core(int wanted);
+/// Processes or threads: 0: one per core, at most 16, `spared` fewer where there are cores enough.
+[[nodiscard]] int per_core(int wanted, int spared = 0);
 
 class EvaluatorImpl final : public Evaluator {
  public:

@@ -20,7 +20,7 @@ namespace {
 
 using Access = sandbox::VisiblePath::Access;
 
-constexpr int kStandBack = 5;
+constexpr int kStandBack = 10;
 constexpr double kAskTimeout_s = 60;
 
 bool trace() {
