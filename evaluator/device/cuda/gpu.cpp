@@ -23,7 +23,7 @@ constexpr unsigned kSquaresBlocks = 512;
 constexpr std::size_t kInspected = 128;  // buffers at once
 constexpr std::uint64_t kScratchBytes =
     std::max<std::uint64_t>(2 * 8 * kSquaresBlocks, 3 * 8 * kInspected) + 64;
-constexpr auto kSpin = std::chrono::milliseconds(4);
+constexpr auto kSpin = std::chrono::microseconds(100);
 constexpr auto kNap = std::chrono::milliseconds(1);
 constexpr double kHelperLimit_s = 60;
 
