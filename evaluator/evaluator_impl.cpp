@@ -122,6 +122,12 @@ Error reference_error(Verdict verdict, const std::string& detail, const DeviceSp
   }
 }
 
+/// While a GPU's runner or the search waits for a core, a GPU idles: the others stand back.
+EvaluatorOptions with_gpu(EvaluatorOptions options, bool gpu) {
+  if (gpu) options.helper_niceness = 19;
+  return options;
+}
+
 }  // namespace
 
 int per_core(int wanted, int spared) {
@@ -138,14 +144,14 @@ int EvaluatorImpl::check_threads() const {
 EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
                              LaunchLimits limits, std::unique_ptr<GpuClient> gpu)
     : device_(std::move(device)),
-      options_(options),
+      options_(with_gpu(options, gpu != nullptr)),
       profile_text_(options.profile ? emulator::to_text(*options.profile) : ""),
       info_(std::move(info)),
       limits_(limits),
       cache_(options.compile_cache),
-      compilers_("compile", per_core(options.compile_processes, gpu ? kSparedForTheGpu : 0),
-                 options),
-      emulators_("emulate", per_core(options.check_processes), options),
+      compilers_("compile", per_core(options_.compile_processes, gpu ? kSparedForTheGpu : 0),
+                 options_),
+      emulators_("emulate", per_core(options_.check_processes), options_),
       gpu_(std::move(gpu)) {}
 
 EvaluatorImpl::~EvaluatorImpl() = default;

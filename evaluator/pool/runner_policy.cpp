@@ -20,7 +20,6 @@ namespace {
 
 using Access = sandbox::VisiblePath::Access;
 
-constexpr int kStandBack = 10;
 constexpr double kAskTimeout_s = 60;
 
 bool trace() {
@@ -172,8 +171,7 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   if (!trace()) policy.file_size = 0;  // what is traced may go to a file
   const bool device = mode == "measure";
   if (device) policy.calls = sandbox::Calls::kDevice;
-  // The GPU waits for its runner's CPU, so the others stand back.
-  if (!device) policy.niceness = kStandBack;
+  if (!device) policy.niceness = options.helper_niceness;
 #ifndef __SANITIZE_ADDRESS__  // its shadow memory alone is larger
   if (mode == "compile") policy.address_space = policy.memory = 4ULL << 30;
   if (mode == "emulate") policy.address_space = policy.memory = 16ULL << 30;

@@ -386,8 +386,8 @@ Outcome<void> Gpu::wait(double limit_s) {
       return std::unexpected(Failure{Verdict::kTimeout, true, false,
                                      fmt::format("still running after {:.3g} s", limit_s)});
     }
-    // Short runs are spun for: a sleep ends late, and the GPU idles for as long. Long ones are
-    // slept for, a small part of what they took so far at a time.
+    // Short runs are spun for. Long ones are slept for, a small part of what they took so far at a
+    // time: the GPU idles while a sleep lasts too long, and compilers want the core.
     const auto waited = Clock::now() - begin;
     if (waited > kSpin) std::this_thread::sleep_for(std::min<Clock::duration>(waited / 32, kNap));
   }
