@@ -53,12 +53,13 @@ std::vector<std::string> distinct_kernels(const ConcreteProgram& program) {
   return names;
 }
 
-/// Source, defines, kernels, architecture and effort: what decides the machine code.
+/// Source, defines, kernels, architecture and effort: what decides the machine code. All of it and
+/// not a hash, for which a stranger could find two programs with one key.
 std::string compile_key(const CompileJob& job) {
   std::string text = (job.quick ? "quick " : "") + job.arch + '\0' + job.source;
   for (const auto& [name, value] : job.defines) text += '\0' + name + '=' + value;
   for (const auto& kernel : job.kernels) text += '\0' + kernel;
-  return content_hash(text);
+  return text;
 }
 
 std::string runnable_key(const ConcreteProgram& program, bool quick) {
