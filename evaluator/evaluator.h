@@ -24,7 +24,7 @@ struct ProfileFile;
 struct EvaluatorOptions {
   int compile_processes = 0;  ///< 0: one per core, at most 16
   int check_processes = 0;    ///< emulator runners; 0: one per core, at most 16
-  int helper_niceness = 5;    ///< of compile and check runners; with a GPU 19
+  int helper_niceness = 5;    ///< of compile and check runners; with a GPU 10
   std::string runner_path;    ///< hone-runner; empty: beside this executable
   std::string compile_cache;  ///< folder of compiled programs; empty: none is kept
   double compile_timeout_s = 30;

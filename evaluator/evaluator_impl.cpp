@@ -68,6 +68,10 @@ std::string runnable_key(const ConcreteProgram& program, bool quick) {
          content_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+bool answers(const CompiledProgram& program, const CompileJob& job) {
+  return std::ranges::equal(program.kernels, job.kernels, {}, &CompiledKernel::name);
+}
+
 Evaluation verdict_of(Verdict verdict, std::string detail) {
   Evaluation e;
   e.verdict = verdict;
@@ -125,7 +129,7 @@ Error reference_error(Verdict verdict, const std::string& detail, const DeviceSp
 
 /// While a GPU's runner or the search waits for a core, a GPU idles: the others stand back.
 EvaluatorOptions with_gpu(EvaluatorOptions options, bool gpu) {
-  if (gpu) options.helper_niceness = 19;
+  if (gpu) options.helper_niceness = 10;
   return options;
 }
 
@@ -185,7 +189,7 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
   const auto stored = pool::CompileCache::key(job, info_.toolchain, info_.driver);
   pool::Outcome outcome;
   auto reply = cache_.find(stored);
-  const bool cached = reply.has_value();
+  const bool cached = reply.has_value() && protocol::compiled_program_from(*reply);
   if (cached) {
     outcome.status = pool::Outcome::Status::kReply;
     outcome.reply = std::move(*reply);
@@ -195,13 +199,17 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
   CompiledProgram result;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply: {
-      if (outcome.reply.contains("error"))
-        return infrastructure("the compile runner failed: " + outcome.reply["error"].dump());
+      if (const auto error = protocol::error_of(outcome.reply))
+        return infrastructure("the compile runner failed: " + *error);
       auto decoded = protocol::compiled_program_from(outcome.reply);
       if (!decoded) return std::unexpected(decoded.error());
       result = std::move(*decoded);
-      // Whatever else the compiler said may have had another reason than the source.
-      if (result.verdict == Verdict::kOk && !cached) cache_.put(stored, outcome.reply);
+      if (result.verdict == Verdict::kOk && !answers(result, job))
+        return infrastructure("the compile runner answered something else than was asked");
+      // Whatever else the compiler said may have had another reason than the source. Stored is what
+      // was understood, not what was sent.
+      if (result.verdict == Verdict::kOk && !cached)
+        cache_.put(stored, protocol::to_message(result));
       break;
     }
     case pool::Outcome::Status::kTimeout:
@@ -218,7 +226,8 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
       return infrastructure(outcome.detail);
   }
   auto shared = std::make_shared<const CompiledProgram>(std::move(result));
-  if (shared->verdict != Verdict::kCrash) {
+  // A crash or a time-out may have had another reason than the source.
+  if (shared->verdict != Verdict::kCrash && shared->verdict != Verdict::kTimeout) {
     std::lock_guard lock(mutex_);
     compiled_.emplace_back(key, shared);
     if (compiled_.size() > kCachedPrograms) compiled_.pop_front();
@@ -231,8 +240,8 @@ Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& requ
   EmulateReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:
-      if (outcome.reply.contains("error"))
-        return infrastructure("the emulator's runner failed: " + outcome.reply["error"].dump());
+      if (const auto error = protocol::error_of(outcome.reply))
+        return infrastructure("the emulator's runner failed: " + *error);
       return protocol::emulate_reply_from(outcome.reply);
     case pool::Outcome::Status::kTimeout:
       reply.verdict = Verdict::kTimeout;
@@ -422,7 +431,13 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
 
 Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
   const auto begin = Clock::now();
-  auto evaluation = run_gates(request);
+  const bool quick = request.stage == Stage::kQuick;
+  auto evaluation = run_gates(request, quick);
+  // Code that is compiled fast may need what the same code compiled well does not: more registers,
+  // a stack. No verdict comes from that.
+  if (quick && (!evaluation || evaluation->verdict == Verdict::kLaunchError ||
+                evaluation->verdict == Verdict::kUnsupported))
+    evaluation = run_gates(request, false);
   if (!evaluation) {
     if (evaluation.error().code != ErrorCode::kInfrastructure)
       evaluation.error().code = ErrorCode::kInfrastructure;
@@ -434,7 +449,7 @@ Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
   return evaluation;
 }
 
-Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
+Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bool quick) {
   Evaluation evaluation;
   StopWatch compiling(evaluation.gates.compile);
   const auto stopped = [&](Evaluation by_gate) {
@@ -461,9 +476,8 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request) {
   emulated.tolerance = request.tolerance;
   emulated.threads = check_threads();
   // A large kernel takes NVRTC ten times as long to optimise as to translate. What is timed is
-  // compiled well and checked as it is; the code at the check sizes is never timed, and the final
-  // stage checks it once more, compiled well.
-  const bool quick = request.stage == Stage::kQuick;
+  // compiled well and checked as it is; the code at the check sizes is never timed: `quick`. The
+  // final stage checks it once more, compiled well.
   for (const auto& check : request.checks) {
     auto prepared = prepare_candidate(check.reference, check.candidate, quick);
     if (!prepared) return std::unexpected(prepared.error());

@@ -48,7 +48,7 @@ class EvaluatorImpl final : public Evaluator {
   /// The candidate ready to run, or the verdict that stops it.
   [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
       const ConcreteProgram& reference, const ConcreteProgram& candidate, bool quick = false);
-  [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request);
+  [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
   [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;

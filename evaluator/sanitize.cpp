@@ -40,9 +40,8 @@ Result<SanitizeResult> EvaluatorImpl::sanitize(const SanitizeRequest& request) {
   const auto outcome = emulators_.call(protocol::to_message(job), timeout_s);
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:
-      if (outcome.reply.contains("error"))
-        return fail(ErrorCode::kInfrastructure,
-                    "the emulator's runner failed: " + outcome.reply["error"].dump());
+      if (const auto error = protocol::error_of(outcome.reply))
+        return fail(ErrorCode::kInfrastructure, "the emulator's runner failed: " + *error);
       return protocol::sanitize_result_from(outcome.reply);
     case pool::Outcome::Status::kTimeout:
       return stop(Verdict::kTimeout, fmt::format("the check took more than {:.0f} s", timeout_s));

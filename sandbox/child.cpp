@@ -136,6 +136,9 @@ Report read_report(int fd) {
   return report;
 }
 
+/// For the supervisor to end the child; then it is killed itself.
+constexpr auto kPatience = std::chrono::seconds(2);
+
 }  // namespace
 
 std::string ExitStatus::text() const {
@@ -226,8 +229,7 @@ Child::~Child() {
 
 void Child::kill_tree() {
   if (pid_ > 0 && !reaped_) {
-    kill(-pid_, SIGKILL);
-    kill(pid_, SIGKILL);
+    kill(pid_, SIGTERM);
   }
 }
 
@@ -242,6 +244,14 @@ ExitStatus Child::wait(double timeout_s) {
     if (Clock::now() >= deadline) {
       kill_tree();
       siginfo_t ended{};
+      const auto patience = Clock::now() + kPatience;
+      while (Clock::now() < patience &&
+             waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+             ended.si_pid != pid_)
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (ended.si_pid == pid_) break;
+      kill(-pid_, SIGKILL);
+      kill(pid_, SIGKILL);
       while (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT) != 0 &&
              errno == EINTR) {
       }

@@ -41,7 +41,8 @@ class Child {
   /// What this machine granted; empty with Mode::kOff.
   [[nodiscard]] const std::vector<LayerState>& layers() const { return layers_; }
 
-  /// SIGKILL to the child's whole process group. Thread-safe, idempotent; does not wait.
+  /// Has the supervisor kill all of the child. Thread-safe, idempotent; does not wait. After wait()
+  /// every process of a pid namespace is gone, its GPU context too.
   void kill_tree();
 
   /// Waits until the child has ended; after `timeout_s` it is killed. Reaps it.

@@ -60,9 +60,9 @@ class Workers {
         while (!stopping.stop_requested()) {
           auto work = queue_.take(std::chrono::milliseconds(100));
           if (!work) continue;
-          auto evaluation = evaluator.evaluate(work->request);
+          auto evaluation = evaluate(evaluator, work->request);
           if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
-            evaluation = evaluator.evaluate(work->request);  // the one retry
+            evaluation = evaluate(evaluator, work->request);  // the one retry
           }
           queue_.complete({work->id, std::move(evaluation)});
         }
@@ -77,6 +77,15 @@ class Workers {
   }
 
  private:
+  /// What throws here (no memory left for a reply, say) costs one candidate and not the process.
+  static Result<Evaluation> evaluate(Evaluator& evaluator, const EvaluationRequest& request) {
+    try {
+      return evaluator.evaluate(request);
+    } catch (const std::exception& e) {
+      return fail(ErrorCode::kInfrastructure, e.what());
+    }
+  }
+
   Queue& queue_;
   std::vector<std::jthread> threads_;
 };
@@ -109,6 +118,7 @@ struct Slot {
   Evaluation evaluation;
   std::uint64_t id = 0;
   bool done = false;
+  std::string twin;  ///< hash of a program in flight that this one repeats; settled after it
 };
 
 class Search {
@@ -244,6 +254,7 @@ Slot Search::ask(Strategy& strategy) {
   candidate.program_hash = syntax::structural_hash(*program);
   if (known_.contains(candidate.program_hash) || requests_.contains(candidate.program_hash)) {
     slot.outcome.duplicate = true;
+    if (requests_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
     return slot;
   }
   auto request = builder_->for_recipe(slot.outcome.recipe, random_.bits());
@@ -330,7 +341,7 @@ void Search::search() {
   const double deadline = search_seconds();
   const auto receive = [&](std::chrono::milliseconds timeout) {
     auto done = queue.next_result(timeout);
-    if (!done) return;
+    if (!done) return false;
     for (Slot& slot : slots) {
       if (slot.id != done->id) continue;
       if (done->evaluation) {
@@ -341,6 +352,10 @@ void Search::search() {
       }
       slot.done = true;
     }
+    return true;
+  };
+  const auto is_ready = [&](const Slot& slot) {
+    return slot.done && (slot.twin.empty() || !requests_.contains(slot.twin));
   };
 
   bool asking = true;
@@ -353,7 +368,7 @@ void Search::search() {
         outcome_.stop_reason = "budget";
       } else if (best > 0 && outcome_.roof.time_us >= kRoofReached * best) {
         outcome_.stop_reason = "roof";
-      } else if (fruitless_ >= kExhaustedAfter) {
+      } else if (fruitless_ >= kExhaustedAfter && requests_.empty()) {
         outcome_.stop_reason = "exhausted";
       }
       if (!outcome_.stop_reason.empty()) {
@@ -368,6 +383,8 @@ void Search::search() {
     }
     // Exactly one told for one asked once the window is full.
     while (asking && slots.size() < window) {
+      // What is in flight may bring something new.
+      if (fruitless_ >= kExhaustedAfter && !requests_.empty()) break;
       // What the time model leaves out is no evaluation: more is asked as that turns out.
       if (options_.budget.evaluations > 0 &&
           asked_to_evaluate - outcome_.counts.screened >= options_.budget.evaluations) {
@@ -387,10 +404,10 @@ void Search::search() {
       }
     }
     if (slots.empty()) break;
-    const auto ready = in_order ? (slots.front().done ? slots.begin() : slots.end())
-                                : std::ranges::find_if(slots, [](const Slot& s) { return s.done; });
-    if (ready == slots.end()) {
-      receive(std::chrono::milliseconds(100));
+    const auto first = in_order && !slots.empty() ? std::next(slots.begin()) : slots.end();
+    const auto ready = std::find_if(slots.begin(), first, is_ready);
+    if (ready == first) {
+      (void)receive(std::chrono::milliseconds(100));
     } else {
       settle(*ready, *strategy);
       slots.erase(ready);
@@ -401,14 +418,14 @@ void Search::search() {
   outcome_.pace.evaluated = outcome_.counts.evaluated();
   workers.stop();
   evaluator_.resume();
-  while (!slots.empty()) {
-    receive(std::chrono::milliseconds(0));
-    if (slots.front().done && slots.front().evaluation.detail != "cancelled") {
-      settle(slots.front(), *strategy);
+  while (receive(std::chrono::milliseconds(0))) {
+  }
+  for (Slot& slot : slots) {
+    if (is_ready(slot) && slot.evaluation.detail != "cancelled") {
+      settle(slot, *strategy);
     } else {
       --outcome_.counts.proposed;
     }
-    slots.pop_front();
   }
   if (outcome_.stop_reason == "budget ") outcome_.stop_reason = "budget";
 }

@@ -42,7 +42,7 @@ struct SearchOptions {
   std::uint64_t seed = 1;
   std::string strategy = "evolve";
   int finalists = 5;
-  int workers = 0;                    ///< evaluating threads; 0: one per core
+  int workers = 0;                    ///< evaluating threads; 0: as many as are in flight
   std::vector<std::string> disabled;  ///< rewriters that may not propose
   bool prescreen = true;  ///< on a real GPU: measure only what the time model gives a chance
   std::function<void(const Progress&)> on_progress;

@@ -16,6 +16,20 @@ struct Line {
   std::string text;
 };
 
+/// Whether a ' after `before` stands within a number (1'000) and opens no character: the token that
+/// it would end begins with a digit. L', u', U' and u8' do open one.
+bool separates_digits(std::string_view before) {
+  std::size_t begin = before.size();
+  const auto in_token = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '\'';
+  };
+  while (begin > 0 && in_token(before[begin - 1])) --begin;
+  const std::string_view token = before.substr(begin);
+  const bool number = !token.empty() && (std::isdigit(static_cast<unsigned char>(token[0])) ||
+                                         (token[0] == '.' && token.size() > 1));
+  return number && std::isalnum(static_cast<unsigned char>(token.back()));
+}
+
 /// Logical lines: backslash-newline spliced, comments blanked unless `keep_comments`, literals
 /// kept.
 std::vector<Line> logical_lines(std::string_view source, bool keep_comments) {
@@ -71,9 +85,7 @@ std::vector<Line> logical_lines(std::string_view source, bool keep_comments) {
           continue;
         }
         if (c == '"') state = State::kString;
-        if (c == '\'' &&
-            (line.text.empty() || !std::isalnum(static_cast<unsigned char>(line.text.back()))))
-          state = State::kChar;
+        if (c == '\'' && !separates_digits(line.text)) state = State::kChar;
         line.text += c;
         break;
       case State::kString:

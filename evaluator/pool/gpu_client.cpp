@@ -13,13 +13,6 @@ constexpr double kBenchTimeout_s = 120;
 
 Error environment(std::string message) { return {ErrorCode::kEnvironment, std::move(message)}; }
 
-/// The error a runner sends instead of a reply.
-std::optional<std::string> error_of(const nlohmann::json& reply) {
-  if (!reply.is_object() || !reply.contains("error")) return std::nullopt;
-  const auto text = protocol::get_string(reply, "error");
-  return text ? protocol::clean_text(*text, 1024) : "unreadable error";
-}
-
 }  // namespace
 
 Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorOptions& options) {
@@ -33,7 +26,8 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
         environment(fmt::format("the GPU's runner did not open cuda:{}: {}", ordinal,
                                 opened.detail.empty() ? "no answer" : opened.detail)));
   }
-  if (const auto error = error_of(opened.reply)) return std::unexpected(environment(*error));
+  if (const auto error = protocol::error_of(opened.reply))
+    return std::unexpected(environment(*error));
   auto facts = protocol::device_facts_from(opened.reply);
   if (!facts) return std::unexpected(facts.error());
   client->facts_ = *facts;
@@ -56,7 +50,8 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
                                      kSetupTimeout_s);
   if (!ready.ok())
     return std::unexpected(environment("setting up the GPU failed: " + ready.detail));
-  if (const auto error = error_of(ready.reply)) return std::unexpected(environment(*error));
+  if (const auto error = protocol::error_of(ready.reply))
+    return std::unexpected(environment(*error));
   if (const auto bandwidth = protocol::get_double(ready.reply, "dram_bytes_per_s"))
     client->facts_.dram_bytes_per_s = *bandwidth;
   client->runner_ = std::move(*runner);
@@ -70,7 +65,8 @@ Result<void> GpuClient::start() {
        {nlohmann::json{{"op", "open"}, {"ordinal", (*runner)->ordinal()}},
         nlohmann::json{{"op", "setup"}, {"cubin", protocol::blob(helpers_)}, {"quick", true}}}) {
     const auto outcome = (*runner)->call(request, kOpenTimeout_s);
-    const auto error = outcome.ok() ? error_of(outcome.reply) : std::optional(outcome.detail);
+    const auto error =
+        outcome.ok() ? protocol::error_of(outcome.reply) : std::optional(outcome.detail);
     if (error) {
       return fail(ErrorCode::kInfrastructure,
                   fmt::format("the GPU's runner cannot be restarted: {}", *error));
@@ -135,7 +131,7 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
       return reply;
     }
   }
-  if (const auto error = error_of(outcome.reply)) {
+  if (const auto error = protocol::error_of(outcome.reply)) {
     stop();
     return fail(ErrorCode::kInfrastructure, "the GPU's runner: " + *error);
   }
@@ -161,7 +157,7 @@ Result<nlohmann::json> GpuClient::call(const nlohmann::json& message) {
                     ? fmt::format("the GPU did not answer within {:.0f} s", kBenchTimeout_s)
                     : "the GPU's runner died: " + outcome.detail);
   }
-  if (const auto error = error_of(outcome.reply)) {
+  if (const auto error = protocol::error_of(outcome.reply)) {
     stop();
     return fail(ErrorCode::kEnvironment, "the GPU's runner: " + *error);
   }

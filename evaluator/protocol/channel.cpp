@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 namespace hone::protocol {
@@ -23,13 +24,30 @@ class BoundedBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
 
  public:
   explicit BoundedBuilder(Json& root) : Base(root, false) {}
-  bool start_object(std::size_t n) { return ++depth_ <= kMaxDepth && Base::start_object(n); }
+  // Every value costs 16 bytes and more here and may be one byte there.
+  bool null() { return ++values_ <= kMaxValues && Base::null(); }
+  bool boolean(bool v) { return ++values_ <= kMaxValues && Base::boolean(v); }
+  bool number_integer(std::int64_t v) { return ++values_ <= kMaxValues && Base::number_integer(v); }
+  bool number_unsigned(std::uint64_t v) {
+    return ++values_ <= kMaxValues && Base::number_unsigned(v);
+  }
+  bool number_float(double v, const std::string& text) {
+    return ++values_ <= kMaxValues && Base::number_float(v, text);
+  }
+  bool string(std::string& v) { return ++values_ <= kMaxValues && Base::string(v); }
+  bool binary(Json::binary_t& v) { return ++values_ <= kMaxValues && Base::binary(v); }
+  bool key(std::string& v) { return ++values_ <= kMaxValues && Base::key(v); }
+  bool start_object(std::size_t n) {
+    return ++depth_ <= kMaxDepth && ++values_ <= kMaxValues && Base::start_object(n);
+  }
   bool end_object() { return --depth_, Base::end_object(); }
-  bool start_array(std::size_t n) { return ++depth_ <= kMaxDepth && Base::start_array(n); }
+  bool start_array(std::size_t n) {
+    return ++depth_ <= kMaxDepth && ++values_ <= kMaxValues && Base::start_array(n);
+  }
   bool end_array() { return --depth_, Base::end_array(); }
 
  private:
-  int depth_ = 0;
+  int depth_ = 0, values_ = 0;
 };
 
 /// Milliseconds for poll(); -1 for ever.
@@ -197,6 +215,19 @@ Result<double> get_double(const Json& object, const char* key) {
   const Json* value = field(object, key);
   if (value == nullptr || !value->is_number()) return bad_field(key, "a number");
   return value->get<double>();
+}
+
+std::optional<std::string> error_of(const Json& reply) {
+  if (!reply.is_object() || !reply.contains("error")) return std::nullopt;
+  const auto text = get_string(reply, "error");
+  return text ? clean_text(*text, 1024) : "unreadable error";
+}
+
+Result<double> get_positive(const Json& object, const char* key) {
+  const auto value = get_double(object, key);
+  if (value && (!std::isfinite(*value) || *value < 0))
+    return bad_field(key, "finite and at least 0");
+  return value;
 }
 
 Result<bool> get_bool(const Json& object, const char* key) {

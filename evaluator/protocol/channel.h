@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ namespace hone::protocol {
 inline constexpr int kVersion = 3;
 inline constexpr std::uint32_t kMaxFrame = 64U << 20;  // [B]
 inline constexpr int kMaxDepth = 24;
+inline constexpr int kMaxValues = 1 << 19;  ///< in one message, keys included
 
 enum class ReceiveStatus {
   kOk,
@@ -72,6 +74,11 @@ class Channel {
                                                       std::size_t max_size = 4096);
 [[nodiscard]] Result<const nlohmann::json*> get_object(const nlohmann::json& object,
                                                        const char* key);
+
+/// The text of {"error": text}, which a runner sends instead of a reply; cleaned.
+[[nodiscard]] std::optional<std::string> error_of(const nlohmann::json& reply);
+/// A time, a ratio or a count: finite and not negative.
+[[nodiscard]] Result<double> get_positive(const nlohmann::json& object, const char* key);
 
 /// Text from a compiler or a child, fit for a log, JSON and a terminal: valid UTF-8, no control
 /// characters but newline and tab, at most `max_bytes`.

@@ -25,14 +25,6 @@ Result<std::vector<double>> get_doubles(const Json& m, const char* key) {
   return out;
 }
 
-/// A time or ratio: finite and not negative.
-Result<double> get_positive(const Json& m, const char* key) {
-  double value = 0;
-  HONE_TAKE(value, get_double(m, key));
-  if (!std::isfinite(value) || value < 0) return malformed(key);
-  return value;
-}
-
 }  // namespace
 
 Json to_message(const DeviceFacts& f) {

@@ -1,5 +1,7 @@
 #include "evaluator/protocol/messages.h"
 
+#include <cmath>
+
 #include <algorithm>
 
 #include "evaluator/protocol/channel.h"
@@ -83,6 +85,8 @@ Result<CompiledKernel> kernel_from(const Json& m) {
   return k;
 }
 
+constexpr std::size_t kMaxCounters = 256;
+
 Result<Verdict> get_verdict(const Json& m) {
   std::string text;
   HONE_TAKE(text, get_string(m, "verdict", 64));
@@ -94,12 +98,8 @@ Result<Verdict> get_verdict(const Json& m) {
 }  // namespace
 
 Json to_message(const CompileJob& job) {
-  return {{"source", blob(job.source)},
-          {"defines", job.defines},
-          {"kernels", job.kernels},
-          {"arch", job.arch},
-          {"exact_math", job.exact_math},
-          {"quick", job.quick}};
+  return {{"source", blob(job.source)}, {"defines", job.defines},       {"kernels", job.kernels},
+          {"arch", job.arch},           {"exact_math", job.exact_math}, {"quick", job.quick}};
 }
 
 Result<CompileJob> compile_job_from(const Json& m) {
@@ -258,13 +258,15 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
   HONE_TAKE(r.detail, get_string(m, "detail"));
   r.detail = clean_text(r.detail, 2048);
   HONE_TAKE(r.max_rel_error, get_double(m, "max_rel_error"));
-  HONE_TAKE(r.time_us, get_double(m, "time_us"));
+  HONE_TAKE(r.time_us, get_positive(m, "time_us"));
   HONE_TAKE(r.bound, get_string(m, "bound", 256));
+  r.bound = clean_text(r.bound, 256);
   const Json* counters = nullptr;
   HONE_TAKE(counters, get_object(m, "counters"));
+  if (counters->size() > kMaxCounters) return malformed("counters");
   for (const auto& [name, value] : counters->items()) {
-    if (!value.is_number()) return malformed("counter");
-    r.counters[name] = value.get<double>();
+    if (!value.is_number() || !std::isfinite(value.get<double>())) return malformed("counter");
+    r.counters[clean_text(name, 64)] = value.get<double>();
   }
   return r;
 }

@@ -186,7 +186,16 @@ class Output {
   _exit(WEXITSTATUS(status));
 }
 
+pid_t the_init = 0;
+
+/// hone wants the child gone: the supervisor goes on, and ends once all of it has ended.
+void end_init(int) { kill(the_init, SIGKILL); }
+
 [[noreturn]] void supervise(const State& state, pid_t init) {
+  the_init = init;
+  struct sigaction on_term{};
+  on_term.sa_handler = end_init;
+  sigaction(SIGTERM, &on_term, nullptr);
   using Clock = std::chrono::steady_clock;
   const Policy& p = state.policy;
   const auto deadline =
@@ -206,7 +215,10 @@ class Output {
       }
       wait_ms = static_cast<int>(std::min<std::int64_t>(left, 60'000));
     }
-    if (poll(fds, 2, wait_ms) < 0 && errno != EINTR) break;
+    if (poll(fds, 2, wait_ms) < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
     if (fds[1].revents != 0 && !output.drain()) {
       fds[1].fd = -1;
       if (output.too_much()) {

@@ -95,9 +95,11 @@ TEST(LyingRunner, EndsInAVerdictOrAnError) {
 }
 
 TEST(LyingRunner, WrongShapesAreInfrastructureErrors) {
-  // A well-formed frame with a message that is no reply: 1, {}, {"verdict": "ok"}.
+  // A well-formed frame with a message that is no reply: 1, {}, {"verdict": "ok"};
+  // and an error that is no UTF-8.
   for (const char* body :
-       {"\\x01\\0\\0\\0\\x01", "\\x01\\0\\0\\0\\xa0", "\\x0c\\0\\0\\0\\xa1\\x67verdict\\x62ok"}) {
+       {"\\x01\\0\\0\\0\\x01", "\\x01\\0\\0\\0\\xa0", "\\x0c\\0\\0\\0\\xa1\\x67verdict\\x62ok",
+        "\\x09\\0\\0\\0\\xa1\\x65error\\x61\\xff"}) {
     const auto e =
         Liar(std::string("head -c 10 <&3 >/dev/null; printf 'HON1") + body + "' >&3; sleep 9")
             .evaluate();

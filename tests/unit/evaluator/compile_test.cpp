@@ -149,7 +149,10 @@ TEST(Compile, HostFilesAreOutOfReach) {
         "# /* */ include \"/etc/passwd\"", "#define F \"/etc/passwd\"\n#include F",
         "#if __has_include(\"/etc/passwd\")\n#endif", "#embed \"/etc/passwd\"",
         "const char* s = R\"x(\" /*)x\";\n#include \"/etc/passwd\"\n// */",
-        "#include \"etc/passwd\""}) {
+        "#include \"etc/passwd\"",
+        "constexpr auto c = L'\"'; constexpr char s[] = \"/*\";\n#include \"/etc/passwd\"\n// */",
+        "constexpr auto c = u8'\"'; constexpr char s[] = \"/*\";\n#include \"/etc/passwd\"\n// */",
+        "constexpr int n = 1'000; constexpr int m = 0x1'F'\n;\n#include \"/etc/passwd\""}) {
     const auto p = build(std::string(directive) + "\n__global__ void k() {}", {"k"});
     EXPECT_EQ(p.verdict, Verdict::kCompileError) << directive;
     EXPECT_NE(p.log.find("line "), std::string::npos) << p.log;
@@ -163,7 +166,7 @@ TEST(Compile, HostFilesAreOutOfReach) {
 TEST(Compile, CommentsAndStringsAreNoDirectives) {
   const auto p = build(
       "/*\n#include \"/etc/passwd\"\n*/\n// \\\n#include \"/etc/passwd\"\n"
-      "__global__ void k(int* y) { const char* s = \"/*\"; y[0] = s[0]; }\n/* */",
+      "__global__ void k(int* y) { const char* s = \"/*\"; y[0] = s[0] + 1'000 + 0x1'F'F; }\n/* */",
       {"k"});
   EXPECT_EQ(p.verdict, Verdict::kOk) << p.log;
 }

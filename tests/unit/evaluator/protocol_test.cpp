@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+
 #include <sys/socket.h>
 #include <unistd.h>
+#include <cmath>
 
 #include <thread>
 
@@ -80,6 +82,27 @@ TEST(Channel, DeepNestingIsRefusedWithoutRecursion) {
   const auto decoded = decode(reinterpret_cast<const std::uint8_t*>(deep.data()), deep.size());
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().code, ErrorCode::kInfrastructure);
+}
+
+TEST(Channel, ManySmallValuesAreRefused) {
+  // An array of 32 M empty maps: a byte each on the way, sixteen and more in memory.
+  std::string flood("\x9a\x02\x00\x00\x00", 5);
+  flood.append(1 << 25, '\xa0');
+  const auto decoded = decode(reinterpret_cast<const std::uint8_t*>(flood.data()), flood.size());
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code, ErrorCode::kInfrastructure);
+}
+
+TEST(Fields, ErrorsOfRunnersAreCleaned) {
+  EXPECT_FALSE(error_of(Json{{"verdict", "ok"}}));
+  EXPECT_EQ(error_of(Json{{"error", 7}}), "unreadable error");
+  const auto text = error_of(Json{{"error", std::string("a\x1b[31m\xff")}});
+  ASSERT_TRUE(text);
+  EXPECT_EQ(text->find('\x1b'), std::string::npos);
+  EXPECT_NO_THROW((void)Json(*text).dump());
+  EXPECT_FALSE(get_positive(Json{{"t", std::nan("")}}, "t"));
+  EXPECT_FALSE(get_positive(Json{{"t", -1.0}}, "t"));
+  EXPECT_TRUE(get_positive(Json{{"t", 0.0}}, "t"));
 }
 
 TEST(Channel, SendToTheDeadIsAnError) {
