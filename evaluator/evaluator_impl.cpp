@@ -12,6 +12,8 @@
 #include "candidates/stop_watch.h"
 #include "evaluator/align_buffers.h"
 #include "evaluator/compile/compile.h"
+#include "evaluator/compile/locate.h"
+#include "evaluator/compile/nvrtc.h"
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/pool/gpu_client.h"
 
@@ -150,6 +152,8 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
                              LaunchLimits limits, std::unique_ptr<GpuClient> gpu)
     : device_(std::move(device)),
       options_(with_gpu(options, gpu != nullptr)),
+      toolchain_(compile::Nvrtc::get() ? compile::toolchain_identity(compile::Nvrtc::get()->path)
+                                       : ""),
       profile_text_(options.profile ? emulator::to_text(*options.profile) : ""),
       info_(std::move(info)),
       limits_(limits),
@@ -186,7 +190,7 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
       return compiled_.back().second;
     }
   }
-  const auto stored = pool::CompileCache::key(job, info_.toolchain, info_.driver);
+  const auto stored = pool::CompileCache::key(job, toolchain_, info_.driver);
   pool::Outcome outcome;
   auto reply = cache_.find(stored);
   const bool cached = reply.has_value() && protocol::compiled_program_from(*reply);

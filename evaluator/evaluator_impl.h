@@ -60,6 +60,7 @@ class EvaluatorImpl final : public Evaluator {
 
   const DeviceSpec device_;
   const EvaluatorOptions options_;
+  const std::string toolchain_;     ///< all that compiles, for the cache on disk
   const std::string profile_text_;  ///< of the emulated device: JSON; empty with a GPU
   const DeviceInfo info_;
   const LaunchLimits limits_;

@@ -1,6 +1,13 @@
 #include "evaluator/compile/locate.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cstdlib>
+
+#include "candidates/hash.h"
 
 namespace hone::compile {
 namespace fs = std::filesystem;
@@ -58,6 +65,30 @@ std::vector<fs::path> include_path() {
   std::error_code ec;
   if (fs::is_directory(include / "cccl", ec)) path.push_back(include / "cccl");
   return path;
+}
+
+std::string toolchain_identity(const fs::path& nvrtc) {
+  std::vector<std::string> files;
+  const auto note = [&](const fs::path& file) {
+    struct stat about{};
+    if (stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return;
+    files.push_back(fmt::format("{} {} {}.{}", file.string(), about.st_size, about.st_mtim.tv_sec,
+                                about.st_mtim.tv_nsec));
+  };
+  std::error_code code;
+  const fs::path library = fs::canonical(nvrtc, code);
+  std::vector<fs::path> folders = include_path();
+  if (!library.empty()) {
+    note(library);
+    for (const auto& entry : fs::directory_iterator(library.parent_path(), code)) {
+      if (entry.path().filename().string().starts_with("libnvrtc-builtins")) note(entry.path());
+    }
+  }
+  for (const auto& folder : folders) {
+    for (const auto& entry : fs::directory_iterator(folder, code)) note(entry.path());
+  }
+  std::ranges::sort(files);
+  return content_hash(fmt::format("{}", fmt::join(files, "\n")));
 }
 
 }  // namespace hone::compile

@@ -18,6 +18,10 @@ namespace hone::compile {
 /// Include search path for a compile: the include folder and, where present, CCCL's.
 [[nodiscard]] std::vector<std::filesystem::path> include_path();
 
+/// Changes whenever what compiles changes: NVRTC's files and the headers, by name, size and time.
+/// `nvrtc`: the library that was opened.
+[[nodiscard]] std::string toolchain_identity(const std::filesystem::path& nvrtc);
+
 /// Folder of the running executable.
 [[nodiscard]] std::filesystem::path executable_folder();
 

@@ -91,6 +91,10 @@ Result<Nvrtc> load() {
         fmt::format("{} is too old: it has no {}; CUDA 12 or newer is needed", n.path, missing));
   }
   n.version(&n.major, &n.minor);
+  Dl_info where{};  // the loader found it by its bare name
+  if (n.path.find('/') == n.path.npos && dladdr(reinterpret_cast<void*>(n.version), &where) != 0 &&
+      where.dli_fname != nullptr)
+    n.path = where.dli_fname;
   int count = 0;
   if (n.get_num_supported_archs(&count) == NVRTC_SUCCESS && count > 0 && count < 1000) {
     n.archs.resize(static_cast<std::size_t>(count));

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "evaluator/compile/locate.h"
+
 namespace hone::pool {
 namespace {
 
@@ -53,6 +55,31 @@ TEST_F(CompileCacheTest, FindsWhatWasPut) {
   EXPECT_FALSE(cache.find(key("a", "NVRTC 12.9")));
   EXPECT_FALSE(cache.find(
       CompileCache::key({"a", {{"N", "5"}}, {"k"}, "sm_90", false}, "NVRTC 13.0", "13.0")));
+}
+
+TEST_F(CompileCacheTest, AnotherToolkitHasAnotherIdentity) {
+  // As one that is updated in place: the same version, another file.
+  const fs::path home = folder_ / "cuda", nvrtc = home / "lib" / "libnvrtc.so.13";
+  fs::create_directories(home / "include");
+  fs::create_directories(home / "lib");
+  std::ofstream(home / "include" / "cuda_fp16.h") << "// one\n";
+  std::ofstream(nvrtc) << "one";
+  const char* before = std::getenv("CUDA_HOME");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("CUDA_HOME", home.c_str(), 1);
+  const auto identity = [&] { return compile::toolchain_identity(nvrtc); };
+  const std::string first = identity();
+  EXPECT_EQ(identity(), first);
+  std::ofstream(home / "include" / "cuda_fp16.h") << "// another\n";
+  const std::string second = identity();
+  EXPECT_NE(second, first);
+  std::ofstream(home / "lib" / "libnvrtc-builtins.so.13.0") << "new";
+  EXPECT_NE(identity(), second);
+  if (before != nullptr) {
+    setenv("CUDA_HOME", kept.c_str(), 1);
+  } else {
+    unsetenv("CUDA_HOME");
+  }
 }
 
 TEST_F(CompileCacheTest, WithoutAFolderNothingIsKept) {
