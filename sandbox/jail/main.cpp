@@ -63,8 +63,9 @@ void report_layers(const State& state) {
     die("strict, and this machine refuses: " + missing);
 }
 
-[[noreturn]] void run_program(State& state) {
+[[noreturn]] void run_program(State& state, pid_t init) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != init) _exit(1);  // it ended before that held
   const Policy& p = state.policy;
   for (const int fd :
        {init_socket, p.inherit_stderr ? -1 : kStderrRead, p.inherit_stderr ? -1 : kStderrTail}) {
@@ -126,9 +127,13 @@ void end_leftovers() {
     });
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // changing the user has cleared it
   }
+  pollfd supervisor{init_socket, POLLIN, 0};
+  if (poll(&supervisor, 1, 0) > 0 && (supervisor.revents & POLLHUP) != 0)
+    _exit(1);  // it ended before that held
+  const pid_t self = getpid();
   const pid_t program = fork();
   if (program < 0) die(why("fork"));
-  if (program == 0) run_program(state);
+  if (program == 0) run_program(state, self);
   for (int fd : {0, 1, 2, kChannel, kReport}) close(fd);
   if (!state.policy.inherit_stderr) close(kStderrRead), close(kStderrTail);
   int status = 0;

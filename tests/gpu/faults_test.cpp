@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <thread>
 #include <vector>
 
 #include "evaluator/evaluator.h"
@@ -119,6 +121,46 @@ TEST(FaultsOnTheGpu, OneInFourOfFourHundred) {
                pairs.size(), sum / static_cast<double>(pairs.size()), most);
     EXPECT_LE(most, 1.0) << name;
   }
+}
+
+// As in a search: many wait for the GPU while a fault ends its runner, and none is blamed for it.
+TEST(FaultsOnTheGpu, BesideOthersThatWait) {
+  constexpr int kThreads = 8, kEach = 16;
+  EvaluatorOptions options;
+  options.device_timeout_s = kWatchdog_s;
+  auto opened = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+  if (!opened) {
+    if (std::getenv("HONE_REQUIRE_GPU") != nullptr) FAIL() << opened.error().message;
+    GTEST_SKIP() << opened.error().message;
+  }
+  Evaluator& evaluator = **opened;
+  ASSERT_TRUE(evaluator.admit(request(-1, nullptr)));
+  std::atomic<int> faulted = 0;
+  const auto begin = Clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kEach; ++i) {
+          const int number = 1000 + t * kEach + i;
+          const Fault* fault =
+              i % 4 == 3 ? &faults()[static_cast<std::size_t>(number) % faults().size()] : nullptr;
+          const auto e = evaluator.evaluate(request(number, fault));
+          ASSERT_TRUE(e) << e.error().message;
+          const bool right = fault == nullptr
+                                 ? e->verdict == Verdict::kOk
+                                 : std::ranges::count(fault->verdicts, e->verdict) == 1;
+          EXPECT_TRUE(right) << (fault != nullptr ? fault->name : "good") << ": "
+                             << to_string(e->verdict) << ": " << e->detail;
+          faulted += fault != nullptr ? 1 : 0;
+        }
+      });
+    }
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  fmt::print("{} candidates, {} of them faulting, from {} threads: {:.1f} s\n", kThreads * kEach,
+             faulted.load(), kThreads, seconds);
+  EXPECT_LE(seconds, kThreads * kEach * 0.1 + faulted * (1.0 + kWatchdog_s / 5));
 }
 
 }  // namespace
