@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "candidates/hash.h"
 #include "candidates/task_reader.h"
@@ -54,6 +57,9 @@ class FakeEvaluator final : public Evaluator {
         return fail(ErrorCode::kInfrastructure, "the runner died");
       }
     }
+    // Some take long, so that others overtake them.
+    if (digit % 5 == 0) std::this_thread::sleep_for(slow_);
+    if (request.stage == Stage::kQuick) ++answered_;
     Evaluation evaluation;
     const ConcreteProgram& reference = request.timed.reference;
     const bool is_reference = request.timed.candidate.source == reference.source &&
@@ -69,6 +75,8 @@ class FakeEvaluator final : public Evaluator {
   void resume() override { cancelled_ = false; }
 
   int calls_ = 0;
+  std::atomic<int> answered_ = 0;  ///< in the quick stage
+  std::chrono::milliseconds slow_{0};
   bool infrastructure_once_ = false;
   bool cancelled_ = false;
 
@@ -122,6 +130,28 @@ TEST_F(SearchJob, CountsAddUpAndTheRankingIsByspeedup) {
   EXPECT_EQ(std::ranges::count(outcome->ranked, "reference",
                                [](const Finalist& f) { return f.candidate.origin; }),
             1);
+}
+
+TEST_F(SearchJob, OnAGpuNoOutcomeIsLostWhereOthersOvertakeIt) {
+  device_ = *DeviceSpec::parse("cuda:0");
+  options_.prescreen = false;
+  options_.workers = 0;
+  evaluator_.slow_ = std::chrono::milliseconds(40);
+  for (const char* budget : {"60", "0.3s"}) {
+    const auto parsed = Budget::parse(budget);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    options_.budget = *parsed;
+    evaluator_.answered_ = 0;
+    const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    // Whatever was answered counts, also what was still queued when the time was up; nothing that
+    // was asked twice is told as a crash.
+    EXPECT_EQ(outcome->counts.evaluated(), evaluator_.answered_) << budget;
+    EXPECT_EQ(outcome->counts.verdicts[static_cast<std::size_t>(Verdict::kCrash)], 0) << budget;
+    std::int64_t total = outcome->counts.duplicate;
+    for (const auto count : outcome->counts.verdicts) total += count;
+    EXPECT_EQ(total, outcome->counts.proposed) << budget;
+  }
 }
 
 TEST_F(SearchJob, InfrastructureErrorsAreRetriedOnce) {
