@@ -198,8 +198,7 @@ Slot Decoder::address_of(const Operand& o, int width) {
       symbol.variable = static_cast<std::uint16_t>(f_.variables.size());
       f_.variables.push_back(
           {symbol.space, dynamic ? 0 : static_cast<std::uint32_t>(symbol.address),
-           static_cast<std::uint32_t>(symbol.bytes), dynamic, std::string(o.name),
-           symbol.padding});
+           static_cast<std::uint32_t>(symbol.bytes), dynamic, std::string(o.name), symbol.padding});
     }
     variable = symbol.variable;
   }

@@ -31,7 +31,7 @@ struct Symbol {
   Space space = Space::kGeneric;  ///< of a variable
   std::uint64_t address = 0;      ///< in its space
   std::uint64_t bytes = 0;
-  std::uint32_t padding = 0;  ///< behind it, nobody else's [B]
+  std::uint32_t padding = 0;           ///< behind it, nobody else's [B]
   mutable std::uint16_t variable = 0;  ///< in Function::variables, once an instruction has named it
   std::uint8_t lanes = 0;              ///< a vector register: its parts are `name`.x, .y, ...
 };
