@@ -404,7 +404,7 @@ void Search::search() {
       }
     }
     if (slots.empty()) break;
-    const auto first = in_order && !slots.empty() ? std::next(slots.begin()) : slots.end();
+    const auto first = in_order ? std::next(slots.begin()) : slots.end();
     const auto ready = std::find_if(slots.begin(), first, is_ready);
     if (ready == first) {
       (void)receive(std::chrono::milliseconds(100));

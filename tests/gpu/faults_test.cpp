@@ -71,15 +71,23 @@ EvaluationRequest request(int number, const Fault* fault) {
   return r;
 }
 
-TEST(FaultsOnTheGpu, OneInFourOfFourHundred) {
-  EvaluatorOptions options;
-  options.device_timeout_s = kWatchdog_s;
-  auto opened = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
-  if (!opened) {
-    if (std::getenv("HONE_REQUIRE_GPU") != nullptr) FAIL() << opened.error().message;
-    GTEST_SKIP() << opened.error().message;
+class FaultsOnTheGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    EvaluatorOptions options;
+    options.device_timeout_s = kWatchdog_s;
+    auto opened = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+    if (!opened) {
+      if (std::getenv("HONE_REQUIRE_GPU") != nullptr) FAIL() << opened.error().message;
+      GTEST_SKIP() << opened.error().message;
+    }
+    evaluator_ = std::move(*opened);
   }
-  Evaluator& evaluator = **opened;
+  std::unique_ptr<Evaluator> evaluator_;
+};
+
+TEST_F(FaultsOnTheGpu, OneInFourOfFourHundred) {
+  Evaluator& evaluator = *evaluator_;
   const auto admitted = evaluator.admit(request(-1, nullptr));
   ASSERT_TRUE(admitted) << admitted.error().message;
   ASSERT_EQ(admitted->verdict, Verdict::kOk) << admitted->detail;
@@ -124,16 +132,9 @@ TEST(FaultsOnTheGpu, OneInFourOfFourHundred) {
 }
 
 // As in a search: many wait for the GPU while a fault ends its runner, and none is blamed for it.
-TEST(FaultsOnTheGpu, BesideOthersThatWait) {
+TEST_F(FaultsOnTheGpu, BesideOthersThatWait) {
   constexpr int kThreads = 8, kEach = 16;
-  EvaluatorOptions options;
-  options.device_timeout_s = kWatchdog_s;
-  auto opened = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
-  if (!opened) {
-    if (std::getenv("HONE_REQUIRE_GPU") != nullptr) FAIL() << opened.error().message;
-    GTEST_SKIP() << opened.error().message;
-  }
-  Evaluator& evaluator = **opened;
+  Evaluator& evaluator = *evaluator_;
   ASSERT_TRUE(evaluator.admit(request(-1, nullptr)));
   std::atomic<int> faulted = 0;
   const auto begin = Clock::now();
