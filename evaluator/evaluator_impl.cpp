@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -165,23 +166,57 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
 
 EvaluatorImpl::~EvaluatorImpl() = default;
 
+struct EvaluatorImpl::FinalRunners {
+  explicit FinalRunners(EvaluatorImpl& evaluator)
+      : candidate("compile", 1, evaluator.options_),
+        reference("compile", 1, evaluator.options_),
+        emulator("emulate", 1, evaluator.options_),
+        owner(evaluator) {
+    const std::lock_guard lock(owner.mutex_);
+    owner.final_runners_.insert(this);
+    if (owner.cancelled_) cancel();
+  }
+  ~FinalRunners() {
+    const std::lock_guard lock(owner.mutex_);
+    owner.final_runners_.erase(this);
+  }
+  FinalRunners(const FinalRunners&) = delete;
+  FinalRunners& operator=(const FinalRunners&) = delete;
+
+  void cancel() {
+    for (auto* pool : {&candidate, &reference, &emulator}) pool->cancel();
+  }
+
+  pool::RunnerPool candidate, reference, emulator;
+  EvaluatorImpl& owner;
+};
+
 void EvaluatorImpl::cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    for (auto* runners : final_runners_) runners->cancel();
+  }
   compilers_.cancel();
   emulators_.cancel();
   if (gpu_) gpu_->cancel();
 }
 
 void EvaluatorImpl::resume() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = false;
+  }
   compilers_.resume();
   emulators_.resume();
   if (gpu_) gpu_->resume();
 }
 
 Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgram& program,
-                                                            bool quick) {
+                                                            Effort effort) {
   CompileJob job{program.source, program.defines, distinct_kernels(program), info_.arch};
-  job.quick = quick;
-  const std::string key = compile_key(job);
+  job.quick = effort.quick;
+  const std::string key = (effort.own != nullptr ? "final " : "") + compile_key(job);
   {
     std::lock_guard lock(mutex_);
     for (auto it = compiled_.begin(); it != compiled_.end(); ++it) {
@@ -190,46 +225,21 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
       return compiled_.back().second;
     }
   }
-  const auto stored = pool::CompileCache::key(job, toolchain_, info_.driver);
-  pool::Outcome outcome;
-  auto reply = cache_.find(stored);
-  const bool cached = reply.has_value() && protocol::compiled_program_from(*reply);
-  if (cached) {
-    outcome.status = pool::Outcome::Status::kReply;
-    outcome.reply = std::move(*reply);
-  } else {
-    outcome = compilers_.call(protocol::to_message(job), options_.compile_timeout_s);
-  }
-  CompiledProgram result;
-  switch (outcome.status) {
-    case pool::Outcome::Status::kReply: {
-      if (const auto error = protocol::error_of(outcome.reply))
-        return infrastructure("the compile runner failed: " + *error);
-      auto decoded = protocol::compiled_program_from(outcome.reply);
-      if (!decoded) return std::unexpected(decoded.error());
-      result = std::move(*decoded);
-      if (result.verdict == Verdict::kOk && !answers(result, job))
-        return infrastructure("the compile runner answered something else than was asked");
-      // Whatever else the compiler said may have had another reason than the source. Stored is what
-      // was understood, not what was sent.
-      if (result.verdict == Verdict::kOk && !cached)
-        cache_.put(stored, protocol::to_message(result));
-      break;
-    }
-    case pool::Outcome::Status::kTimeout:
-      result.verdict = Verdict::kTimeout;
-      result.log = fmt::format("compiling took more than {:.0f} s", options_.compile_timeout_s);
-      break;
-    case pool::Outcome::Status::kDied:
-    case pool::Outcome::Status::kMalformed:
-      result.verdict = Verdict::kCrash;
-      result.log = "the compiler crashed: " + outcome.detail;
-      break;
-    case pool::Outcome::Status::kCannotStart:
-    case pool::Outcome::Status::kCancelled:
-      return infrastructure(outcome.detail);
-  }
-  auto shared = std::make_shared<const CompiledProgram>(std::move(result));
+  const auto stored =
+      effort.own == nullptr ? pool::CompileCache::key(job, toolchain_, info_.driver) : "";
+  const auto reply = effort.own == nullptr ? cache_.find(stored) : std::nullopt;
+  Result<CompiledProgram> result = infrastructure("not in the cache");
+  if (reply) result = protocol::compiled_program_from(*reply);
+  const bool cached = result.has_value();
+  if (!cached) result = compile_now(job, effort.own != nullptr ? *effort.own : compilers_);
+  if (!result) return std::unexpected(result.error());
+  if (result->verdict == Verdict::kOk && !answers(*result, job))
+    return infrastructure("the compile runner answered something else than was asked");
+  // Whatever else the compiler said may have had another reason than the source. Stored is what was
+  // understood, not what was sent.
+  if (result->verdict == Verdict::kOk && !cached && effort.own == nullptr)
+    cache_.put(stored, protocol::to_message(*result));
+  auto shared = std::make_shared<const CompiledProgram>(std::move(*result));
   // A crash or a time-out may have had another reason than the source.
   if (shared->verdict != Verdict::kCrash && shared->verdict != Verdict::kTimeout) {
     std::lock_guard lock(mutex_);
@@ -239,8 +249,34 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
   return shared;
 }
 
-Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request) {
-  const auto outcome = emulators_.call(protocol::to_message(request), options_.check_timeout_s);
+Result<CompiledProgram> EvaluatorImpl::compile_now(const CompileJob& job, pool::RunnerPool& pool) {
+  const auto outcome = pool.call(protocol::to_message(job), options_.compile_timeout_s);
+  CompiledProgram result;
+  switch (outcome.status) {
+    case pool::Outcome::Status::kReply:
+      if (const auto error = protocol::error_of(outcome.reply))
+        return infrastructure("the compile runner failed: " + *error);
+      return protocol::compiled_program_from(outcome.reply);
+    case pool::Outcome::Status::kTimeout:
+      result.verdict = Verdict::kTimeout;
+      result.log = fmt::format("compiling took more than {:.0f} s", options_.compile_timeout_s);
+      return result;
+    case pool::Outcome::Status::kDied:
+    case pool::Outcome::Status::kMalformed:
+      result.verdict = Verdict::kCrash;
+      result.log = "the compiler crashed: " + outcome.detail;
+      return result;
+    case pool::Outcome::Status::kCannotStart:
+    case pool::Outcome::Status::kCancelled:
+      break;
+  }
+  return infrastructure(outcome.detail);
+}
+
+Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request,
+                                            pool::RunnerPool* own) {
+  pool::RunnerPool& pool = own != nullptr ? *own : emulators_;
+  const auto outcome = pool.call(protocol::to_message(request), options_.check_timeout_s);
   EmulateReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:
@@ -262,8 +298,8 @@ Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& requ
   }
 }
 
-Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program, bool quick) {
-  const auto compiled = compile(program, quick);
+Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program, Effort effort) {
+  const auto compiled = compile(program, effort);
   if (!compiled) return std::unexpected(compiled.error());
   const auto& c = **compiled;
   if (c.verdict != Verdict::kOk) {
@@ -274,17 +310,17 @@ Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program
                        compile::first_error(c.log, program.source));
   }
   if (auto ok = check_launches(program, c, limits_); !ok) return std::unexpected(ok.error());
-  return Runnable{program, c, runnable_key(program, quick)};
+  return Runnable{program, c, runnable_key(program, effort.quick)};
 }
 
 Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
-    const ConcreteProgram& reference, const ConcreteProgram& candidate, bool quick) {
+    const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort) {
   Runnable runnable;
   const auto aligned = align_buffers(reference, candidate);
   if (!aligned)
     return std::pair(verdict_of(Verdict::kLaunchError, aligned.error().message), runnable);
   runnable.program = *aligned;
-  const auto compiled = compile(candidate, quick);
+  const auto compiled = compile(candidate, effort);
   if (!compiled) return std::unexpected(compiled.error());
   const auto& c = **compiled;
   if (c.verdict != Verdict::kOk) {
@@ -296,7 +332,7 @@ Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
   if (auto ok = check_launches(runnable.program, c, limits_); !ok)
     return std::pair(verdict_of(Verdict::kLaunchError, ok.error().message), runnable);
   runnable.compiled = c;
-  runnable.key = runnable_key(candidate, quick);
+  runnable.key = runnable_key(candidate, effort.quick);
   return std::pair(verdict_of(Verdict::kOk, ""), std::move(runnable));
 }
 
@@ -462,15 +498,23 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
     by_gate.resources = evaluation.resources;
     return by_gate;
   };
+  std::optional<FinalRunners> own;
+  Effort for_candidate, for_reference;
+  if (request.stage == Stage::kFinal) {
+    own.emplace(*this);
+    for_candidate.own = &own->candidate;
+    for_reference.own = &own->reference;
+  }
   // Compile and static limits; the timed program first, since it is the one that must exist.
   Runnable timed;
   {
-    auto prepared = prepare_candidate(request.timed.reference, request.timed.candidate);
+    auto prepared =
+        prepare_candidate(request.timed.reference, request.timed.candidate, for_candidate);
     if (!prepared) return std::unexpected(prepared.error());
     if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
     timed = std::move(prepared->second);
   }
-  auto timed_reference = prepare_reference(request.timed.reference);
+  auto timed_reference = prepare_reference(request.timed.reference, for_reference);
   if (!timed_reference) return std::unexpected(timed_reference.error());
   evaluation.resources = resources_of(timed);
 
@@ -482,11 +526,12 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
   // A large kernel takes NVRTC ten times as long to optimise as to translate. What is timed is
   // compiled well and checked as it is; the code at the check sizes is never timed: `quick`. The
   // final stage checks it once more, compiled well.
+  for_candidate.quick = for_reference.quick = quick;
   for (const auto& check : request.checks) {
-    auto prepared = prepare_candidate(check.reference, check.candidate, quick);
+    auto prepared = prepare_candidate(check.reference, check.candidate, for_candidate);
     if (!prepared) return std::unexpected(prepared.error());
     if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
-    auto reference = prepare_reference(check.reference, quick);
+    auto reference = prepare_reference(check.reference, for_reference);
     if (!reference) return std::unexpected(reference.error());
     emulated.checks.push_back(Case{std::move(*reference), std::move(prepared->second), check.seed});
   }
@@ -515,7 +560,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
 
   if (!emulated.checks.empty() || emulated.timed) {
     StopWatch checking(evaluation.gates.check);
-    const auto reply = emulate(emulated);
+    const auto reply = emulate(emulated, own ? &own->emulator : nullptr);
     checking.stop();
     if (!reply) return std::unexpected(reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,12 @@ class GpuClient;
 /// Processes or threads: 0: one per core, at most 16, `spared` fewer where there are cores enough.
 [[nodiscard]] int per_core(int wanted, int spared = 0);
 
+/// How to compile.
+struct Effort {
+  bool quick = false;               ///< see CompileJob
+  pool::RunnerPool* own = nullptr;  ///< null: the shared compile runners and the cache
+};
+
 class EvaluatorImpl final : public Evaluator {
  public:
   EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
@@ -39,15 +46,21 @@ class EvaluatorImpl final : public Evaluator {
  private:
   using SharedProgram = std::shared_ptr<const CompiledProgram>;
 
-  /// `quick`: see CompileJob. Either a compiled program or, as a value, a verdict of kTimeout or
-  /// kCrash.
-  [[nodiscard]] Result<SharedProgram> compile(const ConcreteProgram& program, bool quick);
-  [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request);
+  /// Processes of one final evaluation, started for it and ended with it: the shared ones have
+  /// read other candidates' sources. Nothing that they say goes into or comes from the cache.
+  struct FinalRunners;
+
+  /// Either a compiled program or, as a value, a verdict of kTimeout or kCrash.
+  [[nodiscard]] Result<SharedProgram> compile(const ConcreteProgram& program, Effort effort);
+  /// What is not in a cache; errors: kInfrastructure.
+  [[nodiscard]] Result<CompiledProgram> compile_now(const CompileJob& job, pool::RunnerPool& pool);
+  [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request,
+                                                       pool::RunnerPool* own = nullptr);
   [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program,
-                                                             bool quick = false);
+                                                             Effort effort = {});
   /// The candidate ready to run, or the verdict that stops it.
   [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
-      const ConcreteProgram& reference, const ConcreteProgram& candidate, bool quick = false);
+      const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort = {});
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
@@ -69,7 +82,9 @@ class EvaluatorImpl final : public Evaluator {
   pool::RunnerPool emulators_;
   std::unique_ptr<GpuClient> gpu_;
 
-  std::mutex mutex_;                                              ///< of what follows
+  std::mutex mutex_;  ///< of what follows
+  std::set<FinalRunners*> final_runners_;
+  bool cancelled_ = false;
   std::list<std::pair<std::string, SharedProgram>> compiled_;     ///< oldest first
   std::map<std::string, double> reference_times_;                 ///< modelled, by runnable key
   std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise

@@ -16,7 +16,7 @@ Result<SanitizeResult> EvaluatorImpl::sanitize(const SanitizeRequest& request) {
     result.detail = std::move(detail);
     return result;
   };
-  const auto compiled = compile(request.program, false);
+  const auto compiled = compile(request.program, {});
   if (!compiled) return std::unexpected(compiled.error());
   const CompiledProgram& program = **compiled;
   if (program.verdict != Verdict::kOk) {

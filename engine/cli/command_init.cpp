@@ -6,6 +6,7 @@
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/service/init_task.h"
+#include "engine/service/trial_reading.h"
 
 namespace hone::cli {
 namespace {
@@ -15,6 +16,7 @@ struct Options {
   std::string kernel;
   std::string output;
   bool force = false;
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
 };
 
 int run(const Options& options) {
@@ -26,6 +28,9 @@ int run(const Options& options) {
     return common.fail({ErrorCode::kInvalidInput,
                         fmt::format("{}: there is a task comment already", options.kernel)});
   }
+  const TrialOptions trial{options.sandbox, warn_on_stderr, ""};
+  if (auto readable = trial_reading(*content, options.kernel, trial); !readable)
+    return common.fail(readable.error());
   auto made = init_task(*content, path.stem().string());
   if (!made) {
     return common.fail(
@@ -60,6 +65,7 @@ Registration add_init(CLI::App& root) {
   app->add_option("-o,--output", options->output,
                   "File to write, or -; default: <name>.task.cu beside it");
   app->add_flag("--force", options->force, "Overwrite the output file");
+  add_sandbox_option(*app, options->sandbox);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

@@ -19,6 +19,7 @@
 #include "engine/search/strategy.h"
 #include "engine/service/admission.h"
 #include "engine/service/requests.h"
+#include "engine/service/trial_reading.h"
 #include "rewriters/core/registry.h"
 #include "rewriters/syntax/parse.h"
 
@@ -89,6 +90,13 @@ class Workers {
   Queue& queue_;
   std::vector<std::jthread> threads_;
 };
+
+/// As the evaluator's own children are confined.
+TrialOptions trial_options(const DeviceInfo& info) {
+  TrialOptions options;
+  if (const auto mode = sandbox::parse_mode(info.sandbox)) options.sandbox = *mode;
+  return options;
+}
 
 std::string origin_of(const Recipe& recipe) {
   const bool tunables_only =
@@ -208,6 +216,10 @@ void Search::report(const std::string& phase) {
 
 Result<void> Search::admit() {
   report("admit");
+  if (auto readable = trial_reading(task_, task_.reference, trial_options(evaluator_.info()));
+      !readable) {
+    return readable;
+  }
   if (auto valid = validate_launches(task_.reference, task_.source_path); !valid) {
     if (valid.error().code != ErrorCode::kRefused) return valid;
     outcome_.warnings.push_back(valid.error().message);
@@ -532,6 +544,10 @@ Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Eva
 
 Result<Finalist> run_variant(const Task& task, const Program& variant, const DeviceSpec& device,
                              Evaluator& evaluator, Store* store, std::uint64_t seed) {
+  for (const Program* program : {&task.reference, &variant}) {
+    if (auto readable = trial_reading(task, *program, trial_options(evaluator.info())); !readable)
+      return std::unexpected(readable.error());
+  }
   if (auto valid = validate_launches(task.reference, task.source_path);
       !valid && valid.error().code != ErrorCode::kRefused) {
     return std::unexpected(valid.error());

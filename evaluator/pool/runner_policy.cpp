@@ -21,6 +21,13 @@ namespace {
 using Access = sandbox::VisiblePath::Access;
 
 constexpr double kAskTimeout_s = 60;
+/// Of all readings of one process [s of CPU time].
+constexpr std::uint64_t kReadingCpu_s = 10;
+
+std::uint64_t machine_memory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
 
 bool trace() {
   const char* value = std::getenv("HONE_TRACE");
@@ -161,8 +168,8 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   policy.argv = {runner_path(options), mode};
   if (access(policy.argv[0].c_str(), X_OK) != 0) {
     return fail(ErrorCode::kEnvironment,
-                fmt::format("hone-runner is not at {}: it belongs beside hone; build it or install "
-                            "the whole package",
+                fmt::format("there is no {}: it belongs beside hone; build it or install the whole "
+                            "package",
                             policy.argv[0]));
   }
   policy.environment = passed_environment(true);
@@ -175,9 +182,13 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
 #ifndef __SANITIZE_ADDRESS__  // its shadow memory alone is larger
   if (mode == "compile") policy.address_space = policy.memory = 4ULL << 30;
   if (mode == "emulate") policy.address_space = policy.memory = 16ULL << 30;
+  if (mode == "read-source") policy.address_space = policy.memory = 3ULL << 30;
 #else
   policy.environment.push_back("ASAN_OPTIONS=detect_leaks=0");  // looking for them takes ptrace
 #endif
+  // A measure runner's address space is the GPU's affair, and its own memory holds the buffers.
+  if (device) policy.memory = std::max(std::uint64_t{16} << 30, machine_memory() / 2);
+  if (mode == "read-source") policy.cpu_s = kReadingCpu_s;
   if (policy.mode == sandbox::Mode::kOff) return out;
   auto needs = needs_of(policy.argv[0], mode);
   if (!needs) return std::unexpected(needs.error());

@@ -1,6 +1,7 @@
 #include "evaluator/pool/runner_pool.h"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include <algorithm>
 
@@ -71,7 +72,11 @@ Outcome RunnerProcess::call(const nlohmann::json& request, double timeout_s) {
 
 Outcome RunnerProcess::call(const protocol::Frame& request, double timeout_s) {
   Outcome outcome;
-  if (auto sent = channel_.send(request, kSendTimeout_s); !sent) {
+  // Random, so that no reply can be written before its request was read.
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number)
+    return {Outcome::Status::kCannotStart, {}, "the system has no random numbers"};
+  if (auto sent = channel_.send(request, kSendTimeout_s, number); !sent) {
     outcome.status = Outcome::Status::kDied;
     outcome.detail = why_it_ended();
     return outcome;
@@ -79,6 +84,12 @@ Outcome RunnerProcess::call(const protocol::Frame& request, double timeout_s) {
   auto received = channel_.receive(timeout_s);
   switch (received.status) {
     case protocol::ReceiveStatus::kOk:
+      if (received.request != number) {
+        child_->kill_tree();
+        outcome.status = Outcome::Status::kMalformed;
+        outcome.detail = "a reply to another request";
+        break;
+      }
       outcome.status = Outcome::Status::kReply;
       outcome.reply = std::move(received.message);
       break;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -16,7 +17,18 @@ namespace {
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr char kMagic[4] = {'H', 'O', 'N', '1'};
+using Header = std::array<std::uint8_t, 16>;
+constexpr char kMagic[4] = {'H', 'O', 'N', '2'};
+
+void put_little_endian(std::uint8_t* out, int bytes, std::uint64_t value) {
+  for (int i = 0; i < bytes; ++i) out[i] = static_cast<std::uint8_t>(value >> (8 * i));
+}
+
+std::uint64_t get_little_endian(const std::uint8_t* in, int bytes) {
+  std::uint64_t value = 0;
+  for (int i = 0; i < bytes; ++i) value |= static_cast<std::uint64_t>(in[i]) << (8 * i);
+  return value;
+}
 
 /// Builds the DOM but bounds nesting, which the library's recursive reader does not.
 class BoundedBuilder : public nlohmann::detail::json_sax_dom_parser<Json> {
@@ -112,31 +124,34 @@ Result<Json> decode(const std::uint8_t* data, std::size_t size) {
 }
 
 Result<Frame> frame(const Json& message) {
-  const auto body = encode(message);
+  auto body = encode(message);
   if (body.size() > kMaxFrame) {
     return fail(ErrorCode::kInfrastructure,
                 fmt::format("runner protocol: message of {} bytes is over the limit", body.size()));
   }
-  std::vector<std::uint8_t> bytes(8 + body.size());
-  std::memcpy(bytes.data(), kMagic, 4);
-  for (int i = 0; i < 4; ++i) bytes[4 + i] = static_cast<std::uint8_t>(body.size() >> (8 * i));
-  std::memcpy(bytes.data() + 8, body.data(), body.size());
-  return Frame{std::move(bytes)};
+  return Frame{std::move(body)};
 }
 
-Result<void> Channel::send(const Json& message, double timeout_s) {
+Result<void> Channel::send(const Json& message, double timeout_s, std::uint64_t request) {
   const auto whole = frame(message);
   if (!whole) return std::unexpected(whole.error());
-  return send(*whole, timeout_s);
+  return send(*whole, timeout_s, request);
 }
 
-Result<void> Channel::send(const Frame& whole, double timeout_s) {
-  const auto& bytes = whole.bytes;
+Result<void> Channel::send(const Frame& whole, double timeout_s, std::uint64_t request) {
+  Header header;
+  std::memcpy(header.data(), kMagic, sizeof kMagic);
+  put_little_endian(header.data() + 4, 4, whole.body.size());
+  put_little_endian(header.data() + 8, 8, request);
+  if (auto sent = send_bytes(header.data(), header.size(), timeout_s); !sent) return sent;
+  return send_bytes(whole.body.data(), whole.body.size(), timeout_s);
+}
+
+Result<void> Channel::send_bytes(const std::uint8_t* bytes, std::size_t size, double timeout_s) {
   const auto deadline = deadline_after(timeout_s);
   std::size_t sent = 0;
-  while (sent < bytes.size()) {
-    const ssize_t n =
-        ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (sent < size) {
+    const ssize_t n = ::send(fd_, bytes + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       sent += static_cast<std::size_t>(n);
       continue;
@@ -156,12 +171,12 @@ Result<void> Channel::send(const Frame& whole, double timeout_s) {
 Received Channel::receive(double timeout_s) {
   const auto deadline = deadline_after(timeout_s);
   Received result;
-  std::uint8_t header[8];
-  result.status = read_exactly(fd_, header, sizeof header, timeout_s, deadline);
+  Header header;
+  result.status = read_exactly(fd_, header.data(), header.size(), timeout_s, deadline);
   if (result.status != ReceiveStatus::kOk) return result;
-  std::uint32_t length = 0;
-  for (int i = 0; i < 4; ++i) length |= static_cast<std::uint32_t>(header[4 + i]) << (8 * i);
-  if (std::memcmp(header, kMagic, 4) != 0 || length == 0 || length > kMaxFrame) {
+  const auto length = get_little_endian(header.data() + 4, 4);
+  result.request = get_little_endian(header.data() + 8, 8);
+  if (std::memcmp(header.data(), kMagic, 4) != 0 || length == 0 || length > kMaxFrame) {
     result.status = ReceiveStatus::kMalformed;
     result.detail = "bad frame header";
     return result;

@@ -1,5 +1,6 @@
-// Framed CBOR over a stream socket. A frame is the four bytes "HON1", the length of the body as a
-// little-endian u32, and the body: one CBOR value. One thread at a time per direction.
+// Framed CBOR over a stream socket. A frame is the four bytes "HON2", the length of the body as a
+// little-endian u32, eight bytes that name the request and that its reply repeats, and the body:
+// one CBOR value. One thread at a time per direction.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@
 
 namespace hone::protocol {
 
-inline constexpr int kVersion = 3;
+inline constexpr int kVersion = 4;
 inline constexpr std::uint32_t kMaxFrame = 64U << 20;  // [B]
 inline constexpr int kMaxDepth = 24;
 inline constexpr int kMaxValues = 1 << 19;  ///< in one message, keys included
@@ -29,12 +30,13 @@ enum class ReceiveStatus {
 struct Received {
   ReceiveStatus status = ReceiveStatus::kClosed;
   nlohmann::json message;
-  std::string detail;  ///< when malformed
+  std::uint64_t request = 0;  ///< which one it is or answers; 0: none
+  std::string detail;         ///< when malformed
 };
 
-/// A message as it travels.
+/// A message's body as it travels.
 struct Frame {
-  std::vector<std::uint8_t> bytes;
+  std::vector<std::uint8_t> body;
 };
 /// Errors: kInfrastructure for a message over kMaxFrame.
 [[nodiscard]] Result<Frame> frame(const nlohmann::json& message);
@@ -44,13 +46,18 @@ class Channel {
   explicit Channel(int fd) : fd_(fd) {}  ///< does not own `fd`
 
   /// `timeout_s` < 0 waits for ever. Errors: kInfrastructure.
-  [[nodiscard]] Result<void> send(const nlohmann::json& message, double timeout_s = -1);
-  [[nodiscard]] Result<void> send(const Frame& frame, double timeout_s = -1);
+  [[nodiscard]] Result<void> send(const nlohmann::json& message, double timeout_s = -1,
+                                  std::uint64_t request = 0);
+  [[nodiscard]] Result<void> send(const Frame& frame, double timeout_s = -1,
+                                  std::uint64_t request = 0);
 
   /// Waits for one whole frame.
   [[nodiscard]] Received receive(double timeout_s);
 
  private:
+  [[nodiscard]] Result<void> send_bytes(const std::uint8_t* bytes, std::size_t size,
+                                        double timeout_s);
+
   int fd_;
 };
 

@@ -52,7 +52,7 @@ int serve(const char* mode, const std::function<Result<Json>(const Json&)>& hand
       reply = fail(ErrorCode::kInfrastructure, protocol::clean_text(e.what(), 512));
     }
     const Json message = reply ? *reply : Json{{"error", reply.error().message}};
-    if (!channel.send(message)) return 1;
+    if (!channel.send(message, -1, received.request)) return 1;
   }
 }
 

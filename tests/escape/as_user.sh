@@ -1,11 +1,17 @@
 #!/bin/sh
-# The sandbox's tests as an ordinary user. Usage: as_user.sh FOLDER_OF_THE_BINARIES
-# Exit status 77: not root, so the tests have run as an ordinary user anyway.
+# Tests of what must hold for an ordinary user, too, run as one. Usage: as_user.sh FOLDER TEST [FILTER]
+# with the folder of the binaries. Exit status 77: not root, so the tests have run as an ordinary user
+# anyway; or that user cannot read NVRTC, which the test needs.
 [ "$(id -u)" = 0 ] || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-cp "$1/sandbox_tests" "$1/escape_probe" "$1/hone-sandbox" "$folder"
+for program in "$2" escape_probe hone hone-runner hone-sandbox; do cp "$1/$program" "$folder"; done
 chmod -R a+rX "$folder"
 cd /
-TMPDIR=/tmp setpriv --reuid=65534 --regid=65534 --clear-groups \
-  --inh-caps=-all "$folder/sandbox_tests"
+user="setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all"
+export TMPDIR=/tmp HOME="$folder"
+if [ "$2" != sandbox_tests ] && ! $user "$folder/hone" doctor >/dev/null 2>&1; then
+  echo "nobody cannot use NVRTC here"
+  exit 77
+fi
+$user "$folder/$2" --gtest_filter="${3:-*}"

@@ -1,9 +1,16 @@
 // Sources that attack the compiler: each costs one candidate, and no more time than its deadline.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "engine/service/trial_reading.h"
 #include "evaluator/evaluator.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/messages.h"
@@ -103,6 +110,81 @@ TEST_F(HostileSource, FilesOfTheHost) {
     EXPECT_EQ(program->log.find("root:"), std::string::npos) << program->log;
     EXPECT_EQ(program->log.find("#error found"), std::string::npos) << program->log;
   }
+}
+
+/// hone reads sources with Clang itself: what would end it ends a child.
+class HostileToTheReader : public testing::Test {
+ protected:
+  static Error reading(const std::string& source) {
+    const auto begin = Clock::now();
+    const auto read = trial_reading(source, "bad.cu", {});
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
+    EXPECT_TRUE(trial_reading(kGood, "good.cu", {}));
+    EXPECT_FALSE(read);
+    return read ? Error{} : read.error();
+  }
+  static void expect_refused(const std::string& source) {
+    const Error error = reading(source);
+    EXPECT_EQ(error.code, ErrorCode::kInvalidInput) << error.message;
+    EXPECT_TRUE(error.message.starts_with("bad.cu: this source cannot be read: ")) << error.message;
+    EXPECT_LT(error.message.size(), 300U) << error.message;
+  }
+};
+
+TEST_F(HostileToTheReader, UnaryOperators) {
+  expect_refused("__global__ void k(float* y) { y[0] = " + std::string(300'000, '~') + "1; }\n");
+}
+
+TEST_F(HostileToTheReader, Casts) {
+  std::string casts;
+  for (int i = 0; i < 100'000; ++i) casts += "(int)";
+  expect_refused("__global__ void k(float* y) { y[0] = " + casts + "1; }\n");
+}
+
+TEST_F(HostileToTheReader, ATemplateBombThatNvrtcDoesNotSee) {
+  expect_refused(
+      "#ifdef __clang__\n"
+      "template <int A, int B, int C> struct T { static constexpr unsigned v = T<A - 1, B, C>::v + "
+      "T<A, B - 1, C>::v + T<A, B, C - 1>::v; };\n"
+      "template <int B, int C> struct T<0, B, C> { static constexpr unsigned v = 1; };\n"
+      "template <int A, int C> struct T<A, 0, C> { static constexpr unsigned v = 1; };\n"
+      "template <int A, int B> struct T<A, B, 0> { static constexpr unsigned v = 1; };\n"
+      "constexpr unsigned bomb = T<300, 300, 300>::v;\n#endif\n" +
+      std::string(kGood));
+}
+
+TEST_F(HostileToTheReader, AVariantAndATaskFromTheCommandLine) {
+  const std::string folder = testing::TempDir() + "/hostile_" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  const std::string comment =
+      "/* hone {\"name\": \"k\", \"sizes\": {\"N\": 256}, \"buffers\": [{\"name\": \"y\", "
+      "\"type\": "
+      "\"f32\", \"shape\": [\"N\"], \"role\": \"out\"}], \"launches\": [{\"kernel\": \"k\", "
+      "\"grid\": "
+      "[1], \"block\": [256], \"args\": [\"y\"]}]} */\n";
+  const std::string bad =
+      "__global__ void k(float* y) { y[threadIdx.x] = " + std::string(300'000, '-') + "1; }\n";
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder + "/" + name) << text;
+  };
+  write("bad.cu", comment + bad);
+  write("good.cu", comment + kGood);
+  write("variant.cu", bad);
+  write("plain.cu", bad);
+  const std::string hone = sandbox::executable_folder() + "/hone ";
+  const std::string database = " --device emu:sm_90 --db " + folder + "/db 2>" + folder + "/err";
+  for (const std::string& command :
+       {"optimize " + folder + "/bad.cu --budget 1" + database,
+        "evaluate " + folder + "/good.cu " + folder + "/variant.cu" + database,
+        "init " + folder + "/plain.cu 2>" + folder + "/err"}) {
+    const int status = std::system((hone + command).c_str());
+    ASSERT_TRUE(WIFEXITED(status)) << command;
+    EXPECT_EQ(WEXITSTATUS(status), 2) << command;
+    std::ifstream file(folder + "/err");
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_NE(text.find("cannot be read"), std::string::npos) << command << ": " << text;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -73,6 +74,21 @@ class Installed {
   fs::path folder_;
 };
 
+/// cgroups, "hone-PARENT-CHILD", whose parent is gone. None where children get no cgroup.
+std::vector<std::string> stale_cgroups() {
+  std::vector<std::string> out;
+  std::error_code code;
+  fs::recursive_directory_iterator walk("/sys/fs/cgroup", code);
+  for (; walk != fs::recursive_directory_iterator(); walk.increment(code)) {
+    if (code) break;
+    const std::string name = walk->path().filename();
+    if (!name.starts_with("hone-") || !walk->is_directory(code)) continue;
+    const pid_t parent = std::atoi(name.c_str() + 5);
+    if (parent > 0 && kill(parent, 0) != 0 && errno == ESRCH) out.push_back(walk->path());
+  }
+  return out;
+}
+
 std::vector<std::string> search(const Installed& hone, int seed, const char* budget) {
   return {"optimize", HONE_SOURCE_DIR "/baselines/softmax/softmax.cu",
           "--device", "emu:sm_90",
@@ -121,6 +137,8 @@ TEST(KilledHone, LeavesNoProcessNoLockAndNoDamage) {
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  // It has tidied up after the others, too.
+  for (const auto& left : stale_cgroups()) ADD_FAILURE() << "still there: " << left;
   const auto store = Store::open(hone.database());
   ASSERT_TRUE(store) << store.error().message;
   const auto boards = (*store)->boards({});

@@ -37,7 +37,8 @@ EvaluationRequest request() {
 
 /// The shell command that sends {"hello": version}; a version below 24 is one CBOR byte.
 std::string hello(int version) {
-  return fmt::format("printf 'HON1\\x08\\0\\0\\0\\xa1\\x65hello\\x{:02x}' >&3\n", version);
+  return fmt::format(
+      "printf 'HON2\\x08\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\xa1\\x65hello\\x{:02x}' >&3\n", version);
 }
 
 /// A hone-runner whose emulate mode is `script`; it compiles honestly.
@@ -79,11 +80,12 @@ TEST(LyingRunner, EndsInAVerdictOrAnError) {
            Lie{"dies at once", "exit 3", Verdict::kCrash},
            Lie{"is killed", "head -c 10 <&3 >/dev/null; kill -SEGV $$", Verdict::kCrash},
            Lie{"dies in mid-message",
-               "head -c 10 <&3 >/dev/null; printf 'HON1\\xff\\0\\0\\0abc' >&3", Verdict::kCrash},
+               "head -c 10 <&3 >/dev/null; printf 'HON2\\xff\\0\\0\\0abcdefghijk' >&3",
+               Verdict::kCrash},
            Lie{"sends noise", "head -c 10 <&3 >/dev/null; echo hello world, hello >&3; sleep 9",
                Verdict::kCrash},
            Lie{"claims 4 GiB",
-               "head -c 10 <&3 >/dev/null; printf 'HON1\\xff\\xff\\xff\\xff' >&3; sleep 9",
+               "head -c 10 <&3 >/dev/null; printf 'HON2\\xff\\xff\\xff\\xff12345678' >&3; sleep 9",
                Verdict::kCrash},
            Lie{"floods", "cat /dev/urandom >&3", Verdict::kCrash},
        }) {
@@ -94,18 +96,36 @@ TEST(LyingRunner, EndsInAVerdictOrAnError) {
   }
 }
 
+/// Reads the request's header and sends a frame that answers it: a body's length and bytes.
+std::string answer(const std::string& length, const std::string& body) {
+  return "number=$(head -c 16 <&3 | tail -c 8 | od -An -v -tx1 | sed 's/ /\\\\x/g')\n"
+         "printf \"HON2" +
+         length + "$number" + body + "\" >&3; sleep 0.2";
+}
+
 TEST(LyingRunner, WrongShapesAreInfrastructureErrors) {
   // A well-formed frame with a message that is no reply: 1, {}, {"verdict": "ok"};
   // and an error that is no UTF-8.
-  for (const char* body :
-       {"\\x01\\0\\0\\0\\x01", "\\x01\\0\\0\\0\\xa0", "\\x0c\\0\\0\\0\\xa1\\x67verdict\\x62ok",
-        "\\x09\\0\\0\\0\\xa1\\x65error\\x61\\xff"}) {
-    const auto e =
-        Liar(std::string("head -c 10 <&3 >/dev/null; printf 'HON1") + body + "' >&3; sleep 9")
-            .evaluate();
-    ASSERT_FALSE(e) << body;
+  const std::pair<const char*, const char*> bodies[] = {
+      {"\\x01\\0\\0\\0", "\\x01"},
+      {"\\x01\\0\\0\\0", "\\xa0"},
+      {"\\x0c\\0\\0\\0", "\\xa1\\x67verdict\\x62ok"},
+      {"\\x09\\0\\0\\0", "\\xa1\\x65error\\x61\\xff"}};
+  for (const auto& [length, body] : bodies) {
+    const auto e = Liar(answer(length, body)).evaluate();
+    ASSERT_FALSE(e) << body << ": " << to_string(e->verdict) << " " << e->detail;
     EXPECT_EQ(e.error().code, ErrorCode::kInfrastructure);
   }
+}
+
+/// Nobody answers a request that was not made yet.
+TEST(LyingRunner, AReplyToAnotherRequestIsACrash) {
+  const auto e =
+      Liar("head -c 10 <&3 >/dev/null; printf 'HON2\\x01\\0\\0\\0abcdefgh\\xa0' >&3; sleep 9")
+          .evaluate();
+  ASSERT_TRUE(e) << e.error().message;
+  EXPECT_EQ(e->verdict, Verdict::kCrash);
+  EXPECT_NE(e->detail.find("another request"), std::string::npos) << e->detail;
 }
 
 TEST(LyingRunner, SilenceIsATimeout) {

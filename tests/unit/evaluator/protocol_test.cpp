@@ -28,9 +28,9 @@ struct Pair {
 };
 
 std::string frame(const std::string& body) {
-  std::string out = "HON1";
+  std::string out = "HON2";
   for (int i = 0; i < 4; ++i) out += static_cast<char>(body.size() >> (8 * i));
-  return out + body;
+  return out + "request7" + body;
 }
 
 TEST(Channel, RoundTripsLargeMessages) {
@@ -40,13 +40,14 @@ TEST(Channel, RoundTripsLargeMessages) {
                      {"numbers", {1, -2, 3.5}}};
   std::thread writer([&] {
     Channel channel(pair.fd[1]);
-    EXPECT_TRUE(channel.send(sent));
+    EXPECT_TRUE(channel.send(sent, -1, 0x123456789ABCDEF0U));
   });
   Channel channel(pair.fd[0]);
   const auto got = channel.receive(10);
   writer.join();
   ASSERT_EQ(got.status, ReceiveStatus::kOk) << got.detail;
   EXPECT_EQ(got.message, sent);
+  EXPECT_EQ(got.request, 0x123456789ABCDEF0U);
   EXPECT_EQ(*get_blob(got.message, "blob"), std::string("\0\xff\x80", 3));
 }
 
@@ -66,8 +67,9 @@ TEST(Channel, HalfAFrameIsATimeoutAndThenClosed) {
 
 TEST(Channel, RefusesWhatIsNoFrame) {
   for (const std::string& bytes :
-       {std::string("HTTP/1.1 200 OK\r\n"), std::string("HON1\xff\xff\xff\xff", 8),
-        std::string("HON1\0\0\0\0", 8), frame("\xff"), frame("\x9f"),
+       {std::string("HTTP/1.1 200 OK\r\n"), std::string("HON2\xff\xff\xff\xff12345678", 16),
+        std::string("HON2\0\0\0\0\0\0\0\0\0\0\0\0", 16),
+        std::string("HON1\1\0\0\0\0\0\0\0\0\0\0\0\xa0", 17), frame("\xff"), frame("\x9f"),
         frame(std::string("\x01\x01", 2)), frame("\x7b\xff\xff\xff\xff\xff\xff\xff\xff"),
         frame("\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"), frame("\xc1\x01")}) {
     Pair pair;
