@@ -61,7 +61,7 @@ struct Mutant {
   std::string description;
 };
 
-/// Draws mutants of one task: its programs in turns, the operator drawn least so far, any place.
+/// Draws mutants of one task: the operator drawn least so far, the programs in turns, any place.
 class Drawer {
  public:
   Drawer(const std::vector<RightProgram>& programs, std::size_t first_operator, std::uint64_t seed)
@@ -77,10 +77,9 @@ class Drawer {
   /// Empty when there are no more. One that Clang does not read, or that is the structure of one
   /// seen before, is passed over.
   std::optional<Mutant> draw() {
-    for (std::size_t turn = 0; turn < pools_.size(); ++turn) {
-      Pool& pool = pools_[(counted_ + turn) % pools_.size()];
-      for (const Operator op : least_used_first()) {
-        if (auto mutant = draw(pool, op)) return mutant;
+    for (const Operator op : least_used_first()) {
+      for (std::size_t turn = 0; turn < pools_.size(); ++turn) {
+        if (auto mutant = draw(pools_[(counted_ + turn) % pools_.size()], op)) return mutant;
       }
     }
     return std::nullopt;
@@ -218,7 +217,7 @@ TEST_P(Mutants, AreCaughtOrEquivalent) {
   for (const RightProgram& right : programs_) {
     const auto evaluation = evaluate(right.program, random);
     ASSERT_TRUE(evaluation) << evaluation.error().message;
-    ASSERT_EQ(evaluation->verdict, Verdict::kOk) << right.name << ": " << evaluation->detail;
+    ASSERT_EQ(to_string(evaluation->verdict), "ok") << right.name << ": " << evaluation->detail;
   }
 
   Drawer drawer(programs_, index * wanted, random.bits());

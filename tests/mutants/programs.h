@@ -21,7 +21,8 @@ struct RightProgram {
 
 /// The reference and programs/<task>.cu. The latter is kept as text, not made anew: a mutant that
 /// is proven equivalent must stay the one that it was. HONE_UPDATE_GOLDEN=1 writes it from
-/// programs/<task>.recipe.json, at the task's last check size, where nothing divides anything.
+/// programs/<task>.recipe.json, at the task's last check size, where nothing divides anything; one
+/// without a recipe is edited by hand.
 [[nodiscard]] Result<std::vector<RightProgram>> right_programs(const std::string& name,
                                                                const Task& task);
 

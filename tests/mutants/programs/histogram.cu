@@ -22,14 +22,16 @@
 }
 */
 // privatize-atomics(histogram/counts: block=128,copies=2,items=4)
+// By hand: the rule writes the number of bins as a constant; here it is what the size says.
 
 __global__ void histogram(const int* keys, int* counts, int n, int bins, unsigned int threads) {
   // Every block counts for itself first.
-  __shared__ int counts_block[76];
+  __shared__ int counts_block[2 * 257];
   const int tid_2 = threadIdx.x;
-  for (int slot = tid_2; slot < 76; slot += 128) counts_block[slot] = 0;
+  const int stride = bins + 1;
+  for (int slot = tid_2; slot < 2 * stride; slot += 128) counts_block[slot] = 0;
   __syncthreads();
-  int* const counts_mine = counts_block + tid_2 % 2 * 38;
+  int* const counts_mine = counts_block + tid_2 % 2 * stride;
   for (unsigned int item = blockIdx.x * 128 + threadIdx.x; item < threads;
        item += gridDim.x * 128) {
     int tid = item;
@@ -39,11 +41,11 @@ __global__ void histogram(const int* keys, int* counts, int n, int bins, unsigne
     }
   }
   __syncthreads();
-  for (int slot = tid_2; slot < 37; slot += 128) {
+  for (int slot = tid_2; slot < bins; slot += 128) {
     int part = counts_block[slot];
 #pragma unroll
     for (int copy = 1; copy < 2; ++copy) {
-      part += counts_block[copy * 38 + slot];
+      part += counts_block[copy * stride + slot];
     }
     if (part != 0) atomicAdd(&counts[slot], part);
   }
