@@ -65,7 +65,8 @@ Measurement decode_measurement(const JsonCursor& cursor) {
   Measurement m;
   if (!cursor.expect_keys({"modelled", "time_us", "reference_time_us", "speedup", "ci95",
                            "roof_fraction", "bound", "samples_us", "reference_samples_us",
-                           "counters"})) {
+                           "warm_time_us", "reference_warm_time_us", "outliers", "discarded",
+                           "clock_mhz", "counters"})) {
     return m;
   }
   m.modelled = cursor.at("modelled").boolean();
@@ -83,6 +84,13 @@ Measurement decode_measurement(const JsonCursor& cursor) {
   m.bound = cursor.at("bound").string();
   m.samples_us = decode_reals(cursor.at("samples_us"));
   m.reference_samples_us = decode_reals(cursor.at("reference_samples_us"));
+  if (const auto warm = cursor.find("warm_time_us")) {
+    m.warm_time_us = decode_real(*warm);
+    m.reference_warm_time_us = decode_real(cursor.at("reference_warm_time_us"));
+    m.outliers = static_cast<int>(cursor.at("outliers").integer_in(0, 1'000'000));
+    m.discarded = static_cast<int>(cursor.at("discarded").integer_in(0, 1'000'000));
+    m.clock_mhz = decode_real(cursor.at("clock_mhz"));
+  }
   for (const auto& [name, value] : cursor.at("counters").members()) {
     m.counters[name] = decode_real(value);
   }
@@ -122,26 +130,38 @@ void to_json(nlohmann::json& json, const Measurement& m) {
                         {"samples_us", reals(m.samples_us)},
                         {"reference_samples_us", reals(m.reference_samples_us)},
                         {"counters", std::move(counters)}};
+  if (m.warm_time_us > 0) {
+    json["warm_time_us"] = real(m.warm_time_us);
+    json["reference_warm_time_us"] = real(m.reference_warm_time_us);
+    json["outliers"] = m.outliers;
+    json["discarded"] = m.discarded;
+    json["clock_mhz"] = real(m.clock_mhz);
+  }
 }
 
 void to_json(nlohmann::json& json, const Evaluation& evaluation) {
-  json = nlohmann::json{
-      {"verdict", to_string(evaluation.verdict)},        {"detail", evaluation.detail},
-      {"max_rel_error", real(evaluation.max_rel_error)}, {"final_stage", evaluation.final_stage},
-      {"measurement", evaluation.measurement},           {"resources", evaluation.resources},
-      {"elapsed_s", real(evaluation.elapsed_s)}};
+  json = nlohmann::json{{"verdict", to_string(evaluation.verdict)},
+                        {"detail", evaluation.detail},
+                        {"max_rel_error", real(evaluation.max_rel_error)},
+                        {"reference_error", real(evaluation.reference_error)},
+                        {"final_stage", evaluation.final_stage},
+                        {"measurement", evaluation.measurement},
+                        {"resources", evaluation.resources},
+                        {"elapsed_s", real(evaluation.elapsed_s)}};
 }
 
 Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
   return decode<Evaluation>(json, [](const JsonCursor& cursor) {
     Evaluation evaluation;
-    if (!cursor.expect_keys({"verdict", "detail", "max_rel_error", "final_stage", "measurement",
-                             "resources", "elapsed_s"})) {
+    if (!cursor.expect_keys({"verdict", "detail", "max_rel_error", "reference_error", "final_stage",
+                             "measurement", "resources", "elapsed_s"})) {
       return evaluation;
     }
     evaluation.verdict = cursor.at("verdict").choice<Verdict>(parse_verdict, kVerdictList);
     evaluation.detail = cursor.at("detail").string();
     evaluation.max_rel_error = decode_real(cursor.at("max_rel_error"));
+    if (const auto error = cursor.find("reference_error"))
+      evaluation.reference_error = decode_real(*error);
     evaluation.final_stage = cursor.at("final_stage").boolean();
     evaluation.measurement = decode_measurement(cursor.at("measurement"));
     for (const JsonCursor& element : cursor.at("resources").elements()) {

@@ -34,6 +34,11 @@ struct Measurement {
   std::string bound;         ///< what bounds it, e.g. "dram", "issue", "latency"; may be empty
   std::vector<double> samples_us;
   std::vector<double> reference_samples_us;
+  double warm_time_us = 0;  // median with what fits the L2 in it; 0: not taken
+  double reference_warm_time_us = 0;
+  int outliers = 0;      ///< samples far above their median, of both; kept
+  int discarded = 0;     ///< pairs of samples taken while the clocks were down; not kept
+  double clock_mhz = 0;  // of the multiprocessors while timing; 0: not known
   std::map<std::string, double> counters;  ///< emulator counters; empty on a GPU
 };
 
@@ -53,6 +58,8 @@ struct Evaluation {
   Verdict verdict = Verdict::kCrash;
   std::string detail;        ///< one line: where and why
   double max_rel_error = 0;  // against the reference, scaled by max(|want|, rms(want))
+  /// Of the reference against itself in double precision, likewise; 0: not known
+  double reference_error = 0;
   bool final_stage = false;  ///< true when timed in a fresh process with new inputs
   Measurement measurement;   ///< meaningful when verdict is ok
   std::vector<KernelResources> resources;

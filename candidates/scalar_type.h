@@ -25,12 +25,24 @@ enum class Role { kIn, kOut, kInOut, kScratch };
 
 /// First contents of an `in` or `inout` buffer; see evaluator/fill for the exact bits.
 struct Fill {
-  enum class Kind { kUniform, kNormal, kIntegers, kConstant, kIota, kFile };
+  enum class Kind {
+    kUniform,
+    kNormal,
+    kIntegers,
+    kConstant,
+    kIota,
+    kFile,
+    kTails,      ///< in [a, b]: most values near zero (or near a), few large
+    kEither,     ///< a or b
+    kEdges,      ///< a, b, the middle, and of 0, 1, -1 and the tiniest what lies in [a, b]
+    kMultiples,  ///< multiples of `step` in [a, b]
+  };
   Kind kind = Kind::kUniform;
-  double a = -1;  ///< uniform: low; normal: mean; integers: low; constant: value; iota: start
-  double b =
-      1;  ///< uniform: high; normal: standard deviation; integers: high (inclusive); iota: step
+  double a = -1;     ///< low; normal: mean; constant: value; iota: start
+  double b = 1;      ///< high, integers: inclusive; normal: standard deviation; iota: step
   std::string path;  ///< file: raw little-endian elements, absolute path
+  double step = 0;   ///< multiples
+  std::optional<ScalarType> through;  ///< rounded to this floating type first
 
   bool operator==(const Fill&) const = default;
 };

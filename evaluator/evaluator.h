@@ -13,6 +13,7 @@
 #include "candidates/program.h"
 #include "candidates/task.h"
 #include "evaluator/device_spec.h"
+#include "evaluator/fill/input_sets.h"
 #include "sandbox/policy.h"
 
 namespace hone {
@@ -57,7 +58,10 @@ struct DeviceInfo {
 struct CheckCase {
   ConcreteProgram reference;
   ConcreteProgram candidate;
-  std::uint64_t seed = 0;  ///< of the fills
+  std::uint64_t seed = 0;            ///< of the fills
+  InputSet inputs = InputSet::kOwn;  ///< other than the task's own: may turn out unusable
+  /// A size that the task does not list: a reference that fails there is not blamed.
+  bool hidden = false;
 };
 
 enum class Stage {

@@ -12,6 +12,7 @@
 #include "candidates/hash.h"
 #include "candidates/stop_watch.h"
 #include "evaluator/align_buffers.h"
+#include "evaluator/check/precise.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
@@ -94,7 +95,30 @@ Case machine_code_only(Case one) {
   };
   strip(one.reference);
   if (one.candidate) strip(*one.candidate);
+  if (one.precise) strip(*one.precise);
   return one;
+}
+
+/// Its sums may come in another order each time.
+bool uses_atomics(const Runnable& program) {
+  const std::string& ptx = program.compiled.ptx;
+  return ptx.find("atom.") != ptx.npos || ptx.find("red.") != ptx.npos;
+}
+
+/// What the emulator found to say nothing, what it could not try first, and inputs on which the
+/// reference's own error decides: the emulator has looked at those.
+void drop_for_the_gpu(std::vector<Case>& checks, const EmulateReply& reply, bool uncovered) {
+  std::vector<Case> kept;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    Case& one = checks[i];
+    const bool useless =
+        std::ranges::find(reply.unusable, static_cast<int>(i)) != reply.unusable.end();
+    if (useless || one.inputs != InputSet::kOwn || (uncovered && one.made_up)) continue;
+    one.repeatable = !uses_atomics(*one.candidate);
+    one.precise.reset();
+    kept.push_back(std::move(one));
+  }
+  checks = std::move(kept);
 }
 
 /// The emulator could not judge: an instruction it lacks, or a reference too long for it. On a real
@@ -313,6 +337,17 @@ Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program
   return Runnable{program, c, runnable_key(program, effort.quick)};
 }
 
+Result<std::optional<Runnable>> EvaluatorImpl::prepare_precise(const ConcreteProgram& reference,
+                                                               Effort effort) {
+  const auto program = check::in_double(reference);
+  if (!program) return std::nullopt;
+  const auto compiled = compile(*program, effort);
+  if (!compiled) return std::unexpected(compiled.error());
+  if ((*compiled)->verdict != Verdict::kOk || !check_launches(*program, **compiled, limits_))
+    return std::nullopt;
+  return Runnable{*program, **compiled, runnable_key(*program, effort.quick)};
+}
+
 Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
     const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort) {
   Runnable runnable;
@@ -380,7 +415,7 @@ Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
   protocol::EmulateRequest request;
   request.arch = info_.arch;
   request.profile = profile_text_;
-  request.timed = Case{timed.reference, std::nullopt, timed.seed};
+  request.timed = Case{.reference = timed.reference, .seed = timed.seed};
   const auto reply = emulate(request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->verdict != Verdict::kOk)
@@ -419,9 +454,12 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   for (const auto& check : request.checks) {
     auto reference = prepare_reference(check.reference);
     if (!reference) return std::unexpected(reference.error());
-    emulated.checks.push_back(Case{std::move(*reference), std::nullopt, check.seed});
+    auto precise = prepare_precise(check.reference, {.quick = true});
+    if (!precise) return std::unexpected(precise.error());
+    emulated.checks.push_back(
+        {.reference = std::move(*reference), .precise = std::move(*precise), .seed = check.seed});
   }
-  const Case timed_case{*timed, std::nullopt, request.timed.seed};
+  const Case timed_case{.reference = *timed, .seed = request.timed.seed};
   const auto checks = emulated.checks;
   if (!gpu_) emulated.timed = timed_case;
 
@@ -431,6 +469,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     const auto reply = emulate(emulated);
     if (!reply) return std::unexpected(reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
+    evaluation.reference_error = reply->reference_error;
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
     if (!gpu_) {
@@ -522,21 +561,36 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
   emulated.arch = info_.arch;
   emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
+  emulated.full_precision = request.math != MathLevel::kReduced;
   emulated.threads = check_threads();
   // A large kernel takes NVRTC ten times as long to optimise as to translate. What is timed is
   // compiled well and checked as it is; the code at the check sizes is never timed: `quick`. The
   // final stage checks it once more, compiled well.
   for_candidate.quick = for_reference.quick = quick;
   for (const auto& check : request.checks) {
-    auto prepared = prepare_candidate(check.reference, check.candidate, for_candidate);
+    const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
+    auto prepared = prepare_candidate(reference_program, check.candidate, for_candidate);
     if (!prepared) return std::unexpected(prepared.error());
+    auto reference = prepare_reference(reference_program, for_reference);
+    if (!reference) {
+      if (check.hidden && reference.error().code != ErrorCode::kInfrastructure) continue;
+      return std::unexpected(reference.error());
+    }
     if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
-    auto reference = prepare_reference(check.reference, for_reference);
-    if (!reference) return std::unexpected(reference.error());
-    emulated.checks.push_back(Case{std::move(*reference), std::move(prepared->second), check.seed});
+    auto precise = prepare_precise(reference_program, {.quick = true, .own = for_reference.own});
+    if (!precise) return std::unexpected(precise.error());
+    emulated.checks.push_back({.reference = std::move(*reference),
+                               .candidate = std::move(prepared->second),
+                               .precise = std::move(*precise),
+                               .seed = check.seed,
+                               .inputs = check.inputs,
+                               .made_up = check.hidden || check.inputs != InputSet::kOwn});
   }
   compiling.stop();
-  const Case timed_case{std::move(*timed_reference), std::move(timed), request.timed.seed};
+  Case timed_case{.reference = std::move(*timed_reference),
+                  .candidate = std::move(timed),
+                  .seed = request.timed.seed};
+  timed_case.repeatable = !uses_atomics(*timed_case.candidate);
   if (gpu_ && request.screen_above_us > 0) {
     protocol::EmulateRequest model;
     model.arch = info_.arch;
@@ -555,7 +609,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
       return evaluation;
     }
   }
-  const auto checks = gpu_ ? emulated.checks : std::vector<Case>();
+  auto checks = gpu_ ? emulated.checks : std::vector<Case>();
   if (!gpu_) emulated.timed = timed_case;
 
   if (!emulated.checks.empty() || emulated.timed) {
@@ -565,6 +619,8 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
     if (!reply) return std::unexpected(reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     evaluation.max_rel_error = reply->max_rel_error;
+    evaluation.reference_error = reply->reference_error;
+    drop_for_the_gpu(checks, *reply, uncovered);
     if (reply->verdict != Verdict::kOk && !uncovered) {
       if (reply->reference_failed)
         return infrastructure("the reference failed its check: " + reply->detail);
@@ -582,10 +638,16 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
   }
 
   protocol::MeasureRequest measure;
+  measure.final_stage = request.stage == Stage::kFinal;
+  if (measure.final_stage) {
+    auto precise =
+        prepare_precise(request.timed.reference, {.quick = true, .own = for_reference.own});
+    if (!precise) return std::unexpected(precise.error());
+    timed_case.precise = std::move(*precise);
+  }
   for (const Case& one : checks) measure.checks.push_back(machine_code_only(one));
   measure.timed = machine_code_only(timed_case);
   measure.tolerance = request.tolerance;
-  measure.final_stage = request.stage == Stage::kFinal;
   measure.best_time_us = request.best_time_us;
   measure.seed = request.seed;
   measure.timeout_s = options_.device_timeout_s;
@@ -611,6 +673,11 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
   m.ci95_high = reply->ci95_high;
   m.samples_us = reply->samples_us;
   m.reference_samples_us = reply->reference_samples_us;
+  m.warm_time_us = reply->warm_time_us;
+  m.reference_warm_time_us = reply->reference_warm_time_us;
+  m.outliers = reply->outliers;
+  m.discarded = reply->discarded;
+  m.clock_mhz = reply->clock_mhz;
   if (request.stage == Stage::kQuick) {
     std::lock_guard lock(mutex_);  // a runner that replaced another may have found it changed
     reference_samples_[timed_case.reference.key] = reply->reference_samples_us;

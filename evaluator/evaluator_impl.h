@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -58,6 +59,9 @@ class EvaluatorImpl final : public Evaluator {
                                                        pool::RunnerPool* own = nullptr);
   [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program,
                                                              Effort effort = {});
+  /// The reference in double, for a check; empty where there is none.
+  [[nodiscard]] Result<std::optional<protocol::Runnable>> prepare_precise(
+      const ConcreteProgram& reference, Effort effort = {});
   /// The candidate ready to run, or the verdict that stops it.
   [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
       const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort = {});

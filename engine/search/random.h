@@ -40,4 +40,10 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+/// From the system: nobody can know them before, or repeat them.
+[[nodiscard]] inline std::uint64_t secret_bits() {
+  static thread_local std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
 }  // namespace hone

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
+
+#include "engine/service/hidden_sizes.h"
 
 namespace hone {
 
@@ -32,7 +35,8 @@ Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& s
 
 Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(const Task& task,
                                                              const TargetLimits& target,
-                                                             std::vector<std::string> disabled) {
+                                                             std::vector<std::string> disabled,
+                                                             std::uint64_t secret) {
   std::unique_ptr<RequestBuilder> builder(new RequestBuilder(task));
   builder->target_ = target;
   auto timed = instantiate(task.reference, task.sizes);
@@ -53,6 +57,21 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(const Task& task,
     if (!aligned) return std::unexpected(aligned.error());
     builder->aligned_checks_.push_back(std::move(*aligned));
   }
+  for (const Bindings& sizes : hidden_sizes(task, secret)) {
+    // Where the task's own expressions fail there is nothing to check.
+    auto check = builder->check_space(sizes);
+    auto aligned = builder->check_space(aligned_sizes(sizes, task.sizes));
+    if (!check || !aligned) continue;
+    builder->hidden_.push_back(std::move(*check));
+    builder->aligned_hidden_.push_back(std::move(*aligned));
+  }
+  const auto elements = [](const CheckSpace& space) {
+    std::int64_t sum = 0;
+    for (const auto& buffer : space.reference.buffers) sum += buffer.elements();
+    return sum;
+  };
+  const auto smallest = std::ranges::min_element(builder->checks_, {}, elements);
+  builder->smallest_ = static_cast<std::size_t>(smallest - builder->checks_.begin());
   return builder;
 }
 
@@ -67,21 +86,39 @@ EvaluationRequest RequestBuilder::blank(std::uint64_t seed) const {
   return request;
 }
 
-Result<CheckCase> RequestBuilder::check_case(std::size_t index, const Recipe& recipe,
-                                             std::uint64_t seed) const {
-  const CheckSpace* check = &checks_[index];
-  auto small = check->space->program(recipe);
+Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const CheckSpace& aligned,
+                                             const Recipe& recipe, std::uint64_t seed) const {
+  const CheckSpace* space = &check;
+  auto small = space->space->program(recipe);
   if (!small && task_.specialize) {
-    check = &aligned_checks_[index];
-    small = check->space->program(recipe);
+    space = &aligned;
+    small = space->space->program(recipe);
   }
   if (!small) return std::unexpected(small.error());
-  auto concrete = instantiate(*small, check->sizes);
+  auto concrete = instantiate(*small, space->sizes);
   if (!concrete) return refused(concrete.error().message);
-  return CheckCase{check->reference, std::move(*concrete), seed};
+  return CheckCase{.reference = space->reference, .candidate = std::move(*concrete), .seed = seed};
 }
 
-Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed) {
+void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const {
+  request.stage = stage;
+  if (request.checks.empty()) return;
+  CheckCase& smallest = request.checks[smallest_];
+  if (stage == Stage::kQuick) {
+    smallest.inputs = kAllInputSets[request.seed % std::size(kAllInputSets)];
+    return;
+  }
+  const CheckCase own = smallest;
+  for (const InputSet set : kAllInputSets) {
+    if (set == InputSet::kOwn) continue;
+    CheckCase& other = request.checks.emplace_back(own);
+    other.inputs = set;
+    other.seed = own.seed ^ (static_cast<std::uint64_t>(set) << 56);
+  }
+}
+
+Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed,
+                                                     Stage stage) {
   auto program = timed_->program(recipe);
   if (!program) return std::unexpected(program.error());
   auto timed = instantiate(*program, task_.sizes);
@@ -90,34 +127,59 @@ Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::
   request.timed.candidate = std::move(*timed);
   // Rewriting takes milliseconds at each size, and the sizes have nothing to do with each other.
   std::vector<std::future<Result<CheckCase>>> cases;
-  for (std::size_t i = 0; i < checks_.size(); ++i) {
-    cases.push_back(
-        std::async(std::launch::async, [&, i] { return check_case(i, recipe, seed + 1 + i); }));
-  }
+  const auto begin = [&](const std::vector<CheckSpace>& checks,
+                         const std::vector<CheckSpace>& aligned) {
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      const std::uint64_t own = seed + 1 + cases.size();
+      cases.push_back(std::async(std::launch::async, [&checks, &aligned, &recipe, this, i, own] {
+        return check_case(checks[i], aligned[i], recipe, own);
+      }));
+    }
+  };
+  begin(checks_, aligned_checks_);
+  if (stage == Stage::kFinal) begin(hidden_, aligned_hidden_);
   Result<void> outcome;
-  for (auto& each : cases) {
-    auto check = each.get();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    auto check = cases[i].get();
+    const bool hidden = i >= checks_.size();
     if (!check) {
-      if (outcome) outcome = std::unexpected(check.error());
+      // Made for the timed sizes, it need not exist at sizes of ours.
+      if (outcome && !(hidden && task_.specialize)) outcome = std::unexpected(check.error());
       continue;
     }
+    check->hidden = hidden;
     request.checks.push_back(std::move(*check));
   }
   if (!outcome) return std::unexpected(outcome.error());
+  vary_inputs(request, stage);
   return request;
 }
 
-Result<EvaluationRequest> RequestBuilder::for_program(const Program& program,
-                                                      std::uint64_t seed) const {
+Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, std::uint64_t seed,
+                                                      Stage stage) const {
   auto timed = instantiate(program, task_.sizes);
   if (!timed) return std::unexpected(timed.error());
   EvaluationRequest request = blank(seed);
   request.timed.candidate = std::move(*timed);
-  for (std::size_t i = 0; i < checks_.size(); ++i) {
-    auto concrete = instantiate(program, checks_[i].sizes);
-    if (!concrete) return std::unexpected(concrete.error());
-    request.checks.push_back({checks_[i].reference, std::move(*concrete), seed + 1 + i});
+  const auto add = [&](const CheckSpace& check, bool hidden) -> Result<void> {
+    auto concrete = instantiate(program, check.sizes);
+    if (!concrete) {
+      if (hidden && task_.specialize) return {};
+      return std::unexpected(concrete.error());
+    }
+    request.checks.push_back({.reference = check.reference,
+                              .candidate = std::move(*concrete),
+                              .seed = seed + 1 + request.checks.size(),
+                              .hidden = hidden});
+    return {};
+  };
+  for (const CheckSpace& check : checks_)
+    if (auto added = add(check, false); !added) return std::unexpected(added.error());
+  if (stage == Stage::kFinal) {
+    for (const CheckSpace& check : task_.specialize ? aligned_hidden_ : hidden_)
+      if (auto added = add(check, true); !added) return std::unexpected(added.error());
   }
+  vary_inputs(request, stage);
   return request;
 }
 

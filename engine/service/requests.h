@@ -17,21 +17,26 @@ namespace hone {
 
 class RequestBuilder {
  public:
-  /// `task` must outlive the builder. Errors: an expression of the task that fails at some sizes.
+  /// `task` must outlive the builder. `secret` chooses the hidden sizes. Errors: an expression of
+  /// the task that fails at some sizes.
   [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(
-      const Task& task, const TargetLimits& target, std::vector<std::string> disabled);
+      const Task& task, const TargetLimits& target, std::vector<std::string> disabled,
+      std::uint64_t secret = 0);
 
   /// The space at the timed sizes.
   [[nodiscard]] Space& space() { return *timed_; }
 
   /// kRefused when the recipe does not replay. At a check size where it does not (a width that does
   /// not divide it, say) a task that allows specialisation is checked at sizes nearby that share
-  /// the divisors of the timed ones; without specialisation that is a refusal.
-  [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed);
+  /// the divisors of the timed ones; without specialisation that is a refusal. The quick stage
+  /// takes another set of inputs at the smallest size in turns; the final stage adds every set
+  /// there, and the hidden sizes.
+  [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
+                                                     Stage stage = Stage::kQuick);
 
   /// The same program at all sizes: hand-written variants and the reference itself.
-  [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program,
-                                                      std::uint64_t seed) const;
+  [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program, std::uint64_t seed,
+                                                      Stage stage = Stage::kQuick) const;
 
  private:
   struct CheckSpace {
@@ -41,9 +46,10 @@ class RequestBuilder {
   };
   explicit RequestBuilder(const Task& task) : task_(task) {}
   [[nodiscard]] Result<CheckSpace> check_space(const Bindings& sizes) const;
-  /// The recipe at one check size. Thread-safe for different `index`.
-  [[nodiscard]] Result<CheckCase> check_case(std::size_t index, const Recipe& recipe,
-                                             std::uint64_t seed) const;
+  /// The recipe at one size. Thread-safe for different `check` and `aligned`.
+  [[nodiscard]] Result<CheckCase> check_case(const CheckSpace& check, const CheckSpace& aligned,
+                                             const Recipe& recipe, std::uint64_t seed) const;
+  void vary_inputs(EvaluationRequest& request, Stage stage) const;
   [[nodiscard]] EvaluationRequest blank(std::uint64_t seed) const;
 
   const Task& task_;
@@ -53,6 +59,8 @@ class RequestBuilder {
   std::unique_ptr<Space> timed_;
   std::vector<CheckSpace> checks_;
   std::vector<CheckSpace> aligned_checks_;  // one for each of checks_; may repeat it
+  std::vector<CheckSpace> hidden_, aligned_hidden_;
+  std::size_t smallest_ = 0;  ///< of checks_
 };
 
 /// `check` with each size raised to a multiple of the largest power of two, up to 64, that divides

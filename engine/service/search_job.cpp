@@ -91,6 +91,15 @@ class Workers {
   std::vector<std::jthread> threads_;
 };
 
+/// Inputs that nobody could have prepared for. What is modelled keeps its inputs, so that a seed
+/// repeats the numbers of a run.
+void keep_secret(EvaluationRequest& request, bool modelled) {
+  for (CheckCase& check : request.checks) check.seed = secret_bits();
+  if (modelled) return;
+  request.seed = secret_bits();
+  request.timed.seed = secret_bits();
+}
+
 /// As the evaluator's own children are confined.
 TrialOptions trial_options(const DeviceInfo& info) {
   TrialOptions options;
@@ -224,8 +233,8 @@ Result<void> Search::admit() {
     if (valid.error().code != ErrorCode::kRefused) return valid;
     outcome_.warnings.push_back(valid.error().message);
   }
-  auto builder =
-      RequestBuilder::make(task_, target_limits(evaluator_.info().arch), options_.disabled);
+  auto builder = RequestBuilder::make(task_, target_limits(evaluator_.info().arch),
+                                      options_.disabled, secret_bits());
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());
@@ -452,8 +461,8 @@ void Search::finals() {
   for (const Ranked& ranked : best_) {
     if (static_cast<int>(entries.size()) >= wanted) break;
     if (ranked.time_us >= outcome_.reference_time_us) break;
-    entries.push_back(
-        {ranked.candidate, builder_->for_recipe(ranked.candidate.recipe, random_.bits())});
+    entries.push_back({ranked.candidate, builder_->for_recipe(ranked.candidate.recipe,
+                                                              random_.bits(), Stage::kFinal)});
   }
   // The reference as its own candidate: what the board compares with, and a check of the timer.
   CandidateRecord reference;
@@ -462,12 +471,13 @@ void Search::finals() {
   reference.task_name = task_.name;
   reference.program = task_.reference;
   reference.origin = "reference";
-  entries.push_back({reference, builder_->for_program(task_.reference, random_.bits())});
+  entries.push_back(
+      {reference, builder_->for_program(task_.reference, random_.bits(), Stage::kFinal)});
 
   for (Entry& entry : entries) {
     report("final");
     if (!entry.request) continue;
-    entry.request->stage = Stage::kFinal;
+    keep_secret(*entry.request, provenance_.modelled);
     auto evaluation = evaluator_.evaluate(*entry.request);
     if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
       evaluation = evaluator_.evaluate(*entry.request);
@@ -552,7 +562,8 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
       !valid && valid.error().code != ErrorCode::kRefused) {
     return std::unexpected(valid.error());
   }
-  auto builder = RequestBuilder::make(task, target_limits(evaluator.info().arch), {});
+  auto builder =
+      RequestBuilder::make(task, target_limits(evaluator.info().arch), {}, secret_bits());
   if (!builder) return std::unexpected(builder.error());
   Random random(seed);
   auto reference = (*builder)->for_program(task.reference, random.bits());
@@ -567,26 +578,24 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
   candidate.task_name = task.name;
   candidate.program = variant;
   candidate.origin = "variant";
-  auto request = (*builder)->for_program(variant, random.bits());
-  if (!request) {
-    result.evaluation.verdict = Verdict::kLaunchError;
-    result.evaluation.detail = request.error().message;
-  } else {
-    // Fails cheaply before it is timed in full.
-    for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
-      request->stage = stage;
-      auto evaluation = evaluator.evaluate(*request);
-      if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
-        evaluation = evaluator.evaluate(*request);
-      }
-      if (!evaluation) return std::unexpected(evaluation.error());
-      result.evaluation = std::move(*evaluation);
-      if (result.evaluation.verdict != Verdict::kOk) break;
-      request->seed = request->timed.seed = random.bits();
-      for (CheckCase& check : request->checks) check.seed = random.bits();
+  // Fails cheaply before it is timed in full.
+  for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
+    auto request = (*builder)->for_program(variant, random.bits(), stage);
+    if (!request) {
+      result.evaluation.verdict = Verdict::kLaunchError;
+      result.evaluation.detail = request.error().message;
+      break;
     }
-    result.evaluation.final_stage = result.evaluation.verdict == Verdict::kOk;
+    keep_secret(*request, device.modelled());
+    auto evaluation = evaluator.evaluate(*request);
+    if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
+      evaluation = evaluator.evaluate(*request);
+    }
+    if (!evaluation) return std::unexpected(evaluation.error());
+    result.evaluation = std::move(*evaluation);
+    if (result.evaluation.verdict != Verdict::kOk) break;
   }
+  result.evaluation.final_stage = result.evaluation.verdict == Verdict::kOk;
   if (store != nullptr) {
     const Provenance provenance = provenance_of(device, evaluator.info());
     if (auto put = store->put_task(task); !put) return std::unexpected(put.error());

@@ -18,31 +18,47 @@ std::uint64_t element(std::span<const std::uint8_t> bytes, std::size_t index, st
 
 }  // namespace
 
-Result<Comparison> compare(std::span<const std::uint8_t> want, std::span<const std::uint8_t> got,
-                           ScalarType type, const Tolerance& tolerance) {
-  const std::size_t size = size_of(type);
-  if (want.size() != got.size() || want.size() % size != 0) {
-    return fail(ErrorCode::kInternal, fmt::format("compare: {} and {} bytes of {}", want.size(),
-                                                  got.size(), to_string(type)));
+double norm_limit_of(ScalarType type, const Tolerance& tolerance, double rms) {
+  return is_float(type) && rms > 0 && tolerance.rtol > 0 ? kNormFactor * tolerance.rtol : 0;
+}
+
+Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_type,
+                           std::span<const std::uint8_t> got, ScalarType type,
+                           const Tolerance& tolerance) {
+  const std::size_t size = size_of(type), want_size = size_of(want_type);
+  const std::size_t n = want.size() / want_size;
+  if (want.size() % want_size != 0 || got.size() != n * size ||
+      (want_type != type && !(is_float(want_type) && is_float(type)))) {
+    return fail(ErrorCode::kInternal,
+                fmt::format("compare: {} bytes of {} and {} of {}", want.size(),
+                            to_string(want_type), got.size(), to_string(type)));
   }
-  const std::size_t n = want.size() / size;
-  const int t = static_cast<int>(type);
+  const int t = static_cast<int>(type), wt = static_cast<int>(want_type);
   Comparison c;
+  c.want_type = want_type;
   double squares = 0;
   std::size_t finite = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const double v = hone_decode(t, element(want, i, size));
-    if (!std::isfinite(v)) continue;
+    const double v = hone_decode(wt, element(want, i, want_size));
+    if (!std::isfinite(v)) {
+      c.all_finite = false;
+      continue;
+    }
     squares += v * v;
     ++finite;
   }
   c.rms = finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
   if (!std::isfinite(c.rms)) c.rms = 0;
+  double differences = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const auto w = element(want, i, size);
+    const auto w = element(want, i, want_size);
     const auto g = element(got, i, size);
     int bad = 0;
-    const double error = hone_error(t, w, g, c.rms, tolerance.rtol, tolerance.atol, &bad);
+    const double error = hone_error(wt, w, t, g, c.rms, tolerance.rtol, tolerance.atol, &bad);
+    if (error > 0) {
+      const double difference = hone_decode(t, g) - hone_decode(wt, w);
+      if (std::isfinite(difference)) differences += difference * difference;
+    }
     if (c.worst < 0 || error > c.max_rel_error) {
       c.worst = static_cast<std::int64_t>(i);
       c.max_rel_error = error;
@@ -55,6 +71,8 @@ Result<Comparison> compare(std::span<const std::uint8_t> want, std::span<const s
       c.got_bits = g;
     }
   }
+  if (c.rms > 0 && n > 0) c.norm_error = std::sqrt(differences / static_cast<double>(n)) / c.rms;
+  c.norm_limit = norm_limit_of(type, tolerance, c.rms);
   return c;
 }
 
@@ -71,9 +89,12 @@ std::string element_text(ScalarType type, std::uint64_t bits) {
 
 std::string describe(const Comparison& c, const std::string& buffer, ScalarType type,
                      std::int64_t elements) {
+  if (c.mismatches == 0)
+    return fmt::format("{} as a whole differs by {:.3g} of its size (rms); at most {:.3g} may be",
+                       buffer, c.norm_error, c.norm_limit);
   return fmt::format(
       "{}[{}] is {}, want {} ({} of {} elements differ, largest relative error {:.3g})", buffer,
-      c.first_mismatch, element_text(type, c.got_bits), element_text(type, c.want_bits),
+      c.first_mismatch, element_text(type, c.got_bits), element_text(c.want_type, c.want_bits),
       c.mismatches, elements, c.max_rel_error);
 }
 

@@ -18,15 +18,33 @@ struct Comparison {
   std::int64_t worst = -1;           ///< element with the largest error
   double max_rel_error = 0;          ///< max |diff| / max(|want|, rms(want)); inf on NaN/Inf masks
   std::uint64_t want_bits = 0, got_bits = 0;  ///< at first_mismatch
+  ScalarType want_type = ScalarType::kF32;    ///< of want_bits
   double rms = 0;                             ///< of the finite wanted values
-  [[nodiscard]] bool ok() const { return mismatches == 0; }
+  bool all_finite = true;                     ///< the wanted values
+  double norm_error = 0;  ///< root of the mean squared difference over rms(want)
+  double norm_limit = 0;  ///< 0: none
+  [[nodiscard]] bool ok() const {
+    return mismatches == 0 && (norm_limit == 0 || norm_error <= norm_limit);
+  }
 };
 
-/// Floats: |got - want| <= atol + rtol * max(|want|, rms(want)), NaN and Inf in the same places.
-/// Integers and bool: equal. Errors (kInternal): lengths differ or are no multiple of the type.
-[[nodiscard]] Result<Comparison> compare(std::span<const std::uint8_t> want,
+/// Floats: |got - want| <= atol + rtol * max(|want|, rms(want)), NaN and Inf in the same places;
+/// and over all elements the root mean square of the differences is at most kNormFactor * rtol of
+/// that of the wanted values, so that an atol above all values does not let everything pass.
+/// Integers and bool: equal. `want_type` may be another floating type than `type`.
+/// Errors (kInternal): lengths do not fit the types or each other.
+[[nodiscard]] Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_type,
                                          std::span<const std::uint8_t> got, ScalarType type,
                                          const Tolerance& tolerance);
+[[nodiscard]] inline Result<Comparison> compare(std::span<const std::uint8_t> want,
+                                                std::span<const std::uint8_t> got, ScalarType type,
+                                                const Tolerance& tolerance) {
+  return compare(want, type, got, type, tolerance);
+}
+
+inline constexpr double kNormFactor = 10;
+/// Of a comparison at this tolerance.
+[[nodiscard]] double norm_limit_of(ScalarType type, const Tolerance& tolerance, double rms);
 
 /// "C[17] is 3.5, want 3.25 (12 of 4096 elements differ, largest relative error 0.08)"
 [[nodiscard]] std::string describe(const Comparison& comparison, const std::string& buffer,

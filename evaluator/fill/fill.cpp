@@ -17,9 +17,7 @@ namespace {
 class GeneratedSource : public Source {
  public:
   GeneratedSource(const ConcreteBuffer& buffer, std::uint64_t seed)
-      : fill_{static_cast<int>(buffer.fill.kind), static_cast<int>(buffer.type),
-              buffer_key(seed, buffer.name), buffer.fill.a, buffer.fill.b},
-        size_(size_of(buffer.type)) {}
+      : fill_(formula_of(buffer, seed)), size_(size_of(buffer.type)) {}
 
   void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
     while (size > 0) {
@@ -58,6 +56,16 @@ std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name) {
   std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
   for (const char c : buffer_name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
   return hone_key(seed, hash);
+}
+
+hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
+  return {static_cast<int>(buffer.fill.kind),
+          static_cast<int>(buffer.type),
+          buffer.fill.through ? static_cast<int>(*buffer.fill.through) : -1,
+          buffer_key(seed, buffer.name),
+          buffer.fill.a,
+          buffer.fill.b,
+          buffer.fill.step};
 }
 
 Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,

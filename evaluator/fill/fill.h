@@ -8,12 +8,16 @@
 
 #include "candidates/program.h"
 #include "candidates/result.h"
+#include "evaluator/fill/formula_cpu.h"
 
 namespace hone::fill {
 
 /// The key of a buffer's contents; depends on its name, not its place, so that a candidate which
 /// reorders or adds buffers sees the same inputs.
 [[nodiscard]] std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name);
+
+/// What the GPU's fill kernel takes. Not for a file.
+[[nodiscard]] hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed);
 
 /// Source of one buffer's bytes. Random access; thread-safe.
 class Source {

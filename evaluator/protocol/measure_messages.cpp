@@ -1,5 +1,7 @@
 #include "evaluator/protocol/measure_messages.h"
 
+#include <algorithm>
+
 #include <cmath>
 
 #include "evaluator/protocol/channel.h"
@@ -109,7 +111,12 @@ Json to_message(const MeasureReply& r) {
           {"ci95_low", r.ci95_low},
           {"ci95_high", r.ci95_high},
           {"samples_us", r.samples_us},
-          {"reference_samples_us", r.reference_samples_us}};
+          {"reference_samples_us", r.reference_samples_us},
+          {"warm_time_us", r.warm_time_us},
+          {"reference_warm_time_us", r.reference_warm_time_us},
+          {"outliers", r.outliers},
+          {"discarded", r.discarded},
+          {"clock_mhz", r.clock_mhz}};
 }
 
 Result<MeasureReply> measure_reply_from(const Json& m) {
@@ -130,6 +137,14 @@ Result<MeasureReply> measure_reply_from(const Json& m) {
   HONE_TAKE(r.ci95_high, get_positive(m, "ci95_high"));
   HONE_TAKE(r.samples_us, get_doubles(m, "samples_us"));
   HONE_TAKE(r.reference_samples_us, get_doubles(m, "reference_samples_us"));
+  HONE_TAKE(r.warm_time_us, get_positive(m, "warm_time_us"));
+  HONE_TAKE(r.reference_warm_time_us, get_positive(m, "reference_warm_time_us"));
+  double count = 0;
+  HONE_TAKE(count, get_positive(m, "outliers"));
+  r.outliers = static_cast<int>(std::min(count, 1e6));
+  HONE_TAKE(count, get_positive(m, "discarded"));
+  r.discarded = static_cast<int>(std::min(count, 1e6));
+  HONE_TAKE(r.clock_mhz, get_positive(m, "clock_mhz"));
   return r;
 }
 

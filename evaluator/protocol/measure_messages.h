@@ -53,6 +53,10 @@ struct MeasureReply {
   double ci95_low = 0, ci95_high = 0;  ///< of the speedup
   std::vector<double> samples_us;
   std::vector<double> reference_samples_us;
+  // The final stage only; see Measurement.
+  double warm_time_us = 0, reference_warm_time_us = 0;
+  int outliers = 0, discarded = 0;
+  double clock_mhz = 0;
 };
 [[nodiscard]] nlohmann::json to_message(const MeasureRequest& request);
 [[nodiscard]] Result<MeasureRequest> measure_request_from(const nlohmann::json& message);

@@ -181,6 +181,10 @@ Result<Tolerance> tolerance_from(const Json& m) {
 Json to_message(const Case& one) {
   Json m = {{"reference", to_message(one.reference)}, {"seed", one.seed}};
   if (one.candidate) m["candidate"] = to_message(*one.candidate);
+  if (one.precise) m["precise"] = to_message(*one.precise);
+  if (one.inputs != InputSet::kOwn) m["inputs"] = static_cast<int>(one.inputs);
+  if (one.made_up) m["made_up"] = true;
+  if (one.repeatable) m["repeatable"] = true;
   return m;
 }
 
@@ -193,8 +197,20 @@ Result<Case> case_from(const Json& m) {
     HONE_TAKE(part, get_object(m, "candidate"));
     HONE_TAKE(one.candidate, runnable_from(*part));
   }
+  if (m.contains("precise")) {
+    HONE_TAKE(part, get_object(m, "precise"));
+    HONE_TAKE(one.precise, runnable_from(*part));
+  }
   if (!m.contains("seed") || !m["seed"].is_number_integer()) return malformed("seed");
   one.seed = m["seed"].get<std::uint64_t>();
+  if (m.contains("inputs")) {
+    std::int64_t set = 0;
+    HONE_TAKE(set, get_int(m, "inputs"));
+    if (set < 0 || set >= std::ssize(kAllInputSets)) return malformed("inputs");
+    one.inputs = static_cast<InputSet>(set);
+  }
+  if (m.contains("made_up")) HONE_TAKE(one.made_up, get_bool(m, "made_up"));
+  if (m.contains("repeatable")) HONE_TAKE(one.repeatable, get_bool(m, "repeatable"));
   return one;
 }
 
@@ -214,6 +230,7 @@ Json to_message(const EmulateRequest& r) {
             {"profile", r.profile},
             {"checks", std::move(checks)},
             {"tolerance", to_message(r.tolerance)},
+            {"full_precision", r.full_precision},
             {"threads", r.threads}};
   if (r.timed) m["timed"] = to_message(*r.timed);
   return m;
@@ -237,6 +254,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   }
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
+  HONE_TAKE(r.full_precision, get_bool(m, "full_precision"));
   HONE_TAKE(r.threads, threads_from(m));
   return r;
 }
@@ -246,6 +264,8 @@ Json to_message(const EmulateReply& r) {
           {"reference_failed", r.reference_failed},
           {"detail", r.detail},
           {"max_rel_error", r.max_rel_error},
+          {"reference_error", r.reference_error},
+          {"unusable", r.unusable},
           {"time_us", r.time_us},
           {"bound", r.bound},
           {"counters", r.counters}};
@@ -258,6 +278,13 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
   HONE_TAKE(r.detail, get_string(m, "detail"));
   r.detail = clean_text(r.detail, 2048);
   HONE_TAKE(r.max_rel_error, get_double(m, "max_rel_error"));
+  HONE_TAKE(r.reference_error, get_positive(m, "reference_error"));
+  const Json* unusable = nullptr;
+  HONE_TAKE(unusable, get_array(m, "unusable", 64));
+  for (const auto& item : *unusable) {
+    if (!item.is_number_integer()) return malformed("unusable");
+    r.unusable.push_back(item.get<int>());
+  }
   HONE_TAKE(r.time_us, get_positive(m, "time_us"));
   HONE_TAKE(r.bound, get_string(m, "bound", 256));
   r.bound = clean_text(r.bound, 256);

@@ -18,6 +18,7 @@
 #include "candidates/program.h"
 #include "candidates/task.h"
 #include "evaluator/compile_types.h"
+#include "evaluator/fill/input_sets.h"
 
 namespace hone::protocol {
 
@@ -43,7 +44,13 @@ struct Runnable {
 struct Case {
   Runnable reference;
   std::optional<Runnable> candidate;
+  std::optional<Runnable> precise;  ///< the reference in double, where it has such a form
   std::uint64_t seed = 0;
+  InputSet inputs = InputSet::kOwn;  ///< for messages: the programs' fills are changed already
+  /// A size or inputs that the task does not list: where the reference itself fails, or its answers
+  /// are not finite, the case says nothing.
+  bool made_up = false;
+  bool repeatable = false;  ///< two runs of the candidate must agree to the bit
 };
 [[nodiscard]] nlohmann::json to_message(const Case& one);
 [[nodiscard]] Result<Case> case_from(const nlohmann::json& message);
@@ -54,14 +61,17 @@ struct EmulateRequest {
   std::vector<Case> checks;   ///< run in full and compared
   std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
   Tolerance tolerance;
-  int threads = 1;  ///< that run the blocks of a launch
+  bool full_precision = true;  ///< what is exact in f32 must be exact
+  int threads = 1;             ///< that run the blocks of a launch
 };
 struct EmulateReply {
   Verdict verdict = Verdict::kCrash;
   bool reference_failed = false;  ///< the verdict is the reference's, not the candidate's
   std::string detail;
   double max_rel_error = 0;
-  double time_us = 0;  ///< of the timed program
+  double reference_error = 0;  ///< of the reference against itself in double; 0: not known
+  std::vector<int> unusable;   ///< made-up checks that said nothing, by index
+  double time_us = 0;          ///< of the timed program
   std::string bound;
   std::map<std::string, double> counters;
 };

@@ -42,10 +42,11 @@ BenchCase::BenchCase(cuda::Gpu& gpu, const Runnable& reference, const Runnable& 
   reference_.reference = true;
   second_.runnable = &second;
   second_.reference = second_is_reference;
+  second_.shares_inputs = true;
 }
 
 BenchCase::~BenchCase() {
-  for (Side* side : {&reference_, &second_}) {
+  for (Side* side : {&reference_, &second_, &precise_}) {
     side->code.reset();
     for (std::size_t i = 0; i < side->buffers.size(); ++i) {
       if (side->owned[i]) gpu_.release(side->buffers[i]);
@@ -58,13 +59,41 @@ Step<void> BenchCase::allocate() {
   return allocate_side(second_);
 }
 
+Step<bool> BenchCase::allocate_precise(const Runnable& precise) {
+  precise_.runnable = &precise;
+  precise_.reference = true;
+  auto allocated = allocate_side(precise_);
+  if (allocated) return true;
+  if (!allocated.error().failure.out_of_memory) return std::unexpected(allocated.error());
+  return false;
+}
+
+Step<void> BenchCase::fill_own_inputs(Side& side) {
+  const auto& buffers = side.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role == Role::kIn)
+      HONE_STEP(blame(side, gpu_.fill(side.buffers[i], buffers[i], seed_)));
+  }
+  return {};
+}
+
+Step<std::vector<std::uint64_t>> BenchCase::output_hashes(Side& side) {
+  std::vector<cuda::DeviceBuffer> outputs;
+  const auto& buffers = side.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    if (is_output(buffers[i].role)) outputs.push_back(side.buffers[i]);
+  auto inspection = blame(side, gpu_.inspect({}, outputs));
+  if (!inspection) return std::unexpected(inspection.error());
+  return std::move(inspection->hashes);
+}
+
 Step<void> BenchCase::allocate_side(Side& side) {
   for (const auto& buffer : side.runnable->program.buffers) {
     const auto& shared = reference_.runnable->program.buffers;
     const auto found = std::find_if(shared.begin(), shared.end(), [&](const ConcreteBuffer& b) {
       return b.name == buffer.name && b.role == Role::kIn;
     });
-    if (&side != &reference_ && found != shared.end()) {
+    if (side.shares_inputs && found != shared.end()) {
       side.buffers.push_back(reference_.buffers[static_cast<std::size_t>(found - shared.begin())]);
       side.owned.push_back(false);
       continue;
@@ -83,20 +112,38 @@ Step<void> BenchCase::allocate_side(Side& side) {
   return {};
 }
 
-Step<void> BenchCase::make_inputs(std::uint64_t seed) {
-  const bool known = input_hashes_.size() > 0 && seed == seed_;
+Step<void> BenchCase::make_inputs(std::uint64_t seed, bool hashes) {
+  const bool known = !input_hashes_.empty() && seed == seed_;
   seed_ = seed;
-  const auto& buffers = reference_.runnable->program.buffers;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].role != Role::kIn) continue;
-    HONE_STEP(blame(reference_, gpu_.fill(reference_.buffers[i], buffers[i], seed)));
-    HONE_STEP(blame(reference_, gpu_.set_guards(reference_.buffers[i])));
-  }
+  HONE_STEP(fill_inputs());
   if (known) return {};  // the same seed, the same contents
+  input_hashes_.clear();
+  if (!hashes) return {};
   auto inspection = blame(reference_, gpu_.inspect({}, inputs()));
   if (!inspection) return std::unexpected(inspection.error());
   input_hashes_ = std::move(inspection->hashes);
   return {};
+}
+
+Step<void> BenchCase::fill_inputs() {
+  const auto& buffers = reference_.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].role != Role::kIn) continue;
+    HONE_STEP(blame(reference_, gpu_.fill(reference_.buffers[i], buffers[i], seed_)));
+    HONE_STEP(blame(reference_, gpu_.set_guards(reference_.buffers[i])));
+  }
+  return {};
+}
+
+bool BenchCase::makes_inputs() const {
+  return std::ranges::none_of(reference_.runnable->program.buffers, [](const ConcreteBuffer& b) {
+    return b.fill.kind == Fill::Kind::kFile && b.role == Role::kIn;
+  });
+}
+
+bool BenchCase::has_inout() const {
+  return std::ranges::any_of(reference_.runnable->program.buffers,
+                             [](const ConcreteBuffer& b) { return b.role == Role::kInOut; });
 }
 
 std::vector<cuda::DeviceBuffer> BenchCase::inputs() const {
@@ -113,6 +160,10 @@ Step<void> BenchCase::load(Side& side) {
   auto code = blame(side, cuda::LoadedProgram::load(gpu_, *side.runnable));
   if (!code) return std::unexpected(code.error());
   side.code = std::move(*code);
+  return bind(side);
+}
+
+Step<void> BenchCase::bind(Side& side) {
   std::vector<std::uint64_t> addresses;
   for (const auto& buffer : side.buffers) addresses.push_back(buffer.data());
   return blame(side, side.code->bind(addresses));
@@ -156,9 +207,45 @@ Step<double> BenchCase::timed_run(Side& side, std::uint8_t poison, double limit_
   return blame(side, gpu_.elapsed_us());
 }
 
+Step<double> BenchCase::warm_run(Side& side, double once_us, double span_us, double limit_s) {
+  const int launches =
+      has_inout() ? 1 : std::clamp(static_cast<int>(span_us / std::max(once_us, 1.0)), 1, 100);
+  if (has_inout()) HONE_STEP(poison_outputs(side, 0));
+  HONE_STEP(blame(side, side.code->launch()));  // what warms
+  if (has_inout()) HONE_STEP(poison_outputs(side, 0));
+  HONE_STEP(blame(side, gpu_.mark_begin()));
+  for (int i = 0; i < launches; ++i) HONE_STEP(blame(side, side.code->launch()));
+  HONE_STEP(blame(side, gpu_.mark_end()));
+  HONE_STEP(blame(side, gpu_.wait(limit_s * (launches + 1))));
+  const auto us = blame(side, gpu_.elapsed_us());
+  if (!us) return std::unexpected(us.error());
+  return *us / launches;
+}
+
+Step<void> BenchCase::swap_outputs() {
+  const auto& buffers = reference_.runnable->program.buffers;
+  const auto& others = second_.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!is_output(buffers[i].role)) continue;
+    const auto other = std::ranges::find(others, buffers[i].name, &ConcreteBuffer::name);
+    if (other == others.end() || other->bytes() != buffers[i].bytes()) continue;
+    std::swap(reference_.buffers[i],
+              second_.buffers[static_cast<std::size_t>(other - others.begin())]);
+  }
+  for (Side* side : {&reference_, &second_})
+    if (side->code) HONE_STEP(bind(*side));
+  return {};
+}
+
 Step<void> BenchCase::inspect(Side& side) {
   const auto inspection = blame(side, gpu_.inspect(side.buffers, inputs()));
   if (!inspection) return std::unexpected(inspection.error());
+  if (input_hashes_.empty()) {
+    HONE_STEP(fill_inputs());
+    auto fresh = blame(reference_, gpu_.inspect({}, inputs()));
+    if (!fresh) return std::unexpected(fresh.error());
+    input_hashes_ = std::move(fresh->hashes);
+  }
   const auto& buffers = side.runnable->program.buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const std::int64_t damage = inspection->damage[i];
@@ -189,34 +276,41 @@ Step<void> BenchCase::wipe(Side& side) {
   return {};
 }
 
-Step<double> BenchCase::compare(const Tolerance& tolerance) {
-  double max_rel_error = 0;
-  const auto& buffers = reference_.runnable->program.buffers;
-  const auto& others = second_.runnable->program.buffers;
+Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tolerance& tolerance) {
+  Agreement result;
+  const auto& buffers = want.runnable->program.buffers;
+  const auto& others = got.runnable->program.buffers;
+  const auto differs = [&](std::string detail) {
+    result.ok = false;
+    result.detail = std::move(detail);
+    return result;
+  };
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (!is_output(buffers[i].role)) continue;
-    const auto other = std::find_if(others.begin(), others.end(), [&](const ConcreteBuffer& b) {
-      return b.name == buffers[i].name;
-    });
+    const auto other = std::ranges::find(others, buffers[i].name, &ConcreteBuffer::name);
     if (other == others.end())
-      return std::unexpected(blamed(Verdict::kWrongResult,
-                                    fmt::format("the program has no buffer '{}'", buffers[i].name),
-                                    second_.reference));
-    const auto& got = second_.buffers[static_cast<std::size_t>(other - others.begin())];
-    if (got.bytes != reference_.buffers[i].bytes)
-      return std::unexpected(
-          blamed(Verdict::kWrongResult, "an output has another size", second_.reference));
+      return differs(fmt::format("the program has no buffer '{}'", buffers[i].name));
+    if (other->elements() != buffers[i].elements())
+      return differs(fmt::format("'{}' has another size", buffers[i].name));
+    const auto& bytes = got.buffers[static_cast<std::size_t>(other - others.begin())];
     const auto comparison =
-        blame(second_, gpu_.compare(reference_.buffers[i], got, buffers[i], tolerance));
+        blame(got, gpu_.compare(want.buffers[i], buffers[i].type, bytes, *other, tolerance));
     if (!comparison) return std::unexpected(comparison.error());
-    max_rel_error = std::max(max_rel_error, comparison->max_rel_error);
-    if (!comparison->ok())
-      return std::unexpected(blamed(
-          Verdict::kWrongResult,
-          check::describe(*comparison, buffers[i].name, buffers[i].type, buffers[i].elements()),
-          second_.reference));
+    result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
+    result.all_finite = result.all_finite && comparison->all_finite;
+    if (!comparison->ok() && result.ok)
+      (void)differs(check::describe(*comparison, other->name, other->type, other->elements()));
   }
-  return max_rel_error;
+  return result;
+}
+
+Step<double> BenchCase::compare(const Tolerance& tolerance) {
+  auto result = agreement(reference_, second_, tolerance);
+  if (!result) return std::unexpected(result.error());
+  if (!result->ok)
+    return std::unexpected(
+        blamed(Verdict::kWrongResult, std::move(result->detail), second_.reference));
+  return result->max_rel_error;
 }
 
 Step<std::string> BenchCase::unwritten(std::uint8_t reference_poison, std::uint8_t second_poison) {

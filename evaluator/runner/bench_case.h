@@ -24,6 +24,7 @@ using Step = std::expected<T, Blamed>;
 struct Side {
   const protocol::Runnable* runnable = nullptr;
   bool reference = false;
+  bool shares_inputs = false;
   std::vector<cuda::DeviceBuffer> buffers;  ///< one per buffer; inputs alias the shared ones
   std::vector<bool> owned;
   std::unique_ptr<cuda::LoadedProgram> code;
@@ -34,13 +35,22 @@ class BenchCase {
   /// `second` may be the reference again (an admission).
   BenchCase(cuda::Gpu& gpu, const protocol::Runnable& reference, const protocol::Runnable& second,
             bool second_is_reference);
+  /// Takes its own memory for the reference in double: its inputs are as wide. False where that
+  /// does not fit.
+  [[nodiscard]] Step<bool> allocate_precise(const protocol::Runnable& precise);
   ~BenchCase();
   BenchCase(const BenchCase&) = delete;
   BenchCase& operator=(const BenchCase&) = delete;
 
   [[nodiscard]] Step<void> allocate();
-  /// Generates the inputs for `seed` and remembers their hashes.
-  [[nodiscard]] Step<void> make_inputs(std::uint64_t seed);
+  /// Generates the inputs for `seed` and remembers their hashes; `hashes` false: leaves it to
+  /// inspect() to find out what they were.
+  [[nodiscard]] Step<void> make_inputs(std::uint64_t seed, bool hashes = true);
+  /// The same again: what a candidate may have done to them is gone.
+  [[nodiscard]] Step<void> remake_inputs() { return make_inputs(seed_); }
+  /// New inputs cost no upload.
+  [[nodiscard]] bool makes_inputs() const;
+  [[nodiscard]] bool has_inout() const;
   /// Loads the code anew: module variables start fresh.
   [[nodiscard]] Step<void> load(Side& side);
 
@@ -50,30 +60,50 @@ class BenchCase {
   [[nodiscard]] Step<void> run(Side& side, double limit_s);
   /// The same with a flushed L2 and events around it; microseconds.
   [[nodiscard]] Step<double> timed_run(Side& side, std::uint8_t poison, double limit_s);
+  /// As many launches as take about `span_us` when one takes `once_us`, without flush or poison, so
+  /// that all they can have in the L2 is there; microseconds of one.
+  [[nodiscard]] Step<double> warm_run(Side& side, double once_us, double span_us, double limit_s);
+  /// The two sides take each other's output buffers: neither is always at the luckier address.
+  [[nodiscard]] Step<void> swap_outputs();
   /// Guards and inputs untouched? Blames `side`.
   [[nodiscard]] Step<void> inspect(Side& side);
   /// Overwrites what the side computed.
   [[nodiscard]] Step<void> wipe(Side& side);
+  /// How the outputs of two sides agree: all of them, or the first that does not.
+  struct Agreement {
+    bool ok = true;
+    bool all_finite = true;  ///< what was wanted
+    double max_rel_error = 0;
+    std::string detail;  ///< when not ok
+  };
+  [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
   /// Compares every output of the candidate with the reference's; kWrongResult.
   [[nodiscard]] Step<double> compare(const Tolerance& tolerance);
+  /// Of the outputs: equal contents, equal numbers.
+  [[nodiscard]] Step<std::vector<std::uint64_t>> output_hashes(Side& side);
+  /// Inputs of a side that does not share them.
+  [[nodiscard]] Step<void> fill_own_inputs(Side& side);
   /// An output byte that neither side wrote, when they ran with different poisons; "" when none.
   [[nodiscard]] Step<std::string> unwritten(std::uint8_t reference_poison,
                                             std::uint8_t second_poison);
 
   Side& reference() { return reference_; }
   Side& second() { return second_; }
+  Side& precise() { return precise_; }
 
  private:
   [[nodiscard]] std::vector<cuda::DeviceBuffer> inputs() const;
+  [[nodiscard]] Step<void> fill_inputs();
+  [[nodiscard]] Step<void> bind(Side& side);
   [[nodiscard]] Step<void> poison_outputs(Side& side, std::uint8_t poison);
   [[nodiscard]] Step<void> allocate_side(Side& side);
   template <class T>
   Step<T> blame(const Side& side, cuda::Outcome<T> outcome) const;
 
   cuda::Gpu& gpu_;
-  Side reference_, second_;
+  Side reference_, second_, precise_;
   std::uint64_t seed_ = 0;
-  std::vector<std::uint64_t> input_hashes_;  ///< of inputs()
+  std::vector<std::uint64_t> input_hashes_;  ///< of inputs(); empty: not known
 };
 
 }  // namespace hone::runner

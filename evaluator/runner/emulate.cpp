@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <span>
 
 #include "evaluator/check/compare.h"
 #include "evaluator/device/emulator/profile_file.h"
+#include "evaluator/fill/fill.h"
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/sample_launches.h"
 #include "evaluator/trace.h"
@@ -32,6 +35,10 @@ constexpr std::size_t kCachedRuns = 64;
 constexpr std::size_t kCachedRunBytes = 256U << 20;  // [B]
 constexpr std::size_t kCachedModules = 64;
 constexpr std::uint64_t kAdmissionSchedules = 3;  // further orders of blocks and warps
+// Where inputs make the reference itself inexact, a candidate may be off by a few times as much.
+constexpr double kOwnErrors = 4;
+// But no more than this many tolerances; and so much where there is no reference in double.
+constexpr double kLooser = 100, kUnknownError = 10;
 
 EmulateReply reply(Verdict verdict, std::string detail, bool reference_failed = false) {
   EmulateReply r;
@@ -64,6 +71,11 @@ bool is_small(const ConcreteProgram& program) {
     threads += product;
   }
   return bytes <= kSmallBytes && threads <= static_cast<double>(kSmallThreads);
+}
+
+bool all_finite(std::span<const std::uint8_t> bytes, ScalarType type) {
+  const auto same = check::compare(bytes, bytes, type, {});
+  return same && same->all_finite;
 }
 
 /// Runs `runnable` on the same input under another schedule and compares with what grid order gave.
@@ -130,16 +142,16 @@ Result<Emulate::SharedModule> Emulate::module_for(const CompiledProgram& compile
   return *module;
 }
 
-Emulate::ReferenceRun Emulate::run_reference(const Case& one, std::uint64_t budget) {
+Emulate::ReferenceRun Emulate::run_reference(const protocol::Runnable& reference,
+                                             std::uint64_t seed, std::uint64_t budget) {
   ReferenceRun run;
-  const auto module = module_for(one.reference.compiled);
+  const auto module = module_for(reference.compiled);
   if (!module) {
     run.verdict = Verdict::kUnsupported;
     run.detail = module.error().message;
     return run;
   }
-  auto program =
-      EmulatedProgram::load(one.reference, one.seed, EmulatedProgram::Outputs::kUninitialised);
+  auto program = EmulatedProgram::load(reference, seed, EmulatedProgram::Outputs::kUninitialised);
   if (!program) {
     run.verdict = Verdict::kRefused;
     run.detail = program.error().message;
@@ -150,25 +162,29 @@ Emulate::ReferenceRun Emulate::run_reference(const Case& one, std::uint64_t budg
   run.detail = report.detail;
   run.warp_instructions = report.counters.warp_instructions;
   if (run.verdict != Verdict::kOk) return run;
-  const auto& buffers = one.reference.program.buffers;
+  const auto& buffers = reference.program.buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (!is_output(buffers[i].role)) continue;
+    run.types[buffers[i].name] = buffers[i].type;
     auto bytes = (*program)->read(static_cast<int>(i));
     run.bytes += bytes.size();
+    run.all_finite = run.all_finite && all_finite(bytes, buffers[i].type);
     run.outputs[buffers[i].name] = std::move(bytes);
     run.unwritten[buffers[i].name] = (*program)->first_unwritten(static_cast<int>(i));
   }
   return run;
 }
 
-Emulate::SharedRun Emulate::reference_run(const Case& one, std::uint64_t budget) {
-  const std::string key = fmt::format("{}/{}", one.reference.key, one.seed);
+Emulate::SharedRun Emulate::reference_run(const protocol::Runnable& reference, std::uint64_t seed,
+                                          std::uint64_t budget) {
+  const std::string key = fmt::format("{}/{}", reference.key, seed);
   for (auto it = runs_.begin(); it != runs_.end(); ++it) {
     if (it->first != key) continue;
     runs_.splice(runs_.end(), runs_, it);
     return runs_.back().second;
   }
-  runs_.emplace_back(key, std::make_shared<const ReferenceRun>(run_reference(one, budget)));
+  runs_.emplace_back(key,
+                     std::make_shared<const ReferenceRun>(run_reference(reference, seed, budget)));
   std::size_t bytes = 0;
   for (const auto& [name, run] : runs_) bytes += run->bytes;
   while (runs_.size() > 1 && (runs_.size() > kCachedRuns || bytes > kCachedRunBytes)) {
@@ -178,7 +194,46 @@ Emulate::SharedRun Emulate::reference_run(const Case& one, std::uint64_t budget)
   return runs_.back().second;
 }
 
-EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool reorder) {
+Emulate::SharedRun Emulate::precise_run(const Case& one) {
+  if (!one.precise) return nullptr;
+  auto run = reference_run(*one.precise, one.seed, kReferenceBudget);
+  return run->verdict == Verdict::kOk ? run : nullptr;
+}
+
+Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& reference,
+                                           const ConcreteBuffer& buffer,
+                                           const std::vector<std::uint8_t>& got,
+                                           const EmulateRequest& request) {
+  const auto& want = reference.outputs.at(buffer.name);
+  Tolerance tolerance = request.tolerance;
+  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.full_precision;
+  const auto plain = check::compare(want, got, buffer.type, tolerance);
+  if (!plain || (plain->ok() && (!exact_inputs || plain->max_rel_error == 0))) return plain;
+  const auto precise = precise_run(one);
+  if (precise == nullptr) {
+    if (plain->ok() || one.inputs == InputSet::kOwn) return plain;
+    tolerance.rtol *= kUnknownError;
+    return check::compare(want, got, buffer.type, tolerance);
+  }
+  const auto& truth = precise->outputs.at(buffer.name);
+  const ScalarType truth_type = precise->types.at(buffer.name);
+  const auto own = check::compare(truth, truth_type, want, buffer.type, tolerance);
+  if (!own) return own;
+  // What f32 gave without any error, fewer bits or another formula must give, too.
+  if (exact_inputs && own->max_rel_error == 0)
+    return check::compare(want, got, buffer.type, Tolerance{0, 0});
+  if (plain->ok()) return plain;
+  if (one.inputs != InputSet::kOwn)
+    tolerance.rtol =
+        std::clamp(kOwnErrors * own->max_rel_error, tolerance.rtol, kLooser * tolerance.rtol);
+  auto against_truth = check::compare(truth, truth_type, got, buffer.type, tolerance);
+  if (!against_truth || against_truth->ok() || one.inputs == InputSet::kOwn)
+    return against_truth && against_truth->ok() ? against_truth : plain;
+  return check::compare(want, got, buffer.type, tolerance);
+}
+
+EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool reorder,
+                            check::Fakes& fakes) {
   const auto& program = one.reference.program;
   const auto module = module_for(one.reference.compiled);
   if (!module) return reply(Verdict::kUnsupported, module.error().message, true);
@@ -219,6 +274,27 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
   }
   if (!any_output) return reply(Verdict::kWrongResult, "no buffer has the role out or inout", true);
 
+  std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>> inputs;
+  for (const auto& buffer : program.buffers) {
+    if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
+    const auto source = fill::Source::open(buffer, one.seed);
+    if (!source) return reply(Verdict::kRefused, source.error().message, true);
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.bytes()));
+    (*source)->read(0, bytes.data(), bytes.size());
+    inputs.emplace_back(&buffer, std::move(bytes));
+  }
+  EmulateReply admitted = reply(Verdict::kOk, "");
+  const auto precise = precise_run(one);
+  for (const auto& [index, bytes] : outputs) {
+    const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
+    fakes.see(buffer, bytes, inputs);
+    if (precise == nullptr) continue;
+    const auto own = check::compare(precise->outputs.at(buffer.name),
+                                    precise->types.at(buffer.name), bytes, buffer.type, tolerance);
+    if (own && std::isfinite(own->max_rel_error))
+      admitted.reference_error = std::max(admitted.reference_error, own->max_rel_error);
+  }
+
   // The same input again, in the same memory and at other addresses, with another clock: state that
   // a kernel keeps between runs, and answers that depend on addresses or time, show.
   auto second = EmulatedProgram::load(one.reference, one.seed,
@@ -242,7 +318,7 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
                    true);
     }
   }
-  if (!reorder) return reply(Verdict::kOk, "");
+  if (!reorder) return admitted;
   std::map<std::string, std::vector<std::uint8_t>> want;
   for (auto& [index, bytes] : outputs)
     want[program.buffers[static_cast<std::size_t>(index)].name] = std::move(bytes);
@@ -251,11 +327,15 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
                                 one.seed + k);
     if (result.verdict != Verdict::kOk) return result;
   }
-  return reply(Verdict::kOk, "");
+  return admitted;
 }
 
-EmulateReply Emulate::check(const Case& one, const Tolerance& tolerance, bool reorder) {
-  const auto reference = reference_run(one, kReferenceBudget);
+EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool reorder,
+                            bool& unusable) {
+  const Tolerance& tolerance = request.tolerance;
+  const auto reference = reference_run(one.reference, one.seed, kReferenceBudget);
+  unusable = one.made_up && (reference->verdict != Verdict::kOk || !reference->all_finite);
+  if (unusable) return reply(Verdict::kOk, "");
   if (reference->verdict != Verdict::kOk) return reply(reference->verdict, reference->detail, true);
   const auto module = module_for(one.candidate->compiled);
   if (!module) return reply(Verdict::kUnsupported, module.error().message);
@@ -289,13 +369,16 @@ EmulateReply Emulate::check(const Case& one, const Tolerance& tolerance, bool re
                                hole / static_cast<std::int64_t>(size_of(buffer.type)),
                                sizes_text(one.reference.program)));
     auto& got = outputs[buffer.name] = (*program)->read(index);
-    const auto comparison =
-        check::compare(reference->outputs.at(buffer.name), got, buffer.type, tolerance);
+    const auto comparison = compare(one, *reference, buffer, got, request);
     if (!comparison) return reply(Verdict::kWrongResult, comparison.error().message);
     result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
     if (!comparison->ok()) {
       result.verdict = Verdict::kWrongResult;
       result.detail = check::describe(*comparison, buffer.name, buffer.type, buffer.elements());
+      if (one.inputs != InputSet::kOwn)
+        result.detail += fmt::format(" (on {})", to_string(one.inputs));
+      if (one.made_up && one.inputs == InputSet::kOwn)
+        result.detail += fmt::format(" (of {})", sizes_text(one.reference.program));
       return result;
     }
   }
@@ -352,21 +435,31 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   };
   threads_ = request.threads;
   const std::size_t reordered = smallest(request.checks);
+  check::Fakes fakes(request.tolerance);
+  double reference_error = 0;
+  std::vector<int> unusable;
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
     const auto& one = request.checks[i];
-    auto result = one.candidate ? check(one, request.tolerance, i == reordered)
-                                : admit(one, request.tolerance, i == reordered);
+    bool useless = false;
+    auto result = one.candidate ? check(one, request, i == reordered, useless)
+                                : admit(one, request.tolerance, i == reordered, fakes);
+    if (useless) unusable.push_back(static_cast<int>(i));
+    reference_error = std::max(reference_error, result.reference_error);
     report(one.candidate ? "check" : "admission", result);
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
     if (result.verdict != Verdict::kOk) return result;
   }
+  if (const auto fake = fakes.survivor(); !fake.empty())
+    return reply(Verdict::kWrongResult, fake, true);
   EmulateReply result = reply(Verdict::kOk, "");
   // A program made for the timed sizes is another text than the one at the check sizes.
   if (request.timed && request.timed->candidate && is_small(request.timed->reference.program) &&
       is_small(request.timed->candidate->program) &&
-      reference_run(*request.timed, kSmallReference)->verdict == Verdict::kOk) {
-    result = check(*request.timed, request.tolerance, request.checks.empty());
+      reference_run(request.timed->reference, request.timed->seed, kSmallReference)->verdict ==
+          Verdict::kOk) {
+    bool useless = false;
+    result = check(*request.timed, request, request.checks.empty(), useless);
     report("check at the timed size", result);
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
@@ -383,6 +476,8 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     report("model", result);
   }
   result.max_rel_error = max_rel_error;
+  result.reference_error = reference_error;
+  result.unusable = std::move(unusable);
   return result;
 }
 

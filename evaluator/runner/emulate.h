@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/check/compare.h"
+#include "evaluator/check/fakes.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/protocol/messages.h"
 
@@ -23,7 +25,9 @@ class Emulate {
     Verdict verdict = Verdict::kOk;
     std::string detail;
     std::map<std::string, std::vector<std::uint8_t>> outputs;  ///< out and inout buffers by name
+    std::map<std::string, ScalarType> types;                   ///< of outputs
     std::map<std::string, std::int64_t> unwritten;  ///< first byte left unwritten, by buffer
+    bool all_finite = true;
     std::uint64_t warp_instructions = 0;
     std::size_t bytes = 0;  // held in `outputs` [B]
   };
@@ -31,13 +35,26 @@ class Emulate {
   using SharedModule = std::shared_ptr<const emulator::Module>;
 
   [[nodiscard]] Result<SharedModule> module_for(const CompiledProgram& compiled);
-  [[nodiscard]] SharedRun reference_run(const protocol::Case& one, std::uint64_t budget);
-  [[nodiscard]] ReferenceRun run_reference(const protocol::Case& one, std::uint64_t budget);
+  /// Of the reference, or of the same in double.
+  [[nodiscard]] SharedRun reference_run(const protocol::Runnable& reference, std::uint64_t seed,
+                                        std::uint64_t budget);
+  [[nodiscard]] ReferenceRun run_reference(const protocol::Runnable& reference, std::uint64_t seed,
+                                           std::uint64_t budget);
+  /// The reference in double, where there is one that works.
+  [[nodiscard]] SharedRun precise_run(const protocol::Case& one);
+  /// Is `got` right? Against the reference, and where that fails against the reference in double.
+  [[nodiscard]] Result<check::Comparison> compare(const protocol::Case& one,
+                                                  const ReferenceRun& reference,
+                                                  const ConcreteBuffer& buffer,
+                                                  const std::vector<std::uint8_t>& got,
+                                                  const protocol::EmulateRequest& request);
   /// `reorder`: under other schedules of blocks and warps too, which must give the same answer.
   [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance,
-                                             bool reorder);
-  [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one, const Tolerance& tolerance,
-                                             bool reorder);
+                                             bool reorder, check::Fakes& fakes);
+  /// Sets `unusable` when a made-up case says nothing.
+  [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one,
+                                             const protocol::EmulateRequest& request, bool reorder,
+                                             bool& unusable);
   [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one,
                                              const emulator::Profile& profile);
   /// Of the request; null: unknown architecture, or a profile that is none.

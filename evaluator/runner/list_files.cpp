@@ -1,5 +1,6 @@
 #include "evaluator/runner/list_files.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
@@ -51,15 +52,8 @@ std::vector<std::string> pci_addresses() {
   if (!driver || driver->device_get_count(&count) != CUDA_SUCCESS) return out;
   for (int i = 0; i < count; ++i) {
     CUdevice device = 0;
-    int domain = 0, bus = 0, slot = 0;
     if (driver->device_get(&device, i) != CUDA_SUCCESS) break;
-    const auto get = [&](int& value, CUdevice_attribute which) {
-      return driver->device_get_attribute(&value, which, device) == CUDA_SUCCESS;
-    };
-    const bool known = get(domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID) &&
-                       get(bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) &&
-                       get(slot, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
-    out.push_back(known ? fmt::format("{:04x}:{:02x}:{:02x}.0", domain, bus, slot) : "");
+    out.push_back(driver->pci_address(device));
   }
   return out;
 }
@@ -69,7 +63,10 @@ std::vector<std::string> pci_addresses() {
 int list_files(std::string_view mode) {
   std::vector<std::string> files, gpus;
   if (mode == "compile") add_compiler(files);
-  if (mode == "measure") gpus = pci_addresses();
+  if (mode == "measure") {
+    gpus = pci_addresses();
+    (void)dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);  // stays open, to be listed
+  }
   const auto objects = shared_objects();
   files.insert(files.end(), objects.begin(), objects.end());
   // Built-ins that were closed again after the compile.

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <random>
+#include <optional>
 
+#include "evaluator/check/fakes.h"
 #include "evaluator/runner/bench_case.h"
+#include "evaluator/runner/final_timing.h"
 #include "evaluator/timing/statistics.h"
 #include "evaluator/trace.h"
 
@@ -33,8 +35,9 @@ constexpr int kReferenceSamples = 10;
 constexpr double kReferenceBudget_s = 1;
 constexpr int kRecheckSamples = 5;
 constexpr double kDrift = 0.1;  // of the reference's time: beyond it, the old one is given up
-constexpr int kFinalPairs = 30, kFewestFinalPairs = 3;
-constexpr double kFinalBudget_s = 8;
+// As in the emulator's checks: see emulate.cpp.
+constexpr double kOwnErrors = 4, kLooser = 100, kUnknownError = 10;
+constexpr std::uint64_t kFakeSample = 1 << 20;  // elements from which a mean is taken
 
 #define HONE_STEP(expression)                               \
   do {                                                      \
@@ -63,7 +66,8 @@ double candidate_limit(const MeasureRequest& request, double reference_s) {
 
 struct Checked {
   double max_rel_error = 0;
-  double reference_s = 0;  ///< wall time of the reference's run
+  double reference_s = 0;             ///< wall time of the reference's run
+  std::vector<std::uint64_t> hashes;  ///< of the candidate's outputs
 };
 
 /// One candidate run with `poison`, then the reference from fresh inputs, then the comparison.
@@ -77,6 +81,11 @@ Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, std::u
   HONE_STEP(bench.inspect(bench.second()));
 
   Checked checked;
+  if (request.final_stage) {
+    auto hashes = bench.output_hashes(bench.second());
+    if (!hashes) return std::unexpected(hashes.error());
+    checked.hashes = std::move(*hashes);
+  }
   HONE_STEP(bench.make_inputs(seed));
   HONE_STEP(bench.load(bench.reference()));
   HONE_STEP(bench.prepare(bench.reference(), kPoison));
@@ -91,9 +100,18 @@ Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, std::u
   return checked;
 }
 
-/// Event-timed runs of one side: warm-up, then until the samples or the budget are used up.
-Step<std::vector<double>> sample(BenchCase& bench, Side& side, int most, double budget_s,
-                                 double limit_s, double best_time_us) {
+/// Without atomics there is no reason for two runs on the same inputs to differ, but a race.
+std::optional<Blamed> differing(const Case& one, const Checked& first, const Checked& second) {
+  if (!one.repeatable || first.hashes == second.hashes) return std::nullopt;
+  return Blamed{{Verdict::kRace, false, false,
+                 "two runs on the same inputs gave different answers, and it uses no atomics"},
+                false};
+}
+
+/// Event-timed runs of one side: warm-up, then until the samples or the budget are used up. Each
+/// on inputs that were not there before.
+Step<std::vector<double>> sample(BenchCase& bench, Side& side, std::uint64_t seed, int most,
+                                 double budget_s, double limit_s, double best_time_us) {
   const auto begin = Clock::now();
   const auto warm_up = bench.timed_run(side, kTimedPoison, limit_s);
   if (!warm_up) return std::unexpected(warm_up.error());
@@ -109,38 +127,12 @@ Step<std::vector<double>> sample(BenchCase& bench, Side& side, int most, double 
       if (have >= kFewestQuickSamples && least > kClearlyWorse * best_time_us) break;
     }
     if (have >= kFewestQuickSamples && seconds_since(begin) > budget_s) break;
+    if (bench.makes_inputs()) HONE_STEP(bench.make_inputs(++seed, false));
     const auto us = bench.timed_run(side, kTimedPoison, limit_s);
     if (!us) return std::unexpected(us.error());
     samples.push_back(*us);
   }
   return samples;
-}
-
-struct Timed {
-  std::vector<double> candidate_us, reference_us;
-};
-
-/// Reference and candidate in turns, in random order within each pair. The reference's outputs are
-/// wiped after each of its runs: the candidate must not find them.
-Step<Timed> interleave(BenchCase& bench, const MeasureRequest& request, double limit_s) {
-  Timed timed;
-  std::mt19937_64 random(request.seed);
-  const auto begin = Clock::now();
-  for (int pair = -1; pair < kFinalPairs; ++pair) {  // the first is the warm-up
-    if (pair >= kFewestFinalPairs && seconds_since(begin) > kFinalBudget_s) break;
-    if (pair >= 1 && seconds_since(begin) > 3 * kFinalBudget_s) break;
-    const bool reference_first = (random() & 1) != 0;
-    for (int turn = 0; turn < 2; ++turn) {
-      const bool is_reference = (turn == 0) == reference_first;
-      Side& side = is_reference ? bench.reference() : bench.second();
-      const auto us =
-          bench.timed_run(side, kTimedPoison, is_reference ? request.timeout_s : limit_s);
-      if (!us) return std::unexpected(us.error());
-      if (is_reference) HONE_STEP(bench.wipe(side));
-      if (pair >= 0) (is_reference ? timed.reference_us : timed.candidate_us).push_back(*us);
-    }
-  }
-  return timed;
 }
 
 }  // namespace
@@ -194,7 +186,123 @@ Step<std::vector<double>> Measure::run_twice(const Case& one, const MeasureReque
     return std::unexpected(same.error());
   }
   if (samples == 0) return std::vector<double>();
-  return sample(bench, bench.reference(), samples, budget_s, request.timeout_s, 0);
+  auto fake = surviving_fake(bench, request);
+  if (!fake) return std::unexpected(fake.error());
+  if (!fake->empty())
+    return std::unexpected(Blamed{{Verdict::kWrongResult, false, false, std::move(*fake)}, true});
+  return sample(bench, bench.reference(), one.seed, samples, budget_s, request.timeout_s, 0);
+}
+
+Step<std::string> Measure::surviving_fake(BenchCase& bench, const MeasureRequest& request) {
+  Side &want = bench.reference(), &fake = bench.second();
+  const auto& buffers = want.runnable->program.buffers;
+  const auto blame = [&](auto outcome) -> Step<std::remove_reference_t<decltype(*outcome)>> {
+    if (!outcome) return std::unexpected(Blamed{std::move(outcome.error()), true});
+    return std::move(*outcome);
+  };
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto& buffer = buffers[i];
+    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
+    const auto passes = [&](const cuda::DeviceBuffer& got) -> Step<bool> {
+      const auto c =
+          blame(gpu_.compare(want.buffers[i], buffer.type, got, buffer, request.tolerance));
+      if (!c) return std::unexpected(c.error());
+      return c->ok();
+    };
+    const auto told = [&](const std::string& what) {
+      return fmt::format(
+          "instead of '{}', {} would pass: a lower tolerance, or inputs that change the answer "
+          "more, are needed",
+          buffer.name, what);
+    };
+    ConcreteBuffer filled = buffer;
+    const auto try_fill = [&](Fill fill) -> Step<bool> {
+      filled.fill = std::move(fill);
+      auto queued = gpu_.fill(fake.buffers[i], filled, 77);
+      if (!queued) return std::unexpected(Blamed{std::move(queued.error()), true});
+      return passes(fake.buffers[i]);
+    };
+    auto survived = try_fill({Fill::Kind::kConstant, 0, 0, ""});
+    if (!survived) return std::unexpected(survived.error());
+    if (*survived) return told("zeros");
+    const auto bytes = blame(gpu_.read(want.buffers[i], kFakeSample * size_of(buffer.type)));
+    if (!bytes) return std::unexpected(bytes.error());
+    const auto spread = check::spread_of(*bytes, buffer.type);
+    if (spread.count >= check::kFewestForStatistics) {
+      survived = try_fill({Fill::Kind::kConstant, spread.mean, 0, ""});
+      if (!survived) return std::unexpected(survived.error());
+      if (*survived) return told("their mean everywhere");
+      survived = try_fill({Fill::Kind::kNormal, spread.mean, spread.deviation, ""});
+      if (!survived) return std::unexpected(survived.error());
+      if (*survived) return told("random numbers of the same mean and deviation");
+    }
+    for (std::size_t k = 0; k < buffers.size(); ++k) {
+      if (buffers[k].role != Role::kIn || buffers[k].type != buffer.type ||
+          buffers[k].elements() != buffer.elements())
+        continue;
+      const auto c = blame(
+          gpu_.compare(want.buffers[i], buffer.type, want.buffers[k], buffer, request.tolerance));
+      if (!c) return std::unexpected(c.error());
+      if (c->ok() && c->max_rel_error > 0)
+        return told(fmt::format("a copy of '{}'", buffers[k].name));
+    }
+  }
+  return std::string();
+}
+
+Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet set,
+                                       double limit_s) {
+  Case one = request.timed;
+  one.reference.program = with_inputs(std::move(one.reference.program), set, one.seed);
+  one.candidate->program = with_inputs(std::move(one.candidate->program), set, one.seed);
+  BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  HONE_STEP(bench.allocate());
+  HONE_STEP(bench.make_inputs(one.seed));
+  for (Side* side : {&bench.second(), &bench.reference()}) {
+    HONE_STEP(bench.make_inputs(one.seed));
+    HONE_STEP(bench.load(*side));
+    HONE_STEP(bench.prepare(*side, kPoison));
+    HONE_STEP(bench.run(*side, side->reference ? request.timeout_s : limit_s));
+    HONE_STEP(bench.inspect(*side));
+  }
+  Tolerance tolerance = request.tolerance;
+  auto plain = bench.agreement(bench.reference(), bench.second(), tolerance);
+  if (!plain) return std::unexpected(plain.error());
+  if (plain->ok || !plain->all_finite) return {};
+  const auto wrong = [&](const BenchCase::Agreement& agreement) -> Step<void> {
+    return std::unexpected(
+        Blamed{{Verdict::kWrongResult, false, false,
+                fmt::format("{} (at the timed size, on {})", agreement.detail, to_string(set))},
+               false});
+  };
+  bool precise = false;
+  if (one.precise) {
+    one.precise->program = with_inputs(std::move(one.precise->program), set, one.seed);
+    auto fits = bench.allocate_precise(*one.precise);
+    if (!fits) return std::unexpected(fits.error());
+    precise = *fits;
+  }
+  if (!precise) {
+    tolerance.rtol *= kUnknownError;
+    plain = bench.agreement(bench.reference(), bench.second(), tolerance);
+    if (!plain) return std::unexpected(plain.error());
+    return plain->ok ? Step<void>() : wrong(*plain);
+  }
+  Side& truth = bench.precise();
+  HONE_STEP(bench.fill_own_inputs(truth));
+  HONE_STEP(bench.load(truth));
+  HONE_STEP(bench.prepare(truth, kPoison));
+  HONE_STEP(bench.run(truth, 100 * request.timeout_s));
+  const auto own = bench.agreement(truth, bench.reference(), tolerance);
+  if (!own) return std::unexpected(own.error());
+  tolerance.rtol =
+      std::clamp(kOwnErrors * own->max_rel_error, tolerance.rtol, kLooser * tolerance.rtol);
+  for (Side* want : {&truth, &bench.reference()}) {
+    plain = bench.agreement(*want, bench.second(), tolerance);
+    if (!plain) return std::unexpected(plain.error());
+    if (plain->ok) return {};
+  }
+  return wrong(*plain);
 }
 
 MeasureReply Measure::admit(const MeasureRequest& request) {
@@ -218,7 +326,7 @@ MeasureReply Measure::admit(const MeasureRequest& request) {
 
 MeasureReply Measure::evaluate(const MeasureRequest& request) {
   double max_rel_error = 0;
-  const auto whole = [&]() -> Step<Timed> {
+  const auto whole = [&]() -> Step<FinalTimes> {
     for (std::size_t i = 0; i < request.checks.size(); ++i) {
       const Case& one = request.checks[i];
       BenchCase bench(gpu_, one.reference, *one.candidate, false);
@@ -227,15 +335,24 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
       // in turns, the final stage both.
       std::vector<std::uint8_t> poisons = {i % 2 == 0 ? kPoison : kOtherPoison};
       if (request.final_stage) poisons = {kPoison, kOtherPoison};
+      std::optional<Checked> first;
       for (const std::uint8_t poison : poisons) {
         const auto checked =
             check_once(bench, request, one.seed, poison, candidate_limit(request, 0.1));
         if (!checked) return std::unexpected(checked.error());
         max_rel_error = std::max(max_rel_error, checked->max_rel_error);
+        if (first) {
+          if (auto race = differing(one, *first, *checked)) return std::unexpected(*race);
+        }
+        first = *checked;
       }
     }
     trace("checks passed");
     const Case& one = request.timed;
+    if (request.final_stage) {
+      for (const InputSet set : {InputSet::kTails, InputSet::kEither})
+        HONE_STEP(check_other_inputs(request, set, candidate_limit(request, 0.5)));
+    }
     BenchCase bench(gpu_, one.reference, *one.candidate, false);
     HONE_STEP(bench.allocate());
     const auto known = reference_samples_.find(one.reference.key);
@@ -245,37 +362,37 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
         check_once(bench, request, one.seed, kOtherPoison, candidate_limit(request, expected_s));
     if (!checked) return std::unexpected(checked.error());
     max_rel_error = std::max(max_rel_error, checked->max_rel_error);
+    if (request.final_stage) {
+      const auto again =
+          check_once(bench, request, one.seed, kPoison, candidate_limit(request, expected_s));
+      if (!again) return std::unexpected(again.error());
+      if (auto race = differing(one, *checked, *again)) return std::unexpected(*race);
+    }
 
     // New inputs and freshly loaded code: nothing kept from the check is of use.
     const std::uint64_t timed_seed = one.seed ^ 0xD1B54A32D192ED03ULL;
     const double limit_s = candidate_limit(request, checked->reference_s);
-    Timed timed;
-    if (!request.final_stage && known == reference_samples_.end()) {
+    if (request.final_stage) return time_final(bench, request, limit_s, clocks_.get());
+    FinalTimes timed;
+    if (known == reference_samples_.end()) {
       HONE_STEP(bench.make_inputs(timed_seed));
       HONE_STEP(bench.load(bench.reference()));
-      auto samples = sample(bench, bench.reference(), kReferenceSamples, kReferenceBudget_s,
-                            request.timeout_s, 0);
+      auto samples = sample(bench, bench.reference(), timed_seed, kReferenceSamples,
+                            kReferenceBudget_s, request.timeout_s, 0);
       if (!samples) return std::unexpected(samples.error());
       HONE_STEP(bench.wipe(bench.reference()));
       reference_samples_[one.reference.key] = std::move(*samples);
     }
     HONE_STEP(bench.make_inputs(timed_seed));
     HONE_STEP(bench.load(bench.second()));
-    if (request.final_stage) {
-      HONE_STEP(bench.load(bench.reference()));
-      auto both = interleave(bench, request, limit_s);
-      if (!both) return std::unexpected(both.error());
-      timed = std::move(*both);
-    } else {
-      auto samples = sample(bench, bench.second(), kQuickSamples, kQuickBudget_s, limit_s,
-                            request.best_time_us);
-      if (!samples) return std::unexpected(samples.error());
-      timed.candidate_us = std::move(*samples);
-      timed.reference_us = reference_samples_[one.reference.key];
-    }
+    auto samples = sample(bench, bench.second(), timed_seed, kQuickSamples, kQuickBudget_s, limit_s,
+                          request.best_time_us);
+    if (!samples) return std::unexpected(samples.error());
+    timed.candidate_us = std::move(*samples);
+    timed.reference_us = reference_samples_[one.reference.key];
     // What the last timed launch left behind counts too.
     HONE_STEP(bench.inspect(bench.second()));
-    HONE_STEP(bench.make_inputs(timed_seed));
+    HONE_STEP(bench.remake_inputs());
     HONE_STEP(bench.load(bench.reference()));
     HONE_STEP(bench.prepare(bench.reference(), kPoison));
     HONE_STEP(bench.run(bench.reference(), request.timeout_s));
@@ -285,7 +402,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
         error.error().failure.detail += " (after the timed launches)";
       return std::unexpected(error.error());
     }
-    max_rel_error = std::max(max_rel_error, *error);
+    timed.max_rel_error = *error;
     HONE_STEP(bench.wipe(bench.reference()));
     return timed;
   };
@@ -298,7 +415,13 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
     return reply;
   }
   reply.verdict = Verdict::kOk;
-  reply.max_rel_error = max_rel_error;
+  reply.max_rel_error = std::max(max_rel_error, timed->max_rel_error);
+  reply.warm_time_us = timing::median(timed->warm_us);
+  reply.reference_warm_time_us = timing::median(timed->reference_warm_us);
+  reply.discarded = timed->discarded;
+  reply.clock_mhz = timed->clock_mhz;
+  reply.outliers =
+      timing::count_outliers(timed->candidate_us) + timing::count_outliers(timed->reference_us);
   reply.samples_us = timed->candidate_us;
   reply.reference_samples_us = timed->reference_us;
   reply.time_us = timing::median(timed->candidate_us);

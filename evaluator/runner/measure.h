@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/device/cuda/clocks.h"
 #include "evaluator/device/cuda/gpu.h"
 #include "evaluator/device/cuda/loaded_program.h"
 #include "evaluator/protocol/measure_messages.h"
@@ -19,7 +20,7 @@ namespace hone::runner {
 
 class Measure {
  public:
-  explicit Measure(cuda::Gpu& gpu) : gpu_(gpu) {}
+  explicit Measure(cuda::Gpu& gpu) : gpu_(gpu), clocks_(cuda::Clocks::open(gpu.pci_address())) {}
   [[nodiscard]] protocol::MeasureReply handle(const protocol::MeasureRequest& request);
 
  private:
@@ -30,10 +31,17 @@ class Measure {
   Step<std::vector<double>> run_twice(const protocol::Case& one,
                                       const protocol::MeasureRequest& request, int samples,
                                       double budget_s);
+  /// The candidate on inputs that the task does not list, at the timed size; the reference's own
+  /// error, where it can be known, widens the tolerance.
+  Step<void> check_other_inputs(const protocol::MeasureRequest& request, InputSet set,
+                                double limit_s);
+  /// What is wrong with the task at the timed size, "" for nothing: see check::Fakes.
+  Step<std::string> surviving_fake(BenchCase& bench, const protocol::MeasureRequest& request);
   protocol::MeasureReply admit(const protocol::MeasureRequest& request);
   protocol::MeasureReply evaluate(const protocol::MeasureRequest& request);
 
   cuda::Gpu& gpu_;
+  const std::unique_ptr<cuda::Clocks> clocks_;                    ///< null: none to be had
   std::map<std::string, std::vector<double>> reference_samples_;  ///< [us], by runnable key
 };
 

@@ -1,6 +1,8 @@
 #include "evaluator/timing/statistics.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
 namespace hone::timing {
@@ -13,6 +15,16 @@ double resampled_median(const std::vector<double>& samples, std::mt19937_64& ran
   for (std::size_t i = 0; i < samples.size(); ++i)
     scratch.push_back(samples[random() % samples.size()]);
   return median(scratch);
+}
+
+Interval percentiles(std::vector<double> ratios) {
+  if (ratios.empty()) return {};
+  std::sort(ratios.begin(), ratios.end());
+  const auto at = [&](double quantile) {
+    return ratios[static_cast<std::size_t>(quantile * static_cast<double>(ratios.size() - 1) +
+                                           0.5)];
+  };
+  return {at(0.025), at(0.975)};
 }
 
 }  // namespace
@@ -34,18 +46,51 @@ Interval ratio_interval(const std::vector<double>& numerator,
   if (numerator.empty() || denominator.empty() || resamples < 1) return {};
   std::mt19937_64 random(seed);
   std::vector<double> ratios, scratch;
+  if (numerator.size() == denominator.size()) {
+    std::vector<double> other;
+    for (int i = 0; i < resamples; ++i) {
+      scratch.clear();
+      other.clear();
+      for (std::size_t k = 0; k < numerator.size(); ++k) {
+        const std::size_t pair = random() % numerator.size();
+        scratch.push_back(numerator[pair]);
+        other.push_back(denominator[pair]);
+      }
+      const double bottom = median(other);
+      if (bottom > 0) ratios.push_back(median(scratch) / bottom);
+    }
+    return percentiles(std::move(ratios));
+  }
   for (int i = 0; i < resamples; ++i) {
     const double top = resampled_median(numerator, random, scratch);
     const double bottom = resampled_median(denominator, random, scratch);
     if (bottom > 0) ratios.push_back(top / bottom);
   }
-  if (ratios.empty()) return {};
-  std::sort(ratios.begin(), ratios.end());
-  const auto at = [&](double quantile) {
-    return ratios[static_cast<std::size_t>(quantile * static_cast<double>(ratios.size() - 1) +
-                                           0.5)];
-  };
-  return {at(0.025), at(0.975)};
+  return percentiles(std::move(ratios));
+}
+
+double ratio_standard_error(const std::vector<double>& numerator,
+                            const std::vector<double>& denominator) {
+  const std::size_t n = std::min(numerator.size(), denominator.size());
+  if (n < 2) return std::numeric_limits<double>::infinity();
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (numerator[i] <= 0 || denominator[i] <= 0) return std::numeric_limits<double>::infinity();
+    const double ratio = std::log(numerator[i] / denominator[i]);
+    sum += ratio;
+    squares += ratio * ratio;
+  }
+  const auto count = static_cast<double>(n);
+  const double variance = std::max(0.0, (squares - sum * sum / count) / (count - 1));
+  return std::sqrt(variance / count);
+}
+
+int count_outliers(const std::vector<double>& samples) {
+  const double middle = median(samples);
+  std::vector<double> distances;
+  for (const double s : samples) distances.push_back(std::abs(s - middle));
+  const double limit = middle + std::max(5 * median(distances), 0.1 * middle);
+  return static_cast<int>(std::ranges::count_if(samples, [&](double s) { return s > limit; }));
 }
 
 }  // namespace hone::timing

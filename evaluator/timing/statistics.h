@@ -13,10 +13,19 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// Percentile bootstrap, 95 %, of median(numerator) / median(denominator) (Efron 1979). Both sample
-/// lists are resampled independently.
+/// Percentile bootstrap, 95 %, of median(numerator) / median(denominator) (Efron 1979). Lists of
+/// one length are pairs and resampled as such, so that a drift of both cancels; others
+/// independently.
 [[nodiscard]] Interval ratio_interval(const std::vector<double>& numerator,
                                       const std::vector<double>& denominator, std::uint64_t seed,
                                       int resamples = 2000);
+
+/// Relative standard error of the mean of numerator/denominator over pairs, from their logarithms;
+/// infinity for fewer than two.
+[[nodiscard]] double ratio_standard_error(const std::vector<double>& numerator,
+                                          const std::vector<double>& denominator);
+
+/// Samples further above the median than five times the median distance from it, and than a tenth.
+[[nodiscard]] int count_outliers(const std::vector<double>& samples);
 
 }  // namespace hone::timing

@@ -55,8 +55,7 @@ bool helper(const std::string& name, void** p) {
   using Bytes = unsigned char*;
   if (name == "hone_fill_kernel") {
     auto* out = parameter<Bytes>(p, 0);
-    hone_fill f{parameter<int>(p, 3), parameter<int>(p, 4), parameter<u64>(p, 5),
-                parameter<double>(p, 6), parameter<double>(p, 7)};
+    const auto f = parameter<hone_fill>(p, 3);
     const int size = hone_size(f.type);
     for (u64 i = 0; i < parameter<u64>(p, 1); ++i) {
       const u64 bits = hone_element(f, parameter<u64>(p, 2) + i);
@@ -90,16 +89,22 @@ bool helper(const std::string& name, void** p) {
     *parameter<double*>(p, 4) = count;  // all in the first of the partial sums
   } else if (name == "hone_rms_kernel") {
     const double count = *parameter<double*>(p, 1);
-    *parameter<double*>(p, 3) = count > 0 ? std::sqrt(*parameter<double*>(p, 0) / count) : 0;
+    auto* rms = parameter<double*>(p, 3);
+    rms[0] = count > 0 ? std::sqrt(*parameter<double*>(p, 0) / count) : 0;
+    rms[2] = count;
   } else if (name == "hone_compare_kernel") {
-    const auto *want = parameter<Bytes>(p, 0), *got = parameter<Bytes>(p, 1);
-    const int type = parameter<int>(p, 3), size = hone_size(type);
-    auto* result = parameter<u64*>(p, 7);
-    for (u64 i = 0; i < parameter<u64>(p, 2); ++i) {
+    const auto *want = parameter<Bytes>(p, 0), *got = parameter<Bytes>(p, 2);
+    const int want_type = parameter<int>(p, 1), type = parameter<int>(p, 3);
+    auto* result = parameter<u64*>(p, 8);
+    double squares = 0;
+    for (u64 i = 0; i < parameter<u64>(p, 4); ++i) {
       int bad = 0;
-      const double error =
-          hone_error(type, load(want, i, size), load(got, i, size), *parameter<double*>(p, 4),
-                     parameter<double>(p, 5), parameter<double>(p, 6), &bad);
+      const u64 w = load(want, i, hone_size(want_type)), g = load(got, i, hone_size(type));
+      const double error = hone_error(want_type, w, type, g, *parameter<double*>(p, 5),
+                                      parameter<double>(p, 6), parameter<double>(p, 7), &bad);
+      const double difference = hone_decode(type, g) - hone_decode(want_type, w);
+      if (std::isfinite(difference)) squares += difference * difference;
+      std::memcpy(result + 4, &squares, sizeof squares);
       const u64 bits = __builtin_bit_cast(u64, error);
       if (bits > result[2]) result[2] = bits;
       if (!bad) continue;

@@ -174,7 +174,7 @@ class Mutants : public testing::TestWithParam<std::string> {
     auto task = task_of(GetParam());
     ASSERT_TRUE(task) << task.error().message;
     task_ = std::move(*task);
-    auto builder = RequestBuilder::make(task_, target_limits("sm_90"), {});
+    auto builder = RequestBuilder::make(task_, target_limits("sm_90"), {}, seed());
     ASSERT_TRUE(builder) << builder.error().message;
     builder_ = std::move(*builder);
     auto programs = right_programs(GetParam(), task_);
@@ -184,14 +184,14 @@ class Mutants : public testing::TestWithParam<std::string> {
 
   /// As a candidate is checked: quickly, and then as one that is to stand on the board.
   Result<Evaluation> evaluate(const Program& program, Random& random) {
-    auto request = builder_->for_program(program, random.bits());
-    if (!request) return std::unexpected(request.error());
-    auto evaluation = evaluator().evaluate(*request);
-    if (!evaluation || evaluation->verdict != Verdict::kOk) return evaluation;
-    request->stage = Stage::kFinal;
-    request->seed = request->timed.seed = random.bits();
-    for (CheckCase& check : request->checks) check.seed = random.bits();
-    return evaluator().evaluate(*request);
+    Result<Evaluation> evaluation;
+    for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
+      const auto request = builder_->for_program(program, random.bits(), stage);
+      if (!request) return std::unexpected(request.error());
+      evaluation = evaluator().evaluate(*request);
+      if (!evaluation || evaluation->verdict != Verdict::kOk) break;
+    }
+    return evaluation;
   }
 
   /// The proof that a survivor computes the same; empty when there is none.
@@ -213,9 +213,9 @@ TEST_P(Mutants, AreCaughtOrEquivalent) {
   const std::vector<std::string> tasks = task_names();
   const auto index = static_cast<std::size_t>(std::ranges::find(tasks, GetParam()) - tasks.begin());
   const std::size_t wanted = share(index, tasks.size());
-  Random random(seed() * 1000 + index);
+  Random random(seed() * 1000 + index), of_inputs(seed() * 1000 + index + 500);
   for (const RightProgram& right : programs_) {
-    const auto evaluation = evaluate(right.program, random);
+    const auto evaluation = evaluate(right.program, of_inputs);
     ASSERT_TRUE(evaluation) << evaluation.error().message;
     ASSERT_EQ(to_string(evaluation->verdict), "ok") << right.name << ": " << evaluation->detail;
   }
@@ -225,7 +225,7 @@ TEST_P(Mutants, AreCaughtOrEquivalent) {
   for (std::size_t counted = 0; counted < wanted;) {
     const auto mutant = drawer.draw();
     ASSERT_TRUE(mutant) << "only " << counted << " mutants";
-    const auto evaluation = evaluate(mutant->program, random);
+    const auto evaluation = evaluate(mutant->program, of_inputs);
     ASSERT_TRUE(evaluation) << evaluation.error().message;
     if (evaluation->verdict == Verdict::kCompileError) continue;
     drawer.count(mutant->op);

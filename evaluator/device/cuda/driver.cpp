@@ -92,6 +92,17 @@ std::string Driver::describe(CUresult result) const {
   return text != nullptr ? fmt::format("{} ({})", name, text) : std::string(name);
 }
 
+std::string Driver::pci_address(CUdevice device) const {
+  int domain = 0, bus = 0, slot = 0;
+  const auto get = [&](int& value, CUdevice_attribute which) {
+    return device_get_attribute(&value, which, device) == CUDA_SUCCESS;
+  };
+  const bool known = get(domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID) &&
+                     get(bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) &&
+                     get(slot, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
+  return known ? fmt::format("{:04x}:{:02x}:{:02x}.0", domain, bus, slot) : "";
+}
+
 std::string Driver::version() const {
   int version = 0;
   if (driver_get_version(&version) != CUDA_SUCCESS) return "unknown";

@@ -43,8 +43,9 @@ struct Driver {
   CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
 
   std::string path;
-  [[nodiscard]] std::string describe(CUresult result) const;  ///< "CUDA_ERROR_X: text"
-  [[nodiscard]] std::string version() const;                  ///< "13.0"
+  [[nodiscard]] std::string describe(CUresult result) const;     ///< "CUDA_ERROR_X: text"
+  [[nodiscard]] std::string version() const;                     ///< "13.0"
+  [[nodiscard]] std::string pci_address(CUdevice device) const;  ///< "0000:03:00.0"; "": unknown
 
   /// Opens libcuda and calls cuInit, once. kEnvironment says what is missing.
   [[nodiscard]] static const Result<Driver>& get();

@@ -269,11 +269,8 @@ Outcome<void> Gpu::fill(const DeviceBuffer& buffer, const ConcreteBuffer& what,
   }
   CUdeviceptr out = buffer.data();
   unsigned long long elements = buffer.bytes / size_of(what.type), first = 0;
-  int kind = static_cast<int>(what.fill.kind), type = static_cast<int>(what.type);
-  unsigned long long key = fill::buffer_key(seed, what.name);
-  double a = what.fill.a, b = what.fill.b;
-  return launch_helper("hone_fill_kernel", elements,
-                       {&out, &elements, &first, &kind, &type, &key, &a, &b});
+  hone_fill fill = fill::formula_of(what, seed);
+  return launch_helper("hone_fill_kernel", elements, {&out, &elements, &first, &fill});
 }
 
 Outcome<void> Gpu::flush_l2() { return set_bytes(flush_, 0, flush_bytes_); }
@@ -336,21 +333,24 @@ Outcome<std::int64_t> Gpu::first_unwritten(const DeviceBuffer& a, std::uint8_t p
   return found == ~0ULL ? -1 : static_cast<std::int64_t>(found);
 }
 
-Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, const DeviceBuffer& got,
-                                        const ConcreteBuffer& what, const Tolerance& tolerance) {
+Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, ScalarType want_type,
+                                        const DeviceBuffer& got, const ConcreteBuffer& what,
+                                        const Tolerance& tolerance) {
   check::Comparison c;
+  c.want_type = want_type;
   CUdeviceptr pw = want.data(), pg = got.data();
-  const std::size_t size = size_of(what.type);
-  unsigned long long elements = want.bytes / size;
-  int type = static_cast<int>(what.type);
-  // {mismatches, first mismatch, largest error, rms}, then the partial sums.
-  std::uint64_t result[4] = {};
+  const std::size_t size = size_of(what.type), want_size = size_of(want_type);
+  unsigned long long elements = got.bytes / size;
+  int type = static_cast<int>(what.type), wanted = static_cast<int>(want_type);
+  // {mismatches, first mismatch, largest error, rms, squared differences, finite values}, then the
+  // partial sums.
+  std::uint64_t result[6] = {};
   CUdeviceptr rms = scratch_ + 24;
   HONE_TRY(set_bytes(scratch_, 0, sizeof result));
   HONE_TRY(set_bytes(scratch_ + 8, 0xFF, 8));
   if (is_float(what.type)) {
     CUdeviceptr sums = scratch_ + sizeof result, counts = sums + 8 * kSquaresBlocks;
-    void* squares[] = {&pw, &elements, &type, &sums, &counts};
+    void* squares[] = {&pw, &elements, &wanted, &sums, &counts};
     HONE_CU(driver_, launch_kernel(kernels_.at("hone_squares_kernel"), kSquaresBlocks, 1, 1,
                                    kHelperThreads, 1, 1, 0, stream_, squares, nullptr));
     int partials = kSquaresBlocks;
@@ -358,16 +358,28 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, const DeviceBu
   }
   double rtol = tolerance.rtol, atol = tolerance.atol;
   HONE_TRY(launch_helper("hone_compare_kernel", elements,
-                         {&pw, &pg, &elements, &type, &rms, &rtol, &atol, &scratch_}));
+                         {&pw, &wanted, &pg, &type, &elements, &rms, &rtol, &atol, &scratch_}));
   HONE_TRY(download(result, scratch_, sizeof result));
   c.rms = __builtin_bit_cast(double, result[3]);
   c.mismatches = static_cast<std::int64_t>(result[0]);
   c.max_rel_error = __builtin_bit_cast(double, result[2]);
+  const double differences = __builtin_bit_cast(double, result[4]);
+  if (is_float(what.type)) {
+    c.all_finite = __builtin_bit_cast(double, result[5]) == static_cast<double>(elements);
+    if (c.rms > 0) c.norm_error = std::sqrt(differences / static_cast<double>(elements)) / c.rms;
+    c.norm_limit = check::norm_limit_of(what.type, tolerance, c.rms);
+  }
   if (c.mismatches == 0) return c;
   c.first_mismatch = static_cast<std::int64_t>(result[1]);
-  HONE_TRY(download(&c.want_bits, pw + result[1] * size, size));
+  HONE_TRY(download(&c.want_bits, pw + result[1] * want_size, want_size));
   HONE_TRY(download(&c.got_bits, pg + result[1] * size, size));
   return c;
+}
+
+Outcome<std::vector<std::uint8_t>> Gpu::read(const DeviceBuffer& buffer, std::uint64_t bytes) {
+  std::vector<std::uint8_t> out(std::min(bytes, buffer.bytes));
+  HONE_TRY(download(out.data(), buffer.data(), out.size()));
+  return out;
 }
 
 Outcome<void> Gpu::wait(double limit_s) {

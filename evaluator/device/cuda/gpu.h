@@ -44,6 +44,7 @@ class Gpu {
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
   [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
+  [[nodiscard]] std::string pci_address() const { return driver_.pci_address(device_); }
   [[nodiscard]] CUstream stream() const { return stream_; }
   /// 0 where this driver or device has none.
   [[nodiscard]] int attribute(CUdevice_attribute what) const;
@@ -65,10 +66,15 @@ class Gpu {
   /// First byte that holds `poison_a` in a and `poison_b` in b, or -1.
   [[nodiscard]] Outcome<std::int64_t> first_unwritten(const DeviceBuffer& a, std::uint8_t poison_a,
                                                       const DeviceBuffer& b, std::uint8_t poison_b);
-  [[nodiscard]] Outcome<check::Comparison> compare(const DeviceBuffer& want,
+  /// As check::compare; `what` describes `got`.
+  [[nodiscard]] Outcome<check::Comparison> compare(const DeviceBuffer& want, ScalarType want_type,
                                                    const DeviceBuffer& got,
                                                    const ConcreteBuffer& what,
                                                    const Tolerance& tolerance);
+
+  /// The first bytes of a buffer.
+  [[nodiscard]] Outcome<std::vector<std::uint8_t>> read(const DeviceBuffer& buffer,
+                                                        std::uint64_t bytes);
 
   /// Waits for the stream at most `limit_s`; kTimeout (context lost) after that.
   [[nodiscard]] Outcome<void> wait(double limit_s);

@@ -18,14 +18,8 @@ static __device__ inline hone_u64 hone_load(const unsigned char* data, hone_u64 
 }
 
 extern "C" __global__ void hone_fill_kernel(unsigned char* out, hone_u64 elements, hone_u64 first,
-                                            int kind, int type, hone_u64 key, double a, double b) {
-  hone_fill f;
-  f.kind = kind;
-  f.type = type;
-  f.key = key;
-  f.a = a;
-  f.b = b;
-  const int size = hone_size(type);
+                                            hone_fill f) {
+  const int size = hone_size(f.type);
   for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
     const hone_u64 bits = hone_element(f, first + i);
     switch (size) {
@@ -131,8 +125,8 @@ extern "C" __global__ void hone_squares_kernel(const unsigned char* data, hone_u
   }
 }
 
-// One block. *rms: root of the mean square from the partial sums, added in order; 0 when there is
-// nothing finite or the squares overflow.
+// One block. rms[0]: root of the mean square from the partial sums, added in order; 0 when there is
+// nothing finite or the squares overflow. rms[2]: how many values are finite.
 extern "C" __global__ void hone_rms_kernel(const double* sums, const double* counts, int partials,
                                            double* rms) {
   if (threadIdx.x != 0) return;
@@ -142,21 +136,28 @@ extern "C" __global__ void hone_rms_kernel(const double* sums, const double* cou
     count += counts[i];
   }
   const double root = count > 0.0 ? sqrt(squares / count) : 0.0;
-  *rms = hone_is_inf(root) || hone_is_nan(root) ? 0.0 : root;
+  rms[0] = hone_is_inf(root) || hone_is_nan(root) ? 0.0 : root;
+  rms[2] = count;
 }
 
-// result: {mismatches, first mismatch, largest error as the bits of a double}
-extern "C" __global__ void hone_compare_kernel(const unsigned char* want, const unsigned char* got,
-                                               hone_u64 elements, int type, const double* scale,
-                                               double rtol, double atol, hone_u64* result) {
-  const int size = hone_size(type);
+// result: {mismatches, first mismatch, largest error as the bits of a double, rms (untouched), sum
+// of the finite squared differences, as a double: not bitwise repeatable}
+extern "C" __global__ void hone_compare_kernel(const unsigned char* want, int want_type,
+                                               const unsigned char* got, int type,
+                                               hone_u64 elements, const double* scale, double rtol,
+                                               double atol, hone_u64* result) {
+  const int size = hone_size(type), want_size = hone_size(want_type);
   const double rms = *scale;
   hone_u64 mismatches = 0, first = ~0ULL;
-  double largest = 0.0;
+  double largest = 0.0, squares = 0.0;
   for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
     int bad = 0;
-    const double error = hone_error(type, hone_load(want, i, size), hone_load(got, i, size), rms,
-                                    rtol, atol, &bad);
+    const hone_u64 w = hone_load(want, i, want_size), g = hone_load(got, i, size);
+    const double error = hone_error(want_type, w, type, g, rms, rtol, atol, &bad);
+    if (error > 0.0) {
+      const double difference = hone_decode(type, g) - hone_decode(want_type, w);
+      if (!hone_is_nan(difference) && !hone_is_inf(difference)) squares += difference * difference;
+    }
     if (error > largest) largest = error;
     if (bad) {
       ++mismatches;
@@ -168,8 +169,10 @@ extern "C" __global__ void hone_compare_kernel(const unsigned char* want, const 
     mismatches += __shfl_down_sync(0xFFFFFFFFu, mismatches, distance);
     const hone_u64 other = __shfl_down_sync(0xFFFFFFFFu, first, distance);
     if (other < first) first = other;
+    squares += __shfl_down_sync(0xFFFFFFFFu, squares, distance);
   }
   if (threadIdx.x % 32 != 0) return;
+  if (squares > 0.0) atomicAdd((double*)(result + 4), squares);
   if (mismatches) {
     atomicAdd(result, mismatches);
     atomicMin(result + 1, first);

@@ -73,8 +73,9 @@ TEST(EvaluationJson, RoundTripsWithNonFiniteNumbers) {
   evaluation.detail = "C[3]";
   evaluation.max_rel_error = INFINITY;
   evaluation.final_stage = true;
-  evaluation.measurement = {true, 1.5,    3.0,        2.0,   1.9,          2.1,
-                            0.5,  "dram", {1.5, 1.6}, {3.0}, {{"fp32", 7}}};
+  evaluation.reference_error = 1e-7;
+  evaluation.measurement = {true,       1.5,   3.0, 2.0, 1.9, 2.1, 0.5,  "dram",
+                            {1.5, 1.6}, {3.0}, 1.2, 2.5, 1,   2,   1980, {{"fp32", 7}}};
   evaluation.resources = {{"k", 32, 8, 16, 1024, 256, 0.75}};
   evaluation.elapsed_s = std::nan("");
   const auto back = evaluation_from_json(nlohmann::json::parse(nlohmann::json(evaluation).dump()));

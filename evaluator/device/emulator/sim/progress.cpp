@@ -105,6 +105,22 @@ bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
       step = Step::kFail;
       return false;
     }
+    // But a lane that another names must name the same set: else the result is undefined.
+    for (std::uint32_t m = executing; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      for (std::uint32_t others = named[lane] & executing; others; others &= others - 1) {
+        const int other = std::countr_zero(others);
+        if (named[other] == named[lane]) continue;
+        fail(FindingKind::kWarpMask,
+             fmt::format("{}: lane {} has the mask {:#010x}, which names lane {}, whose mask is "
+                         "{:#010x}",
+                         syncwarp ? "__syncwarp" : "a warp-wide instruction", lane, named[lane],
+                         other, named[other]),
+             w, lane, now);
+        step = Step::kFail;
+        return false;
+      }
+    }
   }
   std::uint32_t missing = members & w.alive & ~top.mask;
   if (missing && exit_waiting(w)) missing &= w.alive;

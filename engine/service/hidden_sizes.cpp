@@ -1,0 +1,154 @@
+#include "engine/service/hidden_sizes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/search/random.h"
+
+namespace hone {
+namespace {
+
+constexpr int kTries = 20;
+constexpr std::int64_t kFriendly = 16;
+constexpr double kGrow = 1.7;
+constexpr std::int64_t kMostGrowth = 16;         // times the largest check size
+constexpr std::int64_t kMostElements = 1 << 20;  // of all buffers: it is emulated
+
+bool is_prime(std::int64_t n) {
+  if (n < 2) return false;
+  for (std::int64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0) return false;
+  return true;
+}
+
+struct Range {
+  std::int64_t low, high, timed;
+};
+
+class Chooser {
+ public:
+  Chooser(const Task& task, std::uint64_t seed) : task_(task), random_(seed) {
+    for (const auto& [name, timed] : task.sizes) {
+      Range range{timed, 0, timed};
+      bool fixed = true;
+      for (const Bindings& check : task.check_sizes) {
+        const auto listed = check.find(name);
+        if (listed == check.end()) continue;
+        range.low = std::min(range.low, listed->second);
+        range.high = std::max(range.high, listed->second);
+        fixed = fixed && listed->second == timed;
+      }
+      if (!fixed && range.high > 0) ranges_.emplace(name, range);
+    }
+  }
+
+  std::vector<Bindings> run() {
+    std::vector<Bindings> result;
+    const auto add = [&](const std::optional<Bindings>& sizes) {
+      if (sizes && std::ranges::find(result, *sizes) == result.end()) result.push_back(*sizes);
+    };
+    if (!ranges_.empty()) add(all_odd());
+    for (const auto& [name, range] : ranges_) add(one_large(name));
+    return result;
+  }
+
+ private:
+  std::int64_t odd(std::int64_t low, std::int64_t high) {
+    const auto n = low + static_cast<std::int64_t>(random_.index(
+                             static_cast<std::size_t>(std::max<std::int64_t>(1, high - low + 1))));
+    if (random_.chance(0.5)) return n | 1;
+    for (std::int64_t prime = n; prime < 2 * n + 3; ++prime)
+      if (is_prime(prime)) return prime;
+    return n | 1;
+  }
+
+  std::optional<Bindings> all_odd() {
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_)
+        sizes[name] = std::min(range.timed, odd(std::max<std::int64_t>(1, range.low / 2),
+                                                range.high + range.high / 4));
+      if (allowed(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Bindings> one_large(const std::string& large) {
+    std::optional<Bindings> best;
+    double factor = 2.2;
+    for (int i = 0; i < kTries; ++i, factor *= kGrow) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        if (name == large) continue;
+        const std::int64_t up = (range.low + kFriendly - 1) / kFriendly * kFriendly;
+        sizes[name] = std::min(up, range.timed);
+      }
+      const Range& range = ranges_.at(large);
+      const auto least = static_cast<std::int64_t>(factor * static_cast<double>(range.high));
+      if (least > kMostGrowth * range.high && best) break;
+      // A size that the constraints want to be a multiple of something is tried as such, too.
+      std::optional<Bindings> found;
+      for (const std::int64_t value : {odd(least, least + least / 3), odd(least, least + least / 3),
+                                       least / kFriendly * kFriendly + kFriendly}) {
+        sizes[large] = std::min(range.timed, value);
+        if (!found && allowed(sizes)) found = sizes;
+      }
+      if (found) {
+        if (best && too_large(*found)) break;
+        best = found;
+        if (several_blocks(*found, large)) break;
+      }
+      if (least >= range.timed) break;
+    }
+    return best;
+  }
+
+  [[nodiscard]] bool allowed(const Bindings& sizes) const {
+    Bindings bound = sizes;
+    for (const auto& [name, values] : task_.tunables)
+      if (!values.empty()) bound[name] = values.front();
+    return std::ranges::all_of(task_.constraints, [&](const Expr& constraint) {
+      const auto value = constraint.eval(bound);
+      return value && *value != 0;
+    });
+  }
+
+  [[nodiscard]] bool too_large(const Bindings& sizes) const {
+    const auto program = instantiate(task_.reference, sizes);
+    if (!program) return true;
+    std::int64_t sum = 0;
+    for (const auto& buffer : program->buffers) sum += buffer.elements();
+    return sum > kMostElements;
+  }
+
+  /// In every dimension that grows with this size and has several at the timed sizes.
+  [[nodiscard]] bool several_blocks(const Bindings& sizes, const std::string& large) const {
+    const auto timed = instantiate(task_.reference, task_.sizes);
+    Bindings without = task_.sizes;
+    without[large] = ranges_.at(large).low;
+    const auto smaller = instantiate(task_.reference, without);
+    const auto here = instantiate(task_.reference, sizes);
+    if (!timed || !smaller || !here) return true;
+    for (std::size_t i = 0; i < here->launches.size(); ++i) {
+      for (std::size_t d = 0; d < 3; ++d) {
+        const bool grows = timed->launches[i].grid[d] > smaller->launches[i].grid[d];
+        if (grows && timed->launches[i].grid[d] > 1 && here->launches[i].grid[d] < 2) return false;
+      }
+    }
+    return true;
+  }
+
+  const Task& task_;
+  Random random_;
+  std::map<std::string, Range> ranges_;
+};
+
+}  // namespace
+
+std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed) {
+  return Chooser(task, seed).run();
+}
+
+}  // namespace hone

@@ -1,0 +1,20 @@
+// Sizes that a task does not list, for the final checks: what is right at the listed sizes only
+// shows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "candidates/task.h"
+
+namespace hone {
+
+/// One binding in which all sizes are odd or prime and about as large as the check sizes; then for
+/// each size one in which it alone is odd and some times larger than at any check, enough for every
+/// launch that has several blocks at the timed size to have several, and the others are small
+/// multiples of 16. A size that is the same at every listed size stays; none is above its timed
+/// value. They satisfy the task's constraints; whether the reference works there is for the caller
+/// to find out. Deterministic for a seed.
+[[nodiscard]] std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed);
+
+}  // namespace hone

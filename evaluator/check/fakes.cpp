@@ -1,0 +1,101 @@
+#include "evaluator/check/fakes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "evaluator/check/compare.h"
+#include "evaluator/fill/formula_cpu.h"
+
+namespace hone::check {
+namespace {
+
+std::uint64_t encode(ScalarType type, double value) {
+  if (is_float(type)) return hone_encode_float(static_cast<int>(type), value);
+  if (type == ScalarType::kBool) return value >= 0.5 ? 1 : 0;
+  return static_cast<std::uint64_t>(std::llround(value));
+}
+
+double decode(ScalarType type, const std::uint8_t* bytes) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes, size_of(type));
+  return hone_decode(static_cast<int>(type), bits);
+}
+
+template <class Value>
+std::vector<std::uint8_t> made(ScalarType type, std::size_t n, Value value) {
+  const std::size_t size = size_of(type);
+  std::vector<std::uint8_t> out(n * size);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t bits = encode(type, value(i));
+    std::memcpy(out.data() + i * size, &bits, size);
+  }
+  return out;
+}
+
+}  // namespace
+
+Spread spread_of(std::span<const std::uint8_t> bytes, ScalarType type) {
+  const std::size_t size = size_of(type);
+  Spread result;
+  double sum = 0, squares = 0;
+  for (std::size_t at = 0; at + size <= bytes.size(); at += size) {
+    const double v = decode(type, bytes.data() + at);
+    if (!std::isfinite(v)) continue;
+    sum += v;
+    squares += v * v;
+    ++result.count;
+  }
+  if (result.count == 0) return result;
+  const auto count = static_cast<double>(result.count);
+  result.mean = sum / count;
+  result.deviation = std::sqrt(std::max(0.0, squares / count - result.mean * result.mean));
+  return result;
+}
+
+void Fakes::tried(const std::string& buffer, const std::string& fake, bool passed, bool exact) {
+  Record& record = records_[{buffer, fake}];
+  record.passed = record.passed && passed;
+  record.exact = record.exact && exact;
+}
+
+void Fakes::see(
+    const ConcreteBuffer& output, std::span<const std::uint8_t> want,
+    const std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>>& inputs) {
+  const ScalarType type = output.type;
+  const std::size_t size = size_of(type), n = want.size() / size;
+  const auto attempt = [&](const std::string& fake, const std::vector<std::uint8_t>& got) {
+    const auto comparison = compare(want, got, type, tolerance_);
+    tried(output.name, fake, comparison && comparison->ok(), std::ranges::equal(got, want));
+  };
+  attempt("zeros", std::vector<std::uint8_t>(want.size(), 0));
+  if (const Spread spread = spread_of(want, type); spread.count >= kFewestForStatistics) {
+    attempt("their mean everywhere", made(type, n, [&](std::size_t) { return spread.mean; }));
+    attempt("random numbers of the same mean and deviation", made(type, n, [&](std::size_t i) {
+              return spread.mean + spread.deviation * hone_normal(77, i);
+            }));
+  }
+  for (const auto& [buffer, bytes] : inputs) {
+    const std::size_t step = size_of(buffer->type);
+    if (bytes.size() / step != n) continue;
+    attempt(fmt::format("a copy of '{}'", buffer->name), made(type, n, [&](std::size_t i) {
+              return decode(buffer->type, bytes.data() + i * step);
+            }));
+  }
+}
+
+std::string Fakes::survivor() const {
+  for (const auto& [key, record] : records_) {
+    const auto& [buffer, fake] = key;
+    if (!record.passed || (record.exact && fake.starts_with("a copy"))) continue;
+    return fmt::format(
+        "instead of '{}', {} would pass: a lower tolerance, or inputs that change the answer more, "
+        "are needed",
+        buffer, fake);
+  }
+  return "";
+}
+
+}  // namespace hone::check

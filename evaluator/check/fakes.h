@@ -1,0 +1,49 @@
+// Answers that take no computing: a task whose tolerance lets one of them pass checks nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "candidates/program.h"
+#include "candidates/result.h"
+#include "candidates/task.h"
+
+namespace hone::check {
+
+/// Mean and standard deviation of the finite values.
+struct Spread {
+  std::size_t count = 0;
+  double mean = 0, deviation = 0;
+};
+[[nodiscard]] Spread spread_of(std::span<const std::uint8_t> bytes, ScalarType type);
+/// The mean of fewer values is nearly the answer itself.
+inline constexpr std::size_t kFewestForStatistics = 8;
+
+class Fakes {
+ public:
+  explicit Fakes(const Tolerance& tolerance) : tolerance_(tolerance) {}
+
+  /// One output of the reference at one size. `inputs`: the first contents of in and inout buffers.
+  void see(const ConcreteBuffer& output, std::span<const std::uint8_t> want,
+           const std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>>& inputs);
+
+  /// What is wrong with the task: a fake that was right wherever it was tried; empty: none. A copy
+  /// of an input that is the very answer at every size is no fake.
+  [[nodiscard]] std::string survivor() const;
+
+ private:
+  void tried(const std::string& buffer, const std::string& fake, bool passed, bool exact);
+
+  struct Record {
+    bool passed = true;  ///< everywhere
+    bool exact = true;   ///< to the bit, everywhere
+  };
+  Tolerance tolerance_;
+  std::map<std::pair<std::string, std::string>, Record> records_;  ///< by output and fake
+};
+
+}  // namespace hone::check

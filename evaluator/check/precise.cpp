@@ -1,0 +1,120 @@
+#include "evaluator/check/precise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+namespace hone::check {
+namespace {
+
+/// CUDA's functions on float whose double form has the name without the final f.
+constexpr std::string_view kSuffixed[] = {
+    "acos",  "acosh",     "asin",   "asinh", "atan",      "atan2",  "atanh",   "cbrt",
+    "ceil",  "copysign",  "cos",    "cosh",  "cospi",     "erf",    "erfc",    "erfcinv",
+    "erfcx", "erfinv",    "exp",    "exp10", "exp2",      "expm1",  "fabs",    "fdim",
+    "floor", "fma",       "fmax",   "fmin",  "fmod",      "hypot",  "ldexp",   "lgamma",
+    "log",   "log10",     "log1p",  "log2",  "nearbyint", "norm3d", "normcdf", "pow",
+    "rcbrt", "remainder", "rhypot", "rint",  "round",     "rsqrt",  "sin",     "sincos",
+    "sinh",  "sinpi",     "sqrt",   "tan",   "tanh",      "tgamma", "trunc"};
+
+/// Intrinsics of float and what computes the same in double.
+constexpr std::pair<std::string_view, std::string_view> kIntrinsics[] = {
+    {"__expf", "exp"},
+    {"__exp10f", "exp10"},
+    {"__logf", "log"},
+    {"__log2f", "log2"},
+    {"__log10f", "log10"},
+    {"__sinf", "sin"},
+    {"__cosf", "cos"},
+    {"__tanf", "tan"},
+    {"__powf", "pow"},
+    {"__fadd_rn", "__dadd_rn"},
+    {"__fsub_rn", "__dsub_rn"},
+    {"__fmul_rn", "__dmul_rn"},
+    {"__fmaf_rn", "__fma_rn"},
+    {"__fdiv_rn", "__ddiv_rn"},
+    {"__frcp_rn", "__drcp_rn"},
+    {"__fsqrt_rn", "__dsqrt_rn"},
+    {"__frsqrt_rn", "rsqrt"},
+    {"__float2int_rn", "__double2int_rn"},
+    {"__float2int_rz", "__double2int_rz"},
+    {"__float2int_rd", "__double2int_rd"},
+    {"__float2int_ru", "__double2int_ru"},
+    {"__int2float_rn", "__int2double_rn"},
+    {"make_float2", "make_double2"},
+    {"make_float3", "make_double3"},
+    {"make_float4", "make_double4"},
+    {"float2", "double2"},
+    {"float3", "double3"},
+    {"float4", "double4"},
+    {"float", "double"},
+};
+
+/// Where these stand, bits of floats or types without a double form may matter.
+constexpr std::string_view kUnfit[] = {"asm",
+                                       "__float_as_",
+                                       "_as_float",
+                                       "union",
+                                       "wmma",
+                                       "half2",
+                                       "bfloat162",
+                                       "reinterpret_cast<int",
+                                       "reinterpret_cast<unsigned",
+                                       "memcpy",
+                                       "bit_cast",
+                                       "(int*)",
+                                       "(unsigned*)",
+                                       "(unsigned int*)",
+                                       "atomicCAS",
+                                       "float1"};
+
+std::string definitions() {
+  std::string out;
+  for (const auto name : kSuffixed) out += fmt::format("#define {0}f {0}\n", name);
+  for (const auto& [from, to] : kIntrinsics) out += fmt::format("#define {} {}\n", from, to);
+  out += "#define __fdividef(a, b) ((a) / (b))\n";
+  out += "#define __saturatef(a) fmin(fmax((a), 0.0), 1.0)\n";
+  return out;
+}
+
+/// Past the last line that includes something: the headers must not see the definitions.
+std::size_t after_includes(const std::string& source) {
+  std::size_t at = 0;
+  for (std::size_t line = 0; line < source.size();) {
+    const std::size_t end = std::min(source.find('\n', line), source.size() - 1) + 1;
+    std::size_t first = line;
+    while (first < end && std::isspace(static_cast<unsigned char>(source[first])) != 0) ++first;
+    if (first < end && source[first] == '#') {
+      ++first;
+      while (first < end && (source[first] == ' ' || source[first] == '\t')) ++first;
+      if (source.compare(first, 7, "include") == 0) at = end;
+    }
+    line = end;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::optional<ConcreteProgram> in_double(const ConcreteProgram& program) {
+  if (program.source.find("float") == std::string::npos) return std::nullopt;
+  for (const auto word : kUnfit)
+    if (program.source.find(word) != std::string::npos) return std::nullopt;
+  ConcreteProgram out = program;
+  for (auto& buffer : out.buffers) {
+    if (buffer.type != ScalarType::kF32) continue;
+    if (buffer.fill.kind == Fill::Kind::kFile) return std::nullopt;
+    buffer.fill.through = ScalarType::kF32;
+    buffer.type = ScalarType::kF64;
+  }
+  for (auto& launch : out.launches) launch.shared_bytes *= 2;
+  out.source.insert(after_includes(out.source), definitions());
+  for (auto& [name, value] : out.defines)
+    if (value == "float") value = "double";
+  return out;
+}
+
+}  // namespace hone::check

@@ -1,0 +1,16 @@
+// The reference in double precision: the same source with `float` read as `double`. It says how far
+// the reference itself is off, so that a candidate which is nearer to the truth is not rejected.
+#pragma once
+
+#include <optional>
+
+#include "candidates/program.h"
+
+namespace hone::check {
+
+/// Buffers of f32 become f64 with the same values; everything else stays. Empty when the source
+/// looks at the bits of floats, uses what has no double form (tensor cores, inline assembly, packed
+/// halves), or has no f32 at all. May still fail to compile.
+[[nodiscard]] std::optional<ConcreteProgram> in_double(const ConcreteProgram& program);
+
+}  // namespace hone::check

@@ -1,0 +1,181 @@
+#include "evaluator/runner/final_timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+
+#include "evaluator/timing/statistics.h"
+
+namespace hone::runner {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostPairs = 200, kEnoughPairs = 30, kFewestPairs = 3;
+constexpr double kBudget_s = 8;
+constexpr double kFinalPrecision = 5e-4;  // standard error of the ratio that is good enough
+constexpr int kReloadEvery = 10;          // pairs: code at another place, nothing remembered
+constexpr int kCheckOneIn = 6;            // pairs, on average
+constexpr int kWarmPairs = 10;
+constexpr double kWarmSpan_us = 200;
+constexpr double kClockLoss = 0.03;  // below the median clock: the pair does not count
+constexpr std::uint8_t kPoison = 0xFF;
+
+#define HONE_STEP(expression)                               \
+  do {                                                      \
+    if (auto hone_step = (expression); !hone_step)          \
+      return std::unexpected(std::move(hone_step.error())); \
+  } while (false)
+
+struct Pair {
+  double candidate_us = 0, reference_us = 0;
+  cuda::Clocks::Reading clock;
+};
+
+class FinalTiming {
+ public:
+  FinalTiming(BenchCase& bench, const protocol::MeasureRequest& request, double limit_s,
+              const cuda::Clocks* clocks)
+      : bench_(bench),
+        request_(request),
+        limit_s_(limit_s),
+        clocks_(clocks),
+        random_(request.seed) {}
+
+  Step<FinalTimes> run() {
+    for (int number = -1; !enough(number); ++number) {  // the first pair warms up
+      if ((number + 1) % kReloadEvery == 0) HONE_STEP(reload());
+      const auto pair = one_pair(number <= 0 || random_() % kCheckOneIn == 0);
+      if (!pair) return std::unexpected(pair.error());
+      if (number >= 0) pairs_.push_back(*pair);
+    }
+    for (int i = 0; i < std::min<int>(kWarmPairs, static_cast<int>(pairs_.size())); ++i)
+      HONE_STEP(warm_pair());
+    HONE_STEP(check_last_warm_run());
+    keep_good_pairs();
+    return std::move(times_);
+  }
+
+ private:
+  [[nodiscard]] bool enough(int taken) const {
+    const double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (taken >= kMostPairs) return true;
+    if (taken >= 1 && spent > 3 * kBudget_s) return true;
+    if (taken >= kFewestPairs && spent > kBudget_s) return true;
+    if (taken < kEnoughPairs) return false;
+    std::vector<double> candidate, reference;
+    for (const Pair& pair : pairs_) {
+      candidate.push_back(pair.candidate_us);
+      reference.push_back(pair.reference_us);
+    }
+    return timing::ratio_standard_error(reference, candidate) < kFinalPrecision;
+  }
+
+  Step<void> reload() {
+    const bool reference_first = (random_() & 1) != 0;
+    for (const bool reference : {reference_first, !reference_first})
+      HONE_STEP(bench_.load(reference ? bench_.reference() : bench_.second()));
+    return {};
+  }
+
+  Step<double> timed(bool reference) {
+    return bench_.timed_run(reference ? bench_.reference() : bench_.second(), kPoison,
+                            reference ? request_.timeout_s : limit_s_);
+  }
+
+  /// Where the answer is compared the candidate goes first: the reference's must not be there yet.
+  Step<Pair> one_pair(bool compared) {
+    if (bench_.makes_inputs()) HONE_STEP(bench_.make_inputs(random_(), false));
+    HONE_STEP(bench_.swap_outputs());
+    const bool reference_first = !compared && (random_() & 1) != 0;
+    Pair pair;
+    for (const bool reference : {reference_first, !reference_first}) {
+      const auto us = timed(reference);
+      if (!us) return std::unexpected(us.error());
+      (reference ? pair.reference_us : pair.candidate_us) = *us;
+      if (reference && compared) HONE_STEP(compare(" (in a timed launch)"));
+      if (reference) HONE_STEP(bench_.wipe(bench_.reference()));
+    }
+    if (clocks_ != nullptr) pair.clock = clocks_->read();
+    return pair;
+  }
+
+  Step<void> compare(const char* when) {
+    HONE_STEP(bench_.inspect(bench_.second()));
+    auto error = bench_.compare(request_.tolerance);
+    if (!error) {
+      error.error().failure.detail += when;
+      return std::unexpected(error.error());
+    }
+    times_.max_rel_error = std::max(times_.max_rel_error, *error);
+    return {};
+  }
+
+  Step<void> warm_pair() {
+    const bool reference_first = (random_() & 1) != 0;
+    for (const bool reference : {reference_first, !reference_first}) {
+      Side& side = reference ? bench_.reference() : bench_.second();
+      const double once_us = reference ? pairs_.front().reference_us : pairs_.front().candidate_us;
+      const auto us =
+          bench_.warm_run(side, once_us, kWarmSpan_us, reference ? request_.timeout_s : limit_s_);
+      if (!us) return std::unexpected(us.error());
+      (reference ? times_.reference_warm_us : times_.warm_us).push_back(*us);
+      if (reference) HONE_STEP(bench_.wipe(bench_.reference()));
+    }
+    return {};
+  }
+
+  /// On new inputs, as the warm runs had theirs from the last pair.
+  Step<void> check_last_warm_run() {
+    if (bench_.makes_inputs()) HONE_STEP(bench_.make_inputs(random_(), false));
+    HONE_STEP(bench_.prepare(bench_.second(), kPoison));
+    const auto warm =
+        bench_.warm_run(bench_.second(), pairs_.front().candidate_us, kWarmSpan_us, limit_s_);
+    if (!warm) return std::unexpected(warm.error());
+    HONE_STEP(bench_.prepare(bench_.reference(), kPoison));
+    HONE_STEP(bench_.run(bench_.reference(), request_.timeout_s));
+    HONE_STEP(compare(" (after launches in a row)"));
+    return bench_.wipe(bench_.reference());
+  }
+
+  void keep_good_pairs() {
+    std::vector<double> clocks;
+    for (const Pair& pair : pairs_)
+      if (pair.clock.sm_mhz > 0) clocks.push_back(pair.clock.sm_mhz);
+    times_.clock_mhz = timing::median(clocks);
+    const auto slow = [&](const Pair& pair) {
+      return pair.clock.slowed ||
+             (pair.clock.sm_mhz > 0 && pair.clock.sm_mhz < (1 - kClockLoss) * times_.clock_mhz);
+    };
+    const auto bad = std::ranges::count_if(pairs_, slow);
+    // A GPU that is slow all the time is what there is to measure.
+    const bool keep_all = static_cast<std::size_t>(bad) * 2 > pairs_.size();
+    for (const Pair& pair : pairs_) {
+      if (!keep_all && slow(pair)) {
+        ++times_.discarded;
+        continue;
+      }
+      times_.candidate_us.push_back(pair.candidate_us);
+      times_.reference_us.push_back(pair.reference_us);
+    }
+  }
+
+  BenchCase& bench_;
+  const protocol::MeasureRequest& request_;
+  const double limit_s_;
+  const cuda::Clocks* clocks_;
+  std::mt19937_64 random_;
+  const Clock::time_point begin_ = Clock::now();
+  std::vector<Pair> pairs_;
+  FinalTimes times_;
+};
+
+}  // namespace
+
+Step<FinalTimes> time_final(BenchCase& bench, const protocol::MeasureRequest& request,
+                            double limit_s, const cuda::Clocks* clocks) {
+  return FinalTiming(bench, request, limit_s, clocks).run();
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,26 @@
+// The final stage's timing: reference and candidate in turns, each pair of runs on inputs that
+// nobody has seen, at exchanged addresses, and some of the candidate's timed answers compared.
+#pragma once
+
+#include <vector>
+
+#include "evaluator/device/cuda/clocks.h"
+#include "evaluator/protocol/measure_messages.h"
+#include "evaluator/runner/bench_case.h"
+
+namespace hone::runner {
+
+struct FinalTimes {
+  std::vector<double> candidate_us, reference_us;  ///< pairs, with a flushed L2
+  std::vector<double> warm_us, reference_warm_us;
+  int discarded = 0;     ///< pairs that were taken while the clocks were down
+  double clock_mhz = 0;  // median; 0: not known
+  double max_rel_error = 0;
+};
+
+/// `bench` has its memory; code and inputs are made here. `limit_s`: of one run of the candidate.
+/// `clocks` may be null. Ends when the ratio is known to kFinalPrecision, or with the budget.
+[[nodiscard]] Step<FinalTimes> time_final(BenchCase& bench, const protocol::MeasureRequest& request,
+                                          double limit_s, const cuda::Clocks* clocks);
+
+}  // namespace hone::runner
