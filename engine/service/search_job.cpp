@@ -14,14 +14,11 @@
 #include "candidates/hash.h"
 #include "candidates/stop_watch.h"
 #include "engine/queue/in_process_queue.h"
+#include "engine/rewriting/watch.h"
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
-#include "engine/service/admission.h"
 #include "engine/service/requests.h"
-#include "engine/service/trial_reading.h"
-#include "rewriters/core/registry.h"
-#include "rewriters/syntax/parse.h"
 
 namespace hone {
 namespace {
@@ -35,6 +32,11 @@ constexpr std::size_t kLargestWindow = 64;
 constexpr double kRoofReached = 0.95;
 constexpr double kRoofBroken = 1.25;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
+/// Of the first reading, at least: children are started for it.
+constexpr double kFirstReading_s = 10;
+/// For rewriting the finalists at all sizes, at most; less when the user waits.
+constexpr double kFinalRewriting_s = 10;
+constexpr double kHurriedRewriting_s = 2;
 
 unsigned cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
@@ -100,13 +102,6 @@ void keep_secret(EvaluationRequest& request, bool modelled) {
   request.timed.seed = secret_bits();
 }
 
-/// As the evaluator's own children are confined.
-TrialOptions trial_options(const DeviceInfo& info) {
-  TrialOptions options;
-  if (const auto mode = sandbox::parse_mode(info.sandbox)) options.sandbox = *mode;
-  return options;
-}
-
 std::string origin_of(const Recipe& recipe) {
   const bool tunables_only =
       std::ranges::all_of(recipe, [](const Step& s) { return s.rewriter == "tunables"; });
@@ -140,10 +135,11 @@ struct Slot {
 
 class Search {
  public:
-  Search(const Task& task, const DeviceSpec& device, Evaluator& evaluator, Store* store,
-         const SearchOptions& options)
+  Search(const Task& task, const DeviceSpec& device, Evaluator& evaluator, Rewriting& rewriting,
+         Store* store, const SearchOptions& options)
       : task_(task),
         evaluator_(evaluator),
+        rewriting_(rewriting),
         store_(store),
         options_(options),
         provenance_(provenance_of(device, evaluator.info())),
@@ -155,6 +151,7 @@ class Search {
 
  private:
   Result<void> admit();
+  Result<void> read();
   void search();
   void finals();
   Slot ask(Strategy& strategy);
@@ -166,6 +163,7 @@ class Search {
 
   const Task& task_;
   Evaluator& evaluator_;
+  Rewriting& rewriting_;
   Store* store_;
   const SearchOptions& options_;
   Provenance provenance_;
@@ -223,17 +221,31 @@ void Search::report(const std::string& phase) {
   options_.on_progress(progress);
 }
 
-Result<void> Search::admit() {
-  report("admit");
-  if (auto readable = trial_reading(task_, task_.reference, trial_options(evaluator_.info()));
-      !readable) {
-    return readable;
-  }
-  if (auto valid = validate_launches(task_.reference, task_.source_path); !valid) {
-    if (valid.error().code != ErrorCode::kRefused) return valid;
+/// The first look at the source.
+Result<void> Search::read() {
+  const RewritingWatch watch(rewriting_, options_.stop,
+                             std::max(search_seconds(), kFirstReading_s));
+  const auto given_up = [&](const Error& error) {
+    if (!watch.fired() || is_lasting(error)) return error;
+    return Error{error.code, interrupted() ? "interrupted while the task was read"
+                                           : "the task was not read within the budget"};
+  };
+  if (auto valid = rewriting_.validate(task_.reference, task_.source_path); !valid) {
+    if (valid.error().code != ErrorCode::kRefused) {
+      return std::unexpected(given_up(valid.error()));
+    }
     outcome_.warnings.push_back(valid.error().message);
   }
-  auto builder = RequestBuilder::make(task_, target_limits(evaluator_.info().arch),
+  auto hash = rewriting_.hash(task_.reference, task_.source_path);
+  if (!hash) return std::unexpected(given_up(hash.error()));
+  reference_hash_ = std::move(*hash);
+  return {};
+}
+
+Result<void> Search::admit() {
+  report("admit");
+  if (auto readable = read(); !readable) return readable;
+  auto builder = RequestBuilder::make(rewriting_, task_, target_limits(evaluator_.info().arch),
                                       options_.disabled, secret_bits());
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
@@ -254,7 +266,6 @@ Result<void> Search::admit() {
       stored(run ? Result<void>{} : std::unexpected(run.error()));
     }
   }
-  reference_hash_ = syntax::structural_hash(task_.reference);
   known_[reference_hash_] = {Verdict::kOk, outcome_.reference_time_us};
   return {};
 }
@@ -272,7 +283,13 @@ Slot Search::ask(Strategy& strategy) {
     return slot;
   }
   CandidateRecord& candidate = slot.candidate;
-  candidate.program_hash = syntax::structural_hash(*program);
+  auto hash = builder_->space().hash(slot.outcome.recipe);
+  if (!hash) {
+    slot.evaluation.verdict = Verdict::kRefused;
+    slot.evaluation.detail = hash.error().message;
+    return slot;
+  }
+  candidate.program_hash = std::move(*hash);
   if (known_.contains(candidate.program_hash) || requests_.contains(candidate.program_hash)) {
     slot.outcome.duplicate = true;
     if (requests_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
@@ -345,6 +362,8 @@ void Search::settle(Slot& slot, Strategy& strategy) {
 
 void Search::search() {
   const StrategyInfo* info = find_strategy(options_.strategy);
+  const double deadline = search_seconds();
+  const RewritingWatch watch(rewriting_, options_.stop, deadline - seconds_since(start_));
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   // A GPU's times differ from run to run, so nothing is lost there by telling outcomes as they
   // come, and one slow compilation holds up nobody. The pools of processes bound what runs at
@@ -359,7 +378,7 @@ void Search::search() {
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
   std::int64_t asked_to_evaluate = 0;
-  const double deadline = search_seconds();
+  const auto time_is_up = [&] { return interrupted() || seconds_since(start_) >= deadline; };
   const auto receive = [&](std::chrono::milliseconds timeout) {
     auto done = queue.next_result(timeout);
     if (!done) return false;
@@ -403,7 +422,7 @@ void Search::search() {
       }
     }
     // Exactly one told for one asked once the window is full.
-    while (asking && slots.size() < window) {
+    while (asking && slots.size() < window && !time_is_up()) {
       // What is in flight may bring something new.
       if (fruitless_ >= kExhaustedAfter && !requests_.empty()) break;
       // What the time model leaves out is no evaluation: more is asked as that turns out.
@@ -419,12 +438,19 @@ void Search::search() {
       slots.push_back(ask(*strategy));
       proposing.stop();
       Slot& slot = slots.back();
-      if (!slot.done) {
+      if (watch.fired()) {  // what it was told was no answer
+        if (!slot.done) requests_.erase(slot.candidate.program_hash);
+        slots.pop_back();
+        --outcome_.counts.proposed;
+      } else if (!slot.done) {
         ++asked_to_evaluate;
         queue.submit({slot.id, requests_[slot.candidate.program_hash]});
       }
     }
-    if (slots.empty()) break;
+    if (slots.empty()) {
+      if (asking && time_is_up()) continue;
+      break;
+    }
     const auto first = in_order ? std::next(slots.begin()) : slots.end();
     const auto ready = std::find_if(slots.begin(), first, is_ready);
     if (ready == first) {
@@ -452,7 +478,10 @@ void Search::search() {
 }
 
 void Search::finals() {
-  const int wanted = interrupted() ? std::min(options_.finalists, 2) : options_.finalists;
+  const bool hurry = interrupted();
+  const RewritingWatch watch(rewriting_, hurry ? nullptr : options_.stop,
+                             hurry ? kHurriedRewriting_s : kFinalRewriting_s);
+  const int wanted = hurry ? std::min(options_.finalists, 2) : options_.finalists;
   struct Entry {
     CandidateRecord candidate;
     Result<EvaluationRequest> request;
@@ -476,7 +505,14 @@ void Search::finals() {
 
   for (Entry& entry : entries) {
     report("final");
-    if (!entry.request) continue;
+    if (!entry.request) {
+      if (!is_lasting(entry.request.error())) {
+        outcome_.warnings.push_back(
+            fmt::format("finalist {} was left out: there was no time to rewrite it for every size",
+                        entry.candidate.program_hash.substr(0, 12)));
+      }
+      continue;
+    }
     keep_secret(*entry.request, provenance_.modelled);
     auto evaluation = evaluator_.evaluate(*entry.request);
     if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
@@ -542,28 +578,27 @@ Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info) {
 }
 
 Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
-                                 Store* store, const SearchOptions& options) {
+                                 Rewriting& rewriting, Store* store, const SearchOptions& options) {
   if (find_strategy(options.strategy) == nullptr) {
     std::vector<std::string_view> names;
     for (const StrategyInfo& info : strategies()) names.push_back(info.name);
     return invalid(fmt::format("no strategy is called '{}'; there are {}", options.strategy,
                                fmt::join(names, ", ")));
   }
-  return Search(task, device, evaluator, store, options).run();
+  return Search(task, device, evaluator, rewriting, store, options).run();
 }
 
 Result<Finalist> run_variant(const Task& task, const Program& variant, const DeviceSpec& device,
-                             Evaluator& evaluator, Store* store, std::uint64_t seed) {
-  for (const Program* program : {&task.reference, &variant}) {
-    if (auto readable = trial_reading(task, *program, trial_options(evaluator.info())); !readable)
-      return std::unexpected(readable.error());
-  }
-  if (auto valid = validate_launches(task.reference, task.source_path);
+                             Evaluator& evaluator, Rewriting& rewriting, Store* store,
+                             std::uint64_t seed) {
+  if (auto valid = rewriting.validate(task.reference, task.source_path);
       !valid && valid.error().code != ErrorCode::kRefused) {
     return std::unexpected(valid.error());
   }
-  auto builder =
-      RequestBuilder::make(task, target_limits(evaluator.info().arch), {}, secret_bits());
+  auto variant_hash = rewriting.hash(variant, "the variant");
+  if (!variant_hash) return std::unexpected(variant_hash.error());
+  auto builder = RequestBuilder::make(rewriting, task, target_limits(evaluator.info().arch), {},
+                                      secret_bits());
   if (!builder) return std::unexpected(builder.error());
   Random random(seed);
   auto reference = (*builder)->for_program(task.reference, random.bits());
@@ -573,7 +608,7 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
 
   Finalist result;
   CandidateRecord& candidate = result.candidate;
-  candidate.program_hash = syntax::structural_hash(variant);
+  candidate.program_hash = std::move(*variant_hash);
   candidate.task_hash = task.hash();
   candidate.task_name = task.name;
   candidate.program = variant;
