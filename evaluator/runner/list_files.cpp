@@ -11,6 +11,7 @@
 #include "evaluator/compile/compile.h"
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
+#include "evaluator/device/cuda/cublas.h"
 #include "evaluator/device/cuda/driver.h"
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/messages.h"
@@ -69,7 +70,8 @@ std::vector<std::string> pci_addresses() {
 int list_files(std::string_view mode) {
   std::vector<std::string> files, gpus;
   if (mode == "compile") add_compiler(files);
-  if (mode == "measure") gpus = pci_addresses();
+  if (mode == "measure" || mode == "library") gpus = pci_addresses();
+  if (mode == "library") (void)cuda::Cublas::get();
   const auto objects = shared_objects();
   files.insert(files.end(), objects.begin(), objects.end());
   // Built-ins that were closed again after the compile.
