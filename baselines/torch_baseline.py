@@ -22,6 +22,7 @@ import sys
 import time
 
 import torch
+import torch._dynamo
 
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLES, FEWEST, BUDGET_S = 30, 3, 8.0  # kFinalPairs and its kin in evaluator/runner/measure.cpp
@@ -73,7 +74,7 @@ class Timer:
     """One evaluation at a time, between two events, with a cold L2."""
 
     def __init__(self, device):
-        l2 = torch.cuda.get_device_properties(device).L2_cache_size
+        l2 = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)
         self.flush = torch.empty(max(64 << 20, 2 * l2), dtype=torch.uint8, device=device)
         self.begin, self.end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         for _ in range(3):
@@ -100,6 +101,10 @@ class Timer:
             host_us.append(1e6 * (time.perf_counter() - begin))
         torch.cuda.synchronize()
         return 1 + min(20, int(2 * statistics.median(host_us) / self.flush_us))
+
+
+def reason(error):
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def check_shape(result, outputs):
@@ -130,7 +135,7 @@ def measure(task, device, timer):
     names = ", ".join(b["name"] for b in inputs)
     # A function of its own, so that torch.compile sees arguments and no globals.
     scope = {"torch": torch, "F": torch.nn.functional}
-    exec(f"def expression({names}):\n  return {task['torch']}\n", scope)  # the task is the user's own
+    exec(f"def expression({names}):\n  return ({task['torch']})\n", scope)  # the task is the user's own
     expression = scope["expression"]
     sides, failed = {}, []
     try:
@@ -138,7 +143,7 @@ def measure(task, device, timer):
             buffers = [make(b, device, generator) for b in inputs]
             note = check_shape(expression(*buffers), outputs)
     except Exception as error:  # whatever the expression does
-        return [{**entry, "kind": kind, "error": str(error).splitlines()[0]} for kind in kinds]
+        return [{**entry, "kind": kind, "error": reason(error)} for kind in kinds]
     with torch.no_grad():
         want = expression(*buffers)
         for kind in kinds:
@@ -158,7 +163,7 @@ def measure(task, device, timer):
                 sides[kind] = {"run": run, "flushes": timer.flushes_for(run), "samples": [],
                                "warm_up_s": time.perf_counter() - begin}
             except Exception as error:
-                failed.append({**entry, "kind": kind, "error": str(error).splitlines()[0]})
+                failed.append({**entry, "kind": kind, "error": reason(error)})
         order, began = list(sides.values()), time.perf_counter()
         for sample in range(-1, SAMPLES):  # the first is the warm-up
             if sample >= FEWEST and time.perf_counter() - began > BUDGET_S:

@@ -1,6 +1,8 @@
 // hone baseline: what others take for a task: PyTorch's times from a file, cuBLAS's measured here.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"

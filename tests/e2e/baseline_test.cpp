@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "candidates/store/store.h"
 #include "candidates/task_reader.h"
@@ -122,6 +123,50 @@ TEST_F(Baseline, BadInputIsOneClearErrorAndStoresNothing) {
   auto store = Store::open(db_);
   ASSERT_TRUE(store) << store.error().message;
   EXPECT_TRUE((*store)->baselines(task_.hash(), kGpu)->empty());
+}
+
+// The fake GPU's kernels double (tests/fakes); so does a product with a matrix of one two.
+constexpr const char* kDouble = R"CU(/* hone {
+  "name": "double", "sizes": {"N": 200000}, "check_sizes": [{"N": 1000}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N", 1]},
+              {"name": "two", "type": "f32", "shape": [1, 1], "fill": 2},
+              {"name": "y", "type": "f32", "shape": ["N", 1], "role": "out"}],
+  "launches": [{"kernel": "scale", "grid": ["ceildiv(N,256)"], "block": [256],
+                "args": ["x", "y", "N"]}],
+  "torch": "torch.matmul(x, two)" }
+*/ extern "C" __global__ void scale(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+)CU";
+
+TEST_F(Baseline, CublasIsMeasuredAndStored) {
+  setenv("HONE_LIBCUDA", HONE_BIN_DIR "/../fakes/libcuda.so.1", 1);
+  setenv("HONE_LIBCUBLAS", HONE_BIN_DIR "/../fakes/libcublas.so.13", 1);
+  const std::string file = folder_.write("double.cu", kDouble);
+  const auto run = hone({"baseline", file, kGelu, "--db", db_, "--json", "-"});
+  setenv("HONE_LIBCUBLAS", "/nowhere/libcublas.so.13", 1);
+  const auto missing = hone({"baseline", file, "--db", db_});
+  unsetenv("HONE_LIBCUDA");
+  unsetenv("HONE_LIBCUBLAS");
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.err.find("left out: gelu"), std::string::npos) << run.err;
+  const auto baselines = run.json()["baselines"];
+  ASSERT_EQ(baselines.size(), 2U);
+  EXPECT_EQ(baselines[0]["kind"], "cublas");
+  EXPECT_EQ(baselines[1]["kind"], "cublasLt");
+  for (const auto& baseline : baselines) {
+    EXPECT_EQ(baseline["verdict"], "ok");
+    EXPECT_NEAR(baseline["time_us"].get<double>(), 1000, 0.1);
+    EXPECT_NEAR(baseline["reference_time_us"].get<double>(), 100, 0.1);
+    EXPECT_EQ(baseline["precision"], "f32");
+    EXPECT_EQ(baseline["versions"], "cuBLAS 13.1.0, driver 13.0");
+  }
+  auto store = Store::open(db_);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ((*store)->baselines(read_task(file)->hash(), "Fake GPU")->size(), 2U);
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_NE(missing.err.find("HONE_LIBCUBLAS="), std::string::npos) << missing.err;
 }
 
 TEST_F(Baseline, DescribeSaysWhatScriptsNeed) {
