@@ -79,7 +79,8 @@ Result<Evaluation> LibraryBench::measure(const LibraryRequest& request) {
     auto reference = compile_reference(one.reference, gpu_->facts().arch, *compilers_,
                                        options_.compile_timeout_s);
     if (!reference) return std::unexpected(reference.error());
-    return protocol::Case{std::move(*reference), library_runnable(one), one.seed};
+    return protocol::Case{
+        .reference = std::move(*reference), .candidate = library_runnable(one), .seed = one.seed};
   };
   for (const LibraryCase& check : request.checks) {
     auto one = add(check);
