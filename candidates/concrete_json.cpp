@@ -6,8 +6,10 @@
 namespace hone {
 namespace {
 
-constexpr std::array<std::string_view, 6> kFillKinds = {"uniform",  "normal", "integers",
-                                                        "constant", "iota",   "file"};
+// In the order of Fill::Kind.
+constexpr std::array<std::string_view, 10> kFillKinds = {
+    "uniform", "normal", "integers", "constant", "iota",
+    "file",    "tails",  "either",   "edges",    "multiples"};
 
 std::optional<Fill::Kind> parse_fill_kind(std::string_view text) {
   for (std::size_t i = 0; i < kFillKinds.size(); ++i) {
@@ -30,7 +32,8 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
-  if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path"})) {
+  if (!cursor.expect_keys(
+          {"name", "type", "shape", "role", "fill", "a", "b", "path", "step", "through"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -47,10 +50,14 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   }
   buffer.role = cursor.at("role").choice<Role>(parse_role, kRoleNames);
   buffer.fill.kind = cursor.at("fill").choice<Fill::Kind>(
-      parse_fill_kind, "uniform, normal, integers, constant, iota, file");
+      parse_fill_kind,
+      "uniform, normal, integers, constant, iota, file, tails, either, edges, multiples");
   buffer.fill.a = cursor.at("a").number();
   buffer.fill.b = cursor.at("b").number();
   if (const auto path = cursor.find("path")) buffer.fill.path = path->string();
+  if (const auto step = cursor.find("step")) buffer.fill.step = step->number();
+  if (const auto through = cursor.find("through"))
+    buffer.fill.through = through->choice<ScalarType>(parse_scalar_type, "a type");
   return buffer;
 }
 
@@ -90,6 +97,8 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
                         {"a", buffer.fill.a},
                         {"b", buffer.fill.b}};
     if (!buffer.fill.path.empty()) item["path"] = buffer.fill.path;
+    if (buffer.fill.step != 0) item["step"] = buffer.fill.step;
+    if (buffer.fill.through) item["through"] = to_string(*buffer.fill.through);
     buffers.push_back(std::move(item));
   }
   auto launches = nlohmann::json::array();

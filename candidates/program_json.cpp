@@ -96,24 +96,6 @@ void decode_file(const JsonCursor& cursor, Fill& fill, const NameScope* scope) {
   fill.path = path.string();
 }
 
-/// hone's own variation of a task's fill; no task says it.
-bool is_check_fill(const Fill& fill) {
-  return fill.kind > Fill::Kind::kFile || fill.through.has_value();
-}
-
-Fill decode_check_fill(const JsonCursor& cursor) {
-  Fill fill;
-  if (!cursor.expect_keys({"check", "a", "b", "step", "through"})) return fill;
-  fill.kind = static_cast<Fill::Kind>(
-      cursor.at("check").integer_in(0, static_cast<int>(Fill::Kind::kMultiples)));
-  fill.a = cursor.at("a").number();
-  fill.b = cursor.at("b").number();
-  if (const auto step = cursor.find("step")) fill.step = step->number();
-  if (const auto through = cursor.find("through"))
-    fill.through = through->choice<ScalarType>(parse_scalar_type, "f32, f16, bf16");
-  return fill;
-}
-
 Fill decode_fill(const JsonCursor& cursor, ScalarType type, const NameScope* scope) {
   constexpr std::string_view kForms =
       "{\"uniform\": [low, high]}, {\"normal\": [mean, deviation]}, {\"integers\": [low, high]}, "
@@ -128,7 +110,6 @@ Fill decode_fill(const JsonCursor& cursor, ScalarType type, const NameScope* sco
     cursor.fail(fmt::format("must be a number or one of {}", kForms));
     return fill;
   }
-  if (scope == nullptr && cursor.value().contains("check")) return decode_check_fill(cursor);
   if (!cursor.expect_keys({"uniform", "normal", "integers", "constant", "iota", "file"}))
     return fill;
   if (cursor.value().size() != 1) {
@@ -188,12 +169,6 @@ Fill decode_fill(const JsonCursor& cursor, ScalarType type, const NameScope* sco
 
 nlohmann::json fill_to_json(const Fill& fill) {
   using nlohmann::json;
-  if (is_check_fill(fill)) {
-    json out = {{"check", static_cast<int>(fill.kind)}, {"a", fill.a}, {"b", fill.b}};
-    if (fill.step != 0) out["step"] = fill.step;
-    if (fill.through) out["through"] = to_string(*fill.through);
-    return out;
-  }
   switch (fill.kind) {
     case Fill::Kind::kUniform:
       return {{"uniform", json::array({fill.a, fill.b})}};
@@ -208,7 +183,7 @@ nlohmann::json fill_to_json(const Fill& fill) {
     case Fill::Kind::kFile:
       return {{"file", fill.path}};
     default:
-      return nullptr;
+      return nullptr;  // hone's own variations of a fill: no task has them
   }
 }
 

@@ -11,7 +11,8 @@
      "args": ["position", "mass", "acceleration", "N", 0.01]} ],
   "tolerance": {"rtol": 1e-3, "atol": 1e-3},
   "math": "reassociate",
-  "flops": "20*N*N" }
+  "flops": "20*N*N",
+  "torch": "(lambda f: f @ position - position * f.sum(1, keepdim=True))(mass * (torch.cdist(position, position).square() + 0.01).pow(-1.5))" }
 */
 
 // All pairs; the softening keeps close encounters (and a body's pull on itself) finite.

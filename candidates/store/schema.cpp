@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 2> kMigrations = {R"sql(
+constexpr std::array<const char*, 3> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -86,6 +86,22 @@ CREATE TABLE boards (
                                                     R"sql(
 ALTER TABLE runs ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'best-effort';
 ALTER TABLE results ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'best-effort';
+)sql",
+                                                    R"sql(
+CREATE TABLE baselines (
+  task_hash TEXT NOT NULL REFERENCES tasks (hash),
+  device_name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  device TEXT NOT NULL,
+  time_us REAL NOT NULL,
+  ci95_low REAL NOT NULL,
+  ci95_high REAL NOT NULL,
+  samples TEXT NOT NULL,
+  precision TEXT NOT NULL,
+  versions TEXT NOT NULL,
+  stored_at TEXT NOT NULL,
+  PRIMARY KEY (task_hash, device_name, kind)
+) WITHOUT ROWID;
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

@@ -191,6 +191,8 @@ struct Store::Impl {
                   const Evaluation& evaluation, const Provenance& provenance);
   std::vector<BoardKey> board_keys(const BoardFilter& filter);
   Board read_board(const BoardKey& key, int limit);
+  std::vector<BaselineTime> read_baselines(const std::string& task_hash,
+                                           const std::string& device_name);
   int rank_of(const BoardRow& row);
 
   std::filesystem::path path;
@@ -450,7 +452,7 @@ std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
 
 Board Store::Impl::read_board(const BoardKey& key, int limit) {
   const auto& [task_hash, device_name, modelled] = key;
-  Board board{task_hash, "", "", device_name, modelled, 0, {}};
+  Board board{task_hash, "", "", device_name, modelled, 0, {}, {}};
   SQLite::Statement query(
       database, fmt::format("SELECT {} FROM {} WHERE r.task_hash = ? AND r.device_name = ? "
                             "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 "
@@ -472,7 +474,75 @@ Board Store::Impl::read_board(const BoardKey& key, int limit) {
     board.device = best.provenance.device;
     board.reference_time_us = best.evaluation.measurement.reference_time_us;
   }
+  if (!modelled) board.baselines = read_baselines(task_hash, device_name);
   return board;
+}
+
+std::vector<BaselineTime> Store::Impl::read_baselines(const std::string& task_hash,
+                                                      const std::string& device_name) {
+  SQLite::Statement query(
+      database,
+      "SELECT kind, device, device_name, time_us, ci95_low, ci95_high, samples, precision, "
+      "versions, stored_at FROM baselines WHERE task_hash = ? AND device_name = ? ORDER BY kind");
+  query.bind(1, task_hash);
+  query.bind(2, device_name);
+  std::vector<BaselineTime> found;
+  while (query.executeStep()) {
+    BaselineTime b;
+    int i = 0;
+    const auto text = [&] { return query.getColumn(i++).getString(); };
+    const auto number = [&] { return query.getColumn(i++).getDouble(); };
+    b.kind = text();
+    b.device = text();
+    b.device_name = text();
+    b.time_us = number();
+    b.ci95_low = number();
+    b.ci95_high = number();
+    for (const auto& sample : parse_stored(text())) {
+      if (sample.is_number()) b.samples_us.push_back(sample.get<double>());
+    }
+    b.precision = text();
+    b.versions = text();
+    b.stored_at = text();
+    found.push_back(std::move(b));
+  }
+  return found;
+}
+
+Result<void> Store::put_baseline(const std::string& task_hash, const BaselineTime& baseline) {
+  const auto is_time = [](double us) { return std::isfinite(us) && us > 0; };
+  if (baseline.kind.empty() || baseline.device_name.empty() ||
+      !baseline.device.starts_with("cuda:")) {
+    return invalid("a baseline needs a kind and the GPU that it was measured on");
+  }
+  if (!is_time(baseline.time_us) || !is_time(baseline.ci95_low) || !is_time(baseline.ci95_high) ||
+      !std::ranges::all_of(baseline.samples_us, is_time)) {
+    return invalid(fmt::format("{}: a time is not a positive number", baseline.kind));
+  }
+  return impl_->guarded([&] {
+    SQLite::Statement insert(
+        impl_->database,
+        "INSERT OR REPLACE INTO baselines (task_hash, device_name, kind, device, time_us, "
+        "ci95_low, ci95_high, samples, precision, versions, stored_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert.bind(1, task_hash);
+    insert.bind(2, baseline.device_name);
+    insert.bind(3, baseline.kind);
+    insert.bind(4, baseline.device);
+    insert.bind(5, baseline.time_us);
+    insert.bind(6, baseline.ci95_low);
+    insert.bind(7, baseline.ci95_high);
+    insert.bind(8, dump(baseline.samples_us));
+    insert.bind(9, baseline.precision);
+    insert.bind(10, baseline.versions);
+    insert.bind(11, now());
+    insert.exec();
+  });
+}
+
+Result<std::vector<BaselineTime>> Store::baselines(const std::string& task_hash,
+                                                   const std::string& device_name) const {
+  return impl_->guarded([&] { return impl_->read_baselines(task_hash, device_name); });
 }
 
 Result<std::vector<Board>> Store::boards(const BoardFilter& filter) const {

@@ -49,6 +49,20 @@ struct BoardRow {
   std::string found_at;  ///< ISO 8601, UTC
 };
 
+/// What another implementation of a task takes on a GPU. Always measured, never modelled.
+struct BaselineTime {
+  std::string kind;                ///< "torch eager", "torch.compile", "cublas", "cublasLt"
+  std::string device;              ///< "cuda:0"
+  std::string device_name;         ///< "NVIDIA H200"
+  double time_us = 0;              // median
+  double ci95_low = 0;             // of the median [us]
+  double ci95_high = 0;            // [us]
+  std::vector<double> samples_us;  ///< one run each
+  std::string precision;           ///< "f32", "tf32", "bf16"
+  std::string versions;            ///< "torch 2.11.0, CUDA 13.0"
+  std::string stored_at;           ///< ISO 8601, UTC; the store's to give
+};
+
 /// Rows of one task on one device name; modelled and measured are never mixed.
 struct Board {
   std::string task_hash;
@@ -57,7 +71,8 @@ struct Board {
   std::string device_name;
   bool modelled = false;
   double reference_time_us = 0;
-  std::vector<BoardRow> rows;  ///< fastest first: by final-stage speedup
+  std::vector<BoardRow> rows;           ///< fastest first: by final-stage speedup
+  std::vector<BaselineTime> baselines;  ///< by kind; none on a modelled board
 };
 
 struct BoardFilter {
@@ -100,6 +115,14 @@ class Store {
   [[nodiscard]] Result<std::optional<Evaluation>> find(const std::string& program_hash,
                                                        const std::string& task_hash,
                                                        const Provenance& provenance) const;
+
+  /// Replaces the task's earlier time of that kind on that device name. kInvalidInput: no kind or
+  /// device name, times that are not positive, a device that is not cuda:N.
+  [[nodiscard]] Result<void> put_baseline(const std::string& task_hash,
+                                          const BaselineTime& baseline);
+  /// By kind.
+  [[nodiscard]] Result<std::vector<BaselineTime>> baselines(const std::string& task_hash,
+                                                            const std::string& device_name) const;
 
   [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
   /// By id or any unambiguous prefix. kInvalidInput: none or several, and which.

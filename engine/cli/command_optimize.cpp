@@ -29,7 +29,7 @@ struct Options {
 };
 
 void print_outcome(const Options& options, const Task& task, const SearchOutcome& outcome,
-                   bool modelled) {
+                   const std::vector<BaselineTime>& baselines, bool modelled) {
   const char* word = modelled ? " (modelled)" : "";
   std::FILE* out = options.common.json_on_stdout() ? stderr : stdout;
   const Finalist& best = outcome.ranked.front();
@@ -44,6 +44,8 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
                100 * m.roof_fraction, best.evaluation.max_rel_error);
     for (const Step& step : best.candidate.recipe) fmt::print(out, "  {}\n", to_string(step));
   }
+  if (!baselines.empty())
+    fmt::print(out, "against others on this GPU: {}\n", against_text(baselines, m.time_us));
   const Counts& counts = outcome.counts;
   fmt::print(out, "{} proposed, {} duplicates, {}{} evaluated, {} ok; {:.1f} s, stopped by {}\n",
              counts.proposed, counts.duplicate,
@@ -98,9 +100,16 @@ int run(const Options& options) {
         {ErrorCode::kTaskFailed, "no finalist, not even the reference, passed the final stage"});
   }
   const bool modelled = device->spec.modelled();
-  print_outcome(options, *task, *outcome, modelled);
+  std::vector<BaselineTime> baselines;  // they are measured: no model is compared with them
+  if (!modelled) {
+    auto known = (*store)->baselines(task->hash(), device->evaluator->info().name);
+    if (!known) return common.fail(known.error());
+    baselines = std::move(*known);
+  }
+  print_outcome(options, *task, *outcome, baselines, modelled);
   nlohmann::json ranked = nlohmann::json::array();
   for (const Finalist& finalist : outcome->ranked) ranked.push_back(finalist_json(finalist));
+  const double best_time_us = outcome->ranked.front().evaluation.measurement.time_us;
   const nlohmann::json document = {{"task", task->name},
                                    {"task_hash", task->hash()},
                                    {"device", device->spec.text()},
@@ -116,6 +125,7 @@ int run(const Options& options) {
                                      {"flops", outcome->roof.flops}}},
                                    {"best", finalist_json(outcome->ranked.front())},
                                    {"finalists", ranked},
+                                   {"speedup_against", against_json(baselines, best_time_us)},
                                    {"counts", counts_json(outcome->counts)},
                                    {"pace", pace_json(outcome->pace)},
                                    {"stop_reason", outcome->stop_reason},

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/command.h"
@@ -28,15 +29,27 @@ std::string board_text(const Board& board) {
   std::string text = fmt::format("{}  on {} ({}){}\n", board.task_name, board.device_name,
                                  board.device, board.modelled ? "  [modelled, not measured]" : "");
   text += fmt::format("reference {}\n", format_time(board.reference_time_us));
-  text += fmt::format("{:>4}  {:<12}  {:>11}  {:>8}  {:>15}  {:>6}  {:>9}  {:<11}  {}\n", "rank",
+  std::string against;  // one column per baseline, as wide as its title
+  for (const BaselineTime& b : board.baselines) {
+    text +=
+        fmt::format("{} {} ({}, {})\n", b.kind, format_time(b.time_us), b.precision, b.versions);
+    against += fmt::format("  {:>9}", "x " + b.kind);
+  }
+  text += fmt::format("{:>4}  {:<12}  {:>11}  {:>8}  {:>15}{}  {:>6}  {:>9}  {:<11}  {}\n", "rank",
                       "candidate", board.modelled ? "model time" : "time", "speedup",
-                      "95 % interval", "roof", "max error", "math", "recipe");
+                      "95 % interval", against, "roof", "max error", "math", "recipe");
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
+    against.clear();
+    for (const BaselineTime& b : board.baselines) {
+      const int width = std::max(9, static_cast<int>(b.kind.size()) + 2) - 1;
+      against += fmt::format("  {:>{}.2f}x", b.time_us / m.time_us, width);
+    }
     text += fmt::format(
-        "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}  {:>5.1f}%  {:>9.2e}  {:<11}  {}\n",
+        "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}{}  {:>5.1f}%  {:>9.2e}  {:<11}  "
+        "{}\n",
         row.rank, row.candidate.id, format_time(m.time_us), m.speedup, m.ci95_low, m.ci95_high,
-        100 * m.roof_fraction, row.evaluation.max_rel_error,
+        against, 100 * m.roof_fraction, row.evaluation.max_rel_error,
         to_string(required_math(row.candidate.recipe)), recipe_text(row.candidate));
     if (row.provenance.sandbox == "off") {
       text.pop_back();
@@ -63,14 +76,41 @@ nlohmann::json board_json(const Board& board) {
                     {"recipe", row.candidate.recipe},
                     {"sandbox", row.provenance.sandbox},
                     {"found_at", row.found_at}});
+    if (!board.baselines.empty())
+      rows.back()["speedup_against"] = against_json(board.baselines, m.time_us);
   }
-  return {{"task", board.task_name},
-          {"task_hash", board.task_hash},
-          {"device", board.device},
-          {"device_name", board.device_name},
-          {"modelled", board.modelled},
-          {"reference", {{"time_us", board.reference_time_us}}},
-          {"rows", rows}};
+  nlohmann::json baselines = nlohmann::json::array();
+  for (const BaselineTime& b : board.baselines) baselines.push_back(baseline_json(b));
+  return {{"task", board.task_name},    {"task_hash", board.task_hash},
+          {"device", board.device},     {"device_name", board.device_name},
+          {"modelled", board.modelled}, {"reference", {{"time_us", board.reference_time_us}}},
+          {"baselines", baselines},     {"rows", rows}};
+}
+
+std::string against_text(const std::vector<BaselineTime>& baselines, double time_us) {
+  std::vector<std::string> parts;
+  for (const BaselineTime& b : baselines)
+    parts.push_back(fmt::format("{:.2f}x {}", b.time_us / time_us, b.kind));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+nlohmann::json against_json(const std::vector<BaselineTime>& baselines, double time_us) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const BaselineTime& b : baselines) json[b.kind] = b.time_us / time_us;
+  return json;
+}
+
+nlohmann::json baseline_json(const BaselineTime& b) {
+  nlohmann::json json = {{"kind", b.kind},
+                         {"device", b.device},
+                         {"device_name", b.device_name},
+                         {"time_us", b.time_us},
+                         {"ci95_us", {b.ci95_low, b.ci95_high}},
+                         {"samples", b.samples_us.size()},
+                         {"precision", b.precision},
+                         {"versions", b.versions}};
+  if (!b.stored_at.empty()) json["stored_at"] = b.stored_at;
+  return json;
 }
 
 nlohmann::json counts_json(const Counts& counts) {

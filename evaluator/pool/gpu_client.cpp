@@ -15,9 +15,10 @@ Error environment(std::string message) { return {ErrorCode::kEnvironment, std::m
 
 }  // namespace
 
-Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorOptions& options) {
-  std::unique_ptr<GpuClient> client(new GpuClient(ordinal, options));
-  auto runner = pool::RunnerProcess::start("measure", options, ordinal);
+Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorOptions& options,
+                                                   const std::string& mode) {
+  std::unique_ptr<GpuClient> client(new GpuClient(ordinal, options, mode));
+  auto runner = pool::RunnerProcess::start(mode, options, ordinal);
   if (!runner) return std::unexpected(runner.error());
   const auto opened =
       (*runner)->call({{"op", "open"}, {"ordinal", (*runner)->ordinal()}}, kOpenTimeout_s);
@@ -59,7 +60,7 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
 }
 
 Result<void> GpuClient::start() {
-  auto runner = pool::RunnerProcess::start("measure", options_, ordinal_);
+  auto runner = pool::RunnerProcess::start(mode_, options_, ordinal_);
   if (!runner) return std::unexpected(runner.error());
   for (const nlohmann::json& request :
        {nlohmann::json{{"op", "open"}, {"ordinal", (*runner)->ordinal()}},
@@ -162,6 +163,14 @@ Result<nlohmann::json> GpuClient::call(const nlohmann::json& message) {
     return fail(ErrorCode::kEnvironment, "the GPU's runner: " + *error);
   }
   return std::move(outcome.reply);
+}
+
+Result<std::string> GpuClient::open_library() {
+  auto reply = call({{"op", "library"}});
+  if (!reply) return std::unexpected(reply.error());
+  auto text = protocol::get_string(*reply, "text", 256);
+  if (!text) return text;
+  return protocol::clean_text(*text, 256);
 }
 
 Result<protocol::BenchDevice> GpuClient::bench_load(const std::string& cubin,

@@ -17,9 +17,11 @@ namespace hone {
 class GpuClient {
  public:
   /// Starts the runner, opens the GPU and compiles the helper kernels for it with `compilers`.
-  /// Errors: kEnvironment (no driver, no such GPU, no NVRTC).
+  /// `mode`: "measure", or "library" for one that may call cuBLAS. Errors: kEnvironment (no driver,
+  /// no such GPU, no NVRTC).
   [[nodiscard]] static Result<std::unique_ptr<GpuClient>> open(int ordinal,
-                                                               const EvaluatorOptions& options);
+                                                               const EvaluatorOptions& options,
+                                                               const std::string& mode = "measure");
 
   [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
 
@@ -31,6 +33,9 @@ class GpuClient {
                                                        bool fresh, double deadline_s,
                                                        GateSeconds* gates = nullptr);
 
+  /// Of a client of the mode "library": opens cuBLAS and says which it is. Errors: kEnvironment.
+  [[nodiscard]] Result<std::string> open_library();
+
   // For `hone calibrate`. A runner that dies, lies or takes too long is an Error and is not
   // replaced. Errors: kEnvironment, kInfrastructure.
   [[nodiscard]] Result<protocol::BenchDevice> bench_load(const std::string& cubin,
@@ -41,13 +46,16 @@ class GpuClient {
   void resume();
 
  private:
-  GpuClient(int ordinal, const EvaluatorOptions& options) : ordinal_(ordinal), options_(options) {}
+  GpuClient(int ordinal, const EvaluatorOptions& options, std::string mode)
+      : ordinal_(ordinal), options_(options), mode_(std::move(mode)) {}
   [[nodiscard]] Result<void> start();  ///< a runner that is set up
   void stop();
-  [[nodiscard]] Result<nlohmann::json> call(const nlohmann::json& message);  ///< for bench
+  [[nodiscard]] Result<nlohmann::json> call(
+      const nlohmann::json& message);  ///< that is no measurement
 
   const int ordinal_;
   const EvaluatorOptions options_;
+  const std::string mode_;
   protocol::DeviceFacts facts_;
   std::string helpers_;  ///< cubin
 

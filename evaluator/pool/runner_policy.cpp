@@ -47,9 +47,9 @@ std::vector<std::string> strings(const nlohmann::json& message, const char* key)
 }
 
 std::vector<std::string> passed_environment(bool sees_all_gpus) {
-  std::vector<std::string> names = {"CUDA_HOME",     "CUDA_PATH",    "LD_LIBRARY_PATH",
-                                    "HONE_TRACE",    "HONE_LIBCUDA", "ASAN_OPTIONS",
-                                    "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+  std::vector<std::string> names = {"CUDA_HOME",    "CUDA_PATH",     "LD_LIBRARY_PATH",
+                                    "HONE_TRACE",   "HONE_LIBCUDA",  "HONE_LIBCUBLAS",
+                                    "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"};
   if (sees_all_gpus)
     names.insert(names.end(),
                  {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES"});
@@ -174,7 +174,7 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   policy.mode = options.sandbox;
   policy.inherit_stderr = trace();
   if (!trace()) policy.file_size = 0;  // what is traced may go to a file
-  const bool device = mode == "measure";
+  const bool device = mode == "measure" || mode == "library";
   if (device) policy.calls = sandbox::Calls::kDevice;
   // The search waits for its rewrite runners.
   if (!device && mode != "rewrite") policy.niceness = options.helper_niceness;

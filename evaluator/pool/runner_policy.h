@@ -13,8 +13,9 @@ struct RunnerPolicy {
   int ordinal = 0;  ///< the GPU's number as the runner sees it
 };
 
-/// `mode`: "compile", "emulate", "measure" or, of hone itself, "rewrite"; `ordinal`: the GPU's
-/// number here. Errors: kEnvironment when the runner is missing or cannot be asked. Thread-safe.
+/// `mode`: "compile", "emulate", "measure", "library" (measure, with cuBLAS in sight) or, of hone
+/// itself, "rewrite"; `ordinal`: the GPU's number here. Errors: kEnvironment when the runner is
+/// missing or cannot be asked. Thread-safe.
 [[nodiscard]] Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
                                               const EvaluatorOptions& options);
 

@@ -3,6 +3,7 @@
 //   open     {"op", "ordinal"} -> device facts, or {"error"}
 //   setup    {"op", "cubin"}: the helper kernels (fill, compare, …) compiled for the device ->
 //   {"ready"} measure  {"op", …MeasureRequest} -> {…MeasureReply}
+//   library  {"op"}: in the mode "library", opens cuBLAS -> {"text"}, or {"error"}
 //   bench_load, bench  see evaluator/protocol/calibrate_messages.h
 #pragma once
 

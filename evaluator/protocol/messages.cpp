@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "evaluator/protocol/channel.h"
+#include "evaluator/protocol/library_messages.h"
 #include "evaluator/protocol/take.h"
 
 namespace hone::protocol {
@@ -155,7 +156,9 @@ Result<CompiledProgram> compiled_program_from(const Json& m) {
 Json to_message(const Runnable& r) {
   ConcreteProgram bare = r.program;
   bare.source.clear();
-  return {{"program", bare}, {"compiled", to_message(r.compiled)}, {"key", r.key}};
+  Json m = {{"program", bare}, {"compiled", to_message(r.compiled)}, {"key", r.key}};
+  if (r.library) m["library"] = to_message(*r.library);
+  return m;
 }
 
 Result<Runnable> runnable_from(const Json& m) {
@@ -166,6 +169,10 @@ Result<Runnable> runnable_from(const Json& m) {
   HONE_TAKE(part, get_object(m, "compiled"));
   HONE_TAKE(r.compiled, compiled_program_from(*part));
   HONE_TAKE(r.key, get_string(m, "key", 256));
+  if (m.contains("library")) {
+    HONE_TAKE(part, get_object(m, "library"));
+    HONE_TAKE(r.library, matmul_call_from(*part, r.program));
+  }
   return r;
 }
 

@@ -19,6 +19,7 @@
 #include "candidates/task.h"
 #include "evaluator/compile_types.h"
 #include "evaluator/fill/input_sets.h"
+#include "evaluator/library_call.h"
 
 namespace hone::protocol {
 
@@ -33,6 +34,7 @@ struct Runnable {
   ConcreteProgram program;
   CompiledProgram compiled;
   std::string key;  ///< content hash of both: what runners cache by
+  std::optional<MatmulCall> library = std::nullopt;  ///< runs instead of the launches
 };
 [[nodiscard]] nlohmann::json to_message(const Runnable& runnable);
 [[nodiscard]] Result<Runnable> runnable_from(const nlohmann::json& message);

@@ -12,6 +12,7 @@
 #include "evaluator/compile/compile.h"
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
+#include "evaluator/device/cuda/cublas.h"
 #include "evaluator/device/cuda/driver.h"
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/messages.h"
@@ -63,10 +64,12 @@ std::vector<std::string> pci_addresses() {
 int list_files(std::string_view mode) {
   std::vector<std::string> files, gpus;
   if (mode == "compile") add_compiler(files);
-  if (mode == "measure") {
+  const bool on_gpu = mode == "measure" || mode == "library";
+  if (on_gpu) {
     gpus = pci_addresses();
     (void)dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);  // stays open, to be listed
   }
+  if (mode == "library") (void)cuda::Cublas::get();
   const auto objects = shared_objects();
   files.insert(files.end(), objects.begin(), objects.end());
   // Built-ins that were closed again after the compile.

@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "files") return hone::runner::list_files(argv[2]);
   if (mode == "compile") return hone::runner::serve_compile();
   if (mode == "emulate") return hone::runner::serve_emulate();
-  if (mode == "measure") return hone::runner::serve_measure();
+  if (mode == "measure") return hone::runner::serve_measure("measure");
+  if (mode == "library") return hone::runner::serve_measure("library");
   if (mode == "--version") {
     std::puts("hone-runner " HONE_VERSION);
     return 0;

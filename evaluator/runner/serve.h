@@ -6,6 +6,7 @@ namespace hone::runner {
 /// Descriptor 3 is the channel. Returns the process' exit status.
 [[nodiscard]] int serve_compile();
 [[nodiscard]] int serve_emulate();
-[[nodiscard]] int serve_measure();
+/// `mode`: "measure", or "library" where cuBLAS is in sight.
+[[nodiscard]] int serve_measure(const char* mode);
 
 }  // namespace hone::runner

@@ -26,6 +26,7 @@ class MeasureServer {
     if (op == "open") return open(message);
     if (op == "setup") return setup(message);
     if (op == "measure") return measure(message);
+    if (op == "library") return library();
     if (op == "bench_load") return bench_load(message);
     if (op == "bench") return bench(message);
     return fail(ErrorCode::kInfrastructure, "unknown request");
@@ -62,6 +63,13 @@ class MeasureServer {
     return protocol::to_message(reply);
   }
 
+  Result<Json> library() {
+    if (!measure_) return fail(ErrorCode::kInfrastructure, "library before setup");
+    const auto text = cuda::open_libraries(*gpu_);
+    if (!text) return std::unexpected(text.error());
+    return Json{{"text", *text}};
+  }
+
   Result<Json> bench_load(const Json& message) {
     if (!measure_) return fail(ErrorCode::kInfrastructure, "bench_load before setup");
     const auto cubin = protocol::get_blob(message, "cubin");
@@ -93,10 +101,10 @@ class MeasureServer {
 
 }  // namespace
 
-int serve_measure() {
+int serve_measure(const char* mode) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // [ns]; by default sleeps end 50 us late
   MeasureServer server;
-  return serve("measure", [&](const Json& m) { return server.handle(m); });
+  return serve(mode, [&](const Json& m) { return server.handle(m); });
 }
 
 }  // namespace hone::runner

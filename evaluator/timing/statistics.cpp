@@ -41,6 +41,18 @@ double median(std::vector<double> samples) {
   return (lower + upper) / 2;
 }
 
+Interval median_interval(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  std::sort(samples.begin(), samples.end());
+  const auto n = static_cast<double>(samples.size());
+  const double half = 1.96 * std::sqrt(n) / 2;
+  const double low = std::floor(n / 2 - half), high = std::ceil(n / 2 + half);
+  const auto at = [&](double rank) {
+    return samples[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))];
+  };
+  return {at(low - 1), at(high)};
+}
+
 Interval ratio_interval(const std::vector<double>& numerator,
                         const std::vector<double>& denominator, std::uint64_t seed, int resamples) {
   if (numerator.empty() || denominator.empty() || resamples < 1) return {};

@@ -13,6 +13,10 @@ struct Interval {
   double low = 0, high = 0;
 };
 
+/// 95 % interval of the median from the samples' order: the binomial ranks in their normal
+/// approximation (Conover, Practical Nonparametric Statistics, 3.2). {0, 0} for no samples.
+[[nodiscard]] Interval median_interval(std::vector<double> samples);
+
 /// Percentile bootstrap, 95 %, of median(numerator) / median(denominator) (Efron 1979). Lists of
 /// one length are pairs and resampled as such, so that a drift of both cancels; others
 /// independently.

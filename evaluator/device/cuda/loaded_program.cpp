@@ -20,9 +20,15 @@ constexpr int kDefaultShared = 48 * 1024;  // what needs no opt-in [B]
 Outcome<std::unique_ptr<LoadedProgram>> LoadedProgram::load(Gpu& gpu,
                                                             const protocol::Runnable& runnable) {
   const Driver& d = gpu.driver();
+  std::unique_ptr<LoadedProgram> p(new LoadedProgram(gpu, runnable));
+  if (runnable.library) {
+    auto library = LibraryMatmul::load(gpu, *runnable.library, runnable.program.buffers);
+    if (!library) return std::unexpected(std::move(library.error()));
+    p->library_ = std::move(*library);
+    return p;
+  }
   if (runnable.compiled.cubin.empty())
     return std::unexpected(launch_error("no machine code for this GPU"));
-  std::unique_ptr<LoadedProgram> p(new LoadedProgram(gpu, runnable));
   HONE_CU(d, module_load_data(&p->module_, runnable.compiled.cubin.data()));
   for (std::size_t i = 0; i < runnable.program.launches.size(); ++i) {
     const auto& launch = runnable.program.launches[i];
@@ -63,6 +69,10 @@ LoadedProgram::~LoadedProgram() {
 }
 
 Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
+  if (library_) {
+    library_->bind(addresses);
+    return {};
+  }
   arguments_.clear();
   for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
     const CompiledKernel* kernel = runnable_.compiled.find(runnable_.program.launches[i].kernel);
@@ -74,6 +84,7 @@ Outcome<void> LoadedProgram::bind(const std::vector<std::uint64_t>& addresses) {
 }
 
 Outcome<void> LoadedProgram::launch() {
+  if (library_) return library_->launch();
   const Driver& d = gpu_.driver();
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const auto& l = runnable_.program.launches[i];

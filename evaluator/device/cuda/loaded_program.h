@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "evaluator/device/cuda/gpu.h"
+#include "evaluator/device/cuda/library_matmul.h"
 #include "evaluator/protocol/messages.h"
 
 namespace hone::cuda {
 
-/// Owns its module: destroying it unloads the code and its `__device__` variables.
+/// Owns its module: destroying it unloads the code and its `__device__` variables. A Runnable with
+/// a library call has no module: the call runs in the launches' place.
 class LoadedProgram {
  public:
   [[nodiscard]] static Outcome<std::unique_ptr<LoadedProgram>> load(
@@ -30,6 +32,7 @@ class LoadedProgram {
   Gpu& gpu_;
   const protocol::Runnable& runnable_;  ///< outlives this
   CUmodule module_ = nullptr;
+  std::unique_ptr<LibraryMatmul> library_;            ///< instead of a module and launches
   std::vector<CUfunction> functions_;                 ///< per launch
   std::vector<std::vector<std::uint8_t>> arguments_;  ///< per launch
 };

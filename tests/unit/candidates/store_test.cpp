@@ -328,6 +328,78 @@ TEST_F(StoreTest, AResultWithoutItsTaskIsAnError) {
   EXPECT_TRUE(store_->boards({})->empty());
 }
 
+BaselineTime baseline(const std::string& kind, double time_us) {
+  BaselineTime b;
+  b.kind = kind;
+  b.device = "cuda:0";
+  b.device_name = gpu().device_name;
+  b.time_us = time_us;
+  b.ci95_low = time_us - 1;
+  b.ci95_high = time_us + 1;
+  b.samples_us = {time_us - 1, time_us, time_us + 1};
+  b.precision = "f32";
+  b.versions = "torch 2.11.0";
+  return b;
+}
+
+TEST_F(StoreTest, BaselinesArePerTaskDeviceAndKindAndTheLastOneStands) {
+  put(begin(gpu()), hash_of('a'), timed(2), gpu());
+  ASSERT_TRUE(store_->put_baseline(task_.hash(), baseline("torch eager", 30)));
+  ASSERT_TRUE(store_->put_baseline(task_.hash(), baseline("torch eager", 20)));
+  ASSERT_TRUE(store_->put_baseline(task_.hash(), baseline("cublas", 7)));
+  BaselineTime elsewhere = baseline("cublas", 5);
+  elsewhere.device_name = "NVIDIA A100";
+  ASSERT_TRUE(store_->put_baseline(task_.hash(), elsewhere));
+  reopen();
+  const auto found = store_->baselines(task_.hash(), gpu().device_name);
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].kind, "cublas");
+  const BaselineTime& eager = (*found)[1];
+  EXPECT_EQ(eager.kind, "torch eager");
+  EXPECT_EQ(eager.device, "cuda:0");
+  EXPECT_EQ(eager.device_name, gpu().device_name);
+  EXPECT_EQ(eager.time_us, 20);
+  EXPECT_EQ(eager.ci95_low, 19);
+  EXPECT_EQ(eager.ci95_high, 21);
+  EXPECT_EQ(eager.samples_us, (std::vector<double>{19, 20, 21}));
+  EXPECT_EQ(eager.precision, "f32");
+  EXPECT_EQ(eager.versions, "torch 2.11.0");
+  EXPECT_EQ(eager.stored_at.size(), 24u);
+  EXPECT_TRUE(store_->baselines(std::string(32, '0'), gpu().device_name)->empty());
+  EXPECT_EQ(store_->boards({})->front().baselines.size(), 2u);
+}
+
+TEST_F(StoreTest, AModelledBoardHasNoBaselines) {
+  Provenance odd = emulated();
+  odd.device_name = gpu().device_name;  // even under the same name
+  put(begin(odd), hash_of('a'), timed(2), odd);
+  ASSERT_TRUE(store_->put_baseline(task_.hash(), baseline("cublas", 7)));
+  ASSERT_EQ(store_->boards({})->size(), 1u);
+  EXPECT_TRUE(store_->boards({})->front().baselines.empty());
+}
+
+TEST_F(StoreTest, ABaselineThatIsNoMeasurementIsRefused) {
+  ASSERT_TRUE(store_->put_task(task_));
+  const auto refuses = [&](auto change) {
+    BaselineTime b = baseline("cublas", 7);
+    change(b);
+    const auto put = store_->put_baseline(task_.hash(), b);
+    EXPECT_FALSE(put);
+    if (!put) {
+      EXPECT_EQ(put.error().code, ErrorCode::kInvalidInput);
+    }
+  };
+  refuses([](BaselineTime& b) { b.device = "emu:sm_90"; });
+  refuses([](BaselineTime& b) { b.device_name.clear(); });
+  refuses([](BaselineTime& b) { b.kind.clear(); });
+  refuses([](BaselineTime& b) { b.time_us = 0; });
+  refuses([](BaselineTime& b) { b.ci95_high = NAN; });
+  refuses([](BaselineTime& b) { b.samples_us = {1, -1}; });
+  EXPECT_FALSE(store_->put_baseline("no such task", baseline("cublas", 7)));
+  EXPECT_TRUE(store_->baselines(task_.hash(), gpu().device_name)->empty());
+}
+
 TEST_F(StoreTest, TheLeaderboardReadsOnlyItsRows) {
   put(begin(gpu()), hash_of('a'), timed(2));
   SQLite::Database database(file().string());
@@ -446,7 +518,7 @@ TEST(StoreOpen, MigratesFromVersionZero) {
   const auto file = dir.write("hone.db", "");  // an empty file is an empty database of version 0
   ASSERT_TRUE(Store::open(file));
   SQLite::Database database(file.string());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 2);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 3);
   EXPECT_EQ(database.execAndGet("PRAGMA application_id").getInt(), 0x484F4E45);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "wal");
 }
@@ -482,7 +554,7 @@ TEST(StoreOpen, RefusesWhatIsNotItsOwn) {
   SQLite::Database((dir.path() / "newer.db").string(), SQLite::OPEN_READWRITE)
       .exec("PRAGMA user_version = 99");
   expect_refused(dir.path() / "newer.db",
-                 "has format 99, this hone knows up to 2; use a newer hone");
+                 "has format 99, this hone knows up to 3; use a newer hone");
 
   expect_refused(dir.path(), "is a folder");
   expect_refused(dir.path() / "text.db" / "hone.db", "folder cannot be made");

@@ -180,7 +180,7 @@ class HelperKernels : public testing::Test {
 
   template <class T>
   static void append(std::vector<std::uint8_t>& block, T value) {
-    block.resize((block.size() + sizeof value - 1) / sizeof value * sizeof value);
+    block.resize((block.size() + alignof(T) - 1) / alignof(T) * alignof(T));
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
     block.insert(block.end(), bytes, bytes + sizeof value);
   }
@@ -193,17 +193,27 @@ std::shared_ptr<const emulator::Module> HelperKernels::module_;
 std::string HelperKernels::reason_;
 
 TEST_F(HelperKernels, FillGivesTheSameBitsAsTheCpu) {
-  const std::vector<Fill> fills = {
-      {Fill::Kind::kUniform, -1, 1},   {Fill::Kind::kUniform, 0.1, 0.7},
-      {Fill::Kind::kNormal, 0.5, 3},   {Fill::Kind::kIntegers, -7, 9},
-      {Fill::Kind::kConstant, 3.7, 0}, {Fill::Kind::kIota, -2, 0.25}};
+  const std::vector<Fill> fills = {{Fill::Kind::kUniform, -1, 1},
+                                   {Fill::Kind::kUniform, 0.1, 0.7},
+                                   {Fill::Kind::kNormal, 0.5, 3},
+                                   {Fill::Kind::kIntegers, -7, 9},
+                                   {Fill::Kind::kConstant, 3.7, 0},
+                                   {Fill::Kind::kIota, -2, 0.25},
+                                   {Fill::Kind::kTails, -1, 2},
+                                   {Fill::Kind::kTails, 0.5, 1},
+                                   {Fill::Kind::kEither, -1, 0.3},
+                                   {Fill::Kind::kEdges, -0.5, 2},
+                                   {Fill::Kind::kMultiples, -1, 1, "", 1.0 / 2048},
+                                   {Fill::Kind::kUniform, -1, 1, "", 0, ScalarType::kF32}};
   for (int t = 0; t < 10; ++t) {
     for (const auto& f : fills) {
+      if ((f.kind > Fill::Kind::kFile || f.through) && !is_float(static_cast<ScalarType>(t)))
+        continue;
       const auto b = buffer(static_cast<ScalarType>(t), f, 1000);
       const auto want = bytes_of(b, 99);
       const auto at = memory_.allocate("x", want.size(), false, zeros());
-      const auto report = run("hone_fill_kernel", at, std::uint64_t{1000}, std::uint64_t{0},
-                              static_cast<int>(f.kind), t, buffer_key(99, "x"), f.a, f.b);
+      const auto report =
+          run("hone_fill_kernel", at, std::uint64_t{1000}, std::uint64_t{0}, formula_of(b, 99));
       ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
       std::vector<std::uint8_t> got(want.size());
       ASSERT_TRUE(memory_.read(at, got.data(), got.size()));
@@ -223,7 +233,7 @@ TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
   const std::size_t size = want.size() * 4;
   const auto pw = memory_.allocate("want", size, true, zeros());
   const auto pg = memory_.allocate("got", size, true, zeros());
-  const auto pr = memory_.allocate("result", 32, true, zeros());
+  const auto pr = memory_.allocate("result", 48, true, zeros());
   const auto ps = memory_.allocate("sums", 64, true, zeros());
   ASSERT_TRUE(memory_.write(pw, want.data(), size));
   ASSERT_TRUE(memory_.write(pg, got.data(), size));
@@ -241,8 +251,12 @@ TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
   const auto cpu = check::compare(bytes(want), bytes(got), ScalarType::kF32, {1e-4, 1e-5});
   ASSERT_TRUE(cpu);
   EXPECT_NEAR(rms, cpu->rms, 1e-12);
-  report = run("hone_compare_kernel", pw, pg, std::uint64_t{700}, 0, pr + 24, 1e-4, 1e-5, pr);
+  report = run("hone_compare_kernel", pw, 0, pg, 0, std::uint64_t{700}, pr + 24, 1e-4, 1e-5, pr);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
+  double rest[2] = {};
+  ASSERT_TRUE(memory_.read(pr + 32, rest, sizeof rest));
+  EXPECT_NEAR(std::sqrt(rest[0] / 700) / cpu->rms, cpu->norm_error, 1e-12);
+  EXPECT_EQ(rest[1], 700);
   ASSERT_TRUE(memory_.read(pr, result, sizeof result));
   EXPECT_EQ(result[0], 2U);
   EXPECT_EQ(static_cast<std::int64_t>(result[0]), cpu->mismatches);

@@ -201,7 +201,7 @@ TEST(Messages, EveryFieldOfAReplyIsChecked) {
     Json bad = good;
     bad.erase(key);
     EXPECT_FALSE(emulate_reply_from(bad)) << key;
-    bad[key] = Json::array();
+    bad[key] = nullptr;
     EXPECT_FALSE(emulate_reply_from(bad)) << key;
   }
   const Json measured = to_message(MeasureReply{});

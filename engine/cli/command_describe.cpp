@@ -1,0 +1,58 @@
+// hone describe: a task as hone reads it, at its timed sizes; for scripts such as
+// torch_baseline.py.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "candidates/task_reader.h"
+#include "engine/cli/command.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  std::string task;
+};
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  const auto task = read_task(options.task);
+  if (!task) return common.fail(task.error());
+  const auto program = instantiate(task->reference, task->sizes);
+  if (!program) return common.fail(program.error());
+  if (!common.json_on_stdout()) {
+    fmt::print("{}  {}  math {}\n", task->name, task->hash(), to_string(task->math));
+    for (const ConcreteBuffer& buffer : program->buffers) {
+      fmt::print("  {:<8} {:<5} [{}]  {}\n", to_string(buffer.role), to_string(buffer.type),
+                 fmt::join(buffer.shape, ", "), buffer.name);
+    }
+    for (const ConcreteLaunch& launch : program->launches) {
+      fmt::print("  {}<<<[{}], [{}]>>>\n", launch.kernel, fmt::join(launch.grid, ", "),
+                 fmt::join(launch.block, ", "));
+    }
+    if (task->torch) fmt::print("  torch: {}\n", *task->torch);
+  }
+  nlohmann::json document = {
+      {"task", task->name},
+      {"task_hash", task->hash()},
+      {"math", to_string(task->math)},
+      {"tolerance", {{"rtol", task->tolerance.rtol}, {"atol", task->tolerance.atol}}},
+      {"torch", nullptr}};
+  if (task->torch) document["torch"] = *task->torch;
+  document.update(nlohmann::json(*program));  // "source", "buffers", "launches"
+  return common.write_json(document) ? kDone : kEnvironmentLacks;
+}
+
+}  // namespace
+
+Registration add_describe(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      root.add_subcommand("describe", "What hone reads in a task: buffers and launches, its hash");
+  app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
+      ->required();
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli
