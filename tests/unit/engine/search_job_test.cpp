@@ -15,6 +15,7 @@
 #include "candidates/hash.h"
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
+#include "engine/rewriting/remote_rewriting.h"
 
 namespace hone {
 namespace {
@@ -116,6 +117,24 @@ TEST_F(SearchJob, TheSameSeedGivesTheSameCountsAndBestWhateverTheThreads) {
   EXPECT_EQ(first->counts.verdicts, second->counts.verdicts);
   EXPECT_EQ(first->ranked.front().candidate.recipe, second->ranked.front().candidate.recipe);
   EXPECT_GT(first->counts.evaluated(), 30);
+}
+
+TEST_F(SearchJob, ChildrenThatRewriteChangeNothing) {
+  const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  options_.budget.evaluations = 150;
+  auto first = run_search(*task, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(first) << first.error().message;
+  RemoteRewriting remote;
+  auto second = run_search(*task, device_, evaluator_, remote, nullptr, options_);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(first->counts.proposed, second->counts.proposed);
+  EXPECT_EQ(first->counts.verdicts, second->counts.verdicts);
+  EXPECT_EQ(first->ranked.front().candidate.recipe, second->ranked.front().candidate.recipe);
+  RecordProperty("local_ms_per_ask", std::to_string(1000 * first->pace.propose_s /
+                                                    static_cast<double>(first->counts.proposed)));
+  RecordProperty("remote_ms_per_ask", std::to_string(1000 * second->pace.propose_s /
+                                                     static_cast<double>(second->counts.proposed)));
 }
 
 TEST_F(SearchJob, CountsAddUpAndTheRankingIsByspeedup) {
