@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -12,6 +14,8 @@ namespace {
 
 constexpr std::size_t kStack = 32U << 20;  // tasks and expressions nest, too [B]
 
+constexpr int kLargeBlock = 256 << 10;  // [B]
+
 /// stderr may be gone: a failed write is nobody's business any more.
 void report(const std::exception& error) {
   std::fputs("hone: internal error: ", stderr);
@@ -24,6 +28,8 @@ int run(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "files" && argv[2] == hone::kRewriteMode)
     return hone::runner::list_files(hone::kRewriteMode);
   hone::set_thread_stacks(kStack);
+  // Programs and messages may be megabytes, in many threads: back to the system with each.
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
   // In a thread, since the first one's stack is as large as the shell says.
   int status = hone::cli::kEnvironmentLacks;
   std::thread([&] {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "candidates/hash.h"
 #include "candidates/stop_watch.h"
@@ -127,6 +128,7 @@ std::string id_of(const Store* store, const CandidateRecord& candidate) {
 struct Slot {
   Outcome outcome;
   CandidateRecord candidate;
+  EvaluationRequest request;  ///< until it is submitted: a long source makes it large
   Evaluation evaluation;
   std::uint64_t id = 0;
   bool done = false;
@@ -179,8 +181,8 @@ class Search {
     Verdict verdict = Verdict::kCrash;
     double time_us = 0;
   };
-  std::unordered_map<std::string, Known> known_;                 // by program hash; told programs
-  std::unordered_map<std::string, EvaluationRequest> requests_;  // of slots in flight, by hash
+  std::unordered_map<std::string, Known> known_;  // by program hash; told programs
+  std::unordered_set<std::string> in_flight_;     // hashes of slots in flight
   struct Ranked {
     CandidateRecord candidate;
     double time_us;
@@ -290,9 +292,9 @@ Slot Search::ask(Strategy& strategy) {
     return slot;
   }
   candidate.program_hash = std::move(*hash);
-  if (known_.contains(candidate.program_hash) || requests_.contains(candidate.program_hash)) {
+  if (known_.contains(candidate.program_hash) || in_flight_.contains(candidate.program_hash)) {
     slot.outcome.duplicate = true;
-    if (requests_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
+    if (in_flight_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
     return slot;
   }
   auto request = builder_->for_recipe(slot.outcome.recipe, random_.bits());
@@ -311,7 +313,8 @@ Slot Search::ask(Strategy& strategy) {
     const double above = prescreen_.threshold_us(request->best_time_us);
     request->screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
   }
-  requests_.emplace(candidate.program_hash, std::move(*request));
+  in_flight_.insert(candidate.program_hash);
+  slot.request = std::move(*request);
   slot.done = false;
   return slot;
 }
@@ -331,7 +334,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     outcome.verdict = Verdict::kOk;
     outcome.time_us = prescreen_.expected_us(slot.evaluation.modelled_us);
     known_[slot.candidate.program_hash] = {Verdict::kOk, outcome.time_us};
-    requests_.erase(slot.candidate.program_hash);
+    in_flight_.erase(slot.candidate.program_hash);
   } else {
     const Evaluation& evaluation = slot.evaluation;
     outcome_.pace.gates += evaluation.gates;
@@ -343,7 +346,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     } else {
       fruitless_ = 0;
       known_[slot.candidate.program_hash] = {evaluation.verdict, outcome.time_us};
-      requests_.erase(slot.candidate.program_hash);
+      in_flight_.erase(slot.candidate.program_hash);
       if (store_ != nullptr) {
         stored(store_->put(run_id_, slot.candidate, evaluation, provenance_));
       }
@@ -395,7 +398,7 @@ void Search::search() {
     return true;
   };
   const auto is_ready = [&](const Slot& slot) {
-    return slot.done && (slot.twin.empty() || !requests_.contains(slot.twin));
+    return slot.done && (slot.twin.empty() || !in_flight_.contains(slot.twin));
   };
 
   bool asking = true;
@@ -408,7 +411,7 @@ void Search::search() {
         outcome_.stop_reason = "budget";
       } else if (best > 0 && outcome_.roof.time_us >= kRoofReached * best) {
         outcome_.stop_reason = "roof";
-      } else if (fruitless_ >= kExhaustedAfter && requests_.empty()) {
+      } else if (fruitless_ >= kExhaustedAfter && in_flight_.empty()) {
         outcome_.stop_reason = "exhausted";
       }
       if (!outcome_.stop_reason.empty()) {
@@ -424,7 +427,7 @@ void Search::search() {
     // Exactly one told for one asked once the window is full.
     while (asking && slots.size() < window && !time_is_up()) {
       // What is in flight may bring something new.
-      if (fruitless_ >= kExhaustedAfter && !requests_.empty()) break;
+      if (fruitless_ >= kExhaustedAfter && !in_flight_.empty()) break;
       // What the time model leaves out is no evaluation: more is asked as that turns out.
       if (options_.budget.evaluations > 0 &&
           asked_to_evaluate - outcome_.counts.screened >= options_.budget.evaluations) {
@@ -439,12 +442,12 @@ void Search::search() {
       proposing.stop();
       Slot& slot = slots.back();
       if (watch.fired()) {  // what it was told was no answer
-        if (!slot.done) requests_.erase(slot.candidate.program_hash);
+        if (!slot.done) in_flight_.erase(slot.candidate.program_hash);
         slots.pop_back();
         --outcome_.counts.proposed;
       } else if (!slot.done) {
         ++asked_to_evaluate;
-        queue.submit({slot.id, requests_[slot.candidate.program_hash]});
+        queue.submit({slot.id, std::move(slot.request)});
       }
     }
     if (slots.empty()) {
