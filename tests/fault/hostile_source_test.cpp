@@ -278,6 +278,9 @@ TEST_F(HostileToHone, LongSourcesStaySmallInHone) {
   long most_kb = 0;
   const pid_t pid = start(optimize(task, "30"));
   EXPECT_EQ(end_of(pid, &most_kb), 0) << read("err");
+  const auto json = nlohmann::json::parse(read("json"), nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_GE(json["counts"]["ok"].get<int>(), 20) << json["counts"];
   EXPECT_GT(most_kb, 0);
   EXPECT_LT(most_kb, 600 * 1024);
 }
