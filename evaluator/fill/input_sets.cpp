@@ -100,8 +100,9 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
       case InputSet::kFar: {
         if (fill.a >= 0) break;
         const double width = fill.b - fill.a;
+        const bool below = i == seed % varied.size() || fill.b <= 0;
         fill.kind = Fill::Kind::kNormal;
-        fill.a -= kFarWidths * width;
+        fill.a = below ? fill.a - kFarWidths * width : fill.b + kFarWidths * width;
         fill.b = kFarSpread * width;
         break;
       }
