@@ -6,6 +6,7 @@
 #include <future>
 #include <iterator>
 
+#include "engine/search/random.h"
 #include "engine/service/hidden_sizes.h"
 
 namespace hone {
@@ -184,6 +185,13 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
   }
   vary_inputs(request, stage);
   return request;
+}
+
+void keep_secret(EvaluationRequest& request, bool modelled) {
+  for (CheckCase& check : request.checks) check.seed = secret_bits();
+  if (modelled) return;
+  request.seed = secret_bits();
+  request.timed.seed = secret_bits();
 }
 
 }  // namespace hone

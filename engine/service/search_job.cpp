@@ -91,15 +91,6 @@ class Workers {
   std::vector<std::jthread> threads_;
 };
 
-/// Inputs that nobody could have prepared for. What is modelled keeps its inputs, so that a seed
-/// repeats the numbers of a run.
-void keep_secret(EvaluationRequest& request, bool modelled) {
-  for (CheckCase& check : request.checks) check.seed = secret_bits();
-  if (modelled) return;
-  request.seed = secret_bits();
-  request.timed.seed = secret_bits();
-}
-
 /// As the evaluator's own children are confined.
 TrialOptions trial_options(const DeviceInfo& info) {
   TrialOptions options;
