@@ -591,6 +591,12 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
                   .candidate = std::move(timed),
                   .seed = request.timed.seed};
   timed_case.repeatable = !uses_atomics(*timed_case.candidate);
+  if (!gpu_) {  // a small timed size is compared, too
+    auto precise =
+        prepare_precise(request.timed.reference, {.quick = true, .own = for_reference.own});
+    if (!precise) return std::unexpected(precise.error());
+    timed_case.precise = std::move(*precise);
+  }
   if (gpu_ && request.screen_above_us > 0) {
     protocol::EmulateRequest model;
     model.arch = info_.arch;

@@ -53,6 +53,7 @@ struct Registration {
 [[nodiscard]] Registration add_diff(CLI::App& root);
 [[nodiscard]] Registration add_export(CLI::App& root);
 [[nodiscard]] Registration add_rules(CLI::App& root);
+[[nodiscard]] Registration add_verify(CLI::App& root);
 [[nodiscard]] Registration add_baseline(CLI::App& root);
 [[nodiscard]] Registration add_describe(CLI::App& root);
 [[nodiscard]] Registration add_calibrate(CLI::App& root);

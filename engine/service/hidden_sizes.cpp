@@ -13,8 +13,8 @@ namespace {
 constexpr int kTries = 20;
 constexpr std::int64_t kFriendly = 16;
 constexpr double kGrow = 1.7;
-constexpr std::int64_t kMostGrowth = 16;         // times the largest check size
-constexpr std::int64_t kMostElements = 1 << 20;  // of all buffers: it is emulated
+constexpr std::int64_t kMostGrowth = 16;  // times the largest check size
+constexpr double kMostWork = 8;  // times the product of all sizes at any check: it is emulated
 
 bool is_prime(std::int64_t n) {
   if (n < 2) return false;
@@ -25,6 +25,7 @@ bool is_prime(std::int64_t n) {
 
 struct Range {
   std::int64_t low, high, timed;
+  std::int64_t multiple = 1;  ///< of which every listed size is one
 };
 
 class Chooser {
@@ -40,8 +41,11 @@ class Chooser {
         range.high = std::max(range.high, listed->second);
         fixed = fixed && listed->second == timed;
       }
-      if (!fixed && range.high > 0) ranges_.emplace(name, range);
+      if (fixed || range.high == 0) continue;
+      range.multiple = task.specialize ? common_multiple(name, timed) : 1;
+      ranges_.emplace(name, range);
     }
+    for (const Bindings& check : task.check_sizes) most_work_ = std::max(most_work_, work(check));
   }
 
   std::vector<Bindings> run() {
@@ -64,12 +68,35 @@ class Chooser {
     return n | 1;
   }
 
+  /// What a candidate made for the timed sizes may count on: the power of two that divides every
+  /// listed size, too.
+  [[nodiscard]] std::int64_t common_multiple(const std::string& name, std::int64_t timed) const {
+    std::int64_t multiple = 1;
+    const auto divides = [&](std::int64_t n) {
+      return timed % n == 0 && std::ranges::all_of(task_.check_sizes, [&](const Bindings& check) {
+               const auto listed = check.find(name);
+               return listed == check.end() || listed->second % n == 0;
+             });
+    };
+    while (multiple < 64 && divides(2 * multiple)) multiple *= 2;
+    return multiple;
+  }
+
+  static std::int64_t fitted(const Range& range, std::int64_t value) {
+    return std::min(range.timed, (value + range.multiple - 1) / range.multiple * range.multiple);
+  }
+
+  static double work(const Bindings& sizes) {
+    double product = 1;
+    for (const auto& [name, value] : sizes) product *= static_cast<double>(value);
+    return product;
+  }
+
   std::optional<Bindings> all_odd() {
     for (int i = 0; i < kTries; ++i) {
       Bindings sizes = task_.sizes;
       for (const auto& [name, range] : ranges_)
-        sizes[name] = std::min(range.timed, odd(std::max<std::int64_t>(1, range.low / 2),
-                                                range.high + range.high / 4));
+        sizes[name] = fitted(range, odd(std::max<std::int64_t>(1, range.low / 2), range.high));
       if (allowed(sizes)) return sizes;
     }
     return std::nullopt;
@@ -83,7 +110,7 @@ class Chooser {
       for (const auto& [name, range] : ranges_) {
         if (name == large) continue;
         const std::int64_t up = (range.low + kFriendly - 1) / kFriendly * kFriendly;
-        sizes[name] = std::min(up, range.timed);
+        sizes[name] = fitted(range, up <= range.high ? up : range.low);
       }
       const Range& range = ranges_.at(large);
       const auto least = static_cast<std::int64_t>(factor * static_cast<double>(range.high));
@@ -92,11 +119,11 @@ class Chooser {
       std::optional<Bindings> found;
       for (const std::int64_t value : {odd(least, least + least / 3), odd(least, least + least / 3),
                                        least / kFriendly * kFriendly + kFriendly}) {
-        sizes[large] = std::min(range.timed, value);
+        sizes[large] = fitted(range, value);
         if (!found && allowed(sizes)) found = sizes;
       }
       if (found) {
-        if (best && too_large(*found)) break;
+        if (best && work(*found) > kMostWork * most_work_) break;
         best = found;
         if (several_blocks(*found, large)) break;
       }
@@ -113,14 +140,6 @@ class Chooser {
       const auto value = constraint.eval(bound);
       return value && *value != 0;
     });
-  }
-
-  [[nodiscard]] bool too_large(const Bindings& sizes) const {
-    const auto program = instantiate(task_.reference, sizes);
-    if (!program) return true;
-    std::int64_t sum = 0;
-    for (const auto& buffer : program->buffers) sum += buffer.elements();
-    return sum > kMostElements;
   }
 
   /// In every dimension that grows with this size and has several at the timed sizes.
@@ -143,6 +162,7 @@ class Chooser {
   const Task& task_;
   Random random_;
   std::map<std::string, Range> ranges_;
+  double most_work_ = 1;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <future>
 #include <iterator>
 
+#include "engine/search/random.h"
 #include "engine/service/hidden_sizes.h"
 
 namespace hone {
@@ -104,17 +105,20 @@ Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const Chec
 void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const {
   request.stage = stage;
   if (request.checks.empty()) return;
-  CheckCase& smallest = request.checks[smallest_];
   if (stage == Stage::kQuick) {
-    smallest.inputs = kAllInputSets[request.seed % std::size(kAllInputSets)];
+    request.checks[smallest_].inputs = kAllInputSets[request.seed % std::size(kAllInputSets)];
     return;
   }
-  const CheckCase own = smallest;
-  for (const InputSet set : kAllInputSets) {
-    if (set == InputSet::kOwn) continue;
-    CheckCase& other = request.checks.emplace_back(own);
-    other.inputs = set;
-    other.seed = own.seed ^ (static_cast<std::uint64_t>(set) << 56);
+  const std::vector<CheckCase> own = request.checks;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    for (const InputSet set : kAllInputSets) {
+      // One lost element of many shows where answers are exact, or where it was the largest.
+      const bool anywhere = set == InputSet::kMultiples || set == InputSet::kFar;
+      if (set == InputSet::kOwn || (i != smallest_ && !anywhere)) continue;
+      CheckCase& other = request.checks.emplace_back(own[i]);
+      other.inputs = set;
+      other.seed = own[i].seed ^ (static_cast<std::uint64_t>(set) << 56);
+    }
   }
 }
 
@@ -177,11 +181,18 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
   for (const CheckSpace& check : checks_)
     if (auto added = add(check, false); !added) return std::unexpected(added.error());
   if (stage == Stage::kFinal) {
-    for (const CheckSpace& check : task_.specialize ? aligned_hidden_ : hidden_)
+    for (const CheckSpace& check : hidden_)
       if (auto added = add(check, true); !added) return std::unexpected(added.error());
   }
   vary_inputs(request, stage);
   return request;
+}
+
+void keep_secret(EvaluationRequest& request, bool modelled) {
+  for (CheckCase& check : request.checks) check.seed = secret_bits();
+  if (modelled) return;
+  request.seed = secret_bits();
+  request.timed.seed = secret_bits();
 }
 
 }  // namespace hone

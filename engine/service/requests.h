@@ -65,6 +65,10 @@ class RequestBuilder {
   std::size_t smallest_ = 0;  ///< of checks_
 };
 
+/// Gives the request inputs that nobody could have prepared for. What is modelled keeps its timed
+/// inputs, so that a seed repeats the numbers of a run.
+void keep_secret(EvaluationRequest& request, bool modelled);
+
 /// `check` with each size raised to a multiple of the largest power of two, up to 64, that divides
 /// the timed size.
 [[nodiscard]] Bindings aligned_sizes(const Bindings& check, const Bindings& timed);

@@ -94,15 +94,6 @@ class Workers {
   std::vector<std::jthread> threads_;
 };
 
-/// Inputs that nobody could have prepared for. What is modelled keeps its inputs, so that a seed
-/// repeats the numbers of a run.
-void keep_secret(EvaluationRequest& request, bool modelled) {
-  for (CheckCase& check : request.checks) check.seed = secret_bits();
-  if (modelled) return;
-  request.seed = secret_bits();
-  request.timed.seed = secret_bits();
-}
-
 std::string origin_of(const Recipe& recipe) {
   const bool tunables_only =
       std::ranges::all_of(recipe, [](const Step& s) { return s.rewriter == "tunables"; });

@@ -56,7 +56,10 @@ Spread spread_of(std::span<const std::uint8_t> bytes, ScalarType type) {
 }
 
 void Fakes::tried(const std::string& buffer, const std::string& fake, bool passed, bool exact) {
-  Record& record = records_[{buffer, fake}];
+  const auto key = std::pair(buffer, fake);
+  auto known = std::ranges::find(records_, key, &decltype(records_)::value_type::first);
+  if (known == records_.end()) known = records_.insert(known, {key, {}});
+  Record& record = known->second;
   record.passed = record.passed && passed;
   record.exact = record.exact && exact;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,7 +42,8 @@ class Fakes {
     bool exact = true;   ///< to the bit, everywhere
   };
   Tolerance tolerance_;
-  std::map<std::pair<std::string, std::string>, Record> records_;  ///< by output and fake
+  std::vector<std::pair<std::pair<std::string, std::string>, Record>>
+      records_;  ///< by output and fake, in the order of trying
 };
 
 }  // namespace hone::check

@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 constexpr double kDeviations = 3;  // of a normal fill, that count as its range
-constexpr double kWideSteps = 2048;
+constexpr double kWideSteps = 8192;  // two bits more than f16 and tf32 have
 constexpr double kNarrowSteps = 2;
 constexpr double kSmallShare = 1.0 / 1024;
 constexpr double kFarWidths = 250, kFarSpread = 100;  // of the fill's range
@@ -100,8 +100,9 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
       case InputSet::kFar: {
         if (fill.a >= 0) break;
         const double width = fill.b - fill.a;
+        const bool below = i == seed % varied.size() || fill.b <= 0;
         fill.kind = Fill::Kind::kNormal;
-        fill.a -= kFarWidths * width;
+        fill.a = below ? fill.a - kFarWidths * width : fill.b + kFarWidths * width;
         fill.b = kFarSpread * width;
         break;
       }

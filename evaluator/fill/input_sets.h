@@ -15,11 +15,11 @@ enum class InputSet {
   kTails,      ///< most values near zero, a few large: what skips or rescales a part shows
   kEither,     ///< the two ends: what depends on signs or on the mean alone shows
   kEdges,      ///< the ends, the middle, 0, 1, -1, the tiniest
-  kMultiples,  ///< small multiples of powers of two, one buffer's of twelve bits: a product or a
+  kMultiples,  ///< small multiples of powers of two, one buffer's of fourteen bits: a product or a
                ///< sum is exact in f32 and not with fewer bits
   kSmall,      ///< a thousandth of the range, near zero or the low end: what was added shows
-  kFar,        ///< where the fill has negative values: far below it and wide, so that what
-               ///< overflows unless a maximum is taken off shows
+  kFar,        ///< where the fill has negative values: one buffer far below it and wide, the others
+               ///< above, so that what overflows unless a maximum is taken off shows
 };
 inline constexpr InputSet kAllInputSets[] = {
     InputSet::kOwn,       InputSet::kTails, InputSet::kEither, InputSet::kEdges,
@@ -27,7 +27,8 @@ inline constexpr InputSet kAllInputSets[] = {
 
 [[nodiscard]] std::string_view to_string(InputSet set);
 
-/// The program with the fills of the set; `seed` chooses the buffer with the twelve bits.
+/// The program with the fills of the set; `seed` chooses the buffer with the fourteen bits, and the
+/// one below.
 [[nodiscard]] ConcreteProgram with_inputs(ConcreteProgram program, InputSet set,
                                           std::uint64_t seed);
 

@@ -52,7 +52,9 @@ ProcessResult run_process(const std::vector<std::string>& command) {
 }
 
 ProcessResult hone(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), std::string(HONE_BIN_DIR) + "/hone");
+  // Beside this test, wherever it was copied to.
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  arguments.insert(arguments.begin(), (self.parent_path() / "hone").string());
   return run_process(arguments);
 }
 

@@ -6,20 +6,16 @@ namespace hone::mutants {
 namespace {
 
 const std::vector<Equivalent> kEquivalents = {
-    {"global_sum", "rewritten", "47: if (true) {",
-     "warps after the first then add up zeros and nothing that is read; only thread 0 stores"},
-    {"histogram", "rewritten",
-     "35: for (unsigned int item = blockIdx.x * 128 + threadIdx.x; item <= threads;",
-     "the one item more has tid == threads, a multiple of 512 that is >= n: `tid < n` keeps it "
-     "out"},
-    {"histogram", "rewritten",
-     "35: for (unsigned int item = blockIdx.x * 128 + threadIdx.x; item < threads + 1;",
-     "the one item more has tid == threads, a multiple of 512 that is >= n: `tid < n` keeps it "
-     "out"},
-    {"matvec", "rewritten", "55: if (true) y[row] = dot;",
-     "after the butterflies every lane holds the same bits: all store one value to one place"},
+    {"histogram", "rewritten", "48: part += counts_block[copy * slot + stride];",
+     "copy is 1 in the only turn of the loop: 1 * slot + stride == 1 * stride + slot"},
+    {"matmul", "rewritten",
+     "48: A[((int)blockIdx.y * 16 + at1 <= M - 1 ? (int)blockIdx.y * 16 + at1 : M - 1) * K +",
+     "where the two differ, at M - 1, both branches give M - 1"},
     {"row_sum", "rewritten", "47: for (int offset = 1; offset > 0; offset /= 2 + 1) {",
      "1 / 3 == 1 / 2 == 0: the loop runs once either way"},
+    {"softmax", "rewritten", "47: if (threadIdx.x % 32 != 0) {",
+     "after the butterflies every lane holds the same bits: the other lanes store what the first "
+     "did"},
 };
 
 }  // namespace

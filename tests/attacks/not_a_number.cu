@@ -1,0 +1,7 @@
+// NaN where the reference has a number: comparisons with it are false.
+// task: scale
+// verdict: wrong_result
+__global__ void scale(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = i == n / 2 ? __int_as_float(0x7fc00000) : 2.0f * x[i];
+}

@@ -1,0 +1,7 @@
+// Zeros instead of an answer.
+// task: scale
+// verdict: wrong_result
+__global__ void scale(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 0.0f;
+}
