@@ -71,7 +71,33 @@ void to_json(nlohmann::json& json, const Recipe& recipe) {
   for (const Step& step : recipe) json.push_back(nlohmann::json(step));
 }
 
+void to_json(nlohmann::json& json, const Proposal& proposal) {
+  nlohmann::json parameters = nlohmann::json::array();
+  for (const Parameter& parameter : proposal.parameters) {
+    nlohmann::json domain = nlohmann::json::array();
+    for (const ParameterValue& value : parameter.domain) {
+      std::visit([&domain](const auto& held) { domain.push_back(held); }, value);
+    }
+    parameters.push_back({{"name", parameter.name}, {"domain", std::move(domain)}});
+  }
+  json = nlohmann::json{{"rewriter", proposal.rewriter},
+                        {"version", proposal.version},
+                        {"site", proposal.site},
+                        {"parameters", std::move(parameters)},
+                        {"math", to_string(proposal.math)},
+                        {"description", proposal.description}};
+}
+
 namespace {
+
+ParameterValue decode_value(const JsonCursor& cursor) {
+  if (cursor.value().is_string()) return cursor.string();
+  return cursor.integer();
+}
+
+MathLevel decode_math(const JsonCursor& cursor) {
+  return cursor.choice<MathLevel>(parse_math_level, kMathLevelNames);
+}
 
 Step decode_step(JsonCursor cursor) {
   Step step;
@@ -80,14 +106,31 @@ Step decode_step(JsonCursor cursor) {
   step.version = static_cast<int>(cursor.at("version").integer_in(0, 1'000'000));
   step.site = cursor.at("site").string();
   for (auto& [name, value] : cursor.at("params").members()) {
-    if (value.value().is_string()) {
-      step.params[name] = value.string();
-    } else {
-      step.params[name] = value.integer();
-    }
+    step.params[name] = decode_value(value);
   }
-  step.math = cursor.at("math").choice<MathLevel>(parse_math_level, kMathLevelNames);
+  step.math = decode_math(cursor.at("math"));
   return step;
+}
+
+Proposal decode_proposal(const JsonCursor& cursor) {
+  Proposal proposal;
+  if (!cursor.expect_keys({"rewriter", "version", "site", "parameters", "math", "description"})) {
+    return proposal;
+  }
+  proposal.rewriter = cursor.at("rewriter").string();
+  proposal.version = static_cast<int>(cursor.at("version").integer_in(0, 1'000'000));
+  proposal.site = cursor.at("site").string();
+  for (const JsonCursor& element : cursor.at("parameters").elements()) {
+    if (!element.expect_keys({"name", "domain"})) return proposal;
+    Parameter parameter{element.at("name").string(), {}};
+    for (const JsonCursor& value : element.at("domain").elements()) {
+      parameter.domain.push_back(decode_value(value));
+    }
+    proposal.parameters.push_back(std::move(parameter));
+  }
+  proposal.math = decode_math(cursor.at("math"));
+  proposal.description = cursor.at("description").string();
+  return proposal;
 }
 
 }  // namespace
@@ -99,6 +142,16 @@ Result<Recipe> recipe_from_json(const nlohmann::json& json) {
     Recipe recipe;
     for (JsonCursor element : cursor.elements()) recipe.push_back(decode_step(element));
     return recipe;
+  });
+}
+
+Result<std::vector<Proposal>> proposals_from_json(const nlohmann::json& json) {
+  return decode<std::vector<Proposal>>(json, [](JsonCursor cursor) {
+    std::vector<Proposal> proposals;
+    for (const JsonCursor& element : cursor.elements()) {
+      proposals.push_back(decode_proposal(element));
+    }
+    return proposals;
   });
 }
 

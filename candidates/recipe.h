@@ -59,7 +59,9 @@ using Recipe = std::vector<Step>;
 
 void to_json(nlohmann::json& json, const Step& step);
 void to_json(nlohmann::json& json, const Recipe& recipe);
+void to_json(nlohmann::json& json, const Proposal& proposal);
 [[nodiscard]] Result<Step> step_from_json(const nlohmann::json& json);
 [[nodiscard]] Result<Recipe> recipe_from_json(const nlohmann::json& json);
+[[nodiscard]] Result<std::vector<Proposal>> proposals_from_json(const nlohmann::json& json);
 
 }  // namespace hone

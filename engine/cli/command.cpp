@@ -11,6 +11,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "engine/rewriting/remote_rewriting.h"
 #include "evaluator/device/emulator/profile_file.h"
 
 namespace hone::cli {
@@ -166,6 +167,15 @@ Result<std::shared_ptr<const emulator::ProfileFile>> read_profile(const std::str
 
 }  // namespace
 
+std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox) {
+  RemoteRewritingOptions options;
+  options.sandbox = sandbox;
+  options.warn = warn_on_stderr;
+  std::error_code code;
+  options.program = std::filesystem::read_symlink("/proc/self/exe", code);  // under any name
+  return std::make_unique<RemoteRewriting>(options);
+}
+
 Result<OpenDevice> open_device(const DeviceOptions& options) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
@@ -191,7 +201,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options) {
     auto evaluator = Evaluator::open(*spec, evaluator_options);
     if (!evaluator) return std::unexpected(evaluator.error());
     spec->arch = (*evaluator)->info().arch;
-    return OpenDevice{*spec, std::move(*evaluator)};
+    return OpenDevice{*spec, std::move(*evaluator), open_rewriting(options.sandbox)};
   };
   if (!device.empty()) return open(device);
   // A machine with an NVIDIA device node is a GPU node: its errors must not be hidden.

@@ -11,6 +11,7 @@
 
 #include "candidates/result.h"
 #include "candidates/store/store.h"
+#include "engine/rewriting/rewriting.h"
 #include "evaluator/evaluator.h"
 
 namespace hone::cli {
@@ -77,7 +78,11 @@ void add_sandbox_option(CLI::App& app, sandbox::Mode& mode);
 struct OpenDevice {
   DeviceSpec spec;
   std::unique_ptr<Evaluator> evaluator;
+  std::unique_ptr<Rewriting> rewriting;  ///< confined as the evaluator's children are
 };
+/// What reads sources for this program, in children.
+[[nodiscard]] std::unique_ptr<Rewriting> open_rewriting(
+    sandbox::Mode sandbox = sandbox::Mode::kBestEffort);
 [[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options);
 
 struct DatabaseOptions {

@@ -5,7 +5,6 @@
 
 #include "engine/cli/command.h"
 #include "engine/service/text_diff.h"
-#include "rewriters/syntax/parse.h"
 
 namespace hone::cli {
 namespace {
@@ -45,9 +44,10 @@ int run(const Options& options) {
     before = other->candidate.program.source;
     before_name = other->candidate.id;
   }
-  const std::string diff =
-      unified_diff(syntax::formatted(before), syntax::formatted(row->candidate.program.source),
-                   before_name, row->candidate.id);
+  const auto rewriting = open_rewriting();
+  const std::string diff = unified_diff(rewriting->formatted(before),
+                                        rewriting->formatted(row->candidate.program.source),
+                                        before_name, row->candidate.id);
   if (!options.common.json_on_stdout()) {
     if (diff.empty()) {
       fmt::print(stderr, "the sources are the same\n");

@@ -3,7 +3,6 @@
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"
-#include "engine/service/admission.h"
 #include "engine/service/search_job.h"
 
 namespace hone::cli {
@@ -29,8 +28,8 @@ int run(const Options& options) {
   if (!device) return common.fail(device.error());
   auto store = options.database.open();
   if (!store) return common.fail(store.error());
-  auto result =
-      run_variant(*task, *variant, device->spec, *device->evaluator, store->get(), options.seed);
+  auto result = run_variant(*task, *variant, device->spec, *device->evaluator, *device->rewriting,
+                            store->get(), options.seed);
   if (!result) return common.fail(result.error());
 
   const Evaluation& e = result->evaluation;

@@ -21,7 +21,7 @@ int run(const Options& options) {
   if (!row) return options.common.fail(row.error());
   auto task = (*store)->find_task(row->candidate.task_hash);
   if (!task) return options.common.fail(task.error());
-  auto text = export_cuda(*row, *task);
+  auto text = export_cuda(*row, *task, *open_rewriting());
   if (!text) return options.common.fail(text.error());
   if (options.output == "-" && options.common.json_on_stdout()) {
     // The text travels inside the document.

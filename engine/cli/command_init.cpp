@@ -5,8 +5,6 @@
 #include "candidates/task_file.h"
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
-#include "engine/service/init_task.h"
-#include "engine/service/trial_reading.h"
 
 namespace hone::cli {
 namespace {
@@ -28,14 +26,8 @@ int run(const Options& options) {
     return common.fail({ErrorCode::kInvalidInput,
                         fmt::format("{}: there is a task comment already", options.kernel)});
   }
-  const TrialOptions trial{options.sandbox, warn_on_stderr, ""};
-  if (auto readable = trial_reading(*content, options.kernel, trial); !readable)
-    return common.fail(readable.error());
-  auto made = init_task(*content, path.stem().string());
-  if (!made) {
-    return common.fail(
-        {made.error().code, fmt::format("{}:{}", options.kernel, made.error().message)});
-  }
+  const auto made = open_rewriting(options.sandbox)->init(*content, options.kernel);
+  if (!made) return common.fail(made.error());
   const std::string json = made->task.dump(2);
   std::string output = options.output;
   if (output.empty()) output = (path.parent_path() / (path.stem().string() + ".task.cu")).string();

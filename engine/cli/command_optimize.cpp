@@ -90,7 +90,8 @@ int run(const Options& options) {
   search.disabled = options.disabled;
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
-  auto outcome = run_search(*task, device->spec, *device->evaluator, store->get(), search);
+  auto outcome =
+      run_search(*task, device->spec, *device->evaluator, *device->rewriting, store->get(), search);
   progress.finish();
   if (!outcome) return common.fail(outcome.error());
   for (const std::string& warning : outcome->warnings) fmt::print(stderr, "hone: {}\n", warning);

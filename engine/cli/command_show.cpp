@@ -4,7 +4,6 @@
 
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"
-#include "rewriters/syntax/parse.h"
 
 namespace hone::cli {
 namespace {
@@ -57,7 +56,7 @@ int run(const Options& options) {
   if (!store) return options.common.fail(store.error());
   auto row = (*store)->find_candidate(options.candidate);
   if (!row) return options.common.fail(row.error());
-  const std::string source = syntax::formatted(row->candidate.program.source);
+  const std::string source = open_rewriting()->formatted(row->candidate.program.source);
   if (!options.common.json_on_stdout()) {
     if (!options.source_only) {
       print(*row);

@@ -28,7 +28,8 @@ int run(Options options) {
   if (options.device.device.empty()) options.device.device = row->provenance.device;
   auto device = open_device(options.device);
   if (!device) return common.fail(device.error());
-  const auto result = verify(*task, *row, device->spec, *device->evaluator, **store);
+  const auto result =
+      verify(*task, *row, device->spec, *device->evaluator, *device->rewriting, **store);
   if (!result) return common.fail(result.error());
   const Measurement& m = result->evaluation.measurement;
   fmt::print(common.json_on_stdout() ? stderr : stdout, "{}: the claim {}: {}{}\n",

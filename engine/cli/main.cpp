@@ -1,30 +1,42 @@
-#include <fmt/core.h>
+#include <malloc.h>
 
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <string_view>
 #include <thread>
 
 #include "engine/cli/command.h"
-#include "engine/service/trial_reading.h"
+#include "engine/rewriting/serve_rewriting.h"
 #include "evaluator/runner/list_files.h"
 
 namespace {
 
-constexpr std::string_view kReader = "read-source";  // see trial_reading.h
+constexpr std::size_t kStack = 32U << 20;  // tasks and expressions nest, too [B]
+
+constexpr int kLargeBlock = 256 << 10;  // [B]
+
+/// stderr may be gone: a failed write is nobody's business any more.
+void report(const std::exception& error) {
+  std::fputs("hone: internal error: ", stderr);
+  std::fputs(error.what(), stderr);
+  std::fputs("\n", stderr);
+}
 
 int run(int argc, char** argv) {
-  if (argc == 2 && argv[1] == kReader) return hone::serve_trial_readings();
-  if (argc == 3 && std::string_view(argv[1]) == "files" && argv[2] == kReader)
-    return hone::runner::list_files(kReader);
-  hone::set_thread_stacks(hone::kHoneStack);
+  if (argc == 2 && argv[1] == hone::kRewriteMode) return hone::serve_rewriting();
+  if (argc == 3 && std::string_view(argv[1]) == "files" && argv[2] == hone::kRewriteMode)
+    return hone::runner::list_files(hone::kRewriteMode);
+  hone::set_thread_stacks(kStack);
+  // Programs and messages may be megabytes, in many threads: back to the system with each.
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
   // In a thread, since the first one's stack is as large as the shell says.
   int status = hone::cli::kEnvironmentLacks;
   std::thread([&] {
     try {
       status = hone::cli::run_command_line(argc, argv);
     } catch (const std::exception& error) {
-      fmt::print(stderr, "hone: internal error: {}\n", error.what());
+      report(error);
     }
   }).join();
   return status;
@@ -39,7 +51,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "hone: internal error: {}\n", error.what());
+    report(error);
     return hone::cli::kEnvironmentLacks;
   }
 }

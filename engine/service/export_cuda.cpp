@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "candidates/task_reader.h"
-#include "rewriters/syntax/parse.h"
 
 namespace hone {
 namespace {
@@ -64,7 +63,7 @@ std::string dim3_text(const Dim3& d) { return fmt::format("dim3({}, {}, {})", d[
 
 }  // namespace
 
-Result<std::string> export_cuda(const BoardRow& row, const Task& task) {
+Result<std::string> export_cuda(const BoardRow& row, const Task& task, Rewriting& rewriting) {
   const Program& program = row.candidate.program;
   auto concrete = instantiate(program, task.sizes);
   if (!concrete) return std::unexpected(concrete.error());
@@ -133,7 +132,7 @@ Result<std::string> export_cuda(const BoardRow& row, const Task& task) {
     text += "  if (cudaError_t error = cudaGetLastError()) return error;\n";
   }
   text += release + "  return cudaSuccess;\n}\n";
-  return syntax::formatted(text);
+  return rewriting.formatted(text);
 }
 
 }  // namespace hone

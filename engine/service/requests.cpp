@@ -29,16 +29,16 @@ Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& s
   CheckSpace result;
   result.sizes = sizes;
   result.reference = std::move(*reference);
-  result.space =
-      std::make_unique<Space>(RewriteContext{&task_, sizes, target_}, std::vector<std::string>{});
+  result.space = std::make_unique<Space>(rewriting_, RewriteContext{&task_, sizes, target_},
+                                         SpaceOptions{.memory = memory_});
   return result;
 }
 
-Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(const Task& task,
+Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewriting, const Task& task,
                                                              const TargetLimits& target,
                                                              std::vector<std::string> disabled,
                                                              std::uint64_t secret) {
-  std::unique_ptr<RequestBuilder> builder(new RequestBuilder(task));
+  std::unique_ptr<RequestBuilder> builder(new RequestBuilder(rewriting, task));
   builder->target_ = target;
   auto timed = instantiate(task.reference, task.sizes);
   if (!timed) return std::unexpected(timed.error());
@@ -48,8 +48,9 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(const Task& task,
     if (!flops) return std::unexpected(flops.error());
     builder->flops_ = static_cast<double>(*flops);
   }
-  builder->timed_ =
-      std::make_unique<Space>(RewriteContext{&task, task.sizes, target}, std::move(disabled));
+  builder->timed_ = std::make_unique<Space>(
+      rewriting, RewriteContext{&task, task.sizes, target},
+      SpaceOptions{.disabled = std::move(disabled), .hashes = true, .memory = builder->memory_});
   for (const Bindings& sizes : task.check_sizes) {
     auto check = builder->check_space(sizes);
     if (!check) return std::unexpected(check.error());

@@ -17,11 +17,11 @@ namespace hone {
 
 class RequestBuilder {
  public:
-  /// `task` must outlive the builder. `secret` chooses the hidden sizes. Errors: an expression of
-  /// the task that fails at some sizes.
+  /// `rewriting` and `task` must outlive the builder. `secret` chooses the hidden sizes. Errors: an
+  /// expression of the task that fails at some sizes.
   [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(
-      const Task& task, const TargetLimits& target, std::vector<std::string> disabled,
-      std::uint64_t secret = 0);
+      Rewriting& rewriting, const Task& task, const TargetLimits& target,
+      std::vector<std::string> disabled, std::uint64_t secret = 0);
 
   /// The space at the timed sizes.
   [[nodiscard]] Space& space() { return *timed_; }
@@ -44,7 +44,7 @@ class RequestBuilder {
     ConcreteProgram reference;
     std::unique_ptr<Space> space;
   };
-  explicit RequestBuilder(const Task& task) : task_(task) {}
+  RequestBuilder(Rewriting& rewriting, const Task& task) : rewriting_(rewriting), task_(task) {}
   [[nodiscard]] Result<CheckSpace> check_space(const Bindings& sizes) const;
   /// The recipe at one size. Thread-safe for different `check` and `aligned`.
   [[nodiscard]] Result<CheckCase> check_case(const CheckSpace& check, const CheckSpace& aligned,
@@ -52,8 +52,10 @@ class RequestBuilder {
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
   [[nodiscard]] EvaluationRequest blank(std::uint64_t seed) const;
 
+  Rewriting& rewriting_;
   const Task& task_;
   TargetLimits target_;
+  std::shared_ptr<SpaceMemory> memory_ = std::make_shared<SpaceMemory>();
   double flops_ = 0;
   ConcreteProgram timed_reference_;
   std::unique_ptr<Space> timed_;

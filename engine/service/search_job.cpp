@@ -10,18 +10,16 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "candidates/hash.h"
 #include "candidates/stop_watch.h"
 #include "engine/queue/in_process_queue.h"
+#include "engine/rewriting/watch.h"
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
-#include "engine/service/admission.h"
 #include "engine/service/requests.h"
-#include "engine/service/trial_reading.h"
-#include "rewriters/core/registry.h"
-#include "rewriters/syntax/parse.h"
 
 namespace hone {
 namespace {
@@ -35,6 +33,11 @@ constexpr std::size_t kLargestWindow = 64;
 constexpr double kRoofReached = 0.95;
 constexpr double kRoofBroken = 1.25;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
+/// Of the first reading, at least: children are started for it.
+constexpr double kFirstReading_s = 10;
+/// For rewriting the finalists at all sizes, at most; less when the user waits.
+constexpr double kFinalRewriting_s = 10;
+constexpr double kHurriedRewriting_s = 2;
 
 unsigned cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
@@ -91,13 +94,6 @@ class Workers {
   std::vector<std::jthread> threads_;
 };
 
-/// As the evaluator's own children are confined.
-TrialOptions trial_options(const DeviceInfo& info) {
-  TrialOptions options;
-  if (const auto mode = sandbox::parse_mode(info.sandbox)) options.sandbox = *mode;
-  return options;
-}
-
 std::string origin_of(const Recipe& recipe) {
   const bool tunables_only =
       std::ranges::all_of(recipe, [](const Step& s) { return s.rewriter == "tunables"; });
@@ -123,6 +119,7 @@ std::string id_of(const Store* store, const CandidateRecord& candidate) {
 struct Slot {
   Outcome outcome;
   CandidateRecord candidate;
+  EvaluationRequest request;  ///< until it is submitted: a long source makes it large
   Evaluation evaluation;
   std::uint64_t id = 0;
   bool done = false;
@@ -131,10 +128,11 @@ struct Slot {
 
 class Search {
  public:
-  Search(const Task& task, const DeviceSpec& device, Evaluator& evaluator, Store* store,
-         const SearchOptions& options)
+  Search(const Task& task, const DeviceSpec& device, Evaluator& evaluator, Rewriting& rewriting,
+         Store* store, const SearchOptions& options)
       : task_(task),
         evaluator_(evaluator),
+        rewriting_(rewriting),
         store_(store),
         options_(options),
         provenance_(provenance_of(device, evaluator.info())),
@@ -146,6 +144,7 @@ class Search {
 
  private:
   Result<void> admit();
+  Result<void> read();
   void search();
   void finals();
   Slot ask(Strategy& strategy);
@@ -157,6 +156,7 @@ class Search {
 
   const Task& task_;
   Evaluator& evaluator_;
+  Rewriting& rewriting_;
   Store* store_;
   const SearchOptions& options_;
   Provenance provenance_;
@@ -172,8 +172,8 @@ class Search {
     Verdict verdict = Verdict::kCrash;
     double time_us = 0;
   };
-  std::unordered_map<std::string, Known> known_;                 // by program hash; told programs
-  std::unordered_map<std::string, EvaluationRequest> requests_;  // of slots in flight, by hash
+  std::unordered_map<std::string, Known> known_;  // by program hash; told programs
+  std::unordered_set<std::string> in_flight_;     // hashes of slots in flight
   struct Ranked {
     CandidateRecord candidate;
     double time_us;
@@ -214,17 +214,31 @@ void Search::report(const std::string& phase) {
   options_.on_progress(progress);
 }
 
-Result<void> Search::admit() {
-  report("admit");
-  if (auto readable = trial_reading(task_, task_.reference, trial_options(evaluator_.info()));
-      !readable) {
-    return readable;
-  }
-  if (auto valid = validate_launches(task_.reference, task_.source_path); !valid) {
-    if (valid.error().code != ErrorCode::kRefused) return valid;
+/// The first look at the source.
+Result<void> Search::read() {
+  const RewritingWatch watch(rewriting_, options_.stop,
+                             std::max(search_seconds(), kFirstReading_s));
+  const auto given_up = [&](const Error& error) {
+    if (!watch.fired() || is_lasting(error)) return error;
+    return Error{error.code, interrupted() ? "interrupted while the task was read"
+                                           : "the task was not read within the budget"};
+  };
+  if (auto valid = rewriting_.validate(task_.reference, task_.source_path); !valid) {
+    if (valid.error().code != ErrorCode::kRefused) {
+      return std::unexpected(given_up(valid.error()));
+    }
     outcome_.warnings.push_back(valid.error().message);
   }
-  auto builder = RequestBuilder::make(task_, target_limits(evaluator_.info().arch),
+  auto hash = rewriting_.hash(task_.reference, task_.source_path);
+  if (!hash) return std::unexpected(given_up(hash.error()));
+  reference_hash_ = std::move(*hash);
+  return {};
+}
+
+Result<void> Search::admit() {
+  report("admit");
+  if (auto readable = read(); !readable) return readable;
+  auto builder = RequestBuilder::make(rewriting_, task_, target_limits(evaluator_.info().arch),
                                       options_.disabled, secret_bits());
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
@@ -245,7 +259,6 @@ Result<void> Search::admit() {
       stored(run ? Result<void>{} : std::unexpected(run.error()));
     }
   }
-  reference_hash_ = syntax::structural_hash(task_.reference);
   known_[reference_hash_] = {Verdict::kOk, outcome_.reference_time_us};
   return {};
 }
@@ -263,10 +276,16 @@ Slot Search::ask(Strategy& strategy) {
     return slot;
   }
   CandidateRecord& candidate = slot.candidate;
-  candidate.program_hash = syntax::structural_hash(*program);
-  if (known_.contains(candidate.program_hash) || requests_.contains(candidate.program_hash)) {
+  auto hash = builder_->space().hash(slot.outcome.recipe);
+  if (!hash) {
+    slot.evaluation.verdict = Verdict::kRefused;
+    slot.evaluation.detail = hash.error().message;
+    return slot;
+  }
+  candidate.program_hash = std::move(*hash);
+  if (known_.contains(candidate.program_hash) || in_flight_.contains(candidate.program_hash)) {
     slot.outcome.duplicate = true;
-    if (requests_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
+    if (in_flight_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
     return slot;
   }
   auto request = builder_->for_recipe(slot.outcome.recipe, random_.bits());
@@ -285,7 +304,8 @@ Slot Search::ask(Strategy& strategy) {
     const double above = prescreen_.threshold_us(request->best_time_us);
     request->screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
   }
-  requests_.emplace(candidate.program_hash, std::move(*request));
+  in_flight_.insert(candidate.program_hash);
+  slot.request = std::move(*request);
   slot.done = false;
   return slot;
 }
@@ -305,7 +325,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     outcome.verdict = Verdict::kOk;
     outcome.time_us = prescreen_.expected_us(slot.evaluation.modelled_us);
     known_[slot.candidate.program_hash] = {Verdict::kOk, outcome.time_us};
-    requests_.erase(slot.candidate.program_hash);
+    in_flight_.erase(slot.candidate.program_hash);
   } else {
     const Evaluation& evaluation = slot.evaluation;
     outcome_.pace.gates += evaluation.gates;
@@ -317,7 +337,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     } else {
       fruitless_ = 0;
       known_[slot.candidate.program_hash] = {evaluation.verdict, outcome.time_us};
-      requests_.erase(slot.candidate.program_hash);
+      in_flight_.erase(slot.candidate.program_hash);
       if (store_ != nullptr) {
         stored(store_->put(run_id_, slot.candidate, evaluation, provenance_));
       }
@@ -336,6 +356,8 @@ void Search::settle(Slot& slot, Strategy& strategy) {
 
 void Search::search() {
   const StrategyInfo* info = find_strategy(options_.strategy);
+  const double deadline = search_seconds();
+  const RewritingWatch watch(rewriting_, options_.stop, deadline - seconds_since(start_));
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   // A GPU's times differ from run to run, so nothing is lost there by telling outcomes as they
   // come, and one slow compilation holds up nobody. The pools of processes bound what runs at
@@ -350,7 +372,7 @@ void Search::search() {
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
   std::int64_t asked_to_evaluate = 0;
-  const double deadline = search_seconds();
+  const auto time_is_up = [&] { return interrupted() || seconds_since(start_) >= deadline; };
   const auto receive = [&](std::chrono::milliseconds timeout) {
     auto done = queue.next_result(timeout);
     if (!done) return false;
@@ -367,7 +389,7 @@ void Search::search() {
     return true;
   };
   const auto is_ready = [&](const Slot& slot) {
-    return slot.done && (slot.twin.empty() || !requests_.contains(slot.twin));
+    return slot.done && (slot.twin.empty() || !in_flight_.contains(slot.twin));
   };
 
   bool asking = true;
@@ -380,7 +402,7 @@ void Search::search() {
         outcome_.stop_reason = "budget";
       } else if (best > 0 && outcome_.roof.time_us >= kRoofReached * best) {
         outcome_.stop_reason = "roof";
-      } else if (fruitless_ >= kExhaustedAfter && requests_.empty()) {
+      } else if (fruitless_ >= kExhaustedAfter && in_flight_.empty()) {
         outcome_.stop_reason = "exhausted";
       }
       if (!outcome_.stop_reason.empty()) {
@@ -394,9 +416,9 @@ void Search::search() {
       }
     }
     // Exactly one told for one asked once the window is full.
-    while (asking && slots.size() < window) {
+    while (asking && slots.size() < window && !time_is_up()) {
       // What is in flight may bring something new.
-      if (fruitless_ >= kExhaustedAfter && !requests_.empty()) break;
+      if (fruitless_ >= kExhaustedAfter && !in_flight_.empty()) break;
       // What the time model leaves out is no evaluation: more is asked as that turns out.
       if (options_.budget.evaluations > 0 &&
           asked_to_evaluate - outcome_.counts.screened >= options_.budget.evaluations) {
@@ -410,12 +432,19 @@ void Search::search() {
       slots.push_back(ask(*strategy));
       proposing.stop();
       Slot& slot = slots.back();
-      if (!slot.done) {
+      if (watch.fired()) {  // what it was told was no answer
+        if (!slot.done) in_flight_.erase(slot.candidate.program_hash);
+        slots.pop_back();
+        --outcome_.counts.proposed;
+      } else if (!slot.done) {
         ++asked_to_evaluate;
-        queue.submit({slot.id, requests_[slot.candidate.program_hash]});
+        queue.submit({slot.id, std::move(slot.request)});
       }
     }
-    if (slots.empty()) break;
+    if (slots.empty()) {
+      if (asking && time_is_up()) continue;
+      break;
+    }
     const auto first = in_order ? std::next(slots.begin()) : slots.end();
     const auto ready = std::find_if(slots.begin(), first, is_ready);
     if (ready == first) {
@@ -443,7 +472,10 @@ void Search::search() {
 }
 
 void Search::finals() {
-  const int wanted = interrupted() ? std::min(options_.finalists, 2) : options_.finalists;
+  const bool hurry = interrupted();
+  const RewritingWatch watch(rewriting_, hurry ? nullptr : options_.stop,
+                             hurry ? kHurriedRewriting_s : kFinalRewriting_s);
+  const int wanted = hurry ? std::min(options_.finalists, 2) : options_.finalists;
   struct Entry {
     CandidateRecord candidate;
     Result<EvaluationRequest> request;
@@ -467,7 +499,14 @@ void Search::finals() {
 
   for (Entry& entry : entries) {
     report("final");
-    if (!entry.request) continue;
+    if (!entry.request) {
+      if (!is_lasting(entry.request.error())) {
+        outcome_.warnings.push_back(
+            fmt::format("finalist {} was left out: there was no time to rewrite it for every size",
+                        entry.candidate.program_hash.substr(0, 12)));
+      }
+      continue;
+    }
     keep_secret(*entry.request, provenance_.modelled);
     auto evaluation = evaluator_.evaluate(*entry.request);
     if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
@@ -533,28 +572,27 @@ Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info) {
 }
 
 Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
-                                 Store* store, const SearchOptions& options) {
+                                 Rewriting& rewriting, Store* store, const SearchOptions& options) {
   if (find_strategy(options.strategy) == nullptr) {
     std::vector<std::string_view> names;
     for (const StrategyInfo& info : strategies()) names.push_back(info.name);
     return invalid(fmt::format("no strategy is called '{}'; there are {}", options.strategy,
                                fmt::join(names, ", ")));
   }
-  return Search(task, device, evaluator, store, options).run();
+  return Search(task, device, evaluator, rewriting, store, options).run();
 }
 
 Result<Finalist> run_variant(const Task& task, const Program& variant, const DeviceSpec& device,
-                             Evaluator& evaluator, Store* store, std::uint64_t seed) {
-  for (const Program* program : {&task.reference, &variant}) {
-    if (auto readable = trial_reading(task, *program, trial_options(evaluator.info())); !readable)
-      return std::unexpected(readable.error());
-  }
-  if (auto valid = validate_launches(task.reference, task.source_path);
+                             Evaluator& evaluator, Rewriting& rewriting, Store* store,
+                             std::uint64_t seed) {
+  if (auto valid = rewriting.validate(task.reference, task.source_path);
       !valid && valid.error().code != ErrorCode::kRefused) {
     return std::unexpected(valid.error());
   }
-  auto builder =
-      RequestBuilder::make(task, target_limits(evaluator.info().arch), {}, secret_bits());
+  auto variant_hash = rewriting.hash(variant, "the variant");
+  if (!variant_hash) return std::unexpected(variant_hash.error());
+  auto builder = RequestBuilder::make(rewriting, task, target_limits(evaluator.info().arch), {},
+                                      secret_bits());
   if (!builder) return std::unexpected(builder.error());
   Random random(seed);
   auto reference = (*builder)->for_program(task.reference, random.bits());
@@ -564,7 +602,7 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
 
   Finalist result;
   CandidateRecord& candidate = result.candidate;
-  candidate.program_hash = syntax::structural_hash(variant);
+  candidate.program_hash = std::move(*variant_hash);
   candidate.task_hash = task.hash();
   candidate.task_name = task.name;
   candidate.program = variant;

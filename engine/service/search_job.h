@@ -13,6 +13,7 @@
 #include "candidates/recipe.h"
 #include "candidates/store/store.h"
 #include "candidates/task.h"
+#include "engine/rewriting/rewriting.h"
 #include "engine/search/budget.h"
 #include "evaluator/evaluator.h"
 
@@ -78,16 +79,17 @@ struct SearchOutcome {
   std::vector<std::string> warnings;
 };
 
-/// Errors: those of admission (kInvalidInput, kTaskFailed), kEnvironment. `store` may be null.
+/// Errors: those of admission (kInvalidInput, kTaskFailed), kEnvironment, kInfrastructure when it
+/// was stopped before there was anything to finish with. `store` may be null.
 [[nodiscard]] Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device,
-                                               Evaluator& evaluator, Store* store,
-                                               const SearchOptions& options);
+                                               Evaluator& evaluator, Rewriting& rewriting,
+                                               Store* store, const SearchOptions& options);
 
 /// A variant that someone wrote by hand, through every gate. Its id is the store's, where there is
 /// one.
 [[nodiscard]] Result<Finalist> run_variant(const Task& task, const Program& variant,
                                            const DeviceSpec& device, Evaluator& evaluator,
-                                           Store* store, std::uint64_t seed);
+                                           Rewriting& rewriting, Store* store, std::uint64_t seed);
 
 [[nodiscard]] Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info);
 

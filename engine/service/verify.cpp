@@ -10,14 +10,14 @@
 namespace hone {
 
 Result<Verification> verify(const Task& task, const BoardRow& claim, const DeviceSpec& device,
-                            Evaluator& evaluator, Store& store) {
+                            Evaluator& evaluator, Rewriting& rewriting, Store& store) {
   const DeviceInfo& info = evaluator.info();
   if (info.name != claim.provenance.device_name)
     return invalid(
         fmt::format("candidate {} was timed on {}; this is {}: a claim is verified where it "
                     "was made",
                     claim.candidate.id, claim.provenance.device_name, info.name));
-  auto builder = RequestBuilder::make(task, target_limits(info.arch), {}, secret_bits());
+  auto builder = RequestBuilder::make(rewriting, task, target_limits(info.arch), {}, secret_bits());
   if (!builder) return std::unexpected(builder.error());
   auto reference = (*builder)->for_program(task.reference, secret_bits());
   if (!reference) return std::unexpected(reference.error());

@@ -6,6 +6,7 @@
 
 #include "candidates/store/store.h"
 #include "candidates/task.h"
+#include "engine/rewriting/rewriting.h"
 #include "evaluator/evaluator.h"
 
 namespace hone {
@@ -24,6 +25,6 @@ inline constexpr double kVerifyMargin = 0.03;
 /// admission.
 [[nodiscard]] Result<Verification> verify(const Task& task, const BoardRow& claim,
                                           const DeviceSpec& device, Evaluator& evaluator,
-                                          Store& store);
+                                          Rewriting& rewriting, Store& store);
 
 }  // namespace hone

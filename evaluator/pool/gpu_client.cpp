@@ -105,6 +105,10 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
       if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
       runner = runner_.get();
     }
+    if (runner != nullptr && !runner->is_quiet()) {  // what an earlier candidate left behind
+      stop();
+      runner = nullptr;
+    }
     if (runner != nullptr) break;
     if (auto started = start(); !started && attempt == 1) return std::unexpected(started.error());
     std::lock_guard lock(mutex_);
@@ -125,6 +129,8 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
       return reply;
     default: {
       stop();
+      // Worth the caller's one retry: the answer may be an earlier candidate's.
+      if (outcome.foreign) return fail(ErrorCode::kInfrastructure, outcome.detail);
       std::lock_guard lock(mutex_);
       if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
       reply.verdict = Verdict::kCrash;

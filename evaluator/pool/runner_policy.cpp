@@ -21,8 +21,6 @@ namespace {
 using Access = sandbox::VisiblePath::Access;
 
 constexpr double kAskTimeout_s = 60;
-/// Of all readings of one process [s of CPU time].
-constexpr std::uint64_t kReadingCpu_s = 10;
 
 std::uint64_t machine_memory() {
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -178,17 +176,17 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   if (!trace()) policy.file_size = 0;  // what is traced may go to a file
   const bool device = mode == "measure" || mode == "library";
   if (device) policy.calls = sandbox::Calls::kDevice;
-  if (!device) policy.niceness = options.helper_niceness;
+  // The search waits for its rewrite runners.
+  if (!device && mode != "rewrite") policy.niceness = options.helper_niceness;
 #ifndef __SANITIZE_ADDRESS__  // its shadow memory alone is larger
   if (mode == "compile") policy.address_space = policy.memory = 4ULL << 30;
   if (mode == "emulate") policy.address_space = policy.memory = 16ULL << 30;
-  if (mode == "read-source") policy.address_space = policy.memory = 3ULL << 30;
+  if (mode == "rewrite") policy.address_space = policy.memory = 3ULL << 30;
 #else
   policy.environment.push_back("ASAN_OPTIONS=detect_leaks=0");  // looking for them takes ptrace
 #endif
   // A measure runner's address space is the GPU's affair, and its own memory holds the buffers.
   if (device) policy.memory = std::max(std::uint64_t{16} << 30, machine_memory() / 2);
-  if (mode == "read-source") policy.cpu_s = kReadingCpu_s;
   if (policy.mode == sandbox::Mode::kOff) return out;
   auto needs = needs_of(policy.argv[0], mode);
   if (!needs) return std::unexpected(needs.error());

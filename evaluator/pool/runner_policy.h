@@ -14,8 +14,8 @@ struct RunnerPolicy {
 };
 
 /// `mode`: "compile", "emulate", "measure", "library" (measure, with cuBLAS in sight) or, of hone
-/// itself, "read-source"; `ordinal`: the GPU's number here. Errors:
-/// kEnvironment when the runner is missing or cannot be asked. Thread-safe.
+/// itself, "rewrite"; `ordinal`: the GPU's number here. Errors: kEnvironment when the runner is
+/// missing or cannot be asked. Thread-safe.
 [[nodiscard]] Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
                                               const EvaluatorOptions& options);
 

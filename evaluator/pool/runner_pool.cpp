@@ -1,9 +1,12 @@
 #include "evaluator/pool/runner_pool.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/random.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 
 #include "evaluator/pool/runner_policy.h"
 
@@ -12,6 +15,13 @@ namespace {
 
 constexpr double kHelloTimeout_s = 60;
 constexpr double kSendTimeout_s = 30;
+constexpr int kMostForeign = 16;
+
+/// A parser that crashes on a source does so again.
+bool is_final(const std::string& mode, const Outcome& outcome) {
+  return mode == "rewrite" && (outcome.signal == SIGSEGV || outcome.signal == SIGABRT ||
+                               outcome.signal == SIGBUS || outcome.signal == SIGXCPU);
+}
 
 /// What the sandbox lacks on this machine; the first runner of a process says it for all.
 void warn_once(sandbox::Mode mode, const std::vector<sandbox::LayerState>& layers,
@@ -46,7 +56,9 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(const std::string& m
   const auto hello = runner->channel_.receive(kHelloTimeout_s);
   if (hello.status != protocol::ReceiveStatus::kOk) {
     return fail(ErrorCode::kEnvironment,
-                fmt::format("hone-runner did not start: {}", runner->why_it_ended()));
+                fmt::format("{} did not start: {}",
+                            std::filesystem::path(policy.argv[0]).filename().string(),
+                            runner->why_it_ended()));
   }
   const auto version = protocol::get_int(hello.message, "hello");
   if (!version || *version != protocol::kVersion) {
@@ -64,6 +76,19 @@ std::string RunnerProcess::why_it_ended() {
   return tail.empty() ? status.text() : status.text() + ": " + tail;
 }
 
+Outcome RunnerProcess::died() {
+  Outcome outcome;
+  outcome.status = Outcome::Status::kDied;
+  outcome.detail = why_it_ended();
+  if (const auto status = child_->wait(0); status.signalled) outcome.signal = status.code;
+  return outcome;
+}
+
+bool RunnerProcess::is_quiet() const {
+  pollfd p{child_->channel(), POLLIN, 0};
+  return poll(&p, 1, 0) == 0;
+}
+
 Outcome RunnerProcess::call(const nlohmann::json& request, double timeout_s) {
   const auto whole = protocol::frame(request);
   if (!whole) return {Outcome::Status::kDied, {}, whole.error().message};
@@ -76,11 +101,8 @@ Outcome RunnerProcess::call(const protocol::Frame& request, double timeout_s) {
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number)
     return {Outcome::Status::kCannotStart, {}, "the system has no random numbers"};
-  if (auto sent = channel_.send(request, kSendTimeout_s, number); !sent) {
-    outcome.status = Outcome::Status::kDied;
-    outcome.detail = why_it_ended();
-    return outcome;
-  }
+  ++requests_;
+  if (auto sent = channel_.send(request, kSendTimeout_s, number); !sent) return died();
   auto received = channel_.receive(timeout_s);
   switch (received.status) {
     case protocol::ReceiveStatus::kOk:
@@ -88,6 +110,7 @@ Outcome RunnerProcess::call(const protocol::Frame& request, double timeout_s) {
         child_->kill_tree();
         outcome.status = Outcome::Status::kMalformed;
         outcome.detail = "a reply to another request";
+        outcome.foreign = requests_ > 1;
         break;
       }
       outcome.status = Outcome::Status::kReply;
@@ -98,9 +121,7 @@ Outcome RunnerProcess::call(const protocol::Frame& request, double timeout_s) {
       outcome.status = Outcome::Status::kTimeout;
       break;
     case protocol::ReceiveStatus::kClosed:
-      outcome.status = Outcome::Status::kDied;
-      outcome.detail = why_it_ended();
-      break;
+      return died();
     case protocol::ReceiveStatus::kMalformed:
       child_->kill_tree();
       outcome.status = Outcome::Status::kMalformed;
@@ -122,10 +143,13 @@ Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s) {
     std::lock_guard lock(mutex_);
     cancels = cancels_;
   }
+  int foreign = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
     outcome = call_once(request, timeout_s, cancels);
+    if (outcome.foreign && ++foreign < kMostForeign) --attempt;
     if (outcome.status != Outcome::Status::kDied && outcome.status != Outcome::Status::kMalformed)
       break;
+    if (is_final(mode_, outcome)) break;
   }
   return outcome;
 }
@@ -133,10 +157,16 @@ Outcome RunnerPool::call(const nlohmann::json& request, double timeout_s) {
 Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, int cancels) {
   const auto is_cancelled = [&] { return cancelled_ || cancels_ != cancels; };
   std::unique_ptr<RunnerProcess> runner;
+  std::vector<std::unique_ptr<RunnerProcess>> useless;  // reaped outside the lock
   {
     std::unique_lock lock(mutex_);
     freed_.wait(lock, [&] { return is_cancelled() || !idle_.empty() || alive_ < size_; });
     if (is_cancelled()) return {Outcome::Status::kCancelled, {}, "cancelled"};
+    while (!idle_.empty() && !idle_.back()->is_quiet()) {
+      useless.push_back(std::move(idle_.back()));
+      idle_.pop_back();
+      --alive_;
+    }
     if (!idle_.empty()) {
       runner = std::move(idle_.back());
       idle_.pop_back();
@@ -144,7 +174,9 @@ Outcome RunnerPool::call_once(const nlohmann::json& request, double timeout_s, i
     } else {
       ++alive_;
     }
+    if (!useless.empty()) freed_.notify_all();
   }
+  useless.clear();
   if (runner == nullptr) {
     auto started = RunnerProcess::start(mode_, options_);
     std::lock_guard lock(mutex_);

@@ -31,6 +31,9 @@ struct Outcome {
   Status status = Status::kDied;
   nlohmann::json reply;
   std::string detail;
+  int signal = 0;  ///< that ended it; 0: none
+  /// The reply was to another request, of a runner that has served others: not this one's doing.
+  bool foreign = false;
   [[nodiscard]] bool ok() const { return status == Status::kReply; }
 };
 
@@ -43,6 +46,8 @@ class RunnerProcess {
                                                                     int ordinal = 0);
   [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
   [[nodiscard]] Outcome call(const protocol::Frame& request, double timeout_s);
+  /// Between requests a runner has nothing to say: one that does, or has ended, is of no use.
+  [[nodiscard]] bool is_quiet() const;
   void kill() { child_->kill_tree(); }
   [[nodiscard]] pid_t pid() const { return child_->pid(); }
   /// The GPU's number as this runner sees it.
@@ -53,9 +58,11 @@ class RunnerProcess {
   RunnerProcess(std::unique_ptr<sandbox::Child> child, int ordinal)
       : child_(std::move(child)), ordinal_(ordinal), channel_(child_->channel()) {}
   std::string why_it_ended();
+  Outcome died();
 
   std::unique_ptr<sandbox::Child> child_;
   int ordinal_ = 0;
+  std::int64_t requests_ = 0;  ///< that it has been sent
   protocol::Channel channel_;
 };
 
@@ -66,7 +73,9 @@ class RunnerPool {
   ~RunnerPool();
 
   /// A runner that dies or lies is replaced and the request tried once more: the cause may lie
-  /// outside (out of memory, a stray signal). A request that kills two is at fault itself.
+  /// outside (out of memory, a stray signal). A request that kills two is at fault itself. So is
+  /// one that crashes a rewrite runner, which does nothing but parse. What an earlier request left
+  /// behind, bytes or an answer to something else, costs no attempt.
   [[nodiscard]] Outcome call(const nlohmann::json& request, double timeout_s);
 
   void cancel();

@@ -218,6 +218,18 @@ Parsed parse_now(const std::string& source, const std::map<std::string, std::str
   return {unit, {}};
 }
 
+/// About what a result keeps in memory [B].
+std::size_t bytes_of(const Parsed& parsed) {
+  constexpr std::size_t kStrings = 96;  // and lists of a node
+  if (!parsed.unit) return 1024;
+  const TranslationUnit& unit = *parsed.unit;
+  const TranslationUnit::Storage& nodes = *unit.storage;
+  return 2 * unit.source.size() + nodes.exprs.size() * (sizeof(Expr) + kStrings) +
+         nodes.stmts.size() * (sizeof(Stmt) + kStrings) +
+         nodes.variables.size() * (sizeof(Variable) + kStrings) +
+         nodes.functions.size() * sizeof(Function);
+}
+
 /// Least recently used results by content; bounded, because a search parses for hours.
 class Cache {
  public:
@@ -230,37 +242,53 @@ class Cache {
       std::lock_guard lock(mutex_);
       if (auto found = index_.find(key); found != index_.end()) {
         entries_.splice(entries_.begin(), entries_, found->second);
-        return found->second->second;
+        return found->second->parsed;
       }
     }
     Parsed parsed = parse_now(source, defines, instances);
     std::lock_guard lock(mutex_);
     if (index_.count(key) == 0) {
-      entries_.emplace_front(key, parsed);
+      entries_.push_front({key, parsed, bytes_of(parsed)});
       index_[key] = entries_.begin();
-      if (entries_.size() > kCapacity) {
-        index_.erase(entries_.back().first);
+      bytes_ += entries_.front().bytes;
+      while (entries_.size() > 1 && (entries_.size() > kCapacity || bytes_ > kCapacityBytes)) {
+        bytes_ -= entries_.back().bytes;
+        index_.erase(entries_.back().key);
         entries_.pop_back();
       }
     }
     return parsed;
   }
 
+  void clear() {
+    std::lock_guard lock(mutex_);
+    entries_.clear();
+    index_.clear();
+    bytes_ = 0;
+  }
+
  private:
+  struct Entry {
+    std::string key;
+    Parsed parsed;
+    std::size_t bytes;
+  };
   static constexpr std::size_t kCapacity = 256;
+  static constexpr std::size_t kCapacityBytes = 256U << 20;
   std::mutex mutex_;
-  std::list<std::pair<std::string, Parsed>> entries_;
-  std::unordered_map<std::string, std::list<std::pair<std::string, Parsed>>::iterator> index_;
+  std::list<Entry> entries_;
+  std::unordered_map<std::string, std::list<Entry>::iterator> index_;
+  std::size_t bytes_ = 0;
 };
 
-}  // namespace
-
-namespace {
+Cache& cache() {
+  static Cache instance;
+  return instance;
+}
 
 Parsed cached(const std::string& source, const std::map<std::string, std::string>& defines,
               const std::string& instances) {
-  static Cache cache;
-  return cache.get(source, defines, instances);
+  return cache().get(source, defines, instances);
 }
 
 /// "scale<float>" => a use that makes Clang instantiate it.
@@ -277,6 +305,8 @@ std::string instantiations(const Program& program) {
 }
 
 }  // namespace
+
+void forget_parsed() { cache().clear(); }
 
 Result<std::shared_ptr<const TranslationUnit>> parse(
     const std::string& source, const std::map<std::string, std::string>& defines) {

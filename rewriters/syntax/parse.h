@@ -23,6 +23,9 @@ namespace hone::syntax {
 /// as that instance (types and constants known, text that of the pattern).
 [[nodiscard]] Result<std::shared_ptr<const TranslationUnit>> parse(const Program& program);
 
+/// Drops every cached result: a long-lived process that has grown large.
+void forget_parsed();
+
 /// Hash of what a program computes with, not of how it is written: comments, spacing and the names
 /// of kernels, parameters and locals do not count; literals, defines, buffers and launches do.
 /// Falls back to a hash of the raw text for a source that does not parse.

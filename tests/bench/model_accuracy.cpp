@@ -19,7 +19,8 @@
 
 #include "candidates/recipe.h"
 #include "candidates/task_reader.h"
-#include "engine/service/admission.h"
+#include "engine/rewriting/launch_check.h"
+#include "engine/rewriting/local_rewriting.h"
 #include "engine/service/requests.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/runner/emulated_program.h"
@@ -185,7 +186,8 @@ int run(const Options& options) {
       fmt::print(stderr, "{}: {}\n", path, task.error().message);
       return 2;
     }
-    auto builder = RequestBuilder::make(*task, target_limits(options.arch), {});
+    LocalRewriting rewriting;  // recorded recipes of our own tasks
+    auto builder = RequestBuilder::make(rewriting, *task, target_limits(options.arch), {});
     if (!builder) return 2;
     std::vector<Row> rows;
     for (const auto& entry : task_data["candidates"]) {

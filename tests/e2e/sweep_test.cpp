@@ -8,6 +8,7 @@
 #include <future>
 
 #include "candidates/task_reader.h"
+#include "engine/rewriting/local_rewriting.h"
 #include "engine/search/random.h"
 #include "engine/search/random_strategy.h"
 #include "engine/service/requests.h"
@@ -47,7 +48,7 @@ class Sweep : public testing::TestWithParam<std::string> {
     auto task = read_task(folder + "/" + GetParam() + ".cu");
     ASSERT_TRUE(task) << task.error().message;
     task_ = *task;
-    auto builder = RequestBuilder::make(task_, target_limits("sm_90"), {});
+    auto builder = RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {});
     ASSERT_TRUE(builder) << builder.error().message;
     builder_ = std::move(*builder);
     auto reference = builder_->for_program(task_.reference, 1);
@@ -87,6 +88,7 @@ class Sweep : public testing::TestWithParam<std::string> {
   }
 
   Task task_;
+  LocalRewriting rewriting_;
   std::unique_ptr<RequestBuilder> builder_;
   int evaluated_ = 0;
 };

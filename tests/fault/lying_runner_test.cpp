@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -101,6 +102,63 @@ std::string answer(const std::string& length, const std::string& body) {
   return "number=$(head -c 16 <&3 | tail -c 8 | od -An -v -tx1 | sed 's/ /\\\\x/g')\n"
          "printf \"HON2" +
          length + "$number" + body + "\" >&3; sleep 0.2";
+}
+
+/// A runner whose `script` knows as $start the how many-th it is.
+class Starts {
+ public:
+  explicit Starts(const std::string& script) {
+    path_ = testing::TempDir() + "/starts_" + std::to_string(getpid());
+    std::ofstream(path_) << "#!/bin/bash\necho >> " << path_ << ".count\nstart=$(wc -l < " << path_
+                         << ".count)\n"
+                         << hello(protocol::kVersion) << script << "\n";
+    chmod(path_.c_str(), 0755);
+    options_.runner_path = path_;
+    options_.sandbox = sandbox::Mode::kOff;
+  }
+  ~Starts() {
+    unlink(path_.c_str());
+    unlink((path_ + ".count").c_str());
+  }
+  [[nodiscard]] const EvaluatorOptions& options() const { return options_; }
+  [[nodiscard]] int count() const {
+    std::ifstream file(path_ + ".count");
+    return static_cast<int>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+  }
+
+ private:
+  std::string path_;
+  EvaluatorOptions options_;
+};
+
+// A request of one byte, 1, and the reply {}.
+constexpr const char* kTakeOne =
+    "number=$(head -c 16 <&3 | tail -c 8 | od -An -v -tx1 | sed 's/ /\\\\x/g'); head -c 1 <&3 "
+    ">/dev/null\n";
+constexpr const char* kReply = "printf \"HON2\\x01\\0\\0\\0$number\\xa0\" >&3\n";
+
+TEST(LyingRunner, WhatItSaysUnaskedCostsTheNextRequestNothing) {
+  const Starts runner(std::string(kTakeOne) + kReply +
+                      "if [ $start = 1 ]; then printf noise >&3; fi\n"
+                      "if [ $start = 2 ]; then sleep 60; fi\n" +
+                      kTakeOne + kReply + "sleep 60");
+  pool::RunnerPool pool("emulate", 1, runner.options());
+  EXPECT_TRUE(pool.call(1, 20).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(pool.call(1, 20).ok());
+  EXPECT_EQ(runner.count(), 2);
+}
+
+TEST(LyingRunner, AnAnswerToAnotherRequestUsesUpNoAttempt) {
+  // The first answers its second request with the first one's number; the second dies.
+  const Starts runner("if [ $start = 2 ]; then " +
+                      std::string("head -c 1 <&3 >/dev/null; exit 3; fi\n") + kTakeOne + kReply +
+                      "old=$number\n" + kTakeOne + "number=$old\n" + kReply + "sleep 60");
+  pool::RunnerPool pool("emulate", 1, runner.options());
+  EXPECT_TRUE(pool.call(1, 20).ok());
+  const auto outcome = pool.call(1, 20);
+  EXPECT_TRUE(outcome.ok()) << outcome.detail;
+  EXPECT_EQ(runner.count(), 3);
 }
 
 TEST(LyingRunner, WrongShapesAreInfrastructureErrors) {

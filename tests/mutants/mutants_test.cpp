@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "engine/rewriting/local_rewriting.h"
 #include "engine/search/random.h"
 #include "engine/service/requests.h"
 #include "engine/service/text_diff.h"
@@ -174,7 +175,7 @@ class Mutants : public testing::TestWithParam<std::string> {
     auto task = task_of(GetParam());
     ASSERT_TRUE(task) << task.error().message;
     task_ = std::move(*task);
-    auto builder = RequestBuilder::make(task_, target_limits("sm_90"), {}, seed());
+    auto builder = RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {}, seed());
     ASSERT_TRUE(builder) << builder.error().message;
     builder_ = std::move(*builder);
     auto programs = right_programs(GetParam(), task_);
@@ -205,6 +206,7 @@ class Mutants : public testing::TestWithParam<std::string> {
   }
 
   Task task_;
+  LocalRewriting rewriting_;
   std::unique_ptr<RequestBuilder> builder_;
   std::vector<RightProgram> programs_;
 };

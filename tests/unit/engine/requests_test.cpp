@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "candidates/task_reader.h"
-#include "rewriters/core/registry.h"
+#include "engine/rewriting/local_rewriting.h"
 
 namespace hone {
 namespace {
@@ -32,7 +32,8 @@ TEST(AlignedSizes, TakesTheDivisorsOfTheTimedSizes) {
 TEST(RequestBuilder, InstantiatesReferenceAndCandidateAtEverySize) {
   const auto task = parse_task(kTask, "scale.cu");
   ASSERT_TRUE(task) << task.error().message;
-  auto builder = RequestBuilder::make(*task, target_limits("sm_90"), {});
+  LocalRewriting rewriting;
+  auto builder = RequestBuilder::make(rewriting, *task, target_limits("sm_90"), {});
   ASSERT_TRUE(builder) << builder.error().message;
   const auto request = (*builder)->for_recipe({}, 7);
   ASSERT_TRUE(request) << request.error().message;
@@ -47,7 +48,8 @@ TEST(RequestBuilder, InstantiatesReferenceAndCandidateAtEverySize) {
 TEST(RequestBuilder, RefusesARecipeThatDoesNotReplay) {
   const auto task = parse_task(kTask, "scale.cu");
   ASSERT_TRUE(task);
-  auto builder = RequestBuilder::make(*task, target_limits("sm_90"), {});
+  LocalRewriting rewriting;
+  auto builder = RequestBuilder::make(rewriting, *task, target_limits("sm_90"), {});
   ASSERT_TRUE(builder);
   Step step;
   step.rewriter = "no-such-rule";

@@ -14,6 +14,8 @@
 
 #include "candidates/hash.h"
 #include "candidates/task_reader.h"
+#include "engine/rewriting/local_rewriting.h"
+#include "engine/rewriting/remote_rewriting.h"
 
 namespace hone {
 namespace {
@@ -101,13 +103,14 @@ class SearchJob : public testing::Test {
   DeviceSpec device_;
   SearchOptions options_;
   FakeEvaluator evaluator_;
+  LocalRewriting rewriting_;
 };
 
 TEST_F(SearchJob, TheSameSeedGivesTheSameCountsAndBestWhateverTheThreads) {
-  auto first = run_search(task_, device_, evaluator_, nullptr, options_);
+  auto first = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(first) << first.error().message;
   options_.workers = 1;
-  auto second = run_search(task_, device_, evaluator_, nullptr, options_);
+  auto second = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(second);
   EXPECT_EQ(first->counts.proposed, second->counts.proposed);
   EXPECT_EQ(first->counts.duplicate, second->counts.duplicate);
@@ -116,8 +119,26 @@ TEST_F(SearchJob, TheSameSeedGivesTheSameCountsAndBestWhateverTheThreads) {
   EXPECT_GT(first->counts.evaluated(), 30);
 }
 
+TEST_F(SearchJob, ChildrenThatRewriteChangeNothing) {
+  const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  options_.budget.evaluations = 150;
+  auto first = run_search(*task, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(first) << first.error().message;
+  RemoteRewriting remote;
+  auto second = run_search(*task, device_, evaluator_, remote, nullptr, options_);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(first->counts.proposed, second->counts.proposed);
+  EXPECT_EQ(first->counts.verdicts, second->counts.verdicts);
+  EXPECT_EQ(first->ranked.front().candidate.recipe, second->ranked.front().candidate.recipe);
+  RecordProperty("local_ms_per_ask", std::to_string(1000 * first->pace.propose_s /
+                                                    static_cast<double>(first->counts.proposed)));
+  RecordProperty("remote_ms_per_ask", std::to_string(1000 * second->pace.propose_s /
+                                                     static_cast<double>(second->counts.proposed)));
+}
+
 TEST_F(SearchJob, CountsAddUpAndTheRankingIsByspeedup) {
-  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(outcome);
   std::int64_t total = outcome->counts.duplicate;
   for (const auto count : outcome->counts.verdicts) total += count;
@@ -142,7 +163,7 @@ TEST_F(SearchJob, OnAGpuNoOutcomeIsLostWhereOthersOvertakeIt) {
     ASSERT_TRUE(parsed) << parsed.error().message;
     options_.budget = *parsed;
     evaluator_.answered_ = 0;
-    const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+    const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
     ASSERT_TRUE(outcome) << outcome.error().message;
     // Whatever was answered counts, also what was still queued when the time was up; nothing that
     // was asked twice is told as a crash.
@@ -156,7 +177,7 @@ TEST_F(SearchJob, OnAGpuNoOutcomeIsLostWhereOthersOvertakeIt) {
 
 TEST_F(SearchJob, InfrastructureErrorsAreRetriedOnce) {
   evaluator_.infrastructure_once_ = true;
-  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->counts.verdicts[static_cast<std::size_t>(Verdict::kCrash)], 0);
   EXPECT_GT(outcome->counts.verdicts[static_cast<std::size_t>(Verdict::kOk)], 0);
@@ -165,7 +186,7 @@ TEST_F(SearchJob, InfrastructureErrorsAreRetriedOnce) {
 TEST_F(SearchJob, AnInterruptStillRanksTheReference) {
   const std::atomic<bool> stop{true};
   options_.stop = &stop;
-  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(outcome);
   ASSERT_EQ(outcome->ranked.size(), 1U);
   EXPECT_EQ(outcome->ranked[0].candidate.origin, "reference");
@@ -173,7 +194,7 @@ TEST_F(SearchJob, AnInterruptStillRanksTheReference) {
 
 TEST_F(SearchJob, FinalistsAreTimedAfterTheTimeIsUp) {
   options_.budget = *Budget::parse("0.2s");
-  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->warnings.empty()) << outcome->warnings.front();
   EXPECT_FALSE(outcome->ranked.empty());
@@ -184,7 +205,7 @@ TEST_F(SearchJob, StoresWhatItFound) {
   std::filesystem::remove(path);
   auto store = Store::open(path);
   ASSERT_TRUE(store) << store.error().message;
-  const auto outcome = run_search(task_, device_, evaluator_, store->get(), options_);
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->warnings.empty()) << outcome->warnings.front();
   const auto boards = (*store)->boards({});
@@ -197,7 +218,7 @@ TEST_F(SearchJob, StoresWhatItFound) {
 
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {
   options_.strategy = "magic";
-  const auto outcome = run_search(task_, device_, evaluator_, nullptr, options_);
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidInput);
 }

@@ -1,4 +1,4 @@
-#include "engine/service/admission.h"
+#include "engine/rewriting/launch_check.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

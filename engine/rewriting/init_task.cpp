@@ -1,4 +1,4 @@
-#include "engine/service/init_task.h"
+#include "engine/rewriting/init_task.h"
 
 #include <fmt/core.h>
 

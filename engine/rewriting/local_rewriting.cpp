@@ -1,0 +1,45 @@
+#include "engine/rewriting/local_rewriting.h"
+
+#include <filesystem>
+
+#include "engine/rewriting/launch_check.h"
+#include "rewriters/core/registry.h"
+#include "rewriters/syntax/parse.h"
+
+namespace hone {
+
+Result<Rewritten> LocalRewriting::apply(const RewriteContext& context, const Program& program,
+                                        const Step& step, bool with_hash) {
+  const Rewriter* rewriter = find_rewriter(step.rewriter);
+  if (rewriter == nullptr) return refused("no rewriter is called '" + step.rewriter + "'");
+  auto next = rewriter->apply(program, step, context);
+  if (!next) return std::unexpected(next.error());
+  Rewritten rewritten{std::move(*next), ""};
+  if (with_hash) rewritten.hash = syntax::structural_hash(rewritten.program);
+  return rewritten;
+}
+
+Result<std::vector<Proposal>> LocalRewriting::proposals(const RewriteContext& context,
+                                                        const Program& program) {
+  return propose_all(program, context);
+}
+
+Result<void> LocalRewriting::validate(const Program& program, const std::string& path) {
+  return validate_launches(program, path);
+}
+
+Result<std::string> LocalRewriting::hash(const Program& program, const std::string&) {
+  return syntax::structural_hash(program);
+}
+
+std::string LocalRewriting::formatted(const std::string& source) {
+  return syntax::formatted(source);
+}
+
+Result<InitResult> LocalRewriting::init(const std::string& source, const std::string& path) {
+  auto made = init_task(source, std::filesystem::path(path).stem().string());
+  if (!made) made.error().message = path + ":" + made.error().message;
+  return made;
+}
+
+}  // namespace hone

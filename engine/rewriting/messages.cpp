@@ -1,0 +1,120 @@
+#include "engine/rewriting/messages.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "evaluator/protocol/channel.h"
+#include "evaluator/protocol/take.h"
+
+namespace hone::rewriting {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxText = 8192;  // [B], of a message for a person
+constexpr std::size_t kMaxNotes = 4096;
+
+std::unexpected<Error> malformed(const char* what) {
+  return fail(ErrorCode::kInfrastructure, std::string("rewrite runner: ") + what);
+}
+
+Result<int> small_int(const Json& object, const char* key) {
+  const auto value = protocol::get_int(object, key);
+  if (!value) return std::unexpected(value.error());
+  if (*value < 0 || *value > std::numeric_limits<int>::max())
+    return malformed("a number too large");
+  return static_cast<int>(*value);
+}
+
+}  // namespace
+
+Json to_message(const TargetLimits& target) {
+  return {{"compute_capability", target.compute_capability},
+          {"max_threads_per_block", target.max_threads_per_block},
+          {"shared_per_block", target.shared_per_block},
+          {"shared_per_block_optin", target.shared_per_block_optin},
+          {"shared_per_sm", target.shared_per_sm},
+          {"registers_per_sm", target.registers_per_sm},
+          {"sm_count", target.sm_count}};
+}
+
+Result<TargetLimits> target_from(const Json& message) {
+  TargetLimits target;
+  HONE_TAKE(target.compute_capability, small_int(message, "compute_capability"));
+  HONE_TAKE(target.max_threads_per_block, small_int(message, "max_threads_per_block"));
+  HONE_TAKE(target.shared_per_block, protocol::get_int(message, "shared_per_block"));
+  HONE_TAKE(target.shared_per_block_optin, protocol::get_int(message, "shared_per_block_optin"));
+  HONE_TAKE(target.shared_per_sm, protocol::get_int(message, "shared_per_sm"));
+  HONE_TAKE(target.registers_per_sm, small_int(message, "registers_per_sm"));
+  HONE_TAKE(target.sm_count, small_int(message, "sm_count"));
+  return target;
+}
+
+Result<Bindings> sizes_from(const Json& message) {
+  Bindings sizes;
+  if (!message.is_object()) return malformed("sizes are no object");
+  for (const auto& [name, value] : message.items()) {
+    if (!value.is_number_integer()) return malformed("a size is no integer");
+    sizes[name] = value.get<std::int64_t>();
+  }
+  return sizes;
+}
+
+Json to_message(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kRefused:
+      return {{"refused", error.message}};
+    case ErrorCode::kInvalidInput:
+      return {{"invalid", error.message}};
+    default:
+      return {{"error", error.message}};
+  }
+}
+
+std::optional<Error> failure_of(const Json& reply) {
+  if (!reply.is_object())
+    return Error{ErrorCode::kInfrastructure, "its reader's reply is no object"};
+  for (const auto& [key, code] :
+       {std::pair{"refused", ErrorCode::kRefused}, std::pair{"invalid", ErrorCode::kInvalidInput},
+        std::pair{"error", ErrorCode::kInfrastructure}}) {
+    const auto found = reply.find(key);
+    if (found == reply.end()) continue;
+    const bool is_text = found->is_string();
+    return Error{code, is_text
+                           ? protocol::clean_text(found->get_ref<const std::string&>(), kMaxText)
+                           : "unreadable error"};
+  }
+  return std::nullopt;
+}
+
+Json to_message(const InitResult& result) {
+  // As text, which keeps the order of the keys.
+  return {{"task", result.task.dump()}, {"notes", result.notes}};
+}
+
+Result<InitResult> init_result_from(const Json& message) {
+  InitResult result;
+  const auto text = protocol::get_string(message, "task");
+  if (!text) return std::unexpected(text.error());
+  result.task = nlohmann::ordered_json::parse(*text, nullptr, false);
+  if (!result.task.is_object()) return malformed("the task is no JSON object");
+  const auto notes = protocol::get_array(message, "notes", kMaxNotes);
+  if (!notes) return std::unexpected(notes.error());
+  for (const Json& note : **notes) {
+    if (!note.is_string()) return malformed("a note is no string");
+    result.notes.push_back(protocol::clean_text(note.get_ref<const std::string&>(), kMaxText));
+  }
+  return result;
+}
+
+Result<std::string> hash_from(const Json& message) {
+  auto hash = protocol::get_string(message, "hash", 32);
+  if (!hash) return hash;
+  const bool is_hash = hash->size() == 32 && std::ranges::all_of(*hash, [](char c) {
+                         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+                       });
+  if (!is_hash) return malformed("that is no hash");
+  return hash;
+}
+
+}  // namespace hone::rewriting

@@ -1,0 +1,180 @@
+#include "engine/rewriting/remote_rewriting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include "engine/rewriting/messages.h"
+#include "evaluator/protocol/channel.h"
+
+namespace hone {
+namespace {
+
+using Json = nlohmann::json;
+using Status = pool::Outcome::Status;
+
+constexpr int kMostProcesses = 4;
+
+EvaluatorOptions pool_options(const RemoteRewritingOptions& options) {
+  EvaluatorOptions out;
+  out.sandbox = options.sandbox;
+  out.warn = options.warn;
+  out.runner_path =
+      options.program.empty() ? sandbox::executable_folder() + "/hone" : options.program;
+  return out;
+}
+
+int processes(const RemoteRewritingOptions& options) {
+  if (options.processes > 0) return options.processes;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostProcesses);
+}
+
+/// Why a child ended on a source, for the person who wrote it.
+std::string cause(const pool::Outcome& outcome) {
+  // Clang's own report of its end is long.
+  const auto how = outcome.detail.substr(0, outcome.detail.find(": "));
+  switch (outcome.signal) {
+    case SIGSEGV:
+    case SIGBUS:
+      return fmt::format("parsing it takes more stack than there is ({}); nest it less", how);
+    case SIGABRT:
+    case SIGKILL:
+      return fmt::format("parsing it takes more memory than there is ({}); expand it less", how);
+    default:
+      return fmt::format("the process that parsed it ended ({})", how);
+  }
+}
+
+/// What a child says of a program is believed as far as it can do no harm: a candidate that checks
+/// other buffers than the task's would be compared with nothing.
+bool keeps_buffers(const Task& task, const Program& program) {
+  const auto& own = task.reference.buffers;
+  if (program.buffers.size() < own.size()) return false;
+  const auto scratch = program.buffers.begin() + static_cast<std::ptrdiff_t>(own.size());
+  return std::equal(own.begin(), own.end(), program.buffers.begin()) &&
+         std::all_of(scratch, program.buffers.end(),
+                     [](const Buffer& b) { return b.role == Role::kScratch; });
+}
+
+/// An Error that says that nothing came of it, as a refusal of the step.
+Error as_refusal(Error error) {
+  if (error.code != ErrorCode::kInvalidInput) return error;
+  return {ErrorCode::kRefused, "its result cannot be read: " + error.message};
+}
+
+Error cannot_be_read(Error error, const std::string& path) {
+  if (error.code == ErrorCode::kInvalidInput) {
+    error.message = fmt::format("{}: this source cannot be read: {}", path, error.message);
+  }
+  return error;
+}
+
+std::unexpected<Error> nonsense(const std::string& what) {
+  return invalid(fmt::format("the process that parsed it answered nonsense ({})", what));
+}
+
+}  // namespace
+
+RemoteRewriting::RemoteRewriting(const RemoteRewritingOptions& options)
+    : timeout_s_(options.timeout_s), pool_("rewrite", processes(options), pool_options(options)) {}
+
+Result<Json> RemoteRewriting::ask(const Json& request) {
+  auto outcome = pool_.call(request, timeout_s_);
+  switch (outcome.status) {
+    case Status::kReply:
+      if (const auto error = protocol::error_of(outcome.reply)) return invalid(*error);
+      return std::move(outcome.reply);
+    case Status::kTimeout:
+      return invalid(fmt::format("parsing it takes more than {:.0f} s", timeout_s_));
+    case Status::kDied:
+      return invalid(cause(outcome));
+    case Status::kMalformed:
+      return nonsense(outcome.detail);
+    case Status::kCancelled:
+      return fail(ErrorCode::kInfrastructure, "cancelled");
+    case Status::kCannotStart:
+      break;
+  }
+  return fail(ErrorCode::kEnvironment, outcome.detail);
+}
+
+Json RemoteRewriting::about(const char* op, const RewriteContext& context, const Program& program) {
+  Json request = {{"op", op},
+                  {"task", *context.task},
+                  {"sizes", context.sizes},
+                  {"target", rewriting::to_message(context.target)}};
+  if (!(program == context.task->reference)) request["program"] = program;
+  return request;
+}
+
+Result<Rewritten> RemoteRewriting::apply(const RewriteContext& context, const Program& program,
+                                         const Step& step, bool with_hash) {
+  Json request = about("apply", context, program);
+  request["step"] = step;
+  request["with_hash"] = with_hash;
+  const auto reply = ask(request);
+  if (!reply) return std::unexpected(as_refusal(reply.error()));
+  if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);
+  Rewritten rewritten;
+  auto changed = program_from_json(reply->value("program", Json()));
+  if (!changed) return refused(nonsense(changed.error().message).error().message);
+  if (!keeps_buffers(*context.task, *changed)) {
+    return refused(nonsense("other buffers than the task's").error().message);
+  }
+  rewritten.program = std::move(*changed);
+  if (with_hash) {
+    auto hash = rewriting::hash_from(*reply);
+    if (!hash) return refused(nonsense(hash.error().message).error().message);
+    rewritten.hash = std::move(*hash);
+  }
+  return rewritten;
+}
+
+Result<std::vector<Proposal>> RemoteRewriting::proposals(const RewriteContext& context,
+                                                         const Program& program) {
+  const auto reply = ask(about("proposals", context, program));
+  if (!reply) return std::unexpected(as_refusal(reply.error()));
+  if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);
+  auto proposals = proposals_from_json(reply->value("proposals", Json()));
+  if (!proposals) return refused(nonsense(proposals.error().message).error().message);
+  return proposals;
+}
+
+Result<void> RemoteRewriting::validate(const Program& program, const std::string& path) {
+  const auto reply = ask({{"op", "validate"}, {"program", program}, {"path", path}});
+  if (!reply) return std::unexpected(cannot_be_read(reply.error(), path));
+  if (auto failure = rewriting::failure_of(*reply)) return std::unexpected(*failure);
+  return {};
+}
+
+Result<std::string> RemoteRewriting::hash(const Program& program, const std::string& path) {
+  const auto reply = ask({{"op", "hash"}, {"program", program}});
+  if (!reply) return std::unexpected(cannot_be_read(reply.error(), path));
+  if (auto failure = rewriting::failure_of(*reply)) return std::unexpected(*failure);
+  auto hash = rewriting::hash_from(*reply);
+  if (!hash) {
+    return std::unexpected(cannot_be_read(nonsense(hash.error().message).error(), path));
+  }
+  return hash;
+}
+
+std::string RemoteRewriting::formatted(const std::string& source) {
+  const auto reply = ask({{"op", "format"}, {"source", source}});
+  if (!reply || rewriting::failure_of(*reply)) return source;
+  return protocol::get_string(*reply, "source", protocol::kMaxFrame).value_or(source);
+}
+
+Result<InitResult> RemoteRewriting::init(const std::string& source, const std::string& path) {
+  const auto reply = ask({{"op", "init"}, {"source", source}, {"path", path}});
+  if (!reply) return std::unexpected(cannot_be_read(reply.error(), path));
+  if (auto failure = rewriting::failure_of(*reply)) return std::unexpected(*failure);
+  auto result = rewriting::init_result_from(*reply);
+  if (!result) {
+    return std::unexpected(cannot_be_read(nonsense(result.error().message).error(), path));
+  }
+  return result;
+}
+
+}  // namespace hone

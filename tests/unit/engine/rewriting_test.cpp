@@ -1,0 +1,212 @@
+// hone's own view of the rewriters: a child must answer as the rewriters in this process would.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "candidates/task_reader.h"
+#include "engine/rewriting/local_rewriting.h"
+#include "engine/rewriting/messages.h"
+#include "engine/rewriting/remote_rewriting.h"
+#include "engine/rewriting/watch.h"
+#include "engine/search/space.h"
+
+namespace hone {
+namespace {
+
+Task baseline(const std::string& name) {
+  const auto task =
+      read_task(std::string(HONE_SOURCE_DIR) + "/baselines/" + name + "/" + name + ".cu");
+  if (!task) throw std::runtime_error(task.error().message);
+  return *task;
+}
+
+std::vector<std::size_t> middle_of(const Proposal& proposal) {
+  std::vector<std::size_t> choice;
+  for (const Parameter& p : proposal.parameters) choice.push_back(p.domain.size() / 2);
+  return choice;
+}
+
+std::string text(const std::vector<Proposal>& proposals) {
+  return nlohmann::json(proposals).dump();
+}
+
+TEST(RemoteRewriting, AnswersAsALocalOne) {
+  LocalRewriting local;
+  RemoteRewriting remote;
+  for (const char* name : {"matmul", "softmax"}) {
+    const Task task = baseline(name);
+    for (const Bindings& sizes : {task.sizes, task.check_sizes.front()}) {
+      const RewriteContext context{&task, sizes, target_limits("sm_90")};
+      const auto expected = local.proposals(context, task.reference);
+      const auto proposals = remote.proposals(context, task.reference);
+      ASSERT_TRUE(expected && proposals);
+      ASSERT_FALSE(expected->empty());
+      EXPECT_EQ(text(*expected), text(*proposals));
+      for (const Proposal& proposal : *expected) {
+        const Step step = proposal.step(middle_of(proposal));
+        const auto one = local.apply(context, task.reference, step, true);
+        const auto other = remote.apply(context, task.reference, step, true);
+        ASSERT_EQ(one.has_value(), other.has_value()) << to_string(step);
+        if (!one) {
+          EXPECT_EQ(one.error().message, other.error().message);
+          continue;
+        }
+        EXPECT_EQ(one->program, other->program) << to_string(step);
+        EXPECT_EQ(one->hash, other->hash) << to_string(step);
+        const auto next = local.proposals(context, one->program);
+        const auto remote_next = remote.proposals(context, one->program);
+        ASSERT_TRUE(next && remote_next);
+        EXPECT_EQ(text(*next), text(*remote_next));
+      }
+    }
+    EXPECT_EQ(*local.hash(task.reference, ""), *remote.hash(task.reference, ""));
+    EXPECT_EQ(local.formatted(task.reference.source), remote.formatted(task.reference.source));
+    EXPECT_TRUE(remote.validate(task.reference, "task.cu"));
+    Program wrong = task.reference;
+    wrong.launches[0].kernel = "nothing";
+    const auto one = local.validate(wrong, "task.cu");
+    const auto other = remote.validate(wrong, "task.cu");
+    ASSERT_FALSE(one || other);
+    EXPECT_EQ(one.error().code, other.error().code);
+    EXPECT_EQ(one.error().message, other.error().message);
+  }
+}
+
+TEST(RemoteRewriting, InitAnswersAsALocalOne) {
+  LocalRewriting local;
+  RemoteRewriting remote;
+  const std::string good = "__global__ void k(float* y, const float* x, int n) { y[0] = x[n]; }\n";
+  const auto one = local.init(good, "folder/kernel.cu");
+  const auto other = remote.init(good, "folder/kernel.cu");
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->task.dump(), other->task.dump());
+  EXPECT_EQ(one->notes, other->notes);
+  EXPECT_EQ(other->task["name"], "kernel");
+  const auto bad = remote.init("__global__ void k(\n", "folder/kernel.cu");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message,
+            local.init("__global__ void k(\n", "folder/kernel.cu").error().message);
+}
+
+TEST(RemoteRewriting, WithoutAProgramThereIsAnEnvironmentError) {
+  RemoteRewritingOptions options;
+  options.program = "/nowhere/hone";
+  RemoteRewriting remote(options);
+  const auto hash = remote.hash(baseline("softmax").reference, "task.cu");
+  ASSERT_FALSE(hash);
+  EXPECT_EQ(hash.error().code, ErrorCode::kEnvironment);
+  EXPECT_EQ(remote.formatted("int   x;"), "int   x;");
+}
+
+TEST(RemoteRewriting, ASlowRequestTimesOutOrIsCancelledSoon) {
+  const std::string slow =
+      "template <int A, int B, int C> struct T { static constexpr unsigned v = T<A - 1, B, C>::v + "
+      "T<A, B - 1, C>::v + T<A, B, C - 1>::v; };\n"
+      "template <int B, int C> struct T<0, B, C> { static constexpr unsigned v = 1; };\n"
+      "template <int A, int C> struct T<A, 0, C> { static constexpr unsigned v = 1; };\n"
+      "template <int A, int B> struct T<A, B, 0> { static constexpr unsigned v = 1; };\n"
+      "__global__ void k(float* y) { y[0] = T<300, 300, 300>::v; }\n";
+  RemoteRewritingOptions options;
+  options.timeout_s = 1;
+  RemoteRewriting remote(options);
+  const auto late = remote.init(slow, "slow.cu");
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().message,
+            "slow.cu: this source cannot be read: parsing it takes more than 1 s");
+
+  RemoteRewriting patient;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const RewritingWatch watch(patient, nullptr, 1);
+    const auto cancelled = patient.init(slow, "slow.cu");
+    ASSERT_FALSE(cancelled);
+    EXPECT_FALSE(is_lasting(cancelled.error()));
+    EXPECT_TRUE(watch.fired());
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_TRUE(patient.init("__global__ void k(float* y) { y[0] = 1; }\n", "good.cu"));
+}
+
+/// Answers with large programs, or not at all.
+class FakeRewriting final : public Rewriting {
+ public:
+  Result<Rewritten> apply(const RewriteContext&, const Program& program, const Step& step,
+                          bool) override {
+    ++calls;
+    if (cancelled) return fail(ErrorCode::kInfrastructure, "cancelled");
+    Rewritten rewritten{program, std::string(32, 'a')};
+    rewritten.program.source = std::string(16U << 20, step.site.empty() ? ' ' : step.site[0]);
+    return rewritten;
+  }
+  Result<std::vector<Proposal>> proposals(const RewriteContext&, const Program&) override {
+    if (cancelled) return fail(ErrorCode::kInfrastructure, "cancelled");
+    Proposal proposal{"fake", 1, "a", {{"x", {std::int64_t{1}}}}, MathLevel::kExact, ""};
+    Proposal empty = proposal;
+    empty.parameters[0].domain.clear();
+    Proposal loose = proposal;
+    loose.math = MathLevel::kReduced;
+    return std::vector<Proposal>{proposal, empty, loose};
+  }
+  Result<void> validate(const Program&, const std::string&) override { return {}; }
+  Result<std::string> hash(const Program&, const std::string&) override { return "a"; }
+  std::string formatted(const std::string& source) override { return source; }
+  Result<InitResult> init(const std::string&, const std::string&) override { return InitResult{}; }
+  void cancel() override { cancelled = true; }
+  void resume() override { cancelled = false; }
+  int calls = 0;
+  bool cancelled = false;
+};
+
+TEST(Space, ForgetsOldProgramsAndKeepsNoCancelledAnswers) {
+  const Task task = baseline("softmax");
+  FakeRewriting rewriting;
+  const auto memory = std::make_shared<SpaceMemory>();
+  Space space(rewriting, {&task, task.sizes, target_limits("sm_90")}, {.memory = memory});
+  for (int i = 0; i < 40; ++i) {
+    Step step;
+    step.site = std::to_string(i);
+    EXPECT_TRUE(space.program({step}));
+    EXPECT_LE(memory->bytes, SpaceMemory::kLimit);
+  }
+  EXPECT_GT(memory->bytes, SpaceMemory::kLimit / 2);
+  EXPECT_EQ(rewriting.calls, 40);
+  Step step;
+  step.site = "new";
+  rewriting.cancel();
+  EXPECT_FALSE(space.program({step}));
+  EXPECT_TRUE(space.proposals({}).empty());
+  rewriting.resume();
+  EXPECT_TRUE(space.program({step}));
+  ASSERT_EQ(space.proposals({}).size(), 1U);  // not those without a choice, or too loose
+  EXPECT_EQ(rewriting.calls, 42);
+  EXPECT_TRUE(space.program({step}));
+  EXPECT_EQ(rewriting.calls, 42);
+}
+
+TEST(RewritingMessages, WhatIsNoAnswerIsAnError) {
+  using nlohmann::json;
+  for (const char* bad :
+       {"1", "{}", "[1]", "[{}]",
+        R"([{"rewriter":"a","version":1,"site":"s","parameters":[{"name":"x"}],
+                              "math":"exact","description":""}])",
+        R"([{"rewriter":"a","version":1,"site":"s","parameters":[],
+                              "math":"wild","description":""}])",
+        R"([{"rewriter":"a","version":1,"site":"s","description":"","math":"exact",
+                              "parameters":[{"name":"x","domain":[1.5]}]}])"}) {
+    EXPECT_FALSE(proposals_from_json(json::parse(bad))) << bad;
+  }
+  EXPECT_FALSE(rewriting::hash_from({{"hash", "abc"}}));
+  EXPECT_FALSE(rewriting::hash_from({{"hash", std::string(32, 'X')}}));
+  EXPECT_TRUE(rewriting::hash_from({{"hash", std::string(32, 'f')}}));
+  EXPECT_FALSE(rewriting::init_result_from({{"task", "[]"}, {"notes", json::array()}}));
+  EXPECT_FALSE(rewriting::init_result_from({{"task", "{}"}, {"notes", {1}}}));
+  EXPECT_FALSE(rewriting::target_from(json::object()));
+  EXPECT_FALSE(rewriting::sizes_from({{"N", "x"}}));
+  EXPECT_TRUE(rewriting::failure_of(json(1)));
+  EXPECT_EQ(rewriting::failure_of({{"refused", 3}})->message, "unreadable error");
+  EXPECT_FALSE(rewriting::failure_of(json::object()));
+}
+
+}  // namespace
+}  // namespace hone
