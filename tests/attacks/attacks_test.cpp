@@ -33,6 +33,8 @@ struct Attack {
   std::vector<std::string> verdicts;  ///< one of these
 };
 
+void PrintTo(const Attack& attack, std::ostream* out) { *out << attack.name; }
+
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> out;

@@ -1,0 +1,116 @@
+// Inputs that a task does not list, the reference in double, and answers that take no computing.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "evaluator/check/fakes.h"
+#include "evaluator/check/precise.h"
+#include "evaluator/fill/fill.h"
+#include "evaluator/fill/input_sets.h"
+
+namespace hone {
+namespace {
+
+ConcreteProgram program(const Fill& fill, const std::string& source = "") {
+  ConcreteProgram p;
+  p.source = source;
+  p.buffers = {{"a", ScalarType::kF32, {5000}, Role::kIn, fill},
+               {"b", ScalarType::kF32, {5000}, Role::kIn, fill},
+               {"i", ScalarType::kI32, {5000}, Role::kIn, {Fill::Kind::kIntegers, 0, 9}},
+               {"y", ScalarType::kF32, {5000}, Role::kOut, {}}};
+  return p;
+}
+
+std::vector<float> contents(const ConcreteBuffer& buffer) {
+  std::vector<float> out(static_cast<std::size_t>(buffer.elements()));
+  (*fill::Source::open(buffer, 7))
+      ->read(0, reinterpret_cast<std::uint8_t*>(out.data()), out.size() * 4);
+  return out;
+}
+
+TEST(InputSets, StayInTheRangeOfTheTasksOwnFill) {
+  for (const auto& [low, high] : {std::pair(-1.0, 1.0), {0.0, 1.0}, {0.1, 0.9}, {-3.0, -2.0}}) {
+    const auto own = program({Fill::Kind::kUniform, low, high});
+    for (const InputSet set : kAllInputSets) {
+      const auto varied = with_inputs(own, set, 3);
+      EXPECT_EQ(varied.buffers[2].fill, own.buffers[2].fill);
+      EXPECT_EQ(varied.buffers[3].fill, own.buffers[3].fill);
+      if (set == InputSet::kFar) {
+        EXPECT_EQ(varied.buffers[0].fill == own.buffers[0].fill, low >= 0);
+        continue;
+      }
+      for (const int b : {0, 1}) {
+        for (const float v : contents(varied.buffers[static_cast<std::size_t>(b)])) {
+          ASSERT_GE(v, static_cast<float>(low)) << to_string(set);
+          ASSERT_LE(v, static_cast<float>(high)) << to_string(set);
+        }
+      }
+      if (set != InputSet::kOwn) EXPECT_NE(varied.buffers[0].fill, own.buffers[0].fill);
+    }
+  }
+}
+
+TEST(InputSets, ProductsOfMultiplesAreExactInF32AndNotInTf32) {
+  const auto varied = with_inputs(program({}), InputSet::kMultiples, 0);
+  const auto a = contents(varied.buffers[0]), b = contents(varied.buffers[1]);
+  float sum = 0;
+  double exact = 0;
+  bool rounds = false;
+  for (int i = 0; i < 500; ++i) {
+    sum += a[static_cast<std::size_t>(i)] * b[static_cast<std::size_t>(i)];
+    exact += static_cast<double>(a[static_cast<std::size_t>(i)]) * b[static_cast<std::size_t>(i)];
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &a[static_cast<std::size_t>(i)], 4);
+    rounds = rounds || (bits & 0x1FFF) != 0;
+  }
+  EXPECT_EQ(static_cast<double>(sum), exact);
+  EXPECT_TRUE(rounds);
+}
+
+TEST(Precise, ReadsFloatAsDoubleWithTheSameInputs) {
+  const auto wide = check::in_double(
+      program({}, "#include <cuda_fp16.h>\n__global__ void k(float* y) { y[0] = expf(y[1]); }"));
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->buffers[0].type, ScalarType::kF64);
+  EXPECT_EQ(wide->buffers[2].type, ScalarType::kI32);
+  EXPECT_LT(wide->source.find("#include"), wide->source.find("#define float double"));
+  double first = 0;
+  (*fill::Source::open(wide->buffers[0], 7))->read(0, reinterpret_cast<std::uint8_t*>(&first), 8);
+  EXPECT_EQ(first, contents(program({}).buffers[0])[0]);
+  for (const char* source :
+       {"__global__ void k(float* y) { asm(\"trap;\"); }", "__global__ void k(int* y) {}",
+        "__global__ void k(float* y) { y[0] = __int_as_float(3); }"})
+    EXPECT_FALSE(check::in_double(program({}, source))) << source;
+}
+
+TEST(Fakes, AreFoundByWhatTheyWouldAnswer) {
+  const auto p = program({});
+  const auto x = contents(p.buffers[0]);
+  const auto survivor = [&](const std::vector<float>& y, const Tolerance& tolerance) {
+    check::Fakes fakes(tolerance);
+    const auto bytes = [](const std::vector<float>& v) {
+      const auto* data = reinterpret_cast<const std::uint8_t*>(v.data());
+      return std::vector<std::uint8_t>(data, data + v.size() * 4);
+    };
+    fakes.see(p.buffers[3], bytes(y), {{&p.buffers[0], bytes(x)}});
+    return fakes.survivor();
+  };
+  auto twice = x, nearly = x, flat = x, tiny = x;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    twice[i] = 2 * x[i];
+    nearly[i] = x[i] * 1.00001F;
+    flat[i] = 1000 + 0.001F * x[i];
+    tiny[i] = 1e-6F * x[i];
+  }
+  EXPECT_EQ(survivor(twice, {1e-4, 1e-5}), "");
+  EXPECT_EQ(survivor(x, {1e-4, 1e-5}), "");  // to the bit: a task that copies
+  EXPECT_NE(survivor(nearly, {1e-4, 1e-5}).find("a copy of 'a'"), std::string::npos);
+  EXPECT_NE(survivor(flat, {1e-5, 0}).find("mean"), std::string::npos);
+  // An atol above all values lets nothing pass: the norm still counts.
+  EXPECT_EQ(survivor(tiny, {1e-4, 1e-5}), "");
+}
+
+}  // namespace
+}  // namespace hone
