@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-constexpr double kDeviations = 3;  // of a normal fill, that count as its range
+constexpr double kDeviations = 3;    // of a normal fill, that count as its range
 constexpr double kWideSteps = 8192;  // two bits more than f16 and tf32 have
 constexpr double kNarrowSteps = 2;
 constexpr double kSmallShare = 1.0 / 1024;
