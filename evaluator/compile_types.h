@@ -46,6 +46,13 @@ struct CompiledProgram {
   }
 };
 
+/// What the code of a compile is for; it always means the same.
+enum class CodeFor {
+  kTiming,    ///< machine code, compiled well
+  kChecking,  ///< machine code, compiled fast where this NVRTC can
+  kEmulator,  ///< PTX alone, compiled fast: no machine code and no resources
+};
+
 /// One compile: what goes to a compile runner.
 struct CompileJob {
   std::string source;
@@ -53,8 +60,7 @@ struct CompileJob {
   std::vector<std::string> kernels;  ///< distinct, as named in the launches
   std::string arch;                  ///< "sm_90"
   bool exact_math = false;           ///< no contraction: for the evaluator's own kernels
-  /// Compile fast rather than well, where this NVRTC can: the same meaning, slower code.
-  bool quick = false;
+  CodeFor code_for = CodeFor::kTiming;
 };
 
 }  // namespace hone

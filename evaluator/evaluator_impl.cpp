@@ -18,6 +18,7 @@
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/pool/gpu_client.h"
+#include "evaluator/verdicts.h"
 
 namespace hone {
 namespace {
@@ -27,7 +28,6 @@ using protocol::EmulateReply;
 using protocol::Runnable;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kCachedPrograms = 128;
 /// Cores that compile runners leave to the GPU's runner and to the search.
 constexpr int kSparedForTheGpu = 2;
 constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
@@ -37,50 +37,6 @@ constexpr double kLargestError = 1e30;  // stands for infinity, which JSON canno
 double roof_fraction(const Roof& roof, const Measurement& m) {
   if (m.time_us <= 0 || roof.time_us > 1.25 * m.reference_time_us) return 0;
   return roof.time_us / m.time_us;
-}
-
-std::unexpected<Error> infrastructure(std::string message) {
-  return fail(ErrorCode::kInfrastructure, std::move(message));
-}
-std::unexpected<Error> task_failed(std::string message) {
-  return fail(ErrorCode::kTaskFailed, std::move(message));
-}
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-std::vector<std::string> distinct_kernels(const ConcreteProgram& program) {
-  std::vector<std::string> names;
-  for (const auto& launch : program.launches) {
-    if (std::find(names.begin(), names.end(), launch.kernel) == names.end())
-      names.push_back(launch.kernel);
-  }
-  return names;
-}
-
-/// Source, defines, kernels, architecture and effort: what decides the machine code. All of it and
-/// not a hash, for which a stranger could find two programs with one key.
-std::string compile_key(const CompileJob& job) {
-  std::string text = (job.quick ? "quick " : "") + job.arch + '\0' + job.source;
-  for (const auto& [name, value] : job.defines) text += '\0' + name + '=' + value;
-  for (const auto& kernel : job.kernels) text += '\0' + kernel;
-  return text;
-}
-
-std::string runnable_key(const ConcreteProgram& program, bool quick) {
-  const auto bytes = nlohmann::json::to_cbor(nlohmann::json(program));
-  return (quick ? "quick " : "") +
-         content_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
-bool answers(const CompiledProgram& program, const CompileJob& job) {
-  return std::ranges::equal(program.kernels, job.kernels, {}, &CompiledKernel::name);
-}
-
-Evaluation verdict_of(Verdict verdict, std::string detail) {
-  Evaluation e;
-  e.verdict = verdict;
-  e.detail = std::move(detail);
-  return e;
 }
 
 double bounded_error(double error) {
@@ -236,67 +192,6 @@ void EvaluatorImpl::resume() {
   if (gpu_) gpu_->resume();
 }
 
-Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgram& program,
-                                                            Effort effort) {
-  CompileJob job{program.source, program.defines, distinct_kernels(program), info_.arch};
-  job.quick = effort.quick;
-  const std::string key = (effort.own != nullptr ? "final " : "") + compile_key(job);
-  {
-    std::lock_guard lock(mutex_);
-    for (auto it = compiled_.begin(); it != compiled_.end(); ++it) {
-      if (it->first != key) continue;
-      compiled_.splice(compiled_.end(), compiled_, it);
-      return compiled_.back().second;
-    }
-  }
-  const auto stored =
-      effort.own == nullptr ? pool::CompileCache::key(job, toolchain_, info_.driver) : "";
-  const auto reply = effort.own == nullptr ? cache_.find(stored) : std::nullopt;
-  Result<CompiledProgram> result = infrastructure("not in the cache");
-  if (reply) result = protocol::compiled_program_from(*reply);
-  const bool cached = result.has_value();
-  if (!cached) result = compile_now(job, effort.own != nullptr ? *effort.own : compilers_);
-  if (!result) return std::unexpected(result.error());
-  if (result->verdict == Verdict::kOk && !answers(*result, job))
-    return infrastructure("the compile runner answered something else than was asked");
-  // Whatever else the compiler said may have had another reason than the source. Stored is what was
-  // understood, not what was sent.
-  if (result->verdict == Verdict::kOk && !cached && effort.own == nullptr)
-    cache_.put(stored, protocol::to_message(*result));
-  auto shared = std::make_shared<const CompiledProgram>(std::move(*result));
-  // A crash or a time-out may have had another reason than the source.
-  if (shared->verdict != Verdict::kCrash && shared->verdict != Verdict::kTimeout) {
-    std::lock_guard lock(mutex_);
-    compiled_.emplace_back(key, shared);
-    if (compiled_.size() > kCachedPrograms) compiled_.pop_front();
-  }
-  return shared;
-}
-
-Result<CompiledProgram> EvaluatorImpl::compile_now(const CompileJob& job, pool::RunnerPool& pool) {
-  const auto outcome = pool.call(protocol::to_message(job), options_.compile_timeout_s);
-  CompiledProgram result;
-  switch (outcome.status) {
-    case pool::Outcome::Status::kReply:
-      if (const auto error = protocol::error_of(outcome.reply))
-        return infrastructure("the compile runner failed: " + *error);
-      return protocol::compiled_program_from(outcome.reply);
-    case pool::Outcome::Status::kTimeout:
-      result.verdict = Verdict::kTimeout;
-      result.log = fmt::format("compiling took more than {:.0f} s", options_.compile_timeout_s);
-      return result;
-    case pool::Outcome::Status::kDied:
-    case pool::Outcome::Status::kMalformed:
-      result.verdict = Verdict::kCrash;
-      result.log = "the compiler crashed: " + outcome.detail;
-      return result;
-    case pool::Outcome::Status::kCannotStart:
-    case pool::Outcome::Status::kCancelled:
-      break;
-  }
-  return infrastructure(outcome.detail);
-}
-
 Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request,
                                             pool::RunnerPool* own) {
   pool::RunnerPool& pool = own != nullptr ? *own : emulators_;
@@ -320,55 +215,6 @@ Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& requ
     default:
       return infrastructure(outcome.detail);
   }
-}
-
-Result<Runnable> EvaluatorImpl::prepare_reference(const ConcreteProgram& program, Effort effort) {
-  const auto compiled = compile(program, effort);
-  if (!compiled) return std::unexpected(compiled.error());
-  const auto& c = **compiled;
-  if (c.verdict != Verdict::kOk) {
-    if (c.missing_kernel) return invalid(first_line(c.log));
-    if (c.verdict != Verdict::kCompileError)
-      return task_failed("the reference: " + first_line(c.log));
-    return task_failed("the reference does not compile: " +
-                       compile::first_error(c.log, program.source));
-  }
-  if (auto ok = check_launches(program, c, limits_); !ok) return std::unexpected(ok.error());
-  return Runnable{program, c, runnable_key(program, effort.quick)};
-}
-
-Result<std::optional<Runnable>> EvaluatorImpl::prepare_precise(const ConcreteProgram& reference,
-                                                               Effort effort) {
-  const auto program = check::in_double(reference);
-  if (!program) return std::nullopt;
-  const auto compiled = compile(*program, effort);
-  if (!compiled) return std::unexpected(compiled.error());
-  if ((*compiled)->verdict != Verdict::kOk || !check_launches(*program, **compiled, limits_))
-    return std::nullopt;
-  return Runnable{*program, **compiled, runnable_key(*program, effort.quick)};
-}
-
-Result<std::pair<Evaluation, Runnable>> EvaluatorImpl::prepare_candidate(
-    const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort) {
-  Runnable runnable;
-  const auto aligned = align_buffers(reference, candidate);
-  if (!aligned)
-    return std::pair(verdict_of(Verdict::kLaunchError, aligned.error().message), runnable);
-  runnable.program = *aligned;
-  const auto compiled = compile(candidate, effort);
-  if (!compiled) return std::unexpected(compiled.error());
-  const auto& c = **compiled;
-  if (c.verdict != Verdict::kOk) {
-    const std::string detail = c.verdict == Verdict::kCompileError
-                                   ? compile::first_error(c.log, candidate.source)
-                                   : first_line(c.log);
-    return std::pair(verdict_of(c.verdict, detail), runnable);
-  }
-  if (auto ok = check_launches(runnable.program, c, limits_); !ok)
-    return std::pair(verdict_of(Verdict::kLaunchError, ok.error().message), runnable);
-  runnable.compiled = c;
-  runnable.key = runnable_key(candidate, effort.quick);
-  return std::pair(verdict_of(Verdict::kOk, ""), std::move(runnable));
 }
 
 std::vector<KernelResources> EvaluatorImpl::resources_of(const Runnable& runnable) const {
@@ -454,7 +300,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   for (const auto& check : request.checks) {
     auto reference = prepare_reference(check.reference);
     if (!reference) return std::unexpected(reference.error());
-    auto precise = prepare_precise(check.reference, {.quick = true});
+    auto precise = prepare_precise(check.reference, {.code_for = CodeFor::kEmulator});
     if (!precise) return std::unexpected(precise.error());
     emulated.checks.push_back(
         {.reference = std::move(*reference), .precise = std::move(*precise), .seed = check.seed});
@@ -528,6 +374,34 @@ Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
   return evaluation;
 }
 
+Result<std::pair<Evaluation, std::vector<Case>>> EvaluatorImpl::prepare_checks(
+    const EvaluationRequest& request, const Runnable& timed, Effort for_candidate,
+    Effort for_reference) {
+  std::vector<Case> checks;
+  for (const auto& check : request.checks) {
+    const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
+    auto candidate = prepare_candidate(reference_program, check.candidate, for_candidate, &timed);
+    if (!candidate) return std::unexpected(candidate.error());
+    auto reference = prepare_reference(reference_program, for_reference);
+    if (!reference) {
+      if (check.hidden && reference.error().code != ErrorCode::kInfrastructure) continue;
+      return std::unexpected(reference.error());
+    }
+    if (candidate->first.verdict != Verdict::kOk)
+      return std::pair(std::move(candidate->first), std::vector<Case>());
+    auto precise = prepare_precise(reference_program,
+                                   {.code_for = CodeFor::kEmulator, .own = for_reference.own});
+    if (!precise) return std::unexpected(precise.error());
+    checks.push_back({.reference = std::move(*reference),
+                      .candidate = std::move(candidate->second),
+                      .precise = std::move(*precise),
+                      .seed = check.seed,
+                      .inputs = check.inputs,
+                      .made_up = check.hidden || check.inputs != InputSet::kOwn});
+  }
+  return std::pair(verdict_of(Verdict::kOk, ""), std::move(checks));
+}
+
 Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bool quick) {
   Evaluation evaluation;
   StopWatch compiling(evaluation.gates.compile);
@@ -548,7 +422,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
   Runnable timed;
   {
     auto prepared =
-        prepare_candidate(request.timed.reference, request.timed.candidate, for_candidate);
+        prepare_candidate(request.timed.reference, request.timed.candidate, for_candidate, nullptr);
     if (!prepared) return std::unexpected(prepared.error());
     if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
     timed = std::move(prepared->second);
@@ -563,37 +437,23 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
   emulated.tolerance = request.tolerance;
   emulated.full_precision = request.math != MathLevel::kReduced;
   emulated.threads = check_threads();
-  // A large kernel takes NVRTC ten times as long to optimise as to translate. What is timed is
-  // compiled well and checked as it is; the code at the check sizes is never timed: `quick`. The
-  // final stage checks it once more, compiled well.
-  for_candidate.quick = for_reference.quick = quick;
-  for (const auto& check : request.checks) {
-    const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
-    auto prepared = prepare_candidate(reference_program, check.candidate, for_candidate);
-    if (!prepared) return std::unexpected(prepared.error());
-    auto reference = prepare_reference(reference_program, for_reference);
-    if (!reference) {
-      if (check.hidden && reference.error().code != ErrorCode::kInfrastructure) continue;
-      return std::unexpected(reference.error());
-    }
-    if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
-    auto precise = prepare_precise(reference_program, {.quick = true, .own = for_reference.own});
-    if (!precise) return std::unexpected(precise.error());
-    emulated.checks.push_back({.reference = std::move(*reference),
-                               .candidate = std::move(prepared->second),
-                               .precise = std::move(*precise),
-                               .seed = check.seed,
-                               .inputs = check.inputs,
-                               .made_up = check.hidden || check.inputs != InputSet::kOwn});
-  }
+  // A large kernel takes NVRTC ten times as long to optimise and assemble as to translate. What is
+  // timed is compiled well and, on a GPU, checked as it is; the code at the check sizes is never
+  // timed, and the emulator needs PTX alone. The final stage checks it again, compiled well, on the
+  // emulator and on the GPU.
+  for_candidate.code_for = for_reference.code_for = quick ? CodeFor::kEmulator : CodeFor::kTiming;
+  auto prepared = prepare_checks(request, timed, for_candidate, for_reference);
+  if (!prepared) return std::unexpected(prepared.error());
+  if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
+  emulated.checks = std::move(prepared->second);
   compiling.stop();
   Case timed_case{.reference = std::move(*timed_reference),
                   .candidate = std::move(timed),
                   .seed = request.timed.seed};
   timed_case.repeatable = !uses_atomics(*timed_case.candidate);
   if (!gpu_) {  // a small timed size is compared, too
-    auto precise =
-        prepare_precise(request.timed.reference, {.quick = true, .own = for_reference.own});
+    auto precise = prepare_precise(request.timed.reference,
+                                   {.code_for = CodeFor::kEmulator, .own = for_reference.own});
     if (!precise) return std::unexpected(precise.error());
     timed_case.precise = std::move(*precise);
   }
@@ -615,7 +475,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
       return evaluation;
     }
   }
-  auto checks = gpu_ ? emulated.checks : std::vector<Case>();
+  auto checks = gpu_ && !quick ? emulated.checks : std::vector<Case>();
   if (!gpu_) emulated.timed = timed_case;
 
   if (!emulated.checks.empty() || emulated.timed) {
@@ -626,6 +486,14 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     evaluation.max_rel_error = reply->max_rel_error;
     evaluation.reference_error = reply->reference_error;
+    if (uncovered && quick) {  // then the GPU runs them
+      StopWatch compiling_again(evaluation.gates.compile);
+      for_candidate.code_for = for_reference.code_for = CodeFor::kChecking;
+      prepared = prepare_checks(request, *timed_case.candidate, for_candidate, for_reference);
+      if (!prepared) return std::unexpected(prepared.error());
+      if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
+      checks = std::move(prepared->second);
+    }
     drop_for_the_gpu(checks, *reply, uncovered);
     if (reply->verdict != Verdict::kOk && !uncovered) {
       if (reply->reference_failed)
@@ -646,8 +514,8 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
   protocol::MeasureRequest measure;
   measure.final_stage = request.stage == Stage::kFinal;
   if (measure.final_stage) {
-    auto precise =
-        prepare_precise(request.timed.reference, {.quick = true, .own = for_reference.own});
+    auto precise = prepare_precise(request.timed.reference,
+                                   {.code_for = CodeFor::kChecking, .own = for_reference.own});
     if (!precise) return std::unexpected(precise.error());
     timed_case.precise = std::move(*precise);
   }

@@ -27,7 +27,7 @@ class GpuClient;
 
 /// How to compile.
 struct Effort {
-  bool quick = false;               ///< see CompileJob
+  CodeFor code_for = CodeFor::kTiming;
   pool::RunnerPool* own = nullptr;  ///< null: the shared compile runners and the cache
 };
 
@@ -62,9 +62,15 @@ class EvaluatorImpl final : public Evaluator {
   /// The reference in double, for a check; empty where there is none.
   [[nodiscard]] Result<std::optional<protocol::Runnable>> prepare_precise(
       const ConcreteProgram& reference, Effort effort = {});
-  /// The candidate ready to run, or the verdict that stops it.
+  /// The candidate ready to run, or the verdict that stops it. `timed`: the same candidate at the
+  /// timed size, whose code serves again where the text is the same; may be null.
   [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
-      const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort = {});
+      const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort,
+      const protocol::Runnable* timed);
+  /// What is to be run at the check sizes, or the verdict that stops the candidate.
+  [[nodiscard]] Result<std::pair<Evaluation, std::vector<protocol::Case>>> prepare_checks(
+      const EvaluationRequest& request, const protocol::Runnable& timed, Effort for_candidate,
+      Effort for_reference);
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;

@@ -124,9 +124,15 @@ void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const 
 
 Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage) {
-  auto program = timed_->program(recipe);
+  const auto program = timed_->program(recipe);
   if (!program) return std::unexpected(program.error());
-  auto timed = instantiate(*program, task_.sizes);
+  return for_rewritten(*program, recipe, seed, stage);
+}
+
+Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
+                                                        const Recipe& recipe, std::uint64_t seed,
+                                                        Stage stage) const {
+  auto timed = instantiate(program, task_.sizes);
   if (!timed) return refused(timed.error().message);
   EvaluationRequest request = blank(seed);
   request.timed.candidate = std::move(*timed);

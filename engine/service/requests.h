@@ -1,5 +1,5 @@
 // Turns recipes and programs of one task into evaluation requests: the candidate and the reference
-// at the timed sizes and at every check size. Owned by the search thread; not thread-safe.
+// at the timed sizes and at every check size. Not thread-safe, but see for_rewritten.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,12 @@ class RequestBuilder {
   /// there, and the hidden sizes.
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage = Stage::kQuick);
+
+  /// Likewise; `timed` is what the recipe yields at the timed sizes. Another thread than the one
+  /// that uses space() may ask this, while nobody asks the other two.
+  [[nodiscard]] Result<EvaluationRequest> for_rewritten(const Program& timed, const Recipe& recipe,
+                                                        std::uint64_t seed,
+                                                        Stage stage = Stage::kQuick) const;
 
   /// The same program at all sizes: hand-written variants and the reference itself.
   [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program, std::uint64_t seed,

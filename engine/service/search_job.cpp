@@ -19,7 +19,9 @@
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
+#include "engine/service/feeder.h"
 #include "engine/service/requests.h"
+#include "engine/service/workers.h"
 
 namespace hone {
 namespace {
@@ -55,45 +57,6 @@ Error with_place(Error error, const Task& task) {
   return error;
 }
 
-/// Threads that evaluate what the queue holds, until it is closed.
-class Workers {
- public:
-  Workers(Queue& queue, Evaluator& evaluator, int count) : queue_(queue) {
-    for (int i = 0; i < count; ++i) {
-      threads_.emplace_back([this, &evaluator](const std::stop_token& stopping) {
-        while (!stopping.stop_requested()) {
-          auto work = queue_.take(std::chrono::milliseconds(100));
-          if (!work) continue;
-          auto evaluation = evaluate(evaluator, work->request);
-          if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
-            evaluation = evaluate(evaluator, work->request);  // the one retry
-          }
-          queue_.complete({work->id, std::move(evaluation)});
-        }
-      });
-    }
-  }
-  ~Workers() { stop(); }
-  void stop() {
-    for (auto& thread : threads_) thread.request_stop();
-    queue_.close();
-    threads_.clear();
-  }
-
- private:
-  /// What throws here (no memory left for a reply, say) costs one candidate and not the process.
-  static Result<Evaluation> evaluate(Evaluator& evaluator, const EvaluationRequest& request) {
-    try {
-      return evaluator.evaluate(request);
-    } catch (const std::exception& e) {
-      return fail(ErrorCode::kInfrastructure, e.what());
-    }
-  }
-
-  Queue& queue_;
-  std::vector<std::jthread> threads_;
-};
-
 std::string origin_of(const Recipe& recipe) {
   const bool tunables_only =
       std::ranges::all_of(recipe, [](const Step& s) { return s.rewriter == "tunables"; });
@@ -119,9 +82,10 @@ std::string id_of(const Store* store, const CandidateRecord& candidate) {
 struct Slot {
   Outcome outcome;
   CandidateRecord candidate;
-  EvaluationRequest request;  ///< until it is submitted: a long source makes it large
+  std::uint64_t seed = 0;  ///< of its evaluation
   Evaluation evaluation;
   std::uint64_t id = 0;
+  bool refused_later = false;  ///< at a check size, when its program was known
   bool done = false;
   std::string twin;  ///< hash of a program in flight that this one repeats; settled after it
 };
@@ -148,6 +112,7 @@ class Search {
   void search();
   void finals();
   Slot ask(Strategy& strategy);
+  [[nodiscard]] Draft draft_of(const Slot& slot);
   void settle(Slot& slot, Strategy& strategy);
   void report(const std::string& phase);
   void stored(const Result<void>& result);
@@ -184,6 +149,7 @@ class Search {
   EvaluationRequest reference_request_;
   std::uint64_t next_id_ = 0;
   int fruitless_ = 0;
+  std::int64_t refused_later_ = 0;
 };
 
 double Search::search_seconds() const {
@@ -288,26 +254,28 @@ Slot Search::ask(Strategy& strategy) {
     if (in_flight_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
     return slot;
   }
-  auto request = builder_->for_recipe(slot.outcome.recipe, random_.bits());
-  if (!request) {
-    slot.evaluation.verdict = Verdict::kRefused;
-    slot.evaluation.detail = request.error().message;
-    return slot;
-  }
+  slot.seed = random_.bits();
   candidate.task_hash = task_hash_;
   candidate.task_name = task_.name;
   candidate.program = std::move(*program);
   candidate.recipe = slot.outcome.recipe;
   candidate.origin = origin_of(candidate.recipe);
-  request->best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
-  if (options_.prescreen && !provenance_.modelled) {
-    const double above = prescreen_.threshold_us(request->best_time_us);
-    request->screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
-  }
   in_flight_.insert(candidate.program_hash);
-  slot.request = std::move(*request);
   slot.done = false;
   return slot;
+}
+
+Draft Search::draft_of(const Slot& slot) {
+  Draft draft{.id = slot.id,
+              .recipe = slot.candidate.recipe,
+              .program = slot.candidate.program,
+              .seed = slot.seed};
+  draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
+  if (options_.prescreen && !provenance_.modelled) {
+    const double above = prescreen_.threshold_us(draft.best_time_us);
+    draft.screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
+  }
+  return draft;
 }
 
 void Search::settle(Slot& slot, Strategy& strategy) {
@@ -315,9 +283,10 @@ void Search::settle(Slot& slot, Strategy& strategy) {
   if (outcome.duplicate) {
     ++outcome_.counts.duplicate;
     ++fruitless_;
-    const Known& known = known_[slot.candidate.program_hash];
-    outcome.verdict = known.verdict;
-    outcome.time_us = known.time_us;
+    // Another recipe for the same program may have been refused at a check size.
+    const auto known = known_.find(slot.candidate.program_hash);
+    outcome.verdict = known == known_.end() ? Verdict::kRefused : known->second.verdict;
+    outcome.time_us = known == known_.end() ? 0 : known->second.time_us;
   } else if (slot.evaluation.screened) {
     ++outcome_.counts.screened;
     outcome_.pace.gates += slot.evaluation.gates;
@@ -332,8 +301,12 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     ++outcome_.counts.verdicts[static_cast<std::size_t>(evaluation.verdict)];
     outcome.verdict = evaluation.verdict;
     outcome.time_us = evaluation.measurement.time_us;
-    if (slot.candidate.task_hash.empty()) {
-      ++fruitless_;  // refused before there was a program to store
+    if (slot.candidate.task_hash.empty() || slot.refused_later) {
+      ++fruitless_;  // refused before there was anything to store
+      if (slot.refused_later) {
+        ++refused_later_;
+        in_flight_.erase(slot.candidate.program_hash);
+      }
     } else {
       fruitless_ = 0;
       known_[slot.candidate.program_hash] = {evaluation.verdict, outcome.time_us};
@@ -368,6 +341,7 @@ void Search::search() {
   InProcessQueue queue(window);
   Workers workers(queue, evaluator_,
                   options_.workers > 0 ? options_.workers : static_cast<int>(window));
+  Feeder feeder(*builder_, queue);
 
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
@@ -380,6 +354,10 @@ void Search::search() {
       if (slot.id != done->id) continue;
       if (done->evaluation) {
         slot.evaluation = std::move(*done->evaluation);
+      } else if (done->evaluation.error().code == ErrorCode::kRefused) {
+        slot.refused_later = true;
+        slot.evaluation.verdict = Verdict::kRefused;
+        slot.evaluation.detail = watch.fired() ? "cancelled" : done->evaluation.error().message;
       } else {
         slot.evaluation.verdict = Verdict::kCrash;
         slot.evaluation.detail = done->evaluation.error().message;
@@ -421,7 +399,8 @@ void Search::search() {
       if (fruitless_ >= kExhaustedAfter && !in_flight_.empty()) break;
       // What the time model leaves out is no evaluation: more is asked as that turns out.
       if (options_.budget.evaluations > 0 &&
-          asked_to_evaluate - outcome_.counts.screened >= options_.budget.evaluations) {
+          asked_to_evaluate - outcome_.counts.screened - refused_later_ >=
+              options_.budget.evaluations) {
         if (slots.empty()) {
           outcome_.stop_reason = "budget ";
           asking = false;
@@ -438,7 +417,7 @@ void Search::search() {
         --outcome_.counts.proposed;
       } else if (!slot.done) {
         ++asked_to_evaluate;
-        queue.submit({slot.id, std::move(slot.request)});
+        feeder.add(draft_of(slot));
       }
     }
     if (slots.empty()) {
@@ -458,6 +437,7 @@ void Search::search() {
   outcome_.pace.search_s = seconds_since(search_start);
   outcome_.pace.evaluated = outcome_.counts.evaluated();
   workers.stop();
+  feeder.stop();
   evaluator_.resume();
   while (receive(std::chrono::milliseconds(0))) {
   }
@@ -508,10 +488,7 @@ void Search::finals() {
       continue;
     }
     keep_secret(*entry.request, provenance_.modelled);
-    auto evaluation = evaluator_.evaluate(*entry.request);
-    if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
-      evaluation = evaluator_.evaluate(*entry.request);
-    }
+    auto evaluation = evaluate_patiently(evaluator_, *entry.request);
     if (!evaluation) {
       outcome_.warnings.push_back(fmt::format("final stage of {}: {}",
                                               entry.candidate.program_hash.substr(0, 12),
@@ -616,10 +593,7 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
       break;
     }
     keep_secret(*request, device.modelled());
-    auto evaluation = evaluator.evaluate(*request);
-    if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure) {
-      evaluation = evaluator.evaluate(*request);
-    }
+    auto evaluation = evaluate_patiently(evaluator, *request);
     if (!evaluation) return std::unexpected(evaluation.error());
     result.evaluation = std::move(*evaluation);
     if (result.evaluation.verdict != Verdict::kOk) break;

@@ -5,6 +5,7 @@
 #include "engine/search/random.h"
 #include "engine/service/requests.h"
 #include "engine/service/search_job.h"
+#include "engine/service/workers.h"
 #include "rewriters/core/rewriter.h"
 
 namespace hone {
@@ -30,9 +31,7 @@ Result<Verification> verify(const Task& task, const BoardRow& claim, const Devic
                      : (*builder)->for_recipe(candidate.recipe, secret_bits(), Stage::kFinal);
   if (!request) return std::unexpected(request.error());
   keep_secret(*request, device.modelled());
-  auto evaluation = evaluator.evaluate(*request);
-  if (!evaluation && evaluation.error().code == ErrorCode::kInfrastructure)
-    evaluation = evaluator.evaluate(*request);
+  auto evaluation = evaluate_patiently(evaluator, *request);
   if (!evaluation) return std::unexpected(evaluation.error());
 
   const Provenance provenance = provenance_of(device, info);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -85,6 +86,19 @@ std::string element_text(ScalarType type, std::uint64_t bits) {
     default:
       return fmt::format("{:.9g}", hone_decode(static_cast<int>(type), bits));
   }
+}
+
+Tolerance loosened(Tolerance tolerance, double reference_error) {
+  constexpr double kTimesItsError = 4, kMost = 100;
+  tolerance.rtol =
+      std::clamp(kTimesItsError * reference_error, tolerance.rtol, kMost * tolerance.rtol);
+  return tolerance;
+}
+
+Tolerance loosened_blindly(Tolerance tolerance) {
+  constexpr double kFactor = 10;
+  tolerance.rtol *= kFactor;
+  return tolerance;
 }
 
 std::string describe(const Comparison& c, const std::string& buffer, ScalarType type,

@@ -46,6 +46,12 @@ inline constexpr double kNormFactor = 10;
 /// Of a comparison at this tolerance.
 [[nodiscard]] double norm_limit_of(ScalarType type, const Tolerance& tolerance, double rms);
 
+/// The tolerance on inputs that the task did not choose, which may make the reference itself
+/// inexact: a few times `reference_error` (against a run in double), within limits.
+[[nodiscard]] Tolerance loosened(Tolerance tolerance, double reference_error);
+/// Likewise where the reference cannot be run in double.
+[[nodiscard]] Tolerance loosened_blindly(Tolerance tolerance);
+
 /// "C[17] is 3.5, want 3.25 (12 of 4096 elements differ, largest relative error 0.08)"
 [[nodiscard]] std::string describe(const Comparison& comparison, const std::string& buffer,
                                    ScalarType type, std::int64_t elements);

@@ -55,6 +55,13 @@ Spread spread_of(std::span<const std::uint8_t> bytes, ScalarType type) {
   return result;
 }
 
+std::string would_pass(const std::string& buffer, const std::string& fake) {
+  return fmt::format(
+      "instead of '{}', {} would pass: a lower tolerance, or inputs that change the answer more, "
+      "are needed",
+      buffer, fake);
+}
+
 void Fakes::tried(const std::string& buffer, const std::string& fake, bool passed, bool exact) {
   const auto key = std::pair(buffer, fake);
   auto known = std::ranges::find(records_, key, &decltype(records_)::value_type::first);
@@ -93,10 +100,7 @@ std::string Fakes::survivor() const {
   for (const auto& [key, record] : records_) {
     const auto& [buffer, fake] = key;
     if (!record.passed || (record.exact && fake.starts_with("a copy"))) continue;
-    return fmt::format(
-        "instead of '{}', {} would pass: a lower tolerance, or inputs that change the answer more, "
-        "are needed",
-        buffer, fake);
+    return would_pass(buffer, fake);
   }
   return "";
 }

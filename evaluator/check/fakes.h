@@ -22,6 +22,9 @@ struct Spread {
 /// The mean of fewer values is nearly the answer itself.
 inline constexpr std::size_t kFewestForStatistics = 8;
 
+/// "instead of 'out', zeros would pass: ..."
+[[nodiscard]] std::string would_pass(const std::string& buffer, const std::string& fake);
+
 class Fakes {
  public:
   explicit Fakes(const Tolerance& tolerance) : tolerance_(tolerance) {}

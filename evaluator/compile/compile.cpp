@@ -58,15 +58,15 @@ std::vector<std::string> options_for(const CompileJob& job, const Nvrtc& nvrtc) 
   // One compile for a real architecture yields PTX and machine code; an architecture that this
   // NVRTC has no back end for still gets PTX. Code never leaves the architecture it is compiled
   // for, so from sm_90 on it may use what only that one has ("a": wgmma, setmaxnreg).
-  options.push_back(fmt::format("--gpu-architecture={}{}{}",
-                                nvrtc.supports(arch) ? "sm_" : "compute_", arch,
-                                arch >= 90 ? "a" : ""));
+  const bool machine_code = nvrtc.supports(arch) && job.code_for != CodeFor::kEmulator;
+  options.push_back(fmt::format("--gpu-architecture={}{}{}", machine_code ? "sm_" : "compute_",
+                                arch, arch >= 90 ? "a" : ""));
   options.insert(options.end(),
                  {"-std=c++20", "--generate-line-info", "-default-device", "--ptxas-options=-v"});
   // nvcc includes its run-time header, and with it math.h's macros, in every file.
   options.push_back("--pre-include=math.h");
   if (job.exact_math) options.push_back("--fmad=false");
-  if (job.quick && compiles_fast(nvrtc)) options.push_back(kFast);
+  if (job.code_for != CodeFor::kTiming && compiles_fast(nvrtc)) options.push_back(kFast);
   for (const auto& folder : include_path()) options.push_back("-I" + folder.string());
   for (const auto& [name, value] : job.defines) options.push_back("-D" + name + "=" + value);
   return options;

@@ -99,8 +99,9 @@ Result<Verdict> get_verdict(const Json& m) {
 }  // namespace
 
 Json to_message(const CompileJob& job) {
-  return {{"source", blob(job.source)}, {"defines", job.defines},       {"kernels", job.kernels},
-          {"arch", job.arch},           {"exact_math", job.exact_math}, {"quick", job.quick}};
+  return {{"source", blob(job.source)},   {"defines", job.defines},
+          {"kernels", job.kernels},       {"arch", job.arch},
+          {"exact_math", job.exact_math}, {"code_for", static_cast<int>(job.code_for)}};
 }
 
 Result<CompileJob> compile_job_from(const Json& m) {
@@ -108,7 +109,10 @@ Result<CompileJob> compile_job_from(const Json& m) {
   HONE_TAKE(job.source, get_blob(m, "source"));
   HONE_TAKE(job.arch, get_string(m, "arch", 64));
   HONE_TAKE(job.exact_math, get_bool(m, "exact_math"));
-  HONE_TAKE(job.quick, get_bool(m, "quick"));
+  std::int64_t code_for = 0;
+  HONE_TAKE(code_for, get_int(m, "code_for"));
+  if (code_for < 0 || code_for > static_cast<int>(CodeFor::kEmulator)) return malformed("code_for");
+  job.code_for = static_cast<CodeFor>(code_for);
   const Json* kernels = nullptr;
   HONE_TAKE(kernels, get_array(m, "kernels", 1024));
   for (const auto& k : *kernels) {

@@ -35,8 +35,6 @@ constexpr int kReferenceSamples = 10;
 constexpr double kReferenceBudget_s = 1;
 constexpr int kRecheckSamples = 5;
 constexpr double kDrift = 0.1;  // of the reference's time: beyond it, the old one is given up
-// As in the emulator's checks: see emulate.cpp.
-constexpr double kOwnErrors = 4, kLooser = 100, kUnknownError = 10;
 constexpr std::uint64_t kFakeSample = 1 << 20;  // elements from which a mean is taken
 
 #define HONE_STEP(expression)                               \
@@ -209,12 +207,7 @@ Step<std::string> Measure::surviving_fake(BenchCase& bench, const MeasureRequest
       if (!c) return std::unexpected(c.error());
       return c->ok();
     };
-    const auto told = [&](const std::string& what) {
-      return fmt::format(
-          "instead of '{}', {} would pass: a lower tolerance, or inputs that change the answer "
-          "more, are needed",
-          buffer.name, what);
-    };
+    const auto told = [&](const std::string& what) { return check::would_pass(buffer.name, what); };
     ConcreteBuffer filled = buffer;
     const auto try_fill = [&](Fill fill) -> Step<bool> {
       filled.fill = std::move(fill);
@@ -283,7 +276,7 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
     precise = *fits;
   }
   if (!precise) {
-    tolerance.rtol *= kUnknownError;
+    tolerance = check::loosened_blindly(tolerance);
     plain = bench.agreement(bench.reference(), bench.second(), tolerance);
     if (!plain) return std::unexpected(plain.error());
     return plain->ok ? Step<void>() : wrong(*plain);
@@ -295,8 +288,7 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
   HONE_STEP(bench.run(truth, 100 * request.timeout_s));
   const auto own = bench.agreement(truth, bench.reference(), tolerance);
   if (!own) return std::unexpected(own.error());
-  tolerance.rtol =
-      std::clamp(kOwnErrors * own->max_rel_error, tolerance.rtol, kLooser * tolerance.rtol);
+  tolerance = check::loosened(tolerance, own->max_rel_error);
   for (Side* want : {&truth, &bench.reference()}) {
     plain = bench.agreement(*want, bench.second(), tolerance);
     if (!plain) return std::unexpected(plain.error());

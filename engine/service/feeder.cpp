@@ -1,0 +1,44 @@
+#include "engine/service/feeder.h"
+
+#include <utility>
+
+namespace hone {
+
+Feeder::Feeder(RequestBuilder& builder, Queue& queue)
+    : builder_(builder),
+      queue_(queue),
+      thread_([this](const std::stop_token& stopping) { run(stopping); }) {}
+
+void Feeder::add(Draft draft) {
+  const std::lock_guard lock(mutex_);
+  drafts_.push_back(std::move(draft));
+  ready_.notify_one();
+}
+
+void Feeder::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Feeder::run(const std::stop_token& stopping) {
+  while (true) {
+    Draft draft;
+    {
+      std::unique_lock lock(mutex_);
+      ready_.wait(lock, stopping, [&] { return !drafts_.empty(); });
+      if (stopping.stop_requested()) return;
+      draft = std::move(drafts_.front());
+      drafts_.pop_front();
+    }
+    auto request = builder_.for_rewritten(draft.program, draft.recipe, draft.seed);
+    if (!request) {
+      queue_.complete({draft.id, std::unexpected(request.error())});
+      continue;
+    }
+    request->best_time_us = draft.best_time_us;
+    request->screen_above_us = draft.screen_above_us;
+    if (!queue_.submit({draft.id, std::move(*request)})) return;
+  }
+}
+
+}  // namespace hone
