@@ -10,6 +10,13 @@
 #include "engine/service/hidden_sizes.h"
 
 namespace hone {
+namespace {
+
+/// Contents of the buffers at a check size in the quick stage: every emulator runner comes to know
+/// what the reference makes of each.
+constexpr std::uint64_t kQuickInputs = std::size(kAllInputSets);
+
+}  // namespace
 
 Bindings aligned_sizes(const Bindings& check, const Bindings& timed) {
   Bindings result = check;
@@ -37,9 +44,10 @@ Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& s
 Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewriting, const Task& task,
                                                              const TargetLimits& target,
                                                              std::vector<std::string> disabled,
-                                                             std::uint64_t secret) {
+                                                             const RequestSecrets& secrets) {
   std::unique_ptr<RequestBuilder> builder(new RequestBuilder(rewriting, task));
   builder->target_ = target;
+  builder->secrets_ = secrets;
   auto timed = instantiate(task.reference, task.sizes);
   if (!timed) return std::unexpected(timed.error());
   builder->timed_reference_ = std::move(*timed);
@@ -59,7 +67,7 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewritin
     if (!aligned) return std::unexpected(aligned.error());
     builder->aligned_checks_.push_back(std::move(*aligned));
   }
-  for (const Bindings& sizes : hidden_sizes(task, secret)) {
+  for (const Bindings& sizes : hidden_sizes(task, secrets.sizes)) {
     // Where the task's own expressions fail there is nothing to check.
     auto check = builder->check_space(sizes);
     auto aligned = builder->check_space(aligned_sizes(sizes, task.sizes));
@@ -102,11 +110,17 @@ Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const Chec
   return CheckCase{.reference = space->reference, .candidate = std::move(*concrete), .seed = seed};
 }
 
+std::uint64_t RequestBuilder::check_seed(std::uint64_t seed, Stage stage, std::size_t i) const {
+  if (stage == Stage::kFinal) return seed + 1 + i;
+  return Random(secrets_.inputs + seed % kQuickInputs).bits() + i;
+}
+
 void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const {
   request.stage = stage;
   if (request.checks.empty()) return;
   if (stage == Stage::kQuick) {
-    request.checks[smallest_].inputs = kAllInputSets[request.seed % std::size(kAllInputSets)];
+    request.checks[smallest_].inputs =
+        kAllInputSets[request.seed % kQuickInputs % std::size(kAllInputSets)];
     return;
   }
   const std::vector<CheckCase> own = request.checks;
@@ -136,13 +150,15 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
   if (!timed) return refused(timed.error().message);
   EvaluationRequest request = blank(seed);
   request.timed.candidate = std::move(*timed);
-  // Rewriting takes milliseconds at each size, and the sizes have nothing to do with each other.
+  // Rewriting takes milliseconds at each size. In a search one after the other, so that one child
+  // does it and parses once; before the final stage somebody waits for it.
+  const auto policy = stage == Stage::kQuick ? std::launch::deferred : std::launch::async;
   std::vector<std::future<Result<CheckCase>>> cases;
   const auto begin = [&](const std::vector<CheckSpace>& checks,
                          const std::vector<CheckSpace>& aligned) {
     for (std::size_t i = 0; i < checks.size(); ++i) {
-      const std::uint64_t own = seed + 1 + cases.size();
-      cases.push_back(std::async(std::launch::async, [&checks, &aligned, &recipe, this, i, own] {
+      const std::uint64_t own = check_seed(seed, stage, cases.size());
+      cases.push_back(std::async(policy, [&checks, &aligned, &recipe, this, i, own] {
         return check_case(checks[i], aligned[i], recipe, own);
       }));
     }
@@ -180,7 +196,7 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
     }
     request.checks.push_back({.reference = check.reference,
                               .candidate = std::move(*concrete),
-                              .seed = seed + 1 + request.checks.size(),
+                              .seed = check_seed(seed, stage, request.checks.size()),
                               .hidden = hidden});
     return {};
   };

@@ -15,13 +15,19 @@
 
 namespace hone {
 
+/// What a candidate must not know.
+struct RequestSecrets {
+  std::uint64_t sizes = 0;   ///< chooses the hidden sizes
+  std::uint64_t inputs = 0;  ///< fills the buffers in the quick stage's checks
+};
+
 class RequestBuilder {
  public:
-  /// `rewriting` and `task` must outlive the builder. `secret` chooses the hidden sizes. Errors: an
-  /// expression of the task that fails at some sizes.
+  /// `rewriting` and `task` must outlive the builder. Errors: an expression of the task that fails
+  /// at some sizes.
   [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(
       Rewriting& rewriting, const Task& task, const TargetLimits& target,
-      std::vector<std::string> disabled, std::uint64_t secret = 0);
+      std::vector<std::string> disabled, const RequestSecrets& secrets = {});
 
   /// The space at the timed sizes.
   [[nodiscard]] Space& space() { return *timed_; }
@@ -29,8 +35,9 @@ class RequestBuilder {
   /// kRefused when the recipe does not replay. At a check size where it does not (a width that does
   /// not divide it, say) a task that allows specialisation is checked at sizes nearby that share
   /// the divisors of the timed ones; without specialisation that is a refusal. The quick stage
-  /// takes another set of inputs at the smallest size in turns; the final stage adds every set
-  /// there, and the hidden sizes.
+  /// checks with one of a few contents of the buffers, so that what the reference answers is known
+  /// after a while, and another set of inputs at the smallest size in turns; the final stage adds
+  /// every set there, and the hidden sizes.
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage = Stage::kQuick);
 
@@ -56,12 +63,15 @@ class RequestBuilder {
   [[nodiscard]] Result<CheckCase> check_case(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe, std::uint64_t seed) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
+  /// Of the buffers of the i-th check.
+  [[nodiscard]] std::uint64_t check_seed(std::uint64_t seed, Stage stage, std::size_t i) const;
   [[nodiscard]] EvaluationRequest blank(std::uint64_t seed) const;
 
   Rewriting& rewriting_;
   const Task& task_;
   TargetLimits target_;
   std::shared_ptr<SpaceMemory> memory_ = std::make_shared<SpaceMemory>();
+  RequestSecrets secrets_;
   double flops_ = 0;
   ConcreteProgram timed_reference_;
   std::unique_ptr<Space> timed_;

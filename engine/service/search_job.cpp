@@ -204,8 +204,9 @@ Result<void> Search::read() {
 Result<void> Search::admit() {
   report("admit");
   if (auto readable = read(); !readable) return readable;
-  auto builder = RequestBuilder::make(rewriting_, task_, target_limits(evaluator_.info().arch),
-                                      options_.disabled, secret_bits());
+  auto builder = RequestBuilder::make(
+      rewriting_, task_, target_limits(evaluator_.info().arch), options_.disabled,
+      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());
@@ -569,7 +570,7 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
   auto variant_hash = rewriting.hash(variant, "the variant");
   if (!variant_hash) return std::unexpected(variant_hash.error());
   auto builder = RequestBuilder::make(rewriting, task, target_limits(evaluator.info().arch), {},
-                                      secret_bits());
+                                      {.sizes = secret_bits(), .inputs = secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   Random random(seed);
   auto reference = (*builder)->for_program(task.reference, random.bits());

@@ -18,7 +18,8 @@ Result<Verification> verify(const Task& task, const BoardRow& claim, const Devic
         fmt::format("candidate {} was timed on {}; this is {}: a claim is verified where it "
                     "was made",
                     claim.candidate.id, claim.provenance.device_name, info.name));
-  auto builder = RequestBuilder::make(rewriting, task, target_limits(info.arch), {}, secret_bits());
+  auto builder = RequestBuilder::make(rewriting, task, target_limits(info.arch), {},
+                                      {.sizes = secret_bits(), .inputs = secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   auto reference = (*builder)->for_program(task.reference, secret_bits());
   if (!reference) return std::unexpected(reference.error());

@@ -175,7 +175,8 @@ class Mutants : public testing::TestWithParam<std::string> {
     auto task = task_of(GetParam());
     ASSERT_TRUE(task) << task.error().message;
     task_ = std::move(*task);
-    auto builder = RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {}, seed());
+    auto builder = RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {},
+                                        {.sizes = seed(), .inputs = seed() + 1});
     ASSERT_TRUE(builder) << builder.error().message;
     builder_ = std::move(*builder);
     auto programs = right_programs(GetParam(), task_);
