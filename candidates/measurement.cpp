@@ -145,6 +145,7 @@ void to_json(nlohmann::json& json, const Evaluation& evaluation) {
                         {"max_rel_error", real(evaluation.max_rel_error)},
                         {"reference_error", real(evaluation.reference_error)},
                         {"final_stage", evaluation.final_stage},
+                        {"faster_than_roof", evaluation.faster_than_roof},
                         {"measurement", evaluation.measurement},
                         {"resources", evaluation.resources},
                         {"elapsed_s", real(evaluation.elapsed_s)}};
@@ -154,7 +155,7 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
   return decode<Evaluation>(json, [](const JsonCursor& cursor) {
     Evaluation evaluation;
     if (!cursor.expect_keys({"verdict", "detail", "max_rel_error", "reference_error", "final_stage",
-                             "measurement", "resources", "elapsed_s"})) {
+                             "faster_than_roof", "measurement", "resources", "elapsed_s"})) {
       return evaluation;
     }
     evaluation.verdict = cursor.at("verdict").choice<Verdict>(parse_verdict, kVerdictList);
@@ -163,6 +164,8 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
     if (const auto error = cursor.find("reference_error"))
       evaluation.reference_error = decode_real(*error);
     evaluation.final_stage = cursor.at("final_stage").boolean();
+    if (const auto alarm = cursor.find("faster_than_roof"))
+      evaluation.faster_than_roof = alarm->boolean();
     evaluation.measurement = decode_measurement(cursor.at("measurement"));
     for (const JsonCursor& element : cursor.at("resources").elements()) {
       evaluation.resources.push_back(decode_resources(element));

@@ -61,6 +61,8 @@ struct Evaluation {
   /// Of the reference against itself in double precision, likewise; 0: not known
   double reference_error = 0;
   bool final_stage = false;  ///< true when timed in a fresh process with new inputs
+  /// kTampering for no other reason than a time below what the hardware can do.
+  bool faster_than_roof = false;
   Measurement measurement;   ///< meaningful when verdict is ok
   std::vector<KernelResources> resources;
   double elapsed_s = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "candidates/hash.h"
+#include "evaluator/calibrate/calibrate.h"
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/evaluator_impl.h"
@@ -19,9 +20,21 @@ DeviceInfo emulated_info(const emulator::Profile& profile) {
   info.arch = profile.arch;
   info.sm_count = profile.sm_count;
   info.memory_bytes = profile.memory_bytes;
-  info.dram_bytes_per_s = std::max(profile.dram_bytes_per_s, profile.dram_read_bytes_per_s);
-  info.fp32_flops_per_s = profile.sm_count * profile.clock_hz * profile.fp32_lanes * 2;
+  info.ceilings = calibrate::ceilings_of(profile, fmt::format("profile {}", profile.name));
   return info;
+}
+
+/// What is known before anything but a copy was measured: the architecture's arithmetic at the
+/// clock that the driver names.
+Ceilings first_ceilings(const protocol::DeviceFacts& facts) {
+  emulator::Profile profile;
+  if (const auto* known = emulator::find_profile(facts.arch)) profile = *known;
+  profile.sm_count = facts.sm_count;
+  profile.clock_hz = facts.clock_khz * 1e3;
+  Ceilings ceilings = calibrate::ceilings_of(profile, "copied at the start; nominal arithmetic");
+  ceilings.dram_bytes_per_s = ceilings.dram_read_bytes_per_s = facts.dram_bytes_per_s;
+  ceilings.l2_bytes = facts.l2_bytes;
+  return ceilings;
 }
 
 }  // namespace
@@ -64,10 +77,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::open(const DeviceSpec& device,
     info.driver = facts.driver;
     info.sm_count = facts.sm_count;
     info.memory_bytes = facts.memory_bytes;
-    info.dram_bytes_per_s = facts.dram_bytes_per_s;
-    const auto* profile = emulator::find_profile(facts.arch);
-    const double lanes = profile != nullptr ? profile->fp32_lanes : 128;
-    info.fp32_flops_per_s = facts.sm_count * facts.clock_khz * 1e3 * lanes * 2;
+    info.ceilings = first_ceilings(facts);
     limits.threads_per_block = facts.threads_per_block;
     limits.shared_per_block = facts.shared_per_block;
     limits.registers_per_block = facts.registers_per_block;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "candidates/ceilings.h"
 #include "candidates/measurement.h"
 #include "candidates/program.h"
 #include "candidates/task.h"
@@ -49,9 +50,8 @@ struct DeviceInfo {
   std::string toolchain;  ///< "NVRTC 13.0"
   int sm_count = 0;
   std::int64_t memory_bytes = 0;  // [B]
-  double dram_bytes_per_s = 0;    // achievable, the faster of a copy and a read [B/s]
-  double fp32_flops_per_s = 0;    // FMA counted as two
-  std::string sandbox;            ///< how its children are confined: "strict", "best-effort", "off"
+  Ceilings ceilings;
+  std::string sandbox;  ///< how its children are confined: "strict", "best-effort", "off"
 };
 
 /// One size at which a candidate is compared with the reference.
@@ -101,21 +101,28 @@ class Evaluator {
   /// Every gate in order, cheapest first; blocks. Never throws; an Error is kInfrastructure only.
   [[nodiscard]] virtual Result<Evaluation> evaluate(const EvaluationRequest& request) = 0;
 
+  /// Measures what the device reaches at most: seconds on a GPU, which must be idle; an emulated
+  /// one knows. Changes nothing here.
+  [[nodiscard]] virtual Result<Ceilings> measure_ceilings() = 0;
+  /// Takes better ceilings than those known at the start. Not while it evaluates.
+  virtual void use_ceilings(const Ceilings& ceilings) = 0;
+
   /// Makes evaluations in flight return soon (Ctrl-C). Thread-safe.
   virtual void cancel() = 0;
   /// Takes evaluations again after a cancel(), once those in flight have returned.
   virtual void resume() = 0;
 };
 
-/// Lower bound on the time of any program for the task, from bytes that must move (each in/inout
-/// buffer read once, each out/inout written once) and FLOPs. Source: the roofline model.
+/// The least time of a program for the task that uses the device in full: from bytes that must move
+/// (each in/inout buffer read once, each out/inout written once) and FLOPs in the arithmetic that
+/// `math` allows. Source: the roofline model.
 struct Roof {
   double time_us = 0;
   double bytes = 0;  // [B]
   double flops = 0;
   bool memory_bound = true;
 };
-[[nodiscard]] Roof roof_of(const ConcreteProgram& reference, double flops,
+[[nodiscard]] Roof roof_of(const ConcreteProgram& reference, double flops, MathLevel math,
                            const DeviceInfo& device);
 
 /// What is installed and what is missing, for `hone doctor`.

@@ -12,6 +12,7 @@
 #include "candidates/hash.h"
 #include "candidates/stop_watch.h"
 #include "evaluator/align_buffers.h"
+#include "evaluator/calibrate/calibrate.h"
 #include "evaluator/check/precise.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/compile/locate.h"
@@ -283,8 +284,38 @@ void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& rep
   m.samples_us = {reply.time_us};
   m.reference_samples_us = {reference_us};
   m.counters = reply.counters;
-  const Roof roof = roof_of(request.timed.reference, request.flops, info_);
+  const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
   m.roof_fraction = roof_fraction(roof, m);
+}
+
+void EvaluatorImpl::set_floor(const EvaluationRequest& request, const std::string& reference_key,
+                              const std::set<std::string>& read_whole, double reference_us) {
+  Floor floor =
+      floor_of(request.timed.reference, request.flops, request.math, read_whole, info_.ceilings);
+  // Then it was wrong: the timed size is another case than the check sizes, say.
+  if (reference_us < floor.time_us) floor = {};
+  const std::lock_guard lock(mutex_);
+  floors_[reference_key] = std::move(floor);
+}
+
+void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const std::string& reference_key) {
+  Floor floor;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = floors_.find(reference_key); known != floors_.end())
+      floor = known->second;
+  }
+  const auto& m = evaluation.measurement;
+  if (evaluation.verdict != Verdict::kOk || m.time_us >= kImpossible * floor.time_us) return;
+  evaluation.verdict = Verdict::kTampering;
+  evaluation.faster_than_roof = true;
+  evaluation.detail = fmt::format("faster than the roof: {:.2f} us{}, but {}", m.time_us,
+                                  m.modelled ? " (modelled)" : "", floor.why);
+}
+
+Result<Ceilings> EvaluatorImpl::measure_ceilings() {
+  if (!gpu_) return info_.ceilings;
+  return calibrate::ceilings(device_.ordinal, options_);
 }
 
 Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
@@ -311,10 +342,12 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
 
   Evaluation evaluation;
   evaluation.resources = resources_of(*timed);
+  std::set<std::string> read_whole;
   if (!emulated.checks.empty() || emulated.timed) {
     const auto reply = emulate(emulated);
     if (!reply) return std::unexpected(reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
+    if (!uncovered) read_whole = reply->read_whole;
     evaluation.reference_error = reply->reference_error;
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
@@ -325,6 +358,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
         reference_us = reference_times_.emplace(timed->key, reply->time_us).first->second;
       }
       set_modelled(evaluation, *reply, reference_us, request);
+      set_floor(request, timed->key, reply->read_whole, reference_us);
     }
   }
   if (gpu_) {
@@ -346,7 +380,8 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
       std::lock_guard lock(mutex_);
       reference_samples_[timed->key] = reply->samples_us;
     }
-    const Roof roof = roof_of(request.timed.reference, request.flops, info_);
+    set_floor(request, timed->key, read_whole, m.time_us);
+    const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
     m.roof_fraction = roof_fraction(roof, m);
   }
   evaluation.verdict = Verdict::kOk;
@@ -507,6 +542,7 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
       if (!reference_us) return std::unexpected(reference_us.error());
       set_modelled(evaluation, *reply, *reference_us, request);
       evaluation.verdict = Verdict::kOk;
+      raise_alarm(evaluation, timed_case.reference.key);
       return evaluation;
     }
   }
@@ -556,9 +592,10 @@ Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bo
     std::lock_guard lock(mutex_);  // a runner that replaced another may have found it changed
     reference_samples_[timed_case.reference.key] = reply->reference_samples_us;
   }
-  const Roof roof = roof_of(request.timed.reference, request.flops, info_);
+  const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
   m.roof_fraction = roof_fraction(roof, m);
-  if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "fp32";
+  if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "compute";
+  raise_alarm(evaluation, timed_case.reference.key);
   return evaluation;
 }
 

@@ -15,6 +15,7 @@
 #include "evaluator/pool/compile_cache.h"
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/messages.h"
+#include "evaluator/roofline/floor.h"
 #include "evaluator/sanitize_types.h"
 
 namespace hone {
@@ -40,6 +41,8 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
+  [[nodiscard]] Result<Ceilings> measure_ceilings() override;
+  void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }
   [[nodiscard]] Result<SanitizeResult> sanitize(const SanitizeRequest& request);
   void cancel() override;
   void resume() override;
@@ -75,6 +78,11 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
   [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;
+  /// What no program for this task can be faster than. Known once it was admitted.
+  void set_floor(const EvaluationRequest& request, const std::string& reference_key,
+                 const std::set<std::string>& read_whole, double reference_us);
+  /// Turns a time that nothing honest explains into a verdict.
+  void raise_alarm(Evaluation& evaluation, const std::string& reference_key);
   void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
                     double reference_us, const EvaluationRequest& request) const;
 
@@ -85,7 +93,7 @@ class EvaluatorImpl final : public Evaluator {
   const EvaluatorOptions options_;
   const std::string toolchain_;     ///< all that compiles, for the cache on disk
   const std::string profile_text_;  ///< of the emulated device: JSON; empty with a GPU
-  const DeviceInfo info_;
+  DeviceInfo info_;
   const LaunchLimits limits_;
   pool::CompileCache cache_;
   pool::RunnerPool compilers_;
@@ -97,6 +105,7 @@ class EvaluatorImpl final : public Evaluator {
   bool cancelled_ = false;
   std::list<std::pair<std::string, SharedProgram>> compiled_;     ///< oldest first
   std::map<std::string, double> reference_times_;                 ///< modelled, by runnable key
+  std::map<std::string, Floor> floors_;                           ///< likewise
   std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise
 };
 

@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 3> kMigrations = {R"sql(
+constexpr std::array<const char*, 4> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -101,6 +101,14 @@ CREATE TABLE baselines (
   versions TEXT NOT NULL,
   stored_at TEXT NOT NULL,
   PRIMARY KEY (task_hash, device_name, kind)
+) WITHOUT ROWID;
+)sql",
+                                                    R"sql(
+CREATE TABLE devices (
+  device_name TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  ceilings TEXT NOT NULL,
+  PRIMARY KEY (device_name, driver)
 ) WITHOUT ROWID;
 )sql"};
 

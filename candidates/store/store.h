@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "candidates/ceilings.h"
 #include "candidates/measurement.h"
 #include "candidates/program.h"
 #include "candidates/recipe.h"
@@ -123,6 +124,12 @@ class Store {
   /// By kind.
   [[nodiscard]] Result<std::vector<BaselineTime>> baselines(const std::string& task_hash,
                                                             const std::string& device_name) const;
+
+  /// What a device was measured to reach at most, under a driver; replaces what was known.
+  [[nodiscard]] Result<void> put_ceilings(const std::string& device_name, const std::string& driver,
+                                          const Ceilings& ceilings);
+  [[nodiscard]] Result<std::optional<Ceilings>> ceilings(const std::string& device_name,
+                                                         const std::string& driver) const;
 
   [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
   /// By id or any unambiguous prefix. kInvalidInput: none or several, and which.

@@ -30,8 +30,23 @@ void print(const BoardRow& row) {
                e.final_stage ? ", final stage" : ", quick timing only");
     fmt::print("roof      {:.1f} %{}{}\n", 100 * m.roof_fraction,
                m.bound.empty() ? "" : ", bound by ", m.bound);
-    fmt::print("error     {:.2e} (math: {})\n", e.max_rel_error,
+    fmt::print("error     {:.2e} (math: {})", e.max_rel_error,
                to_string(required_math(row.candidate.recipe)));
+    if (e.reference_error > 0) {
+      fmt::print("; of the reference against itself in double {:.2e}", e.reference_error);
+    }
+    fmt::print("\n");
+    if (m.warm_time_us > 0) {
+      fmt::print("warm      {}, reference {} (what fits the L2 cache is in it)\n",
+                 format_time(m.warm_time_us), format_time(m.reference_warm_time_us));
+    }
+    if (!m.modelled) {
+      fmt::print("samples   {} and {} of the reference, {} of them outliers", m.samples_us.size(),
+                 m.reference_samples_us.size(), m.outliers);
+      if (m.discarded > 0) fmt::print("; {} pairs discarded, the clocks were down", m.discarded);
+      if (m.clock_mhz > 0) fmt::print("; {:.0f} MHz", m.clock_mhz);
+      fmt::print("\n");
+    }
   }
   for (const KernelResources& r : e.resources) {
     fmt::print("kernel    {}: {} registers, {} B spilled, {} B shared, occupancy {:.0f} %\n",

@@ -25,6 +25,8 @@ void ProgressPrinter::show(const Progress& progress) {
   std::string line;
   if (progress.phase == "admit") {
     line = "checking the reference";
+  } else if (progress.phase == "ceilings") {
+    line = "measuring what this GPU reaches (once)";
   } else if (progress.phase == "final") {
     line = "timing the finalists";
   } else {

@@ -19,6 +19,7 @@
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
+#include "engine/service/ceilings.h"
 #include "engine/service/feeder.h"
 #include "engine/service/requests.h"
 #include "engine/service/workers.h"
@@ -99,6 +100,7 @@ class Search {
         rewriting_(rewriting),
         store_(store),
         options_(options),
+        device_(device),
         provenance_(provenance_of(device, evaluator.info())),
         random_(options.seed),
         prescreen_(options.seed ^ 0x5C3EE17ull),
@@ -124,6 +126,7 @@ class Search {
   Rewriting& rewriting_;
   Store* store_;
   const SearchOptions& options_;
+  const DeviceSpec& device_;
   Provenance provenance_;
   Random random_;
   Prescreen prescreen_;
@@ -150,6 +153,7 @@ class Search {
   std::uint64_t next_id_ = 0;
   int fruitless_ = 0;
   std::int64_t refused_later_ = 0;
+  int alarms_ = 0;
 };
 
 double Search::search_seconds() const {
@@ -204,6 +208,9 @@ Result<void> Search::read() {
 Result<void> Search::admit() {
   report("admit");
   if (auto readable = read(); !readable) return readable;
+  if (auto warning = take_ceilings(evaluator_, device_, store_, [&] { report("ceilings"); });
+      !warning.empty())
+    outcome_.warnings.push_back(std::move(warning));
   auto builder = RequestBuilder::make(
       rewriting_, task_, target_limits(evaluator_.info().arch), options_.disabled,
       {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()});
@@ -215,7 +222,7 @@ Result<void> Search::admit() {
   auto admitted = evaluator_.admit(*request);
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
   outcome_.reference_time_us = admitted->measurement.time_us;
-  outcome_.roof = roof_of(request->timed.reference, request->flops, evaluator_.info());
+  outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, evaluator_.info());
   // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
   if (outcome_.roof.time_us > kRoofBroken * outcome_.reference_time_us) outcome_.roof.time_us = 0;
   if (store_ != nullptr) {
@@ -300,6 +307,11 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     const Evaluation& evaluation = slot.evaluation;
     outcome_.pace.gates += evaluation.gates;
     ++outcome_.counts.verdicts[static_cast<std::size_t>(evaluation.verdict)];
+    if (evaluation.faster_than_roof && ++alarms_ == 1) {
+      outcome_.warnings.push_back(fmt::format("candidate {} is not believed: {}",
+                                              slot.candidate.program_hash.substr(0, 12),
+                                              evaluation.detail));
+    }
     outcome.verdict = evaluation.verdict;
     outcome.time_us = evaluation.measurement.time_us;
     if (slot.candidate.task_hash.empty() || slot.refused_later) {
@@ -569,6 +581,7 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
   }
   auto variant_hash = rewriting.hash(variant, "the variant");
   if (!variant_hash) return std::unexpected(variant_hash.error());
+  (void)take_ceilings(evaluator, device, store);  // without them the roof is less exact
   auto builder = RequestBuilder::make(rewriting, task, target_limits(evaluator.info().arch), {},
                                       {.sizes = secret_bits(), .inputs = secret_bits()});
   if (!builder) return std::unexpected(builder.error());

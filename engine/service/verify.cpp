@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "engine/search/random.h"
+#include "engine/service/ceilings.h"
 #include "engine/service/requests.h"
 #include "engine/service/search_job.h"
 #include "engine/service/workers.h"
@@ -18,6 +19,7 @@ Result<Verification> verify(const Task& task, const BoardRow& claim, const Devic
         fmt::format("candidate {} was timed on {}; this is {}: a claim is verified where it "
                     "was made",
                     claim.candidate.id, claim.provenance.device_name, info.name));
+  (void)take_ceilings(evaluator, device, &store);  // without them the roof is less exact
   auto builder = RequestBuilder::make(rewriting, task, target_limits(info.arch), {},
                                       {.sizes = secret_bits(), .inputs = secret_bits()});
   if (!builder) return std::unexpected(builder.error());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
@@ -74,9 +75,11 @@ std::vector<std::string> kernel_names() {
   return names;
 }
 
-Result<Calibration> measure(const protocol::DeviceFacts& facts, const protocol::BenchDevice& device,
-                            const Bench& bench, const Progress& progress) {
-  const auto begin = std::chrono::steady_clock::now();
+namespace {
+
+/// The nearest built-in profile under the device's own name, and that profile itself.
+std::pair<Calibration, const emulator::ProfileFile*> begin_with(
+    const protocol::DeviceFacts& facts) {
   Calibration result;
   const std::string name = short_name(facts.name);
   const auto& base = base_for(facts.arch, name);
@@ -88,6 +91,15 @@ Result<Calibration> measure(const protocol::DeviceFacts& facts, const protocol::
     for (auto& [field, source] : result.profile.sources)
       source = fmt::format("not measured, as {}: {}", result.base, source);
   }
+  return {std::move(result), &base};
+}
+
+}  // namespace
+
+Result<Calibration> measure(const protocol::DeviceFacts& facts, const protocol::BenchDevice& device,
+                            const Bench& bench, const Progress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto [result, base] = begin_with(facts);
   Session session(facts, device, bench, progress, result);
   set_limits(session);
   measure_launches(session);
@@ -99,9 +111,9 @@ Result<Calibration> measure(const protocol::DeviceFacts& facts, const protocol::
   // What was measured apart must hold together, or the file could not be read again.
   const auto& p = result.profile.profile;
   if (!(p.l1_latency < p.l2_latency && p.l2_latency < p.dram_latency)) {
-    session.take_back("l1_latency", base);
-    session.take_back("l2_latency", base);
-    session.take_back("dram_latency", base);
+    session.take_back("l1_latency", *base);
+    session.take_back("l2_latency", *base);
+    session.take_back("dram_latency", *base);
     result.warnings.emplace_back(
         "l1_latency, l2_latency and dram_latency do not rise; kept the old ones");
   }
@@ -113,8 +125,18 @@ Result<Calibration> measure(const protocol::DeviceFacts& facts, const protocol::
   return result;
 }
 
-Result<Calibration> calibrate(int ordinal, const EvaluatorOptions& options,
-                              const Progress& progress) {
+namespace {
+
+/// A GPU with the microbenchmarks loaded.
+struct Bed {
+  std::unique_ptr<GpuClient> gpu;
+  protocol::BenchDevice device;
+  [[nodiscard]] Bench bench() {
+    return [this](const protocol::BenchRequest& request) { return gpu->bench(request); };
+  }
+};
+
+Result<Bed> make_bed(int ordinal, const EvaluatorOptions& options, const Progress& progress) {
   progress("opening the GPU");
   auto gpu = GpuClient::open(ordinal, options);
   if (!gpu) return std::unexpected(gpu.error());
@@ -135,8 +157,59 @@ Result<Calibration> calibrate(int ordinal, const EvaluatorOptions& options,
   }
   auto device = (*gpu)->bench_load(compiled->cubin, kBufferBytes);
   if (!device) return std::unexpected(device.error());
-  return measure((*gpu)->facts(), *device,
-                 [&](const protocol::BenchRequest& r) { return (*gpu)->bench(r); }, progress);
+  return Bed{std::move(*gpu), *device};
+}
+
+}  // namespace
+
+Result<Calibration> calibrate(int ordinal, const EvaluatorOptions& options,
+                              const Progress& progress) {
+  auto bed = make_bed(ordinal, options, progress);
+  if (!bed) return std::unexpected(bed.error());
+  return measure(bed->gpu->facts(), bed->device, bed->bench(), progress);
+}
+
+Ceilings ceilings_of(const emulator::Profile& profile, std::string source) {
+  Ceilings c;
+  c.dram_read_bytes_per_s = profile.dram_read_bytes_per_s;
+  c.dram_bytes_per_s = std::max(
+      {profile.dram_bytes_per_s, profile.dram_read_bytes_per_s, profile.dram_write_bytes_per_s});
+  c.l2_bytes_per_s = profile.l2_total_bytes_per_cycle * profile.clock_hz;
+  c.l2_bytes = profile.l2_bytes;
+  const double device = profile.sm_count * profile.clock_hz * 2;  // an FMA is two operations
+  c.fp64_flops_per_s = device * profile.fp64_lanes;
+  c.fp32_flops_per_s = device * profile.fp32_lanes;
+  c.tf32_flops_per_s = device * std::max(profile.tensor_tf32_fma, profile.wgmma_tf32_fma);
+  c.f16_flops_per_s =
+      device * std::max({profile.tensor_f16_fma, profile.tensor_bf16_fma, profile.wgmma_f16_fma});
+  c.s8_ops_per_s = device * std::max(profile.tensor_s8_fma, profile.wgmma_s8_fma);
+  c.source = std::move(source);
+  return c;
+}
+
+Result<Ceilings> ceilings(const protocol::DeviceFacts& facts, const protocol::BenchDevice& device,
+                          const Bench& bench) {
+  auto [result, base] = begin_with(facts);
+  const Progress silent = [](const std::string&) {};
+  Session session(facts, device, bench, silent, result);
+  set_limits(session);
+  measure_launches(session);
+  measure_arithmetic(session);
+  measure_gpu_bandwidths(session);
+  if (session.failed()) return std::unexpected(*session.failed());
+  std::string source = "measured";
+  for (const char* field : {"clock_hz", "dram_bytes_per_s", "dram_read_bytes_per_s", "fp32_lanes",
+                            "tensor_f16_fma", "tensor_tf32_fma"}) {
+    if (std::ranges::find(result.measured, field) == result.measured.end())
+      source += fmt::format("{} {}", source == "measured" ? ", but not" : ",", field);
+  }
+  return ceilings_of(result.profile.profile, std::move(source));
+}
+
+Result<Ceilings> ceilings(int ordinal, const EvaluatorOptions& options) {
+  auto bed = make_bed(ordinal, options, [](const std::string&) {});
+  if (!bed) return std::unexpected(bed.error());
+  return ceilings(bed->gpu->facts(), bed->device, bed->bench());
 }
 
 }  // namespace hone::calibrate

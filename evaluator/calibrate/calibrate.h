@@ -44,6 +44,14 @@ using Progress = std::function<void(const std::string& line)>;
 [[nodiscard]] Result<Calibration> calibrate(int ordinal, const EvaluatorOptions& options,
                                             const Progress& progress);
 
+/// Only what a roof needs, in seconds. `measured_at` is left to the caller. Errors: kEnvironment.
+[[nodiscard]] Result<Ceilings> ceilings(const protocol::DeviceFacts& facts,
+                                        const protocol::BenchDevice& device, const Bench& bench);
+[[nodiscard]] Result<Ceilings> ceilings(int ordinal, const EvaluatorOptions& options);
+
+/// The whole device's, from one SM's rates and the clock.
+[[nodiscard]] Ceilings ceilings_of(const emulator::Profile& profile, std::string source);
+
 [[nodiscard]] std::string_view kernels_text();          ///< kernels.cu
 [[nodiscard]] std::vector<std::string> kernel_names();  ///< those in it
 

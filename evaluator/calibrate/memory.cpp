@@ -100,7 +100,9 @@ double best_rate(Session& s, const std::vector<BenchRequest>& shapes, double byt
   return best;
 }
 
-void whole_gpu(Session& s) {
+}  // namespace
+
+void measure_gpu_bandwidths(Session& s) {
   const int sms = s.facts.sm_count;
   const std::int64_t l2 = std::min<std::int64_t>(20 * kMiB, s.facts.l2_bytes / 3);
   constexpr std::int64_t kPasses = 50;
@@ -134,6 +136,8 @@ void whole_gpu(Session& s) {
                   2 * n),
         how + " copied, read and written together");
 }
+
+namespace {
 
 /// Bandwidth against the number of SMs, and against bytes in flight.
 void saturation(Session& s) {
@@ -177,7 +181,7 @@ void measure_bandwidths(Session& s) {
   s.group("bandwidth of one SM");
   one_sm(s);
   s.group("bandwidth of the GPU");
-  whole_gpu(s);
+  measure_gpu_bandwidths(s);
   s.group("what SMs and loads in flight it takes");
   saturation(s);
 }

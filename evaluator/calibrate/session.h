@@ -55,6 +55,7 @@ void measure_launches(Session& s);
 void measure_arithmetic(Session& s);
 void measure_latencies(Session& s);
 void measure_bandwidths(Session& s);
+void measure_gpu_bandwidths(Session& s);  ///< a part of it
 void measure_atomics(Session& s);
 
 }  // namespace hone::calibrate

@@ -277,6 +277,7 @@ Json to_message(const EmulateReply& r) {
           {"max_rel_error", r.max_rel_error},
           {"reference_error", r.reference_error},
           {"unusable", r.unusable},
+          {"read_whole", r.read_whole},
           {"time_us", r.time_us},
           {"bound", r.bound},
           {"counters", r.counters}};
@@ -290,6 +291,12 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
   r.detail = clean_text(r.detail, 2048);
   HONE_TAKE(r.max_rel_error, get_double(m, "max_rel_error"));
   HONE_TAKE(r.reference_error, get_positive(m, "reference_error"));
+  const Json* whole = nullptr;
+  HONE_TAKE(whole, get_array(m, "read_whole", 1024));
+  for (const auto& item : *whole) {
+    if (!item.is_string()) return malformed("read_whole");
+    r.read_whole.insert(item.get<std::string>());
+  }
   const Json* unusable = nullptr;
   HONE_TAKE(unusable, get_array(m, "unusable", 64));
   for (const auto& item : *unusable) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,8 @@ struct EmulateReply {
   double max_rel_error = 0;
   double reference_error = 0;  ///< of the reference against itself in double; 0: not known
   std::vector<int> unusable;   ///< made-up checks that said nothing, by index
+  /// Of an admission: inputs that the reference read to the last byte at every check size.
+  std::set<std::string> read_whole;
   double time_us = 0;          ///< of the timed program
   std::string bound;
   std::map<std::string, double> counters;

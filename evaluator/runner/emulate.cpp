@@ -277,6 +277,10 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     inputs.emplace_back(&buffer, std::move(bytes));
   }
   EmulateReply admitted = reply(Verdict::kOk, "");
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    if ((*first)->touched_whole(static_cast<int>(i)))
+      admitted.read_whole.insert(program.buffers[i].name);
+  }
   const auto precise = precise_run(one);
   for (const auto& [index, bytes] : outputs) {
     const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
@@ -431,6 +435,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   check::Fakes fakes(request.tolerance);
   double reference_error = 0;
   std::vector<int> unusable;
+  std::optional<std::set<std::string>> read_whole;  // everywhere so far
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
     const auto& one = request.checks[i];
     bool useless = false;
@@ -438,6 +443,9 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
                                 : admit(one, request.tolerance, i == reordered, fakes);
     if (useless) unusable.push_back(static_cast<int>(i));
     reference_error = std::max(reference_error, result.reference_error);
+    if (!one.candidate && !read_whole) read_whole = result.read_whole;
+    if (read_whole)
+      std::erase_if(*read_whole, [&](const auto& b) { return !result.read_whole.contains(b); });
     report(one.candidate ? "check" : "admission", result);
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
@@ -471,6 +479,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   result.max_rel_error = max_rel_error;
   result.reference_error = reference_error;
   result.unusable = std::move(unusable);
+  if (read_whole) result.read_whole = std::move(*read_whole);
   return result;
 }
 

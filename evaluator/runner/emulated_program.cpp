@@ -89,6 +89,9 @@ emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std
     options.max_warp_instructions = used < budget ? budget - used : 1;
     auto report = launch(module, i, options);
     total.counters.warp_instructions += report.counters.warp_instructions;
+    touched_.resize(addresses_.size());
+    for (std::size_t k = 0; count && k < addresses_.size(); ++k)
+      touched_[k] = std::max(touched_[k], memory_.touched_bytes(addresses_[k]));
     total.verdict = report.verdict;
     total.detail = std::move(report.detail);
     if (total.verdict != Verdict::kOk) break;
@@ -108,6 +111,12 @@ std::vector<std::uint8_t> EmulatedProgram::read(int buffer) const {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(runnable_.program.buffers[i].bytes()));
   if (!memory_.read(addresses_[i], bytes.data(), bytes.size())) bytes.clear();
   return bytes;
+}
+
+bool EmulatedProgram::touched_whole(int buffer) const {
+  const auto i = static_cast<std::size_t>(buffer);
+  return i < touched_.size() &&
+         touched_[i] >= static_cast<std::uint64_t>(runnable_.program.buffers[i].bytes());
 }
 
 bool EmulatedProgram::was_written(int buffer) const {

@@ -34,6 +34,8 @@ class EmulatedProgram {
 
   [[nodiscard]] int index_of(const std::string& buffer) const;  ///< -1: none
   [[nodiscard]] std::vector<std::uint8_t> read(int buffer) const;
+  /// Did one launch of a counted run_all touch every sector of it?
+  [[nodiscard]] bool touched_whole(int buffer) const;
   [[nodiscard]] bool was_written(int buffer) const;
   [[nodiscard]] std::int64_t first_unwritten(int buffer) const;  ///< byte, or -1
   /// Puts back the first contents of in and inout buffers.
@@ -49,6 +51,7 @@ class EmulatedProgram {
   int threads_ = 1;
   emulator::Memory memory_;
   std::vector<std::uint64_t> addresses_;
+  std::vector<std::uint64_t> touched_;  ///< of each buffer, the most by one launch [B]
 };
 
 }  // namespace hone::runner

@@ -90,8 +90,8 @@ TEST_F(OnTheGpu, KnowsItsDevice) {
   EXPECT_FALSE(info.name.empty());
   EXPECT_GT(info.sm_count, 0);
   EXPECT_GT(info.memory_bytes, 1 << 30);
-  EXPECT_GT(info.dram_bytes_per_s, 1e10);
-  EXPECT_GT(info.fp32_flops_per_s, 1e11);
+  EXPECT_GT(info.ceilings.dram_bytes_per_s, 1e10);
+  EXPECT_GT(info.ceilings.fp32_flops_per_s, 1e11);
 }
 
 TEST_F(OnTheGpu, AdmitsAndTimesTheReference) {

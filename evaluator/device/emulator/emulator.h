@@ -94,6 +94,8 @@ class Memory {
   [[nodiscard]] bool write(std::uint64_t address, const void* data, std::uint64_t bytes);
   /// Was every byte of the range written by a kernel (or initialised)? First hole, or -1.
   [[nodiscard]] std::int64_t first_unwritten(std::uint64_t address, std::uint64_t bytes) const;
+  /// Distinct bytes, in whole sectors of 32, that the last counted run touched of an allocation.
+  [[nodiscard]] std::uint64_t touched_bytes(std::uint64_t address) const;
   /// Did a kernel write into this allocation?
   [[nodiscard]] bool was_written(std::uint64_t address) const;
 

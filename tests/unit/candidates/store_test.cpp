@@ -342,6 +342,24 @@ BaselineTime baseline(const std::string& kind, double time_us) {
   return b;
 }
 
+TEST_F(StoreTest, CeilingsArePerDeviceAndDriver) {
+  Ceilings c;
+  c.dram_bytes_per_s = 4.1e12;
+  c.l2_bytes = 60 << 20;
+  c.source = "measured";
+  ASSERT_TRUE(store_->put_ceilings("NVIDIA H200", "13.0", c));
+  c.dram_bytes_per_s = 4.2e12;
+  ASSERT_TRUE(store_->put_ceilings("NVIDIA H200", "13.0", c));
+  auto found = store_->ceilings("NVIDIA H200", "13.0");
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->measured_at.size(), 24U);
+  (*found)->measured_at.clear();
+  EXPECT_EQ(**found, c);
+  found = store_->ceilings("NVIDIA H200", "13.1");
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(*found);
+}
+
 TEST_F(StoreTest, BaselinesArePerTaskDeviceAndKindAndTheLastOneStands) {
   put(begin(gpu()), hash_of('a'), timed(2), gpu());
   ASSERT_TRUE(store_->put_baseline(task_.hash(), baseline("torch eager", 30)));
@@ -518,7 +536,7 @@ TEST(StoreOpen, MigratesFromVersionZero) {
   const auto file = dir.write("hone.db", "");  // an empty file is an empty database of version 0
   ASSERT_TRUE(Store::open(file));
   SQLite::Database database(file.string());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 3);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 4);
   EXPECT_EQ(database.execAndGet("PRAGMA application_id").getInt(), 0x484F4E45);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "wal");
 }
@@ -554,7 +572,7 @@ TEST(StoreOpen, RefusesWhatIsNotItsOwn) {
   SQLite::Database((dir.path() / "newer.db").string(), SQLite::OPEN_READWRITE)
       .exec("PRAGMA user_version = 99");
   expect_refused(dir.path() / "newer.db",
-                 "has format 99, this hone knows up to 3; use a newer hone");
+                 "has format 99, this hone knows up to 4; use a newer hone");
 
   expect_refused(dir.path(), "is a folder");
   expect_refused(dir.path() / "text.db" / "hone.db", "folder cannot be made");

@@ -73,6 +73,8 @@ class FakeEvaluator final : public Evaluator {
     evaluation.measurement.speedup = 1000 / evaluation.measurement.time_us;
     return evaluation;
   }
+  Result<Ceilings> measure_ceilings() override { return Ceilings{}; }
+  void use_ceilings(const Ceilings&) override {}
   void cancel() override { cancelled_ = true; }
   void resume() override { cancelled_ = false; }
 

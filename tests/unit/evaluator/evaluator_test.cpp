@@ -10,6 +10,7 @@
 
 #include "evaluator/pool/runner_pool.h"
 #include "evaluator/protocol/messages.h"
+#include "evaluator/roofline/floor.h"
 
 namespace hone {
 namespace {
@@ -415,13 +416,42 @@ TEST(DeviceSpec, OneSpellingForOneDevice) {
 
 TEST(Roof, IsTheSlowerOfTrafficAndArithmetic) {
   DeviceInfo device;
-  device.dram_bytes_per_s = 1e12;
-  device.fp32_flops_per_s = 1e13;
+  device.ceilings.dram_bytes_per_s = 1e12;
+  device.ceilings.fp32_flops_per_s = 1e13;
   const auto p = program(kReference, 250000);  // 1 MB in, 1 MB out
-  EXPECT_DOUBLE_EQ(roof_of(p, 0, device).time_us, 2);
-  EXPECT_TRUE(roof_of(p, 0, device).memory_bound);
-  EXPECT_DOUBLE_EQ(roof_of(p, 1e9, device).time_us, 100);
-  EXPECT_FALSE(roof_of(p, 1e9, device).memory_bound);
+  EXPECT_DOUBLE_EQ(roof_of(p, 0, MathLevel::kReassociate, device).time_us, 2);
+  EXPECT_TRUE(roof_of(p, 0, MathLevel::kReassociate, device).memory_bound);
+  EXPECT_DOUBLE_EQ(roof_of(p, 1e9, MathLevel::kReassociate, device).time_us, 100);
+  EXPECT_FALSE(roof_of(p, 1e9, MathLevel::kReassociate, device).memory_bound);
+}
+
+TEST(Roof, UsesTheArithmeticThatTheLevelAllows) {
+  DeviceInfo device;
+  device.ceilings.fp32_flops_per_s = 6e13;
+  device.ceilings.tf32_flops_per_s = 4.5e14;
+  device.ceilings.f16_flops_per_s = 9e14;
+  const auto p = program(kReference, 1000);
+  EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kExact, device).time_us, 150000);
+  EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kTf32x3, device).time_us, 60000);
+  EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kReduced, device).time_us, 10000);
+  // Whoever gets there without leave may still be as exact: no alarm.
+  EXPECT_DOUBLE_EQ(floor_of(p, 9e12, MathLevel::kExact, {}, device.ceilings).time_us, 60000);
+}
+
+TEST(Floor, CountsWhatIsReadWholeAndWhatTheCacheCannotHold) {
+  Ceilings c;
+  c.dram_read_bytes_per_s = 2e12;
+  c.dram_bytes_per_s = 2.5e12;
+  c.l2_bytes = 400'000;
+  const auto p = program(kReference, 250000);                                // 1 MB in, 1 MB out
+  EXPECT_DOUBLE_EQ(floor_of(p, 0, MathLevel::kExact, {}, c).time_us, 0.24);  // 0.6 MB written back
+  std::string input;
+  for (const auto& buffer : p.buffers)
+    if (buffer.role == Role::kIn) input = buffer.name;
+  const Floor floor = floor_of(p, 0, MathLevel::kExact, {input}, c);
+  EXPECT_DOUBLE_EQ(floor.time_us, 0.64);
+  EXPECT_EQ(floor.why, "moving 1.5 MiB takes 0.64 us at 2.50 TB/s");
+  EXPECT_EQ(floor_of(p, 0, MathLevel::kExact, {input}, Ceilings{}).time_us, 0);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_F(OnAFakeGpu, KnowsItsDevice) {
   EXPECT_EQ(evaluator_->info().name, "Fake GPU");
   EXPECT_EQ(evaluator_->info().arch, "sm_90");
   EXPECT_EQ(evaluator_->info().driver, "13.0");
-  EXPECT_GT(evaluator_->info().dram_bytes_per_s, 0);
+  EXPECT_GT(evaluator_->info().ceilings.dram_bytes_per_s, 0);
 }
 
 TEST_F(OnAFakeGpu, QuickAndFinalTimesAreMeasured) {

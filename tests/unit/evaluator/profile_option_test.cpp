@@ -50,7 +50,7 @@ TEST(ProfileOption, NamedBuiltInProfiles) {
   const auto evaluator = open("emu:sm_90/H100");
   ASSERT_TRUE(evaluator) << evaluator.error().message;
   EXPECT_EQ((*evaluator)->info().name, "emulated sm_90 (H100 profile)");
-  EXPECT_LT((*evaluator)->info().dram_bytes_per_s, 4e12);
+  EXPECT_LT((*evaluator)->info().ceilings.dram_bytes_per_s, 4e12);
 }
 
 }  // namespace

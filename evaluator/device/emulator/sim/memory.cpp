@@ -170,6 +170,11 @@ std::int64_t Memory::first_unwritten(std::uint64_t address, std::uint64_t bytes)
   return -1;
 }
 
+std::uint64_t Memory::touched_bytes(std::uint64_t address) const {
+  const Allocation* a = impl_->find(address);
+  return a ? std::min(a->bytes, 32 * a->touched) : 0;
+}
+
 bool Memory::was_written(std::uint64_t address) const {
   const Allocation* a = impl_->find(address);
   return a && a->written;

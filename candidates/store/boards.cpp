@@ -1,0 +1,172 @@
+// Boards and the rows on them.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "candidates/store/impl.h"
+
+namespace hone {
+
+using store_detail::BoardKey;
+using store_detail::parse_stored;
+using store_detail::value_or_throw;
+
+namespace {
+
+constexpr std::string_view kRowColumns =
+    "c.id, c.program_hash, c.task_hash, t.name, c.program, c.recipe, c.origin, c.parent, "
+    "r.evaluation, r.device, r.device_name, r.arch, r.toolchain, r.driver, r.hone_version, "
+    "r.modelled, r.sandbox, r.found_at";
+constexpr std::string_view kRowTables =
+    "results r JOIN candidates c ON c.id = r.candidate JOIN tasks t ON t.hash = c.task_hash";
+
+BoardRow read_row(SQLite::Statement& query) {
+  BoardRow row;
+  int i = 0;
+  const auto text = [&] { return query.getColumn(i++).getString(); };
+  row.candidate.id = text();
+  row.candidate.program_hash = text();
+  row.candidate.task_hash = text();
+  row.candidate.task_name = text();
+  row.candidate.program = value_or_throw(program_from_json(parse_stored(text())));
+  row.candidate.recipe = value_or_throw(recipe_from_json(parse_stored(text())));
+  row.candidate.origin = text();
+  row.candidate.parent = text();
+  row.evaluation = value_or_throw(evaluation_from_json(parse_stored(text())));
+  row.provenance.device = text();
+  row.provenance.device_name = text();
+  row.provenance.arch = text();
+  row.provenance.toolchain = text();
+  row.provenance.driver = text();
+  row.provenance.hone_version = text();
+  row.provenance.modelled = query.getColumn(i++).getInt() != 0;
+  row.provenance.sandbox = text();
+  row.found_at = text();
+  return row;
+}
+
+}  // namespace
+
+std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
+  SQLite::Statement query(
+      database,
+      "SELECT DISTINCT b.task_hash, b.device_name, b.modelled FROM boards b JOIN tasks t "
+      "ON t.hash = b.task_hash WHERE (:task = '' OR t.name = :task "
+      "OR substr(t.hash, 1, length(:task)) = :task) "
+      "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
+      "ORDER BY t.name, t.stored_at DESC, b.modelled, b.device_name");
+  query.bind(":task", filter.task);
+  query.bind(":device", filter.device);
+  std::vector<BoardKey> keys;
+  while (query.executeStep()) {
+    keys.emplace_back(query.getColumn(0).getString(), query.getColumn(1).getString(),
+                      query.getColumn(2).getInt() != 0);
+  }
+  return keys;
+}
+
+Board Store::Impl::read_board(const BoardKey& key, int limit) {
+  const auto& [task_hash, device_name, modelled] = key;
+  Board board{task_hash, "", "", device_name, modelled, 0, {}, {}};
+  SQLite::Statement query(
+      database, fmt::format("SELECT {} FROM {} WHERE r.task_hash = ? AND r.device_name = ? "
+                            "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 "
+                            "AND r.speedup IS NOT NULL "
+                            "ORDER BY r.speedup DESC, r.time_us, r.candidate",
+                            kRowColumns, kRowTables));
+  query.bind(1, task_hash);
+  query.bind(2, device_name);
+  query.bind(3, modelled ? 1 : 0);
+  std::set<std::string> seen;  // a program measured with two toolchains ranks once
+  while (static_cast<int>(board.rows.size()) < limit && query.executeStep()) {
+    if (!seen.insert(query.getColumn(0).getString()).second) continue;
+    board.rows.push_back(read_row(query));
+    board.rows.back().rank = static_cast<int>(board.rows.size());
+  }
+  if (!board.rows.empty()) {
+    const BoardRow& best = board.rows.front();
+    board.task_name = best.candidate.task_name;
+    board.device = best.provenance.device;
+    board.reference_time_us = best.evaluation.measurement.reference_time_us;
+  }
+  if (!modelled) board.baselines = read_baselines(task_hash, device_name);
+  return board;
+}
+
+Result<std::vector<Board>> Store::boards(const BoardFilter& filter) const {
+  return impl_->guarded([&] {
+    std::vector<Board> boards;
+    SQLite::Transaction snapshot(impl_->database);  // one state for all the reads
+    for (const BoardKey& key : impl_->board_keys(filter)) {
+      Board board = impl_->read_board(key, std::max(filter.limit, 1));
+      if (!board.rows.empty()) boards.push_back(std::move(board));
+    }
+    return boards;
+  });
+}
+
+int Store::Impl::rank_of(const BoardRow& row) {
+  const Measurement& m = row.evaluation.measurement;
+  if (row.evaluation.verdict != Verdict::kOk || !row.evaluation.final_stage ||
+      !std::isfinite(m.speedup)) {
+    return 0;
+  }
+  SQLite::Statement query(
+      database,
+      "SELECT COUNT(DISTINCT candidate) FROM results WHERE task_hash = :task "
+      "AND device_name = :device_name AND modelled = :modelled AND verdict = 'ok' AND final = 1 "
+      "AND candidate <> :candidate AND speedup >= :speedup AND (speedup > :speedup "
+      "OR time_us < :time_us OR (time_us = :time_us AND candidate < :candidate))");
+  query.bind(":task", row.candidate.task_hash);
+  query.bind(":device_name", row.provenance.device_name);
+  query.bind(":modelled", row.provenance.modelled ? 1 : 0);
+  query.bind(":candidate", row.candidate.id);
+  query.bind(":speedup", m.speedup);
+  query.bind(":time_us", m.time_us);
+  return query.executeStep() ? query.getColumn(0).getInt() + 1 : 0;
+}
+
+Result<BoardRow> Store::find_candidate(const std::string& id_prefix) const {
+  auto ids = impl_->guarded([&] {
+    std::vector<std::string> ids;
+    // An id is the beginning of its program's hash, so that the whole hash finds it too.
+    SQLite::Statement query(impl_->database,
+                            "SELECT id FROM candidates WHERE id = ?1 UNION "
+                            "SELECT id FROM candidates WHERE program_hash >= ?1 "
+                            "AND program_hash < ?1 || 'g' LIMIT 100");
+    query.bind(1, id_prefix);
+    while (query.executeStep()) ids.push_back(query.getColumn(0).getString());
+    return ids;
+  });
+  if (!ids) return std::unexpected(ids.error());
+  const bool exact = std::ranges::find(*ids, id_prefix) != ids->end();
+  if (exact) ids = std::vector<std::string>{id_prefix};
+  if (ids->empty() || id_prefix.empty()) {
+    return invalid(fmt::format("there is no candidate '{}' in {}; `hone leaderboard` lists them",
+                               id_prefix, impl_->path.string()));
+  }
+  if (ids->size() > 1) {
+    std::string list;
+    for (std::size_t i = 0; i < ids->size() && i < 5; ++i) {
+      list += (i == 0 ? "" : ", ") + (*ids)[i];
+    }
+    return invalid(fmt::format("'{}' fits several candidates: {}{}", id_prefix, list,
+                               ids->size() > 5 ? ", ..." : ""));
+  }
+  return impl_->guarded([&] {
+    SQLite::Transaction snapshot(impl_->database);
+    SQLite::Statement query(impl_->database,
+                            fmt::format("SELECT {} FROM {} WHERE c.id = ? ORDER BY r.final DESC, "
+                                        "r.verdict = 'ok' DESC, r.modelled, r.id DESC LIMIT 1",
+                                        kRowColumns, kRowTables));
+    query.bind(1, ids->front());
+    if (!query.executeStep()) {
+      throw std::runtime_error(fmt::format("candidate {} has no result", ids->front()));
+    }
+    BoardRow row = read_row(query);
+    row.rank = impl_->rank_of(row);
+    return row;
+  });
+}
+
+}  // namespace hone

@@ -1,0 +1,74 @@
+// What the parts of Store share. Private to candidates/store.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "candidates/store/store.h"
+
+namespace hone {
+namespace store_detail {
+
+using BoardKey = std::tuple<std::string, std::string, bool>;  // task hash, device name, modelled
+
+/// ISO 8601, UTC, with milliseconds.
+[[nodiscard]] std::string now();
+/// Bytes that are no UTF-8 (a compiler's message, say) do not throw here.
+[[nodiscard]] std::string dump(const nlohmann::json& json);
+/// For a person: what happened to the file and what to do.
+[[nodiscard]] Error describe(const SQLite::Exception& exception, const std::filesystem::path& path);
+/// Throws std::runtime_error: the database is damaged.
+[[nodiscard]] nlohmann::json parse_stored(const std::string& text);
+
+template <class T>
+[[nodiscard]] T value_or_throw(Result<T> result) {
+  if (result) return std::move(*result);
+  throw std::runtime_error("the database is damaged: " + result.error().message);
+}
+
+}  // namespace store_detail
+
+struct Store::Impl {
+  Impl(const std::filesystem::path& path, const StoreOptions& options)
+      : path(path),
+        database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                 options.busy_timeout_ms) {}
+
+  // Runs `body` under the lock; whatever the libraries throw becomes an Error.
+  template <class Body>
+  auto guarded(Body body) -> Result<decltype(body())> {
+    const std::lock_guard lock(mutex);
+    try {
+      if constexpr (std::is_void_v<decltype(body())>) {
+        body();
+        return {};
+      } else {
+        return body();
+      }
+    } catch (const SQLite::Exception& exception) {
+      return std::unexpected(store_detail::describe(exception, path));
+    } catch (const std::exception& exception) {
+      return fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), exception.what()));
+    }
+  }
+
+  std::string candidate_id(const CandidateRecord& candidate);
+  void put_candidate(const std::string& id, const CandidateRecord& candidate);
+  void put_result(const std::string& id, std::int64_t run, const CandidateRecord& candidate,
+                  const Evaluation& evaluation, const Provenance& provenance);
+  std::vector<store_detail::BoardKey> board_keys(const BoardFilter& filter);
+  Board read_board(const store_detail::BoardKey& key, int limit);
+  std::vector<BaselineTime> read_baselines(const std::string& task_hash,
+                                           const std::string& device_name);
+  int rank_of(const BoardRow& row);
+
+  std::filesystem::path path;
+  std::mutex mutex;
+  SQLite::Database database;
+};
+
+}  // namespace hone

@@ -1,0 +1,34 @@
+// The time below which no honest program can be, for the alarm. Unlike the roof (evaluator.h),
+// which is a yardstick, it counts only what surely has to happen.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "candidates/ceilings.h"
+#include "candidates/program.h"
+#include "candidates/task.h"
+
+namespace hone {
+
+/// Arithmetic of a task on these types and at this level [FLOP/s]; 0: not known. `generous`: with
+/// every unit that could give answers as good, the level or not.
+[[nodiscard]] double arithmetic_rate(const ConcreteProgram& reference, MathLevel math,
+                                     const Ceilings& ceilings, bool generous);
+
+struct Floor {
+  double time_us = 0;  ///< 0: none is known
+  std::string why;     ///< "reading 256.0 MiB takes 57.1 us at 4.70 TB/s"
+};
+
+/// `read_whole`: the inputs that the reference reads to the last byte; of others a program may need
+/// less. Written bytes may stay in the L2 cache when the timer stops; caches start cold. `flops` is
+/// the task's own word; 0: none.
+[[nodiscard]] Floor floor_of(const ConcreteProgram& reference, double flops, MathLevel math,
+                             const std::set<std::string>& read_whole, const Ceilings& ceilings);
+
+/// Clocks, rounding and a ceiling measured a little low: a time is impossible only below this part
+/// of the floor.
+inline constexpr double kImpossible = 0.9;
+
+}  // namespace hone
