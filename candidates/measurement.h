@@ -63,12 +63,13 @@ struct Evaluation {
   bool final_stage = false;  ///< true when timed in a fresh process with new inputs
   /// kTampering for no other reason than a time below what the hardware can do.
   bool faster_than_roof = false;
-  Measurement measurement;   ///< meaningful when verdict is ok
+  Measurement measurement;  ///< meaningful when verdict is ok
   std::vector<KernelResources> resources;
   double elapsed_s = 0;
   // Of this evaluation only, not stored:
   GateSeconds gates;
   double modelled_us = 0;  // what the time model said before a real GPU was asked; 0: it was not
+  bool outpaced = false;   ///< see EvaluationRequest::measure_first: not checked further
   bool screened = false;   ///< not measured: modelled above EvaluationRequest::screen_above_us
 };
 

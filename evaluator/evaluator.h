@@ -79,6 +79,10 @@ struct EvaluationRequest {
   /// On a real GPU: model the candidate first, and measure it only when the model's time [us] is
   /// not above this. 0: measure without asking; infinity: ask, and measure whatever it says.
   double screen_above_us = 0;
+  /// On a real GPU: measure before anything is checked at the check sizes, and check there only
+  /// what is not much slower than `best_time_us`. For programs that hone's own rules made, which
+  /// are nearly always right: the processor is what a search waits for.
+  bool measure_first = false;
   double flops = 0;        // of the task at the timed sizes, 0 unknown
   std::uint64_t seed = 0;  ///< of whatever else is random (interleaving order, ...)
 };

@@ -18,6 +18,7 @@
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/device/emulator/profile_file.h"
+#include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
 #include "evaluator/verdicts.h"
 
@@ -42,47 +43,6 @@ double roof_fraction(const Roof& roof, const Measurement& m) {
 
 double bounded_error(double error) {
   return std::isfinite(error) ? std::min(error, kLargestError) : kLargestError;
-}
-
-/// Without what a GPU does not read: PTX is the larger part of a message.
-Case machine_code_only(Case one) {
-  const auto strip = [](Runnable& runnable) {
-    runnable.compiled.ptx.clear();
-    runnable.compiled.log.clear();
-  };
-  strip(one.reference);
-  if (one.candidate) strip(*one.candidate);
-  if (one.precise) strip(*one.precise);
-  return one;
-}
-
-/// Its sums may come in another order each time.
-bool uses_atomics(const Runnable& program) {
-  const std::string& ptx = program.compiled.ptx;
-  return ptx.find("atom.") != ptx.npos || ptx.find("red.") != ptx.npos;
-}
-
-/// What the emulator found to say nothing, what it could not try first, and inputs on which the
-/// reference's own error decides: the emulator has looked at those.
-void drop_for_the_gpu(std::vector<Case>& checks, const EmulateReply& reply, bool uncovered) {
-  std::vector<Case> kept;
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    Case& one = checks[i];
-    const bool useless =
-        std::ranges::find(reply.unusable, static_cast<int>(i)) != reply.unusable.end();
-    if (useless || one.inputs != InputSet::kOwn || (uncovered && one.made_up)) continue;
-    one.repeatable = !uses_atomics(*one.candidate);
-    one.precise.reset();
-    kept.push_back(std::move(one));
-  }
-  checks = std::move(kept);
-}
-
-/// The emulator could not judge: an instruction it lacks, or a reference too long for it. On a real
-/// GPU the device's own check follows.
-bool beyond_the_emulator(const EmulateReply& reply) {
-  return reply.verdict == Verdict::kUnsupported ||
-         (reply.verdict == Verdict::kTimeout && reply.reference_failed);
 }
 
 /// What a failed reference means to the user who submitted it.
@@ -119,6 +79,11 @@ EvaluatorOptions with_gpu(EvaluatorOptions options, bool gpu) {
 
 }  // namespace
 
+bool beyond_the_emulator(const EmulateReply& reply) {
+  return reply.verdict == Verdict::kUnsupported ||
+         (reply.verdict == Verdict::kTimeout && reply.reference_failed);
+}
+
 int per_core(int wanted, int spared) {
   if (wanted > 0) return wanted;
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
@@ -146,31 +111,6 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
       gpu_(std::move(gpu)) {}
 
 EvaluatorImpl::~EvaluatorImpl() = default;
-
-struct EvaluatorImpl::FinalRunners {
-  explicit FinalRunners(EvaluatorImpl& evaluator)
-      : candidate("compile", 1, evaluator.options_),
-        reference("compile", 1, evaluator.options_),
-        emulator("emulate", 1, evaluator.options_),
-        owner(evaluator) {
-    const std::lock_guard lock(owner.mutex_);
-    owner.final_runners_.insert(this);
-    if (owner.cancelled_) cancel();
-  }
-  ~FinalRunners() {
-    const std::lock_guard lock(owner.mutex_);
-    owner.final_runners_.erase(this);
-  }
-  FinalRunners(const FinalRunners&) = delete;
-  FinalRunners& operator=(const FinalRunners&) = delete;
-
-  void cancel() {
-    for (auto* pool : {&candidate, &reference, &emulator}) pool->cancel();
-  }
-
-  pool::RunnerPool candidate, reference, emulator;
-  EvaluatorImpl& owner;
-};
 
 void EvaluatorImpl::cancel() {
   {
@@ -286,6 +226,26 @@ void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& rep
   m.counters = reply.counters;
   const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
   m.roof_fraction = roof_fraction(roof, m);
+}
+
+void EvaluatorImpl::set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,
+                                 const EvaluationRequest& request) const {
+  auto& m = evaluation.measurement;
+  m.time_us = reply.time_us;
+  m.reference_time_us = reply.reference_time_us;
+  m.speedup = m.time_us > 0 ? m.reference_time_us / m.time_us : 0;
+  m.ci95_low = reply.ci95_low;
+  m.ci95_high = reply.ci95_high;
+  m.samples_us = reply.samples_us;
+  m.reference_samples_us = reply.reference_samples_us;
+  m.warm_time_us = reply.warm_time_us;
+  m.reference_warm_time_us = reply.reference_warm_time_us;
+  m.outliers = reply.outliers;
+  m.discarded = reply.discarded;
+  m.clock_mhz = reply.clock_mhz;
+  const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
+  m.roof_fraction = roof_fraction(roof, m);
+  if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "compute";
 }
 
 void EvaluatorImpl::set_floor(const EvaluationRequest& request, const std::string& reference_key,
@@ -406,196 +366,6 @@ Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
   evaluation->max_rel_error = bounded_error(evaluation->max_rel_error);
   evaluation->final_stage = request.stage == Stage::kFinal;
   evaluation->elapsed_s = std::chrono::duration<double>(Clock::now() - begin).count();
-  return evaluation;
-}
-
-Result<std::pair<Evaluation, std::vector<Case>>> EvaluatorImpl::prepare_checks(
-    const EvaluationRequest& request, const Runnable& timed, Effort for_candidate,
-    Effort for_reference) {
-  std::vector<Case> checks;
-  for (const auto& check : request.checks) {
-    const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
-    auto candidate = prepare_candidate(reference_program, check.candidate, for_candidate, &timed);
-    if (!candidate) return std::unexpected(candidate.error());
-    auto reference = prepare_reference(reference_program, for_reference);
-    if (!reference) {
-      if (check.hidden && reference.error().code != ErrorCode::kInfrastructure) continue;
-      return std::unexpected(reference.error());
-    }
-    if (candidate->first.verdict != Verdict::kOk)
-      return std::pair(std::move(candidate->first), std::vector<Case>());
-    auto precise = prepare_precise(reference_program,
-                                   {.code_for = CodeFor::kEmulator, .own = for_reference.own});
-    if (!precise) return std::unexpected(precise.error());
-    checks.push_back({.reference = std::move(*reference),
-                      .candidate = std::move(candidate->second),
-                      .precise = std::move(*precise),
-                      .seed = check.seed,
-                      .inputs = check.inputs,
-                      .made_up = check.hidden || check.inputs != InputSet::kOwn});
-  }
-  return std::pair(verdict_of(Verdict::kOk, ""), std::move(checks));
-}
-
-Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bool quick) {
-  Evaluation evaluation;
-  StopWatch compiling(evaluation.gates.compile);
-  const auto stopped = [&](Evaluation by_gate) {
-    compiling.stop();
-    by_gate.gates = evaluation.gates;
-    by_gate.resources = evaluation.resources;
-    return by_gate;
-  };
-  std::optional<FinalRunners> own;
-  Effort for_candidate, for_reference;
-  if (request.stage == Stage::kFinal) {
-    own.emplace(*this);
-    for_candidate.own = &own->candidate;
-    for_reference.own = &own->reference;
-  }
-  // Compile and static limits; the timed program first, since it is the one that must exist.
-  Runnable timed;
-  {
-    auto prepared =
-        prepare_candidate(request.timed.reference, request.timed.candidate, for_candidate, nullptr);
-    if (!prepared) return std::unexpected(prepared.error());
-    if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
-    timed = std::move(prepared->second);
-  }
-  auto timed_reference = prepare_reference(request.timed.reference, for_reference);
-  if (!timed_reference) return std::unexpected(timed_reference.error());
-  evaluation.resources = resources_of(timed);
-
-  protocol::EmulateRequest emulated;
-  emulated.arch = info_.arch;
-  emulated.profile = profile_text_;
-  emulated.tolerance = request.tolerance;
-  emulated.full_precision = request.math != MathLevel::kReduced;
-  emulated.threads = check_threads();
-  // A large kernel takes NVRTC ten times as long to optimise and assemble as to translate. What is
-  // timed is compiled well and, on a GPU, checked as it is; the code at the check sizes is never
-  // timed, and the emulator needs PTX alone. The final stage checks it again, compiled well, on the
-  // emulator and on the GPU.
-  for_candidate.code_for = for_reference.code_for = quick ? CodeFor::kEmulator : CodeFor::kTiming;
-  auto prepared = prepare_checks(request, timed, for_candidate, for_reference);
-  if (!prepared) return std::unexpected(prepared.error());
-  if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
-  emulated.checks = std::move(prepared->second);
-  compiling.stop();
-  Case timed_case{.reference = std::move(*timed_reference),
-                  .candidate = std::move(timed),
-                  .seed = request.timed.seed};
-  timed_case.repeatable = !uses_atomics(*timed_case.candidate);
-  if (!gpu_) {  // a small timed size is compared, too
-    auto precise = prepare_precise(request.timed.reference,
-                                   {.code_for = CodeFor::kEmulator, .own = for_reference.own});
-    if (!precise) return std::unexpected(precise.error());
-    timed_case.precise = std::move(*precise);
-  }
-  if (gpu_ && request.screen_above_us > 0) {
-    protocol::EmulateRequest model;
-    model.arch = info_.arch;
-    model.timed = timed_case;
-    StopWatch checking(evaluation.gates.check);
-    const auto reply = emulate(model);
-    checking.stop();
-    if (!reply) return std::unexpected(reply.error());
-    // What the model cannot judge is measured; what goes wrong in it shows in the checks, too.
-    if (reply->verdict == Verdict::kOk) {
-      evaluation.modelled_us = reply->time_us;
-      evaluation.screened = reply->time_us > request.screen_above_us;
-    }
-    if (evaluation.screened) {
-      evaluation.verdict = Verdict::kOk;
-      return evaluation;
-    }
-  }
-  auto checks = gpu_ && !quick ? emulated.checks : std::vector<Case>();
-  if (!gpu_) emulated.timed = timed_case;
-
-  if (!emulated.checks.empty() || emulated.timed) {
-    StopWatch checking(evaluation.gates.check);
-    const auto reply = emulate(emulated, own ? &own->emulator : nullptr);
-    checking.stop();
-    if (!reply) return std::unexpected(reply.error());
-    const bool uncovered = gpu_ && beyond_the_emulator(*reply);
-    evaluation.max_rel_error = reply->max_rel_error;
-    evaluation.reference_error = reply->reference_error;
-    if (uncovered && quick) {  // then the GPU runs them
-      StopWatch compiling_again(evaluation.gates.compile);
-      for_candidate.code_for = for_reference.code_for = CodeFor::kChecking;
-      prepared = prepare_checks(request, *timed_case.candidate, for_candidate, for_reference);
-      if (!prepared) return std::unexpected(prepared.error());
-      if (prepared->first.verdict != Verdict::kOk) return stopped(std::move(prepared->first));
-      checks = std::move(prepared->second);
-    }
-    drop_for_the_gpu(checks, *reply, uncovered);
-    if (reply->verdict != Verdict::kOk && !uncovered) {
-      if (reply->reference_failed)
-        return infrastructure("the reference failed its check: " + reply->detail);
-      evaluation.verdict = reply->verdict;
-      evaluation.detail = reply->detail;
-      return evaluation;
-    }
-    if (!gpu_) {
-      const auto reference_us = modelled_reference_time(timed_case);
-      if (!reference_us) return std::unexpected(reference_us.error());
-      set_modelled(evaluation, *reply, *reference_us, request);
-      evaluation.verdict = Verdict::kOk;
-      raise_alarm(evaluation, timed_case.reference.key);
-      return evaluation;
-    }
-  }
-
-  protocol::MeasureRequest measure;
-  measure.final_stage = request.stage == Stage::kFinal;
-  if (measure.final_stage) {
-    auto precise = prepare_precise(request.timed.reference,
-                                   {.code_for = CodeFor::kChecking, .own = for_reference.own});
-    if (!precise) return std::unexpected(precise.error());
-    timed_case.precise = std::move(*precise);
-  }
-  for (const Case& one : checks) measure.checks.push_back(machine_code_only(one));
-  measure.timed = machine_code_only(timed_case);
-  measure.tolerance = request.tolerance;
-  measure.best_time_us = request.best_time_us;
-  measure.seed = request.seed;
-  measure.timeout_s = options_.device_timeout_s;
-  {
-    std::lock_guard lock(mutex_);
-    const auto known = reference_samples_.find(timed_case.reference.key);
-    if (known != reference_samples_.end()) measure.reference_samples_us = known->second;
-  }
-  const auto reply = gpu_->measure(measure, measure.final_stage, 60 + 4 * options_.device_timeout_s,
-                                   &evaluation.gates);
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->reference_failed)
-    return infrastructure("the reference failed on the GPU: " + reply->detail);
-  evaluation.verdict = reply->verdict;
-  evaluation.detail = reply->detail;
-  evaluation.max_rel_error = std::max(evaluation.max_rel_error, reply->max_rel_error);
-  if (reply->verdict != Verdict::kOk) return evaluation;
-  auto& m = evaluation.measurement;
-  m.time_us = reply->time_us;
-  m.reference_time_us = reply->reference_time_us;
-  m.speedup = m.time_us > 0 ? m.reference_time_us / m.time_us : 0;
-  m.ci95_low = reply->ci95_low;
-  m.ci95_high = reply->ci95_high;
-  m.samples_us = reply->samples_us;
-  m.reference_samples_us = reply->reference_samples_us;
-  m.warm_time_us = reply->warm_time_us;
-  m.reference_warm_time_us = reply->reference_warm_time_us;
-  m.outliers = reply->outliers;
-  m.discarded = reply->discarded;
-  m.clock_mhz = reply->clock_mhz;
-  if (request.stage == Stage::kQuick) {
-    std::lock_guard lock(mutex_);  // a runner that replaced another may have found it changed
-    reference_samples_[timed_case.reference.key] = reply->reference_samples_us;
-  }
-  const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
-  m.roof_fraction = roof_fraction(roof, m);
-  if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "compute";
-  raise_alarm(evaluation, timed_case.reference.key);
   return evaluation;
 }
 

@@ -14,6 +14,7 @@
 #include "evaluator/evaluator.h"
 #include "evaluator/pool/compile_cache.h"
 #include "evaluator/pool/runner_pool.h"
+#include "evaluator/protocol/measure_messages.h"
 #include "evaluator/protocol/messages.h"
 #include "evaluator/roofline/floor.h"
 #include "evaluator/sanitize_types.h"
@@ -25,6 +26,13 @@ class GpuClient;
 
 /// Processes or threads: 0: one per core, at most 16, `spared` fewer where there are cores enough.
 [[nodiscard]] int per_core(int wanted, int spared = 0);
+
+/// The emulator could not judge: an instruction it lacks, or a reference too long for it. On a real
+/// GPU the device's own check follows.
+[[nodiscard]] bool beyond_the_emulator(const protocol::EmulateReply& reply);
+
+/// Without what a GPU does not read: PTX is the larger part of a message.
+[[nodiscard]] protocol::Case machine_code_only(protocol::Case one);
 
 /// How to compile.
 struct Effort {
@@ -50,8 +58,6 @@ class EvaluatorImpl final : public Evaluator {
  private:
   using SharedProgram = std::shared_ptr<const CompiledProgram>;
 
-  /// Processes of one final evaluation, started for it and ended with it: the shared ones have
-  /// read other candidates' sources. Nothing that they say goes into or comes from the cache.
   struct FinalRunners;
 
   /// Either a compiled program or, as a value, a verdict of kTimeout or kCrash.
@@ -70,10 +76,7 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
       const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort,
       const protocol::Runnable* timed);
-  /// What is to be run at the check sizes, or the verdict that stops the candidate.
-  [[nodiscard]] Result<std::pair<Evaluation, std::vector<protocol::Case>>> prepare_checks(
-      const EvaluationRequest& request, const protocol::Runnable& timed, Effort for_candidate,
-      Effort for_reference);
+  class Gates;
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
@@ -85,6 +88,9 @@ class EvaluatorImpl final : public Evaluator {
   void raise_alarm(Evaluation& evaluation, const std::string& reference_key);
   void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
                     double reference_us, const EvaluationRequest& request) const;
+
+  void set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,
+                    const EvaluationRequest& request) const;
 
   /// Of one emulator runner: as many as leave every runner its own cores.
   [[nodiscard]] int check_threads() const;

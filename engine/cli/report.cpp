@@ -116,6 +116,7 @@ nlohmann::json baseline_json(const BaselineTime& b) {
 nlohmann::json counts_json(const Counts& counts) {
   nlohmann::json json = {{"proposed", counts.proposed},
                          {"duplicate", counts.duplicate},
+                         {"outpaced", counts.outpaced},
                          {"screened", counts.screened}};
   for (Verdict verdict : kAllVerdicts) {
     json[std::string(to_string(verdict))] = counts.verdicts[static_cast<std::size_t>(verdict)];

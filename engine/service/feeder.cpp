@@ -37,6 +37,7 @@ void Feeder::run(const std::stop_token& stopping) {
     }
     request->best_time_us = draft.best_time_us;
     request->screen_above_us = draft.screen_above_us;
+    request->measure_first = draft.measure_first;
     if (!queue_.submit({draft.id, std::move(*request)})) return;
   }
 }

@@ -22,6 +22,7 @@ struct Draft {
   std::uint64_t seed = 0;
   double best_time_us = 0;     ///< see EvaluationRequest
   double screen_above_us = 0;  ///< likewise
+  bool measure_first = false;  ///< likewise
 };
 
 /// One thread: rewriting a candidate at every check size takes as long as asking for the next one,

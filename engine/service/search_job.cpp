@@ -58,9 +58,12 @@ Error with_place(Error error, const Task& task) {
   return error;
 }
 
+bool is_tunables(const Step& step) { return step.rewriter == "tunables"; }
+
+bool has_tunables(const Recipe& recipe) { return std::ranges::any_of(recipe, is_tunables); }
+
 std::string origin_of(const Recipe& recipe) {
-  const bool tunables_only =
-      std::ranges::all_of(recipe, [](const Step& s) { return s.rewriter == "tunables"; });
+  const bool tunables_only = std::ranges::all_of(recipe, is_tunables);
   return recipe.empty() ? "reference" : tunables_only ? "tunables" : "rules";
 }
 
@@ -278,6 +281,8 @@ Draft Search::draft_of(const Slot& slot) {
               .recipe = slot.candidate.recipe,
               .program = slot.candidate.program,
               .seed = slot.seed};
+  // A tunable's values are the user's code, which no rule vouches for.
+  draft.measure_first = !provenance_.modelled && !has_tunables(draft.recipe);
   draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
   if (options_.prescreen && !provenance_.modelled) {
     const double above = prescreen_.threshold_us(draft.best_time_us);
@@ -307,6 +312,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
     const Evaluation& evaluation = slot.evaluation;
     outcome_.pace.gates += evaluation.gates;
     ++outcome_.counts.verdicts[static_cast<std::size_t>(evaluation.verdict)];
+    if (evaluation.outpaced) ++outcome_.counts.outpaced;
     if (evaluation.faster_than_roof && ++alarms_ == 1) {
       outcome_.warnings.push_back(fmt::format("candidate {} is not believed: {}",
                                               slot.candidate.program_hash.substr(0, 12),

@@ -23,6 +23,8 @@ namespace hone {
 struct Counts {
   std::int64_t proposed = 0;
   std::int64_t duplicate = 0;
+  std::int64_t outpaced =
+      0;  ///< evaluated, and so much slower than the best that no more was checked
   std::int64_t screened = 0;  ///< left out by the time model, not measured
   std::array<std::int64_t, std::size(kAllVerdicts)> verdicts{};
 

@@ -1,0 +1,34 @@
+// Processes of one final evaluation, started for it and ended with it: the shared ones have read
+// other candidates' sources. Nothing that they say goes into or comes from the cache.
+#pragma once
+
+#include "evaluator/evaluator_impl.h"
+
+namespace hone {
+
+struct EvaluatorImpl::FinalRunners {
+  explicit FinalRunners(EvaluatorImpl& evaluator)
+      : candidate("compile", 1, evaluator.options_),
+        reference("compile", 1, evaluator.options_),
+        emulator("emulate", 1, evaluator.options_),
+        owner(evaluator) {
+    const std::lock_guard lock(owner.mutex_);
+    owner.final_runners_.insert(this);
+    if (owner.cancelled_) cancel();
+  }
+  ~FinalRunners() {
+    const std::lock_guard lock(owner.mutex_);
+    owner.final_runners_.erase(this);
+  }
+  FinalRunners(const FinalRunners&) = delete;
+  FinalRunners& operator=(const FinalRunners&) = delete;
+
+  void cancel() {
+    for (auto* pool : {&candidate, &reference, &emulator}) pool->cancel();
+  }
+
+  pool::RunnerPool candidate, reference, emulator;
+  EvaluatorImpl& owner;
+};
+
+}  // namespace hone

@@ -1,0 +1,290 @@
+// The gates of one evaluation, in order.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "candidates/stop_watch.h"
+#include "evaluator/evaluator_impl.h"
+#include "evaluator/final_runners.h"
+#include "evaluator/pool/gpu_client.h"
+#include "evaluator/verdicts.h"
+
+namespace hone {
+namespace {
+
+using protocol::Case;
+using protocol::EmulateReply;
+using protocol::Runnable;
+
+/// Times the best so far: then checking a candidate further is not worth the processor.
+constexpr double kOutpaced = 1.3;
+
+/// Its sums may come in another order each time.
+bool uses_atomics(const Runnable& program) {
+  const std::string& ptx = program.compiled.ptx;
+  return ptx.find("atom.") != ptx.npos || ptx.find("red.") != ptx.npos;
+}
+
+/// What the emulator found to say nothing, what it could not try first, and inputs on which the
+/// reference's own error decides: the emulator has looked at those.
+std::vector<Case> for_the_gpu(std::vector<Case> checks, const EmulateReply& reply, bool uncovered) {
+  std::vector<Case> kept;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    Case& one = checks[i];
+    const bool useless =
+        std::ranges::find(reply.unusable, static_cast<int>(i)) != reply.unusable.end();
+    if (useless || one.inputs != InputSet::kOwn || (uncovered && one.made_up)) continue;
+    one.repeatable = !uses_atomics(*one.candidate);
+    one.precise.reset();
+    kept.push_back(std::move(one));
+  }
+  return kept;
+}
+
+}  // namespace
+
+Case machine_code_only(Case one) {
+  const auto strip = [](Runnable& runnable) {
+    runnable.compiled.ptx.clear();
+    runnable.compiled.log.clear();
+  };
+  strip(one.reference);
+  if (one.candidate) strip(*one.candidate);
+  if (one.precise) strip(*one.precise);
+  return one;
+}
+
+class EvaluatorImpl::Gates {
+ public:
+  /// `quick`: what is never timed is compiled fast.
+  Gates(EvaluatorImpl& evaluator, const EvaluationRequest& request, bool quick)
+      : e_(evaluator), request_(request), quick_(quick) {
+    if (request.stage == Stage::kFinal) {
+      own_.emplace(e_);
+      for_candidate_.own = &own_->candidate;
+      for_reference_.own = &own_->reference;
+    }
+  }
+
+  Result<Evaluation> run();
+
+ private:
+  /// Does the candidate go on? Where not, evaluation_ says why.
+  using GoesOn = Result<bool>;
+  GoesOn compile_timed();
+  GoesOn screen();
+  /// At the check sizes and, on an emulated device, the timed one, which is modelled then.
+  GoesOn check();
+  GoesOn measure();
+  /// On the GPU before the checks.
+  GoesOn measure_first();
+  bool stop_at(Evaluation verdict);
+  /// Makes checks_; false: stopped.
+  GoesOn compile_checks(CodeFor code_for);
+  Result<std::optional<Runnable>> precise_timed(CodeFor code_for);
+
+  EvaluatorImpl& e_;
+  const EvaluationRequest& request_;
+  const bool quick_;
+  std::optional<FinalRunners> own_;
+  Effort for_candidate_, for_reference_;
+  Evaluation evaluation_;
+  Case timed_;
+  std::vector<Case> checks_;          ///< for the emulator
+  std::vector<Case> checks_for_gpu_;  ///< none in the quick stage, but where the emulator cannot
+};
+
+bool EvaluatorImpl::Gates::stop_at(Evaluation verdict) {
+  evaluation_.verdict = verdict.verdict;
+  evaluation_.detail = std::move(verdict.detail);
+  evaluation_.measurement = {};
+  return false;
+}
+
+Result<bool> EvaluatorImpl::Gates::compile_timed() {
+  const StopWatch compiling(evaluation_.gates.compile);
+  auto candidate = e_.prepare_candidate(request_.timed.reference, request_.timed.candidate,
+                                        for_candidate_, nullptr);
+  if (!candidate) return std::unexpected(candidate.error());
+  if (candidate->first.verdict != Verdict::kOk) return stop_at(std::move(candidate->first));
+  auto reference = e_.prepare_reference(request_.timed.reference, for_reference_);
+  if (!reference) return std::unexpected(reference.error());
+  evaluation_.resources = e_.resources_of(candidate->second);
+  timed_ = Case{.reference = std::move(*reference),
+                .candidate = std::move(candidate->second),
+                .seed = request_.timed.seed};
+  timed_.repeatable = !uses_atomics(*timed_.candidate);
+  return true;
+}
+
+Result<bool> EvaluatorImpl::Gates::screen() {
+  if (!e_.gpu_ || request_.screen_above_us <= 0) return true;
+  protocol::EmulateRequest model;
+  model.arch = e_.info_.arch;
+  model.timed = timed_;
+  const StopWatch checking(evaluation_.gates.check);
+  const auto reply = e_.emulate(model);
+  if (!reply) return std::unexpected(reply.error());
+  // What the model cannot judge is measured; what goes wrong in it shows in the checks, too.
+  if (reply->verdict != Verdict::kOk) return true;
+  evaluation_.modelled_us = reply->time_us;
+  evaluation_.screened = reply->time_us > request_.screen_above_us;
+  if (evaluation_.screened) evaluation_.verdict = Verdict::kOk;
+  return !evaluation_.screened;
+}
+
+Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
+  const StopWatch compiling(evaluation_.gates.compile);
+  for_candidate_.code_for = for_reference_.code_for = code_for;
+  checks_.clear();
+  for (const auto& check : request_.checks) {
+    const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
+    auto candidate = e_.prepare_candidate(reference_program, check.candidate, for_candidate_,
+                                          &*timed_.candidate);
+    if (!candidate) return std::unexpected(candidate.error());
+    auto reference = e_.prepare_reference(reference_program, for_reference_);
+    if (!reference) {
+      if (check.hidden && reference.error().code != ErrorCode::kInfrastructure) continue;
+      return std::unexpected(reference.error());
+    }
+    if (candidate->first.verdict != Verdict::kOk) return stop_at(std::move(candidate->first));
+    auto precise = e_.prepare_precise(reference_program,
+                                      {.code_for = CodeFor::kEmulator, .own = for_reference_.own});
+    if (!precise) return std::unexpected(precise.error());
+    checks_.push_back({.reference = std::move(*reference),
+                       .candidate = std::move(candidate->second),
+                       .precise = std::move(*precise),
+                       .seed = check.seed,
+                       .inputs = check.inputs,
+                       .made_up = check.hidden || check.inputs != InputSet::kOwn});
+  }
+  return true;
+}
+
+Result<std::optional<Runnable>> EvaluatorImpl::Gates::precise_timed(CodeFor code_for) {
+  return e_.prepare_precise(request_.timed.reference,
+                            {.code_for = code_for, .own = for_reference_.own});
+}
+
+Result<bool> EvaluatorImpl::Gates::check() {
+  // A large kernel takes NVRTC ten times as long to optimise and assemble as to translate. What is
+  // timed is compiled well and, on a GPU, checked as it is; the code at the check sizes is never
+  // timed, and the emulator needs PTX alone. The final stage checks it again, compiled well, on the
+  // emulator and on the GPU.
+  if (auto go = compile_checks(quick_ ? CodeFor::kEmulator : CodeFor::kTiming); !go || !*go)
+    return go;
+  protocol::EmulateRequest request;
+  request.arch = e_.info_.arch;
+  request.profile = e_.profile_text_;
+  request.tolerance = request_.tolerance;
+  request.full_precision = request_.math != MathLevel::kReduced;
+  request.threads = e_.check_threads();
+  request.checks = checks_;
+  if (!e_.gpu_) {
+    auto precise = precise_timed(CodeFor::kEmulator);  // a small timed size is compared, too
+    if (!precise) return std::unexpected(precise.error());
+    request.timed = timed_;
+    request.timed->precise = std::move(*precise);
+  }
+  if (request.checks.empty() && !request.timed) return true;
+  Result<EmulateReply> reply;
+  {
+    const StopWatch checking(evaluation_.gates.check);
+    reply = e_.emulate(request, own_ ? &own_->emulator : nullptr);
+  }
+  if (!reply) return std::unexpected(reply.error());
+  const bool uncovered = e_.gpu_ && beyond_the_emulator(*reply);
+  evaluation_.max_rel_error = std::max(evaluation_.max_rel_error, reply->max_rel_error);
+  evaluation_.reference_error = reply->reference_error;
+  if (reply->verdict != Verdict::kOk && !uncovered) {
+    if (reply->reference_failed)
+      return infrastructure("the reference failed its check: " + reply->detail);
+    return stop_at(verdict_of(reply->verdict, reply->detail));
+  }
+  if (!e_.gpu_) {
+    const auto reference_us = e_.modelled_reference_time(timed_);
+    if (!reference_us) return std::unexpected(reference_us.error());
+    e_.set_modelled(evaluation_, *reply, *reference_us, request_);
+    evaluation_.verdict = Verdict::kOk;
+    return true;
+  }
+  if (uncovered && quick_) {  // then the GPU runs them
+    if (auto go = compile_checks(CodeFor::kChecking); !go || !*go) return go;
+  }
+  if (uncovered || !quick_) checks_for_gpu_ = for_the_gpu(std::move(checks_), *reply, uncovered);
+  return true;
+}
+
+Result<bool> EvaluatorImpl::Gates::measure() {
+  protocol::MeasureRequest measure;
+  measure.final_stage = request_.stage == Stage::kFinal;
+  for (const Case& one : checks_for_gpu_) measure.checks.push_back(machine_code_only(one));
+  measure.timed = machine_code_only(timed_);
+  if (measure.final_stage) {
+    auto precise = precise_timed(CodeFor::kChecking);
+    if (!precise) return std::unexpected(precise.error());
+    measure.timed.precise = std::move(*precise);
+  }
+  measure.tolerance = request_.tolerance;
+  measure.best_time_us = request_.best_time_us;
+  measure.seed = request_.seed;
+  measure.timeout_s = e_.options_.device_timeout_s;
+  {
+    const std::lock_guard lock(e_.mutex_);
+    const auto known = e_.reference_samples_.find(timed_.reference.key);
+    if (known != e_.reference_samples_.end()) measure.reference_samples_us = known->second;
+  }
+  const auto reply = e_.gpu_->measure(measure, measure.final_stage,
+                                      60 + 4 * e_.options_.device_timeout_s, &evaluation_.gates);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->reference_failed)
+    return infrastructure("the reference failed on the GPU: " + reply->detail);
+  evaluation_.verdict = reply->verdict;
+  evaluation_.detail = reply->detail;
+  evaluation_.max_rel_error = std::max(evaluation_.max_rel_error, reply->max_rel_error);
+  if (reply->verdict != Verdict::kOk) return false;
+  if (request_.stage == Stage::kQuick) {
+    const std::lock_guard lock(e_.mutex_);  // a runner that replaced another may have found others
+    e_.reference_samples_[timed_.reference.key] = reply->reference_samples_us;
+  }
+  e_.set_measured(evaluation_, *reply, request_);
+  return true;
+}
+
+Result<bool> EvaluatorImpl::Gates::measure_first() {
+  if (auto go = measure(); !go) return go;
+  if (evaluation_.verdict != Verdict::kOk) {
+    // The emulator says where and why, unless it finds nothing wrong.
+    Evaluation on_gpu = evaluation_;
+    const auto go = check();
+    if (go && *go) evaluation_ = std::move(on_gpu);
+    return go ? Result<bool>(false) : go;
+  }
+  if (evaluation_.measurement.time_us > kOutpaced * request_.best_time_us) {
+    evaluation_.outpaced = true;
+    evaluation_.detail = "much slower than the best: not checked further";
+    return true;
+  }
+  if (auto go = check(); !go || !*go) return go;
+  return checks_for_gpu_.empty() ? Result<bool>(true) : measure();
+}
+
+Result<Evaluation> EvaluatorImpl::Gates::run() {
+  const auto pass = [&](Result<bool> go, auto next) { return go && *go ? next() : go; };
+  auto go = pass(compile_timed(), [&] { return screen(); });
+  if (e_.gpu_ && request_.measure_first && request_.best_time_us > 0) {
+    go = pass(go, [&] { return measure_first(); });
+  } else {
+    go = pass(go, [&] { return check(); });
+    if (e_.gpu_) go = pass(go, [&] { return measure(); });
+  }
+  if (!go) return std::unexpected(go.error());
+  if (*go) e_.raise_alarm(evaluation_, timed_.reference.key);
+  return std::move(evaluation_);
+}
+
+Result<Evaluation> EvaluatorImpl::run_gates(const EvaluationRequest& request, bool quick) {
+  return Gates(*this, request, quick).run();
+}
+
+}  // namespace hone
