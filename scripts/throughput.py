@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -71,8 +72,11 @@ def one_search(options, task, processes):
             sys.exit(f"{' '.join(command)} ended with {hone.returncode}")
         smi.stop()
         document = json.loads(result.read_text())
+        with sqlite3.connect(f"{scratch}/hone.db") as database:
+            crashes = [json.loads(text)["detail"] for (text,) in database.execute(
+                "SELECT evaluation FROM results WHERE verdict = 'crash'")]
         row = {"task": task, "compile_processes": processes, **document["pace"],
-               "counts": document["counts"], "best_speedup": document["best"]["speedup"],
+               "counts": document["counts"], "crashes": crashes, "best_speedup": document["best"]["speedup"],
                "kernels_busy": smi.mean(marks["begin"], marks["end"])}
         return row
 
@@ -101,6 +105,8 @@ def main():
             kernels = "-" if row["kernels_busy"] is None else f"{row['kernels_busy']:.0f} %"
             print(f"{task:<12} {processes or 'cores':>9} {row['evaluations_per_s']:>7.1f} "
                   f"{100 * row['gpu_busy']:>5.0f} % {kernels:>8} {' '.join(each)}", flush=True)
+            for detail in row["crashes"]:
+                print(f"  crash: {detail}")
     if options.output:
         pathlib.Path(options.output).write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 /// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was
 /// asked does not depend on the machine.
 constexpr std::size_t kWindow = 24;
-constexpr std::size_t kLargestWindow = 64;
+constexpr std::size_t kLargestWindow = 96;
 constexpr double kRoofReached = 0.95;
 constexpr double kRoofBroken = 1.25;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
@@ -353,10 +353,11 @@ void Search::search() {
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   // A GPU's times differ from run to run, so nothing is lost there by telling outcomes as they
   // come, and one slow compilation holds up nobody. The pools of processes bound what runs at
-  // once; the window bounds what is ready and waits for the GPU.
+  // once; the window bounds what is ready and waits for the GPU. Wide, for a candidate that holds
+  // the GPU for a second must not bring the compile runners to a halt.
   const bool in_order = provenance_.modelled;
   const std::size_t window =
-      in_order ? kWindow : std::clamp<std::size_t>(2 * cores() + 8, kWindow, kLargestWindow);
+      in_order ? kWindow : std::clamp<std::size_t>(5 * cores(), kWindow, kLargestWindow);
   InProcessQueue queue(window);
   Workers workers(queue, evaluator_,
                   options_.workers > 0 ? options_.workers : static_cast<int>(window));
@@ -369,6 +370,8 @@ void Search::search() {
   const auto receive = [&](std::chrono::milliseconds timeout) {
     auto done = queue.next_result(timeout);
     if (!done) return false;
+    const bool stopped =
+        watch.fired() || outcome_.stop_reason == "budget" || outcome_.stop_reason == "interrupted";
     for (Slot& slot : slots) {
       if (slot.id != done->id) continue;
       if (done->evaluation) {
@@ -376,10 +379,10 @@ void Search::search() {
       } else if (done->evaluation.error().code == ErrorCode::kRefused) {
         slot.refused_later = true;
         slot.evaluation.verdict = Verdict::kRefused;
-        slot.evaluation.detail = watch.fired() ? "cancelled" : done->evaluation.error().message;
+        slot.evaluation.detail = stopped ? "cancelled" : done->evaluation.error().message;
       } else {
         slot.evaluation.verdict = Verdict::kCrash;
-        slot.evaluation.detail = done->evaluation.error().message;
+        slot.evaluation.detail = stopped ? "cancelled" : done->evaluation.error().message;
       }
       slot.done = true;
     }
