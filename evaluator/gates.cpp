@@ -272,7 +272,8 @@ Result<bool> EvaluatorImpl::Gates::measure_first() {
 Result<Evaluation> EvaluatorImpl::Gates::run() {
   const auto pass = [&](Result<bool> go, auto next) { return go && *go ? next() : go; };
   auto go = pass(compile_timed(), [&] { return screen(); });
-  if (e_.gpu_ && request_.measure_first && request_.best_time_us > 0) {
+  const bool first = request_.measure_first && request_.stage == Stage::kQuick;
+  if (e_.gpu_ && first && request_.best_time_us > 0) {
     go = pass(go, [&] { return measure_first(); });
   } else {
     go = pass(go, [&] { return check(); });

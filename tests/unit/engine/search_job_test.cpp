@@ -73,11 +73,15 @@ class FakeEvaluator final : public Evaluator {
     evaluation.measurement.speedup = 1000 / evaluation.measurement.time_us;
     return evaluation;
   }
-  Result<Ceilings> measure_ceilings() override { return Ceilings{}; }
-  void use_ceilings(const Ceilings&) override {}
+  Result<Ceilings> measure_ceilings() override {
+    ++measured_;
+    return Ceilings{.dram_bytes_per_s = 5e12, .source = "measured"};
+  }
+  void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }
   void cancel() override { cancelled_ = true; }
   void resume() override { cancelled_ = false; }
 
+  int measured_ = 0;  ///< ceilings
   int calls_ = 0;
   std::atomic<int> answered_ = 0;  ///< in the quick stage
   std::chrono::milliseconds slow_{0};
@@ -153,6 +157,25 @@ TEST_F(SearchJob, CountsAddUpAndTheRankingIsByspeedup) {
   EXPECT_EQ(std::ranges::count(outcome->ranked, "reference",
                                [](const Finalist& f) { return f.candidate.origin; }),
             1);
+}
+
+TEST_F(SearchJob, OnAGpuTheCeilingsAreMeasuredOnceAndKept) {
+  device_ = *DeviceSpec::parse("cuda:0");
+  options_.prescreen = false;
+  options_.budget.evaluations = 3;
+  const auto path = std::filesystem::path(testing::TempDir()) / "ceilings.db";
+  std::filesystem::remove(path);
+  for (int run = 0; run < 2; ++run) {
+    auto store = Store::open(path);
+    ASSERT_TRUE(store) << store.error().message;
+    evaluator_.use_ceilings({});
+    const auto outcome = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(evaluator_.measured_, 1);
+    EXPECT_EQ(evaluator_.info().ceilings.dram_bytes_per_s, 5e12);
+    EXPECT_EQ(evaluator_.info().ceilings.measured_at.empty(), run == 0);
+  }
+  std::filesystem::remove(path);
 }
 
 TEST_F(SearchJob, OnAGpuNoOutcomeIsLostWhereOthersOvertakeIt) {

@@ -228,6 +228,24 @@ TEST(Calibrate, NumbersFindTheirFields) {
   EXPECT_EQ(c->profile.sources.at("dram_read_bytes_per_s").find("measured"), 0U);
 }
 
+TEST(Calibrate, CeilingsAreTheWholeDevices) {
+  const auto c = ceilings(h200(), device(), dull);
+  ASSERT_TRUE(c) << c.error().message;
+  EXPECT_NEAR(c->dram_read_bytes_per_s, 4294967296.0 / 998e-6, 1e10);
+  EXPECT_NEAR(c->dram_bytes_per_s, 2 * 4294967296.0 / 998e-6, 1e10);
+  // 8 x 1024 FMAs of 32 warps in 10^6 cycles, on 132 SMs at 2 GHz.
+  EXPECT_NEAR(c->fp32_flops_per_s, 8 * 1024 * 32 * 32 / 1e6 * 2 * 132 * 2e9, 1e9);
+  EXPECT_EQ(c->source, "measured");
+  EXPECT_EQ(c->l2_bytes, h200().l2_bytes);
+  int answered = 0;
+  const auto lost = ceilings(h200(), device(), [&](const BenchRequest& r) -> Result<BenchReply> {
+    if (++answered > 5) return fail(ErrorCode::kEnvironment, "the GPU is gone");
+    return dull(r);
+  });
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().message, "the GPU is gone");
+}
+
 TEST(Calibrate, SameAnswersSameProfile) {
   const auto one = measure(h200(), device(), dull, kQuiet);
   const auto two = measure(h200(), device(), dull, kQuiet);

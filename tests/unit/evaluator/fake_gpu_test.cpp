@@ -114,6 +114,62 @@ TEST_F(OnAFakeGpu, ClearlySlowerStopsEarly) {
   }
 }
 
+TEST_F(OnAFakeGpu, MeasuredFirstWhatIsMuchSlowerIsNotCheckedFurther) {
+  const auto wrong_when_small = [](const std::string& kernel) {
+    auto r = request(kernel);
+    auto& source = r.checks[0].candidate.source;
+    source.replace(source.find("2.0f"), 4, "3.0f");
+    r.measure_first = true;
+    r.best_time_us = 200;
+    return r;
+  };
+  const auto slow = evaluate(wrong_when_small("scale_slow"));
+  EXPECT_EQ(slow.verdict, Verdict::kOk) << slow.detail;
+  EXPECT_TRUE(slow.outpaced);
+  EXPECT_NE(slow.detail.find("not checked further"), std::string::npos) << slow.detail;
+  EXPECT_NEAR(slow.measurement.time_us, 400, 0.01);
+
+  const auto fast = evaluate(wrong_when_small("scale"));
+  EXPECT_EQ(fast.verdict, Verdict::kWrongResult) << fast.detail;
+  EXPECT_FALSE(fast.outpaced);
+  EXPECT_EQ(fast.measurement.time_us, 0);
+
+  auto faulting = request("scale_fault");
+  faulting.measure_first = true;
+  faulting.best_time_us = 200;
+  EXPECT_EQ(evaluate(faulting).verdict, Verdict::kFault);
+
+  auto final_stage = wrong_when_small("scale_slow");  // checks everything, whatever is asked
+  final_stage.stage = Stage::kFinal;
+  EXPECT_EQ(evaluate(final_stage).verdict, Verdict::kWrongResult);
+}
+
+TEST_F(OnAFakeGpu, FasterThanTheRoofIsNotBelieved) {
+  const Ceilings real = evaluator_->info().ceilings;
+  Ceilings slow;
+  slow.dram_read_bytes_per_s = 1.2e10;  // 800 kB of x in 66.7 us
+  evaluator_->use_ceilings(slow);
+  ASSERT_TRUE(evaluator_->admit(request("scale")));
+  for (const auto stage : {Stage::kQuick, Stage::kFinal}) {
+    auto r = request("scale_quick");  // 50 us
+    r.stage = stage;
+    const auto e = evaluate(r);
+    EXPECT_EQ(e.verdict, Verdict::kTampering) << e.detail;
+    EXPECT_TRUE(e.faster_than_roof);
+    EXPECT_NE(e.detail.find("faster than the roof: 50.00 us, but reading 0.8 MiB takes 66.67 us"),
+              std::string::npos)
+        << e.detail;
+  }
+  EXPECT_EQ(evaluate(request("scale")).verdict, Verdict::kOk);
+  // A reference that is faster than its floor refutes the floor.
+  slow.dram_read_bytes_per_s = 1e9;
+  evaluator_->use_ceilings(slow);
+  ASSERT_TRUE(evaluator_->admit(request("scale")));
+  EXPECT_EQ(evaluate(request("scale_quick")).verdict, Verdict::kOk);
+  evaluator_->use_ceilings(real);
+  ASSERT_TRUE(evaluator_->admit(request("scale")));
+}
+
 TEST_F(OnAFakeGpu, WrongAtTheTimedSize) {
   expect(Verdict::kWrongResult, "y[199999]", "scale_wrong");
 }
