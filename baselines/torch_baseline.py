@@ -25,7 +25,7 @@ import torch
 import torch._dynamo
 
 HERE = pathlib.Path(__file__).resolve().parent
-SAMPLES, FEWEST, BUDGET_S = 30, 3, 8.0  # kFinalPairs and its kin in evaluator/runner/measure.cpp
+SAMPLES, FEWEST, BUDGET_S = 30, 3, 8.0  # on one set of inputs; candidates get new ones each
 TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
          "i32": torch.int32, "i64": torch.int64, "i8": torch.int8, "u8": torch.uint8,
          "u32": torch.uint32, "bool": torch.bool}

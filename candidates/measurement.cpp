@@ -142,6 +142,7 @@ void to_json(nlohmann::json& json, const Measurement& m) {
 void to_json(nlohmann::json& json, const Evaluation& evaluation) {
   json = nlohmann::json{{"verdict", to_string(evaluation.verdict)},
                         {"detail", evaluation.detail},
+                        {"note", evaluation.note},
                         {"max_rel_error", real(evaluation.max_rel_error)},
                         {"reference_error", real(evaluation.reference_error)},
                         {"final_stage", evaluation.final_stage},
@@ -154,12 +155,14 @@ void to_json(nlohmann::json& json, const Evaluation& evaluation) {
 Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
   return decode<Evaluation>(json, [](const JsonCursor& cursor) {
     Evaluation evaluation;
-    if (!cursor.expect_keys({"verdict", "detail", "max_rel_error", "reference_error", "final_stage",
-                             "faster_than_roof", "measurement", "resources", "elapsed_s"})) {
+    if (!cursor.expect_keys({"verdict", "detail", "note", "max_rel_error", "reference_error",
+                             "final_stage", "faster_than_roof", "measurement", "resources",
+                             "elapsed_s"})) {
       return evaluation;
     }
     evaluation.verdict = cursor.at("verdict").choice<Verdict>(parse_verdict, kVerdictList);
     evaluation.detail = cursor.at("detail").string();
+    if (const auto note = cursor.find("note")) evaluation.note = note->string();
     evaluation.max_rel_error = decode_real(cursor.at("max_rel_error"));
     if (const auto error = cursor.find("reference_error"))
       evaluation.reference_error = decode_real(*error);

@@ -57,6 +57,7 @@ struct GateSeconds {
 struct Evaluation {
   Verdict verdict = Verdict::kCrash;
   std::string detail;        ///< one line: where and why
+  std::string note;          ///< what a reader should know of a result that is ok; may be empty
   double max_rel_error = 0;  // against the reference, scaled by max(|want|, rms(want))
   /// Of the reference against itself in double precision, likewise; 0: not known
   double reference_error = 0;

@@ -61,7 +61,7 @@ Result<EvaluatorImpl::SharedProgram> EvaluatorImpl::compile(const ConcreteProgra
                                                             Effort effort) {
   CompileJob job{program.source, program.defines, distinct_kernels(program), info_.arch};
   job.code_for = effort.code_for;
-  const std::string key = (effort.own != nullptr ? "final " : "") + compile_key(job);
+  const std::string key = fmt::format("{} ", effort.serial) + compile_key(job);
   {
     std::lock_guard lock(mutex_);
     for (auto it = compiled_.begin(); it != compiled_.end(); ++it) {

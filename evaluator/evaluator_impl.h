@@ -38,6 +38,7 @@ class GpuClient;
 struct Effort {
   CodeFor code_for = CodeFor::kTiming;
   pool::RunnerPool* own = nullptr;  ///< null: the shared compile runners and the cache
+  std::uint64_t serial = 0;         ///< of `own`: nobody else believes what it said
 };
 
 class EvaluatorImpl final : public Evaluator {

@@ -2,6 +2,8 @@
 // other candidates' sources. Nothing that they say goes into or comes from the cache.
 #pragma once
 
+#include <atomic>
+
 #include "evaluator/evaluator_impl.h"
 
 namespace hone {
@@ -23,12 +25,22 @@ struct EvaluatorImpl::FinalRunners {
   FinalRunners(const FinalRunners&) = delete;
   FinalRunners& operator=(const FinalRunners&) = delete;
 
+  [[nodiscard]] Effort for_candidate() { return {.own = &candidate, .serial = serial}; }
+  [[nodiscard]] Effort for_reference() { return {.own = &reference, .serial = serial + 1}; }
+
   void cancel() {
     for (auto* pool : {&candidate, &reference, &emulator}) pool->cancel();
   }
 
   pool::RunnerPool candidate, reference, emulator;
   EvaluatorImpl& owner;
+  const std::uint64_t serial = next_serial();
+
+ private:
+  static std::uint64_t next_serial() {
+    static std::atomic<std::uint64_t> last = 0;
+    return last += 2;
+  }
 };
 
 }  // namespace hone

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "candidates/stop_watch.h"
+#include "evaluator/check/atomics.h"
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
+#include "evaluator/timing/statistics.h"
 #include "evaluator/verdicts.h"
 
 namespace hone {
@@ -18,27 +20,13 @@ using protocol::Runnable;
 
 /// Times the best so far: then checking a candidate further is not worth the processor.
 constexpr double kOutpaced = 1.3;
+/// Of the reference, that a final stage may wait for: checks, other inputs, the fewest pairs.
+constexpr double kFinalRuns = 60;
 
-/// Its sums may come in another order each time.
-bool uses_atomics(const Runnable& program) {
-  const std::string& ptx = program.compiled.ptx;
-  return ptx.find("atom.") != ptx.npos || ptx.find("red.") != ptx.npos;
-}
+bool uses_atomics(const Runnable& program) { return check::uses_atomics(program.compiled.ptx); }
 
-/// What the emulator found to say nothing, what it could not try first, and inputs on which the
-/// reference's own error decides: the emulator has looked at those.
-std::vector<Case> for_the_gpu(std::vector<Case> checks, const EmulateReply& reply, bool uncovered) {
-  std::vector<Case> kept;
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    Case& one = checks[i];
-    const bool useless =
-        std::ranges::find(reply.unusable, static_cast<int>(i)) != reply.unusable.end();
-    if (useless || one.inputs != InputSet::kOwn || (uncovered && one.made_up)) continue;
-    one.repeatable = !uses_atomics(*one.candidate);
-    one.precise.reset();
-    kept.push_back(std::move(one));
-  }
-  return kept;
+bool says_nothing(const EmulateReply& reply, std::size_t check) {
+  return std::ranges::find(reply.unusable, static_cast<int>(check)) != reply.unusable.end();
 }
 
 }  // namespace
@@ -61,8 +49,8 @@ class EvaluatorImpl::Gates {
       : e_(evaluator), request_(request), quick_(quick) {
     if (request.stage == Stage::kFinal) {
       own_.emplace(e_);
-      for_candidate_.own = &own_->candidate;
-      for_reference_.own = &own_->reference;
+      for_candidate_ = own_->for_candidate();
+      for_reference_ = own_->for_reference();
     }
   }
 
@@ -82,6 +70,11 @@ class EvaluatorImpl::Gates {
   /// Makes checks_; false: stopped.
   GoesOn compile_checks(CodeFor code_for);
   Result<std::optional<Runnable>> precise_timed(CodeFor code_for);
+  /// Of checks_ those that the GPU is to run: without what says nothing by `reply`; other inputs
+  /// only where the emulator has not looked at them, `uncovered`.
+  void give_to_the_gpu(const EmulateReply& reply, bool uncovered);
+  /// Which made-up checks say something, by the reference alone.
+  Result<EmulateReply> try_reference(protocol::EmulateRequest request);
 
   EvaluatorImpl& e_;
   const EvaluationRequest& request_;
@@ -92,6 +85,7 @@ class EvaluatorImpl::Gates {
   Case timed_;
   std::vector<Case> checks_;          ///< for the emulator
   std::vector<Case> checks_for_gpu_;  ///< none in the quick stage, but where the emulator cannot
+  std::set<InputSet> other_inputs_;   ///< that say something
 };
 
 bool EvaluatorImpl::Gates::stop_at(Evaluation verdict) {
@@ -148,8 +142,9 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
       return std::unexpected(reference.error());
     }
     if (candidate->first.verdict != Verdict::kOk) return stop_at(std::move(candidate->first));
-    auto precise = e_.prepare_precise(reference_program,
-                                      {.code_for = CodeFor::kEmulator, .own = for_reference_.own});
+    Effort for_precise = for_reference_;
+    if (code_for == CodeFor::kTiming) for_precise.code_for = CodeFor::kEmulator;
+    auto precise = e_.prepare_precise(reference_program, for_precise);
     if (!precise) return std::unexpected(precise.error());
     checks_.push_back({.reference = std::move(*reference),
                        .candidate = std::move(candidate->second),
@@ -162,8 +157,9 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
 }
 
 Result<std::optional<Runnable>> EvaluatorImpl::Gates::precise_timed(CodeFor code_for) {
-  return e_.prepare_precise(request_.timed.reference,
-                            {.code_for = code_for, .own = for_reference_.own});
+  Effort effort = for_reference_;
+  effort.code_for = code_for;
+  return e_.prepare_precise(request_.timed.reference, effort);
 }
 
 Result<bool> EvaluatorImpl::Gates::check() {
@@ -208,16 +204,51 @@ Result<bool> EvaluatorImpl::Gates::check() {
     evaluation_.verdict = Verdict::kOk;
     return true;
   }
-  if (uncovered && quick_) {  // then the GPU runs them
+  if (uncovered) {  // then the GPU runs them
+    evaluation_.note = "not run on the emulator: " + reply->detail;
+    reply = try_reference(std::move(request));
+    if (!reply) return std::unexpected(reply.error());
     if (auto go = compile_checks(CodeFor::kChecking); !go || !*go) return go;
   }
-  if (uncovered || !quick_) checks_for_gpu_ = for_the_gpu(std::move(checks_), *reply, uncovered);
+  if (uncovered || !quick_) give_to_the_gpu(*reply, uncovered);
   return true;
+}
+
+Result<EmulateReply> EvaluatorImpl::Gates::try_reference(protocol::EmulateRequest request) {
+  for (Case& one : request.checks) one.candidate = one.reference;
+  request.timed.reset();
+  const StopWatch checking(evaluation_.gates.check);
+  auto reply = e_.emulate(request, own_ ? &own_->emulator : nullptr);
+  if (reply && reply->verdict != Verdict::kOk) {
+    // The reference is beyond it, too: what was made up may break it on the GPU.
+    for (std::size_t i = 0; i < request.checks.size(); ++i)
+      if (request.checks[i].made_up) reply->unusable.push_back(static_cast<int>(i));
+  }
+  return reply;
+}
+
+void EvaluatorImpl::Gates::give_to_the_gpu(const EmulateReply& reply, bool uncovered) {
+  checks_for_gpu_.clear();
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    Case& one = checks_[i];
+    if (says_nothing(reply, i)) continue;
+    if (one.inputs != InputSet::kOwn) other_inputs_.insert(one.inputs);
+    if (one.inputs != InputSet::kOwn && !uncovered) continue;
+    one.repeatable = !uses_atomics(*one.candidate);
+    if (one.inputs == InputSet::kOwn) one.precise.reset();
+    checks_for_gpu_.push_back(std::move(one));
+  }
 }
 
 Result<bool> EvaluatorImpl::Gates::measure() {
   protocol::MeasureRequest measure;
   measure.final_stage = request_.stage == Stage::kFinal;
+  measure.full_precision = request_.math != MathLevel::kReduced;
+  if (measure.final_stage) {
+    measure.other_inputs.assign(other_inputs_.begin(), other_inputs_.end());
+    if (!timed_.repeatable && evaluation_.note.empty())
+      evaluation_.note = "uses atomics: that two runs agree to the bit was not asked for";
+  }
   for (const Case& one : checks_for_gpu_) measure.checks.push_back(machine_code_only(one));
   measure.timed = machine_code_only(timed_);
   if (measure.final_stage) {
@@ -234,8 +265,10 @@ Result<bool> EvaluatorImpl::Gates::measure() {
     const auto known = e_.reference_samples_.find(timed_.reference.key);
     if (known != e_.reference_samples_.end()) measure.reference_samples_us = known->second;
   }
-  const auto reply = e_.gpu_->measure(measure, measure.final_stage,
-                                      60 + 4 * e_.options_.device_timeout_s, &evaluation_.gates);
+  const double reference_s = timing::median(measure.reference_samples_us) * 1e-6;
+  const double deadline_s =
+      60 + 4 * e_.options_.device_timeout_s + (measure.final_stage ? kFinalRuns * reference_s : 0);
+  const auto reply = e_.gpu_->measure(measure, measure.final_stage, deadline_s, &evaluation_.gates);
   if (!reply) return std::unexpected(reply.error());
   if (reply->reference_failed)
     return infrastructure("the reference failed on the GPU: " + reply->detail);

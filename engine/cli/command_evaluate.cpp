@@ -80,7 +80,9 @@ Registration add_evaluate(CLI::App& root) {
       ->required();
   options->device.add_to(*app);
   options->database.add_to(*app);
-  app->add_option("--seed", options->seed, "Seed of the inputs")->capture_default_str();
+  app->add_option("--seed", options->seed,
+                  "Seed of what is random, but the inputs: those are secret on a GPU")
+      ->capture_default_str();
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

@@ -23,6 +23,7 @@ void print(const BoardRow& row) {
              row.candidate.task_name, row.provenance.device_name, row.provenance.device,
              row.found_at, row.candidate.origin);
   fmt::print("verdict   {}{}{}\n", to_string(e.verdict), e.detail.empty() ? "" : ": ", e.detail);
+  if (!e.note.empty()) fmt::print("note      {}\n", e.note);
   if (e.verdict == Verdict::kOk) {
     fmt::print("time      {}{}, reference {}\n", format_time(m.time_us), word,
                format_time(m.reference_time_us));

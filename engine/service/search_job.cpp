@@ -518,7 +518,6 @@ void Search::finals() {
       continue;
     }
     evaluation->final_stage = true;
-    if (entry.candidate.origin == "reference") evaluation->measurement.speedup = 1;
     if (store_ != nullptr) stored(store_->put(run_id_, entry.candidate, *evaluation, provenance_));
     entry.candidate.id = id_of(store_, entry.candidate);
     if (evaluation->verdict == Verdict::kOk) {

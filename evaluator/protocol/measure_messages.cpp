@@ -67,11 +67,15 @@ Result<DeviceFacts> device_facts_from(const Json& m) {
 Json to_message(const MeasureRequest& r) {
   Json checks = Json::array();
   for (const auto& c : r.checks) checks.push_back(to_message(c));
+  Json other_inputs = Json::array();
+  for (const InputSet set : r.other_inputs) other_inputs.push_back(static_cast<int>(set));
   return {{"op", "measure"},
           {"checks", std::move(checks)},
           {"timed", to_message(r.timed)},
           {"tolerance", to_message(r.tolerance)},
           {"final", r.final_stage},
+          {"full_precision", r.full_precision},
+          {"other_inputs", std::move(other_inputs)},
           {"best_time_us", r.best_time_us},
           {"seed", r.seed},
           {"timeout_s", r.timeout_s},
@@ -92,6 +96,13 @@ Result<MeasureRequest> measure_request_from(const Json& m) {
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.final_stage, get_bool(m, "final"));
+  HONE_TAKE(r.full_precision, get_bool(m, "full_precision"));
+  HONE_TAKE(part, get_array(m, "other_inputs", std::size(kAllInputSets)));
+  for (const auto& item : *part) {
+    if (!item.is_number_integer() || item < 0 || item >= std::ssize(kAllInputSets))
+      return malformed("other_inputs");
+    r.other_inputs.push_back(static_cast<InputSet>(item.get<int>()));
+  }
   HONE_TAKE(r.best_time_us, get_positive(m, "best_time_us"));
   HONE_TAKE(r.timeout_s, get_positive(m, "timeout_s"));
   HONE_TAKE(r.reference_samples_us, get_doubles(m, "reference_samples_us"));

@@ -37,9 +37,11 @@ struct MeasureRequest {
   Case timed;  ///< without a candidate: an admission
   Tolerance tolerance;
   bool final_stage = false;
-  double best_time_us = 0;  ///< stop early when clearly slower; 0: none
-  std::uint64_t seed = 0;   ///< of the interleaving
-  double timeout_s = 20;    ///< of one run of the candidate beyond what the reference takes
+  bool full_precision = true;          ///< what is exact in f32 must be exact
+  std::vector<InputSet> other_inputs;  ///< to be tried at the timed size
+  double best_time_us = 0;             ///< stop early when clearly slower; 0: none
+  std::uint64_t seed = 0;              ///< of the interleaving
+  double timeout_s = 20;  ///< of one run of the candidate beyond what the reference takes
   /// The reference's times as measured before, so that a replaced runner need not repeat them.
   std::vector<double> reference_samples_us;
 };

@@ -76,7 +76,7 @@ struct EmulateReply {
   std::vector<int> unusable;   ///< made-up checks that said nothing, by index
   /// Of an admission: inputs that the reference read to the last byte at every check size.
   std::set<std::string> read_whole;
-  double time_us = 0;          ///< of the timed program
+  double time_us = 0;  ///< of the timed program
   std::string bound;
   std::map<std::string, double> counters;
 };

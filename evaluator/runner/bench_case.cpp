@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 
 namespace hone::runner {
 namespace {
@@ -40,6 +41,8 @@ Step<T> BenchCase::blame(const Side& side, cuda::Outcome<T> outcome) const {
 BenchCase::BenchCase(cuda::Gpu& gpu, const Runnable& reference, const Runnable& second,
                      bool second_is_reference)
     : gpu_(gpu) {
+  std::random_device random;
+  hash_key_ = std::uint64_t{random()} << 32 | random();
   reference_.runnable = &reference;
   reference_.reference = true;
   second_.runnable = &second;
@@ -84,7 +87,7 @@ Step<std::vector<std::uint64_t>> BenchCase::output_hashes(Side& side) {
   const auto& buffers = side.runnable->program.buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i)
     if (is_output(buffers[i].role)) outputs.push_back(side.buffers[i]);
-  auto inspection = blame(side, gpu_.inspect({}, outputs));
+  auto inspection = blame(side, gpu_.inspect({}, outputs, hash_key_));
   if (!inspection) return std::unexpected(inspection.error());
   return std::move(inspection->hashes);
 }
@@ -121,7 +124,7 @@ Step<void> BenchCase::make_inputs(std::uint64_t seed, bool hashes) {
   if (known) return {};  // the same seed, the same contents
   input_hashes_.clear();
   if (!hashes) return {};
-  auto inspection = blame(reference_, gpu_.inspect({}, inputs()));
+  auto inspection = blame(reference_, gpu_.inspect({}, inputs(), hash_key_));
   if (!inspection) return std::unexpected(inspection.error());
   input_hashes_ = std::move(inspection->hashes);
   return {};
@@ -141,11 +144,6 @@ bool BenchCase::makes_inputs() const {
   return std::ranges::none_of(reference_.runnable->program.buffers, [](const ConcreteBuffer& b) {
     return b.fill.kind == Fill::Kind::kFile && b.role == Role::kIn;
   });
-}
-
-bool BenchCase::has_inout() const {
-  return std::ranges::any_of(reference_.runnable->program.buffers,
-                             [](const ConcreteBuffer& b) { return b.role == Role::kInOut; });
 }
 
 std::vector<cuda::DeviceBuffer> BenchCase::inputs() const {
@@ -199,31 +197,16 @@ Step<void> BenchCase::run(Side& side, double limit_s) {
   return blame(side, gpu_.wait(limit_s));
 }
 
-Step<double> BenchCase::timed_run(Side& side, std::uint8_t poison, double limit_s) {
+Step<double> BenchCase::timed_run(Side& side, std::uint8_t poison, double limit_s, Cache cache) {
   HONE_STEP(poison_outputs(side, poison));  // the guards keep what earlier runs did to them
   // While the GPU flushes, the host queues the rest; a library needs longer for it than a launch.
-  const int flushes = side.runnable->library ? kLibraryFlushes : 1;
+  const int flushes = cache == Cache::kWarm ? 0 : side.runnable->library ? kLibraryFlushes : 1;
   for (int i = 0; i < flushes; ++i) HONE_STEP(blame(side, gpu_.flush_l2()));
   HONE_STEP(blame(side, gpu_.mark_begin()));
   HONE_STEP(blame(side, side.code->launch()));
   HONE_STEP(blame(side, gpu_.mark_end()));
   HONE_STEP(blame(side, gpu_.wait(limit_s)));
   return blame(side, gpu_.elapsed_us());
-}
-
-Step<double> BenchCase::warm_run(Side& side, double once_us, double span_us, double limit_s) {
-  const int launches =
-      has_inout() ? 1 : std::clamp(static_cast<int>(span_us / std::max(once_us, 1.0)), 1, 100);
-  if (has_inout()) HONE_STEP(poison_outputs(side, 0));
-  HONE_STEP(blame(side, side.code->launch()));  // what warms
-  if (has_inout()) HONE_STEP(poison_outputs(side, 0));
-  HONE_STEP(blame(side, gpu_.mark_begin()));
-  for (int i = 0; i < launches; ++i) HONE_STEP(blame(side, side.code->launch()));
-  HONE_STEP(blame(side, gpu_.mark_end()));
-  HONE_STEP(blame(side, gpu_.wait(limit_s * (launches + 1))));
-  const auto us = blame(side, gpu_.elapsed_us());
-  if (!us) return std::unexpected(us.error());
-  return *us / launches;
 }
 
 Step<void> BenchCase::swap_outputs() {
@@ -242,11 +225,11 @@ Step<void> BenchCase::swap_outputs() {
 }
 
 Step<void> BenchCase::inspect(Side& side) {
-  const auto inspection = blame(side, gpu_.inspect(side.buffers, inputs()));
+  const auto inspection = blame(side, gpu_.inspect(side.buffers, inputs(), hash_key_));
   if (!inspection) return std::unexpected(inspection.error());
   if (input_hashes_.empty()) {
     HONE_STEP(fill_inputs());
-    auto fresh = blame(reference_, gpu_.inspect({}, inputs()));
+    auto fresh = blame(reference_, gpu_.inspect({}, inputs(), hash_key_));
     if (!fresh) return std::unexpected(fresh.error());
     input_hashes_ = std::move(fresh->hashes);
   }

@@ -50,7 +50,6 @@ class BenchCase {
   [[nodiscard]] Step<void> remake_inputs() { return make_inputs(seed_); }
   /// New inputs cost no upload.
   [[nodiscard]] bool makes_inputs() const;
-  [[nodiscard]] bool has_inout() const;
   /// Loads the code anew: module variables start fresh.
   [[nodiscard]] Step<void> load(Side& side);
 
@@ -58,11 +57,13 @@ class BenchCase {
   [[nodiscard]] Step<void> prepare(Side& side, std::uint8_t poison);
   /// Launches and waits at most `limit_s`.
   [[nodiscard]] Step<void> run(Side& side, double limit_s);
-  /// The same with a flushed L2 and events around it; microseconds.
-  [[nodiscard]] Step<double> timed_run(Side& side, std::uint8_t poison, double limit_s);
-  /// As many launches as take about `span_us` when one takes `once_us`, without flush or poison, so
-  /// that all they can have in the L2 is there; microseconds of one.
-  [[nodiscard]] Step<double> warm_run(Side& side, double once_us, double span_us, double limit_s);
+  enum class Cache {
+    kCold,  ///< the L2 is flushed
+    kWarm,  ///< it holds of inputs and outputs what fits
+  };
+  /// The same with events around it; microseconds.
+  [[nodiscard]] Step<double> timed_run(Side& side, std::uint8_t poison, double limit_s,
+                                       Cache cache = Cache::kCold);
   /// The two sides take each other's output buffers: neither is always at the luckier address.
   [[nodiscard]] Step<void> swap_outputs();
   /// Guards and inputs untouched? Blames `side`.
@@ -104,6 +105,8 @@ class BenchCase {
   Side reference_, second_, precise_;
   std::uint64_t seed_ = 0;
   std::vector<std::uint64_t> input_hashes_;  ///< of inputs(); empty: not known
+  /// Of all hashes here: without it nobody can make other contents with the same hash.
+  std::uint64_t hash_key_ = 0;
 };
 
 }  // namespace hone::runner

@@ -16,10 +16,9 @@ constexpr int kMostPairs = 200, kEnoughPairs = 30, kFewestPairs = 3;
 constexpr double kBudget_s = 8;
 constexpr double kFinalPrecision = 5e-4;  // standard error of the ratio that is good enough
 constexpr int kReloadEvery = 10;          // pairs: code at another place, nothing remembered
-constexpr int kCheckOneIn = 6;            // pairs, on average
 constexpr int kWarmPairs = 10;
-constexpr double kWarmSpan_us = 200;
-constexpr double kClockLoss = 0.03;  // below the median clock: the pair does not count
+constexpr double kLongPair_us = 5e5;  // one warm pair will do
+constexpr double kClockLoss = 0.03;   // below the median clock: the pair does not count
 constexpr std::uint8_t kPoison = 0xFF;
 
 #define HONE_STEP(expression)                               \
@@ -46,13 +45,11 @@ class FinalTiming {
   Step<FinalTimes> run() {
     for (int number = -1; !enough(number); ++number) {  // the first pair warms up
       if ((number + 1) % kReloadEvery == 0) HONE_STEP(reload());
-      const auto pair = one_pair(number <= 0 || random_() % kCheckOneIn == 0);
+      const auto pair = one_pair(BenchCase::Cache::kCold);
       if (!pair) return std::unexpected(pair.error());
       if (number >= 0) pairs_.push_back(*pair);
     }
-    for (int i = 0; i < std::min<int>(kWarmPairs, static_cast<int>(pairs_.size())); ++i)
-      HONE_STEP(warm_pair());
-    HONE_STEP(check_last_warm_run());
+    HONE_STEP(time_warm());
     keep_good_pairs();
     return std::move(times_);
   }
@@ -79,64 +76,55 @@ class FinalTiming {
     return {};
   }
 
-  Step<double> timed(bool reference) {
-    return bench_.timed_run(reference ? bench_.reference() : bench_.second(), kPoison,
-                            reference ? request_.timeout_s : limit_s_);
-  }
-
-  /// Where the answer is compared the candidate goes first: the reference's must not be there yet.
-  Step<Pair> one_pair(bool compared) {
-    if (bench_.makes_inputs()) HONE_STEP(bench_.make_inputs(random_(), false));
+  /// Both on the same new inputs, in random order; every answer is compared, so there is nothing
+  /// for a candidate to guess. It never runs while the reference's answer exists, and the reference
+  /// never on inputs that the candidate had in its hands.
+  Step<Pair> one_pair(BenchCase::Cache cache) {
+    HONE_STEP(bench_.make_inputs(random_(), false));
+    // A file's contents cannot be new: then the code must not remember them.
+    if (!bench_.makes_inputs()) HONE_STEP(bench_.load(bench_.second()));
     HONE_STEP(bench_.swap_outputs());
-    const bool reference_first = !compared && (random_() & 1) != 0;
+    const bool reference_first = (random_() & 1) != 0;
     Pair pair;
-    for (const bool reference : {reference_first, !reference_first}) {
-      const auto us = timed(reference);
+    const auto timed = [&](bool reference) -> Step<void> {
+      const auto us = bench_.timed_run(reference ? bench_.reference() : bench_.second(), kPoison,
+                                       reference ? request_.timeout_s : limit_s_, cache);
       if (!us) return std::unexpected(us.error());
       (reference ? pair.reference_us : pair.candidate_us) = *us;
-      if (reference && compared) HONE_STEP(compare(" (in a timed launch)"));
-      if (reference) HONE_STEP(bench_.wipe(bench_.reference()));
-    }
+      if (!reference) HONE_STEP(bench_.inspect(bench_.second()));
+      return {};
+    };
+    HONE_STEP(timed(reference_first));
+    if (reference_first) HONE_STEP(bench_.wipe(bench_.reference()));
+    HONE_STEP(bench_.remake_inputs());
+    HONE_STEP(timed(!reference_first));
     if (clocks_ != nullptr) pair.clock = clocks_->read();
-    return pair;
-  }
-
-  Step<void> compare(const char* when) {
-    HONE_STEP(bench_.inspect(bench_.second()));
+    if (reference_first) {
+      HONE_STEP(bench_.remake_inputs());
+      HONE_STEP(bench_.prepare(bench_.reference(), kPoison));
+      HONE_STEP(bench_.run(bench_.reference(), request_.timeout_s));
+    }
     auto error = bench_.compare(request_.tolerance);
     if (!error) {
-      error.error().failure.detail += when;
+      error.error().failure.detail += " (in a timed launch)";
       return std::unexpected(error.error());
     }
     times_.max_rel_error = std::max(times_.max_rel_error, *error);
-    return {};
+    HONE_STEP(bench_.wipe(bench_.reference()));
+    return pair;
   }
 
-  Step<void> warm_pair() {
-    const bool reference_first = (random_() & 1) != 0;
-    for (const bool reference : {reference_first, !reference_first}) {
-      Side& side = reference ? bench_.reference() : bench_.second();
-      const double once_us = reference ? pairs_.front().reference_us : pairs_.front().candidate_us;
-      const auto us =
-          bench_.warm_run(side, once_us, kWarmSpan_us, reference ? request_.timeout_s : limit_s_);
-      if (!us) return std::unexpected(us.error());
-      (reference ? times_.reference_warm_us : times_.warm_us).push_back(*us);
-      if (reference) HONE_STEP(bench_.wipe(bench_.reference()));
+  /// What fits the L2 cache is in it: the inputs were made just before.
+  Step<void> time_warm() {
+    const double pair_us = pairs_.front().candidate_us + pairs_.front().reference_us;
+    const int wanted = pair_us > kLongPair_us ? 1 : kWarmPairs;
+    for (int i = 0; i < std::min<int>(wanted, static_cast<int>(pairs_.size())); ++i) {
+      const auto pair = one_pair(BenchCase::Cache::kWarm);
+      if (!pair) return std::unexpected(pair.error());
+      times_.warm_us.push_back(pair->candidate_us);
+      times_.reference_warm_us.push_back(pair->reference_us);
     }
     return {};
-  }
-
-  /// On new inputs, as the warm runs had theirs from the last pair.
-  Step<void> check_last_warm_run() {
-    if (bench_.makes_inputs()) HONE_STEP(bench_.make_inputs(random_(), false));
-    HONE_STEP(bench_.prepare(bench_.second(), kPoison));
-    const auto warm =
-        bench_.warm_run(bench_.second(), pairs_.front().candidate_us, kWarmSpan_us, limit_s_);
-    if (!warm) return std::unexpected(warm.error());
-    HONE_STEP(bench_.prepare(bench_.reference(), kPoison));
-    HONE_STEP(bench_.run(bench_.reference(), request_.timeout_s));
-    HONE_STEP(compare(" (after launches in a row)"));
-    return bench_.wipe(bench_.reference());
   }
 
   void keep_good_pairs() {

@@ -125,7 +125,7 @@ Step<std::vector<double>> sample(BenchCase& bench, Side& side, std::uint64_t see
       if (have >= kFewestQuickSamples && least > kClearlyWorse * best_time_us) break;
     }
     if (have >= kFewestQuickSamples && seconds_since(begin) > budget_s) break;
-    if (bench.makes_inputs()) HONE_STEP(bench.make_inputs(++seed, false));
+    HONE_STEP(bench.make_inputs(++seed, false));
     const auto us = bench.timed_run(side, kTimedPoison, limit_s);
     if (!us) return std::unexpected(us.error());
     samples.push_back(*us);
@@ -243,11 +243,8 @@ Step<std::string> Measure::surviving_fake(BenchCase& bench, const MeasureRequest
   return std::string();
 }
 
-Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet set,
-                                       double limit_s) {
-  Case one = request.timed;
-  one.reference.program = with_inputs(std::move(one.reference.program), set, one.seed);
-  one.candidate->program = with_inputs(std::move(one.candidate->program), set, one.seed);
+Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request, double limit_s,
+                                 const std::string& where) {
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
   HONE_STEP(bench.allocate());
   HONE_STEP(bench.make_inputs(one.seed));
@@ -258,26 +255,29 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
     HONE_STEP(bench.run(*side, side->reference ? request.timeout_s : limit_s));
     HONE_STEP(bench.inspect(*side));
   }
-  Tolerance tolerance = request.tolerance;
-  auto plain = bench.agreement(bench.reference(), bench.second(), tolerance);
-  if (!plain) return std::unexpected(plain.error());
-  if (plain->ok || !plain->all_finite) return {};
+  const auto agreed = [&](Side& want, const Tolerance& tolerance) {
+    return bench.agreement(want, bench.second(), tolerance);
+  };
   const auto wrong = [&](const BenchCase::Agreement& agreement) -> Step<void> {
     return std::unexpected(
         Blamed{{Verdict::kWrongResult, false, false,
-                fmt::format("{} (at the timed size, on {})", agreement.detail, to_string(set))},
+                fmt::format("{} ({}on {})", agreement.detail, where, to_string(one.inputs))},
                false});
   };
+  auto plain = agreed(bench.reference(), request.tolerance);
+  if (!plain) return std::unexpected(plain.error());
+  if (!plain->all_finite) return {};
+  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.full_precision;
+  if (plain->ok && (!exact_inputs || plain->max_rel_error == 0)) return {};
   bool precise = false;
   if (one.precise) {
-    one.precise->program = with_inputs(std::move(one.precise->program), set, one.seed);
     auto fits = bench.allocate_precise(*one.precise);
     if (!fits) return std::unexpected(fits.error());
     precise = *fits;
   }
   if (!precise) {
-    tolerance = check::loosened_blindly(tolerance);
-    plain = bench.agreement(bench.reference(), bench.second(), tolerance);
+    if (plain->ok) return {};
+    plain = agreed(bench.reference(), check::loosened_blindly(request.tolerance));
     if (!plain) return std::unexpected(plain.error());
     return plain->ok ? Step<void>() : wrong(*plain);
   }
@@ -286,15 +286,33 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
   HONE_STEP(bench.load(truth));
   HONE_STEP(bench.prepare(truth, kPoison));
   HONE_STEP(bench.run(truth, 100 * request.timeout_s));
-  const auto own = bench.agreement(truth, bench.reference(), tolerance);
+  const auto own = bench.agreement(truth, bench.reference(), request.tolerance);
   if (!own) return std::unexpected(own.error());
-  tolerance = check::loosened(tolerance, own->max_rel_error);
+  // What f32 gave without any error, fewer bits or another formula must give, too.
+  if (exact_inputs && own->max_rel_error == 0) {
+    const auto strict = agreed(bench.reference(), Tolerance{0, 0});
+    if (!strict) return std::unexpected(strict.error());
+    return strict->ok ? Step<void>() : wrong(*strict);
+  }
+  if (plain->ok) return {};
+  const Tolerance tolerance = check::loosened(request.tolerance, own->max_rel_error);
   for (Side* want : {&truth, &bench.reference()}) {
-    plain = bench.agreement(*want, bench.second(), tolerance);
+    plain = agreed(*want, tolerance);
     if (!plain) return std::unexpected(plain.error());
     if (plain->ok) return {};
   }
   return wrong(*plain);
+}
+
+Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet set,
+                                       double limit_s) {
+  Case one = request.timed;
+  one.inputs = set;
+  for (protocol::Runnable* runnable : {&one.reference, &*one.candidate})
+    runnable->program = with_inputs(std::move(runnable->program), set, one.seed);
+  if (one.precise)
+    one.precise->program = with_inputs(std::move(one.precise->program), set, one.seed);
+  return check_inputs(one, request, limit_s, "at the timed size, ");
 }
 
 MeasureReply Measure::admit(const MeasureRequest& request) {
@@ -321,6 +339,10 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
   const auto whole = [&]() -> Step<FinalTimes> {
     for (std::size_t i = 0; i < request.checks.size(); ++i) {
       const Case& one = request.checks[i];
+      if (one.inputs != InputSet::kOwn) {
+        HONE_STEP(check_inputs(one, request, candidate_limit(request, 0.1), ""));
+        continue;
+      }
       BenchCase bench(gpu_, one.reference, *one.candidate, false);
       HONE_STEP(bench.allocate());
       // What is right by chance over one poison is not over the other. The quick stage takes them
@@ -342,7 +364,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
     trace("checks passed");
     const Case& one = request.timed;
     if (request.final_stage) {
-      for (const InputSet set : {InputSet::kTails, InputSet::kEither})
+      for (const InputSet set : request.other_inputs)
         HONE_STEP(check_other_inputs(request, set, candidate_limit(request, 0.5)));
     }
     BenchCase bench(gpu_, one.reference, *one.candidate, false);

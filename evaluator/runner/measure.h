@@ -31,8 +31,12 @@ class Measure {
   Step<std::vector<double>> run_twice(const protocol::Case& one,
                                       const protocol::MeasureRequest& request, int samples,
                                       double budget_s);
-  /// The candidate on inputs that the task does not list, at the timed size; the reference's own
-  /// error, where it can be known, widens the tolerance.
+  /// The candidate on inputs that the task does not list; the reference's own error, where it can
+  /// be known, widens the tolerance; what f32 has exactly must be exact. `where` is for the
+  /// message.
+  Step<void> check_inputs(const protocol::Case& one, const protocol::MeasureRequest& request,
+                          double limit_s, const std::string& where);
+  /// The same at the timed size, whose case has the task's own.
   Step<void> check_other_inputs(const protocol::MeasureRequest& request, InputSet set,
                                 double limit_s);
   /// What is wrong with the task at the timed size, "" for nothing: see check::Fakes.

@@ -64,7 +64,7 @@ bool helper(const std::string& name, void** p) {
   } else if (name == "hone_hash_kernel") {
     const auto* data = parameter<Bytes>(p, 0);
     const u64 bytes = parameter<u64>(p, 1);
-    u64 sum = 0;
+    u64 sum = parameter<u64>(p, 3);
     for (u64 i = 0; i < bytes; ++i) sum = hone_mix(sum ^ data[i]);
     *parameter<u64*>(p, 2) += sum;
   } else if (name == "hone_guard_kernel") {

@@ -54,6 +54,9 @@ Result<Driver> load() {
   resolve(handle, HONE_SYMBOL(cuDevicePrimaryCtxRetain), d.primary_ctx_retain, missing);
   resolve(handle, HONE_SYMBOL(cuCtxSetCurrent), d.ctx_set_current, missing);
   resolve(handle, HONE_SYMBOL(cuMemGetInfo), d.mem_get_info, missing);
+  std::string not_needed;
+  resolve(handle, HONE_SYMBOL(cuCtxResetPersistingL2Cache), d.ctx_reset_persisting_l2_cache,
+          not_needed);
   resolve(handle, HONE_SYMBOL(cuMemAlloc), d.mem_alloc, missing);
   resolve(handle, HONE_SYMBOL(cuMemFree), d.mem_free, missing);
   resolve(handle, HONE_SYMBOL(cuMemsetD8Async), d.memset_d8_async, missing);

@@ -23,6 +23,7 @@ struct Driver {
   decltype(&::cuDevicePrimaryCtxRetain) primary_ctx_retain = nullptr;
   decltype(&::cuCtxSetCurrent) ctx_set_current = nullptr;
   decltype(&::cuMemGetInfo) mem_get_info = nullptr;
+  decltype(&::cuCtxResetPersistingL2Cache) ctx_reset_persisting_l2_cache = nullptr;  ///< or null
   decltype(&::cuMemAlloc) mem_alloc = nullptr;
   decltype(&::cuMemFree) mem_free = nullptr;
   decltype(&::cuMemsetD8Async) memset_d8_async = nullptr;

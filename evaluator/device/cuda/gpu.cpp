@@ -273,10 +273,15 @@ Outcome<void> Gpu::fill(const DeviceBuffer& buffer, const ConcreteBuffer& what,
   return launch_helper("hone_fill_kernel", elements, {&out, &elements, &first, &fill});
 }
 
-Outcome<void> Gpu::flush_l2() { return set_bytes(flush_, 0, flush_bytes_); }
+Outcome<void> Gpu::flush_l2() {
+  // Lines that a program asked to be kept would outlive the flush.
+  if (driver_.ctx_reset_persisting_l2_cache != nullptr)
+    HONE_CU(driver_, ctx_reset_persisting_l2_cache());
+  return set_bytes(flush_, 0, flush_bytes_);
+}
 
 Outcome<Inspection> Gpu::inspect(const std::vector<DeviceBuffer>& guarded,
-                                 const std::vector<DeviceBuffer>& hashed) {
+                                 const std::vector<DeviceBuffer>& hashed, std::uint64_t hash_key) {
   Inspection result;
   const std::size_t most = std::max(guarded.size(), hashed.size());
   for (std::size_t from = 0; from < most; from += kInspected) {
@@ -302,8 +307,8 @@ Outcome<Inspection> Gpu::inspect(const std::vector<DeviceBuffer>& guarded,
     HONE_TRY(set_bytes(word, 0, 8 * contents.size()));
     for (const DeviceBuffer& b : contents) {
       CUdeviceptr data = b.data();
-      unsigned long long bytes = b.bytes;
-      HONE_TRY(launch_helper("hone_hash_kernel", bytes / 8, {&data, &bytes, &word}));
+      unsigned long long bytes = b.bytes, key = hash_key;
+      HONE_TRY(launch_helper("hone_hash_kernel", bytes / 8, {&data, &bytes, &word, &key}));
       word += 8;
     }
     std::vector<std::uint64_t> words(2 * guards.size() + contents.size());

@@ -62,7 +62,8 @@ class Gpu {
 
   // These wait for the stream. Only to be used when nothing of a candidate is in flight.
   [[nodiscard]] Outcome<Inspection> inspect(const std::vector<DeviceBuffer>& guarded,
-                                            const std::vector<DeviceBuffer>& hashed);
+                                            const std::vector<DeviceBuffer>& hashed,
+                                            std::uint64_t hash_key);
   /// First byte that holds `poison_a` in a and `poison_b` in b, or -1.
   [[nodiscard]] Outcome<std::int64_t> first_unwritten(const DeviceBuffer& a, std::uint8_t poison_a,
                                                       const DeviceBuffer& b, std::uint8_t poison_b);

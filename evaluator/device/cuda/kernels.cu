@@ -66,16 +66,18 @@ static __device__ inline hone_u64 hone_block_sum(hone_u64 value) {
   return sum;
 }
 
-// Order-free sum of mixed (place, word) pairs: equal contents give equal sums.
-extern "C" __global__ void hone_hash_kernel(const unsigned char* data, hone_u64 bytes, hone_u64* sum) {
+// Order-free sum of mixed (place, word) pairs: equal contents give equal sums. Who does not know the
+// key cannot make other contents with the same sum.
+extern "C" __global__ void hone_hash_kernel(const unsigned char* data, hone_u64 bytes, hone_u64* sum,
+                                            hone_u64 key) {
   hone_u64 local = 0;
   const hone_u64 words = bytes / 8;
   for (hone_u64 i = HONE_FIRST; i < words; i += HONE_STEP)
-    local += hone_mix(((const hone_u64*)data)[i] ^ hone_mix(i + 1));
+    local += hone_mix(((const hone_u64*)data)[i] ^ hone_mix((i + 1) ^ key));
   if (HONE_FIRST == 0) {
     hone_u64 tail = 0;
     for (hone_u64 i = words * 8; i < bytes; ++i) tail = (tail << 8) | data[i];
-    local += hone_mix(tail ^ hone_mix(words + 1));
+    local += hone_mix(tail ^ hone_mix((words + 1) ^ key));
   }
   local = hone_block_sum(local);
   if (threadIdx.x == 0) atomicAdd(sum, local);

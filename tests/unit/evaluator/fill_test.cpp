@@ -279,15 +279,20 @@ TEST_F(HelperKernels, HashGuardAndUnwritten) {
   ASSERT_TRUE(memory_.write(pb, b.data(), b.size()));
   const std::uint64_t n = a.size();
 
+  const std::uint64_t key = 0x1234567890ULL;
   reset(0);
-  ASSERT_EQ(run("hone_hash_kernel", pa, n, pr).verdict, Verdict::kOk);
+  ASSERT_EQ(run("hone_hash_kernel", pa, n, pr, key + 1).verdict, Verdict::kOk);
+  const auto with_another_key = result();
+  reset(0);
+  ASSERT_EQ(run("hone_hash_kernel", pa, n, pr, key).verdict, Verdict::kOk);
   const auto before = result();
+  EXPECT_NE(before, with_another_key);
   for (const std::size_t place : {0U, 500U, 1002U}) {
     auto changed = a;
     changed[place] ^= 1;
     ASSERT_TRUE(memory_.write(pa, changed.data(), changed.size()));
     reset(0);
-    ASSERT_EQ(run("hone_hash_kernel", pa, n, pr).verdict, Verdict::kOk);
+    ASSERT_EQ(run("hone_hash_kernel", pa, n, pr, key).verdict, Verdict::kOk);
     EXPECT_NE(result(), before) << place;
     reset(~0ULL);
     ASSERT_EQ(run("hone_guard_kernel", pa, n, 0xC5, pr).verdict, Verdict::kOk);

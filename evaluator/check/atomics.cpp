@@ -1,0 +1,35 @@
+#include "evaluator/check/atomics.h"
+
+#include <cctype>
+
+namespace hone::check {
+
+bool uses_atomics(std::string_view ptx) {
+  constexpr std::string_view kEnds = ";{}\n", kSpace = " \t\r";
+  while (!ptx.empty()) {
+    const auto end = ptx.find_first_of(kEnds);
+    std::string_view statement = ptx.substr(0, end);
+    ptx = end == ptx.npos ? std::string_view() : ptx.substr(end + 1);
+    const auto trim = [&] {
+      const auto first = statement.find_first_not_of(kSpace);
+      statement = first == statement.npos ? std::string_view() : statement.substr(first);
+    };
+    trim();
+    // A label, then a guard: "$L1: @%p1 red.add.f32 ...".
+    if (const auto colon = statement.find(':');
+        colon != statement.npos && statement.find_first_of(kSpace) > colon) {
+      statement.remove_prefix(colon + 1);
+      trim();
+    }
+    if (statement.starts_with('@')) {
+      const auto guard = statement.find_first_of(kSpace);
+      statement = guard == statement.npos ? std::string_view() : statement.substr(guard);
+      trim();
+    }
+    for (const std::string_view opcode : {"atom.", "red.", "multimem.red.", "cp.reduce."})
+      if (statement.starts_with(opcode)) return true;
+  }
+  return false;
+}
+
+}  // namespace hone::check

@@ -1,0 +1,12 @@
+// Which programs may answer differently each time without being wrong.
+#pragma once
+
+#include <string_view>
+
+namespace hone::check {
+
+/// Does the PTX hold an atomic or a reduction on memory? Then sums may come in another order each
+/// time. Looks at the opcodes of statements, also of inline assembly; "ld.shared" is none.
+[[nodiscard]] bool uses_atomics(std::string_view ptx);
+
+}  // namespace hone::check

@@ -1,0 +1,23 @@
+#include "evaluator/check/atomics.h"
+
+#include <gtest/gtest.h>
+
+namespace hone::check {
+namespace {
+
+TEST(Atomics, SharedMemoryIsNone) {
+  EXPECT_FALSE(uses_atomics("ld.shared.f32 %f1, [%r1];\n\tst.shared.f32 [%r1], %f1;\n"));
+  EXPECT_FALSE(uses_atomics("shared.f32\n// red.global.add\n.visible .entry red.x()"));
+  EXPECT_FALSE(uses_atomics(""));
+}
+
+TEST(Atomics, AreFoundWhereverAStatementBegins) {
+  EXPECT_TRUE(uses_atomics("\tatom.global.add.f32 %f1, [%rd1], %f2;\n"));
+  EXPECT_TRUE(uses_atomics("\t@%p1 red.global.add.f32 [%rd1], %f2;"));
+  EXPECT_TRUE(uses_atomics("{ .reg .f32 t; @!p red.global.add.f32 [a], t; }"));
+  EXPECT_TRUE(uses_atomics("$L__BB0_1: red.shared.add.u32 [%r1], 1;"));
+  EXPECT_TRUE(uses_atomics("ld.shared.f32 %f1, [%r1]; cp.reduce.async.bulk.global [a], [b], 4;"));
+}
+
+}  // namespace
+}  // namespace hone::check
