@@ -144,6 +144,29 @@ TEST_F(OnAFakeGpu, MeasuredFirstWhatIsMuchSlowerIsNotCheckedFurther) {
   EXPECT_EQ(evaluate(final_stage).verdict, Verdict::kWrongResult);
 }
 
+TEST_F(OnAFakeGpu, WhatTheEmulatorLacksSwitchesNoCheckOff) {
+  const auto uncovered = [](const std::string& kernel, std::int64_t n) {
+    auto p = program(kernel, n);
+    p.source.insert(p.source.find("int i ="),
+                    "unsigned int e; asm volatile(\"mov.u32 %0, %%envreg0;\" : \"=r\"(e));\n  ");
+    return p;
+  };
+  for (const char* hidden : {"scale", "scale_wrong"}) {
+    EvaluationRequest r;
+    r.checks.push_back({program("scale", 1000), uncovered("scale", 1000), 1});
+    // Large enough for the fake to be wrong there, which the emulator does not get to see.
+    r.checks.push_back(
+        {program("scale", kTimed), uncovered(hidden, kTimed), 2, InputSet::kMultiples, true});
+    r.timed = {program("scale", kTimed), uncovered("scale", kTimed), 2};
+    r.seed = 3;
+    r.stage = Stage::kFinal;
+    const auto e = evaluate(r);
+    EXPECT_EQ(e.verdict, hidden == std::string("scale") ? Verdict::kOk : Verdict::kWrongResult)
+        << e.detail;
+    EXPECT_NE(e.note.find("not run on the emulator"), std::string::npos) << e.note;
+  }
+}
+
 TEST_F(OnAFakeGpu, FasterThanTheRoofIsNotBelieved) {
   const Ceilings real = evaluator_->info().ceilings;
   Ceilings slow;
