@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "candidates/result.h"
@@ -73,6 +74,9 @@ struct Evaluation {
   bool outpaced = false;   ///< see EvaluationRequest::measure_first: not checked further
   bool screened = false;   ///< not measured: modelled above EvaluationRequest::screen_above_us
 };
+
+/// Begins the note of a result that lacks the emulator's checks.
+inline constexpr std::string_view kNotEmulated = "not run on the emulator";
 
 void to_json(nlohmann::json& json, const KernelResources& resources);
 void to_json(nlohmann::json& json, const Measurement& measurement);

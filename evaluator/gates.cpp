@@ -205,7 +205,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
     return true;
   }
   if (uncovered) {  // then the GPU runs them
-    evaluation_.note = "not run on the emulator: " + reply->detail;
+    evaluation_.note = fmt::format("{}: {}", kNotEmulated, reply->detail);
     reply = try_reference(std::move(request));
     if (!reply) return std::unexpected(reply.error());
     if (auto go = compile_checks(CodeFor::kChecking); !go || !*go) return go;

@@ -35,9 +35,9 @@ std::string board_text(const Board& board) {
         fmt::format("{} {} ({}, {})\n", b.kind, format_time(b.time_us), b.precision, b.versions);
     against += fmt::format("  {:>9}", "x " + b.kind);
   }
-  text += fmt::format("{:>4}  {:<12}  {:>11}  {:>8}  {:>15}{}  {:>6}  {:>9}  {:<11}  {}\n", "rank",
-                      "candidate", board.modelled ? "model time" : "time", "speedup",
-                      "95 % interval", against, "roof", "max error", "math", "recipe");
+  text += fmt::format("{:>4}  {:<12}  {:>11}  {:>8}  {:>15}{}  {:>6}  {:<8}  {:>9}  {:<11}  {}\n",
+                      "rank", "candidate", board.modelled ? "model time" : "time", "speedup",
+                      "95 % interval", against, "roof", "bound", "max error", "math", "recipe");
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
     against.clear();
@@ -46,14 +46,19 @@ std::string board_text(const Board& board) {
       against += fmt::format("  {:>{}.2f}x", b.time_us / m.time_us, width);
     }
     text += fmt::format(
-        "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}{}  {:>5.1f}%  {:>9.2e}  {:<11}  "
+        "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}{}  {:>5.1f}%  {:<8}  {:>9.2e}  "
+        "{:<11}  "
         "{}\n",
         row.rank, row.candidate.id, format_time(m.time_us), m.speedup, m.ci95_low, m.ci95_high,
-        against, 100 * m.roof_fraction, row.evaluation.max_rel_error,
+        against, 100 * m.roof_fraction, m.bound, row.evaluation.max_rel_error,
         to_string(required_math(row.candidate.recipe)), recipe_text(row.candidate));
     if (row.provenance.sandbox == "off") {
       text.pop_back();
       text += "  [sandbox off]\n";
+    }
+    if (!board.modelled && row.evaluation.note.starts_with(kNotEmulated)) {
+      text.pop_back();
+      text += "  [not run on the emulator]\n";
     }
   }
   return text;
@@ -72,6 +77,7 @@ nlohmann::json board_json(const Board& board) {
                     {"math", to_string(required_math(row.candidate.recipe))},
                     {"roof_fraction", m.roof_fraction},
                     {"bound", m.bound},
+                    {"note", row.evaluation.note},
                     {"origin", row.candidate.origin},
                     {"recipe", row.candidate.recipe},
                     {"sandbox", row.provenance.sandbox},
