@@ -20,8 +20,8 @@ struct Ceilings {
   double tf32_flops_per_s = 0;       // tensor cores, dense
   double f16_flops_per_s = 0;        // tensor cores, dense; bf16 is as fast
   double s8_ops_per_s = 0;           // tensor cores, dense
-  std::string source;                ///< "measured", "profile H200", "copied at start; nominal clock"
-  std::string measured_at;           ///< ISO 8601, UTC; empty: not measured by hone's benchmarks
+  std::string source;       ///< "measured", "profile H200", "copied at start; nominal clock"
+  std::string measured_at;  ///< ISO 8601, UTC; empty: not measured by hone's benchmarks
 
   bool operator==(const Ceilings&) const = default;
 };

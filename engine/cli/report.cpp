@@ -46,7 +46,7 @@ std::string board_text(const Board& board) {
       against += fmt::format("  {:>{}.2f}x", b.time_us / m.time_us, width);
     }
     text += fmt::format(
-        "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}{}  {:>5.1f}%  {:<8}  {:>9.2e}  "
+        "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}{}  {:>5.1f}%  {:<12}  {:>9.2e}  "
         "{:<11}  "
         "{}\n",
         row.rank, row.candidate.id, format_time(m.time_us), m.speedup, m.ci95_low, m.ci95_high,
