@@ -20,6 +20,8 @@ using protocol::Runnable;
 
 /// Times the best so far: then checking a candidate further is not worth the processor.
 constexpr double kOutpaced = 1.3;
+/// Times the reference alone: a candidate may have slowed it.
+constexpr double kDrift = 1.1;
 /// Of the reference, that a final stage may wait for: checks, other inputs, the fewest pairs.
 constexpr double kFinalRuns = 60;
 
@@ -281,6 +283,12 @@ Result<bool> EvaluatorImpl::Gates::measure() {
     e_.reference_samples_[timed_.reference.key] = reply->reference_samples_us;
   }
   e_.set_measured(evaluation_, *reply, request_);
+  const double alone_us = timing::median(measure.reference_samples_us);
+  if (measure.final_stage && alone_us > 0 && reply->reference_time_us > kDrift * alone_us) {
+    evaluation_.note += fmt::format(
+        "{}the reference took {:.0f} % longer beside this candidate than alone",
+        evaluation_.note.empty() ? "" : "; ", 100 * (reply->reference_time_us / alone_us - 1));
+  }
   return true;
 }
 
