@@ -25,6 +25,16 @@ nlohmann::json interval_json(const Measurement& m) {
 
 }  // namespace
 
+namespace {
+
+/// The board's column: without its share, and short.
+std::string short_bound(const std::string& bound) {
+  constexpr std::size_t kWidth = 12;
+  return bound.substr(0, std::min(bound.find(','), kWidth));
+}
+
+}  // namespace
+
 std::string board_text(const Board& board) {
   std::string text = fmt::format("{}  on {} ({}){}\n", board.task_name, board.device_name,
                                  board.device, board.modelled ? "  [modelled, not measured]" : "");
@@ -50,7 +60,7 @@ std::string board_text(const Board& board) {
         "{:<11}  "
         "{}\n",
         row.rank, row.candidate.id, format_time(m.time_us), m.speedup, m.ci95_low, m.ci95_high,
-        against, 100 * m.roof_fraction, m.bound, row.evaluation.max_rel_error,
+        against, 100 * m.roof_fraction, short_bound(m.bound), row.evaluation.max_rel_error,
         to_string(required_math(row.candidate.recipe)), recipe_text(row.candidate));
     if (row.provenance.sandbox == "off") {
       text.pop_back();
