@@ -70,7 +70,8 @@ enum class Stage {
 };
 
 struct EvaluationRequest {
-  std::vector<CheckCase> checks;  ///< small sizes: emulated in full; on a GPU run there as well
+  /// Small sizes: emulated in full; on a GPU run there as well, in the final stage.
+  std::vector<CheckCase> checks;
   CheckCase timed;                ///< the timed sizes; on a GPU checked there too
   Tolerance tolerance;
   MathLevel math = MathLevel::kReassociate;
