@@ -72,7 +72,7 @@ enum class Stage {
 struct EvaluationRequest {
   /// Small sizes: emulated in full; on a GPU run there as well, in the final stage.
   std::vector<CheckCase> checks;
-  CheckCase timed;                ///< the timed sizes; on a GPU checked there too
+  CheckCase timed;  ///< the timed sizes; on a GPU checked there too
   Tolerance tolerance;
   MathLevel math = MathLevel::kReassociate;
   Stage stage = Stage::kQuick;
