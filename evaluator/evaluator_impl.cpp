@@ -6,14 +6,9 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <thread>
 
-#include "candidates/hash.h"
-#include "candidates/stop_watch.h"
-#include "evaluator/align_buffers.h"
 #include "evaluator/calibrate/calibrate.h"
-#include "evaluator/check/precise.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
