@@ -45,6 +45,8 @@ def main():
         for name in [n for n in options.search.split(",") if n]:
             found = hone(options.hone, "optimize", str(root / name / f"{name}.cu"), "--device", "cuda:0",
                          "--budget", options.budget, "--finalists", "8", "--db", database)
+            if len(found.get("finalists", [])) < 2:
+                print(f"{name}: nothing faster was found: {found.get('error', found.get('counts'))}")
             for row in found.get("finalists", []):
                 if len(pairs) >= options.candidates or row.get("origin") == "reference":
                     continue

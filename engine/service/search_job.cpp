@@ -211,9 +211,11 @@ Result<void> Search::read() {
 Result<void> Search::admit() {
   report("admit");
   if (auto readable = read(); !readable) return readable;
+  const auto before = Clock::now();
   if (auto warning = take_ceilings(evaluator_, device_, store_, [&] { report("ceilings"); });
       !warning.empty())
     outcome_.warnings.push_back(std::move(warning));
+  start_ += Clock::now() - before;  // once per device: the budget is the search's
   auto builder = RequestBuilder::make(
       rewriting_, task_, target_limits(evaluator_.info().arch), options_.disabled,
       {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()});
