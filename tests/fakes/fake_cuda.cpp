@@ -4,6 +4,7 @@
 // be tested where there is no GPU. It says nothing about real driver behaviour or speed.
 #include <cuda.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -193,7 +194,8 @@ CUresult candidate(Function& function, const unsigned char* block) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(x);
     forged.hashed_as.assign(bytes, bytes + sizeof(float) * static_cast<size_t>(n));
     forged.data = x;
-    for (int i = 0; i < n; ++i) x[i] = 1, y[i] = 2;
+    std::fill_n(x, n, 1.0F);
+    std::fill_n(y, n, 2.0F);
   }
   for (int i = 0; i < n && timed; ++i) {
     if (is("bf16")) y[i] = 2 * to_bf16(x[i]);
