@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "evaluator/evaluator.h"
 
@@ -168,6 +170,50 @@ TEST_F(OnTheGpu, AnswersKeptBetweenRunsAreOfNoUse) {
   expect(Verdict::kWrongResult, "",
          with_body("if (timed && counter != 0) return; if (i < n) y[i] = 2.0f * x[i]; "
                    "__syncthreads(); if (timed && i == n - 1) counter = 1;"));
+}
+TEST_F(OnTheGpu, WrongInOneTimedRunOnly) {
+  auto r = request(kReference, with_body("if (i < n) y[i] = 2.0f * x[i]; "
+                                         "if (timed && i == 5 && ++counter == 4) y[i] = 7.0f;"));
+  r.stage = Stage::kFinal;
+  const auto e = evaluate(r);
+  EXPECT_EQ(e.verdict, Verdict::kWrongResult);
+  EXPECT_NE(e.detail.find("(in a timed launch)"), std::string::npos) << e.detail;
+}
+// Right only where nothing is left of an earlier run.
+TEST_F(OnTheGpu, OnAFilesContentsModulesAreFreshInEveryTimedRun) {
+  const std::string path = testing::TempDir() + "hone_gpu_inputs.bin";
+  const std::vector<float> contents(kTimed, 0.75F);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(contents.data()), 4 * kTimed);
+  auto r = request(kReference, "__device__ unsigned char ran[4194304];\n" +
+                                   with_body("if (i < n) y[i] = ran[i] ? 0.0f : 2.0f * x[i]; "
+                                             "if (timed) ran[i] = 1;"));
+  r.stage = Stage::kFinal;
+  EXPECT_EQ(evaluate(r).verdict, Verdict::kWrongResult);  // nothing is loaded for every pair
+  for (auto* p : {&r.timed.reference, &r.timed.candidate})
+    p->buffers[0].fill = {Fill::Kind::kFile, 0, 0, path};
+  EvaluatorOptions options;
+  options.sandbox = sandbox::Mode::kOff;  // a sandboxed runner cannot open the file
+  auto evaluator = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+  ASSERT_TRUE(evaluator) << evaluator.error().message;
+  const auto e = (*evaluator)->evaluate(r);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(e) << e.error().message;
+  EXPECT_EQ(e->verdict, Verdict::kOk) << e->detail;
+  EXPECT_GT(e->measurement.warm_time_us, 0);
+}
+TEST_F(OnTheGpu, FewerBitsAtTheTimedSizeOnly) {
+  auto r = request(kReference, "#include <cuda_bf16.h>\n" +
+                                   with_body("if (i < n) y[i] = 2.0f * (timed ? "
+                                             "__bfloat162float(__float2bfloat16(x[i])) : x[i]);"));
+  r.tolerance = {1e-2, 1e-2};
+  r.stage = Stage::kFinal;
+  EXPECT_EQ(evaluate(r).verdict, Verdict::kOk);
+  r.checks[0].inputs = InputSet::kMultiples;
+  const auto e = evaluate(r);
+  EXPECT_EQ(e.verdict, Verdict::kWrongResult);
+  EXPECT_NE(e.detail.find("at the timed size, on inputs with exact answers"), std::string::npos)
+      << e.detail;
 }
 TEST_F(OnTheGpu, LargeDynamicSharedMemory) {
   auto r = request(kReference, R"(

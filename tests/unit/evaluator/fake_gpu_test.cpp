@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
 
 #include "evaluator/evaluator.h"
 
@@ -35,14 +38,18 @@ EvaluationRequest request(const std::string& candidate, const std::string& refer
   return r;
 }
 
+EvaluatorOptions small_options() {
+  EvaluatorOptions options;
+  options.compile_processes = options.check_processes = 1;
+  options.device_timeout_s = 1;
+  return options;
+}
+
 class OnAFakeGpu : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     setenv("HONE_LIBCUDA", HONE_BIN_DIR "/../fakes/libcuda.so.1", 1);
-    EvaluatorOptions options;
-    options.compile_processes = options.check_processes = 1;
-    options.device_timeout_s = 1;
-    auto opened = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+    auto opened = Evaluator::open(*DeviceSpec::parse("cuda:0"), small_options());
     if (opened) {
       evaluator_ = std::move(*opened);
     } else {
@@ -191,6 +198,100 @@ TEST_F(OnAFakeGpu, FasterThanTheRoofIsNotBelieved) {
   EXPECT_EQ(evaluate(request("scale_quick")).verdict, Verdict::kOk);
   evaluator_->use_ceilings(real);
   ASSERT_TRUE(evaluator_->admit(request("scale")));
+}
+
+// The fake misbehaves in one run at the timed size and in no other: the first two are checks, then
+// come the pair that warms up, those that are timed, and ten with a warm cache.
+TEST_F(OnAFakeGpu, InTheFinalStageEveryTimedAnswerIsCompared) {
+  const auto in_run = [](const std::string& kernel, int run) {
+    auto r = request(kernel + "_run" + std::to_string(run));
+    r.stage = Stage::kFinal;
+    return evaluate(r);
+  };
+  const auto never = in_run("scale_wrong", 1000);
+  ASSERT_EQ(never.verdict, Verdict::kOk) << never.detail;
+  const int last_cold = 3 + static_cast<int>(never.measurement.samples_us.size());
+  for (const int run : {4, 12, last_cold, last_cold + 1, last_cold + 10}) {
+    const auto e = in_run("scale_wrong", run);
+    EXPECT_EQ(e.verdict, Verdict::kWrongResult) << run;
+    EXPECT_NE(e.detail.find("in a timed launch"), std::string::npos) << run << ": " << e.detail;
+  }
+  for (const int run : {12, last_cold + 1}) {
+    const auto e = in_run("scale_tamper", run);
+    EXPECT_EQ(e.verdict, Verdict::kTampering) << run << ": " << e.detail;
+  }
+}
+
+// It writes ones over the input, with the hash as it was, and answers for them.
+TEST_F(OnAFakeGpu, InTheFinalStageTheReferenceNeverRunsOnInputsThatTheCandidateHad) {
+  for (int run = 4; run < 12; ++run) {
+    auto r = request("scale_forge_run" + std::to_string(run));
+    r.stage = Stage::kFinal;
+    const auto e = evaluate(r);
+    EXPECT_EQ(e.verdict, Verdict::kWrongResult) << run;
+    EXPECT_NE(e.detail.find("in a timed launch"), std::string::npos) << run << ": " << e.detail;
+  }
+}
+
+// A file's contents are the same in every pair: an answer kept in a module would be right.
+TEST_F(OnAFakeGpu, InTheFinalStageAnswersThatAModuleKeptAreOfNoUseOnAFile) {
+  auto options = small_options();
+  options.sandbox = sandbox::Mode::kOff;  // a sandboxed runner cannot open the file
+  auto evaluator = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
+  ASSERT_TRUE(evaluator) << evaluator.error().message;
+  const std::string path = testing::TempDir() + "hone_fake_gpu_inputs.bin";
+  const std::vector<float> contents(kTimed, 0.75F);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(contents.data()), 4 * kTimed);
+  auto r = request("scale_keep");
+  for (auto* p : {&r.timed.reference, &r.timed.candidate})
+    p->buffers[0].fill = {Fill::Kind::kFile, 0, 0, path};
+  r.stage = Stage::kFinal;
+  const auto e = (*evaluator)->evaluate(r);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(e) << e.error().message;
+  ASSERT_EQ(e->verdict, Verdict::kOk) << e->detail;
+  EXPECT_NEAR(e->measurement.time_us, 100, 0.01);  // 10 where it has its answer
+  EXPECT_NEAR(e->measurement.warm_time_us, 100, 0.01);
+}
+
+TEST_F(OnAFakeGpu, InTheFinalStageWarmTimesAreTakenWithoutAFlush) {
+  auto r = request("scale_cached");  // half the time where nothing was flushed
+  r.stage = Stage::kFinal;
+  const auto e = evaluate(r);
+  ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_NEAR(e.measurement.time_us, 100, 0.01);
+  EXPECT_NEAR(e.measurement.warm_time_us, 50, 0.01);
+  EXPECT_NEAR(e.measurement.reference_warm_time_us, 100, 0.01);
+}
+
+// The fake is right on the task's own inputs, and at the check sizes on all.
+TEST_F(OnAFakeGpu, InTheFinalStageOtherInputsAreTriedAtTheTimedSize) {
+  const auto final_of = [](const std::string& kernel, InputSet set, MathLevel math) {
+    auto r = request(kernel);
+    r.checks[0].inputs = set;
+    for (auto* c : {&r.checks[0], &r.timed})
+      for (auto* p : {&c->reference, &c->candidate})
+        p->source.erase(0, p->source.find("__global__"));  // the fake reads types in C++ names
+    r.tolerance = {1e-2, 1e-2};
+    r.math = math;
+    r.stage = Stage::kFinal;
+    return evaluate(r);
+  };
+  constexpr auto kFull = MathLevel::kReassociate;
+  for (const auto& [kernel, set, where] :
+       std::vector<std::tuple<const char*, InputSet, std::string>>{
+           {"scale_bf16", InputSet::kMultiples, "inputs with exact answers"},
+           {"scale_divides", InputSet::kEdges, "edge values"}}) {
+    EXPECT_EQ(final_of("scale", set, kFull).verdict, Verdict::kOk) << where;
+    EXPECT_EQ(final_of(kernel, InputSet::kOwn, kFull).verdict, Verdict::kOk) << kernel;
+    const auto e = final_of(kernel, set, kFull);
+    EXPECT_EQ(e.verdict, Verdict::kWrongResult) << kernel;
+    EXPECT_NE(e.detail.find("at the timed size, on " + where), std::string::npos) << e.detail;
+  }
+  // Where a task allows fewer bits, its tolerance alone decides.
+  const auto allowed = final_of("scale_bf16", InputSet::kMultiples, MathLevel::kReduced);
+  EXPECT_EQ(allowed.verdict, Verdict::kOk) << allowed.detail;
 }
 
 TEST_F(OnAFakeGpu, WrongAtTheTimedSize) {
