@@ -63,6 +63,13 @@ std::string bare_source(const std::string& source) {
 
 }  // namespace
 
+std::vector<std::string> Task::input_files() const {
+  std::vector<std::string> files;
+  for (const Buffer& buffer : reference.buffers)
+    if (buffer.fill.kind == Fill::Kind::kFile) files.push_back(buffer.fill.path);
+  return files;
+}
+
 void to_json(nlohmann::json& json, const Task& task) {
   auto constraints = nlohmann::json::array();
   for (const Expr& constraint : task.constraints) constraints.push_back(expr_to_json(constraint));

@@ -35,6 +35,8 @@ struct Task {
   /// Content hash (128 bits, hex) over source, buffers, launches, sizes, tolerance, math, tunables.
   /// Paths and the name do not count.
   [[nodiscard]] std::string hash() const;
+  /// Absolute paths of the files that buffers are filled from.
+  [[nodiscard]] std::vector<std::string> input_files() const;
 };
 
 void to_json(nlohmann::json& json, const Task& task);

@@ -29,6 +29,8 @@ struct EvaluatorOptions {
   int helper_niceness = 5;    ///< of compile and check runners; with a GPU 10
   std::string runner_path;    ///< hone-runner; empty: beside this executable
   std::string compile_cache;  ///< folder of compiled programs; empty: none is kept
+  /// Files that buffers are filled from: what runs kernels may read them, what compiles may not.
+  std::vector<std::string> input_files;
   double compile_timeout_s = 30;
   double check_timeout_s = 60;   // one candidate's emulated checks
   double device_timeout_s = 20;  // one candidate's run on the GPU beyond what the reference takes

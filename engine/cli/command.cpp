@@ -176,8 +176,9 @@ std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox) {
   return std::make_unique<RemoteRewriting>(options);
 }
 
-Result<OpenDevice> open_device(const DeviceOptions& options) {
+Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task) {
   EvaluatorOptions evaluator_options;
+  evaluator_options.input_files = task.input_files();
   evaluator_options.sandbox = options.sandbox;
   evaluator_options.warn = warn_on_stderr;
   evaluator_options.compile_processes = options.compile_processes;

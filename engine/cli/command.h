@@ -83,7 +83,8 @@ struct OpenDevice {
 /// What reads sources for this program, in children.
 [[nodiscard]] std::unique_ptr<Rewriting> open_rewriting(
     sandbox::Mode sandbox = sandbox::Mode::kBestEffort);
-[[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options);
+/// For evaluations of `task`: its children see the files that it names.
+[[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task);
 
 struct DatabaseOptions {
   std::string path;  ///< empty: Store::default_path()

@@ -113,6 +113,8 @@ Result<std::vector<Line>> measure(const Options& options, const std::vector<Task
   EvaluatorOptions evaluator;
   evaluator.sandbox = options.sandbox;
   evaluator.warn = warn_on_stderr;
+  for (const Task* task : products)
+    for (auto& file : task->input_files()) evaluator.input_files.push_back(std::move(file));
   auto bench = LibraryBench::open(spec->ordinal, evaluator);
   if (!bench) return std::unexpected(bench.error());
   std::vector<Line> lines;

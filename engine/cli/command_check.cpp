@@ -233,8 +233,8 @@ int run(const Options& options) {
   const auto sizes = sizes_of(options, *task);
   if (!sizes) return common.fail(sizes.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
-  auto device =
-      open_device({.device = "emu:" + options.arch, .profile = "", .sandbox = options.sandbox});
+  auto device = open_device(
+      {.device = "emu:" + options.arch, .profile = "", .sandbox = options.sandbox}, *task);
   if (!device) return common.fail(device.error());
 
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;

@@ -78,7 +78,7 @@ int run(const Options& options) {
   const auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
-  auto device = open_device(options.device);
+  auto device = open_device(options.device, *task);
   if (!device) return common.fail(device.error());
   auto store = options.database.open();
   if (!store) return common.fail(store.error());

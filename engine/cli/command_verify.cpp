@@ -26,7 +26,7 @@ int run(Options options) {
   const auto task = (*store)->find_task(row->candidate.task_hash);
   if (!task) return common.fail(task.error());
   if (options.device.device.empty()) options.device.device = row->provenance.device;
-  auto device = open_device(options.device);
+  auto device = open_device(options.device, *task);
   if (!device) return common.fail(device.error());
   const auto result =
       verify(*task, *row, device->spec, *device->evaluator, *device->rewriting, **store);

@@ -191,6 +191,9 @@ Result<RunnerPolicy> policy_for(const std::string& mode, int ordinal,
   auto needs = needs_of(policy.argv[0], mode);
   if (!needs) return std::unexpected(needs.error());
   for (const auto& file : needs->files) policy.paths.push_back({file, Access::kRead, true});
+  if (device || mode == "emulate")
+    for (const auto& file : options.input_files)
+      policy.paths.push_back({file, Access::kRead, true});
   extend_library_path(policy.environment, needs->files);
   policy.paths.push_back({"/dev/urandom", Access::kDevice, true});
   policy.paths.push_back({"/etc/ld.so.cache", Access::kRead, true});

@@ -175,6 +175,47 @@ TEST_F(Cli, AVariantMayBringItsOwnLaunches) {
   EXPECT_EQ(run.json()["verdict"], "ok");
 }
 
+// In the sandbox, which shows what runs kernels the task's files, and nothing that compiles them.
+TEST_F(Cli, InputsMayComeFromAFile) {
+  std::string bytes;
+  for (int i = 0; i < 5000; ++i) {
+    const float value = 0.25F * static_cast<float>(i % 97) - 7;
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  const std::string file = folder_.write("weights.bin", bytes);
+  const std::string task = folder_.write("scale.cu", R"CU(/* hone
+{ "name": "scale", "sizes": {"N": 5000}, "check_sizes": [{"N": 100}, {"N": 257}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"], "fill": {"file": "weights.bin"}},
+              {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "scale", "grid": ["ceildiv(N,128)"], "block": [128], "args": ["x", "y", "N"]}] }
+*/
+__global__ void scale(const float* x, float* y, int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) y[i] = 2.0f * x[i];
+}
+)CU");
+  const auto search = hone({"optimize", task, "--device", "emu:sm_90", "--budget", "6 evaluations",
+                            "--db", db_, "--json", "-"});
+  ASSERT_EQ(search.status, 0) << search.out << search.err;
+  const auto verify = hone({"verify", search.json()["best"]["candidate"].get<std::string>(), "--db",
+                            db_, "--json", "-"});
+  EXPECT_EQ(verify.json()["verdict"], "ok") << verify.out << verify.err;
+  const auto evaluate = [&](const std::string& source) {
+    return hone({"evaluate", task, folder_.write("variant.cu", source), "--device", "emu:sm_90",
+                 "--db", db_, "--json", "-"})
+        .json()["verdict"];
+  };
+  const std::string whole = R"CU(__global__ void scale(const float* x, float* y, int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) y[i] = FACTOR * x[i];
+}
+)CU";
+  EXPECT_EQ(evaluate("#define FACTOR 2.0f\n" + whole), "ok");
+  EXPECT_EQ(evaluate("#define FACTOR 2.5f\n" + whole), "wrong_result");
+  EXPECT_EQ(evaluate("#if __has_include(\"" + file + "\")\n#define FACTOR 2.0f\n#endif\n" + whole),
+            "compile_error");
+}
+
 TEST_F(Cli, InitWritesATaskThatOptimizeTakes) {
   const std::string kernel = folder_.write("saxpy.cu", R"CU(
 __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {

@@ -193,7 +193,7 @@ TEST_F(OnTheGpu, OnAFilesContentsModulesAreFreshInEveryTimedRun) {
   for (auto* p : {&r.timed.reference, &r.timed.candidate})
     p->buffers[0].fill = {Fill::Kind::kFile, 0, 0, path};
   EvaluatorOptions options;
-  options.sandbox = sandbox::Mode::kOff;  // a sandboxed runner cannot open the file
+  options.input_files = {path};
   auto evaluator = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
   ASSERT_TRUE(evaluator) << evaluator.error().message;
   const auto e = (*evaluator)->evaluate(r);

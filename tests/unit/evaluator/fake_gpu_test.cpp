@@ -235,11 +235,11 @@ TEST_F(OnAFakeGpu, InTheFinalStageTheReferenceNeverRunsOnInputsThatTheCandidateH
 
 // A file's contents are the same in every pair: an answer kept in a module would be right.
 TEST_F(OnAFakeGpu, InTheFinalStageAnswersThatAModuleKeptAreOfNoUseOnAFile) {
+  const std::string path = testing::TempDir() + "hone_fake_gpu_inputs.bin";
   auto options = small_options();
-  options.sandbox = sandbox::Mode::kOff;  // a sandboxed runner cannot open the file
+  options.input_files = {path};
   auto evaluator = Evaluator::open(*DeviceSpec::parse("cuda:0"), options);
   ASSERT_TRUE(evaluator) << evaluator.error().message;
-  const std::string path = testing::TempDir() + "hone_fake_gpu_inputs.bin";
   const std::vector<float> contents(kTimed, 0.75F);
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(contents.data()), 4 * kTimed);
