@@ -51,7 +51,7 @@ Result<void> Store::put_baseline(const std::string& task_hash, const BaselineTim
       !std::ranges::all_of(baseline.samples_us, is_time)) {
     return invalid(fmt::format("{}: a time is not a positive number", baseline.kind));
   }
-  return impl_->guarded([&] {
+  return impl_->writing([&] {
     SQLite::Statement insert(
         impl_->database,
         "INSERT OR REPLACE INTO baselines (task_hash, device_name, kind, device, time_us, "
@@ -79,7 +79,7 @@ Result<std::vector<BaselineTime>> Store::baselines(const std::string& task_hash,
 
 Result<void> Store::put_ceilings(const std::string& device_name, const std::string& driver,
                                  const Ceilings& ceilings) {
-  return impl_->guarded([&] {
+  return impl_->writing([&] {
     Ceilings stamped = ceilings;
     stamped.measured_at = now();
     SQLite::Statement insert(impl_->database,

@@ -56,6 +56,25 @@ struct Store::Impl {
     }
   }
 
+  // Likewise, in one transaction, while the fence is ours.
+  template <class Body>
+  auto writing(Body body) -> Result<decltype(body())> {
+    return guarded([&]() -> decltype(body()) {
+      SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+      if (fence > 0 && database.execAndGet("SELECT token FROM fence").getInt64() != fence) {
+        throw std::runtime_error("another process has taken over the writing");
+      }
+      if constexpr (std::is_void_v<decltype(body())>) {
+        body();
+        transaction.commit();
+      } else {
+        auto result = body();
+        transaction.commit();
+        return result;
+      }
+    });
+  }
+
   std::string candidate_id(const CandidateRecord& candidate);
   void put_candidate(const std::string& id, const CandidateRecord& candidate);
   void put_result(const std::string& id, std::int64_t run, const CandidateRecord& candidate,
@@ -69,6 +88,7 @@ struct Store::Impl {
   std::filesystem::path path;
   std::mutex mutex;
   SQLite::Database database;
+  std::int64_t fence = 0;  ///< our token; 0: none was taken
 };
 
 }  // namespace hone

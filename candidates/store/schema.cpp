@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 4> kMigrations = {R"sql(
+constexpr std::array<const char*, 5> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -110,6 +110,21 @@ CREATE TABLE devices (
   ceilings TEXT NOT NULL,
   PRIMARY KEY (device_name, driver)
 ) WITHOUT ROWID;
+)sql",
+                                                    R"sql(
+ALTER TABLE runs ADD COLUMN job TEXT NOT NULL DEFAULT '';
+CREATE UNIQUE INDEX runs_of_jobs ON runs (job, device_name, modelled) WHERE job <> '';
+CREATE TABLE run_results (
+  run INTEGER NOT NULL REFERENCES runs (id),
+  program_hash TEXT NOT NULL,
+  evaluation TEXT NOT NULL,
+  PRIMARY KEY (run, program_hash)
+) WITHOUT ROWID;
+CREATE TABLE fence (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  token INTEGER NOT NULL
+);
+INSERT INTO fence (only, token) VALUES (1, 0);
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

@@ -47,7 +47,7 @@ bool disproves(Verdict verdict) {
 }  // namespace
 
 Result<void> Store::put_task(const Task& task) {
-  return impl_->guarded([&] {
+  return impl_->writing([&] {
     SQLite::Statement insert(
         impl_->database,
         "INSERT INTO tasks (hash, name, json, stored_at) VALUES (?, ?, ?, ?) "
@@ -62,18 +62,27 @@ Result<void> Store::put_task(const Task& task) {
 }
 
 Result<std::int64_t> Store::begin_run(const std::string& task_hash, const Provenance& provenance,
-                                      std::uint64_t seed, const std::string& strategy) {
-  return impl_->guarded([&] {
+                                      std::uint64_t seed, const std::string& strategy,
+                                      const std::string& job) {
+  return impl_->writing([&] {
+    SQLite::Statement known(impl_->database,
+                            "SELECT id FROM runs WHERE job = ? AND job <> '' AND device_name = ? "
+                            "AND modelled = ?");
+    known.bind(1, job);
+    known.bind(2, provenance.device_name);
+    known.bind(3, provenance.modelled ? 1 : 0);
+    if (known.executeStep()) return known.getColumn(0).getInt64();
     SQLite::Statement insert(
         impl_->database,
         "INSERT INTO runs (task_hash, device, device_name, arch, toolchain, driver, hone_version, "
-        "modelled, sandbox, seed, strategy, started_at) VALUES (:task, :device, :device_name, "
-        ":arch, "
-        ":toolchain, :driver, :hone_version, :modelled, :sandbox, :seed, :strategy, :now)");
+        "modelled, sandbox, seed, strategy, job, started_at) VALUES (:task, :device, :device_name, "
+        ":arch, :toolchain, :driver, :hone_version, :modelled, :sandbox, :seed, :strategy, :job, "
+        ":now)");
     insert.bind(":task", task_hash);
     bind_provenance(insert, provenance);
     insert.bind(":seed", static_cast<std::int64_t>(seed));
     insert.bind(":strategy", strategy);
+    insert.bind(":job", job);
     insert.bind(":now", now());
     insert.exec();
     return static_cast<std::int64_t>(impl_->database.getLastInsertRowid());
@@ -81,13 +90,16 @@ Result<std::int64_t> Store::begin_run(const std::string& task_hash, const Proven
 }
 
 Result<void> Store::end_run(std::int64_t run, const std::string& status) {
-  return impl_->guarded([&] {
+  return impl_->writing([&] {
     SQLite::Statement update(impl_->database,
                              "UPDATE runs SET ended_at = ?, status = ? WHERE id = ?");
     update.bind(1, now());
     update.bind(2, status);
     update.bind(3, run);
     update.exec();
+    SQLite::Statement forget(impl_->database, "DELETE FROM run_results WHERE run = ?");
+    forget.bind(1, run);
+    forget.exec();
   });
 }
 
@@ -190,13 +202,52 @@ Result<void> Store::put(std::int64_t run, const CandidateRecord& candidate,
   if (candidate.program_hash.empty()) {
     return fail(ErrorCode::kInternal, "a candidate without a program hash was to be stored");
   }
-  return impl_->guarded([&] {
-    SQLite::Transaction transaction(impl_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  return impl_->writing([&] {
     const std::string id = impl_->candidate_id(candidate);
     impl_->put_candidate(id, candidate);
     impl_->put_result(id, run, candidate, evaluation, provenance);
-    transaction.commit();
+    if (evaluation.final_stage) return;
+    SQLite::Statement remember(impl_->database,
+                               "INSERT INTO run_results (run, program_hash, evaluation) "
+                               "SELECT id, ?, ? FROM runs WHERE id = ? AND job <> '' "
+                               "AND ended_at IS NULL ON CONFLICT DO NOTHING");
+    remember.bind(1, candidate.program_hash);
+    remember.bind(2, dump(evaluation));
+    remember.bind(3, run);
+    remember.exec();
   });
+}
+
+Result<std::map<std::string, Evaluation>> Store::run_results(std::int64_t run) const {
+  return impl_->guarded([&] {
+    std::map<std::string, Evaluation> results;
+    SQLite::Statement query(impl_->database,
+                            "SELECT program_hash, evaluation FROM run_results WHERE run = ?");
+    query.bind(1, run);
+    while (query.executeStep()) {
+      results.emplace(
+          query.getColumn(0).getString(),
+          value_or_throw(evaluation_from_json(parse_stored(query.getColumn(1).getString()))));
+    }
+    return results;
+  });
+}
+
+Result<void> Store::take_fence(std::int64_t token) {
+  auto taken = impl_->guarded([&] {
+    SQLite::Statement update(impl_->database, "UPDATE fence SET token = ?1 WHERE token < ?1");
+    update.bind(1, token);
+    if (update.exec() == 0) return false;
+    impl_->fence = token;
+    return true;
+  });
+  if (!taken) return std::unexpected(taken.error());
+  if (!*taken) {
+    return fail(
+        ErrorCode::kEnvironment,
+        fmt::format("{}: another process has taken over the writing", impl_->path.string()));
+  }
+  return {};
 }
 
 Result<std::optional<std::string>> Store::candidate_id(const std::string& program_hash,

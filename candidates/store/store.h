@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,10 +100,18 @@ class Store {
 
   [[nodiscard]] Result<void> put_task(const Task& task);
   /// A search run: groups evaluations. Returns its id.
+  /// With a job's id: the job's run on that device, begun anew or left by a process that died.
   [[nodiscard]] Result<std::int64_t> begin_run(const std::string& task_hash,
                                                const Provenance& provenance, std::uint64_t seed,
-                                               const std::string& strategy);
+                                               const std::string& strategy,
+                                               const std::string& job = "");
   [[nodiscard]] Result<void> end_run(std::int64_t run, const std::string& status);
+  /// What put() was given for a job's run before the final stage, by program hash: the first of
+  /// each. Kept until the run ends.
+  [[nodiscard]] Result<std::map<std::string, Evaluation>> run_results(std::int64_t run) const;
+  /// From now on this Store writes only while nobody has taken the fence with a larger token:
+  /// kEnvironment then, and for a token that is not above the last one.
+  [[nodiscard]] Result<void> take_fence(std::int64_t token);
   /// Stores a candidate and its evaluation, idempotent by (program hash, device name, toolchain,
   /// stage). Only verdict ok with final_stage enters boards; fault, race, wrong_result or tampering
   /// at any stage takes the program off them. The id is the store's to give: candidate_id() tells

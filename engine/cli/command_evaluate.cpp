@@ -3,7 +3,7 @@
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"
-#include "engine/service/search_job.h"
+#include "engine/service/variant.h"
 
 namespace hone::cli {
 namespace {

@@ -4,27 +4,11 @@ namespace hone {
 
 bool InProcessQueue::submit(Work work) {
   std::unique_lock lock(mutex_);
-  space_ready_.wait(lock, [&] { return closed_ || work_.size() < capacity_; });
-  if (closed_) return false;
+  space_ready_.wait(lock, [&] { return closed_ || cancelled_ || work_.size() < capacity_; });
+  if (closed_ || cancelled_) return false;
   work_.push_back(std::move(work));
   work_ready_.notify_one();
   return true;
-}
-
-std::optional<Work> InProcessQueue::take(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  work_ready_.wait_for(lock, timeout, [&] { return closed_ || !work_.empty(); });
-  if (closed_ || work_.empty()) return std::nullopt;
-  Work work = std::move(work_.front());
-  work_.pop_front();
-  space_ready_.notify_one();
-  return work;
-}
-
-void InProcessQueue::complete(Done done) {
-  const std::lock_guard lock(mutex_);
-  results_.push_back(std::move(done));
-  result_ready_.notify_one();
 }
 
 std::optional<Done> InProcessQueue::next_result(std::chrono::milliseconds timeout) {
@@ -36,12 +20,56 @@ std::optional<Done> InProcessQueue::next_result(std::chrono::milliseconds timeou
   return done;
 }
 
+void InProcessQueue::post(Done done) {
+  const std::lock_guard lock(mutex_);
+  results_.push_back(std::move(done));
+  result_ready_.notify_one();
+}
+
+void InProcessQueue::cancel() {
+  std::unique_lock lock(mutex_);
+  cancelled_ = true;
+  work_.clear();
+  space_ready_.notify_all();
+  lock.unlock();
+  if (hurry_) hurry_();
+  lock.lock();
+  all_returned_.wait(lock, [&] { return closed_ || in_progress_ == 0; });
+  lock.unlock();
+  if (recover_) recover_();
+}
+
+void InProcessQueue::resume() {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = false;
+}
+
+std::optional<Work> InProcessQueue::take(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  work_ready_.wait_for(lock, timeout, [&] { return closed_ || !work_.empty(); });
+  if (closed_ || work_.empty()) return std::nullopt;
+  Work work = std::move(work_.front());
+  work_.pop_front();
+  ++in_progress_;
+  space_ready_.notify_one();
+  return work;
+}
+
+void InProcessQueue::complete(Done done) {
+  const std::lock_guard lock(mutex_);
+  --in_progress_;
+  results_.push_back(std::move(done));
+  result_ready_.notify_one();
+  if (in_progress_ == 0) all_returned_.notify_all();
+}
+
 void InProcessQueue::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   work_ready_.notify_all();
   space_ready_.notify_all();
   result_ready_.notify_all();
+  all_returned_.notify_all();
 }
 
 }  // namespace hone

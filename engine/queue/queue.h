@@ -1,4 +1,4 @@
-// Work goes to workers, results come back. The search sees only this interface.
+// Work goes to workers, results come back. A search sees one end, workers the other.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,11 @@ namespace hone {
 struct Work {
   std::uint64_t id = 0;  ///< unique within the queue; a result carries it back
   EvaluationRequest request;
+  enum class Kind {
+    kEvaluate,  ///< through every gate
+    kAdmit,     ///< the task itself: the request's candidate is its reference
+  };
+  Kind kind = Kind::kEvaluate;
 };
 
 struct Done {
@@ -21,17 +26,30 @@ struct Done {
   Result<Evaluation> evaluation;
 };
 
-/// Thread-safe. A closed queue takes no work and wakes everybody.
-class Queue {
+/// The search's end. Thread-safe.
+class SearchQueue {
  public:
-  virtual ~Queue() = default;
-  /// Blocks while the queue is full. False when closed.
+  virtual ~SearchQueue() = default;
+  /// Blocks while the queue is full. False when cancelled or closed.
   virtual bool submit(Work work) = 0;
-  /// Worker side: the next piece of work; empty when closed or after `timeout`.
+  /// The next result in order of completion; empty when closed or after `timeout`.
+  virtual std::optional<Done> next_result(std::chrono::milliseconds timeout) = 0;
+  /// A result that needs no worker: next_result() gives it like the others.
+  virtual void post(Done done) = 0;
+  /// Drops what no worker has begun and waits for the rest, which returns soon, with errors; until
+  /// resume() nothing is taken.
+  virtual void cancel() = 0;
+  virtual void resume() = 0;
+};
+
+/// The workers' end. Thread-safe.
+class WorkerQueue {
+ public:
+  virtual ~WorkerQueue() = default;
+  /// The next piece of work; empty when closed or after `timeout`.
   virtual std::optional<Work> take(std::chrono::milliseconds timeout) = 0;
   virtual void complete(Done done) = 0;
-  /// Search side: the next result in order of completion; empty when closed or after `timeout`.
-  virtual std::optional<Done> next_result(std::chrono::milliseconds timeout) = 0;
+  /// Wakes everybody; takes and gives no more work.
   virtual void close() = 0;
 };
 

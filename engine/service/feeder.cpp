@@ -4,7 +4,7 @@
 
 namespace hone {
 
-Feeder::Feeder(RequestBuilder& builder, Queue& queue)
+Feeder::Feeder(RequestBuilder& builder, SearchQueue& queue)
     : builder_(builder),
       queue_(queue),
       thread_([this](const std::stop_token& stopping) { run(stopping); }) {}
@@ -32,7 +32,7 @@ void Feeder::run(const std::stop_token& stopping) {
     }
     auto request = builder_.for_rewritten(draft.program, draft.recipe, draft.seed);
     if (!request) {
-      queue_.complete({draft.id, std::unexpected(request.error())});
+      queue_.post({draft.id, std::unexpected(request.error())});
       continue;
     }
     request->best_time_us = draft.best_time_us;

@@ -32,20 +32,20 @@ struct Draft {
 class Feeder {
  public:
   /// Both must outlive the feeder; nobody else may use `builder` but for its space().
-  Feeder(RequestBuilder& builder, Queue& queue);
+  Feeder(RequestBuilder& builder, SearchQueue& queue);
   ~Feeder() { stop(); }
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
   void add(Draft draft);
-  /// Drops what has not begun. The queue must take work or be closed meanwhile.
+  /// Drops what has not begun. The queue must take work or be cancelled meanwhile.
   void stop();
 
  private:
   void run(const std::stop_token& stopping);
 
   RequestBuilder& builder_;
-  Queue& queue_;
+  SearchQueue& queue_;
   std::mutex mutex_;
   std::condition_variable_any ready_;
   std::deque<Draft> drafts_;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 #include <thread>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 #include "engine/search/strategy.h"
 #include "engine/service/ceilings.h"
 #include "engine/service/feeder.h"
+#include "engine/service/records.h"
 #include "engine/service/requests.h"
 #include "engine/service/workers.h"
 
@@ -29,10 +31,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was
-/// asked does not depend on the machine.
-constexpr std::size_t kWindow = 24;
-constexpr std::size_t kLargestWindow = 96;
 constexpr double kRoofReached = 0.95;
 constexpr double kRoofBroken = 1.25;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
@@ -42,20 +40,8 @@ constexpr double kFirstReading_s = 10;
 constexpr double kFinalRewriting_s = 10;
 constexpr double kHurriedRewriting_s = 2;
 
-unsigned cores() { return std::max(1U, std::thread::hardware_concurrency()); }
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// What is wrong with the task, with the file that it is in.
-Error with_place(Error error, const Task& task) {
-  const bool of_task =
-      error.code == ErrorCode::kTaskFailed || error.code == ErrorCode::kInvalidInput;
-  if (of_task && !task.source_path.empty() && !error.message.starts_with(task.source_path)) {
-    error.message = task.source_path + ": " + error.message;
-  }
-  return error;
 }
 
 bool is_tunables(const Step& step) { return step.rewriter == "tunables"; }
@@ -73,15 +59,6 @@ std::string names_of(const Recipe& recipe) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What the user calls the candidate: the store gives ids, since two tasks may hold one program.
-std::string id_of(const Store* store, const CandidateRecord& candidate) {
-  if (store != nullptr) {
-    auto id = store->candidate_id(candidate.program_hash, candidate.task_hash);
-    if (id && *id) return **id;
-  }
-  return candidate.program_hash.substr(0, 12);
-}
-
 /// One ask and what became of it.
 struct Slot {
   Outcome outcome;
@@ -91,20 +68,23 @@ struct Slot {
   std::uint64_t id = 0;
   bool refused_later = false;  ///< at a check size, when its program was known
   bool done = false;
+  bool told_earlier = false;  ///< to an earlier process
   std::string twin;  ///< hash of a program in flight that this one repeats; settled after it
 };
 
 class Search {
  public:
-  Search(const Task& task, const DeviceSpec& device, Evaluator& evaluator, Rewriting& rewriting,
-         Store* store, const SearchOptions& options)
+  Search(const Task& task, Target target, Rewriting& rewriting, Store* store,
+         const SearchOptions& options)
       : task_(task),
-        evaluator_(evaluator),
+        target_(std::move(target)),
+        queue_(target_.queue),
         rewriting_(rewriting),
         store_(store),
         options_(options),
-        device_(device),
-        provenance_(provenance_of(device, evaluator.info())),
+        provenance_(provenance_of(target_.device, target_.info)),
+        start_(Clock::now() - std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(options.spent_s))),
         random_(options.seed),
         prescreen_(options.seed ^ 0x5C3EE17ull),
         task_hash_(task.hash()) {}
@@ -121,22 +101,26 @@ class Search {
   void settle(Slot& slot, Strategy& strategy);
   void report(const std::string& phase);
   void stored(const Result<void>& result);
-  [[nodiscard]] bool interrupted() const { return options_.stop != nullptr && *options_.stop; }
+  [[nodiscard]] bool interrupted() const {
+    return (options_.stop != nullptr && *options_.stop) || abandoned();
+  }
+  [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
+  [[nodiscard]] Result<Evaluation> have_done(EvaluationRequest request, Work::Kind kind);
   [[nodiscard]] double search_seconds() const;
 
   const Task& task_;
-  Evaluator& evaluator_;
+  const Target target_;
+  SearchQueue& queue_;
   Rewriting& rewriting_;
   Store* store_;
   const SearchOptions& options_;
-  const DeviceSpec& device_;
   Provenance provenance_;
+  const Clock::time_point start_;
   Random random_;
   Prescreen prescreen_;
   std::string task_hash_;
   std::unique_ptr<RequestBuilder> builder_;
   std::int64_t run_id_ = 0;
-  Clock::time_point start_ = Clock::now();
   SearchOutcome outcome_;
 
   struct Known {
@@ -144,6 +128,7 @@ class Search {
     double time_us = 0;
   };
   std::unordered_map<std::string, Known> known_;  // by program hash; told programs
+  std::map<std::string, Evaluation> earlier_;     // likewise; what an earlier process was told
   std::unordered_set<std::string> in_flight_;     // hashes of slots in flight
   struct Ranked {
     CandidateRecord candidate;
@@ -211,35 +196,41 @@ Result<void> Search::read() {
 Result<void> Search::admit() {
   report("admit");
   if (auto readable = read(); !readable) return readable;
-  const auto before = Clock::now();
-  if (auto warning = take_ceilings(evaluator_, device_, store_, [&] { report("ceilings"); });
-      !warning.empty())
-    outcome_.warnings.push_back(std::move(warning));
-  start_ += Clock::now() - before;  // once per device: the budget is the search's
   auto builder = RequestBuilder::make(
-      rewriting_, task_, target_limits(evaluator_.info().arch), options_.disabled,
+      rewriting_, task_, target_limits(target_.info.arch), options_.disabled,
       {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());
   if (!request) return std::unexpected(request.error());
   reference_request_ = *request;
-  auto admitted = evaluator_.admit(*request);
+  auto admitted = have_done(*request, Work::Kind::kAdmit);
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
   outcome_.reference_time_us = admitted->measurement.time_us;
-  outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, evaluator_.info());
+  outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, target_.info);
   // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
   if (outcome_.roof.time_us > kRoofBroken * outcome_.reference_time_us) outcome_.roof.time_us = 0;
   if (store_ != nullptr) {
     stored(store_->put_task(task_));
     if (store_ != nullptr) {
-      auto run = store_->begin_run(task_hash_, provenance_, options_.seed, options_.strategy);
+      auto run = store_->begin_run(task_hash_, provenance_, options_.seed, options_.strategy,
+                                   options_.job);
       if (run) run_id_ = *run;
       stored(run ? Result<void>{} : std::unexpected(run.error()));
+    }
+    if (store_ != nullptr && !options_.job.empty()) {
+      auto earlier = store_->run_results(run_id_);
+      if (!earlier) return std::unexpected(earlier.error());
+      earlier_ = std::move(*earlier);
     }
   }
   known_[reference_hash_] = {Verdict::kOk, outcome_.reference_time_us};
   return {};
+}
+
+Result<Evaluation> Search::have_done(EvaluationRequest request, Work::Kind kind) {
+  return hone::have_done(queue_, {next_id_++, std::move(request), kind},
+                         [&] { return abandoned(); });
 }
 
 Slot Search::ask(Strategy& strategy) {
@@ -274,7 +265,10 @@ Slot Search::ask(Strategy& strategy) {
   candidate.recipe = slot.outcome.recipe;
   candidate.origin = origin_of(candidate.recipe);
   in_flight_.insert(candidate.program_hash);
-  slot.done = false;
+  const auto earlier = earlier_.find(candidate.program_hash);
+  slot.done = earlier != earlier_.end() && earlier->second.verdict != Verdict::kCrash;
+  slot.told_earlier = slot.done;
+  if (slot.done) slot.evaluation = earlier->second;
   return slot;
 }
 
@@ -353,24 +347,16 @@ void Search::search() {
   const double deadline = search_seconds();
   const RewritingWatch watch(rewriting_, options_.stop, deadline - seconds_since(start_));
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
-  // A GPU's times differ from run to run, so nothing is lost there by telling outcomes as they
-  // come, and one slow compilation holds up nobody. The pools of processes bound what runs at
-  // once; the window bounds what is ready and waits for the GPU. Wide, for a candidate that holds
-  // the GPU for a second must not bring the compile runners to a halt.
+  // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
-  const std::size_t window =
-      in_order ? kWindow : std::clamp<std::size_t>(5 * cores(), kWindow, kLargestWindow);
-  InProcessQueue queue(window);
-  Workers workers(queue, evaluator_,
-                  options_.workers > 0 ? options_.workers : static_cast<int>(window));
-  Feeder feeder(*builder_, queue);
+  Feeder feeder(*builder_, queue_);
 
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
   std::int64_t asked_to_evaluate = 0;
   const auto time_is_up = [&] { return interrupted() || seconds_since(start_) >= deadline; };
   const auto receive = [&](std::chrono::milliseconds timeout) {
-    auto done = queue.next_result(timeout);
+    auto done = queue_.next_result(timeout);
     if (!done) return false;
     const bool stopped =
         watch.fired() || outcome_.stop_reason == "budget" || outcome_.stop_reason == "interrupted";
@@ -412,13 +398,12 @@ void Search::search() {
         // Time is up or the user waits: what has not begun is dropped. Otherwise all is drained,
         // so that a run can be repeated exactly.
         if (outcome_.stop_reason == "interrupted" || outcome_.stop_reason == "budget") {
-          evaluator_.cancel();
           break;
         }
       }
     }
     // Exactly one told for one asked once the window is full.
-    while (asking && slots.size() < window && !time_is_up()) {
+    while (asking && slots.size() < target_.window && !time_is_up()) {
       // What is in flight may bring something new.
       if (fruitless_ >= kExhaustedAfter && !in_flight_.empty()) break;
       // What the time model leaves out is no evaluation: more is asked as that turns out.
@@ -439,6 +424,8 @@ void Search::search() {
         if (!slot.done) in_flight_.erase(slot.candidate.program_hash);
         slots.pop_back();
         --outcome_.counts.proposed;
+      } else if (slot.told_earlier) {
+        ++asked_to_evaluate;
       } else if (!slot.done) {
         ++asked_to_evaluate;
         feeder.add(draft_of(slot));
@@ -460,9 +447,9 @@ void Search::search() {
   }
   outcome_.pace.search_s = seconds_since(search_start);
   outcome_.pace.evaluated = outcome_.counts.evaluated();
-  workers.stop();
+  queue_.cancel();
   feeder.stop();
-  evaluator_.resume();
+  queue_.resume();
   while (receive(std::chrono::milliseconds(0))) {
   }
   for (Slot& slot : slots) {
@@ -512,7 +499,8 @@ void Search::finals() {
       continue;
     }
     keep_secret(*entry.request, provenance_.modelled);
-    auto evaluation = evaluate_patiently(evaluator_, *entry.request);
+    if (abandoned()) return;
+    auto evaluation = have_done(std::move(*entry.request), Work::Kind::kEvaluate);
     if (!evaluation) {
       outcome_.warnings.push_back(fmt::format("final stage of {}: {}",
                                               entry.candidate.program_hash.substr(0, 12),
@@ -543,6 +531,7 @@ Result<SearchOutcome> Search::run() {
     search();
   }
   finals();
+  if (abandoned()) return fail(ErrorCode::kInfrastructure, "the search was abandoned");
   outcome_.elapsed_s = seconds_since(start_);
   if (store_ != nullptr) stored(store_->end_run(run_id_, outcome_.stop_reason));
   return std::move(outcome_);
@@ -558,83 +547,26 @@ std::int64_t Counts::evaluated() const {
   return total;
 }
 
-Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info) {
-  Provenance provenance;
-  provenance.device = device.text();
-  provenance.device_name = info.name;
-  provenance.arch = info.arch;
-  provenance.toolchain = info.toolchain;
-  provenance.driver = info.driver;
-  provenance.hone_version = HONE_VERSION;
-  provenance.modelled = device.modelled();
-  provenance.sandbox = info.sandbox;
-  return provenance;
-}
-
-Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
-                                 Rewriting& rewriting, Store* store, const SearchOptions& options) {
+Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rewriting,
+                                 Store* store, const SearchOptions& options) {
   if (find_strategy(options.strategy) == nullptr) {
     std::vector<std::string_view> names;
     for (const StrategyInfo& info : strategies()) names.push_back(info.name);
     return invalid(fmt::format("no strategy is called '{}'; there are {}", options.strategy,
                                fmt::join(names, ", ")));
   }
-  return Search(task, device, evaluator, rewriting, store, options).run();
+  return Search(task, std::move(target), rewriting, store, options).run();
 }
 
-Result<Finalist> run_variant(const Task& task, const Program& variant, const DeviceSpec& device,
-                             Evaluator& evaluator, Rewriting& rewriting, Store* store,
-                             std::uint64_t seed) {
-  if (auto valid = rewriting.validate(task.reference, task.source_path);
-      !valid && valid.error().code != ErrorCode::kRefused) {
-    return std::unexpected(valid.error());
-  }
-  auto variant_hash = rewriting.hash(variant, "the variant");
-  if (!variant_hash) return std::unexpected(variant_hash.error());
-  (void)take_ceilings(evaluator, device, store);  // without them the roof is less exact
-  auto builder = RequestBuilder::make(rewriting, task, target_limits(evaluator.info().arch), {},
-                                      {.sizes = secret_bits(), .inputs = secret_bits()});
-  if (!builder) return std::unexpected(builder.error());
-  Random random(seed);
-  auto reference = (*builder)->for_program(task.reference, random.bits());
-  if (!reference) return std::unexpected(reference.error());
-  auto admitted = evaluator.admit(*reference);
-  if (!admitted) return std::unexpected(with_place(admitted.error(), task));
-
-  Finalist result;
-  CandidateRecord& candidate = result.candidate;
-  candidate.program_hash = std::move(*variant_hash);
-  candidate.task_hash = task.hash();
-  candidate.task_name = task.name;
-  candidate.program = variant;
-  candidate.origin = "variant";
-  // Fails cheaply before it is timed in full.
-  for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
-    auto request = (*builder)->for_program(variant, random.bits(), stage);
-    if (!request) {
-      result.evaluation.verdict = Verdict::kLaunchError;
-      result.evaluation.detail = request.error().message;
-      break;
-    }
-    keep_secret(*request, device.modelled());
-    auto evaluation = evaluate_patiently(evaluator, *request);
-    if (!evaluation) return std::unexpected(evaluation.error());
-    result.evaluation = std::move(*evaluation);
-    if (result.evaluation.verdict != Verdict::kOk) break;
-  }
-  result.evaluation.final_stage = result.evaluation.verdict == Verdict::kOk;
-  if (store != nullptr) {
-    const Provenance provenance = provenance_of(device, evaluator.info());
-    if (auto put = store->put_task(task); !put) return std::unexpected(put.error());
-    auto run = store->begin_run(candidate.task_hash, provenance, seed, "variant");
-    if (!run) return std::unexpected(run.error());
-    if (auto put = store->put(*run, candidate, result.evaluation, provenance); !put) {
-      return std::unexpected(put.error());
-    }
-    if (auto end = store->end_run(*run, "done"); !end) return std::unexpected(end.error());
-  }
-  candidate.id = id_of(store, candidate);
-  return result;
+Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
+                                 Rewriting& rewriting, Store* store, const SearchOptions& options) {
+  auto warning = take_ceilings(evaluator, device, store, [&] {
+    if (options.on_progress) options.on_progress(Progress{.phase = "ceilings"});
+  });
+  LocalTarget local(device, evaluator, options.workers);
+  auto outcome = run_search(task, local.target(), rewriting, store, options);
+  if (outcome && !warning.empty()) outcome->warnings.push_back(std::move(warning));
+  return outcome;
 }
 
 }  // namespace hone

@@ -15,6 +15,7 @@
 #include "candidates/task.h"
 #include "engine/rewriting/rewriting.h"
 #include "engine/search/budget.h"
+#include "engine/service/target.h"
 #include "evaluator/evaluator.h"
 
 namespace hone {
@@ -50,6 +51,12 @@ struct SearchOptions {
   bool prescreen = true;  ///< on a real GPU: measure only what the time model gives a chance
   std::function<void(const Progress&)> on_progress;
   const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there
+  /// Set when nobody waits for the outcome any more: end at once, without finalists.
+  const std::atomic<bool>* abandon = nullptr;
+  /// Of a service: the database then keeps what a job's search was told until it ends, and the same
+  /// job searched again, by another process, goes on from there.
+  std::string job;
+  double spent_s = 0;  ///< of the budget, by earlier processes
 };
 
 struct Finalist {
@@ -83,16 +90,12 @@ struct SearchOutcome {
 
 /// Errors: those of admission (kInvalidInput, kTaskFailed), kEnvironment, kInfrastructure when it
 /// was stopped before there was anything to finish with. `store` may be null.
+[[nodiscard]] Result<SearchOutcome> run_search(const Task& task, Target target,
+                                               Rewriting& rewriting, Store* store,
+                                               const SearchOptions& options);
+/// On an evaluator of this process, with the device's ceilings from the store or measured now.
 [[nodiscard]] Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device,
                                                Evaluator& evaluator, Rewriting& rewriting,
                                                Store* store, const SearchOptions& options);
-
-/// A variant that someone wrote by hand, through every gate. Its id is the store's, where there is
-/// one.
-[[nodiscard]] Result<Finalist> run_variant(const Task& task, const Program& variant,
-                                           const DeviceSpec& device, Evaluator& evaluator,
-                                           Rewriting& rewriting, Store* store, std::uint64_t seed);
-
-[[nodiscard]] Provenance provenance_of(const DeviceSpec& device, const DeviceInfo& info);
 
 }  // namespace hone

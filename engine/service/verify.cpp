@@ -4,6 +4,7 @@
 
 #include "engine/search/random.h"
 #include "engine/service/ceilings.h"
+#include "engine/service/records.h"
 #include "engine/service/requests.h"
 #include "engine/service/search_job.h"
 #include "engine/service/workers.h"

@@ -1,10 +1,12 @@
-// Threads that evaluate what a queue holds.
+// Threads that evaluate what a queue holds, and this machine's evaluator behind such a queue.
 #pragma once
 
 #include <thread>
 #include <vector>
 
+#include "engine/queue/in_process_queue.h"
 #include "engine/queue/queue.h"
+#include "engine/service/target.h"
 #include "evaluator/evaluator.h"
 
 namespace hone {
@@ -14,18 +16,33 @@ namespace hone {
 class Workers {
  public:
   /// `queue` and `evaluator` must outlive the workers.
-  Workers(Queue& queue, Evaluator& evaluator, int count);
+  Workers(WorkerQueue& queue, Evaluator& evaluator, int count);
   ~Workers() { stop(); }
   /// Closes the queue.
   void stop();
 
  private:
-  Queue& queue_;
+  WorkerQueue& queue_;
   std::vector<std::jthread> threads_;
 };
 
 /// Evaluates once, and once more when this machine was at fault.
 [[nodiscard]] Result<Evaluation> evaluate_patiently(Evaluator& evaluator,
                                                     const EvaluationRequest& request);
+
+/// An evaluator of this process as a target.
+class LocalTarget {
+ public:
+  /// `workers`: threads; 0: as many as the target's window. `evaluator` must outlive the target.
+  LocalTarget(const DeviceSpec& device, Evaluator& evaluator, int workers = 0);
+  [[nodiscard]] Target target() { return {device_, evaluator_.info(), window_, queue_}; }
+
+ private:
+  const DeviceSpec device_;
+  Evaluator& evaluator_;
+  const std::size_t window_;
+  InProcessQueue queue_;
+  Workers workers_;
+};
 
 }  // namespace hone

@@ -360,6 +360,49 @@ TEST_F(StoreTest, CeilingsArePerDeviceAndDriver) {
   EXPECT_FALSE(*found);
 }
 
+TEST_F(StoreTest, AJobHasOneRunPerDeviceAndItsResultsUntilItEnds) {
+  (void)begin(gpu());
+  const auto run = store_->begin_run(task_.hash(), gpu(), 1, "evolve", "job");
+  ASSERT_TRUE(run);
+  EXPECT_EQ(*store_->begin_run(task_.hash(), gpu(), 1, "evolve", "job"), *run);
+  EXPECT_NE(*store_->begin_run(task_.hash(), emulated(), 1, "evolve", "job"), *run);
+  EXPECT_NE(*store_->begin_run(task_.hash(), gpu(), 1, "evolve", "other"), *run);
+  Evaluation quick = timed(2);
+  quick.final_stage = false;
+  put(*run, hash_of('a'), quick);
+  quick.measurement.speedup = 3;
+  put(*run, hash_of('a'), quick);
+  put(*run, hash_of('b'), failed(Verdict::kWrongResult));
+  put(*run, hash_of('c'), timed(4));
+  reopen();
+  auto results = store_->run_results(*run);
+  ASSERT_TRUE(results) << results.error().message;
+  ASSERT_EQ(results->size(), 2U);
+  EXPECT_EQ(results->at(hash_of('a')).measurement.speedup, 2);  // what the search was told
+  EXPECT_EQ(results->at(hash_of('b')).verdict, Verdict::kWrongResult);
+  ASSERT_TRUE(store_->end_run(*run, "done"));
+  put(*run, hash_of('d'), quick);
+  EXPECT_TRUE(store_->run_results(*run)->empty());
+}
+
+TEST_F(StoreTest, WhoLostTheFenceWritesNoMore) {
+  const std::int64_t run = begin(gpu());
+  auto other = Store::open(file());
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(store_->take_fence(1));
+  put(run, hash_of('a'), timed(2));
+  ASSERT_TRUE((*other)->take_fence(2));
+  EXPECT_TRUE((*other)->end_run(run, "done"));
+  const auto late = store_->put(run, candidate(task_, hash_of('b')), timed(2), gpu());
+  ASSERT_FALSE(late);
+  EXPECT_NE(late.error().message.find("another process"), std::string::npos);
+  EXPECT_FALSE(store_->find_candidate("bbbbbbbbbbbb"));
+  EXPECT_FALSE(store_->take_fence(2));
+  EXPECT_FALSE(store_->take_fence(1));
+  reopen();
+  put(run, hash_of('b'), timed(2));  // who takes no fence is not kept out
+}
+
 TEST_F(StoreTest, BaselinesArePerTaskDeviceAndKindAndTheLastOneStands) {
   put(begin(gpu()), hash_of('a'), timed(2), gpu());
   ASSERT_TRUE(store_->put_baseline(task_.hash(), baseline("torch eager", 30)));
@@ -536,7 +579,7 @@ TEST(StoreOpen, MigratesFromVersionZero) {
   const auto file = dir.write("hone.db", "");  // an empty file is an empty database of version 0
   ASSERT_TRUE(Store::open(file));
   SQLite::Database database(file.string());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 4);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 5);
   EXPECT_EQ(database.execAndGet("PRAGMA application_id").getInt(), 0x484F4E45);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "wal");
 }
@@ -572,7 +615,7 @@ TEST(StoreOpen, RefusesWhatIsNotItsOwn) {
   SQLite::Database((dir.path() / "newer.db").string(), SQLite::OPEN_READWRITE)
       .exec("PRAGMA user_version = 99");
   expect_refused(dir.path() / "newer.db",
-                 "has format 99, this hone knows up to 4; use a newer hone");
+                 "has format 99, this hone knows up to 5; use a newer hone");
 
   expect_refused(dir.path(), "is a folder");
   expect_refused(dir.path() / "text.db" / "hone.db", "folder cannot be made");

@@ -51,6 +51,31 @@ TEST(InProcessQueue, BlocksWhenFullUntilSomethingIsTaken) {
   EXPECT_TRUE(second);
 }
 
+TEST(InProcessQueue, CancellingDropsWhatWaitsAndWaitsForWhatRuns) {
+  std::atomic<bool> hurry{false}, recovered{false};
+  InProcessQueue queue(2, [&] { hurry = true; }, [&] { recovered = true; });
+  ASSERT_TRUE(queue.submit({1, {}}));
+  ASSERT_TRUE(queue.submit({2, {}}));
+  std::jthread worker([&] {
+    const auto work = queue.take(milliseconds(1000));
+    while (!hurry) std::this_thread::sleep_for(milliseconds(1));
+    queue.complete({work->id, fail(ErrorCode::kInfrastructure, "cancelled")});
+  });
+  std::this_thread::sleep_for(milliseconds(20));
+  ASSERT_TRUE(queue.submit({3, {}}));
+  std::jthread blocked([&] { EXPECT_FALSE(queue.submit({4, {}})); });
+  std::this_thread::sleep_for(milliseconds(20));
+  queue.cancel();
+  EXPECT_TRUE(recovered);
+  EXPECT_EQ(queue.next_result(milliseconds(0))->id, 1U);
+  EXPECT_FALSE(queue.next_result(milliseconds(0)));
+  EXPECT_FALSE(queue.submit({5, {}}));
+  blocked.join();
+  queue.resume();
+  EXPECT_TRUE(queue.submit({6, {}}));
+  EXPECT_EQ(queue.take(milliseconds(1000))->id, 6U);
+}
+
 TEST(InProcessQueue, ClosingWakesEverybody) {
   InProcessQueue queue(1);
   ASSERT_TRUE(queue.submit({1, {}}));

@@ -241,6 +241,45 @@ TEST_F(SearchJob, StoresWhatItFound) {
   std::filesystem::remove(path);
 }
 
+// Killed somewhere and begun again, a job ends as if nothing had happened.
+TEST_F(SearchJob, AJobGoesOnWhereItsProcessDied) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "resumed.db";
+  const auto fresh = [&] {
+    std::filesystem::remove(path);
+    return Store::open(path);
+  };
+  auto store = fresh();
+  ASSERT_TRUE(store) << store.error().message;
+  const auto whole = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
+  ASSERT_TRUE(whole) << whole.error().message;
+  const int calls = evaluator_.calls_;
+  for (const int killed_after : {0, 1, 20, 59}) {
+    store = fresh();
+    ASSERT_TRUE(store) << store.error().message;
+    evaluator_.calls_ = 0;
+    options_.job = "job-1";
+    std::atomic<bool> abandon{false};
+    options_.abandon = &abandon;
+    options_.on_progress = [&](const Progress& progress) {
+      if (progress.counts.evaluated() >= killed_after) abandon = true;
+    };
+    const auto first = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
+    EXPECT_FALSE(first);
+    EXPECT_EQ((*store)->boards({})->size(), 0U);
+    abandon = false;
+    options_.on_progress = {};
+    const auto second = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ(second->counts.proposed, whole->counts.proposed);
+    EXPECT_EQ(second->counts.verdicts, whole->counts.verdicts);
+    EXPECT_EQ(second->ranked.front().candidate.recipe, whole->ranked.front().candidate.recipe);
+    // What was in flight is evaluated again, what was told is not.
+    EXPECT_LE(evaluator_.calls_, calls + static_cast<int>(kModelledWindow)) << killed_after;
+    EXPECT_TRUE((*store)->run_results(1)->empty());  // it has ended
+  }
+  std::filesystem::remove(path);
+}
+
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {
   options_.strategy = "magic";
   const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);

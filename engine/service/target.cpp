@@ -1,0 +1,22 @@
+#include "engine/service/target.h"
+
+#include <chrono>
+
+namespace hone {
+
+Result<Evaluation> have_done(SearchQueue& queue, Work work, const std::function<bool()>& give_up) {
+  const std::uint64_t id = work.id;
+  if (!queue.submit(std::move(work)))
+    return fail(ErrorCode::kInfrastructure, "the queue takes no work");
+  while (true) {
+    auto done = queue.next_result(std::chrono::milliseconds(50));
+    if (done && done->id == id) return std::move(done->evaluation);
+    if (done || !give_up || !give_up()) continue;
+    queue.cancel();
+    while (queue.next_result(std::chrono::milliseconds(0))) continue;
+    queue.resume();
+    return fail(ErrorCode::kInfrastructure, "interrupted");
+  }
+}
+
+}  // namespace hone

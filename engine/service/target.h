@@ -1,0 +1,29 @@
+// What a search works for: a device, and the queue to whoever evaluates on it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "engine/queue/queue.h"
+#include "evaluator/device_spec.h"
+#include "evaluator/evaluator.h"
+
+namespace hone {
+
+struct Target {
+  DeviceSpec device;
+  DeviceInfo info;
+  std::size_t window = 1;  ///< evaluations that may be in flight; what works best
+  SearchQueue& queue;
+};
+
+/// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was
+/// asked does not depend on the machine.
+inline constexpr std::size_t kModelledWindow = 24;
+
+/// Has one piece of work done, while nothing else is in flight. `give_up` ends the waiting, with
+/// kInfrastructure; it may be empty.
+[[nodiscard]] Result<Evaluation> have_done(SearchQueue& queue, Work work,
+                                           const std::function<bool()>& give_up = {});
+
+}  // namespace hone
