@@ -31,6 +31,11 @@ void to_json(nlohmann::json& json, const Ceilings& ceilings) {
 Result<Ceilings> ceilings_from_json(const nlohmann::json& json) {
   return decode<Ceilings>(json, [](const JsonCursor& cursor) {
     Ceilings ceilings;
+    if (!cursor.expect_keys({"dram_bytes_per_s", "dram_read_bytes_per_s", "l2_bytes_per_s",
+                             "l2_bytes", "fp64_flops_per_s", "fp32_flops_per_s", "tf32_flops_per_s",
+                             "f16_flops_per_s", "s8_ops_per_s", "source", "measured_at"})) {
+      return ceilings;
+    }
     for (const Rate& rate : kRates) {
       const JsonCursor at = cursor.at(rate.name);
       ceilings.*rate.value = at.number();

@@ -70,6 +70,7 @@ ConcreteLaunch decode_launch(const JsonCursor& cursor, std::size_t buffers) {
   launch.shared_bytes = cursor.at("shared_bytes").integer_in(0, INT32_MAX);
   for (const JsonCursor& argument : cursor.at("args").elements()) {
     if (const auto index = argument.find("buffer")) {
+      argument.expect_keys({"buffer"});
       const std::int64_t value = index->integer();
       if (value < 0 || static_cast<std::size_t>(value) >= buffers) {
         index->fail(fmt::format("is {}; there are {} buffers", value, buffers));

@@ -136,7 +136,7 @@ void JsonCursor::fail_type(std::string_view wanted) const {
   fail(fmt::format("must be {}, found {}", wanted, describe(*value_)));
 }
 
-bool JsonCursor::expect_keys(std::initializer_list<std::string_view> known) const {
+bool JsonCursor::expect_keys(std::span<const std::string_view> known) const {
   if (!value_->is_object()) {
     fail_type("an object");
     return false;
@@ -187,6 +187,14 @@ std::vector<JsonCursor> JsonCursor::elements() const {
   return cursors;
 }
 
+std::vector<JsonCursor> JsonCursor::elements_up_to(std::size_t most) const {
+  if (value_->is_array() && value_->size() > most) {
+    fail(fmt::format("has {} entries; at most {} are accepted", value_->size(), most));
+    return {};
+  }
+  return elements();
+}
+
 std::vector<std::pair<std::string, JsonCursor>> JsonCursor::members() const {
   std::vector<std::pair<std::string, JsonCursor>> cursors;
   if (!value_->is_object()) {
@@ -203,6 +211,13 @@ std::vector<std::pair<std::string, JsonCursor>> JsonCursor::members() const {
 std::string JsonCursor::string() const {
   if (value_->is_string()) return value_->get<std::string>();
   fail_type("a string");
+  return "";
+}
+
+std::string JsonCursor::string_up_to(std::size_t most) const {
+  std::string text = string();
+  if (text.size() <= most) return text;
+  fail(fmt::format("has {} bytes; at most {} are accepted", text.size(), most));
   return "";
 }
 
@@ -228,6 +243,15 @@ std::int64_t JsonCursor::integer_in(std::int64_t low, std::int64_t high) const {
   return low;
 }
 
+std::uint64_t JsonCursor::unsigned_integer() const {
+  if (value_->is_number_unsigned()) return value_->get<std::uint64_t>();
+  // A positive number that was built in memory may be signed.
+  if (value_->is_number_integer() && value_->get<std::int64_t>() >= 0)
+    return value_->get<std::uint64_t>();
+  fail_type("an integer of at least 0");
+  return 0;
+}
+
 double JsonCursor::number() const {
   if (!value_->is_number()) {
     fail_type("a number");
@@ -237,6 +261,13 @@ double JsonCursor::number() const {
   if (std::isfinite(value)) return value;
   fail("must be finite");
   return 0;
+}
+
+double JsonCursor::number_in(double low, double high) const {
+  const double value = number();
+  if (!ok() || (value >= low && value <= high)) return value;
+  fail(fmt::format("is {}; must be {} to {}", value, low, high));
+  return low;
 }
 
 bool JsonCursor::boolean() const {

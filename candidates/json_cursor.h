@@ -1,4 +1,4 @@
-// Reads a JSON value with the place of every mistake. Private to candidates/.
+// Reads a JSON value with the place of every mistake. For any room that reads what others wrote.
 // A JsonCursor is a value plus its path ("$.launches[0].args[2]"). All cursors of one reading share
 // one error slot: the first mistake is kept, later reads return neutral values, and the caller
 // looks at the slot once at the end. The cursor borrows the JSON: keep it alive.
@@ -56,16 +56,23 @@ class JsonCursor {
   void fail_type(std::string_view wanted) const;
 
   /// False, with the error set, unless this is an object with no other keys than these.
-  bool expect_keys(std::initializer_list<std::string_view> known) const;
+  bool expect_keys(std::span<const std::string_view> known) const;
+  bool expect_keys(std::initializer_list<std::string_view> known) const {
+    return expect_keys(std::span(known.begin(), known.size()));
+  }
   [[nodiscard]] JsonCursor at(std::string_view key) const;  ///< missing: an error, null value
   [[nodiscard]] std::optional<JsonCursor> find(std::string_view key) const;
   [[nodiscard]] std::vector<JsonCursor> elements() const;  ///< not an array: an error, empty
+  [[nodiscard]] std::vector<JsonCursor> elements_up_to(std::size_t most) const;
   [[nodiscard]] std::vector<std::pair<std::string, JsonCursor>> members() const;
 
   [[nodiscard]] std::string string() const;
+  [[nodiscard]] std::string string_up_to(std::size_t most) const;  // [B]
   [[nodiscard]] std::int64_t integer() const;
   [[nodiscard]] std::int64_t integer_in(std::int64_t low, std::int64_t high) const;
-  [[nodiscard]] double number() const;  ///< finite
+  [[nodiscard]] std::uint64_t unsigned_integer() const;  ///< of 64 bits
+  [[nodiscard]] double number() const;                   ///< finite
+  [[nodiscard]] double number_in(double low, double high) const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] Expr expr() const;  ///< an integer or an expression string
 

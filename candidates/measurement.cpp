@@ -130,7 +130,7 @@ void to_json(nlohmann::json& json, const Measurement& m) {
                         {"samples_us", reals(m.samples_us)},
                         {"reference_samples_us", reals(m.reference_samples_us)},
                         {"counters", std::move(counters)}};
-  if (m.warm_time_us > 0) {
+  if (m.warm_time_us > 0 || m.outliers > 0 || m.discarded > 0 || m.clock_mhz > 0) {
     json["warm_time_us"] = real(m.warm_time_us);
     json["reference_warm_time_us"] = real(m.reference_warm_time_us);
     json["outliers"] = m.outliers;

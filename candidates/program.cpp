@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxSharedBytes = (std::int64_t{1} << 31) - 1;  // a launch passes an int
-// CUDA C++ programming guide, "Technical Specifications per Compute Capability".
-constexpr Dim3 kMaxGrid{(std::int64_t{1} << 31) - 1, 65535, 65535};
-constexpr Dim3 kMaxBlock{1024, 1024, 64};
-constexpr std::int64_t kMaxThreads = 1024;
 
 std::unexpected<JsonError> error_at(std::string path, std::string message) {
   return std::unexpected(JsonError{std::move(path), std::move(message)});
@@ -89,11 +85,11 @@ std::expected<ConcreteLaunch, JsonError> instantiate_launch(const Launch& launch
   concrete.grid = *grid;
   concrete.block = *block;
   const std::int64_t threads = concrete.block[0] * concrete.block[1] * concrete.block[2];
-  if (threads > kMaxThreads) {
-    return error_at(
-        path + ".block",
-        fmt::format("{} x {} x {} is {} threads; CUDA allows at most {} in a block",
-                    concrete.block[0], concrete.block[1], concrete.block[2], threads, kMaxThreads));
+  if (threads > kMaxBlockThreads) {
+    return error_at(path + ".block",
+                    fmt::format("{} x {} x {} is {} threads; CUDA allows at most {} in a block",
+                                concrete.block[0], concrete.block[1], concrete.block[2], threads,
+                                kMaxBlockThreads));
   }
   const auto shared = eval(launch.shared_bytes, bindings, path + ".shared_bytes");
   if (!shared) return std::unexpected(shared.error());

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -77,6 +78,12 @@ using ConcreteArgument = std::variant<BufferIndex, std::int64_t, double>;
 
 using Dim3 = std::array<std::int64_t, 3>;
 
+// What CUDA allows. Source: CUDA C++ programming guide, "Technical Specifications per Compute
+// Capability".
+inline constexpr Dim3 kMaxGrid{(std::int64_t{1} << 31) - 1, 65535, 65535};
+inline constexpr Dim3 kMaxBlock{1024, 1024, 64};
+inline constexpr std::int64_t kMaxBlockThreads = 1024;
+
 struct ConcreteLaunch {
   std::string kernel;
   Dim3 grid{1, 1, 1};
@@ -97,6 +104,11 @@ struct ConcreteProgram {
 /// that fails, a zero or negative size, an element count beyond 2^40, a launch dimension outside
 /// what CUDA allows (grid x < 2^31, y and z < 65536, block product <= 1024, block z <= 64).
 [[nodiscard]] Result<ConcreteProgram> instantiate(const Program& program, const Bindings& sizes);
+
+/// Of a buffer, a size, a tunable or a macro.
+[[nodiscard]] bool is_c_identifier(std::string_view text);
+/// "matmul", "ns::matmul", "scale<float>", "reduce<Op<float>, 128>".
+[[nodiscard]] bool is_kernel_name(std::string_view text);
 
 void to_json(nlohmann::json& json, const Program& program);
 void to_json(nlohmann::json& json, const ConcreteProgram& program);

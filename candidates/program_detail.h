@@ -42,7 +42,6 @@ struct NameScope {
                                const std::vector<Buffer>* buffers = nullptr);
 
 [[nodiscard]] nlohmann::json expr_to_json(const Expr& expr);
-[[nodiscard]] bool is_c_identifier(std::string_view text);
 [[nodiscard]] bool is_reserved_name(std::string_view text);  ///< a C++ keyword or min, max, ceildiv
 
 }  // namespace hone

@@ -211,30 +211,6 @@ std::vector<Expr> decode_exprs(const JsonCursor& cursor, std::size_t most, const
   return exprs;
 }
 
-// "matmul", "ns::matmul", "scale<float>", "reduce<Op<float>, 128>"
-bool is_kernel_name(std::string_view text) {
-  if (text.size() > 1000) return false;
-  std::string_view name = text.substr(0, text.find('<'));
-  std::string_view arguments = text.substr(name.size());
-  while (!name.empty() && name.back() == ' ' && !arguments.empty()) name.remove_suffix(1);
-  for (;;) {
-    const std::size_t colons = name.find("::");
-    if (!is_c_identifier(name.substr(0, colons))) return false;
-    if (colons == std::string_view::npos) break;
-    name.remove_prefix(colons + 2);
-  }
-  if (arguments.empty()) return true;
-  if (arguments.back() != '>') return false;
-  int depth = 0;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(arguments[i]);
-    if (byte < 0x20 || byte > 0x7E || byte == ';' || byte == '{' || byte == '"') return false;
-    depth += byte == '<' ? 1 : byte == '>' ? -1 : 0;
-    if (depth == 0 && i + 1 != arguments.size()) return false;
-  }
-  return depth == 0;
-}
-
 Argument decode_argument(const JsonCursor& cursor, const std::vector<Buffer>& buffers,
                          const NameScope* scope) {
   Argument argument;
@@ -325,6 +301,29 @@ bool is_c_identifier(std::string_view text) {
   return std::ranges::all_of(text, [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   });
+}
+
+bool is_kernel_name(std::string_view text) {
+  if (text.size() > 1000) return false;
+  std::string_view name = text.substr(0, text.find('<'));
+  std::string_view arguments = text.substr(name.size());
+  while (!name.empty() && name.back() == ' ' && !arguments.empty()) name.remove_suffix(1);
+  for (;;) {
+    const std::size_t colons = name.find("::");
+    if (!is_c_identifier(name.substr(0, colons))) return false;
+    if (colons == std::string_view::npos) break;
+    name.remove_prefix(colons + 2);
+  }
+  if (arguments.empty()) return true;
+  if (arguments.back() != '>') return false;
+  int depth = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(arguments[i]);
+    if (byte < 0x20 || byte > 0x7E || byte == ';' || byte == '{' || byte == '"') return false;
+    depth += byte == '<' ? 1 : byte == '>' ? -1 : 0;
+    if (depth == 0 && i + 1 != arguments.size()) return false;
+  }
+  return depth == 0;
 }
 
 bool is_reserved_name(std::string_view text) {

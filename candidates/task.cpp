@@ -36,8 +36,11 @@ Task decode_task(const JsonCursor& cursor) {
   for (const JsonCursor& element : cursor.at("constraints").elements()) {
     task.constraints.push_back(element.expr());
   }
-  task.tolerance.rtol = cursor.at("tolerance").at("rtol").number();
-  task.tolerance.atol = cursor.at("tolerance").at("atol").number();
+  const JsonCursor tolerance = cursor.at("tolerance");
+  if (tolerance.expect_keys({"rtol", "atol"})) {
+    task.tolerance.rtol = tolerance.at("rtol").number();
+    task.tolerance.atol = tolerance.at("atol").number();
+  }
   task.math = cursor.at("math").choice<MathLevel>(parse_math_level, kMathLevelNames);
   task.specialize = cursor.at("specialize").boolean();
   if (const auto flops = cursor.find("flops")) task.flops = flops->expr();

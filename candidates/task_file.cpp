@@ -35,6 +35,15 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+bool is_text(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    if (length == 0 || text[at] == '\0') return false;
+    at += length;
+  }
+  return true;
+}
+
 Result<std::string> read_text_file(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   const std::string name = path.string();

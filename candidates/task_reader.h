@@ -18,6 +18,9 @@ namespace hone {
 /// The same from memory; `path` is used in messages and to resolve relative names.
 [[nodiscard]] Result<Task> parse_task(std::string_view text, const std::filesystem::path& path);
 
+/// UTF-8 without NUL bytes: what every source is.
+[[nodiscard]] bool is_text(std::string_view text);
+
 /// Splits a .cu file into the JSON of its first `/* hone {...} */` comment and the whole text.
 /// Empty when there is none. `json_offset` is the byte offset of the JSON in `text`.
 struct TaskComment {

@@ -233,6 +233,11 @@ Result<std::map<std::string, Evaluation>> Store::run_results(std::int64_t run) c
   });
 }
 
+Result<std::int64_t> Store::fence() const {
+  return impl_->guarded(
+      [&] { return impl_->database.execAndGet("SELECT token FROM fence").getInt64(); });
+}
+
 Result<void> Store::take_fence(std::int64_t token) {
   auto taken = impl_->guarded([&] {
     SQLite::Statement update(impl_->database, "UPDATE fence SET token = ?1 WHERE token < ?1");

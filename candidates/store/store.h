@@ -112,6 +112,8 @@ class Store {
   /// From now on this Store writes only while nobody has taken the fence with a larger token:
   /// kEnvironment then, and for a token that is not above the last one.
   [[nodiscard]] Result<void> take_fence(std::int64_t token);
+  /// The last token that was taken; 0: none.
+  [[nodiscard]] Result<std::int64_t> fence() const;
   /// Stores a candidate and its evaluation, idempotent by (program hash, device name, toolchain,
   /// stage). Only verdict ok with final_stage enters boards; fault, race, wrong_result or tampering
   /// at any stage takes the program off them. The id is the store's to give: candidate_id() tells
