@@ -1,0 +1,62 @@
+// What a user submits, and what becomes of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "candidates/task.h"
+#include "engine/queue/messages.h"
+#include "engine/search/budget.h"
+#include "engine/search/counts.h"
+
+namespace hone::queue {
+
+struct JobMessage {
+  std::string id;
+  Task task;  ///< its source_path is cut down to the file's name
+  Budget budget;
+  std::uint64_t seed = 1;
+  std::string strategy = "evolve";
+  int finalists = 5;
+  std::vector<std::string> disabled;  ///< rewriters that may not propose
+  bool prescreen = true;
+  std::vector<std::string> archs;  ///< "sm_90": one search on each
+  int priority = 0;                ///< -100 to 100
+  std::int64_t submitted_at = 0;   // Unix time [ms]
+  std::string owner;               ///< a name for people
+};
+
+/// Refuses what cannot be run elsewhere: "inputs from files cannot be submitted".
+[[nodiscard]] Result<std::string> encode(const JobMessage& message);
+[[nodiscard]] Result<JobMessage> job_from(std::string_view bytes);
+
+/// How far the search on one architecture is.
+struct ArchProgress {
+  std::string arch;
+  Counts counts;
+  double elapsed_s = 0;
+  double reference_time_us = 0;
+  double best_time_us = 0;     // quick time; 0: none yet
+  std::string best_recipe;     ///< "shared-tile, unroll"
+  std::string best_candidate;  ///< its id; empty: none yet
+  bool operator==(const ArchProgress&) const = default;
+};
+
+enum class JobState { kQueued, kAdmitting, kSearching, kFinishing, kDone, kFailed, kCancelled };
+[[nodiscard]] std::string_view to_string(JobState state);  ///< "queued", …
+
+struct JobStatus {
+  std::string id;
+  JobState state = JobState::kQueued;
+  std::vector<ArchProgress> archs;
+  std::string error;            ///< of a job that failed
+  std::int64_t updated_at = 0;  // Unix time [ms]
+  bool operator==(const JobStatus&) const = default;
+};
+
+[[nodiscard]] Result<std::string> encode(const JobStatus& status);
+[[nodiscard]] Result<JobStatus> status_from(std::string_view bytes);
+
+}  // namespace hone::queue

@@ -1,0 +1,101 @@
+#include "engine/queue/messages_worker.h"
+
+#include "candidates/ceilings.h"
+#include "engine/queue/messages_detail.h"
+#include "evaluator/protocol/channel.h"
+
+namespace hone::queue {
+namespace {
+
+using namespace detail;
+using protocol::clean_text;
+
+constexpr std::string_view kType = "worker";
+constexpr std::size_t kMaxDevices = 64;
+constexpr int kMaxCapacity = 4096;
+constexpr int kMaxSms = 1 << 16;
+constexpr std::int64_t kMaxMemory = std::int64_t{1} << 50;  // [B]
+
+Json to_message(const WorkerDevice& device) {
+  const DeviceInfo& info = device.info;
+  Ceilings ceilings = info.ceilings;
+  ceilings.source = clean_text(ceilings.source, kMaxLine);
+  ceilings.measured_at = clean_text(ceilings.measured_at, kMaxLine);
+  return {{"pool", device.pool},
+          {"modelled", device.modelled},
+          {"capacity", device.capacity},
+          {"name", clean_text(info.name, kMaxLine)},
+          {"arch", info.arch},
+          {"driver", clean_text(info.driver, kMaxLine)},
+          {"toolchain", clean_text(info.toolchain, kMaxLine)},
+          {"sm_count", info.sm_count},
+          {"memory_bytes", info.memory_bytes},
+          {"ceilings", ceilings},
+          {"sandbox", clean_text(info.sandbox, kMaxLine)}};
+}
+
+Ceilings read_ceilings(const JsonCursor& cursor) {
+  Ceilings ceilings = nested(cursor, ceilings_from_json(cursor.value()));
+  if (!cursor.ok()) return ceilings;
+  ceilings.source = read_text(cursor.at("source"), kMaxLine);
+  ceilings.measured_at = read_text(cursor.at("measured_at"), kMaxLine);
+  return ceilings;
+}
+
+WorkerDevice read_device(const JsonCursor& cursor) {
+  WorkerDevice device;
+  DeviceInfo& info = device.info;
+  if (!cursor.expect_keys({"pool", "modelled", "capacity", "name", "arch", "driver", "toolchain",
+                           "sm_count", "memory_bytes", "ceilings", "sandbox"})) {
+    return device;
+  }
+  device.pool = read_id(cursor.at("pool"));
+  device.modelled = cursor.at("modelled").boolean();
+  device.capacity = static_cast<int>(cursor.at("capacity").integer_in(1, kMaxCapacity));
+  info.name = read_text(cursor.at("name"), kMaxLine);
+  info.arch = read_id(cursor.at("arch"));
+  info.driver = read_text(cursor.at("driver"), kMaxLine);
+  info.toolchain = read_text(cursor.at("toolchain"), kMaxLine);
+  info.sm_count = static_cast<int>(cursor.at("sm_count").integer_in(0, kMaxSms));
+  info.memory_bytes = cursor.at("memory_bytes").integer_in(0, kMaxMemory);
+  info.ceilings = read_ceilings(cursor.at("ceilings"));
+  info.sandbox = read_text(cursor.at("sandbox"), kMaxLine);
+  return device;
+}
+
+WorkerMessage read(const JsonCursor& root) {
+  WorkerMessage message;
+  expect_fields(root, {"id", "host", "version", "devices", "draining", "started_at", "evaluated",
+                       "in_flight"});
+  if (!root.ok()) return message;
+  message.id = read_id(root.at("id"));
+  message.host = read_text(root.at("host"), kMaxLine);
+  message.version = read_text(root.at("version"), kMaxLine);
+  for (const JsonCursor& element : root.at("devices").elements_up_to(kMaxDevices))
+    message.devices.push_back(read_device(element));
+  message.draining = root.at("draining").boolean();
+  message.started_at = read_count(root.at("started_at"));
+  message.evaluated = read_count(root.at("evaluated"));
+  message.in_flight = read_count(root.at("in_flight"));
+  return message;
+}
+
+}  // namespace
+
+Result<std::string> encode(const WorkerMessage& message) {
+  auto devices = Json::array();
+  for (const WorkerDevice& device : message.devices) devices.push_back(to_message(device));
+  Json json = {{"id", message.id},
+               {"host", clean_text(message.host, kMaxLine)},
+               {"version", clean_text(message.version, kMaxLine)},
+               {"devices", std::move(devices)},
+               {"draining", message.draining},
+               {"started_at", message.started_at},
+               {"evaluated", message.evaluated},
+               {"in_flight", message.in_flight}};
+  return encode_as(kType, std::move(json), read);
+}
+
+Result<WorkerMessage> worker_from(std::string_view bytes) { return decode_as(kType, bytes, read); }
+
+}  // namespace hone::queue
