@@ -8,7 +8,8 @@ packages=(
   g++ cmake ninja-build ccache git ca-certificates
   clang-19 libclang-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
   libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev
-  libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev
+  libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev libhiredis-dev libssl-dev
+  redis-server openssl # the tests start servers of their own, with certificates of their own
 )
 # Nice to have: without it there are no fuzz targets.
 optional=(libclang-rt-19-dev)
@@ -44,6 +45,11 @@ if [ ${#missing[@]} -gt 0 ]; then
   echo "setup: installing ${missing[*]}"
   "${root[@]}" apt-get update -qq
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # Debian starts a server with the package. The tests want the program only; one that was here
+  # before is left alone.
+  if [[ " ${missing[*]} " == *" redis-server "* ]] && [ -d /run/systemd/system ]; then
+    "${root[@]}" systemctl disable --quiet --now redis-server || true
+  fi
 fi
 if [ ${#wanted[@]} -gt 0 ] && { [ "$(id -u)" = 0 ] || [ ${#root[@]} -gt 0 ]; }; then
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null 2>&1 ||
