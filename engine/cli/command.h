@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 
 #include "candidates/result.h"
 #include "candidates/store/store.h"
+#include "engine/queue/broker.h"
 #include "engine/rewriting/rewriting.h"
 #include "evaluator/evaluator.h"
 
@@ -58,6 +60,13 @@ struct Registration {
 [[nodiscard]] Registration add_describe(CLI::App& root);
 [[nodiscard]] Registration add_calibrate(CLI::App& root);
 [[nodiscard]] Registration add_doctor(CLI::App& root);
+[[nodiscard]] Registration add_submit(CLI::App& root);
+[[nodiscard]] Registration add_jobs(CLI::App& root);
+[[nodiscard]] Registration add_watch(CLI::App& root);
+[[nodiscard]] Registration add_cancel(CLI::App& root);
+[[nodiscard]] Registration add_coordinator(CLI::App& root);
+[[nodiscard]] Registration add_worker(CLI::App& root);
+[[nodiscard]] Registration add_workers(CLI::App& root);
 
 /// Parses the command line and runs one command; returns the exit status.
 int run_command_line(int argc, char** argv);
@@ -97,6 +106,18 @@ struct DatabaseOptions {
 void add_json_option(CLI::App& app, Common& common);
 
 /// Writes text to a file, or to stdout for "-". kIo with the reason.
+/// Options for commands that speak to a Redis server.
+struct RedisOptions {
+  std::string url;  ///< empty: $HONE_REDIS, or redis://127.0.0.1:6379
+  std::string prefix = "hone";
+  void add_to(CLI::App& app);
+  /// `stop` ends its waits; may be null.
+  [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(
+      const std::atomic<bool>* stop = nullptr) const;
+};
+/// One line with the time, to stderr: what daemons write. Thread-safe.
+void log_line(const std::string& line);
+
 /// Whether `path` could be written; leaves it, and what is in it, as it was.
 [[nodiscard]] Result<void> check_writable(const std::string& path);
 [[nodiscard]] Result<void> write_text(const std::string& path, const std::string& text);

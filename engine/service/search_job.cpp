@@ -539,14 +539,6 @@ Result<SearchOutcome> Search::run() {
 
 }  // namespace
 
-std::int64_t Counts::evaluated() const {
-  std::int64_t total = 0;
-  for (Verdict verdict : kAllVerdicts) {
-    if (verdict != Verdict::kRefused) total += verdicts[static_cast<std::size_t>(verdict)];
-  }
-  return total;
-}
-
 Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rewriting,
                                  Store* store, const SearchOptions& options) {
   if (find_strategy(options.strategy) == nullptr) {

@@ -2,7 +2,6 @@
 // a fresh process, and name the best. Everything that was found is stored as it is found.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -15,22 +14,11 @@
 #include "candidates/task.h"
 #include "engine/rewriting/rewriting.h"
 #include "engine/search/budget.h"
+#include "engine/search/counts.h"
 #include "engine/service/target.h"
 #include "evaluator/evaluator.h"
 
 namespace hone {
-
-/// How many recipes ended how. `verdicts` is indexed by Verdict.
-struct Counts {
-  std::int64_t proposed = 0;
-  std::int64_t duplicate = 0;
-  std::int64_t outpaced =
-      0;  ///< evaluated, and so much slower than the best that no more was checked
-  std::int64_t screened = 0;  ///< left out by the time model, not measured
-  std::array<std::int64_t, std::size(kAllVerdicts)> verdicts{};
-
-  [[nodiscard]] std::int64_t evaluated() const;  ///< compiled, at least
-};
 
 struct Progress {
   Counts counts;

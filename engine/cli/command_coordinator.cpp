@@ -1,0 +1,49 @@
+#include <fmt/core.h>
+
+#include "engine/cli/command.h"
+#include "engine/cli/interrupt.h"
+#include "engine/service/coordinator.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  RedisOptions redis;
+  DatabaseOptions database;
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
+  int jobs = 4;
+};
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  const auto& stop = watch_interrupts();
+  auto store = options.database.open();
+  if (!store) return common.fail(store.error());
+  const auto broker = options.redis.open(&stop);
+  if (!broker) return common.fail(broker.error());
+  CoordinatorOptions coordinator;
+  coordinator.jobs_at_once = options.jobs;
+  coordinator.open_rewriting = [&] { return open_rewriting(options.sandbox); };
+  coordinator.log = log_line;
+  coordinator.stop = &stop;
+  const auto ended = run_coordinator(**broker, **store, coordinator);
+  return ended ? static_cast<int>(kDone) : common.fail(ended.error());
+}
+
+}  // namespace
+
+Registration add_coordinator(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "coordinator", "Run submitted searches on the workers that are there; owns the database");
+  options->redis.add_to(*app);
+  options->database.add_to(*app);
+  add_sandbox_option(*app, options->sandbox);
+  app->add_option("--jobs", options->jobs, "Searches at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,31 @@
+#include "engine/cli/watch_job.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  RedisOptions redis;
+  std::string job;
+};
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  if (auto json = common.check_json(); !json) return common.fail(json.error());
+  const auto broker = options.redis.open();
+  if (!broker) return common.fail(broker.error());
+  return watch_job(**broker, options.job, common);
+}
+
+}  // namespace
+
+Registration add_watch(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand("watch", "Show a submitted job's progress until it ends");
+  app->add_option("JOB", options->job, "Its id, as `hone submit` printed it")->required();
+  options->redis.add_to(*app);
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,131 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "engine/cli/command.h"
+#include "engine/cli/interrupt.h"
+#include "engine/search/random.h"
+#include "engine/service/worker.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  RedisOptions redis;
+  std::string device = "cuda:all";
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
+  std::string name;
+  int at_once = 0;
+};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  (void)gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string worker_id(const std::string& name) {
+  std::string id = name.empty() ? host_name() : name;
+  std::ranges::replace_if(id, [](char c) { return !queue::is_id(std::string_view(&c, 1)); }, '-');
+  return fmt::format("{}.{:08x}", id.substr(0, 60), static_cast<std::uint32_t>(secret_bits()));
+}
+
+struct Device {
+  DeviceSpec spec;
+  std::unique_ptr<Evaluator> evaluator;
+};
+
+/// "cuda:all": every GPU there is.
+Result<std::vector<Device>> open_devices(const Options& options) {
+  EvaluatorOptions evaluator_options;
+  evaluator_options.sandbox = options.sandbox;
+  evaluator_options.warn = log_line;
+  evaluator_options.compile_cache = default_compile_cache();
+  std::vector<Device> devices;
+  const auto open = [&](const std::string& text) -> Result<void> {
+    auto spec = DeviceSpec::parse(text);
+    if (!spec) return std::unexpected(spec.error());
+    auto evaluator = Evaluator::open(*spec, evaluator_options);
+    if (!evaluator) return std::unexpected(evaluator.error());
+    spec->arch = (*evaluator)->info().arch;
+    devices.push_back({*spec, std::move(*evaluator)});
+    return {};
+  };
+  if (options.device != "cuda:all") {
+    if (const auto opened = open(options.device); !opened) return std::unexpected(opened.error());
+    return devices;
+  }
+  const auto there = std::ranges::count_if(diagnose(evaluator_options), [](const DoctorItem& item) {
+    return item.present && item.name.starts_with("GPU ");
+  });
+  if (there == 0)
+    return fail(ErrorCode::kEnvironment,
+                "no GPU is there; --device emu:sm_90 makes a worker for the emulated one");
+  // Each GPU has its compile runners: together as many as there are cores.
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (there > 1) {
+    evaluator_options.compile_processes = std::max(1, cores / static_cast<int>(there));
+    evaluator_options.check_processes = evaluator_options.compile_processes;
+  }
+  for (int i = 0; i < there; ++i)
+    if (const auto opened = open(fmt::format("cuda:{}", i)); !opened)
+      return std::unexpected(opened.error());
+  return devices;
+}
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  const auto& drain = watch_interrupts();
+  const auto broker = options.redis.open();
+  if (!broker) return common.fail(broker.error());
+  auto devices = open_devices(options);
+  if (!devices) return common.fail(devices.error());
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  WorkerOptions worker;
+  worker.id = worker_id(options.name);
+  worker.host = host_name();
+  worker.log = log_line;
+  worker.drain = &drain;
+  for (const Device& device : *devices) {
+    if (!device.spec.modelled()) {
+      const auto ceilings = device.evaluator->measure_ceilings();
+      if (ceilings) {
+        device.evaluator->use_ceilings(*ceilings);
+      } else {
+        log_line("the device's ceilings were not measured, so the roof is the driver's word: " +
+                 ceilings.error().message);
+      }
+    }
+    // A GPU has candidates compiled and checked ahead; an emulated one is the cores themselves.
+    const int fitting = device.spec.modelled()
+                            ? cores
+                            : std::clamp(5 * cores / static_cast<int>(devices->size()), 24, 96);
+    worker.devices.push_back(
+        {device.spec, device.evaluator.get(), options.at_once > 0 ? options.at_once : fitting});
+  }
+  const auto ended = run_worker(**broker, worker);
+  return ended ? static_cast<int>(kDone) : common.fail(ended.error());
+}
+
+}  // namespace
+
+Registration add_worker(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "worker", "Evaluate for a coordinator on this machine's devices; SIGTERM drains it");
+  options->redis.add_to(*app);
+  app->add_option("--device", options->device, "cuda:all, cuda:N or emu:sm_90")
+      ->capture_default_str();
+  add_sandbox_option(*app, options->sandbox);
+  app->add_option("--name", options->name, "For people; default: the host's");
+  app->add_option("--at-once", options->at_once, "Evaluations on each device; 0: what fits")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,62 @@
+#include <fmt/core.h>
+
+#include "engine/cli/command.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  RedisOptions redis;
+};
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  if (auto json = common.check_json(); !json) return common.fail(json.error());
+  const auto broker = options.redis.open();
+  if (!broker) return common.fail(broker.error());
+  const auto workers = (*broker)->workers();
+  if (!workers) return common.fail(workers.error());
+  std::FILE* out = common.json_on_stdout() ? stderr : stdout;
+  if (workers->empty()) fmt::print(out, "no worker is there; `hone worker` starts one\n");
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& worker : *workers) {
+    fmt::print(out, "{}  on {}, hone {}{}: {} evaluated, {} at work\n", worker.id, worker.host,
+               worker.version, worker.draining ? ", draining" : "", worker.evaluated,
+               worker.in_flight);
+    nlohmann::json devices = nlohmann::json::array();
+    for (const auto& device : worker.devices) {
+      fmt::print(
+          out, "  {}  {}, {}, {}{} at once\n", device.pool, device.info.name, device.info.toolchain,
+          device.info.driver.empty() ? "" : "driver " + device.info.driver + ", ", device.capacity);
+      devices.push_back({{"pool", device.pool},
+                         {"name", device.info.name},
+                         {"arch", device.info.arch},
+                         {"driver", device.info.driver},
+                         {"toolchain", device.info.toolchain},
+                         {"modelled", device.modelled},
+                         {"capacity", device.capacity}});
+    }
+    rows.push_back({{"worker", worker.id},
+                    {"host", worker.host},
+                    {"version", worker.version},
+                    {"draining", worker.draining},
+                    {"evaluated", worker.evaluated},
+                    {"in_flight", worker.in_flight},
+                    {"started_at_ms", worker.started_at},
+                    {"devices", devices}});
+  }
+  return common.write_json({{"workers", rows}}) ? kDone : kEnvironmentLacks;
+}
+
+}  // namespace
+
+Registration add_workers(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand("workers", "List the workers that are there");
+  options->redis.add_to(*app);
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

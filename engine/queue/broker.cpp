@@ -1,0 +1,207 @@
+#include "engine/queue/broker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/queue/scripts.h"
+
+namespace hone::queue {
+namespace {
+
+constexpr RedisCall kRepeatable{.idempotent = true};
+
+Result<RedisReply> checked(Result<RedisReply> reply, std::string_view what) {
+  if (reply && reply->is_error()) return std::unexpected(reply->as_error(what));
+  return reply;
+}
+
+}  // namespace
+
+std::int64_t unix_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+const std::string& StreamEntry::field(std::string_view name) const {
+  static const std::string none;
+  const auto found = std::ranges::find(fields, name, &std::pair<std::string, std::string>::first);
+  return found == fields.end() ? none : found->second;
+}
+
+Result<std::vector<StreamEntry>> entries_from(const RedisReply& reply) {
+  std::vector<StreamEntry> entries;
+  const auto list = reply.as_array();
+  if (!list) return std::unexpected(list.error());
+  for (const RedisReply& item : *list) {
+    if (item.is_nil()) continue;
+    const auto pair = item.as_array();
+    if (!pair) return std::unexpected(pair.error());
+    if (pair->size() != 2) return fail(ErrorCode::kInternal, "a stream's entry has two parts");
+    const auto id = (*pair)[0].as_string();
+    if (!id) return std::unexpected(id.error());
+    if ((*pair)[1].is_nil()) continue;
+    const auto words = (*pair)[1].as_array();
+    if (!words) return std::unexpected(words.error());
+    StreamEntry entry{std::string(*id), {}};
+    for (std::size_t i = 0; i + 1 < words->size(); i += 2) {
+      const auto name = (*words)[i].as_string(), value = (*words)[i + 1].as_string();
+      if (!name) return std::unexpected(name.error());
+      if (!value) return std::unexpected(value.error());
+      entry.fields.emplace_back(*name, *value);
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Result<void> Broker::submit(const JobMessage& job) {
+  const auto message = encode(job);
+  if (!message) return std::unexpected(message.error());
+  JobStatus queued{.id = job.id, .updated_at = job.submitted_at};
+  const auto status = encode(queued);
+  if (!status) return std::unexpected(status.error());
+  const std::string jobs = keys_.jobs(), own = keys_.job(job.id), ids = keys_.job_ids();
+  const std::string priority = std::to_string(job.priority), now = std::to_string(unix_ms()),
+                    most = std::to_string(kMostJobs);
+  auto reply = redis_->script(
+      scripts::kSubmit, std::vector<std::string_view>{jobs, own, ids},
+      std::vector<std::string_view>{job.id, *message, *status, priority, now, most}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  const auto answer = reply->as_string();
+  if (!answer) return std::unexpected(reply->as_error("cannot submit the job"));
+  if (*answer == "full") {
+    return fail(
+        ErrorCode::kEnvironment,
+        fmt::format("there are {} jobs already; submit again when some have ended", kMostJobs));
+  }
+  return {};
+}
+
+Result<JobStatus> Broker::status(const std::string& id) {
+  const auto unknown = [&] { return invalid(fmt::format("there is no job '{}'", id)); };
+  if (!is_id(id)) return unknown();
+  auto reply = redis_->call({"HGET", keys_.job(id), "status"}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_nil()) return unknown();
+  const auto bytes = reply->as_string();
+  if (!bytes) return std::unexpected(reply->as_error("cannot read the job"));
+  return status_from(*bytes);
+}
+
+Result<std::vector<JobStatus>> Broker::jobs(int limit) {
+  auto reply = checked(
+      redis_->call({"ZREVRANGE", keys_.job_ids(), "0", std::to_string(limit - 1)}, kRepeatable),
+      "cannot list the jobs");
+  if (!reply) return std::unexpected(reply.error());
+  const auto ids = reply->as_array();
+  if (!ids) return std::unexpected(ids.error());
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> commands;
+  for (const RedisReply& item : *ids) {
+    const auto id = item.as_string();
+    if (!id || !is_id(*id)) continue;
+    names.emplace_back(*id);
+    commands.push_back({"HGET", keys_.job(*id), "status"});
+  }
+  std::vector<JobStatus> statuses;
+  if (commands.empty()) return statuses;
+  const auto replies = redis_->pipeline(commands, kRepeatable);
+  if (!replies) return std::unexpected(replies.error());
+  for (const RedisReply& each : *replies) {
+    const auto bytes = each.as_string();
+    if (!bytes) continue;  // it ended long ago
+    auto status = status_from(*bytes);
+    if (status) statuses.push_back(std::move(*status));
+  }
+  return statuses;
+}
+
+Result<void> Broker::cancel(const std::string& id) {
+  const auto known = status(id);
+  if (!known) return std::unexpected(known.error());
+  if (known->state >= JobState::kDone) return {};
+  auto reply =
+      checked(redis_->call({"SADD", keys_.cancelled(), id}, kRepeatable), "cannot cancel the job");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Result<void> Broker::report(const WorkerMessage& worker, double ttl_s) {
+  const auto message = encode(worker);
+  if (!message) return std::unexpected(message.error());
+  const auto ttl = std::to_string(static_cast<std::int64_t>(1000 * ttl_s));
+  const auto replies =
+      redis_->pipeline({{"SET", keys_.worker(worker.id), *message, "PX", ttl},
+                        {"ZADD", keys_.workers(), std::to_string(unix_ms()), worker.id}},
+                       kRepeatable);
+  if (!replies) return std::unexpected(replies.error());
+  for (const RedisReply& reply : *replies)
+    if (reply.is_error()) return std::unexpected(reply.as_error("cannot register the worker"));
+  return {};
+}
+
+Result<void> Broker::leave(const std::string& worker) {
+  const auto replies = redis_->pipeline(
+      {{"DEL", keys_.worker(worker)}, {"ZREM", keys_.workers(), worker}}, kRepeatable);
+  if (!replies) return std::unexpected(replies.error());
+  return {};
+}
+
+Result<std::vector<WorkerMessage>> Broker::workers() {
+  auto reply = checked(redis_->call({"ZRANGE", keys_.workers(), "0", "-1"}, kRepeatable),
+                       "cannot list the workers");
+  if (!reply) return std::unexpected(reply.error());
+  const auto ids = reply->as_array();
+  if (!ids) return std::unexpected(ids.error());
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> commands;
+  for (const RedisReply& item : *ids) {
+    const auto id = item.as_string();
+    if (!id || !is_id(*id)) continue;
+    names.emplace_back(*id);
+    commands.push_back({"GET", keys_.worker(*id)});
+  }
+  std::vector<WorkerMessage> workers;
+  if (commands.empty()) return workers;
+  const auto replies = redis_->pipeline(commands, kRepeatable);
+  if (!replies) return std::unexpected(replies.error());
+  for (std::size_t i = 0; i < replies->size(); ++i) {
+    const auto bytes = (*replies)[i].as_string();
+    if (!bytes) {  // it said nothing for a while
+      if ((*replies)[i].is_nil())
+        (void)redis_->call({"ZREM", keys_.workers(), names[i]}, kRepeatable);
+      continue;
+    }
+    auto worker = worker_from(*bytes);
+    if (worker && worker->id == names[i]) workers.push_back(std::move(*worker));
+  }
+  return workers;
+}
+
+Result<std::vector<DeadLetter>> Broker::dead(int limit) {
+  auto reply =
+      checked(redis_->call({"XREVRANGE", keys_.dead(), "+", "-", "COUNT", std::to_string(limit)},
+                           kRepeatable),
+              "cannot list the dead letters");
+  if (!reply) return std::unexpected(reply.error());
+  const auto entries = entries_from(*reply);
+  if (!entries) return std::unexpected(entries.error());
+  std::vector<DeadLetter> letters;
+  for (const StreamEntry& entry : *entries) {
+    letters.push_back({entry.entry, entry.field("id"), entry.field("pool"), entry.field("why"),
+                       std::atoll(entry.field("at").c_str())});
+  }
+  return letters;
+}
+
+Result<void> Broker::forget_dead(const std::string& entry) {
+  auto reply =
+      checked(redis_->call({"XDEL", keys_.dead(), entry}, kRepeatable), "cannot delete the letter");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+}  // namespace hone::queue

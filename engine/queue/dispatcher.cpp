@@ -1,0 +1,284 @@
+#include "engine/queue/dispatcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine/queue/messages_work.h"
+
+namespace hone::queue {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kBatch = 64;
+constexpr std::size_t kBatchBytes = 1U << 20;
+constexpr int kLeastCapacity = 4;
+constexpr int kMostFailures = 3;
+constexpr auto kAuditEvery = std::chrono::seconds(2);
+constexpr auto kAuditAfter = std::chrono::seconds(3);  // an answer may be on its way
+constexpr double kCollect_s = 0.2;
+
+}  // namespace
+
+/// The search's end. All members are guarded by the dispatcher's mutex.
+class Dispatcher::Lane final : public SearchQueue {
+ public:
+  Lane(Dispatcher& owner, std::string job, std::string pool, bool modelled, int priority,
+       std::string prefix)
+      : owner_(owner),
+        job_(std::move(job)),
+        pool_(std::move(pool)),
+        modelled_(modelled),
+        priority_(priority),
+        prefix_(std::move(prefix)) {}
+
+  ~Lane() override {
+    cancel();
+    const std::lock_guard lock(owner_.mutex_);
+    std::erase(owner_.lanes_, this);
+  }
+
+  bool submit(Work work) override {
+    WorkMessage message{
+        job_, prefix_ + std::to_string(work.id),
+        work.kind == Work::Kind::kAdmit ? WorkMessage::Kind::kAdmit : WorkMessage::Kind::kEvaluate,
+        std::move(work.request)};
+    auto encoded = encode(message);
+    if (!encoded) {
+      post({work.id, std::unexpected(encoded.error())});
+      return true;
+    }
+    const std::lock_guard lock(owner_.mutex_);
+    if (cancelled_) return false;
+    waiting_.push_back(message.id);
+    asked_[message.id] = {
+        std::move(*encoded), work.id, message.kind == WorkMessage::Kind::kAdmit, {}, 0};
+    owner_.work_ready_.notify_all();
+    return true;
+  }
+
+  std::optional<Done> next_result(milliseconds timeout) override {
+    std::unique_lock lock(owner_.mutex_);
+    result_ready_.wait_for(lock, timeout, [&] { return !results_.empty(); });
+    if (results_.empty()) return std::nullopt;
+    Done done = std::move(results_.front());
+    results_.pop_front();
+    return done;
+  }
+
+  void post(Done done) override {
+    const std::lock_guard lock(owner_.mutex_);
+    results_.push_back(std::move(done));
+    result_ready_.notify_one();
+  }
+
+  void cancel() override {
+    std::vector<std::string> open;
+    {
+      const std::lock_guard lock(owner_.mutex_);
+      cancelled_ = true;
+      waiting_.clear();
+      for (const auto& [id, asked] : asked_) {
+        if (owner_.waiting_for_.erase(id) == 0) continue;
+        --owner_.in_flight_[pool_];
+        open.push_back(id);
+      }
+      asked_.clear();
+    }
+    // Workers leave out what is no longer open; what they are at, they finish for nobody.
+    if (const auto dropped = owner_.lead_.drop(open); !dropped && !owner_.lead_.deposed())
+      owner_.log_(job_ + ": " + dropped.error().message);
+  }
+
+  void resume() override {
+    const std::lock_guard lock(owner_.mutex_);
+    cancelled_ = false;
+  }
+
+  Dispatcher& owner_;
+  const std::string job_, pool_;
+  const bool modelled_;
+  const int priority_;
+  const std::string prefix_;  ///< of its evaluations' ids
+  std::deque<std::string> waiting_;
+  std::unordered_map<std::string, Asked> asked_;  ///< by id: all that has no answer yet
+  std::deque<Done> results_;
+  std::condition_variable_any result_ready_;
+  bool cancelled_ = false;
+};
+
+Dispatcher::Dispatcher(Lead& lead, std::function<void(const std::string&)> log)
+    : lead_(lead),
+      log_(std::move(log)),
+      giver_([this](const std::stop_token& stopping) { hand_out(stopping); }),
+      collector_([this](const std::stop_token& stopping) { collect(stopping); }) {}
+
+Dispatcher::~Dispatcher() = default;
+
+std::unique_ptr<SearchQueue> Dispatcher::open(const std::string& job, const std::string& pool,
+                                              bool modelled, int priority) {
+  const std::lock_guard lock(mutex_);
+  auto lane = std::make_unique<Lane>(*this, job, pool, modelled, priority,
+                                     fmt::format("{}.{}.{}.", job, lead_.token(), ++lanes_opened_));
+  lanes_.push_back(lane.get());
+  return lane;
+}
+
+void Dispatcher::set_capacity(const std::string& pool, int capacity) {
+  const std::lock_guard lock(mutex_);
+  capacity_[pool] = capacity;
+  work_ready_.notify_all();
+}
+
+DispatchCounts Dispatcher::counts() {
+  const std::lock_guard lock(mutex_);
+  DispatchCounts counts = counts_;
+  counts.in_flight = static_cast<std::int64_t>(waiting_for_.size());
+  for (const Lane* lane : lanes_)
+    counts.waiting += static_cast<std::int64_t>(lane->waiting_.size());
+  return counts;
+}
+
+int Dispatcher::room(const std::string& pool) {
+  return 2 * std::max(capacity_[pool], kLeastCapacity) - in_flight_[pool];
+}
+
+Dispatcher::Lane* Dispatcher::next_lane() {
+  Lane* best = nullptr;
+  for (Lane* lane : lanes_) {
+    if (lane->waiting_.empty() || room(lane->pool_) <= 0) continue;
+    const auto in_flight = [](const Lane* one) {
+      return one->asked_.size() - one->waiting_.size();
+    };
+    if (best == nullptr || lane->priority_ > best->priority_ ||
+        (lane->priority_ == best->priority_ && in_flight(lane) < in_flight(best)))
+      best = lane;
+  }
+  return best;
+}
+
+void Dispatcher::hand_out(const std::stop_token& stopping) {
+  while (!stopping.stop_requested()) {
+    std::map<std::string, std::vector<std::pair<std::string, std::string>>> batches;  // by pool
+    {
+      std::unique_lock lock(mutex_);
+      if (!work_ready_.wait(lock, stopping, [&] { return next_lane() != nullptr; })) return;
+      std::size_t messages = 0, bytes = 0;
+      for (Lane* lane = next_lane(); lane != nullptr && messages < kBatch && bytes < kBatchBytes;
+           lane = next_lane()) {
+        const std::string id = std::move(lane->waiting_.front());
+        lane->waiting_.pop_front();
+        Asked& asked = lane->asked_[id];
+        asked.given = Clock::now();
+        waiting_for_[id] = lane;
+        ++in_flight_[lane->pool_];
+        ++messages;
+        bytes += asked.message.size();
+        batches[lane->pool_].emplace_back(id, asked.message);
+      }
+      counts_.given += static_cast<std::int64_t>(messages);
+    }
+    for (const auto& [pool, messages] : batches) {
+      const auto given = lead_.give(pool, messages);
+      if (given) continue;
+      // The audit finds what has not arrived.
+      if (lead_.deposed()) return;
+      log_("work was not handed out: " + given.error().message);
+    }
+  }
+}
+
+void Dispatcher::take_answer(const Lead::Answer& answer) {
+  auto message = result_from(answer.message);
+  const std::lock_guard lock(mutex_);
+  const auto found = waiting_for_.find(answer.id);
+  if (found == waiting_for_.end()) {
+    ++counts_.late;
+    return;
+  }
+  Lane& lane = *found->second;
+  Asked& asked = lane.asked_[answer.id];
+  std::string wrong;
+  if (!message) {
+    wrong = message.error().message;
+  } else if (message->id != answer.id || message->job != lane.job_) {
+    wrong = "it answers another question";
+  } else if (message->evaluation && !asked.admission) {
+    wrong = implausible(*message->evaluation, lane.modelled_).value_or("");
+  }
+  if (!wrong.empty()) {
+    ++counts_.refused;
+    log_(fmt::format("{}: the answer of worker {} is refused: {}", answer.id,
+                     message ? message->worker : "(unknown)", wrong));
+  }
+  const bool machine = wrong.empty() && !message->evaluation &&
+                       message->evaluation.error().code == ErrorCode::kInfrastructure;
+  if ((!wrong.empty() || machine) && ++asked.failures < kMostFailures) {
+    ++counts_.repeated;
+    --in_flight_[lane.pool_];
+    waiting_for_.erase(found);
+    lane.waiting_.push_front(answer.id);
+    work_ready_.notify_all();
+    return;
+  }
+  Done done{asked.number, fail(ErrorCode::kInfrastructure, "no worker gave a usable answer")};
+  if (wrong.empty()) done.evaluation = std::move(message->evaluation);
+  --in_flight_[lane.pool_];
+  waiting_for_.erase(found);
+  lane.asked_.erase(answer.id);
+  lane.results_.push_back(std::move(done));
+  lane.result_ready_.notify_one();
+  ++counts_.answered;
+  work_ready_.notify_all();
+}
+
+void Dispatcher::collect(const std::stop_token& stopping) {
+  while (!stopping.stop_requested() && !lead_.deposed()) {
+    const auto answers = lead_.answers(kCollect_s);
+    if (!answers) {
+      if (stopping.stop_requested()) return;
+      log_("results were not read: " + answers.error().message);
+      std::this_thread::sleep_for(milliseconds(100));
+      continue;
+    }
+    for (const auto& answer : *answers) take_answer(answer);
+    if (const auto taken = lead_.taken(*answers); !taken)
+      log_("results were not deleted: " + taken.error().message);
+    if (answers->empty() && Clock::now() - audited_ > kAuditEvery) audit();
+  }
+}
+
+/// Asks again for what a server that crashed has forgotten.
+void Dispatcher::audit() {
+  audited_ = Clock::now();
+  std::vector<std::string> old;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, lane] : waiting_for_)
+      if (Clock::now() - lane->asked_[id].given > kAuditAfter) old.push_back(id);
+  }
+  const auto open = lead_.open(old);
+  if (!open) return;
+  // What was answered since then is among the answers now, not lost.
+  const auto answers = lead_.answers(0);
+  if (!answers) return;
+  for (const auto& answer : *answers) take_answer(answer);
+  if (!lead_.taken(*answers)) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& id : old) {
+    const auto found = waiting_for_.find(id);
+    if (open->contains(id) || found == waiting_for_.end()) continue;
+    Lane& lane = *found->second;
+    ++counts_.repeated;
+    --in_flight_[lane.pool_];
+    lane.waiting_.push_front(id);
+    waiting_for_.erase(found);
+  }
+  work_ready_.notify_all();
+}
+
+}  // namespace hone::queue

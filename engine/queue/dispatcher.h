@@ -1,0 +1,81 @@
+// Between a coordinator's searches and the workers: hands out what the searches ask for, each its
+// share, and brings every answer to the search that waits for it. What Redis or a worker loses is
+// asked for again; what comes twice counts once.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/queue/lead.h"
+#include "engine/queue/queue.h"
+
+namespace hone::queue {
+
+/// What a dispatcher has seen, for metrics.
+struct DispatchCounts {
+  std::int64_t given = 0;     ///< evaluations handed out, repetitions included
+  std::int64_t answered = 0;  ///< that their search got
+  std::int64_t repeated = 0;  ///< asked for again: lost, refused, or failed for a machine's reasons
+  std::int64_t refused = 0;   ///< answers that no honest worker gives
+  std::int64_t late = 0;      ///< answers that nobody waited for
+  std::int64_t waiting = 0;   ///< not handed out yet
+  std::int64_t in_flight = 0;
+};
+
+class Dispatcher {
+ public:
+  /// `log` gets a line for whatever is wrong, from any thread. Both must outlive the dispatcher.
+  Dispatcher(Lead& lead, std::function<void(const std::string&)> log);
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  /// The end of one search. Higher priorities go first; of equal ones, who has less in flight.
+  /// Must not outlive the dispatcher.
+  [[nodiscard]] std::unique_ptr<SearchQueue> open(const std::string& job, const std::string& pool,
+                                                  bool modelled, int priority);
+  /// How many evaluations the workers of a pool take at once; as many again wait on the server.
+  void set_capacity(const std::string& pool, int capacity);
+  [[nodiscard]] DispatchCounts counts();
+
+ private:
+  class Lane;
+  struct Asked {
+    std::string message;
+    std::uint64_t number = 0;  ///< of the search's Work
+    bool admission = false;
+    std::chrono::steady_clock::time_point given;
+    int failures = 0;
+  };
+  void hand_out(const std::stop_token& stopping);
+  void collect(const std::stop_token& stopping);
+  void take_answer(const Lead::Answer& answer);
+  void audit();
+  /// Precondition: the lock is held. Null: nothing can be handed out.
+  [[nodiscard]] Lane* next_lane();
+  [[nodiscard]] int room(const std::string& pool);
+
+  Lead& lead_;
+  const std::function<void(const std::string&)> log_;
+  std::mutex mutex_;  ///< of all that follows
+  std::condition_variable_any work_ready_;
+  std::vector<Lane*> lanes_;
+  std::unordered_map<std::string, Lane*> waiting_for_;  ///< by evaluation id
+  std::map<std::string, int> capacity_, in_flight_;     ///< by pool
+  DispatchCounts counts_;
+  std::uint64_t lanes_opened_ = 0;
+  std::chrono::steady_clock::time_point audited_ = std::chrono::steady_clock::now();
+  std::jthread giver_, collector_;  ///< last: they use all of the above
+};
+
+}  // namespace hone::queue

@@ -1,0 +1,40 @@
+// The names of hone's keys on a Redis server: PROTOCOL.md says what they hold.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace hone::queue {
+
+/// Ids and pool names must be ids, see messages.h.
+class Keys {
+ public:
+  explicit Keys(std::string prefix) : prefix_(std::move(prefix)) {}
+  [[nodiscard]] std::string jobs() const { return of("jobs"); }
+  [[nodiscard]] std::string job(std::string_view id) const { return of("job:") + std::string(id); }
+  [[nodiscard]] std::string job_ids() const { return of("job-ids"); }
+  [[nodiscard]] std::string cancelled() const { return of("cancelled"); }
+  [[nodiscard]] std::string leader() const { return of("leader"); }
+  [[nodiscard]] std::string fence() const { return of("fence"); }
+  [[nodiscard]] std::string work(std::string_view pool) const {
+    return of("work:") + std::string(pool);
+  }
+  [[nodiscard]] std::string pools() const { return of("pools"); }
+  [[nodiscard]] std::string open() const { return of("open"); }
+  [[nodiscard]] std::string results() const { return of("results"); }
+  [[nodiscard]] std::string dead() const { return of("dead"); }
+  [[nodiscard]] std::string workers() const { return of("workers"); }
+  [[nodiscard]] std::string worker(std::string_view id) const {
+    return of("worker:") + std::string(id);
+  }
+
+ private:
+  [[nodiscard]] std::string of(const char* name) const { return prefix_ + ":" + name; }
+  std::string prefix_;
+};
+
+inline constexpr const char* kWorkersGroup = "workers";
+inline constexpr const char* kCoordinatorsGroup = "coordinators";
+
+}  // namespace hone::queue

@@ -1,0 +1,273 @@
+#include "engine/queue/lead.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "engine/queue/scripts.h"
+
+namespace hone::queue {
+namespace {
+
+using Views = std::vector<std::string_view>;
+constexpr RedisCall kRepeatable{.idempotent = true};
+constexpr const char* kConsumer = "leader";  // there is one at a time
+constexpr int kBatch = 256;
+constexpr std::size_t kGiveBytes = 4U << 20;  // of one script call [B]
+
+std::string ttl_ms() { return std::to_string(static_cast<std::int64_t>(1000 * kLeadershipTtl_s)); }
+
+/// The entries of the one stream that XREAD or XREADGROUP was asked for.
+Result<std::vector<StreamEntry>> read_entries(const RedisReply& reply) {
+  if (reply.is_nil()) return std::vector<StreamEntry>{};
+  const auto stream = reply.at(0);
+  if (!stream) return std::unexpected(stream.error());
+  const auto list = (*stream)->at(1);
+  if (!list) return std::unexpected(list.error());
+  return entries_from(**list);
+}
+
+}  // namespace
+
+Result<RedisReply> Lead::as_leader(Result<RedisReply> reply, std::string_view what) {
+  if (!reply) return reply;
+  if (reply->is_error()) return std::unexpected(reply->as_error(what));
+  const auto number = reply->is_integer() ? reply->as_integer() : Result<std::int64_t>(0);
+  if (number && *number == -1) {
+    deposed_ = true;
+    return fail(ErrorCode::kInfrastructure, "another coordinator leads now");
+  }
+  return reply;
+}
+
+Result<bool> Lead::take(std::int64_t floor) {
+  auto& redis = broker_.redis();
+  const std::string leader = broker_.keys().leader(), fence = broker_.keys().fence();
+  const std::string from = std::to_string(floor), ttl = ttl_ms();
+  // Not repeatable: a second try would find the first one's lock, and wait for its end.
+  auto reply = redis.script(scripts::kLead, Views{leader, fence}, Views{from, ttl});
+  if (!reply) return std::unexpected(reply.error());
+  const auto token = reply->as_integer();
+  if (!token) return std::unexpected(reply->as_error("cannot take the lead"));
+  token_ = *token;
+  deposed_ = false;
+  return *token > 0;
+}
+
+Result<bool> Lead::keep() {
+  const std::string leader = broker_.keys().leader(), token = std::to_string(token_),
+                    ttl = ttl_ms();
+  auto reply = broker_.redis().script(scripts::kKeepLeading, Views{leader}, Views{token, ttl},
+                                      {.idempotent = true, .deadline_s = kLeadershipTtl_s / 2});
+  if (!reply) return std::unexpected(reply.error());
+  const auto kept = reply->as_integer();
+  if (!kept) return std::unexpected(reply->as_error("cannot keep the lead"));
+  if (*kept == 0) deposed_ = true;
+  return *kept == 1;
+}
+
+void Lead::resign() {
+  const std::string leader = broker_.keys().leader(), token = std::to_string(token_);
+  (void)broker_.redis().script(scripts::kResign, Views{leader}, Views{token},
+                               {.idempotent = true, .deadline_s = 1});
+}
+
+Result<void> Lead::forget_evaluations() {
+  auto pools = broker_.redis().call({"SMEMBERS", broker_.keys().pools()}, kRepeatable);
+  if (!pools) return std::unexpected(pools.error());
+  const auto list = pools->as_array();
+  if (!list) return std::unexpected(list.error());
+  std::vector<std::string> keys = {broker_.keys().leader(), broker_.keys().open(),
+                                   broker_.keys().results()};
+  for (const RedisReply& item : *list) {
+    const auto pool = item.as_string();
+    if (pool && is_id(*pool)) keys.push_back(broker_.keys().work(*pool));
+  }
+  const std::string token = std::to_string(token_);
+  auto reply = as_leader(broker_.redis().script(scripts::kForget, Views(keys.begin(), keys.end()),
+                                                Views{token}, kRepeatable),
+                         "cannot forget old evaluations");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Result<std::vector<QueuedJob>> Lead::read_jobs(const char* from, double block_s) {
+  auto& redis = broker_.redis();
+  const std::string jobs = broker_.keys().jobs();
+  const std::string block =
+      std::to_string(std::max<std::int64_t>(1, static_cast<std::int64_t>(1000 * block_s)));
+  const auto read = [&] {
+    return redis.call({"XREADGROUP", "GROUP", kCoordinatorsGroup, kConsumer, "COUNT", "1000",
+                       "BLOCK", block, "STREAMS", jobs, from},
+                      {.idempotent = true, .block_s = block_s});
+  };
+  auto reply = read();
+  if (reply && reply->error_code() == "NOGROUP") {
+    auto made = redis.call({"XGROUP", "CREATE", jobs, kCoordinatorsGroup, "0", "MKSTREAM"});
+    if (!made) return std::unexpected(made.error());
+    if (made->is_error() && made->error_code() != "BUSYGROUP")
+      return std::unexpected(made->as_error("cannot read jobs"));
+    reply = read();
+  }
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot read jobs"));
+  const auto entries = read_entries(*reply);
+  if (!entries) return std::unexpected(entries.error());
+  std::vector<QueuedJob> queued;
+  for (const StreamEntry& entry : *entries) {
+    if (!is_id(entry.field("id"))) {  // nobody can ask what became of it
+      (void)redis.pipeline(
+          {{"XACK", jobs, kCoordinatorsGroup, entry.entry}, {"XDEL", jobs, entry.entry}},
+          kRepeatable);
+      continue;
+    }
+    queued.push_back({entry.entry, entry.field("id"),
+                      std::clamp(std::atoi(entry.field("priority").c_str()), -100, 100)});
+  }
+  return queued;
+}
+
+Result<std::vector<QueuedJob>> Lead::unfinished_jobs() {
+  std::vector<QueuedJob> all;
+  std::string from = "0";
+  while (true) {
+    auto some = read_jobs(from.c_str(), 0);
+    if (!some) return some;
+    if (some->empty()) return all;
+    from = some->back().entry;
+    all.insert(all.end(), some->begin(), some->end());
+  }
+}
+
+Result<std::vector<QueuedJob>> Lead::new_jobs(double block_s) { return read_jobs(">", block_s); }
+
+Result<std::optional<JobMessage>> Lead::message_of(const std::string& job) {
+  auto reply = broker_.redis().call({"HGET", broker_.keys().job(job), "message"}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_nil()) return std::nullopt;
+  const auto bytes = reply->as_string();
+  if (!bytes) return std::unexpected(reply->as_error("cannot read the job"));
+  auto message = job_from(*bytes);
+  if (!message) return std::unexpected(message.error());
+  if (message->id != job) return invalid("the job's message is that of another job");
+  return std::move(*message);
+}
+
+Result<std::set<std::string>> Lead::cancelled() {
+  auto reply = broker_.redis().call({"SMEMBERS", broker_.keys().cancelled()}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  const auto list = reply->as_array();
+  if (!list) return std::unexpected(list.error());
+  std::set<std::string> ids;
+  for (const RedisReply& item : *list) {
+    if (const auto id = item.as_string(); id) ids.emplace(*id);
+  }
+  return ids;
+}
+
+Result<void> Lead::set_status(const JobStatus& status) {
+  const auto message = encode(status);
+  if (!message) return std::unexpected(message.error());
+  const std::string leader = broker_.keys().leader(), job = broker_.keys().job(status.id);
+  const std::string token = std::to_string(token_);
+  auto reply = as_leader(
+      broker_.redis().script(scripts::kSetStatus, Views{leader, job},
+                             Views{token, *message, to_string(status.state)}, kRepeatable),
+      "cannot write the job's state");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Result<void> Lead::end_job(const QueuedJob& job, const JobStatus& status) {
+  const auto message = encode(status);
+  if (!message) return std::unexpected(message.error());
+  const auto& keys = broker_.keys();
+  const std::string leader = keys.leader(), own = keys.job(job.id), jobs = keys.jobs(),
+                    cancelled = keys.cancelled();
+  const std::string token = std::to_string(token_),
+                    kept = std::to_string(static_cast<std::int64_t>(kJobKept_s));
+  auto reply = as_leader(
+      broker_.redis().script(
+          scripts::kEndJob, Views{leader, own, jobs, cancelled},
+          Views{token, *message, to_string(status.state), job.entry, job.id, kept}, kRepeatable),
+      "cannot end the job");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Result<void> Lead::give(const std::string& pool,
+                        const std::vector<std::pair<std::string, std::string>>& messages) {
+  const auto& keys = broker_.keys();
+  const std::string leader = keys.leader(), open = keys.open(), work = keys.work(pool);
+  const std::string token = std::to_string(token_);
+  for (std::size_t next = 0; next < messages.size();) {
+    Views arguments = {token, pool};
+    for (std::size_t bytes = 0; next < messages.size() &&
+                                (bytes == 0 || bytes + messages[next].second.size() < kGiveBytes);
+         ++next) {
+      bytes += messages[next].second.size();
+      arguments.push_back(messages[next].first);
+      arguments.push_back(messages[next].second);
+    }
+    auto reply = as_leader(
+        broker_.redis().script(scripts::kGive, Views{leader, open, work}, arguments, kRepeatable),
+        "cannot hand out work");
+    if (!reply) return std::unexpected(reply.error());
+  }
+  return {};
+}
+
+Result<void> Lead::drop(const std::vector<std::string>& ids) {
+  if (ids.empty()) return {};
+  const std::string leader = broker_.keys().leader(), open = broker_.keys().open();
+  const std::string token = std::to_string(token_);
+  Views arguments = {token};
+  arguments.insert(arguments.end(), ids.begin(), ids.end());
+  auto reply =
+      as_leader(broker_.redis().script(scripts::kDrop, Views{leader, open}, arguments, kRepeatable),
+                "cannot drop work");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Result<std::set<std::string>> Lead::open(const std::vector<std::string>& ids) {
+  std::set<std::string> open;
+  if (ids.empty()) return open;
+  const std::string key = broker_.keys().open();
+  Views words = {"HMGET", key};
+  words.insert(words.end(), ids.begin(), ids.end());
+  auto reply = broker_.redis().call(std::span<const std::string_view>(words), kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  const auto list = reply->as_array();
+  if (!list) return std::unexpected(list.error());
+  for (std::size_t i = 0; i < list->size() && i < ids.size(); ++i)
+    if (!(*list)[i].is_nil()) open.insert(ids[i]);
+  return open;
+}
+
+Result<std::vector<Lead::Answer>> Lead::answers(double block_s) {
+  const std::string block = std::to_string(static_cast<std::int64_t>(1000 * block_s) + 1);
+  auto reply = broker_.redis().call({"XREAD", "COUNT", std::to_string(kBatch), "BLOCK", block,
+                                     "STREAMS", broker_.keys().results(), "0"},
+                                    {.idempotent = true, .block_s = block_s});
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot read results"));
+  auto entries = read_entries(*reply);
+  if (!entries) return std::unexpected(entries.error());
+  std::vector<Answer> answers;
+  for (StreamEntry& entry : *entries)
+    answers.push_back({entry.entry, entry.field("id"), entry.field("m")});
+  return answers;
+}
+
+Result<void> Lead::taken(const std::vector<Answer>& answers) {
+  if (answers.empty()) return {};
+  const std::string results = broker_.keys().results();
+  Views words = {"XDEL", results};
+  for (const Answer& answer : answers) words.push_back(answer.entry);
+  auto reply = broker_.redis().call(std::span<const std::string_view>(words), kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot delete results"));
+  return {};
+}
+
+}  // namespace hone::queue

@@ -1,0 +1,81 @@
+// The coordinator's side of the Redis server. One coordinator leads; its token, larger than that of
+// every leader before it, goes with everything it asks for, so that one that was away too long can
+// do no harm. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/queue/broker.h"
+#include "engine/queue/messages_result.h"
+
+namespace hone::queue {
+
+inline constexpr double kLeadershipTtl_s = 5;
+inline constexpr double kJobKept_s = 7 * 24 * 3600.0;  ///< after its end
+
+/// A job that waits for its search.
+struct QueuedJob {
+  std::string entry;
+  std::string id;
+  int priority = 0;
+};
+
+class Lead {
+ public:
+  explicit Lead(Broker& broker) : broker_(broker) {}
+
+  /// Becomes the leader, with a token above `floor`. False: another one leads.
+  [[nodiscard]] Result<bool> take(std::int64_t floor);
+  /// To be called at least every kLeadershipTtl_s / 3. False: another one may lead by now.
+  [[nodiscard]] Result<bool> keep();
+  void resign();
+  [[nodiscard]] std::int64_t token() const { return token_; }
+  /// A call was refused for its token.
+  [[nodiscard]] bool deposed() const { return deposed_; }
+
+  /// Forgets every evaluation that is open. Their searches ask again.
+  [[nodiscard]] Result<void> forget_evaluations();
+  /// Jobs that an earlier leader had begun, then new ones, in the order of their submission.
+  [[nodiscard]] Result<std::vector<QueuedJob>> unfinished_jobs();
+  [[nodiscard]] Result<std::vector<QueuedJob>> new_jobs(double block_s);
+  /// Empty: its message is gone. kInvalidInput: it is no job message.
+  [[nodiscard]] Result<std::optional<JobMessage>> message_of(const std::string& job);
+  [[nodiscard]] Result<std::set<std::string>> cancelled();
+  [[nodiscard]] Result<JobStatus> status_of(const std::string& job) { return broker_.status(job); }
+  [[nodiscard]] Result<void> set_status(const JobStatus& status);
+  [[nodiscard]] Result<void> end_job(const QueuedJob& job, const JobStatus& status);
+
+  /// Encoded work messages by id; one that is open already is left as it is.
+  [[nodiscard]] Result<void> give(const std::string& pool,
+                                  const std::vector<std::pair<std::string, std::string>>& messages);
+  /// Nobody waits for these any more.
+  [[nodiscard]] Result<void> drop(const std::vector<std::string>& ids);
+  /// Which of these no worker has answered, nor anybody dropped.
+  [[nodiscard]] Result<std::set<std::string>> open(const std::vector<std::string>& ids);
+
+  struct Answer {
+    std::string entry;
+    std::string id;       ///< as it was asked for
+    std::string message;  ///< encoded, of whatever the worker sent
+  };
+  /// Those that have come; waits at most `block_s` for the first. They come again until taken().
+  [[nodiscard]] Result<std::vector<Answer>> answers(double block_s);
+  [[nodiscard]] Result<void> taken(const std::vector<Answer>& answers);
+
+ private:
+  [[nodiscard]] Result<RedisReply> as_leader(Result<RedisReply> reply, std::string_view what);
+  [[nodiscard]] Result<std::vector<QueuedJob>> read_jobs(const char* from, double block_s);
+
+  Broker& broker_;
+  std::atomic<std::int64_t> token_ = 0;
+  std::atomic<bool> deposed_ = false;
+};
+
+}  // namespace hone::queue

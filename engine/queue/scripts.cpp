@@ -1,0 +1,96 @@
+#include "engine/queue/scripts.h"
+
+namespace hone::queue::scripts {
+
+const RedisScript kSubmit(R"lua(
+if redis.call('EXISTS', KEYS[2]) == 1 then return 'known' end
+if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 'full' end
+redis.call('HSET', KEYS[2], 'message', ARGV[2], 'status', ARGV[3], 'state', 'queued')
+redis.call('ZADD', KEYS[3], ARGV[5], ARGV[1])
+redis.call('XADD', KEYS[1], '*', 'id', ARGV[1], 'priority', ARGV[4])
+return 'ok'
+)lua");
+
+const RedisScript kLead(R"lua(
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+local token = tonumber(redis.call('GET', KEYS[2]) or '0')
+local floor = tonumber(ARGV[1])
+if token < floor then token = floor end
+token = token + 1
+redis.call('SET', KEYS[2], token)
+redis.call('SET', KEYS[1], token, 'PX', ARGV[2])
+return token
+)lua");
+
+const RedisScript kKeepLeading(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1
+)lua");
+
+const RedisScript kResign(R"lua(
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+)lua");
+
+const RedisScript kGive(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+local new = 0
+for i = 3, #ARGV, 2 do
+  if redis.call('HSETNX', KEYS[2], ARGV[i], ARGV[2]) == 1 then
+    redis.call('XADD', KEYS[3], '*', 'id', ARGV[i], 'm', ARGV[i + 1])
+    new = new + 1
+  end
+end
+return new
+)lua");
+
+const RedisScript kForget(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+for i = 2, #KEYS do redis.call('DEL', KEYS[i]) end
+return 1
+)lua");
+
+const RedisScript kDrop(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+for i = 2, #ARGV do redis.call('HDEL', KEYS[2], ARGV[i]) end
+return 1
+)lua");
+
+const RedisScript kComplete(R"lua(
+redis.call('XACK', KEYS[3], 'workers', ARGV[1])
+redis.call('XDEL', KEYS[3], ARGV[1])
+if redis.call('HDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
+redis.call('XADD', KEYS[2], '*', 'id', ARGV[2], 'm', ARGV[3])
+return 1
+)lua");
+
+const RedisScript kBury(R"lua(
+redis.call('XACK', KEYS[3], 'workers', ARGV[1])
+redis.call('XDEL', KEYS[3], ARGV[1])
+if redis.call('HDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
+redis.call('XADD', KEYS[4], 'MAXLEN', ARGV[8], '*', 'id', ARGV[2], 'pool', ARGV[3],
+           'm', ARGV[5], 'why', ARGV[6], 'at', ARGV[7])
+redis.call('XADD', KEYS[2], '*', 'id', ARGV[2], 'm', ARGV[4])
+return 1
+)lua");
+
+const RedisScript kSetStatus(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+if redis.call('EXISTS', KEYS[2]) == 0 then return 1 end
+redis.call('HSET', KEYS[2], 'status', ARGV[2], 'state', ARGV[3])
+return 1
+)lua");
+
+const RedisScript kEndJob(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+redis.call('HSET', KEYS[2], 'status', ARGV[2], 'state', ARGV[3])
+redis.call('HDEL', KEYS[2], 'message')
+redis.call('EXPIRE', KEYS[2], ARGV[6])
+redis.call('XACK', KEYS[3], 'coordinators', ARGV[4])
+redis.call('XDEL', KEYS[3], ARGV[4])
+redis.call('SREM', KEYS[4], ARGV[5])
+return 1
+)lua");
+
+}  // namespace hone::queue::scripts

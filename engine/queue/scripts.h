@@ -1,0 +1,37 @@
+// What happens on the Redis server in one step. Each takes its keys first; PROTOCOL.md tells when
+// each runs.
+#pragma once
+
+#include "engine/queue/redis_client.h"
+
+namespace hone::queue::scripts {
+
+/// A new job, once. KEYS jobs, job, job-ids; ARGV id, message, status, priority, now [ms], most.
+/// -> "ok", "known", "full".
+extern const RedisScript kSubmit;
+/// KEYS leader, fence; ARGV floor, time to live [ms]. -> the token, 0: another leads.
+extern const RedisScript kLead;
+/// KEYS leader; ARGV token, time to live [ms]. -> 1, 0: no longer.
+extern const RedisScript kKeepLeading;
+/// KEYS leader; ARGV token.
+extern const RedisScript kResign;
+/// Evaluations for a pool, each once. KEYS leader, open, work; ARGV token, pool, then id and
+/// message of each. -> how many were new; -1: deposed.
+extern const RedisScript kGive;
+/// KEYS leader, open, results, work…; ARGV token. What an earlier leader asked for is forgotten.
+/// -> 1; -1: deposed.
+extern const RedisScript kForget;
+/// KEYS leader, open; ARGV token, ids. What nobody waits for any more. -> 1; -1: deposed.
+extern const RedisScript kDrop;
+/// A worker's answer. KEYS open, results, work; ARGV entry, id, message. -> 1; 0: nobody waits.
+extern const RedisScript kComplete;
+/// A message that nobody could finish. KEYS open, results, work, dead; ARGV entry, id, pool,
+/// result, work message, why, now [ms], most. -> 1; 0: nobody waits.
+extern const RedisScript kBury;
+/// KEYS leader, job; ARGV token, status, state. -> 1; -1: deposed.
+extern const RedisScript kSetStatus;
+/// A job's end. KEYS leader, job, jobs, cancelled; ARGV token, status, state, entry, id,
+/// time to live [s]. -> 1; -1: deposed.
+extern const RedisScript kEndJob;
+
+}  // namespace hone::queue::scripts

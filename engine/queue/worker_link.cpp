@@ -1,0 +1,284 @@
+#include "engine/queue/worker_link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/queue/messages_result.h"
+#include "engine/queue/messages_work.h"
+#include "engine/queue/scripts.h"
+
+namespace hone::queue {
+namespace {
+
+using Views = std::vector<std::string_view>;
+using std::chrono::milliseconds;
+constexpr RedisCall kRepeatable{.idempotent = true};
+constexpr double kBlock_s = 0.5;
+constexpr int kAtOnce = 8;  // so that no worker takes what another could begin
+constexpr int kMostDead = 1000;
+
+std::string ms(double seconds) { return std::to_string(static_cast<std::int64_t>(1000 * seconds)); }
+
+}  // namespace
+
+WorkerLink::WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity,
+                       std::function<void(const std::string&)> log)
+    : broker_(broker),
+      worker_(std::move(worker)),
+      pool_(std::move(pool)),
+      stream_(broker.keys().work(pool_)),
+      capacity_(capacity),
+      log_(std::move(log)),
+      reader_([this](const std::stop_token& stopping) { read(stopping); }),
+      renewer_([this](const std::stop_token& stopping) { renew(stopping); }) {}
+
+int WorkerLink::in_hand() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(pieces_.size());
+}
+
+std::optional<Work> WorkerLink::take(milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [&] { return closed_ || !ready_.empty(); });
+  if (closed_ || ready_.empty()) return std::nullopt;
+  Work work = std::move(ready_.front());
+  ready_.pop_front();
+  pieces_[work.id].begun = true;
+  return work;
+}
+
+void WorkerLink::complete(Done done) {
+  Piece piece;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = pieces_.find(done.id);
+    if (found == pieces_.end()) return;  // closed meanwhile
+    piece = found->second;
+  }
+  const ResultMessage result{piece.job, piece.id, worker_, std::move(done.evaluation)};
+  auto message = encode(result);
+  if (!message) {
+    log_(fmt::format("{}: its result cannot be sent: {}", piece.id, message.error().message));
+    message = encode(ResultMessage{piece.job, piece.id, worker_,
+                                   fail(ErrorCode::kInfrastructure, message.error().message)});
+  }
+  const std::string open = broker_.keys().open(), results = broker_.keys().results();
+  const auto reply =
+      message ? broker_.redis().script(scripts::kComplete, Views{open, results, stream_},
+                                       Views{piece.entry, piece.id, *message}, kRepeatable)
+              : Result<RedisReply>(std::unexpected(message.error()));
+  // Not sent, it stays pending, and another worker takes it in the end.
+  if (!reply) log_(fmt::format("{}: its result is lost: {}", piece.id, reply.error().message));
+  if (reply && reply->is_error())
+    log_(fmt::format("{}: its result is lost: {}", piece.id, reply->error_text()));
+  const std::lock_guard lock(mutex_);
+  pieces_.erase(done.id);
+  changed_.notify_all();
+}
+
+Result<std::vector<StreamEntry>> WorkerLink::fresh(int count) {
+  auto& redis = broker_.redis();
+  auto reply = redis.call({"XREADGROUP", "GROUP", kWorkersGroup, worker_, "COUNT",
+                           std::to_string(count), "BLOCK", ms(kBlock_s), "STREAMS", stream_, ">"},
+                          {.block_s = kBlock_s});
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->error_code() == "NOGROUP" || reply->error_code() == "UNBLOCKED") {
+    const auto made = redis.pipeline({{"XGROUP", "CREATE", stream_, kWorkersGroup, "0", "MKSTREAM"},
+                                      {"SADD", broker_.keys().pools(), pool_}});
+    if (!made) return std::unexpected(made.error());
+    const RedisReply& group = made->front();
+    if (group.is_error() && group.error_code() != "BUSYGROUP")
+      return std::unexpected(group.as_error("cannot take work"));
+    return std::vector<StreamEntry>{};
+  }
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot take work"));
+  if (reply->is_nil()) return std::vector<StreamEntry>{};
+  const auto stream = reply->at(0);
+  if (!stream) return std::unexpected(stream.error());
+  const auto list = (*stream)->at(1);
+  if (!list) return std::unexpected(list.error());
+  return entries_from(**list);
+}
+
+/// Of workers that have fallen silent.
+Result<std::vector<StreamEntry>> WorkerLink::abandoned(int count) {
+  auto reply = broker_.redis().call({"XAUTOCLAIM", stream_, kWorkersGroup, worker_, ms(kSilence_s),
+                                     "0", "COUNT", std::to_string(count)});
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->error_code() == "NOGROUP") return std::vector<StreamEntry>{};
+  if (reply->is_error()) return std::unexpected(reply->as_error("cannot take over work"));
+  const auto list = reply->at(1);
+  if (!list) return std::unexpected(list.error());
+  return entries_from(**list);
+}
+
+void WorkerLink::bury(const StreamEntry& entry, const std::string& why) {
+  const std::string& id = entry.field("id");
+  log_(fmt::format("{}: goes to the dead letters: {}", id, why));
+  Evaluation evaluation;
+  evaluation.verdict = Verdict::kCrash;
+  evaluation.detail = why;
+  const auto work = work_from(entry.field("m"));
+  const std::string job = work ? work->job : id.substr(0, id.find('.'));
+  const auto result = encode(ResultMessage{job, id, worker_, evaluation});
+  if (!result) return;
+  const auto& keys = broker_.keys();
+  const std::string open = keys.open(), results = keys.results(), dead = keys.dead();
+  const std::string now = std::to_string(unix_ms()), most = std::to_string(kMostDead);
+  const auto reply = broker_.redis().script(
+      scripts::kBury, Views{open, results, stream_, dead},
+      Views{entry.entry, id, pool_, *result, entry.field("m"), why, now, most}, kRepeatable);
+  if (!reply) log_(fmt::format("{}: {}", id, reply.error().message));
+}
+
+void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
+  if (entries.empty()) return;
+  // Is it still wanted, and how often was it tried?
+  std::vector<std::vector<std::string>> questions;
+  for (const StreamEntry& entry : entries) {
+    questions.push_back({"HEXISTS", broker_.keys().open(), entry.field("id")});
+    questions.push_back({"XPENDING", stream_, kWorkersGroup, entry.entry, entry.entry, "1"});
+  }
+  const auto answers = broker_.redis().pipeline(questions, kRepeatable);
+  if (!answers) {
+    log_("work was not taken: " + answers.error().message);
+    return;  // it stays pending, and comes again
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const StreamEntry& entry = entries[i];
+    const auto wanted = (*answers)[2 * i].as_integer();
+    if (wanted && *wanted == 0) {
+      (void)broker_.redis().pipeline(
+          {{"XACK", stream_, kWorkersGroup, entry.entry}, {"XDEL", stream_, entry.entry}},
+          kRepeatable);
+      continue;
+    }
+    std::int64_t deliveries = 1;
+    if (const auto row = (*answers)[2 * i + 1].at(0); claimed && row) {
+      if (const auto count = (*row)->at(3); count && (*count)->is_integer())
+        deliveries = (*count)->as_integer().value_or(1);
+    }
+    if (deliveries > kMostDeliveries) {
+      bury(entry, fmt::format("{} workers took it and fell silent", kMostDeliveries));
+      continue;
+    }
+    auto message = work_from(entry.field("m"));
+    if (message && message->id != entry.field("id"))
+      message = invalid("work message: id: is not that of its entry");
+    if (!message) {
+      bury(entry, message.error().message);
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    if (draining_) {
+      lock.unlock();
+      hand_back({entry.entry});
+      continue;
+    }
+    const std::uint64_t number = next_++;
+    pieces_[number] = {entry.entry, message->id, message->job};
+    ready_.push_back(
+        {number, std::move(message->request),
+         message->kind == WorkMessage::Kind::kAdmit ? Work::Kind::kAdmit : Work::Kind::kEvaluate});
+    changed_.notify_all();
+  }
+}
+
+void WorkerLink::read(const std::stop_token& stopping) {
+  auto looked = std::chrono::steady_clock::now();
+  while (!stopping.stop_requested()) {
+    int room = 0;
+    {
+      std::unique_lock lock(mutex_);
+      const auto free = [&] { return capacity_ - static_cast<int>(pieces_.size()); };
+      if (!changed_.wait(lock, stopping, [&] { return !draining_ && free() > 0; })) return;
+      room = std::min(free(), kAtOnce);
+    }
+    const auto failed = [&](const Error& error) {
+      if (stopping.stop_requested()) return;
+      log_(error.message);
+      std::this_thread::sleep_for(milliseconds(200));
+    };
+    if (std::chrono::steady_clock::now() - looked > std::chrono::seconds(1)) {
+      looked = std::chrono::steady_clock::now();
+      const auto taken_over = abandoned(room);
+      if (!taken_over) {
+        failed(taken_over.error());
+        continue;
+      }
+      accept(*taken_over, true);
+      room -= static_cast<int>(taken_over->size());
+      if (room <= 0) continue;
+    }
+    const auto taken = fresh(room);
+    if (!taken) {
+      failed(taken.error());
+      continue;
+    }
+    accept(*taken, false);
+  }
+}
+
+/// What is in hand stays ours while we live.
+void WorkerLink::renew(const std::stop_token& stopping) {
+  while (!stopping.stop_requested()) {
+    std::vector<std::string> words = {"XCLAIM", stream_, kWorkersGroup, worker_, "0"};
+    {
+      std::unique_lock lock(mutex_);
+      (void)changed_.wait_for(lock, stopping, milliseconds(static_cast<int>(1000 * kSilence_s / 4)),
+                              [] { return false; });
+      for (const auto& [number, piece] : pieces_) words.push_back(piece.entry);
+    }
+    if (stopping.stop_requested() || words.size() == 5) continue;
+    words.push_back("JUSTID");
+    const auto reply = broker_.redis().pipeline({words}, kRepeatable);
+    if (!reply) log_("what is at work was not renewed: " + reply.error().message);
+  }
+}
+
+void WorkerLink::hand_back(const std::vector<std::string>& entries) {
+  if (entries.empty()) return;
+  // Idle for so long that the next who looks takes them, and for no fault of theirs.
+  std::vector<std::string> words = {"XCLAIM", stream_, kWorkersGroup, worker_, "0"};
+  words.insert(words.end(), entries.begin(), entries.end());
+  words.insert(words.end(), {"IDLE", ms(1000 * kSilence_s), "RETRYCOUNT", "0", "JUSTID"});
+  const auto reply = broker_.redis().pipeline({words}, kRepeatable);
+  if (!reply) log_("work was not handed back: " + reply.error().message);
+}
+
+void WorkerLink::drain() {
+  std::vector<std::string> back;
+  {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+    ready_.clear();
+    std::erase_if(pieces_, [&](const auto& item) {
+      if (!item.second.begun) back.push_back(item.second.entry);
+      return !item.second.begun;
+    });
+    changed_.notify_all();
+  }
+  hand_back(back);
+}
+
+void WorkerLink::close() {
+  drain();
+  std::vector<std::string> back;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    closed_ = true;
+    for (const auto& [number, piece] : pieces_) back.push_back(piece.entry);
+    pieces_.clear();
+    changed_.notify_all();
+  }
+  for (auto* thread : {&reader_, &renewer_}) {
+    thread->request_stop();
+    if (thread->joinable()) thread->join();
+  }
+  hand_back(back);
+}
+
+}  // namespace hone::queue

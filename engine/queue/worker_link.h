@@ -1,0 +1,66 @@
+// The workers' end of the Redis server: one pool's work comes in, answers go out. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "engine/queue/broker.h"
+#include "engine/queue/queue.h"
+
+namespace hone::queue {
+
+/// A message is given to so many workers, and then to none.
+inline constexpr int kMostDeliveries = 3;
+/// A worker that says nothing for so long has lost what it was at.
+inline constexpr double kSilence_s = 10;
+
+class WorkerLink final : public WorkerQueue {
+ public:
+  /// `capacity`: pieces of work in hand, at most. `log` as in Dispatcher. All must outlive the
+  /// link.
+  WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity,
+             std::function<void(const std::string&)> log);
+  ~WorkerLink() override { close(); }
+
+  std::optional<Work> take(std::chrono::milliseconds timeout) override;
+  void complete(Done done) override;
+  /// Takes nothing new; what has not begun goes back.
+  void drain();
+  /// Drains, and ends the link. What is still at work is somebody else's now.
+  void close() override;
+  [[nodiscard]] int in_hand();
+
+ private:
+  struct Piece {
+    std::string entry, id, job;
+    bool begun = false;
+  };
+  void read(const std::stop_token& stopping);
+  void renew(const std::stop_token& stopping);
+  [[nodiscard]] Result<std::vector<StreamEntry>> fresh(int count);
+  [[nodiscard]] Result<std::vector<StreamEntry>> abandoned(int count);
+  void accept(const std::vector<StreamEntry>& entries, bool claimed);
+  void bury(const StreamEntry& entry, const std::string& why);
+  void hand_back(const std::vector<std::string>& entries);
+
+  Broker& broker_;
+  const std::string worker_, pool_, stream_;
+  const int capacity_;
+  const std::function<void(const std::string&)> log_;
+  std::mutex mutex_;  ///< of all that follows
+  std::condition_variable_any changed_;
+  std::deque<Work> ready_;
+  std::map<std::uint64_t, Piece> pieces_;  ///< by Work::id
+  std::uint64_t next_ = 0;
+  bool draining_ = false, closed_ = false;
+  std::jthread reader_, renewer_;  ///< last: they use all of the above
+};
+
+}  // namespace hone::queue

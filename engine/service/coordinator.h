@@ -1,0 +1,31 @@
+// Searches that others submitted, many at once: evaluations go to workers through Redis, results
+// into the database, which is the coordinator's own. Several may run; one leads, and another goes
+// on where it was when it falls silent.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "candidates/store/store.h"
+#include "engine/queue/broker.h"
+#include "engine/rewriting/rewriting.h"
+
+namespace hone {
+
+struct CoordinatorOptions {
+  int jobs_at_once = 4;
+  /// What reads the sources of one job; called once for each search.
+  std::function<std::unique_ptr<Rewriting>()> open_rewriting;
+  /// A line about what happens or is wrong; from any thread.
+  std::function<void(const std::string&)> log;
+  const std::atomic<bool>* stop = nullptr;  ///< resigns; its jobs wait for the next leader
+  bool once = false;                        ///< returns when it was deposed, instead of waiting
+};
+
+/// Until `stop`. Errors: kEnvironment and kIo, of the server and the database at the start.
+[[nodiscard]] Result<void> run_coordinator(queue::Broker& broker, Store& store,
+                                           const CoordinatorOptions& options);
+
+}  // namespace hone

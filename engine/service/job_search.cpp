@@ -1,0 +1,230 @@
+#include "engine/service/job_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+#include "engine/service/target.h"
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr auto kReportEvery = milliseconds(500);
+constexpr auto kPoolLooks = milliseconds(200);
+constexpr std::size_t kLargestWindow = 1024;
+
+/// Boards are per device name; "cuda:0" stands for a GPU of some worker.
+Result<DeviceSpec> spec_of(const std::string& id, const Fleet::Pool& pool) {
+  if (!pool.modelled) return DeviceSpec::parse("cuda:0");
+  std::string text = id;  // "emu:sm_90:H100"
+  if (const auto profile = text.find(':', 4); profile != text.npos) text[profile] = '/';
+  return DeviceSpec::parse(text);
+}
+
+}  // namespace
+
+Result<void> Fleet::look() {
+  const auto workers = broker_.workers();
+  if (!workers) return std::unexpected(workers.error());
+  std::map<std::string, Pool> pools;
+  for (const auto& worker : *workers) {
+    if (worker.draining) continue;
+    for (const auto& device : worker.devices) {
+      Pool& pool = pools[device.pool];
+      pool.info = device.info;
+      pool.modelled = device.modelled;
+      pool.capacity += device.capacity;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  pools_ = std::move(pools);
+  return {};
+}
+
+std::map<std::string, Fleet::Pool> Fleet::pools() const {
+  const std::lock_guard lock(mutex_);
+  return pools_;
+}
+
+std::optional<std::pair<std::string, Fleet::Pool>> Fleet::find(const std::string& arch) const {
+  const std::lock_guard lock(mutex_);
+  std::optional<std::pair<std::string, Pool>> best;
+  for (const auto& [id, pool] : pools_) {
+    if (pool.modelled ? id != arch : pool.info.arch != arch) continue;
+    if (!best || pool.capacity > best->second.capacity) best = {id, pool};
+  }
+  return best;
+}
+
+JobSearch::JobSearch(const JobContext& context, queue::QueuedJob job)
+    : context_(context), job_(std::move(job)), thread_([this] { run(); }) {}
+
+void JobSearch::cancel() {
+  cancelled_ = true;
+  ending_ = true;
+}
+
+void JobSearch::abandon() { ending_ = true; }
+
+/// Again and again while the server is away, as long as this process leads.
+template <class Function>
+auto JobSearch::insist(const Function& function) -> decltype(function()) {
+  while (true) {
+    auto result = function();
+    const bool worth_it = !result && (result.error().code == ErrorCode::kInfrastructure ||
+                                      result.error().code == ErrorCode::kEnvironment);
+    if (!worth_it || context_.lead.deposed() || (ending_ && !cancelled_)) return result;
+    context_.log(fmt::format("{}: {}", job_.id, result.error().message));
+    std::this_thread::sleep_for(kPoolLooks);
+  }
+}
+
+void JobSearch::report(queue::JobState state, bool now) {
+  queue::JobStatus status;
+  {
+    const std::lock_guard lock(mutex_);
+    now = now || state != status_.state;
+    if (!now && Clock::now() - reported_ < kReportEvery) return;
+    status_.state = state;
+    status_.updated_at = queue::unix_ms();
+    reported_ = Clock::now();
+    status = status_;
+  }
+  if (const auto set = context_.lead.set_status(status); !set && !ending_)
+    context_.log(fmt::format("{}: {}", job_.id, set.error().message));
+}
+
+void JobSearch::show(std::size_t index, const Progress& progress) {
+  {
+    const std::lock_guard lock(mutex_);
+    auto& arch = status_.archs[index];
+    arch.counts = progress.counts;
+    arch.elapsed_s = std::max(arch.elapsed_s, progress.elapsed_s);
+    arch.reference_time_us = progress.reference_time_us;
+    arch.best_time_us = progress.best_time_us;
+    arch.best_recipe = progress.best_recipe;
+  }
+  report(progress.phase == "admit"   ? queue::JobState::kAdmitting
+         : progress.phase == "final" ? queue::JobState::kFinishing
+                                     : queue::JobState::kSearching);
+}
+
+void JobSearch::fail_with(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  status_.error += (status_.error.empty() ? "" : "; ") + why;
+}
+
+std::optional<std::pair<std::string, Fleet::Pool>> JobSearch::wait_for_pool(
+    const std::string& arch) {
+  bool said = false;
+  while (!ending_) {
+    if (auto pool = context_.fleet.find(arch)) return pool;
+    if (!said) context_.log(fmt::format("{}: waits for a worker for {}", job_.id, arch));
+    said = true;
+    std::this_thread::sleep_for(kPoolLooks);
+  }
+  return std::nullopt;
+}
+
+void JobSearch::search(std::size_t index) {
+  const std::string& arch = message_.archs[index];
+  const auto pool = wait_for_pool(arch);
+  if (!pool) return;
+  const auto spec = spec_of(pool->first, pool->second);
+  if (!spec) {
+    fail_with(fmt::format("{}: {}", arch, spec.error().message));
+    return;
+  }
+  const auto queue =
+      context_.dispatcher.open(job_.id, pool->first, pool->second.modelled, job_.priority);
+  const auto rewriting = context_.open_rewriting();
+  const std::size_t window = pool->second.modelled
+                                 ? kModelledWindow
+                                 : std::clamp(static_cast<std::size_t>(pool->second.capacity),
+                                              kModelledWindow, kLargestWindow);
+  SearchOptions options;
+  options.budget = message_.budget;
+  options.seed = message_.seed;
+  options.strategy = message_.strategy;
+  options.finalists = message_.finalists;
+  options.disabled = message_.disabled;
+  options.prescreen = message_.prescreen;
+  options.stop = options.abandon = &ending_;
+  options.job = job_.id;
+  {
+    const std::lock_guard lock(mutex_);
+    options.spent_s = status_.archs[index].elapsed_s;
+  }
+  options.on_progress = [&](const Progress& progress) { show(index, progress); };
+  const auto outcome = run_search(message_.task, {*spec, pool->second.info, window, *queue},
+                                  *rewriting, &context_.store, options);
+  if (ending_) return;
+  if (!outcome) {
+    fail_with(fmt::format("{}: {}", arch, outcome.error().message));
+    return;
+  }
+  for (const auto& warning : outcome->warnings)
+    context_.log(fmt::format("{}: {}: {}", job_.id, arch, warning));
+  const std::lock_guard lock(mutex_);
+  auto& progress = status_.archs[index];
+  progress.counts = outcome->counts;
+  progress.elapsed_s = outcome->elapsed_s;
+  if (outcome->ranked.empty()) {
+    status_.error +=
+        fmt::format("{}{}: no finalist, not even the reference, passed the final stage",
+                    status_.error.empty() ? "" : "; ", arch);
+    return;
+  }
+  progress.best_candidate = outcome->ranked.front().candidate.id;
+  progress.best_time_us = outcome->ranked.front().evaluation.measurement.time_us;
+  progress.reference_time_us = outcome->ranked.front().evaluation.measurement.reference_time_us;
+}
+
+void JobSearch::run() {
+  status_ = {.id = job_.id, .updated_at = queue::unix_ms()};
+  auto message = insist([&] { return context_.lead.message_of(job_.id); });
+  if (!message) {
+    fail_with("the job cannot be read: " + message.error().message);
+  } else if (!*message) {
+    fail_with("the job's message is gone");
+  } else {
+    message_ = std::move(**message);
+    context_.log(fmt::format("{}: begins, '{}' of {}", job_.id, message_.task.name,
+                             message_.owner.empty() ? "nobody" : message_.owner));
+    for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
+    if (const auto earlier = context_.lead.status_of(job_.id);
+        earlier && earlier->archs.size() == status_.archs.size())
+      status_.archs = earlier->archs;
+    report(queue::JobState::kAdmitting, true);
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < message_.archs.size(); ++i) {
+      threads.emplace_back([this, i] {
+        try {
+          search(i);
+        } catch (const std::exception& e) {  // no memory left, say
+          fail_with(e.what());
+        }
+      });
+    }
+    threads.clear();
+  }
+  if (!ending_ || cancelled_) {
+    const std::lock_guard lock(mutex_);
+    status_.state = cancelled_              ? queue::JobState::kCancelled
+                    : status_.error.empty() ? queue::JobState::kDone
+                                            : queue::JobState::kFailed;
+    status_.updated_at = queue::unix_ms();
+    const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
+    context_.log(ended ? fmt::format("{}: {}{}{}", job_.id, to_string(status_.state),
+                                     status_.error.empty() ? "" : ": ", status_.error)
+                       : fmt::format("{}: {}", job_.id, ended.error().message));
+  }
+  finished_ = true;
+}
+
+}  // namespace hone

@@ -1,0 +1,92 @@
+// A submitted job at work: one search for each architecture it asks for, on threads of its own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "candidates/store/store.h"
+#include "engine/queue/broker.h"
+#include "engine/queue/dispatcher.h"
+#include "engine/queue/lead.h"
+#include "engine/rewriting/rewriting.h"
+#include "engine/service/search_job.h"
+
+namespace hone {
+
+/// The workers that are there, by pool. Thread-safe.
+class Fleet {
+ public:
+  struct Pool {
+    DeviceInfo info;  ///< of one of its devices
+    bool modelled = false;
+    int capacity = 0;  ///< evaluations at once, over all its devices
+  };
+  explicit Fleet(queue::Broker& broker) : broker_(broker) {}
+  [[nodiscard]] Result<void> look();
+  [[nodiscard]] std::map<std::string, Pool> pools() const;
+  /// The largest pool for what a job asks for: "sm_90" is a GPU, "emu:sm_90" the pool of
+  /// that name.
+  [[nodiscard]] std::optional<std::pair<std::string, Pool>> find(const std::string& arch) const;
+
+ private:
+  queue::Broker& broker_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Pool> pools_;
+};
+
+struct JobContext {
+  queue::Lead& lead;
+  queue::Dispatcher& dispatcher;
+  Fleet& fleet;
+  Store& store;
+  std::function<std::unique_ptr<Rewriting>()> open_rewriting;
+  std::function<void(const std::string&)> log;
+};
+
+class JobSearch {
+ public:
+  /// Begins. `context` must outlive it.
+  JobSearch(const JobContext& context, queue::QueuedJob job);
+  /// Waits for its threads.
+  ~JobSearch() = default;
+  JobSearch(const JobSearch&) = delete;
+  JobSearch& operator=(const JobSearch&) = delete;
+
+  [[nodiscard]] const std::string& id() const { return job_.id; }
+  [[nodiscard]] bool finished() const { return finished_; }
+  /// Its user wants it to end.
+  void cancel();
+  /// This process wants it to end; another goes on with it.
+  void abandon();
+
+ private:
+  void run();
+  void search(std::size_t index);
+  /// The pool for an architecture, when there is one; empty when the job was told to end.
+  [[nodiscard]] std::optional<std::pair<std::string, Fleet::Pool>> wait_for_pool(
+      const std::string& arch);
+  template <class Function>
+  auto insist(const Function& function) -> decltype(function());
+  void show(std::size_t index, const Progress& progress);
+  void report(queue::JobState state, bool now = false);
+  void fail_with(const std::string& why);
+
+  const JobContext& context_;
+  const queue::QueuedJob job_;
+  queue::JobMessage message_;
+  std::atomic<bool> ending_ = false, cancelled_ = false, finished_ = false;
+  std::mutex mutex_;  ///< of status_ and reported_
+  queue::JobStatus status_;
+  std::chrono::steady_clock::time_point reported_{};
+  std::jthread thread_;  ///< last: it uses all of the above
+};
+
+}  // namespace hone

@@ -1,0 +1,178 @@
+#include "engine/service/worker.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "candidates/hash.h"
+#include "engine/queue/worker_link.h"
+#include "engine/service/workers.h"
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr auto kHeartbeat = milliseconds(2000);
+constexpr auto kLooks = milliseconds(50);
+constexpr std::size_t kMostAdmissions = 256;
+
+/// An evaluator that admits a task before its first candidate: only then it knows what no program
+/// for that task can be faster than.
+class AdmittingEvaluator final : public Evaluator {
+ public:
+  explicit AdmittingEvaluator(Evaluator& evaluator) : evaluator_(evaluator) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return evaluator_.info(); }
+  [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override {
+    auto admitted = evaluator_.admit(request);
+    if (admitted) {
+      const std::lock_guard lock(mutex_);
+      state_[key_of(request)] = State::kAdmitted;
+    }
+    return admitted;
+  }
+  [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override {
+    const std::string key = key_of(request);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      const auto found = state_.find(key);
+      return found == state_.end() || found->second != State::kInWork;
+    });
+    if (!state_.contains(key)) {
+      if (state_.size() > kMostAdmissions)
+        std::erase_if(state_, [](const auto& item) { return item.second == State::kAdmitted; });
+      state_[key] = State::kInWork;
+      lock.unlock();
+      EvaluationRequest reference = request;
+      for (auto& check : reference.checks) check.candidate = check.reference;
+      reference.timed.candidate = reference.timed.reference;
+      const auto admitted = evaluator_.admit(reference);
+      lock.lock();
+      if (admitted) {
+        state_[key] = State::kAdmitted;
+      } else {
+        state_.erase(key);
+      }
+      changed_.notify_all();
+      if (!admitted) {
+        return fail(ErrorCode::kInfrastructure,
+                    "the task was not admitted here: " + admitted.error().message);
+      }
+    }
+    lock.unlock();
+    return evaluator_.evaluate(request);
+  }
+  [[nodiscard]] Result<Ceilings> measure_ceilings() override {
+    return evaluator_.measure_ceilings();
+  }
+  void use_ceilings(const Ceilings& ceilings) override { evaluator_.use_ceilings(ceilings); }
+  void cancel() override { evaluator_.cancel(); }
+  void resume() override { evaluator_.resume(); }
+
+ private:
+  enum class State { kInWork, kAdmitted };
+
+  static std::string key_of(const EvaluationRequest& request) {
+    return content_hash(nlohmann::json(request.timed.reference).dump());
+  }
+
+  Evaluator& evaluator_;
+  std::mutex mutex_;  ///< of state_
+  std::condition_variable changed_;
+  std::map<std::string, State> state_;  ///< by reference
+};
+
+/// One device: its end of the queue and its threads.
+struct Station {
+  Station(queue::Broker& broker, const WorkerOptions& options, const WorkerDeviceOptions& device)
+      : admitting(*device.evaluator),
+        link(broker, options.id, queue::pool_of(device.evaluator->info(), device.spec.modelled()),
+             device.at_once, options.log),
+        counting(link),
+        workers(counting, admitting, device.at_once) {}
+
+  /// Counts what goes through.
+  class Counting final : public WorkerQueue {
+   public:
+    explicit Counting(WorkerQueue& inner) : inner_(inner) {}
+    std::optional<Work> take(milliseconds timeout) override { return inner_.take(timeout); }
+    void complete(Done done) override {
+      inner_.complete(std::move(done));
+      ++completed;
+    }
+    void close() override { inner_.close(); }
+    std::atomic<std::int64_t> completed = 0;
+
+   private:
+    WorkerQueue& inner_;
+  };
+
+  AdmittingEvaluator admitting;
+  queue::WorkerLink link;
+  Counting counting;
+  Workers workers;  ///< last: its threads use the others
+};
+
+}  // namespace
+
+Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
+  if (!queue::is_id(options.id))
+    return invalid(
+        fmt::format("a worker cannot be called '{}': letters, digits and . _ : - may be "
+                    "in its name, 80 at most",
+                    options.id));
+  queue::WorkerMessage about{.id = options.id,
+                             .host = options.host,
+                             .version = HONE_VERSION,
+                             .started_at = queue::unix_ms()};
+  for (const auto& device : options.devices) {
+    const DeviceInfo& info = device.evaluator->info();
+    about.devices.push_back({queue::pool_of(info, device.spec.modelled()), info,
+                             device.spec.modelled(), device.at_once});
+  }
+  const auto report = [&] { return broker.report(about, queue::kSilence_s); };
+  if (const auto registered = report(); !registered) return std::unexpected(registered.error());
+  std::vector<std::unique_ptr<Station>> stations;
+  for (const auto& device : options.devices)
+    stations.push_back(std::make_unique<Station>(broker, options, device));
+  options.log(fmt::format("worker {} is there, with {} device{}", options.id, stations.size(),
+                          stations.size() == 1 ? "" : "s"));
+
+  const auto told = [](const std::atomic<bool>* flag) { return flag != nullptr && *flag; };
+  auto next_report = Clock::now() + kHeartbeat;
+  while (!told(options.stop)) {
+    about.evaluated = about.in_flight = 0;
+    for (const auto& station : stations) {
+      about.evaluated += station->counting.completed;
+      about.in_flight += station->link.in_hand();
+    }
+    if (told(options.drain) && !about.draining) {
+      options.log("draining");
+      about.draining = true;
+      for (const auto& station : stations) station->link.drain();
+      next_report = Clock::now();
+    } else if (about.draining && about.in_flight == 0) {
+      break;
+    }
+    if (Clock::now() >= next_report) {
+      if (const auto reported = report(); !reported) options.log(reported.error().message);
+      next_report = Clock::now() + kHeartbeat;
+    }
+    std::this_thread::sleep_for(kLooks);
+  }
+  for (const auto& station : stations) station->link.close();  // hands back
+  for (const auto& device : options.devices) device.evaluator->cancel();
+  for (const auto& station : stations) station->workers.stop();
+  (void)broker.leave(options.id);
+  options.log(fmt::format("worker {} has ended, {} evaluations", options.id, about.evaluated));
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,36 @@
+// A node's devices at the service of a coordinator: pulls evaluations through Redis, evaluates them
+// in this process's evaluators and their confined children, answers.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/queue/broker.h"
+#include "evaluator/device_spec.h"
+#include "evaluator/evaluator.h"
+
+namespace hone {
+
+struct WorkerDeviceOptions {
+  DeviceSpec spec;
+  Evaluator* evaluator = nullptr;  ///< of that device; outlives the worker
+  int at_once = 1;                 ///< evaluations
+};
+
+struct WorkerOptions {
+  std::string id;  ///< unique among the workers; see messages.h
+  std::string host;
+  std::vector<WorkerDeviceOptions> devices;
+  std::function<void(const std::string&)> log;  ///< from any thread
+  const std::atomic<bool>* drain = nullptr;     ///< takes nothing new, finishes, returns
+  const std::atomic<bool>* stop = nullptr;      ///< hands back what is at work, returns
+};
+
+/// Until told to end. Errors: kEnvironment, when the server refuses the worker; kInvalidInput for
+/// an id that is none.
+[[nodiscard]] Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options);
+
+}  // namespace hone

@@ -1,0 +1,97 @@
+// The users of engine/queue/PROTOCOL.md: each can do its work, and no more.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "engine/queue/redis_connection.h"
+#include "tests/e2e/process.h"
+#include "tests/service/daemon.h"
+#include "tests/unit/engine/redis_server.h"
+
+namespace hone {
+namespace {
+
+using hone::testing::hone;
+using hone::testing::RedisServer;
+using hone::testing::TemporaryFolder;
+
+std::vector<std::string> documented_users() {
+  std::ifstream file(HONE_SOURCE_DIR "/engine/queue/PROTOCOL.md");
+  std::vector<std::string> users;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("user ") && !line.starts_with("user default")) users.push_back(line);
+  return users;
+}
+
+class Rights : public ::testing::Test {
+ protected:
+  Rights() : server_({.password = "secret", .acl = documented_users()}) {}
+  [[nodiscard]] std::string url(const std::string& user, int number) const {
+    return server_.url_text(user + ":change-me-" + std::to_string(number));
+  }
+  RedisServer server_;
+  TemporaryFolder folder_;
+};
+
+TEST_F(Rights, AreEnoughForEach) {
+  ASSERT_EQ(documented_users().size(), 3U);
+  const test::Daemon worker({"worker", "--device", "emu:sm_90", "--redis", url("worker", 2)});
+  const test::Daemon coordinator(
+      {"coordinator", "--db", folder_.file("hone.db"), "--redis", url("coordinator", 3)});
+  const auto job =
+      hone({"submit", HONE_SOURCE_DIR "/baselines/vector_add/vector_add.cu", "--arch", "emu:sm_90",
+            "--budget", "5", "--wait", "--redis", url("submitter", 1), "--json", "-"});
+  EXPECT_EQ(job.status, 0) << job.out << job.err << worker.log() << coordinator.log();
+  EXPECT_EQ(job.json()["state"], "done");
+  for (const char* command : {"jobs", "workers"}) {
+    const auto listed = hone({command, "--redis", url("submitter", 1)});
+    EXPECT_EQ(listed.status, 0) << listed.err;
+  }
+  const auto dead = hone({"jobs", "--dead", "--redis", url("submitter", 1)});
+  EXPECT_EQ(dead.status, 0) << dead.err;
+  const std::string id = job.json()["job"];
+  EXPECT_EQ(hone({"cancel", id, "--redis", url("submitter", 1)}).status, 0);
+  for (const auto* daemon : {&worker, &coordinator})
+    EXPECT_EQ(daemon->log().find("permission"), std::string::npos) << daemon->log();
+}
+
+TEST_F(Rights, AreNoMoreThanThat) {
+  struct Try {
+    const char* user;
+    int number;
+    std::vector<std::string> command;
+  };
+  const Try tries[] = {
+      {"submitter", 1, {"XADD", "hone:results", "*", "id", "x", "m", "y"}},
+      {"submitter", 1, {"XADD", "hone:work:emu:sm_90", "*", "id", "x", "m", "y"}},
+      {"submitter", 1, {"SET", "hone:leader", "9"}},
+      {"submitter", 1, {"GET", "other:key"}},
+      {"submitter", 1, {"DEL", "hone:jobs"}},
+      {"submitter", 1, {"SET", "hone:worker:x", "y"}},
+      {"worker", 2, {"HGET", "hone:job:x", "message"}},
+      {"worker", 2, {"SET", "hone:leader", "9"}},
+      {"worker", 2, {"SADD", "hone:cancelled", "x"}},
+      {"worker", 2, {"FLUSHALL"}},
+      {"worker", 2, {"CONFIG", "GET", "dir"}},
+      {"coordinator", 3, {"GET", "other:key"}},
+      {"coordinator", 3, {"FLUSHALL"}},
+      {"coordinator", 3, {"SHUTDOWN"}},
+      {"coordinator", 3, {"ACL", "LIST"}},
+  };
+  for (const Try& one : tries) {
+    const auto url = RedisUrl::parse(this->url(one.user, one.number));
+    ASSERT_TRUE(url);
+    auto connection = RedisConnection::open(*url, {});
+    ASSERT_TRUE(connection) << connection.error().message;
+    std::vector<std::string_view> words(one.command.begin(), one.command.end());
+    const auto reply = (*connection)->command(words);
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->error_code(), "NOPERM") << one.user << " " << one.command[0];
+  }
+}
+
+}  // namespace
+}  // namespace hone
