@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a self-contained folder: stripped binaries in bin/, the shared libraries they need in lib/,
-# the baselines. Usage: scripts/package.sh BUILD_DIR OUTPUT_DIR
+# the baselines, units for systemd and a script that installs it all; and beside it the same as a
+# tarball, OUTPUT_DIR.tar.xz. Usage: scripts/package.sh BUILD_DIR OUTPUT_DIR
 set -euo pipefail
 build=$1 out=$2
 rm -rf "$out"
@@ -14,8 +15,11 @@ for binary in hone hone-runner hone-sandbox; do
       cp -Lu "$library" "$out/lib/"
     done
 done
-cp -r baselines LICENSE "$out/"
+cp -r baselines LICENSE scripts/install.sh scripts/systemd "$out/"
+# What a worker needs and no more: the tests stay out of the tarball.
+tar -C "$(dirname "$out")" --owner=0 --group=0 --sort=name -c "$(basename "$out")" |
+  xz -T0 ${HONE_XZ:--6} >"$out.tar.xz"
 for gpu_test in "$build"/bin/*gpu_tests; do
   [ -e "$gpu_test" ] && cp "$gpu_test" "$out/bin/"
 done
-du -sh "$out"
+du -sh "$out" "$out.tar.xz"
