@@ -75,6 +75,7 @@ struct Store::Impl {
     });
   }
 
+  void forget_job(const std::string& job);
   std::string candidate_id(const CandidateRecord& candidate);
   void put_candidate(const std::string& id, const CandidateRecord& candidate);
   void put_result(const std::string& id, std::int64_t run, const CandidateRecord& candidate,

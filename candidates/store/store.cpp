@@ -97,9 +97,6 @@ Result<void> Store::end_run(std::int64_t run, const std::string& status) {
     update.bind(2, status);
     update.bind(3, run);
     update.exec();
-    SQLite::Statement forget(impl_->database, "DELETE FROM run_results WHERE run = ?");
-    forget.bind(1, run);
-    forget.exec();
   });
 }
 
@@ -210,7 +207,7 @@ Result<void> Store::put(std::int64_t run, const CandidateRecord& candidate,
     SQLite::Statement remember(impl_->database,
                                "INSERT INTO run_results (run, program_hash, evaluation) "
                                "SELECT id, ?, ? FROM runs WHERE id = ? AND job <> '' "
-                               "AND ended_at IS NULL ON CONFLICT DO NOTHING");
+                               "ON CONFLICT DO NOTHING");
     remember.bind(1, candidate.program_hash);
     remember.bind(2, dump(evaluation));
     remember.bind(3, run);
@@ -236,6 +233,35 @@ Result<std::map<std::string, Evaluation>> Store::run_results(std::int64_t run) c
 Result<std::int64_t> Store::fence() const {
   return impl_->guarded(
       [&] { return impl_->database.execAndGet("SELECT token FROM fence").getInt64(); });
+}
+
+Result<void> Store::forget_job(const std::string& job) {
+  return impl_->writing([&] { impl_->forget_job(job); });
+}
+
+Result<void> Store::forget_jobs(const std::set<std::string>& but) {
+  return impl_->writing([&] {
+    std::set<std::string> jobs;
+    SQLite::Statement query(impl_->database,
+                            "SELECT DISTINCT job FROM runs WHERE job <> '' AND (ended_at IS NULL "
+                            "OR id IN (SELECT run FROM run_results))");
+    while (query.executeStep()) jobs.insert(query.getColumn(0).getString());
+    for (const auto& job : jobs)
+      if (!but.contains(job)) impl_->forget_job(job);
+  });
+}
+
+void Store::Impl::forget_job(const std::string& job) {
+  SQLite::Statement forget(
+      database, "DELETE FROM run_results WHERE run IN (SELECT id FROM runs WHERE job = ?)");
+  forget.bind(1, job);
+  forget.exec();
+  SQLite::Statement end(database,
+                        "UPDATE runs SET ended_at = ?, status = 'abandoned' WHERE job = ? AND "
+                        "ended_at IS NULL");
+  end.bind(1, now());
+  end.bind(2, job);
+  end.exec();
 }
 
 Result<void> Store::take_fence(std::int64_t token) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -107,8 +108,12 @@ class Store {
                                                const std::string& job = "");
   [[nodiscard]] Result<void> end_run(std::int64_t run, const std::string& status);
   /// What put() was given for a job's run before the final stage, by program hash: the first of
-  /// each. Kept until the run ends.
+  /// each. Kept until forget_jobs().
   [[nodiscard]] Result<std::map<std::string, Evaluation>> run_results(std::int64_t run) const;
+  /// Ends the runs of all jobs but these, where they have not ended, and forgets their
+  /// run_results().
+  [[nodiscard]] Result<void> forget_jobs(const std::set<std::string>& but);
+  [[nodiscard]] Result<void> forget_job(const std::string& job);
   /// From now on this Store writes only while nobody has taken the fence with a larger token:
   /// kEnvironment then, and for a token that is not above the last one.
   [[nodiscard]] Result<void> take_fence(std::int64_t token);

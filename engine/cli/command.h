@@ -111,9 +111,8 @@ struct RedisOptions {
   std::string url;  ///< empty: $HONE_REDIS, or redis://127.0.0.1:6379
   std::string prefix = "hone";
   void add_to(CLI::App& app);
-  /// `stop` ends its waits; may be null.
-  [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(
-      const std::atomic<bool>* stop = nullptr) const;
+  /// `patience_s`: how long a call tries to reach a server that is away.
+  [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30) const;
 };
 /// One line with the time, to stderr: what daemons write. Thread-safe.
 void log_line(const std::string& line);

@@ -7,6 +7,9 @@
 namespace hone::cli {
 namespace {
 
+/// Of a call: its searches ask again. Ctrl-C ends no call, for the lead is to be resigned.
+constexpr double kPatience_s = 3;
+
 struct Options {
   Common common;
   RedisOptions redis;
@@ -20,7 +23,7 @@ int run(const Options& options) {
   const auto& stop = watch_interrupts();
   auto store = options.database.open();
   if (!store) return common.fail(store.error());
-  const auto broker = options.redis.open(&stop);
+  const auto broker = options.redis.open(kPatience_s);
   if (!broker) return common.fail(broker.error());
   CoordinatorOptions coordinator;
   coordinator.jobs_at_once = options.jobs;

@@ -21,7 +21,7 @@ void RedisOptions::add_to(CLI::App& app) {
       ->capture_default_str();
 }
 
-Result<std::unique_ptr<queue::Broker>> RedisOptions::open(const std::atomic<bool>* stop) const {
+Result<std::unique_ptr<queue::Broker>> RedisOptions::open(double patience_s) const {
   const char* environment = std::getenv("HONE_REDIS");
   const std::string text = !url.empty() ? url
                            : environment != nullptr && *environment != '\0'
@@ -32,7 +32,7 @@ Result<std::unique_ptr<queue::Broker>> RedisOptions::open(const std::atomic<bool
   if (!queue::is_id(prefix))
     return invalid("--prefix: letters, digits and . _ : - only, 80 at most");
   RedisClientOptions options;
-  options.connection.stop = stop;
+  options.deadline_s = patience_s;
   auto client = RedisClient::open(std::move(*parsed), options);
   if (!client) return std::unexpected(client.error());
   return std::make_unique<queue::Broker>(std::shared_ptr<RedisClient>(std::move(*client)), prefix);

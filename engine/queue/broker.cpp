@@ -6,11 +6,13 @@
 #include <chrono>
 
 #include "engine/queue/scripts.h"
+#include "evaluator/protocol/channel.h"
 
 namespace hone::queue {
 namespace {
 
 constexpr RedisCall kRepeatable{.idempotent = true};
+constexpr std::int64_t kJobsListed_ms = 30LL * 24 * 3600 * 1000;
 
 Result<RedisReply> checked(Result<RedisReply> reply, std::string_view what) {
   if (reply && reply->is_error()) return std::unexpected(reply->as_error(what));
@@ -65,10 +67,11 @@ Result<void> Broker::submit(const JobMessage& job) {
   if (!status) return std::unexpected(status.error());
   const std::string jobs = keys_.jobs(), own = keys_.job(job.id), ids = keys_.job_ids();
   const std::string priority = std::to_string(job.priority), now = std::to_string(unix_ms()),
-                    most = std::to_string(kMostJobs);
+                    most = std::to_string(kMostJobs), listed = std::to_string(kJobsListed_ms);
   auto reply = redis_->script(
       scripts::kSubmit, std::vector<std::string_view>{jobs, own, ids},
-      std::vector<std::string_view>{job.id, *message, *status, priority, now, most}, kRepeatable);
+      std::vector<std::string_view>{job.id, *message, *status, priority, now, most, listed},
+      kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   const auto answer = reply->as_string();
   if (!answer) return std::unexpected(reply->as_error("cannot submit the job"));
@@ -120,12 +123,15 @@ Result<std::vector<JobStatus>> Broker::jobs(int limit) {
 }
 
 Result<void> Broker::cancel(const std::string& id) {
-  const auto known = status(id);
-  if (!known) return std::unexpected(known.error());
-  if (known->state >= JobState::kDone) return {};
-  auto reply =
-      checked(redis_->call({"SADD", keys_.cancelled(), id}, kRepeatable), "cannot cancel the job");
+  const auto unknown = [&] { return invalid(fmt::format("there is no job '{}'", id)); };
+  if (!is_id(id)) return unknown();
+  const std::string job = keys_.job(id), cancelled = keys_.cancelled();
+  const auto reply = redis_->script(scripts::kCancel, std::vector<std::string_view>{job, cancelled},
+                                    std::vector<std::string_view>{id}, kRepeatable);
   if (!reply) return std::unexpected(reply.error());
+  const auto answer = reply->as_integer();
+  if (!answer) return std::unexpected(reply->as_error("cannot cancel the job"));
+  if (*answer == -1) return unknown();
   return {};
 }
 
@@ -191,7 +197,10 @@ Result<std::vector<DeadLetter>> Broker::dead(int limit) {
   if (!entries) return std::unexpected(entries.error());
   std::vector<DeadLetter> letters;
   for (const StreamEntry& entry : *entries) {
-    letters.push_back({entry.entry, entry.field("id"), entry.field("pool"), entry.field("why"),
+    const auto clean = [&](const char* name) {
+      return protocol::clean_text(entry.field(name), 256);  // any worker may have written it
+    };
+    letters.push_back({entry.entry, clean("id"), clean("pool"), clean("why"),
                        std::atoll(entry.field("at").c_str())});
   }
   return letters;

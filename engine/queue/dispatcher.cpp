@@ -17,10 +17,16 @@ using std::chrono::milliseconds;
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kBatchBytes = 1U << 20;
 constexpr int kLeastCapacity = 4;
-constexpr int kMostFailures = 3;
+constexpr int kMostFailures = 8;  // a broken machine answers faster than a sound one
 constexpr auto kAuditEvery = std::chrono::seconds(2);
 constexpr auto kAuditAfter = std::chrono::seconds(3);  // an answer may be on its way
 constexpr double kCollect_s = 0.2;
+
+/// Not the candidate's or the task's fault: another worker may do better.
+bool is_the_machines(ErrorCode code) {
+  return code == ErrorCode::kInfrastructure || code == ErrorCode::kEnvironment ||
+         code == ErrorCode::kIo || code == ErrorCode::kInternal;
+}
 
 }  // namespace
 
@@ -52,11 +58,18 @@ class Dispatcher::Lane final : public SearchQueue {
       post({work.id, std::unexpected(encoded.error())});
       return true;
     }
+    const EvaluationRequest& request = message.request;
+    Asked asked;
+    asked.message = std::move(*encoded);
+    asked.number = work.id;
+    asked.admission = message.kind == WorkMessage::Kind::kAdmit;
+    asked.final_stage = request.stage == Stage::kFinal;
+    asked.may_be_cut_short =
+        !asked.final_stage && (request.screen_above_us > 0 || request.measure_first);
     const std::lock_guard lock(owner_.mutex_);
     if (cancelled_) return false;
     waiting_.push_back(message.id);
-    asked_[message.id] = {
-        std::move(*encoded), work.id, message.kind == WorkMessage::Kind::kAdmit, {}, 0};
+    asked_[message.id] = std::move(asked);
     owner_.work_ready_.notify_all();
     return true;
   }
@@ -192,6 +205,20 @@ void Dispatcher::hand_out(const std::stop_token& stopping) {
   }
 }
 
+/// Why this is no answer to what was asked; "" when it is one.
+std::string Dispatcher::out_of_place(const Asked& asked, const Evaluation& evaluation,
+                                     bool modelled) {
+  if (evaluation.final_stage && !asked.final_stage)
+    return "it claims a stage that nobody asked for";
+  if ((evaluation.screened || evaluation.outpaced) && !asked.may_be_cut_short)
+    return "it leaves out what was asked for";
+  if (!asked.admission) return implausible(evaluation, modelled).value_or("");
+  const Measurement& m = evaluation.measurement;
+  if (evaluation.verdict != Verdict::kOk) return "";
+  if (!(m.time_us > 0) || m.modelled != modelled) return "a reference that takes no such time";
+  return "";
+}
+
 void Dispatcher::take_answer(const Lead::Answer& answer) {
   auto message = result_from(answer.message);
   const std::lock_guard lock(mutex_);
@@ -207,16 +234,16 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
     wrong = message.error().message;
   } else if (message->id != answer.id || message->job != lane.job_) {
     wrong = "it answers another question";
-  } else if (message->evaluation && !asked.admission) {
-    wrong = implausible(*message->evaluation, lane.modelled_).value_or("");
+  } else if (message->evaluation) {
+    wrong = out_of_place(asked, *message->evaluation, lane.modelled_);
   }
   if (!wrong.empty()) {
     ++counts_.refused;
     log_(fmt::format("{}: the answer of worker {} is refused: {}", answer.id,
                      message ? message->worker : "(unknown)", wrong));
   }
-  const bool machine = wrong.empty() && !message->evaluation &&
-                       message->evaluation.error().code == ErrorCode::kInfrastructure;
+  const bool machine =
+      wrong.empty() && !message->evaluation && is_the_machines(message->evaluation.error().code);
   if ((!wrong.empty() || machine) && ++asked.failures < kMostFailures) {
     ++counts_.repeated;
     --in_flight_[lane.pool_];
@@ -248,7 +275,7 @@ void Dispatcher::collect(const std::stop_token& stopping) {
     for (const auto& answer : *answers) take_answer(answer);
     if (const auto taken = lead_.taken(*answers); !taken)
       log_("results were not deleted: " + taken.error().message);
-    if (answers->empty() && Clock::now() - audited_ > kAuditEvery) audit();
+    if (Clock::now() - audited_ > kAuditEvery) audit();
   }
 }
 
@@ -264,10 +291,13 @@ void Dispatcher::audit() {
   const auto open = lead_.open(old);
   if (!open) return;
   // What was answered since then is among the answers now, not lost.
-  const auto answers = lead_.answers(0);
-  if (!answers) return;
-  for (const auto& answer : *answers) take_answer(answer);
-  if (!lead_.taken(*answers)) return;
+  for (std::size_t came = kMostAnswers; came > 0;) {
+    const auto answers = lead_.answers(0);
+    if (!answers) return;
+    for (const auto& answer : *answers) take_answer(answer);
+    if (!lead_.taken(*answers)) return;
+    came = answers->size();
+  }
   const std::lock_guard lock(mutex_);
   for (const auto& id : old) {
     const auto found = waiting_for_.find(id);

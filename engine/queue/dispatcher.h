@@ -53,13 +53,14 @@ class Dispatcher {
   struct Asked {
     std::string message;
     std::uint64_t number = 0;  ///< of the search's Work
-    bool admission = false;
+    bool admission = false, final_stage = false, may_be_cut_short = false;
     std::chrono::steady_clock::time_point given;
     int failures = 0;
   };
   void hand_out(const std::stop_token& stopping);
   void collect(const std::stop_token& stopping);
   void take_answer(const Lead::Answer& answer);
+  static std::string out_of_place(const Asked& asked, const Evaluation& evaluation, bool modelled);
   void audit();
   /// Precondition: the lock is held. Null: nothing can be handed out.
   [[nodiscard]] Lane* next_lane();

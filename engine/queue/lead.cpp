@@ -10,21 +10,9 @@ namespace {
 
 using Views = std::vector<std::string_view>;
 constexpr RedisCall kRepeatable{.idempotent = true};
-constexpr const char* kConsumer = "leader";  // there is one at a time
-constexpr int kBatch = 256;
 constexpr std::size_t kGiveBytes = 4U << 20;  // of one script call [B]
 
 std::string ttl_ms() { return std::to_string(static_cast<std::int64_t>(1000 * kLeadershipTtl_s)); }
-
-/// The entries of the one stream that XREAD or XREADGROUP was asked for.
-Result<std::vector<StreamEntry>> read_entries(const RedisReply& reply) {
-  if (reply.is_nil()) return std::vector<StreamEntry>{};
-  const auto stream = reply.at(0);
-  if (!stream) return std::unexpected(stream.error());
-  const auto list = (*stream)->at(1);
-  if (!list) return std::unexpected(list.error());
-  return entries_from(**list);
-}
 
 }  // namespace
 
@@ -90,27 +78,25 @@ Result<void> Lead::forget_evaluations() {
   return {};
 }
 
-Result<std::vector<QueuedJob>> Lead::read_jobs(const char* from, double block_s) {
+Result<std::vector<QueuedJob>> Lead::read_jobs(const std::string& from) {
   auto& redis = broker_.redis();
-  const std::string jobs = broker_.keys().jobs();
-  const std::string block =
-      std::to_string(std::max<std::int64_t>(1, static_cast<std::int64_t>(1000 * block_s)));
+  const std::string leader = broker_.keys().leader(), jobs = broker_.keys().jobs();
+  const std::string token = std::to_string(token_);
+  // What one try was given and lost on its way, unfinished_jobs() gives again.
   const auto read = [&] {
-    return redis.call({"XREADGROUP", "GROUP", kCoordinatorsGroup, kConsumer, "COUNT", "1000",
-                       "BLOCK", block, "STREAMS", jobs, from},
-                      {.idempotent = true, .block_s = block_s});
+    return redis.script(scripts::kReadJobs, Views{leader, jobs}, Views{token, from}, kRepeatable);
   };
   auto reply = read();
-  if (reply && reply->error_code() == "NOGROUP") {
+  if (reply && reply->is_error() && reply->error_text().find("NOGROUP") != std::string_view::npos) {
     auto made = redis.call({"XGROUP", "CREATE", jobs, kCoordinatorsGroup, "0", "MKSTREAM"});
     if (!made) return std::unexpected(made.error());
     if (made->is_error() && made->error_code() != "BUSYGROUP")
       return std::unexpected(made->as_error("cannot read jobs"));
     reply = read();
   }
+  reply = as_leader(std::move(reply), "cannot read jobs");
   if (!reply) return std::unexpected(reply.error());
-  if (reply->is_error()) return std::unexpected(reply->as_error("cannot read jobs"));
-  const auto entries = read_entries(*reply);
+  const auto entries = entries_from(*reply);
   if (!entries) return std::unexpected(entries.error());
   std::vector<QueuedJob> queued;
   for (const StreamEntry& entry : *entries) {
@@ -130,7 +116,7 @@ Result<std::vector<QueuedJob>> Lead::unfinished_jobs() {
   std::vector<QueuedJob> all;
   std::string from = "0";
   while (true) {
-    auto some = read_jobs(from.c_str(), 0);
+    auto some = read_jobs(from);
     if (!some) return some;
     if (some->empty()) return all;
     from = some->back().entry;
@@ -138,10 +124,15 @@ Result<std::vector<QueuedJob>> Lead::unfinished_jobs() {
   }
 }
 
-Result<std::vector<QueuedJob>> Lead::new_jobs(double block_s) { return read_jobs(">", block_s); }
+Result<std::vector<QueuedJob>> Lead::new_jobs() { return read_jobs(">"); }
 
 Result<std::optional<JobMessage>> Lead::message_of(const std::string& job) {
-  auto reply = broker_.redis().call({"HGET", broker_.keys().job(job), "message"}, kRepeatable);
+  const std::string key = broker_.keys().job(job);
+  auto length = broker_.redis().call({"HSTRLEN", key, "message"}, kRepeatable);
+  if (!length) return std::unexpected(length.error());
+  if (length->as_integer().value_or(0) > static_cast<std::int64_t>(kMaxMessage))
+    return invalid("the job's message is too large");
+  auto reply = broker_.redis().call({"HGET", key, "message"}, kRepeatable);
   if (!reply) return std::unexpected(reply.error());
   if (reply->is_nil()) return std::nullopt;
   const auto bytes = reply->as_string();
@@ -245,13 +236,25 @@ Result<std::set<std::string>> Lead::open(const std::vector<std::string>& ids) {
 }
 
 Result<std::vector<Lead::Answer>> Lead::answers(double block_s) {
-  const std::string block = std::to_string(static_cast<std::int64_t>(1000 * block_s) + 1);
-  auto reply = broker_.redis().call({"XREAD", "COUNT", std::to_string(kBatch), "BLOCK", block,
-                                     "STREAMS", broker_.keys().results(), "0"},
-                                    {.idempotent = true, .block_s = block_s});
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->is_error()) return std::unexpected(reply->as_error("cannot read results"));
-  auto entries = read_entries(*reply);
+  const std::string leader = broker_.keys().leader(), results = broker_.keys().results();
+  const std::string token = std::to_string(token_), most = std::to_string(kMostAnswers),
+                    bytes = std::to_string(kMaxMessage);
+  const auto read = [&]() -> Result<std::vector<StreamEntry>> {
+    auto reply = as_leader(broker_.redis().script(scripts::kReadResults, Views{leader, results},
+                                                  Views{token, most, bytes}, kRepeatable),
+                           "cannot read results");
+    if (!reply) return std::unexpected(reply.error());
+    return entries_from(*reply);
+  };
+  auto entries = read();
+  if (entries && entries->empty() && block_s > 0) {
+    // Only wakes us: what it says may be of any size.
+    (void)broker_.redis().call(
+        {"XREAD", "COUNT", "1", "BLOCK",
+         std::to_string(static_cast<std::int64_t>(1000 * block_s) + 1), "STREAMS", results, "0"},
+        {.block_s = block_s, .deadline_s = 1});
+    entries = read();
+  }
   if (!entries) return std::unexpected(entries.error());
   std::vector<Answer> answers;
   for (StreamEntry& entry : *entries)
@@ -261,12 +264,14 @@ Result<std::vector<Lead::Answer>> Lead::answers(double block_s) {
 
 Result<void> Lead::taken(const std::vector<Answer>& answers) {
   if (answers.empty()) return {};
-  const std::string results = broker_.keys().results();
-  Views words = {"XDEL", results};
-  for (const Answer& answer : answers) words.push_back(answer.entry);
-  auto reply = broker_.redis().call(std::span<const std::string_view>(words), kRepeatable);
+  const std::string leader = broker_.keys().leader(), results = broker_.keys().results();
+  const std::string token = std::to_string(token_);
+  Views arguments = {token};
+  for (const Answer& answer : answers) arguments.push_back(answer.entry);
+  auto reply = as_leader(
+      broker_.redis().script(scripts::kTaken, Views{leader, results}, arguments, kRepeatable),
+      "cannot delete results");
   if (!reply) return std::unexpected(reply.error());
-  if (reply->is_error()) return std::unexpected(reply->as_error("cannot delete results"));
   return {};
 }
 

@@ -18,6 +18,7 @@
 namespace hone::queue {
 
 inline constexpr double kLeadershipTtl_s = 5;
+inline constexpr int kMostAnswers = 256;               ///< that answers() gives at once
 inline constexpr double kJobKept_s = 7 * 24 * 3600.0;  ///< after its end
 
 /// A job that waits for its search.
@@ -42,9 +43,10 @@ class Lead {
 
   /// Forgets every evaluation that is open. Their searches ask again.
   [[nodiscard]] Result<void> forget_evaluations();
-  /// Jobs that an earlier leader had begun, then new ones, in the order of their submission.
+  /// Jobs that were read before, by whomever, and have not ended; then new ones, in the order of
+  /// their submission.
   [[nodiscard]] Result<std::vector<QueuedJob>> unfinished_jobs();
-  [[nodiscard]] Result<std::vector<QueuedJob>> new_jobs(double block_s);
+  [[nodiscard]] Result<std::vector<QueuedJob>> new_jobs();
   /// Empty: its message is gone. kInvalidInput: it is no job message.
   [[nodiscard]] Result<std::optional<JobMessage>> message_of(const std::string& job);
   [[nodiscard]] Result<std::set<std::string>> cancelled();
@@ -71,7 +73,7 @@ class Lead {
 
  private:
   [[nodiscard]] Result<RedisReply> as_leader(Result<RedisReply> reply, std::string_view what);
-  [[nodiscard]] Result<std::vector<QueuedJob>> read_jobs(const char* from, double block_s);
+  [[nodiscard]] Result<std::vector<QueuedJob>> read_jobs(const std::string& from);
 
   Broker& broker_;
   std::atomic<std::int64_t> token_ = 0;

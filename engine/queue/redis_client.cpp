@@ -142,9 +142,11 @@ Result<std::vector<RedisReply>> RedisClient::attempt(const RedisRequest& request
     auto replies = idle->exchange(request, timeout_s);
     again = !idle->sent() || how.idempotent;
     if (!replies && !idle->sent()) continue;
+    const std::lock_guard lock(mutex_);
     if (replies) {
-      const std::lock_guard lock(mutex_);
       idle_.push_back(std::move(idle));
+    } else {
+      idle_.clear();  // after a cut they would fail one after the other, each at its timeout
     }
     return replies;
   }

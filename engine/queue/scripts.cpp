@@ -6,9 +6,66 @@ const RedisScript kSubmit(R"lua(
 if redis.call('EXISTS', KEYS[2]) == 1 then return 'known' end
 if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 'full' end
 redis.call('HSET', KEYS[2], 'message', ARGV[2], 'status', ARGV[3], 'state', 'queued')
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[5] - ARGV[7])
 redis.call('ZADD', KEYS[3], ARGV[5], ARGV[1])
 redis.call('XADD', KEYS[1], '*', 'id', ARGV[1], 'priority', ARGV[4])
 return 'ok'
+)lua");
+
+const RedisScript kCancel(R"lua(
+local state = redis.call('HGET', KEYS[1], 'state')
+if not state then return -1 end
+if state == 'done' or state == 'failed' or state == 'cancelled' then return 0 end
+redis.call('SADD', KEYS[2], ARGV[1])
+return 1
+)lua");
+
+const RedisScript kReadJobs(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+local read = redis.call('XREADGROUP', 'GROUP', 'coordinators', 'leader', 'COUNT', 1000,
+                        'STREAMS', KEYS[2], ARGV[2])
+local jobs = {}
+if not read then return jobs end
+for _, entry in ipairs(read[1][2]) do
+  local id, priority = '', '0'
+  for i = 1, #(entry[2] or {}), 2 do
+    if entry[2][i] == 'id' then id = entry[2][i + 1] end
+    if entry[2][i] == 'priority' then priority = entry[2][i + 1] end
+  end
+  if #id == 0 or #id > 80 or #priority > 8 then
+    redis.call('XACK', KEYS[2], 'coordinators', entry[1])
+    redis.call('XDEL', KEYS[2], entry[1])
+  else
+    jobs[#jobs + 1] = {entry[1], {'id', id, 'priority', priority}}
+  end
+end
+return jobs
+)lua");
+
+const RedisScript kReadResults(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+local results, bytes = {}, 0
+for _, entry in ipairs(redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', ARGV[2])) do
+  local id, message = '', ''
+  for i = 1, #entry[2], 2 do
+    if entry[2][i] == 'id' then id = entry[2][i + 1] end
+    if entry[2][i] == 'm' then message = entry[2][i + 1] end
+  end
+  if #id > 80 or #message > tonumber(ARGV[3]) then
+    redis.call('XDEL', KEYS[2], entry[1])
+  else
+    bytes = bytes + #message
+    if bytes > 4 * tonumber(ARGV[3]) then break end
+    results[#results + 1] = {entry[1], {'id', id, 'm', message}}
+  end
+end
+return results
+)lua");
+
+const RedisScript kTaken(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+for i = 2, #ARGV do redis.call('XDEL', KEYS[2], ARGV[i]) end
+return 1
 )lua");
 
 const RedisScript kLead(R"lua(

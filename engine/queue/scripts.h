@@ -6,9 +6,20 @@
 
 namespace hone::queue::scripts {
 
-/// A new job, once. KEYS jobs, job, job-ids; ARGV id, message, status, priority, now [ms], most.
-/// -> "ok", "known", "full".
+/// A new job, once. KEYS jobs, job, job-ids; ARGV id, message, status, priority, now [ms], most,
+/// how long ids are listed [ms]. -> "ok", "known", "full".
 extern const RedisScript kSubmit;
+/// KEYS job, cancelled; ARGV id. -> 1; 0: it has ended; -1: there is none.
+extern const RedisScript kCancel;
+/// The jobs of the one consumer `leader`. KEYS leader, jobs; ARGV token, from (as XREADGROUP has
+/// it).
+/// -> entries with `id` and `priority`; -1: deposed. Entries that are none are deleted.
+extern const RedisScript kReadJobs;
+/// KEYS leader, results; ARGV token, how many, most bytes of a message. -> entries with `id` and
+/// `m`; -1: deposed. Larger ones are deleted.
+extern const RedisScript kReadResults;
+/// KEYS leader, results; ARGV token, entries. -> 1; -1: deposed.
+extern const RedisScript kTaken;
 /// KEYS leader, fence; ARGV floor, time to live [ms]. -> the token, 0: another leads.
 extern const RedisScript kLead;
 /// KEYS leader; ARGV token, time to live [ms]. -> 1, 0: no longer.

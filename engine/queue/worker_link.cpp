@@ -18,6 +18,7 @@ constexpr RedisCall kRepeatable{.idempotent = true};
 constexpr double kBlock_s = 0.5;
 constexpr int kAtOnce = 8;  // so that no worker takes what another could begin
 constexpr int kMostDead = 1000;
+constexpr auto kServerSilence = std::chrono::seconds(4);  // longer than renewing takes
 
 std::string ms(double seconds) { return std::to_string(static_cast<std::int64_t>(1000 * seconds)); }
 
@@ -133,6 +134,11 @@ void WorkerLink::bury(const StreamEntry& entry, const std::string& why) {
   if (!reply) log_(fmt::format("{}: {}", id, reply.error().message));
 }
 
+bool WorkerLink::has(const std::string& entry) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(pieces_, [&](const auto& item) { return item.second.entry == entry; });
+}
+
 void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
   if (entries.empty()) return;
   // Is it still wanted, and how often was it tried?
@@ -148,6 +154,7 @@ void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const StreamEntry& entry = entries[i];
+    if (has(entry.entry)) continue;  // we were silent ourselves
     const auto wanted = (*answers)[2 * i].as_integer();
     if (wanted && *wanted == 0) {
       (void)broker_.redis().pipeline(
@@ -187,7 +194,8 @@ void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
 }
 
 void WorkerLink::read(const std::stop_token& stopping) {
-  auto looked = std::chrono::steady_clock::now();
+  using Clock = std::chrono::steady_clock;
+  auto looked = Clock::now(), heard = Clock::now();
   while (!stopping.stop_requested()) {
     int room = 0;
     {
@@ -196,13 +204,17 @@ void WorkerLink::read(const std::stop_token& stopping) {
       if (!changed_.wait(lock, stopping, [&] { return !draining_ && free() > 0; })) return;
       room = std::min(free(), kAtOnce);
     }
+    // After a silence of the server all have been silent: who lives says so first.
+    if (Clock::now() - heard > kServerSilence) looked = Clock::now() + kServerSilence;
+    heard = Clock::now();
     const auto failed = [&](const Error& error) {
       if (stopping.stop_requested()) return;
       log_(error.message);
       std::this_thread::sleep_for(milliseconds(200));
+      heard = {};
     };
-    if (std::chrono::steady_clock::now() - looked > std::chrono::seconds(1)) {
-      looked = std::chrono::steady_clock::now();
+    if (Clock::now() - looked > std::chrono::seconds(1)) {
+      looked = Clock::now();
       const auto taken_over = abandoned(room);
       if (!taken_over) {
         failed(taken_over.error());
@@ -240,6 +252,7 @@ void WorkerLink::renew(const std::stop_token& stopping) {
 
 void WorkerLink::hand_back(const std::vector<std::string>& entries) {
   if (entries.empty()) return;
+  handed_back_ = true;
   // Idle for so long that the next who looks takes them, and for no fault of theirs.
   std::vector<std::string> words = {"XCLAIM", stream_, kWorkersGroup, worker_, "0"};
   words.insert(words.end(), entries.begin(), entries.end());
@@ -279,6 +292,9 @@ void WorkerLink::close() {
     if (thread->joinable()) thread->join();
   }
   hand_back(back);
+  if (!handed_back_)  // what a consumer holds goes with it
+    (void)broker_.redis().pipeline({{"XGROUP", "DELCONSUMER", stream_, kWorkersGroup, worker_}},
+                                   kRepeatable);
 }
 
 }  // namespace hone::queue

@@ -1,6 +1,7 @@
 // The workers' end of the Redis server: one pool's work comes in, answers go out. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -47,6 +48,7 @@ class WorkerLink final : public WorkerQueue {
   [[nodiscard]] Result<std::vector<StreamEntry>> fresh(int count);
   [[nodiscard]] Result<std::vector<StreamEntry>> abandoned(int count);
   void accept(const std::vector<StreamEntry>& entries, bool claimed);
+  [[nodiscard]] bool has(const std::string& entry);
   void bury(const StreamEntry& entry, const std::string& why);
   void hand_back(const std::vector<std::string>& entries);
 
@@ -60,6 +62,7 @@ class WorkerLink final : public WorkerQueue {
   std::map<std::uint64_t, Piece> pieces_;  ///< by Work::id
   std::uint64_t next_ = 0;
   bool draining_ = false, closed_ = false;
+  std::atomic<bool> handed_back_ = false;
   std::jthread reader_, renewer_;  ///< last: they use all of the above
 };
 

@@ -23,7 +23,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto kStandbyLooks = milliseconds(300);
-constexpr double kJobsBlock_s = 0.2;
+constexpr auto kJobLooks = milliseconds(100);
+constexpr auto kReviews = milliseconds(1500);
+constexpr std::size_t kMostWaiting = 64;
+/// After a term that failed: longer than the lock lasts, so that a sound standby takes its turn.
+constexpr auto kAfterFailure = milliseconds(static_cast<int>(1500 * queue::kLeadershipTtl_s));
 constexpr auto kFleetLooks = milliseconds(1000);
 
 /// One term of leadership.
@@ -35,29 +39,20 @@ class Term {
         options_(options),
         fleet_(broker),
         dispatcher_(lead, options.log),
-        context_{lead, dispatcher_, fleet_, store, options.open_rewriting, options.log} {}
+        context_{lead, dispatcher_, fleet_, store, options.open_rewriting, options.log},
+        store_(store) {}
 
   /// Until it is deposed or told to stop.
   void run() {
     std::jthread keeper([this](const std::stop_token& stopping) { keep(stopping); });
-    if (auto unfinished = lead_.unfinished_jobs(); unfinished) {
-      add(*unfinished);
-    } else {
-      options_.log("jobs were not read: " + unfinished.error().message);
-      return;  // and the next term reads them
-    }
+    forget_ended_jobs();
     while (!ended()) {
-      auto fresh = lead_.new_jobs(kJobsBlock_s);
-      if (fresh) {
-        add(*fresh);
-      } else if (!ended()) {
-        options_.log("jobs were not read: " + fresh.error().message);
-        std::this_thread::sleep_for(milliseconds(100));
-      }
+      look_for_jobs();
       look_at_fleet();
       obey_cancellations();
       reap();
       begin_some();
+      std::this_thread::sleep_for(kJobLooks);
     }
     for (auto& job : running_) job->abandon();
     running_.clear();
@@ -68,12 +63,43 @@ class Term {
     return lead_.deposed() || lost_ || (options_.stop != nullptr && *options_.stop);
   }
 
+  /// What an earlier leader ended on the server and not in the database.
+  void forget_ended_jobs() {
+    const auto unfinished = lead_.unfinished_jobs();
+    if (!unfinished) return;
+    std::set<std::string> ids;
+    for (const auto& job : *unfinished) ids.insert(job.id);
+    if (const auto fresh = lead_.new_jobs()) {
+      for (const auto& job : *fresh) ids.insert(job.id);
+      if (const auto forgot = store_.forget_jobs(ids); !forgot)
+        options_.log(forgot.error().message);
+    }
+  }
+
+  /// New ones, and now and then all that have not ended: a reply that was lost, or a server that
+  /// went back in time, may have left some out.
+  void look_for_jobs() {
+    const bool all = Clock::now() >= next_review_;
+    if (all) next_review_ = Clock::now() + kReviews;
+    auto fresh = lead_.new_jobs();
+    if (fresh && all) {
+      add(*fresh);
+      fresh = lead_.unfinished_jobs();
+    }
+    if (fresh) {
+      add(*fresh);
+    } else if (!ended()) {
+      options_.log("jobs were not read: " + fresh.error().message);
+    }
+  }
+
   void keep(const std::stop_token& stopping) {
     const auto ttl = milliseconds(static_cast<int>(1000 * queue::kLeadershipTtl_s));
     auto kept = Clock::now();
     while (!stopping.stop_requested() && !lost_) {
+      const auto asked = Clock::now();
       const auto answer = lead_.keep();
-      if (answer && *answer) kept = Clock::now();
+      if (answer && *answer) kept = asked;
       // Nobody may lead longer than its lock lasts, whatever the server says later.
       if ((answer && !*answer) || Clock::now() - kept > ttl) {
         lost_ = true;
@@ -130,7 +156,12 @@ class Term {
 
   /// The highest priority first; of equal ones, the oldest.
   void begin_some() {
-    while (static_cast<int>(running_.size()) < options_.jobs_at_once && !waiting_.empty()) {
+    const auto busy = [&] {
+      return std::ranges::count_if(running_, [](const auto& job) { return !job->waiting(); });
+    };
+    // Those that wait for a worker hold up nobody else.
+    while (busy() < options_.jobs_at_once && !waiting_.empty() &&
+           running_.size() < static_cast<std::size_t>(options_.jobs_at_once) + kMostWaiting) {
       const auto next = std::ranges::max_element(waiting_, {}, &queue::QueuedJob::priority);
       const queue::QueuedJob job = *next;
       waiting_.erase(next);
@@ -148,7 +179,8 @@ class Term {
   std::vector<queue::QueuedJob> waiting_;  ///< oldest first
   std::set<std::string> known_;            ///< waiting or running
   std::vector<std::unique_ptr<JobSearch>> running_;
-  Clock::time_point next_look_ = Clock::now();
+  Store& store_;
+  Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now();
 };
 
 }  // namespace
@@ -156,35 +188,38 @@ class Term {
 Result<void> run_coordinator(queue::Broker& broker, Store& store,
                              const CoordinatorOptions& options) {
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
-  bool said = false;
-  while (!stopped()) {
+  const auto rest = [&](milliseconds time) {
+    for (const auto until = Clock::now() + time; !stopped() && Clock::now() < until;)
+      std::this_thread::sleep_for(milliseconds(20));
+  };
+  std::string said;
+  const auto say = [&](const std::string& line) {
+    if (line != said) options.log(line);
+    said = line;
+  };
+  for (bool first = true; !stopped(); first = false) {
     const auto floor = store.fence();
-    if (!floor) return std::unexpected(floor.error());
+    if (!floor && first) return std::unexpected(floor.error());
     queue::Lead lead(broker);
-    const auto leads = lead.take(*floor);
-    if (!leads && leads.error().code != ErrorCode::kInfrastructure)
+    const auto leads = floor ? lead.take(*floor) : std::unexpected(floor.error());
+    if (!leads && first && leads.error().code != ErrorCode::kInfrastructure)
       return std::unexpected(leads.error());
     if (!leads || !*leads) {
-      if (!said)
-        options.log(leads ? "another coordinator leads; standing by" : leads.error().message);
-      said = true;
-      std::this_thread::sleep_for(kStandbyLooks);
+      say(leads ? "another coordinator leads; standing by" : leads.error().message);
+      rest(kStandbyLooks);
       continue;
     }
-    said = false;
-    if (const auto fenced = store.take_fence(lead.token()); !fenced) {
+    auto ready = store.take_fence(lead.token());
+    if (ready) ready = lead.forget_evaluations();
+    if (!ready) {
+      say(ready.error().message);
       lead.resign();
-      options.log(fenced.error().message);
+      rest(kAfterFailure);
       continue;
     }
-    options.log(fmt::format("leading, term {}", lead.token()));
-    if (const auto forgot = lead.forget_evaluations(); forgot) {
-      Term(broker, lead, store, options).run();
-    } else {
-      options.log(forgot.error().message);
-    }
+    say(fmt::format("leading, term {}", lead.token()));
+    Term(broker, lead, store, options).run();
     lead.resign();
-    if (options.once) break;
   }
   return {};
 }

@@ -21,7 +21,6 @@ struct CoordinatorOptions {
   /// A line about what happens or is wrong; from any thread.
   std::function<void(const std::string&)> log;
   const std::atomic<bool>* stop = nullptr;  ///< resigns; its jobs wait for the next leader
-  bool once = false;                        ///< returns when it was deposed, instead of waiting
 };
 
 /// Until `stop`. Errors: kEnvironment and kIo, of the server and the database at the start.

@@ -35,6 +35,7 @@ Result<void> Fleet::look() {
   for (const auto& worker : *workers) {
     if (worker.draining) continue;
     for (const auto& device : worker.devices) {
+      if (device.pool != queue::pool_of(device.info, device.modelled)) continue;
       Pool& pool = pools[device.pool];
       pool.info = device.info;
       pool.modelled = device.modelled;
@@ -69,7 +70,10 @@ void JobSearch::cancel() {
   ending_ = true;
 }
 
-void JobSearch::abandon() { ending_ = true; }
+void JobSearch::abandon() {
+  abandoned_ = true;
+  ending_ = true;
+}
 
 /// Again and again while the server is away, as long as this process leads.
 template <class Function>
@@ -78,7 +82,7 @@ auto JobSearch::insist(const Function& function) -> decltype(function()) {
     auto result = function();
     const bool worth_it = !result && (result.error().code == ErrorCode::kInfrastructure ||
                                       result.error().code == ErrorCode::kEnvironment);
-    if (!worth_it || context_.lead.deposed() || (ending_ && !cancelled_)) return result;
+    if (!worth_it || context_.lead.deposed() || abandoned_) return result;
     context_.log(fmt::format("{}: {}", job_.id, result.error().message));
     std::this_thread::sleep_for(kPoolLooks);
   }
@@ -123,11 +127,16 @@ std::optional<std::pair<std::string, Fleet::Pool>> JobSearch::wait_for_pool(
     const std::string& arch) {
   bool said = false;
   while (!ending_) {
-    if (auto pool = context_.fleet.find(arch)) return pool;
+    if (auto pool = context_.fleet.find(arch)) {
+      if (said) --waiting_;
+      return pool;
+    }
+    if (!said) ++waiting_;
     if (!said) context_.log(fmt::format("{}: waits for a worker for {}", job_.id, arch));
     said = true;
     std::this_thread::sleep_for(kPoolLooks);
   }
+  if (said) --waiting_;
   return std::nullopt;
 }
 
@@ -186,8 +195,22 @@ void JobSearch::search(std::size_t index) {
 }
 
 void JobSearch::run() {
+  try {
+    run_to_end();
+  } catch (const std::exception& e) {  // no memory left, say
+    context_.log(fmt::format("{}: {}", job_.id, e.what()));
+  }
+  finished_ = true;
+}
+
+void JobSearch::run_to_end() {
   status_ = {.id = job_.id, .updated_at = queue::unix_ms()};
   auto message = insist([&] { return context_.lead.message_of(job_.id); });
+  const auto earlier = insist([&] { return context_.lead.status_of(job_.id); });
+  if (earlier && earlier->state >= queue::JobState::kDone) {  // only its entry was left
+    (void)insist([&] { return context_.lead.end_job(job_, *earlier); });
+    return;
+  }
   if (!message) {
     fail_with("the job cannot be read: " + message.error().message);
   } else if (!*message) {
@@ -197,34 +220,43 @@ void JobSearch::run() {
     context_.log(fmt::format("{}: begins, '{}' of {}", job_.id, message_.task.name,
                              message_.owner.empty() ? "nobody" : message_.owner));
     for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
-    if (const auto earlier = context_.lead.status_of(job_.id);
-        earlier && earlier->archs.size() == status_.archs.size())
-      status_.archs = earlier->archs;
+    if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
     report(queue::JobState::kAdmitting, true);
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < message_.archs.size(); ++i) {
+      ++at_work_;
       threads.emplace_back([this, i] {
         try {
           search(i);
-        } catch (const std::exception& e) {  // no memory left, say
+        } catch (const std::exception& e) {
           fail_with(e.what());
         }
+        --at_work_;
       });
     }
     threads.clear();
   }
-  if (!ending_ || cancelled_) {
+  if (!abandoned_) end();
+}
+
+void JobSearch::end() {
+  {
     const std::lock_guard lock(mutex_);
     status_.state = cancelled_              ? queue::JobState::kCancelled
                     : status_.error.empty() ? queue::JobState::kDone
                                             : queue::JobState::kFailed;
     status_.updated_at = queue::unix_ms();
-    const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
-    context_.log(ended ? fmt::format("{}: {}{}{}", job_.id, to_string(status_.state),
-                                     status_.error.empty() ? "" : ": ", status_.error)
-                       : fmt::format("{}: {}", job_.id, ended.error().message));
   }
-  finished_ = true;
+  const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
+  if (!ended) {
+    context_.log(fmt::format("{}: {}", job_.id, ended.error().message));
+    return;
+  }
+  // Until here another coordinator could have gone on with it.
+  if (const auto forgot = context_.store.forget_job(job_.id); !forgot)
+    context_.log(fmt::format("{}: {}", job_.id, forgot.error().message));
+  context_.log(fmt::format("{}: {}{}{}", job_.id, to_string(status_.state),
+                           status_.error.empty() ? "" : ": ", status_.error));
 }
 
 }  // namespace hone

@@ -62,6 +62,8 @@ class JobSearch {
 
   [[nodiscard]] const std::string& id() const { return job_.id; }
   [[nodiscard]] bool finished() const { return finished_; }
+  /// For a worker of every architecture it wants.
+  [[nodiscard]] bool waiting() const { return waiting_ > 0 && waiting_ == at_work_; }
   /// Its user wants it to end.
   void cancel();
   /// This process wants it to end; another goes on with it.
@@ -69,6 +71,8 @@ class JobSearch {
 
  private:
   void run();
+  void run_to_end();
+  void end();
   void search(std::size_t index);
   /// The pool for an architecture, when there is one; empty when the job was told to end.
   [[nodiscard]] std::optional<std::pair<std::string, Fleet::Pool>> wait_for_pool(
@@ -82,8 +86,9 @@ class JobSearch {
   const JobContext& context_;
   const queue::QueuedJob job_;
   queue::JobMessage message_;
-  std::atomic<bool> ending_ = false, cancelled_ = false, finished_ = false;
-  std::mutex mutex_;  ///< of status_ and reported_
+  std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false;
+  std::atomic<int> at_work_ = 0, waiting_ = 0;  ///< threads that search, and those that wait
+  std::mutex mutex_;                            ///< of status_ and reported_
   queue::JobStatus status_;
   std::chrono::steady_clock::time_point reported_{};
   std::jthread thread_;  ///< last: it uses all of the above

@@ -39,6 +39,8 @@ constexpr double kFirstReading_s = 10;
 /// For rewriting the finalists at all sizes, at most; less when the user waits.
 constexpr double kFinalRewriting_s = 10;
 constexpr double kHurriedRewriting_s = 2;
+/// For asking again what an earlier process was told, at most.
+constexpr double kReplay_s = 600;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -102,7 +104,7 @@ class Search {
   void report(const std::string& phase);
   void stored(const Result<void>& result);
   [[nodiscard]] bool interrupted() const {
-    return (options_.stop != nullptr && *options_.stop) || abandoned();
+    return (options_.stop != nullptr && *options_.stop) || abandoned() || unstored_;
   }
   [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
   [[nodiscard]] Result<Evaluation> have_done(EvaluationRequest request, Work::Kind kind);
@@ -115,7 +117,7 @@ class Search {
   Store* store_;
   const SearchOptions& options_;
   Provenance provenance_;
-  const Clock::time_point start_;
+  Clock::time_point start_;
   Random random_;
   Prescreen prescreen_;
   std::string task_hash_;
@@ -141,6 +143,7 @@ class Search {
   std::uint64_t next_id_ = 0;
   int fruitless_ = 0;
   std::int64_t refused_later_ = 0;
+  std::optional<Error> unstored_;  ///< ends a job
   int alarms_ = 0;
 };
 
@@ -155,6 +158,10 @@ double Search::search_seconds() const {
 
 void Search::stored(const Result<void>& result) {
   if (result || store_ == nullptr) return;
+  if (!options_.job.empty()) {  // nobody sees what is not stored
+    unstored_ = result.error();
+    return;
+  }
   // The search goes on: what was found is still returned, and said to be unsaved.
   outcome_.warnings.push_back("results are no longer stored: " + result.error().message);
   store_ = nullptr;
@@ -206,6 +213,12 @@ Result<void> Search::admit() {
   reference_request_ = *request;
   auto admitted = have_done(*request, Work::Kind::kAdmit);
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
+  if (admitted->verdict != Verdict::kOk) {
+    return std::unexpected(with_place(
+        {ErrorCode::kTaskFailed, fmt::format("the reference is not admitted: {}: {}",
+                                             to_string(admitted->verdict), admitted->detail)},
+        task_));
+  }
   outcome_.reference_time_us = admitted->measurement.time_us;
   outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, target_.info);
   // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
@@ -345,7 +358,8 @@ void Search::settle(Slot& slot, Strategy& strategy) {
 void Search::search() {
   const StrategyInfo* info = find_strategy(options_.strategy);
   const double deadline = search_seconds();
-  const RewritingWatch watch(rewriting_, options_.stop, deadline - seconds_since(start_));
+  const double left_s = deadline - seconds_since(start_) + kReplay_s * !earlier_.empty();
+  const RewritingWatch watch(rewriting_, options_.stop, left_s);
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
@@ -354,7 +368,14 @@ void Search::search() {
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
   std::int64_t asked_to_evaluate = 0;
-  const auto time_is_up = [&] { return interrupted() || seconds_since(start_) >= deadline; };
+  // What an earlier process was told costs none of the time that is left.
+  std::size_t told_earlier = 0, since_told_earlier = 0;
+  const auto replaying = [&] {
+    return told_earlier < earlier_.size() && since_told_earlier < 2 * target_.window;
+  };
+  const auto time_is_up = [&] {
+    return interrupted() || (!replaying() && seconds_since(start_) >= deadline);
+  };
   const auto receive = [&](std::chrono::milliseconds timeout) {
     auto done = queue_.next_result(timeout);
     if (!done) return false;
@@ -386,7 +407,7 @@ void Search::search() {
       const double best = best_.empty() ? 0 : best_.front().time_us;
       if (interrupted()) {
         outcome_.stop_reason = "interrupted";
-      } else if (seconds_since(start_) >= deadline) {
+      } else if (time_is_up()) {
         outcome_.stop_reason = "budget";
       } else if (best > 0 && outcome_.roof.time_us >= kRoofReached * best) {
         outcome_.stop_reason = "roof";
@@ -420,6 +441,13 @@ void Search::search() {
       slots.push_back(ask(*strategy));
       proposing.stop();
       Slot& slot = slots.back();
+      ++since_told_earlier;
+      if (slot.told_earlier) {
+        ++told_earlier;
+        since_told_earlier = 0;
+        start_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(options_.spent_s));
+      }
       if (watch.fired()) {  // what it was told was no answer
         if (!slot.done) in_flight_.erase(slot.candidate.program_hash);
         slots.pop_back();
@@ -499,7 +527,7 @@ void Search::finals() {
       continue;
     }
     keep_secret(*entry.request, provenance_.modelled);
-    if (abandoned()) return;
+    if (abandoned() || unstored_) return;
     auto evaluation = have_done(std::move(*entry.request), Work::Kind::kEvaluate);
     if (!evaluation) {
       outcome_.warnings.push_back(fmt::format("final stage of {}: {}",
@@ -532,6 +560,7 @@ Result<SearchOutcome> Search::run() {
   }
   finals();
   if (abandoned()) return fail(ErrorCode::kInfrastructure, "the search was abandoned");
+  if (unstored_) return std::unexpected(*unstored_);
   outcome_.elapsed_s = seconds_since(start_);
   if (store_ != nullptr) stored(store_->end_run(run_id_, outcome_.stop_reason));
   return std::move(outcome_);

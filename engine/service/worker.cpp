@@ -22,6 +22,8 @@ using std::chrono::milliseconds;
 constexpr auto kHeartbeat = milliseconds(2000);
 constexpr auto kLooks = milliseconds(50);
 constexpr std::size_t kMostAdmissions = 256;
+constexpr int kFailuresInARow = 3;
+constexpr auto kAfterFailures = milliseconds(1000);
 
 /// An evaluator that admits a task before its first candidate: only then it knows what no program
 /// for that task can be faster than.
@@ -53,7 +55,12 @@ class AdmittingEvaluator final : public Evaluator {
       EvaluationRequest reference = request;
       for (auto& check : reference.checks) check.candidate = check.reference;
       reference.timed.candidate = reference.timed.reference;
-      const auto admitted = evaluator_.admit(reference);
+      Result<Evaluation> admitted = fail(ErrorCode::kInfrastructure, "no memory left");
+      try {
+        admitted = evaluator_.admit(reference);
+      } catch (const std::exception& e) {
+        admitted = fail(ErrorCode::kInfrastructure, e.what());
+      }
       lock.lock();
       if (admitted) {
         state_[key] = State::kAdmitted;
@@ -102,8 +109,13 @@ struct Station {
   class Counting final : public WorkerQueue {
    public:
     explicit Counting(WorkerQueue& inner) : inner_(inner) {}
-    std::optional<Work> take(milliseconds timeout) override { return inner_.take(timeout); }
+    std::optional<Work> take(milliseconds timeout) override {
+      // A machine that fails fast must not be the one that answers everything.
+      if (failures_ >= kFailuresInARow) std::this_thread::sleep_for(kAfterFailures);
+      return inner_.take(timeout);
+    }
     void complete(Done done) override {
+      failures_ = done.evaluation ? 0 : failures_ + 1;
       inner_.complete(std::move(done));
       ++completed;
     }
@@ -112,6 +124,7 @@ struct Station {
 
    private:
     WorkerQueue& inner_;
+    std::atomic<int> failures_ = 0;  ///< in a row
   };
 
   AdmittingEvaluator admitting;

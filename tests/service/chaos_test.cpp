@@ -1,6 +1,7 @@
 // Workers, coordinators and the server killed, paused and cut off at random while jobs run: every
 // job ends, with the best that it finds undisturbed, and the database is whole.
-// HONE_CHAOS_ROUNDS disturbances (default 6) over HONE_CHAOS_JOBS jobs (default 4).
+// HONE_CHAOS_ROUNDS disturbances (default 6) over HONE_CHAOS_JOBS jobs (default 4) of
+// HONE_CHAOS_BUDGET evaluations (default 12).
 #include <gtest/gtest.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -31,12 +32,12 @@ using hone::testing::RedisServerOptions;
 using hone::testing::TemporaryFolder;
 using std::chrono::milliseconds;
 
-constexpr const char* kBudget = "12";
-
 int number(const char* name, int otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr || *value == '\0' ? otherwise : std::atoi(value);
 }
+
+std::string budget() { return std::to_string(number("HONE_CHAOS_BUDGET", 12)); }
 
 class Chaos : public ::testing::TestWithParam<RedisServerOptions::Persistence> {
  protected:
@@ -63,7 +64,7 @@ struct Undisturbed {
 };
 Undisturbed undisturbed(const std::string& task, int seed, const TemporaryFolder& folder) {
   const auto run =
-      hone({"optimize", task, "--device", "emu:sm_90", "--budget", kBudget, "--seed",
+      hone({"optimize", task, "--device", "emu:sm_90", "--budget", budget(), "--seed",
             std::to_string(seed), "--db", folder.file("alone.db"), "--quiet", "--json", "-"});
   EXPECT_EQ(run.status, 0) << run.err;
   const auto document = run.json();
@@ -95,12 +96,13 @@ TEST_P(Chaos, EveryJobEndsAsIfNothingHadHappened) {
   for (int job = 0; job < jobs; ++job) {
     const auto [task, own] = kind(job);
     const auto submitted =
-        hone({"submit", tasks[task], "--arch", "emu:sm_90", "--budget", kBudget, "--seed",
+        hone({"submit", tasks[task], "--arch", "emu:sm_90", "--budget", budget(), "--seed",
               std::to_string(own), "--redis", server_.url_text(), "--json", "-"});
     ASSERT_EQ(submitted.status, 0) << submitted.err;
     ids.push_back(submitted.json()["job"]);
   }
 
+  std::this_thread::sleep_for(milliseconds(2000));  // a submission younger than that may be lost
   std::map<std::string, int> done;
   for (int round = 0; round < rounds; ++round) {
     std::this_thread::sleep_for(milliseconds(500 + random() % 2500));
@@ -167,6 +169,9 @@ TEST_P(Chaos, EveryJobEndsAsIfNothingHadHappened) {
     std::this_thread::sleep_for(milliseconds(200));
   }
   ASSERT_EQ(ended.size(), ids.size()) << everything();
+  const double after =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("  %d jobs, the last ended %.1f s after the last disturbance\n", jobs, after);
   coordinators.clear();
   workers.clear();
   for (int job = 0; job < jobs; ++job) {

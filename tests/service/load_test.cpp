@@ -132,7 +132,7 @@ TEST_F(Load, AThousandSubmissionsFromFiftyClients) {
   Lead lead(*broker_);
   ASSERT_TRUE(*lead.take(0));
   std::set<std::string> ids;
-  for (auto jobs = lead.new_jobs(0.1); jobs && !jobs->empty(); jobs = lead.new_jobs(0.1))
+  for (auto jobs = lead.new_jobs(); jobs && !jobs->empty(); jobs = lead.new_jobs())
     for (const auto& job : *jobs) EXPECT_TRUE(ids.insert(job.id).second);
   EXPECT_EQ(ids.size(), static_cast<std::size_t>(kClients * kEach));
 }

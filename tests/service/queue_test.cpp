@@ -45,11 +45,11 @@ TEST_F(QueueTest, AJobIsSubmittedOnceAndListed) {
 
   Lead lead(*broker_);
   ASSERT_TRUE(*lead.take(0));
-  const auto fresh = lead.new_jobs(0.1);
+  const auto fresh = lead.new_jobs();
   ASSERT_TRUE(fresh) << fresh.error().message;
   ASSERT_EQ(fresh->size(), 2U);
   EXPECT_EQ((*fresh)[1].priority, 7);
-  EXPECT_TRUE(lead.new_jobs(0.01)->empty());
+  EXPECT_TRUE(lead.new_jobs()->empty());
   EXPECT_EQ(lead.unfinished_jobs()->size(), 2U);
   const auto message = lead.message_of("a");
   ASSERT_TRUE(message && *message);
@@ -119,6 +119,10 @@ class Dispatching : public QueueTest {
     ASSERT_TRUE(*lead_->take(0));
     dispatcher_ = std::make_unique<Dispatcher>(*lead_, log());
     dispatcher_->set_capacity(kPool, 8);
+    keeper_ = std::jthread([this](const std::stop_token& stopping) {
+      for (; !stopping.stop_requested(); std::this_thread::sleep_for(milliseconds(200)))
+        (void)lead_->keep();
+    });
   }
   std::unique_ptr<WorkerLink> link(const std::string& name, int capacity = 8) {
     return std::make_unique<WorkerLink>(*broker_, name, kPool, capacity, log());
@@ -143,6 +147,7 @@ class Dispatching : public QueueTest {
   static constexpr const char* kPool = "emu:sm_90";
   std::unique_ptr<Lead> lead_;
   std::unique_ptr<Dispatcher> dispatcher_;
+  std::jthread keeper_;
 };
 
 /// Threads that answer what a link brings.

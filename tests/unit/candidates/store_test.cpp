@@ -381,7 +381,13 @@ TEST_F(StoreTest, AJobHasOneRunPerDeviceAndItsResultsUntilItEnds) {
   EXPECT_EQ(results->at(hash_of('a')).measurement.speedup, 2);  // what the search was told
   EXPECT_EQ(results->at(hash_of('b')).verdict, Verdict::kWrongResult);
   ASSERT_TRUE(store_->end_run(*run, "done"));
+  EXPECT_EQ(store_->run_results(*run)->size(), 2U);  // the job itself may not have ended yet
+  ASSERT_TRUE(store_->forget_jobs({"job"}));
+  EXPECT_EQ(store_->run_results(*run)->size(), 2U);
+  ASSERT_TRUE(store_->forget_job("job"));
+  EXPECT_TRUE(store_->run_results(*run)->empty());
   put(*run, hash_of('d'), quick);
+  ASSERT_TRUE(store_->forget_jobs({}));
   EXPECT_TRUE(store_->run_results(*run)->empty());
 }
 

@@ -198,7 +198,9 @@ TEST_F(SearchJob, AJobGoesOnWhereItsProcessDied) {
     EXPECT_EQ(second->ranked.front().candidate.recipe, whole->ranked.front().candidate.recipe);
     // What was in flight is evaluated again, what was told is not.
     EXPECT_LE(evaluator_.calls_, calls + static_cast<int>(kModelledWindow)) << killed_after;
-    EXPECT_TRUE((*store)->run_results(1)->empty());  // it has ended
+    EXPECT_FALSE((*store)->run_results(1)->empty());
+    ASSERT_TRUE((*store)->forget_job("job-1"));
+    EXPECT_TRUE((*store)->run_results(1)->empty());
   }
   std::filesystem::remove(path);
 }
