@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "engine/queue/broker.h"
+#include "engine/queue/log_event.h"
 #include "engine/queue/queue.h"
 
 namespace hone::queue {
@@ -25,8 +26,7 @@ class WorkerLink final : public WorkerQueue {
  public:
   /// `capacity`: pieces of work in hand, at most. `log` as in Dispatcher. All must outlive the
   /// link.
-  WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity,
-             std::function<void(const std::string&)> log);
+  WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity, Log log);
   ~WorkerLink() override { close(); }
 
   std::optional<Work> take(std::chrono::milliseconds timeout) override;
@@ -49,11 +49,13 @@ class WorkerLink final : public WorkerQueue {
   void accept(const std::vector<StreamEntry>& entries, bool claimed);
   void bury(const StreamEntry& entry, const std::string& why);
   void hand_back(const std::vector<std::string>& entries);
+  void warn(const std::string& what, const std::string& job = "",
+            const std::string& evaluation = "", LogLevel level = LogLevel::kWarning);
 
   Broker& broker_;
   const std::string worker_, pool_, stream_;
   const int capacity_;
-  const std::function<void(const std::string&)> log_;
+  const Log log_;
   std::mutex mutex_;  ///< of all that follows
   std::condition_variable_any changed_;
   std::deque<Work> ready_;

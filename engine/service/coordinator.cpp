@@ -14,6 +14,7 @@
 
 #include "engine/queue/dispatcher.h"
 #include "engine/queue/lead.h"
+#include "engine/service/coordinator_metrics.h"
 #include "engine/service/job_search.h"
 
 namespace hone {
@@ -29,13 +30,21 @@ constexpr auto kFleetLooks = milliseconds(1000);
 /// One term of leadership.
 class Term {
  public:
-  Term(queue::Broker& broker, queue::Lead& lead, Store& store, const CoordinatorOptions& options)
+  Term(queue::Broker& broker, queue::Lead& lead, Store& store, const CoordinatorOptions& options,
+       CoordinatorMetrics& metrics)
       : broker_(broker),
         lead_(lead),
         options_(options),
         fleet_(broker),
-        dispatcher_(lead, options.log),
-        context_{lead, dispatcher_, fleet_, store, options.open_rewriting, options.log} {}
+        metrics_(metrics),
+        dispatcher_(lead, options.log,
+                    [&metrics](const queue::Answered& answer) { metrics.answered(answer); }),
+        context_{lead, dispatcher_, fleet_, store, metrics, options.open_rewriting, options.log} {
+    metrics.begin_term(dispatcher_, fleet_);
+  }
+  ~Term() { metrics_.end_term(); }
+  Term(const Term&) = delete;
+  Term& operator=(const Term&) = delete;
 
   /// Until it is deposed or told to stop.
   void run() {
@@ -43,7 +52,7 @@ class Term {
     if (auto unfinished = lead_.unfinished_jobs(); unfinished) {
       add(*unfinished);
     } else {
-      options_.log("jobs were not read: " + unfinished.error().message);
+      warn("jobs were not read: " + unfinished.error().message);
       return;  // and the next term reads them
     }
     while (!ended()) {
@@ -51,19 +60,24 @@ class Term {
       if (fresh) {
         add(*fresh);
       } else if (!ended()) {
-        options_.log("jobs were not read: " + fresh.error().message);
+        warn("jobs were not read: " + fresh.error().message);
         std::this_thread::sleep_for(milliseconds(100));
       }
       look_at_fleet();
       obey_cancellations();
       reap();
       begin_some();
+      count_jobs();
     }
     for (auto& job : running_) job->abandon();
     running_.clear();
   }
 
  private:
+  void warn(const std::string& what) const {
+    options_.log({.level = LogLevel::kWarning, .message = what});
+  }
+
   [[nodiscard]] bool ended() const {
     return lead_.deposed() || lost_ || (options_.stop != nullptr && *options_.stop);
   }
@@ -77,7 +91,7 @@ class Term {
       // Nobody may lead longer than its lock lasts, whatever the server says later.
       if ((answer && !*answer) || Clock::now() - kept > ttl) {
         lost_ = true;
-        options_.log("no longer the leader");
+        warn("no longer the leader");
       }
       std::this_thread::sleep_for(ttl / 10);
     }
@@ -92,7 +106,7 @@ class Term {
     if (Clock::now() < next_look_) return;
     next_look_ = Clock::now() + kFleetLooks;
     if (const auto looked = fleet_.look(); !looked) {
-      if (!ended()) options_.log("workers were not read: " + looked.error().message);
+      if (!ended()) warn("workers were not read: " + looked.error().message);
       return;
     }
     for (const auto& [pool, device] : fleet_.pools())
@@ -110,6 +124,7 @@ class Term {
         continue;
       }
       if (const auto done = end_cancelled(*job); !done) return;
+      metrics_.job_ended(queue::JobState::kCancelled);
       known_.erase(job->id);
       job = waiting_.erase(job);
     }
@@ -138,10 +153,18 @@ class Term {
     }
   }
 
+  void count_jobs() {
+    std::map<queue::JobState, int> jobs;
+    jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size());
+    for (const auto& job : running_) ++jobs[job->state()];
+    metrics_.count_jobs(jobs);
+  }
+
   queue::Broker& broker_;
   queue::Lead& lead_;
   const CoordinatorOptions& options_;
   Fleet fleet_;
+  CoordinatorMetrics& metrics_;
   queue::Dispatcher dispatcher_;
   const JobContext context_;
   std::atomic<bool> lost_ = false;
@@ -156,6 +179,11 @@ class Term {
 Result<void> run_coordinator(queue::Broker& broker, Store& store,
                              const CoordinatorOptions& options) {
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
+  Metrics unread;
+  CoordinatorMetrics metrics(options.metrics != nullptr ? *options.metrics : unread, broker);
+  const auto log = [&](LogLevel level, const std::string& what) {
+    options.log({.level = level, .message = what});
+  };
   bool said = false;
   while (!stopped()) {
     const auto floor = store.fence();
@@ -165,8 +193,8 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     if (!leads && leads.error().code != ErrorCode::kInfrastructure)
       return std::unexpected(leads.error());
     if (!leads || !*leads) {
-      if (!said)
-        options.log(leads ? "another coordinator leads; standing by" : leads.error().message);
+      if (!said && leads) log(LogLevel::kInfo, "another coordinator leads; standing by");
+      if (!said && !leads) log(LogLevel::kWarning, leads.error().message);
       said = true;
       std::this_thread::sleep_for(kStandbyLooks);
       continue;
@@ -174,14 +202,14 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     said = false;
     if (const auto fenced = store.take_fence(lead.token()); !fenced) {
       lead.resign();
-      options.log(fenced.error().message);
+      log(LogLevel::kWarning, fenced.error().message);
       continue;
     }
-    options.log(fmt::format("leading, term {}", lead.token()));
+    log(LogLevel::kInfo, fmt::format("leading, term {}", lead.token()));
     if (const auto forgot = lead.forget_evaluations(); forgot) {
-      Term(broker, lead, store, options).run();
+      Term(broker, lead, store, options, metrics).run();
     } else {
-      options.log(forgot.error().message);
+      log(LogLevel::kWarning, forgot.error().message);
     }
     lead.resign();
     if (options.once) break;

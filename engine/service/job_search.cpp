@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <set>
 
+#include "engine/service/coordinator_metrics.h"
 #include "engine/service/target.h"
 
 namespace hone {
@@ -34,11 +36,13 @@ Result<void> Fleet::look() {
   std::map<std::string, Pool> pools;
   for (const auto& worker : *workers) {
     if (worker.draining) continue;
+    std::set<std::string> its_pools;
     for (const auto& device : worker.devices) {
       Pool& pool = pools[device.pool];
       pool.info = device.info;
       pool.modelled = device.modelled;
       pool.capacity += device.capacity;
+      if (its_pools.insert(device.pool).second) ++pool.workers;
     }
   }
   const std::lock_guard lock(mutex_);
@@ -79,7 +83,7 @@ auto JobSearch::insist(const Function& function) -> decltype(function()) {
     const bool worth_it = !result && (result.error().code == ErrorCode::kInfrastructure ||
                                       result.error().code == ErrorCode::kEnvironment);
     if (!worth_it || context_.lead.deposed() || (ending_ && !cancelled_)) return result;
-    context_.log(fmt::format("{}: {}", job_.id, result.error().message));
+    log(LogLevel::kWarning, result.error().message);
     std::this_thread::sleep_for(kPoolLooks);
   }
 }
@@ -90,13 +94,13 @@ void JobSearch::report(queue::JobState state, bool now) {
     const std::lock_guard lock(mutex_);
     now = now || state != status_.state;
     if (!now && Clock::now() - reported_ < kReportEvery) return;
-    status_.state = state;
+    status_.state = state_ = state;
     status_.updated_at = queue::unix_ms();
     reported_ = Clock::now();
     status = status_;
   }
   if (const auto set = context_.lead.set_status(status); !set && !ending_)
-    context_.log(fmt::format("{}: {}", job_.id, set.error().message));
+    log(LogLevel::kWarning, set.error().message);
 }
 
 void JobSearch::show(std::size_t index, const Progress& progress) {
@@ -119,12 +123,16 @@ void JobSearch::fail_with(const std::string& why) {
   status_.error += (status_.error.empty() ? "" : "; ") + why;
 }
 
+void JobSearch::log(LogLevel level, const std::string& what, const std::string& pool) {
+  context_.log({.level = level, .message = what, .job = job_.id, .pool = pool});
+}
+
 std::optional<std::pair<std::string, Fleet::Pool>> JobSearch::wait_for_pool(
     const std::string& arch) {
   bool said = false;
   while (!ending_) {
     if (auto pool = context_.fleet.find(arch)) return pool;
-    if (!said) context_.log(fmt::format("{}: waits for a worker for {}", job_.id, arch));
+    if (!said) log(LogLevel::kInfo, "waits for a worker for " + arch);
     said = true;
     std::this_thread::sleep_for(kPoolLooks);
   }
@@ -168,8 +176,7 @@ void JobSearch::search(std::size_t index) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
     return;
   }
-  for (const auto& warning : outcome->warnings)
-    context_.log(fmt::format("{}: {}: {}", job_.id, arch, warning));
+  for (const auto& warning : outcome->warnings) log(LogLevel::kWarning, warning, pool->first);
   const std::lock_guard lock(mutex_);
   auto& progress = status_.archs[index];
   progress.counts = outcome->counts;
@@ -194,8 +201,8 @@ void JobSearch::run() {
     fail_with("the job's message is gone");
   } else {
     message_ = std::move(**message);
-    context_.log(fmt::format("{}: begins, '{}' of {}", job_.id, message_.task.name,
-                             message_.owner.empty() ? "nobody" : message_.owner));
+    log(LogLevel::kInfo, fmt::format("begins, '{}' of {}", message_.task.name,
+                                     message_.owner.empty() ? "nobody" : message_.owner));
     for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
     if (const auto earlier = context_.lead.status_of(job_.id);
         earlier && earlier->archs.size() == status_.archs.size())
@@ -220,9 +227,14 @@ void JobSearch::run() {
                                             : queue::JobState::kFailed;
     status_.updated_at = queue::unix_ms();
     const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
-    context_.log(ended ? fmt::format("{}: {}{}{}", job_.id, to_string(status_.state),
-                                     status_.error.empty() ? "" : ": ", status_.error)
-                       : fmt::format("{}: {}", job_.id, ended.error().message));
+    if (ended) {
+      context_.metrics.job_ended(status_.state);
+      log(status_.error.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+          fmt::format("{}{}{}", to_string(status_.state), status_.error.empty() ? "" : ": ",
+                      status_.error));
+    } else {
+      log(LogLevel::kError, "its end was not written: " + ended.error().message);
+    }
   }
   finished_ = true;
 }
