@@ -184,10 +184,11 @@ int port_of(const std::string& text) {
   return std::regex_search(text, match, url) ? std::stoi(match[1]) : 0;
 }
 
-/// Of a daemon that was told 127.0.0.1:0.
+/// Of a daemon that was told 127.0.0.1:0, once it has begun to count: its page is empty before.
 int metrics_port(const test::Daemon& daemon) {
   for (int i = 0; i < 200; ++i) {
-    if (const int port = port_of(daemon.log()); port != 0) return port;
+    const int port = port_of(daemon.log());
+    if (port != 0 && !body(get(port, "/metrics")).empty()) return port;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   ADD_FAILURE() << "no metrics: " << daemon.log();
