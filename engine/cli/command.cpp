@@ -167,10 +167,11 @@ Result<std::shared_ptr<const emulator::ProfileFile>> read_profile(const std::str
 
 }  // namespace
 
-std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox) {
+std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox,
+                                          std::function<void(const std::string&)> warn) {
   RemoteRewritingOptions options;
   options.sandbox = sandbox;
-  options.warn = warn_on_stderr;
+  options.warn = std::move(warn);
   std::error_code code;
   options.program = std::filesystem::read_symlink("/proc/self/exe", code);  // under any name
   return std::make_unique<RemoteRewriting>(options);

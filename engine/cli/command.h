@@ -13,7 +13,9 @@
 #include "candidates/result.h"
 #include "candidates/store/store.h"
 #include "engine/queue/broker.h"
+#include "engine/queue/log_event.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/service/metrics_server.h"
 #include "evaluator/evaluator.h"
 
 namespace hone::cli {
@@ -91,7 +93,8 @@ struct OpenDevice {
 };
 /// What reads sources for this program, in children.
 [[nodiscard]] std::unique_ptr<Rewriting> open_rewriting(
-    sandbox::Mode sandbox = sandbox::Mode::kBestEffort);
+    sandbox::Mode sandbox = sandbox::Mode::kBestEffort,
+    std::function<void(const std::string&)> warn = warn_on_stderr);
 /// For evaluations of `task`: its children see the files that it names.
 [[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task);
 
@@ -114,8 +117,21 @@ struct RedisOptions {
   /// `patience_s`: how long a call tries to reach a server that is away.
   [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30) const;
 };
-/// One line with the time, to stderr: what daemons write. Thread-safe.
-void log_line(const std::string& line);
+/// Instead of warn_on_stderr, where there is a log.
+[[nodiscard]] std::function<void(const std::string&)> warn_in(const Log& log);
+/// Options of coordinator and worker: how they log, to stderr, and where their metrics are.
+struct DaemonOptions {
+  std::string metrics_address;  ///< "127.0.0.1:9400"; empty: nowhere
+  std::string log_format = "text";
+  void add_to(CLI::App& app);
+  /// Fills in the component. Thread-safe.
+  [[nodiscard]] Log log(const std::string& component) const;
+  /// Null where no address was given.
+  [[nodiscard]] Result<std::unique_ptr<MetricsServer>> serve(Metrics& metrics,
+                                                             const Log& log) const;
+  /// In the log where that is JSON, else as every command does; the exit status.
+  [[nodiscard]] int fail(const Log& log, const Error& error) const;
+};
 
 /// Whether `path` could be written; leaves it, and what is in it, as it was.
 [[nodiscard]] Result<void> check_writable(const std::string& path);

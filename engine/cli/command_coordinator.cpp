@@ -11,27 +11,31 @@ namespace {
 constexpr double kPatience_s = 3;
 
 struct Options {
-  Common common;
   RedisOptions redis;
+  DaemonOptions daemon;
   DatabaseOptions database;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   int jobs = 4;
 };
 
 int run(const Options& options) {
-  const Common& common = options.common;
   const auto& stop = watch_interrupts();
+  const Log log = options.daemon.log("coordinator");
+  Metrics metrics;
+  const auto server = options.daemon.serve(metrics, log);
+  if (!server) return options.daemon.fail(log, server.error());
   auto store = options.database.open();
-  if (!store) return common.fail(store.error());
+  if (!store) return options.daemon.fail(log, store.error());
   const auto broker = options.redis.open(kPatience_s);
-  if (!broker) return common.fail(broker.error());
+  if (!broker) return options.daemon.fail(log, broker.error());
   CoordinatorOptions coordinator;
   coordinator.jobs_at_once = options.jobs;
-  coordinator.open_rewriting = [&] { return open_rewriting(options.sandbox); };
-  coordinator.log = log_line;
+  coordinator.open_rewriting = [&] { return open_rewriting(options.sandbox, warn_in(log)); };
+  coordinator.log = log;
+  coordinator.metrics = &metrics;
   coordinator.stop = &stop;
   const auto ended = run_coordinator(**broker, **store, coordinator);
-  return ended ? static_cast<int>(kDone) : common.fail(ended.error());
+  return ended ? static_cast<int>(kDone) : options.daemon.fail(log, ended.error());
 }
 
 }  // namespace
@@ -41,6 +45,7 @@ Registration add_coordinator(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
       "coordinator", "Run submitted searches on the workers that are there; owns the database");
   options->redis.add_to(*app);
+  options->daemon.add_to(*app);
   options->database.add_to(*app);
   add_sandbox_option(*app, options->sandbox);
   app->add_option("--jobs", options->jobs, "Searches at once")

@@ -14,8 +14,8 @@ namespace hone::cli {
 namespace {
 
 struct Options {
-  Common common;
   RedisOptions redis;
+  DaemonOptions daemon;
   std::string device = "cuda:all";
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   std::string name;
@@ -40,10 +40,10 @@ struct Device {
 };
 
 /// "cuda:all": every GPU there is.
-Result<std::vector<Device>> open_devices(const Options& options) {
+Result<std::vector<Device>> open_devices(const Options& options, const Log& log) {
   EvaluatorOptions evaluator_options;
   evaluator_options.sandbox = options.sandbox;
-  evaluator_options.warn = log_line;
+  evaluator_options.warn = warn_in(log);
   evaluator_options.compile_cache = default_compile_cache();
   std::vector<Device> devices;
   const auto open = [&](const std::string& text) -> Result<void> {
@@ -78,17 +78,21 @@ Result<std::vector<Device>> open_devices(const Options& options) {
 }
 
 int run(const Options& options) {
-  const Common& common = options.common;
   const auto& drain = watch_interrupts();
+  const Log log = options.daemon.log("worker");
+  Metrics metrics;
+  const auto server = options.daemon.serve(metrics, log);
+  if (!server) return options.daemon.fail(log, server.error());
   const auto broker = options.redis.open();
-  if (!broker) return common.fail(broker.error());
-  auto devices = open_devices(options);
-  if (!devices) return common.fail(devices.error());
+  if (!broker) return options.daemon.fail(log, broker.error());
+  auto devices = open_devices(options, log);
+  if (!devices) return options.daemon.fail(log, devices.error());
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   WorkerOptions worker;
   worker.id = worker_id(options.name);
   worker.host = host_name();
-  worker.log = log_line;
+  worker.log = log;
+  worker.metrics = &metrics;
   worker.drain = &drain;
   for (const Device& device : *devices) {
     if (!device.spec.modelled()) {
@@ -96,8 +100,10 @@ int run(const Options& options) {
       if (ceilings) {
         device.evaluator->use_ceilings(*ceilings);
       } else {
-        log_line("the device's ceilings were not measured, so the roof is the driver's word: " +
-                 ceilings.error().message);
+        log({.level = LogLevel::kWarning,
+             .message = "the device's ceilings were not measured, so the roof is the driver's "
+                        "word: " +
+                        ceilings.error().message});
       }
     }
     // A GPU has candidates compiled and checked ahead; an emulated one is the cores themselves.
@@ -108,7 +114,7 @@ int run(const Options& options) {
         {device.spec, device.evaluator.get(), options.at_once > 0 ? options.at_once : fitting});
   }
   const auto ended = run_worker(**broker, worker);
-  return ended ? static_cast<int>(kDone) : common.fail(ended.error());
+  return ended ? static_cast<int>(kDone) : options.daemon.fail(log, ended.error());
 }
 
 }  // namespace
@@ -118,6 +124,7 @@ Registration add_worker(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
       "worker", "Evaluate for a coordinator on this machine's devices; SIGTERM drains it");
   options->redis.add_to(*app);
+  options->daemon.add_to(*app);
   app->add_option("--device", options->device, "cuda:all, cuda:N or emu:sm_90")
       ->capture_default_str();
   add_sandbox_option(*app, options->sandbox);

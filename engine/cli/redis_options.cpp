@@ -1,10 +1,5 @@
-#include <fmt/chrono.h>
-#include <fmt/core.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
-#include <mutex>
 
 #include "engine/cli/command.h"
 
@@ -36,14 +31,6 @@ Result<std::unique_ptr<queue::Broker>> RedisOptions::open(double patience_s) con
   auto client = RedisClient::open(std::move(*parsed), options);
   if (!client) return std::unexpected(client.error());
   return std::make_unique<queue::Broker>(std::shared_ptr<RedisClient>(std::move(*client)), prefix);
-}
-
-void log_line(const std::string& line) {
-  static std::mutex mutex;
-  const auto now =
-      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
-  const std::lock_guard lock(mutex);
-  fmt::print(stderr, "{:%Y-%m-%dT%H:%M:%S}Z {}\n", now, line);
 }
 
 }  // namespace hone::cli

@@ -69,6 +69,7 @@ class Dispatcher::Lane final : public SearchQueue {
     const std::lock_guard lock(owner_.mutex_);
     if (cancelled_) return false;
     waiting_.push_back(message.id);
+    asked.stage = stage_of(work.kind, request);
     asked_[message.id] = std::move(asked);
     owner_.work_ready_.notify_all();
     return true;
@@ -104,7 +105,10 @@ class Dispatcher::Lane final : public SearchQueue {
     }
     // Workers leave out what is no longer open; what they are at, they finish for nobody.
     if (const auto dropped = owner_.lead_.drop(open); !dropped && !owner_.lead_.deposed())
-      owner_.log_(job_ + ": " + dropped.error().message);
+      owner_.log_({.level = LogLevel::kWarning,
+                   .message = "work was not taken back: " + dropped.error().message,
+                   .job = job_,
+                   .pool = pool_});
   }
 
   void resume() override {
@@ -124,9 +128,10 @@ class Dispatcher::Lane final : public SearchQueue {
   bool cancelled_ = false;
 };
 
-Dispatcher::Dispatcher(Lead& lead, std::function<void(const std::string&)> log)
+Dispatcher::Dispatcher(Lead& lead, Log log, std::function<void(const Answered&)> observe)
     : lead_(lead),
       log_(std::move(log)),
+      observe_(std::move(observe)),
       giver_([this](const std::stop_token& stopping) { hand_out(stopping); }),
       collector_([this](const std::stop_token& stopping) { collect(stopping); }) {}
 
@@ -150,9 +155,9 @@ void Dispatcher::set_capacity(const std::string& pool, int capacity) {
 DispatchCounts Dispatcher::counts() {
   const std::lock_guard lock(mutex_);
   DispatchCounts counts = counts_;
-  counts.in_flight = static_cast<std::int64_t>(waiting_for_.size());
+  for (const auto& [pool, in_flight] : in_flight_) counts.pools[pool].in_flight = in_flight;
   for (const Lane* lane : lanes_)
-    counts.waiting += static_cast<std::int64_t>(lane->waiting_.size());
+    counts.pools[lane->pool_].waiting += static_cast<std::int64_t>(lane->waiting_.size());
   return counts;
 }
 
@@ -200,7 +205,9 @@ void Dispatcher::hand_out(const std::stop_token& stopping) {
       if (given) continue;
       // The audit finds what has not arrived.
       if (lead_.deposed()) return;
-      log_("work was not handed out: " + given.error().message);
+      log_({.level = LogLevel::kWarning,
+            .message = "work was not handed out: " + given.error().message,
+            .pool = pool});
     }
   }
 }
@@ -221,7 +228,7 @@ std::string Dispatcher::out_of_place(const Asked& asked, const Evaluation& evalu
 
 void Dispatcher::take_answer(const Lead::Answer& answer) {
   auto message = result_from(answer.message);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto found = waiting_for_.find(answer.id);
   if (found == waiting_for_.end()) {
     ++counts_.late;
@@ -239,8 +246,12 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   }
   if (!wrong.empty()) {
     ++counts_.refused;
-    log_(fmt::format("{}: the answer of worker {} is refused: {}", answer.id,
-                     message ? message->worker : "(unknown)", wrong));
+    log_({.level = LogLevel::kWarning,
+          .message = "an answer is refused: " + wrong,
+          .job = lane.job_,
+          .evaluation = answer.id,
+          .worker = message ? message->worker : "",
+          .pool = lane.pool_});
   }
   const bool machine =
       wrong.empty() && !message->evaluation && is_the_machines(message->evaluation.error().code);
@@ -254,6 +265,10 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   }
   Done done{asked.number, fail(ErrorCode::kInfrastructure, "no worker gave a usable answer")};
   if (wrong.empty()) done.evaluation = std::move(message->evaluation);
+  const std::string pool = lane.pool_;  // the lane may end with the lock
+  Answered answered{pool, asked.stage, std::nullopt,
+                    std::chrono::duration<double>(Clock::now() - asked.given).count()};
+  if (done.evaluation) answered.verdict = done.evaluation->verdict;
   --in_flight_[lane.pool_];
   waiting_for_.erase(found);
   lane.asked_.erase(answer.id);
@@ -261,6 +276,8 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   lane.result_ready_.notify_one();
   ++counts_.answered;
   work_ready_.notify_all();
+  lock.unlock();
+  if (observe_) observe_(answered);
 }
 
 void Dispatcher::collect(const std::stop_token& stopping) {
@@ -268,13 +285,15 @@ void Dispatcher::collect(const std::stop_token& stopping) {
     const auto answers = lead_.answers(kCollect_s);
     if (!answers) {
       if (stopping.stop_requested()) return;
-      log_("results were not read: " + answers.error().message);
+      log_({.level = LogLevel::kWarning,
+            .message = "results were not read: " + answers.error().message});
       std::this_thread::sleep_for(milliseconds(100));
       continue;
     }
     for (const auto& answer : *answers) take_answer(answer);
     if (const auto taken = lead_.taken(*answers); !taken)
-      log_("results were not deleted: " + taken.error().message);
+      log_({.level = LogLevel::kWarning,
+            .message = "results were not deleted: " + taken.error().message});
     if (Clock::now() - audited_ > kAuditEvery) audit();
   }
 }

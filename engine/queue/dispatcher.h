@@ -11,12 +11,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/queue/lead.h"
+#include "engine/queue/log_event.h"
 #include "engine/queue/queue.h"
 
 namespace hone::queue {
@@ -28,14 +31,26 @@ struct DispatchCounts {
   std::int64_t repeated = 0;  ///< asked for again: lost, refused, or failed for a machine's reasons
   std::int64_t refused = 0;   ///< answers that no honest worker gives
   std::int64_t late = 0;      ///< answers that nobody waited for
-  std::int64_t waiting = 0;   ///< not handed out yet
-  std::int64_t in_flight = 0;
+  struct Depth {
+    std::int64_t waiting = 0;    ///< not handed out yet
+    std::int64_t in_flight = 0;  ///< handed out, no answer yet
+  };
+  std::map<std::string, Depth> pools;
+};
+
+/// An answer that a search got.
+struct Answered {
+  const std::string& pool;
+  std::string_view stage;          ///< stage_of()
+  std::optional<Verdict> verdict;  ///< none: no worker gave a usable answer
+  double seconds = 0;              ///< since it was handed out, the last time
 };
 
 class Dispatcher {
  public:
-  /// `log` gets a line for whatever is wrong, from any thread. Both must outlive the dispatcher.
-  Dispatcher(Lead& lead, std::function<void(const std::string&)> log);
+  /// `log` gets whatever is wrong, from any thread; `observe` every answer, from one thread and
+  /// under no lock. All must outlive the dispatcher.
+  Dispatcher(Lead& lead, Log log, std::function<void(const Answered&)> observe = {});
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -54,6 +69,7 @@ class Dispatcher {
     std::string message;
     std::uint64_t number = 0;  ///< of the search's Work
     bool admission = false, final_stage = false, may_be_cut_short = false;
+    std::string_view stage;
     std::chrono::steady_clock::time_point given;
     int failures = 0;
   };
@@ -67,7 +83,8 @@ class Dispatcher {
   [[nodiscard]] int room(const std::string& pool);
 
   Lead& lead_;
-  const std::function<void(const std::string&)> log_;
+  const Log log_;
+  const std::function<void(const Answered&)> observe_;
   std::mutex mutex_;  ///< of all that follows
   std::condition_variable_any work_ready_;
   std::vector<Lane*> lanes_;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "candidates/measurement.h"
 #include "candidates/result.h"
@@ -20,6 +21,13 @@ struct Work {
   };
   Kind kind = Kind::kEvaluate;
 };
+
+/// "admission", "search" or "final": what metrics call it.
+[[nodiscard]] constexpr std::string_view stage_of(Work::Kind kind,
+                                                  const EvaluationRequest& request) {
+  if (kind == Work::Kind::kAdmit) return "admission";
+  return request.stage == Stage::kFinal ? "final" : "search";
+}
 
 struct Done {
   std::uint64_t id = 0;

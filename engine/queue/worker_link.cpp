@@ -24,8 +24,7 @@ std::string ms(double seconds) { return std::to_string(static_cast<std::int64_t>
 
 }  // namespace
 
-WorkerLink::WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity,
-                       std::function<void(const std::string&)> log)
+WorkerLink::WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity, Log log)
     : broker_(broker),
       worker_(std::move(worker)),
       pool_(std::move(pool)),
@@ -34,6 +33,16 @@ WorkerLink::WorkerLink(Broker& broker, std::string worker, std::string pool, int
       log_(std::move(log)),
       reader_([this](const std::stop_token& stopping) { read(stopping); }),
       renewer_([this](const std::stop_token& stopping) { renew(stopping); }) {}
+
+void WorkerLink::warn(const std::string& what, const std::string& job,
+                      const std::string& evaluation, LogLevel level) {
+  log_({.level = level,
+        .message = what,
+        .job = job,
+        .evaluation = evaluation,
+        .worker = worker_,
+        .pool = pool_});
+}
 
 int WorkerLink::in_hand() {
   const std::lock_guard lock(mutex_);
@@ -61,7 +70,7 @@ void WorkerLink::complete(Done done) {
   const ResultMessage result{piece.job, piece.id, worker_, std::move(done.evaluation)};
   auto message = encode(result);
   if (!message) {
-    log_(fmt::format("{}: its result cannot be sent: {}", piece.id, message.error().message));
+    warn("its result cannot be sent: " + message.error().message, piece.job, piece.id);
     message = encode(ResultMessage{piece.job, piece.id, worker_,
                                    fail(ErrorCode::kInfrastructure, message.error().message)});
   }
@@ -71,9 +80,10 @@ void WorkerLink::complete(Done done) {
                                        Views{piece.entry, piece.id, *message}, kRepeatable)
               : Result<RedisReply>(std::unexpected(message.error()));
   // Not sent, it stays pending, and another worker takes it in the end.
-  if (!reply) log_(fmt::format("{}: its result is lost: {}", piece.id, reply.error().message));
-  if (reply && reply->is_error())
-    log_(fmt::format("{}: its result is lost: {}", piece.id, reply->error_text()));
+  if (!reply || reply->is_error())
+    warn(
+        "its result is lost: " + (reply ? std::string(reply->error_text()) : reply.error().message),
+        piece.job, piece.id);
   const std::lock_guard lock(mutex_);
   pieces_.erase(done.id);
   changed_.notify_all();
@@ -117,12 +127,12 @@ Result<std::vector<StreamEntry>> WorkerLink::abandoned(int count) {
 
 void WorkerLink::bury(const StreamEntry& entry, const std::string& why) {
   const std::string& id = entry.field("id");
-  log_(fmt::format("{}: goes to the dead letters: {}", id, why));
   Evaluation evaluation;
   evaluation.verdict = Verdict::kCrash;
   evaluation.detail = why;
   const auto work = work_from(entry.field("m"));
   const std::string job = work ? work->job : id.substr(0, id.find('.'));
+  warn("goes to the dead letters: " + why, job, id, LogLevel::kError);
   const auto result = encode(ResultMessage{job, id, worker_, evaluation});
   if (!result) return;
   const auto& keys = broker_.keys();
@@ -131,7 +141,7 @@ void WorkerLink::bury(const StreamEntry& entry, const std::string& why) {
   const auto reply = broker_.redis().script(
       scripts::kBury, Views{open, results, stream_, dead},
       Views{entry.entry, id, pool_, *result, entry.field("m"), why, now, most}, kRepeatable);
-  if (!reply) log_(fmt::format("{}: {}", id, reply.error().message));
+  if (!reply) warn("was not buried: " + reply.error().message, job, id);
 }
 
 bool WorkerLink::has(const std::string& entry) {
@@ -149,7 +159,7 @@ void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
   }
   const auto answers = broker_.redis().pipeline(questions, kRepeatable);
   if (!answers) {
-    log_("work was not taken: " + answers.error().message);
+    warn("work was not taken: " + answers.error().message);
     return;  // it stays pending, and comes again
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -209,7 +219,7 @@ void WorkerLink::read(const std::stop_token& stopping) {
     heard = Clock::now();
     const auto failed = [&](const Error& error) {
       if (stopping.stop_requested()) return;
-      log_(error.message);
+      warn(error.message);
       std::this_thread::sleep_for(milliseconds(200));
       heard = {};
     };
@@ -246,7 +256,7 @@ void WorkerLink::renew(const std::stop_token& stopping) {
     if (stopping.stop_requested() || words.size() == 5) continue;
     words.push_back("JUSTID");
     const auto reply = broker_.redis().pipeline({words}, kRepeatable);
-    if (!reply) log_("what is at work was not renewed: " + reply.error().message);
+    if (!reply) warn("what is at work was not renewed: " + reply.error().message);
   }
 }
 
@@ -258,7 +268,7 @@ void WorkerLink::hand_back(const std::vector<std::string>& entries) {
   words.insert(words.end(), entries.begin(), entries.end());
   words.insert(words.end(), {"IDLE", ms(1000 * kSilence_s), "RETRYCOUNT", "0", "JUSTID"});
   const auto reply = broker_.redis().pipeline({words}, kRepeatable);
-  if (!reply) log_("work was not handed back: " + reply.error().message);
+  if (!reply) warn("work was not handed back: " + reply.error().message);
 }
 
 void WorkerLink::drain() {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "engine/queue/broker.h"
+#include "engine/queue/log_event.h"
 #include "engine/queue/queue.h"
 
 namespace hone::queue {
@@ -26,8 +27,7 @@ class WorkerLink final : public WorkerQueue {
  public:
   /// `capacity`: pieces of work in hand, at most. `log` as in Dispatcher. All must outlive the
   /// link.
-  WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity,
-             std::function<void(const std::string&)> log);
+  WorkerLink(Broker& broker, std::string worker, std::string pool, int capacity, Log log);
   ~WorkerLink() override { close(); }
 
   std::optional<Work> take(std::chrono::milliseconds timeout) override;
@@ -51,11 +51,13 @@ class WorkerLink final : public WorkerQueue {
   [[nodiscard]] bool has(const std::string& entry);
   void bury(const StreamEntry& entry, const std::string& why);
   void hand_back(const std::vector<std::string>& entries);
+  void warn(const std::string& what, const std::string& job = "",
+            const std::string& evaluation = "", LogLevel level = LogLevel::kWarning);
 
   Broker& broker_;
   const std::string worker_, pool_, stream_;
   const int capacity_;
-  const std::function<void(const std::string&)> log_;
+  const Log log_;
   std::mutex mutex_;  ///< of all that follows
   std::condition_variable_any changed_;
   std::deque<Work> ready_;

@@ -14,6 +14,7 @@
 
 #include "engine/queue/dispatcher.h"
 #include "engine/queue/lead.h"
+#include "engine/service/coordinator_metrics.h"
 #include "engine/service/job_search.h"
 
 namespace hone {
@@ -33,14 +34,22 @@ constexpr auto kFleetLooks = milliseconds(1000);
 /// One term of leadership.
 class Term {
  public:
-  Term(queue::Broker& broker, queue::Lead& lead, Store& store, const CoordinatorOptions& options)
+  Term(queue::Broker& broker, queue::Lead& lead, Store& store, const CoordinatorOptions& options,
+       CoordinatorMetrics& metrics)
       : broker_(broker),
         lead_(lead),
         options_(options),
         fleet_(broker),
-        dispatcher_(lead, options.log),
-        context_{lead, dispatcher_, fleet_, store, options.open_rewriting, options.log},
-        store_(store) {}
+        metrics_(metrics),
+        dispatcher_(lead, options.log,
+                    [&metrics](const queue::Answered& answer) { metrics.answered(answer); }),
+        context_{lead, dispatcher_, fleet_, store, metrics, options.open_rewriting, options.log},
+        store_(store) {
+    metrics.begin_term(dispatcher_, fleet_);
+  }
+  ~Term() { metrics_.end_term(); }
+  Term(const Term&) = delete;
+  Term& operator=(const Term&) = delete;
 
   /// Until it is deposed or told to stop.
   void run() {
@@ -52,6 +61,7 @@ class Term {
       obey_cancellations();
       reap();
       begin_some();
+      count_jobs();
       std::this_thread::sleep_for(kJobLooks);
     }
     for (auto& job : running_) job->abandon();
@@ -59,6 +69,10 @@ class Term {
   }
 
  private:
+  void warn(const std::string& what) const {
+    options_.log({.level = LogLevel::kWarning, .message = what});
+  }
+
   [[nodiscard]] bool ended() const {
     return lead_.deposed() || lost_ || (options_.stop != nullptr && *options_.stop);
   }
@@ -71,8 +85,7 @@ class Term {
     for (const auto& job : *unfinished) ids.insert(job.id);
     if (const auto fresh = lead_.new_jobs()) {
       for (const auto& job : *fresh) ids.insert(job.id);
-      if (const auto forgot = store_.forget_jobs(ids); !forgot)
-        options_.log(forgot.error().message);
+      if (const auto forgot = store_.forget_jobs(ids); !forgot) warn(forgot.error().message);
     }
   }
 
@@ -89,7 +102,7 @@ class Term {
     if (fresh) {
       add(*fresh);
     } else if (!ended()) {
-      options_.log("jobs were not read: " + fresh.error().message);
+      warn("jobs were not read: " + fresh.error().message);
     }
   }
 
@@ -103,7 +116,7 @@ class Term {
       // Nobody may lead longer than its lock lasts, whatever the server says later.
       if ((answer && !*answer) || Clock::now() - kept > ttl) {
         lost_ = true;
-        options_.log("no longer the leader");
+        warn("no longer the leader");
       }
       std::this_thread::sleep_for(ttl / 10);
     }
@@ -118,7 +131,7 @@ class Term {
     if (Clock::now() < next_look_) return;
     next_look_ = Clock::now() + kFleetLooks;
     if (const auto looked = fleet_.look(); !looked) {
-      if (!ended()) options_.log("workers were not read: " + looked.error().message);
+      if (!ended()) warn("workers were not read: " + looked.error().message);
       return;
     }
     for (const auto& [pool, device] : fleet_.pools())
@@ -136,6 +149,7 @@ class Term {
         continue;
       }
       if (const auto done = end_cancelled(*job); !done) return;
+      metrics_.job_ended(queue::JobState::kCancelled);
       known_.erase(job->id);
       job = waiting_.erase(job);
     }
@@ -169,10 +183,18 @@ class Term {
     }
   }
 
+  void count_jobs() {
+    std::map<queue::JobState, int> jobs;
+    jobs[queue::JobState::kQueued] = static_cast<int>(waiting_.size());
+    for (const auto& job : running_) ++jobs[job->state()];
+    metrics_.count_jobs(jobs);
+  }
+
   queue::Broker& broker_;
   queue::Lead& lead_;
   const CoordinatorOptions& options_;
   Fleet fleet_;
+  CoordinatorMetrics& metrics_;
   queue::Dispatcher dispatcher_;
   const JobContext context_;
   std::atomic<bool> lost_ = false;
@@ -192,9 +214,11 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     for (const auto until = Clock::now() + time; !stopped() && Clock::now() < until;)
       std::this_thread::sleep_for(milliseconds(20));
   };
+  Metrics unread;
+  CoordinatorMetrics metrics(options.metrics != nullptr ? *options.metrics : unread, broker);
   std::string said;
-  const auto say = [&](const std::string& line) {
-    if (line != said) options.log(line);
+  const auto say = [&](LogLevel level, const std::string& line) {
+    if (line != said) options.log({.level = level, .message = line});
     said = line;
   };
   for (bool first = true; !stopped(); first = false) {
@@ -205,20 +229,21 @@ Result<void> run_coordinator(queue::Broker& broker, Store& store,
     if (!leads && first && leads.error().code != ErrorCode::kInfrastructure)
       return std::unexpected(leads.error());
     if (!leads || !*leads) {
-      say(leads ? "another coordinator leads; standing by" : leads.error().message);
+      if (leads) say(LogLevel::kInfo, "another coordinator leads; standing by");
+      if (!leads) say(LogLevel::kWarning, leads.error().message);
       rest(kStandbyLooks);
       continue;
     }
     auto ready = store.take_fence(lead.token());
     if (ready) ready = lead.forget_evaluations();
     if (!ready) {
-      say(ready.error().message);
+      say(LogLevel::kWarning, ready.error().message);
       lead.resign();
       rest(kAfterFailure);
       continue;
     }
-    say(fmt::format("leading, term {}", lead.token()));
-    Term(broker, lead, store, options).run();
+    say(LogLevel::kInfo, fmt::format("leading, term {}", lead.token()));
+    Term(broker, lead, store, options, metrics).run();
     lead.resign();
   }
   return {};

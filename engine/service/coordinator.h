@@ -10,7 +10,9 @@
 
 #include "candidates/store/store.h"
 #include "engine/queue/broker.h"
+#include "engine/queue/log_event.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/service/metrics.h"
 
 namespace hone {
 
@@ -18,8 +20,8 @@ struct CoordinatorOptions {
   int jobs_at_once = 4;
   /// What reads the sources of one job; called once for each search.
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;
-  /// A line about what happens or is wrong; from any thread.
-  std::function<void(const std::string&)> log;
+  Log log;                                  ///< what happens or is wrong; from any thread
+  Metrics* metrics = nullptr;               ///< engine/service/METRICS.md; null: nobody reads them
   const std::atomic<bool>* stop = nullptr;  ///< resigns; its jobs wait for the next leader
 };
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <set>
 
+#include "engine/service/coordinator_metrics.h"
 #include "engine/service/target.h"
 
 namespace hone {
@@ -34,12 +36,14 @@ Result<void> Fleet::look() {
   std::map<std::string, Pool> pools;
   for (const auto& worker : *workers) {
     if (worker.draining) continue;
+    std::set<std::string> its_pools;
     for (const auto& device : worker.devices) {
       if (device.pool != queue::pool_of(device.info, device.modelled)) continue;
       Pool& pool = pools[device.pool];
       pool.info = device.info;
       pool.modelled = device.modelled;
       pool.capacity += device.capacity;
+      if (its_pools.insert(device.pool).second) ++pool.workers;
     }
   }
   const std::lock_guard lock(mutex_);
@@ -83,7 +87,7 @@ auto JobSearch::insist(const Function& function) -> decltype(function()) {
     const bool worth_it = !result && (result.error().code == ErrorCode::kInfrastructure ||
                                       result.error().code == ErrorCode::kEnvironment);
     if (!worth_it || context_.lead.deposed() || abandoned_) return result;
-    context_.log(fmt::format("{}: {}", job_.id, result.error().message));
+    log(LogLevel::kWarning, result.error().message);
     std::this_thread::sleep_for(kPoolLooks);
   }
 }
@@ -94,13 +98,13 @@ void JobSearch::report(queue::JobState state, bool now) {
     const std::lock_guard lock(mutex_);
     now = now || state != status_.state;
     if (!now && Clock::now() - reported_ < kReportEvery) return;
-    status_.state = state;
+    status_.state = state_ = state;
     status_.updated_at = queue::unix_ms();
     reported_ = Clock::now();
     status = status_;
   }
   if (const auto set = context_.lead.set_status(status); !set && !ending_)
-    context_.log(fmt::format("{}: {}", job_.id, set.error().message));
+    log(LogLevel::kWarning, set.error().message);
 }
 
 void JobSearch::show(std::size_t index, const Progress& progress) {
@@ -123,6 +127,10 @@ void JobSearch::fail_with(const std::string& why) {
   status_.error += (status_.error.empty() ? "" : "; ") + why;
 }
 
+void JobSearch::log(LogLevel level, const std::string& what, const std::string& pool) {
+  context_.log({.level = level, .message = what, .job = job_.id, .pool = pool});
+}
+
 std::optional<std::pair<std::string, Fleet::Pool>> JobSearch::wait_for_pool(
     const std::string& arch) {
   bool said = false;
@@ -132,7 +140,7 @@ std::optional<std::pair<std::string, Fleet::Pool>> JobSearch::wait_for_pool(
       return pool;
     }
     if (!said) ++waiting_;
-    if (!said) context_.log(fmt::format("{}: waits for a worker for {}", job_.id, arch));
+    if (!said) log(LogLevel::kInfo, "waits for a worker for " + arch);
     said = true;
     std::this_thread::sleep_for(kPoolLooks);
   }
@@ -177,8 +185,7 @@ void JobSearch::search(std::size_t index) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
     return;
   }
-  for (const auto& warning : outcome->warnings)
-    context_.log(fmt::format("{}: {}: {}", job_.id, arch, warning));
+  for (const auto& warning : outcome->warnings) log(LogLevel::kWarning, warning, pool->first);
   const std::lock_guard lock(mutex_);
   auto& progress = status_.archs[index];
   progress.counts = outcome->counts;
@@ -198,7 +205,7 @@ void JobSearch::run() {
   try {
     run_to_end();
   } catch (const std::exception& e) {  // no memory left, say
-    context_.log(fmt::format("{}: {}", job_.id, e.what()));
+    log(LogLevel::kError, e.what());
   }
   finished_ = true;
 }
@@ -217,8 +224,8 @@ void JobSearch::run_to_end() {
     fail_with("the job's message is gone");
   } else {
     message_ = std::move(**message);
-    context_.log(fmt::format("{}: begins, '{}' of {}", job_.id, message_.task.name,
-                             message_.owner.empty() ? "nobody" : message_.owner));
+    log(LogLevel::kInfo, fmt::format("begins, '{}' of {}", message_.task.name,
+                                     message_.owner.empty() ? "nobody" : message_.owner));
     for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
     if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
     report(queue::JobState::kAdmitting, true);
@@ -242,21 +249,22 @@ void JobSearch::run_to_end() {
 void JobSearch::end() {
   {
     const std::lock_guard lock(mutex_);
-    status_.state = cancelled_              ? queue::JobState::kCancelled
-                    : status_.error.empty() ? queue::JobState::kDone
-                                            : queue::JobState::kFailed;
+    const auto ended = status_.error.empty() ? queue::JobState::kDone : queue::JobState::kFailed;
+    status_.state = state_ = cancelled_ ? queue::JobState::kCancelled : ended;
     status_.updated_at = queue::unix_ms();
   }
   const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
   if (!ended) {
-    context_.log(fmt::format("{}: {}", job_.id, ended.error().message));
+    log(LogLevel::kError, "its end was not written: " + ended.error().message);
     return;
   }
   // Until here another coordinator could have gone on with it.
   if (const auto forgot = context_.store.forget_job(job_.id); !forgot)
-    context_.log(fmt::format("{}: {}", job_.id, forgot.error().message));
-  context_.log(fmt::format("{}: {}{}{}", job_.id, to_string(status_.state),
-                           status_.error.empty() ? "" : ": ", status_.error));
+    log(LogLevel::kWarning, forgot.error().message);
+  context_.metrics.job_ended(status_.state);
+  log(status_.error.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+      fmt::format("{}{}{}", to_string(status_.state), status_.error.empty() ? "" : ": ",
+                  status_.error));
 }
 
 }  // namespace hone

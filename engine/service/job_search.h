@@ -16,10 +16,13 @@
 #include "engine/queue/broker.h"
 #include "engine/queue/dispatcher.h"
 #include "engine/queue/lead.h"
+#include "engine/queue/log_event.h"
 #include "engine/rewriting/rewriting.h"
 #include "engine/service/search_job.h"
 
 namespace hone {
+
+class CoordinatorMetrics;
 
 /// The workers that are there, by pool. Thread-safe.
 class Fleet {
@@ -28,6 +31,7 @@ class Fleet {
     DeviceInfo info;  ///< of one of its devices
     bool modelled = false;
     int capacity = 0;  ///< evaluations at once, over all its devices
+    int workers = 0;   ///< that have such devices
   };
   explicit Fleet(queue::Broker& broker) : broker_(broker) {}
   [[nodiscard]] Result<void> look();
@@ -47,8 +51,9 @@ struct JobContext {
   queue::Dispatcher& dispatcher;
   Fleet& fleet;
   Store& store;
+  CoordinatorMetrics& metrics;
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;
-  std::function<void(const std::string&)> log;
+  Log log;
 };
 
 class JobSearch {
@@ -64,6 +69,7 @@ class JobSearch {
   [[nodiscard]] bool finished() const { return finished_; }
   /// For a worker of every architecture it wants.
   [[nodiscard]] bool waiting() const { return waiting_ > 0 && waiting_ == at_work_; }
+  [[nodiscard]] queue::JobState state() const { return state_; }
   /// Its user wants it to end.
   void cancel();
   /// This process wants it to end; another goes on with it.
@@ -82,13 +88,15 @@ class JobSearch {
   void show(std::size_t index, const Progress& progress);
   void report(queue::JobState state, bool now = false);
   void fail_with(const std::string& why);
+  void log(LogLevel level, const std::string& what, const std::string& pool = "");
 
   const JobContext& context_;
   const queue::QueuedJob job_;
   queue::JobMessage message_;
   std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false;
   std::atomic<int> at_work_ = 0, waiting_ = 0;  ///< threads that search, and those that wait
-  std::mutex mutex_;                            ///< of status_ and reported_
+  std::atomic<queue::JobState> state_ = queue::JobState::kQueued;  ///< of status_, without a lock
+  std::mutex mutex_;                                               ///< of status_ and reported_
   queue::JobStatus status_;
   std::chrono::steady_clock::time_point reported_{};
   std::jthread thread_;  ///< last: it uses all of the above

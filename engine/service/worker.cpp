@@ -11,6 +11,7 @@
 
 #include "candidates/hash.h"
 #include "engine/queue/worker_link.h"
+#include "engine/service/worker_metrics.h"
 #include "engine/service/workers.h"
 
 namespace hone {
@@ -98,24 +99,40 @@ class AdmittingEvaluator final : public Evaluator {
 
 /// One device: its end of the queue and its threads.
 struct Station {
-  Station(queue::Broker& broker, const WorkerOptions& options, const WorkerDeviceOptions& device)
-      : admitting(*device.evaluator),
-        link(broker, options.id, queue::pool_of(device.evaluator->info(), device.spec.modelled()),
-             device.at_once, options.log),
-        counting(link),
+  Station(queue::Broker& broker, const WorkerOptions& options, const WorkerDeviceOptions& device,
+          Metrics& metrics)
+      : pool(queue::pool_of(device.evaluator->info(), device.spec.modelled())),
+        name(device.spec.text()),
+        admitting(*device.evaluator),
+        link(broker, options.id, pool, device.at_once, options.log),
+        counting(link, metrics, pool, name),
         workers(counting, admitting, device.at_once) {}
 
   /// Counts what goes through.
   class Counting final : public WorkerQueue {
    public:
-    explicit Counting(WorkerQueue& inner) : inner_(inner) {}
+    Counting(WorkerQueue& inner, Metrics& metrics, std::string pool, std::string device)
+        : inner_(inner), metrics_(metrics), pool_(std::move(pool)), device_(std::move(device)) {}
     std::optional<Work> take(milliseconds timeout) override {
       // A machine that fails fast must not be the one that answers everything.
       if (failures_ >= kFailuresInARow) std::this_thread::sleep_for(kAfterFailures);
-      return inner_.take(timeout);
+      auto work = inner_.take(timeout);
+      if (work) {
+        const std::lock_guard lock(mutex_);
+        begun_[work->id] = {Clock::now(), stage_of(work->kind, work->request)};
+      }
+      return work;
     }
     void complete(Done done) override {
       failures_ = done.evaluation ? 0 : failures_ + 1;
+      Begun begun;
+      {
+        const std::lock_guard lock(mutex_);
+        begun = begun_[done.id];
+        begun_.erase(done.id);
+      }
+      const std::chrono::duration<double> took = Clock::now() - begun.at;
+      count_evaluation(metrics_, {pool_, device_, begun.stage, took.count(), done.evaluation});
       inner_.complete(std::move(done));
       ++completed;
     }
@@ -123,10 +140,19 @@ struct Station {
     std::atomic<std::int64_t> completed = 0;
 
    private:
+    struct Begun {
+      Clock::time_point at;
+      std::string_view stage;
+    };
     WorkerQueue& inner_;
     std::atomic<int> failures_ = 0;  ///< in a row
+    Metrics& metrics_;
+    const std::string pool_, device_;
+    std::mutex mutex_;  ///< of begun_
+    std::map<std::uint64_t, Begun> begun_;
   };
 
+  const std::string pool, name;
   AdmittingEvaluator admitting;
   queue::WorkerLink link;
   Counting counting;
@@ -152,13 +178,25 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
   }
   const auto report = [&] { return broker.report(about, queue::kSilence_s); };
   if (const auto registered = report(); !registered) return std::unexpected(registered.error());
+  Metrics unread;
+  Metrics& metrics = options.metrics != nullptr ? *options.metrics : unread;
+  declare_worker_metrics(metrics);
   std::vector<std::unique_ptr<Station>> stations;
   for (const auto& device : options.devices)
-    stations.push_back(std::make_unique<Station>(broker, options, device));
-  options.log(fmt::format("worker {} is there, with {} device{}", options.id, stations.size(),
-                          stations.size() == 1 ? "" : "s"));
-
+    stations.push_back(std::make_unique<Station>(broker, options, device, metrics));
   const auto told = [](const std::atomic<bool>* flag) { return flag != nullptr && *flag; };
+  const Metrics::Reading reading(metrics, [&] {
+    WorkerNow now{told(options.drain), broker.redis().connections_opened(), {}};
+    for (const auto& station : stations)
+      now.devices.push_back({station->pool, station->name, station->link.in_hand()});
+    show_worker(metrics, now);
+  });
+  const auto log = [&](LogLevel level, const std::string& what) {
+    options.log({.level = level, .message = what, .worker = options.id});
+  };
+  log(LogLevel::kInfo, fmt::format("worker {} is there, with {} device{}", options.id,
+                                   stations.size(), stations.size() == 1 ? "" : "s"));
+
   auto next_report = Clock::now() + kHeartbeat;
   while (!told(options.stop)) {
     about.evaluated = about.in_flight = 0;
@@ -167,7 +205,7 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
       about.in_flight += station->link.in_hand();
     }
     if (told(options.drain) && !about.draining) {
-      options.log("draining");
+      log(LogLevel::kInfo, "draining");
       about.draining = true;
       for (const auto& station : stations) station->link.drain();
       next_report = Clock::now();
@@ -175,7 +213,8 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
       break;
     }
     if (Clock::now() >= next_report) {
-      if (const auto reported = report(); !reported) options.log(reported.error().message);
+      if (const auto reported = report(); !reported)
+        log(LogLevel::kWarning, reported.error().message);
       next_report = Clock::now() + kHeartbeat;
     }
     std::this_thread::sleep_for(kLooks);
@@ -184,7 +223,8 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
   for (const auto& device : options.devices) device.evaluator->cancel();
   for (const auto& station : stations) station->workers.stop();
   (void)broker.leave(options.id);
-  options.log(fmt::format("worker {} has ended, {} evaluations", options.id, about.evaluated));
+  log(LogLevel::kInfo,
+      fmt::format("worker {} has ended, {} evaluations", options.id, about.evaluated));
   return {};
 }
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/queue/broker.h"
+#include "engine/queue/log_event.h"
+#include "engine/service/metrics.h"
 #include "evaluator/device_spec.h"
 #include "evaluator/evaluator.h"
 
@@ -24,9 +26,10 @@ struct WorkerOptions {
   std::string id;  ///< unique among the workers; see messages.h
   std::string host;
   std::vector<WorkerDeviceOptions> devices;
-  std::function<void(const std::string&)> log;  ///< from any thread
-  const std::atomic<bool>* drain = nullptr;     ///< takes nothing new, finishes, returns
-  const std::atomic<bool>* stop = nullptr;      ///< hands back what is at work, returns
+  Log log;                                   ///< from any thread
+  Metrics* metrics = nullptr;                ///< engine/service/METRICS.md; null: nobody reads them
+  const std::atomic<bool>* drain = nullptr;  ///< takes nothing new, finishes, returns
+  const std::atomic<bool>* stop = nullptr;   ///< hands back what is at work, returns
 };
 
 /// Until told to end. Errors: kEnvironment, when the server refuses the worker; kInvalidInput for

@@ -10,6 +10,7 @@
 
 #include "candidates/task_reader.h"
 #include "engine/queue/broker.h"
+#include "engine/queue/log_event.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/service/requests.h"
 #include "tests/unit/engine/fake_evaluator.h"
@@ -45,10 +46,10 @@ class ServiceTest : public ::testing::Test {
     request.seed = static_cast<std::uint64_t>(seed);
     return request;
   }
-  std::function<void(const std::string&)> log() {
-    return [this](const std::string& line) {
+  Log log() {
+    return [this](const LogEvent& event) {
       const std::lock_guard lock(mutex_);
-      lines_.push_back(line);
+      lines_.push_back(text_line(event));
     };
   }
   bool logged(const std::string& text) {

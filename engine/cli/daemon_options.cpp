@@ -1,0 +1,48 @@
+#include <fmt/core.h>
+
+#include <memory>
+#include <mutex>
+
+#include "engine/cli/command.h"
+
+namespace hone::cli {
+
+std::function<void(const std::string&)> warn_in(const Log& log) {
+  return [log](const std::string& line) { log({.level = LogLevel::kWarning, .message = line}); };
+}
+
+void DaemonOptions::add_to(CLI::App& app) {
+  app.add_option("--metrics", metrics_address,
+                 "Serve http://HOST:PORT/metrics for Prometheus, and /healthz; off by default")
+      ->type_name("HOST:PORT");
+  app.add_option("--log-format", log_format, "text, or json: one object per line")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+Log DaemonOptions::log(const std::string& component) const {
+  return [component, json = log_format == "json",
+          mutex = std::make_shared<std::mutex>()](const LogEvent& event) {
+    LogEvent complete = event;
+    complete.component = component;
+    const std::string line = json ? json_line(complete) : text_line(complete);
+    const std::lock_guard lock(*mutex);
+    fmt::print(stderr, "{}\n", line);
+  };
+}
+
+Result<std::unique_ptr<MetricsServer>> DaemonOptions::serve(Metrics& metrics,
+                                                            const Log& log) const {
+  if (metrics_address.empty()) return nullptr;
+  auto server = MetricsServer::open(metrics_address, metrics);
+  if (server) log({.message = "metrics are at " + (*server)->url()});
+  return server;
+}
+
+int DaemonOptions::fail(const Log& log, const Error& error) const {
+  if (log_format != "json") return Common().fail(error);
+  log({.level = LogLevel::kError, .message = error.message});
+  return exit_status(error);
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,115 @@
+#include "engine/service/coordinator_metrics.h"
+
+#include <string>
+#include <utility>
+
+namespace hone {
+namespace {
+
+using queue::DispatchCounts;
+using queue::JobState;
+
+constexpr std::pair<const char*, std::int64_t DispatchCounts::*> kDispatchTotals[] = {
+    {"hone_dispatch_given_total", &DispatchCounts::given},
+    {"hone_dispatch_answered_total", &DispatchCounts::answered},
+    {"hone_dispatch_repeated_total", &DispatchCounts::repeated},
+    {"hone_dispatch_refused_total", &DispatchCounts::refused},
+    {"hone_dispatch_late_total", &DispatchCounts::late}};
+constexpr JobState kOpenStates[] = {JobState::kQueued, JobState::kAdmitting, JobState::kSearching,
+                                    JobState::kFinishing};
+constexpr JobState kEndStates[] = {JobState::kDone, JobState::kFailed, JobState::kCancelled};
+
+Metrics::Labels of(JobState state) { return {{"state", std::string(to_string(state))}}; }
+
+void declare(Metrics& metrics) {
+  metrics.declare_gauge("hone_leading", "1 where this coordinator leads, 0 where it stands by");
+  metrics.declare_gauge("hone_jobs", "Jobs that wait or run, by state");
+  metrics.declare_counter("hone_jobs_ended_total", "Jobs that ended, by state");
+  metrics.declare_gauge("hone_queue_depth",
+                        "Evaluations that wait in the coordinator, or are handed out");
+  metrics.declare_counter("hone_dispatch_given_total",
+                          "Evaluations handed out, repetitions included");
+  metrics.declare_counter("hone_dispatch_answered_total", "Answers that a search got");
+  metrics.declare_counter("hone_dispatch_repeated_total",
+                          "Evaluations asked for again: lost, refused or failed by a machine");
+  metrics.declare_counter("hone_dispatch_refused_total", "Answers that no honest worker gives");
+  metrics.declare_counter("hone_dispatch_late_total", "Answers that nobody waited for");
+  metrics.declare_counter("hone_evaluations_total", "Answers by stage and verdict");
+  metrics.declare_histogram("hone_dispatch_seconds", "From handing an evaluation out to its answer",
+                            evaluation_seconds());
+  metrics.declare_gauge("hone_workers", "Workers that take evaluations, by pool");
+  metrics.declare_gauge("hone_worker_capacity", "Evaluations that they take at once, by pool");
+  metrics.declare_counter("hone_redis_connections_total", "Connections opened to the server");
+}
+
+}  // namespace
+
+CoordinatorMetrics::CoordinatorMetrics(Metrics& metrics, queue::Broker& broker)
+    : metrics_(metrics), broker_(broker), reading_(metrics, [this] { read(); }) {
+  declare(metrics);
+  count_jobs({});
+  for (const JobState state : kEndStates) metrics.add("hone_jobs_ended_total", of(state), 0);
+}
+
+void CoordinatorMetrics::begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet) {
+  const std::lock_guard lock(mutex_);
+  dispatcher_ = &dispatcher;
+  fleet_ = &fleet;
+}
+
+void CoordinatorMetrics::end_term() {
+  {
+    const std::lock_guard lock(mutex_);
+    const DispatchCounts counts = dispatcher_->counts();
+    for (const auto& [name, count] : kDispatchTotals) earlier_.*count += counts.*count;
+    dispatcher_ = nullptr;
+    fleet_ = nullptr;
+  }
+  count_jobs({});
+}
+
+void CoordinatorMetrics::count_jobs(const std::map<JobState, int>& jobs) {
+  for (const JobState state : kOpenStates) {
+    const auto found = jobs.find(state);
+    metrics_.set("hone_jobs", of(state), found == jobs.end() ? 0 : found->second);
+  }
+}
+
+void CoordinatorMetrics::job_ended(JobState state) {
+  metrics_.add("hone_jobs_ended_total", of(state));
+}
+
+void CoordinatorMetrics::answered(const queue::Answered& answer) {
+  metrics_.add("hone_evaluations_total",
+               {{"pool", answer.pool},
+                {"stage", std::string(answer.stage)},
+                {"verdict", answer.verdict ? std::string(to_string(*answer.verdict)) : "none"}});
+  metrics_.observe("hone_dispatch_seconds", {{"pool", answer.pool}}, answer.seconds);
+}
+
+void CoordinatorMetrics::read() {
+  const std::lock_guard lock(mutex_);
+  const DispatchCounts now = dispatcher_ != nullptr ? dispatcher_->counts() : DispatchCounts();
+  for (const auto& [name, count] : kDispatchTotals)
+    metrics_.set(name, {}, static_cast<double>(earlier_.*count + now.*count));
+  metrics_.clear("hone_queue_depth");
+  for (const auto& [pool, depth] : now.pools) {
+    metrics_.set("hone_queue_depth", {{"pool", pool}, {"state", "waiting"}},
+                 static_cast<double>(depth.waiting));
+    metrics_.set("hone_queue_depth", {{"pool", pool}, {"state", "in_flight"}},
+                 static_cast<double>(depth.in_flight));
+  }
+  metrics_.clear("hone_workers");
+  metrics_.clear("hone_worker_capacity");
+  if (fleet_ != nullptr) {
+    for (const auto& [pool, there] : fleet_->pools()) {
+      metrics_.set("hone_workers", {{"pool", pool}}, there.workers);
+      metrics_.set("hone_worker_capacity", {{"pool", pool}}, there.capacity);
+    }
+  }
+  metrics_.set("hone_leading", {}, dispatcher_ != nullptr ? 1 : 0);
+  metrics_.set("hone_redis_connections_total", {},
+               static_cast<double>(broker_.redis().connections_opened()));
+}
+
+}  // namespace hone

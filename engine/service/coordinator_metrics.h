@@ -1,0 +1,39 @@
+// What a coordinator tells Prometheus; METRICS.md has the table. Thread-safe.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "engine/queue/broker.h"
+#include "engine/queue/dispatcher.h"
+#include "engine/service/job_search.h"
+#include "engine/service/metrics.h"
+
+namespace hone {
+
+class CoordinatorMetrics {
+ public:
+  /// Both must outlive it.
+  CoordinatorMetrics(Metrics& metrics, queue::Broker& broker);
+
+  /// Both are read at each scrape, until end_term().
+  void begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet);
+  void end_term();
+  /// By state, of those that have not ended.
+  void count_jobs(const std::map<queue::JobState, int>& jobs);
+  void job_ended(queue::JobState state);
+  void answered(const queue::Answered& answer);
+
+ private:
+  void read();
+
+  Metrics& metrics_;
+  queue::Broker& broker_;
+  std::mutex mutex_;  ///< of all that follows
+  queue::Dispatcher* dispatcher_ = nullptr;
+  const Fleet* fleet_ = nullptr;
+  queue::DispatchCounts earlier_;   ///< of the terms before
+  const Metrics::Reading reading_;  ///< last: it uses all of the above
+};
+
+}  // namespace hone
