@@ -194,8 +194,8 @@ __global__ void scale(const float* x, float* y, int N) {
   if (i < N) y[i] = 2.0f * x[i];
 }
 )CU");
-  const auto search = hone({"optimize", task, "--device", "emu:sm_90", "--budget", "6",
-                            "--db", db_, "--json", "-"});
+  const auto search = hone(
+      {"optimize", task, "--device", "emu:sm_90", "--budget", "6", "--db", db_, "--json", "-"});
   ASSERT_EQ(search.status, 0) << search.out << search.err;
   const auto verify = hone({"verify", search.json()["best"]["candidate"].get<std::string>(), "--db",
                             db_, "--json", "-"});
