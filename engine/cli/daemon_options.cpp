@@ -1,5 +1,4 @@
-#include <fmt/core.h>
-
+#include <cstdio>
 #include <memory>
 #include <mutex>
 
@@ -25,9 +24,9 @@ Log DaemonOptions::log(const std::string& component) const {
           mutex = std::make_shared<std::mutex>()](const LogEvent& event) {
     LogEvent complete = event;
     complete.component = component;
-    const std::string line = json ? json_line(complete) : text_line(complete);
+    const std::string line = (json ? json_line(complete) : text_line(complete)) + '\n';
     const std::lock_guard lock(*mutex);
-    fmt::print(stderr, "{}\n", line);
+    (void)std::fwrite(line.data(), 1, line.size(), stderr);  // a full disk ends no daemon
   };
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/queue/endure.h"
 #include "engine/queue/messages_work.h"
 
 namespace hone::queue {
@@ -132,8 +133,12 @@ Dispatcher::Dispatcher(Lead& lead, Log log, std::function<void(const Answered&)>
     : lead_(lead),
       log_(std::move(log)),
       observe_(std::move(observe)),
-      giver_([this](const std::stop_token& stopping) { hand_out(stopping); }),
-      collector_([this](const std::stop_token& stopping) { collect(stopping); }) {}
+      giver_([this](const std::stop_token& stopping) {
+        endure(stopping, log_, [&] { hand_out(stopping); });
+      }),
+      collector_([this](const std::stop_token& stopping) {
+        endure(stopping, log_, [&] { collect(stopping); });
+      }) {}
 
 Dispatcher::~Dispatcher() = default;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/queue/endure.h"
 #include "engine/queue/messages_result.h"
 #include "engine/queue/messages_work.h"
 #include "engine/queue/scripts.h"
@@ -31,8 +32,12 @@ WorkerLink::WorkerLink(Broker& broker, std::string worker, std::string pool, int
       stream_(broker.keys().work(pool_)),
       capacity_(capacity),
       log_(std::move(log)),
-      reader_([this](const std::stop_token& stopping) { read(stopping); }),
-      renewer_([this](const std::stop_token& stopping) { renew(stopping); }) {}
+      reader_([this](const std::stop_token& stopping) {
+        endure(stopping, log_, [&] { read(stopping); });
+      }),
+      renewer_([this](const std::stop_token& stopping) {
+        endure(stopping, log_, [&] { renew(stopping); });
+      }) {}
 
 void WorkerLink::warn(const std::string& what, const std::string& job,
                       const std::string& evaluation, LogLevel level) {

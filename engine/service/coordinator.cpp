@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/queue/dispatcher.h"
+#include "engine/queue/endure.h"
 #include "engine/queue/lead.h"
 #include "engine/service/coordinator_metrics.h"
 #include "engine/service/job_search.h"
@@ -53,7 +54,9 @@ class Term {
 
   /// Until it is deposed or told to stop.
   void run() {
-    std::jthread keeper([this](const std::stop_token& stopping) { keep(stopping); });
+    std::jthread keeper([this](const std::stop_token& stopping) {
+      queue::endure(stopping, options_.log, [&] { keep(stopping); });
+    });
     forget_ended_jobs();
     while (!ended()) {
       look_for_jobs();
