@@ -206,11 +206,4 @@ Result<std::vector<DeadLetter>> Broker::dead(int limit) {
   return letters;
 }
 
-Result<void> Broker::forget_dead(const std::string& entry) {
-  auto reply =
-      checked(redis_->call({"XDEL", keys_.dead(), entry}, kRepeatable), "cannot delete the letter");
-  if (!reply) return std::unexpected(reply.error());
-  return {};
-}
-
 }  // namespace hone::queue

@@ -48,7 +48,6 @@ class Broker {
 
   /// The newest first.
   [[nodiscard]] Result<std::vector<DeadLetter>> dead(int limit);
-  [[nodiscard]] Result<void> forget_dead(const std::string& entry);
 
   [[nodiscard]] RedisClient& redis() { return *redis_; }
   [[nodiscard]] const Keys& keys() const { return keys_; }
