@@ -19,6 +19,18 @@ Result<RedisReply> checked(Result<RedisReply> reply, std::string_view what) {
   return reply;
 }
 
+/// The ids in a list of them; what is none is left out.
+Result<std::vector<std::string>> ids_in(Result<RedisReply> reply, std::string_view what) {
+  reply = checked(std::move(reply), what);
+  if (!reply) return std::unexpected(reply.error());
+  const auto list = reply->as_array();
+  if (!list) return std::unexpected(list.error());
+  std::vector<std::string> ids;
+  for (const RedisReply& item : *list)
+    if (const auto id = item.as_string(); id && is_id(*id)) ids.emplace_back(*id);
+  return ids;
+}
+
 }  // namespace
 
 std::int64_t unix_ms() {
@@ -95,20 +107,12 @@ Result<JobStatus> Broker::status(const std::string& id) {
 }
 
 Result<std::vector<JobStatus>> Broker::jobs(int limit) {
-  auto reply = checked(
+  const auto ids = ids_in(
       redis_->call({"ZREVRANGE", keys_.job_ids(), "0", std::to_string(limit - 1)}, kRepeatable),
       "cannot list the jobs");
-  if (!reply) return std::unexpected(reply.error());
-  const auto ids = reply->as_array();
   if (!ids) return std::unexpected(ids.error());
-  std::vector<std::string> names;
   std::vector<std::vector<std::string>> commands;
-  for (const RedisReply& item : *ids) {
-    const auto id = item.as_string();
-    if (!id || !is_id(*id)) continue;
-    names.emplace_back(*id);
-    commands.push_back({"HGET", keys_.job(*id), "status"});
-  }
+  for (const auto& id : *ids) commands.push_back({"HGET", keys_.job(id), "status"});
   std::vector<JobStatus> statuses;
   if (commands.empty()) return statuses;
   const auto replies = redis_->pipeline(commands, kRepeatable);
@@ -157,19 +161,11 @@ Result<void> Broker::leave(const std::string& worker) {
 }
 
 Result<std::vector<WorkerMessage>> Broker::workers() {
-  auto reply = checked(redis_->call({"ZRANGE", keys_.workers(), "0", "-1"}, kRepeatable),
-                       "cannot list the workers");
-  if (!reply) return std::unexpected(reply.error());
-  const auto ids = reply->as_array();
+  const auto ids = ids_in(redis_->call({"ZRANGE", keys_.workers(), "0", "-1"}, kRepeatable),
+                          "cannot list the workers");
   if (!ids) return std::unexpected(ids.error());
-  std::vector<std::string> names;
   std::vector<std::vector<std::string>> commands;
-  for (const RedisReply& item : *ids) {
-    const auto id = item.as_string();
-    if (!id || !is_id(*id)) continue;
-    names.emplace_back(*id);
-    commands.push_back({"GET", keys_.worker(*id)});
-  }
+  for (const auto& id : *ids) commands.push_back({"GET", keys_.worker(id)});
   std::vector<WorkerMessage> workers;
   if (commands.empty()) return workers;
   const auto replies = redis_->pipeline(commands, kRepeatable);
@@ -178,11 +174,11 @@ Result<std::vector<WorkerMessage>> Broker::workers() {
     const auto bytes = (*replies)[i].as_string();
     if (!bytes) {  // it said nothing for a while
       if ((*replies)[i].is_nil())
-        (void)redis_->call({"ZREM", keys_.workers(), names[i]}, kRepeatable);
+        (void)redis_->call({"ZREM", keys_.workers(), (*ids)[i]}, kRepeatable);
       continue;
     }
     auto worker = worker_from(*bytes);
-    if (worker && worker->id == names[i]) workers.push_back(std::move(*worker));
+    if (worker && worker->id == (*ids)[i]) workers.push_back(std::move(*worker));
   }
   return workers;
 }
