@@ -28,6 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hone", default="build/release/bin/hone")
     parser.add_argument("--baselines", default="baselines")
+    parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--runs", type=int, default=6, help="A/A runs per task")
     parser.add_argument("--candidates", type=int, default=32, help="to be verified, over all tasks")
     parser.add_argument("--budget", default="15s", help="of each search")
@@ -43,14 +44,14 @@ def main():
         database = str(pathlib.Path(folder) / "hone.db")
         pairs = []
         for name in [n for n in options.search.split(",") if n]:
-            found = hone(options.hone, "optimize", str(root / name / f"{name}.cu"), "--device", "cuda:0",
+            found = hone(options.hone, "optimize", str(root / name / f"{name}.cu"), "--device", options.device,
                          "--budget", options.budget, "--finalists", "8", "--db", database)
             if len(found.get("finalists", [])) < 2:
                 print(f"{name}: nothing faster was found: {found.get('error', found.get('counts'))}")
             for row in found.get("finalists", []):
                 if len(pairs) >= options.candidates or row.get("origin") == "reference":
                     continue
-                again = hone(options.hone, "verify", row["candidate"], "--device", "cuda:0", "--db", database)
+                again = hone(options.hone, "verify", row["candidate"], "--device", options.device, "--db", database)
                 if again.get("time_us"):
                     pairs.append({"task": name, "first_us": row["time_us"], "second_us": again["time_us"],
                                   "stands": again["stands"]})
@@ -60,7 +61,7 @@ def main():
             for task in tasks:
                 if time.time() - begin > options.seconds:
                     break
-                result = hone(options.hone, "evaluate", str(task), str(task), "--device", "cuda:0", "--db", database)
+                result = hone(options.hone, "evaluate", str(task), str(task), "--device", options.device, "--db", database)
                 if result.get("verdict") != "ok":
                     print(f"{task.stem}: {result.get('verdict')} {result.get('detail', result)}")
                     continue

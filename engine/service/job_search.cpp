@@ -186,6 +186,13 @@ void JobSearch::search(std::size_t index) {
     return;
   }
   for (const auto& warning : outcome->warnings) log(LogLevel::kWarning, warning, pool->first);
+  const Pace& pace = outcome->pace;
+  log(LogLevel::kInfo,
+      fmt::format("{} evaluations in {:.1f} s, {:.1f}/s, a GPU busy for {:.0f} s; proposing took "
+                  "{:.1f} s; ended: {}",
+                  pace.evaluated, pace.search_s, pace.per_second(), pace.gates.measure,
+                  pace.propose_s, outcome->stop_reason),
+      pool->first);
   const std::lock_guard lock(mutex_);
   auto& progress = status_.archs[index];
   progress.counts = outcome->counts;
