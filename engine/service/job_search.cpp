@@ -43,6 +43,7 @@ Result<void> Fleet::look() {
       pool.info = device.info;
       pool.modelled = device.modelled;
       pool.capacity += device.capacity;
+      ++pool.devices;
       if (its_pools.insert(device.pool).second) ++pool.workers;
     }
   }
@@ -164,6 +165,7 @@ void JobSearch::search(std::size_t index) {
                                  ? kModelledWindow
                                  : std::clamp(static_cast<std::size_t>(pool->second.capacity),
                                               kModelledWindow, kLargestWindow);
+  const auto devices = static_cast<std::size_t>(std::max(1, pool->second.devices));
   SearchOptions options;
   options.budget = message_.budget;
   options.seed = message_.seed;
@@ -178,8 +180,9 @@ void JobSearch::search(std::size_t index) {
     options.spent_s = status_.archs[index].elapsed_s;
   }
   options.on_progress = [&](const Progress& progress) { show(index, progress); };
-  const auto outcome = run_search(message_.task, {*spec, pool->second.info, window, *queue},
-                                  *rewriting, &context_.store, options);
+  const auto outcome =
+      run_search(message_.task, {*spec, pool->second.info, window, *queue, devices}, *rewriting,
+                 &context_.store, options);
   if (ending_) return;
   if (!outcome) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));

@@ -32,6 +32,7 @@ class Fleet {
     bool modelled = false;
     int capacity = 0;  ///< evaluations at once, over all its devices
     int workers = 0;   ///< that have such devices
+    int devices = 0;
   };
   explicit Fleet(queue::Broker& broker) : broker_(broker) {}
   [[nodiscard]] Result<void> look();

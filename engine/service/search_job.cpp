@@ -22,6 +22,7 @@
 #include "engine/search/strategy.h"
 #include "engine/service/ceilings.h"
 #include "engine/service/feeder.h"
+#include "engine/service/finals.h"
 #include "engine/service/records.h"
 #include "engine/service/requests.h"
 #include "engine/service/workers.h"
@@ -36,9 +37,6 @@ constexpr double kRoofBroken = 1.25;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
 /// Of the first reading, at least: children are started for it.
 constexpr double kFirstReading_s = 10;
-/// For rewriting the finalists at all sizes, at most; less when the user waits.
-constexpr double kFinalRewriting_s = 10;
-constexpr double kHurriedRewriting_s = 2;
 /// For asking again what an earlier process was told, at most.
 constexpr double kReplay_s = 600;
 
@@ -491,20 +489,10 @@ void Search::search() {
 }
 
 void Search::finals() {
-  const bool hurry = interrupted();
-  const RewritingWatch watch(rewriting_, hurry ? nullptr : options_.stop,
-                             hurry ? kHurriedRewriting_s : kFinalRewriting_s);
-  const int wanted = hurry ? std::min(options_.finalists, 2) : options_.finalists;
-  struct Entry {
-    CandidateRecord candidate;
-    Result<EvaluationRequest> request;
-  };
-  std::vector<Entry> entries;
+  std::vector<CandidateRecord> finalists;
   for (const Ranked& ranked : best_) {
-    if (static_cast<int>(entries.size()) >= wanted) break;
     if (ranked.time_us >= outcome_.reference_time_us) break;
-    entries.push_back({ranked.candidate, builder_->for_recipe(ranked.candidate.recipe,
-                                                              random_.bits(), Stage::kFinal)});
+    finalists.push_back(ranked.candidate);
   }
   // The reference as its own candidate: what the board compares with, and a check of the timer.
   CandidateRecord reference;
@@ -513,42 +501,19 @@ void Search::finals() {
   reference.task_name = task_.name;
   reference.program = task_.reference;
   reference.origin = "reference";
-  entries.push_back(
-      {reference, builder_->for_program(task_.reference, random_.bits(), Stage::kFinal)});
 
-  for (Entry& entry : entries) {
-    report("final");
-    if (!entry.request) {
-      if (!is_lasting(entry.request.error())) {
-        outcome_.warnings.push_back(
-            fmt::format("finalist {} was left out: there was no time to rewrite it for every size",
-                        entry.candidate.program_hash.substr(0, 12)));
-      }
-      continue;
-    }
-    keep_secret(*entry.request, provenance_.modelled);
-    if (abandoned() || unstored_) return;
-    auto evaluation = have_done(std::move(*entry.request), Work::Kind::kEvaluate);
-    if (!evaluation) {
-      outcome_.warnings.push_back(fmt::format("final stage of {}: {}",
-                                              entry.candidate.program_hash.substr(0, 12),
-                                              evaluation.error().message));
-      continue;
-    }
-    evaluation->final_stage = true;
-    if (store_ != nullptr) stored(store_->put(run_id_, entry.candidate, *evaluation, provenance_));
-    entry.candidate.id = id_of(store_, entry.candidate);
-    if (evaluation->verdict == Verdict::kOk) {
-      outcome_.ranked.push_back({entry.candidate, *evaluation});
-    } else {
-      outcome_.warnings.push_back(fmt::format("finalist {} failed on fresh inputs: {} ({})",
-                                              entry.candidate.id, to_string(evaluation->verdict),
-                                              evaluation->detail));
-    }
-  }
-  std::ranges::stable_sort(outcome_.ranked, [](const Finalist& a, const Finalist& b) {
-    return a.evaluation.measurement.speedup > b.evaluation.measurement.speedup;
-  });
+  FinalStage stage{target_, rewriting_, *builder_, random_, next_id_};
+  stage.hurry = interrupted();
+  stage.stop = options_.stop;
+  stage.report = [&] { report("final"); };
+  stage.given_up = [&] { return abandoned() || unstored_; };
+  stage.store = [&](CandidateRecord& candidate, const Evaluation& evaluation) {
+    if (store_ != nullptr) stored(store_->put(run_id_, candidate, evaluation, provenance_));
+    candidate.id = id_of(store_, candidate);
+  };
+  stage.warn = [&](std::string warning) { outcome_.warnings.push_back(std::move(warning)); };
+  outcome_.ranked =
+      time_finalists(stage, std::move(finalists), std::move(reference), options_.finalists);
 }
 
 Result<SearchOutcome> Search::run() {

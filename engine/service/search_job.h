@@ -15,6 +15,7 @@
 #include "engine/rewriting/rewriting.h"
 #include "engine/search/budget.h"
 #include "engine/search/counts.h"
+#include "engine/service/finals.h"
 #include "engine/service/target.h"
 #include "evaluator/evaluator.h"
 
@@ -45,11 +46,6 @@ struct SearchOptions {
   /// job searched again, by another process, goes on from there.
   std::string job;
   double spent_s = 0;  ///< of the budget, by earlier processes
-};
-
-struct Finalist {
-  CandidateRecord candidate;
-  Evaluation evaluation;  ///< of the final stage
 };
 
 /// How fast the search went and what it waited for.

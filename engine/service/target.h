@@ -15,6 +15,8 @@ struct Target {
   DeviceInfo info;
   std::size_t window = 1;  ///< evaluations that may be in flight; what works best
   SearchQueue& queue;
+  /// How many time candidates independently of each other: final stages at once.
+  std::size_t devices = 1;
 };
 
 /// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was

@@ -1,0 +1,46 @@
+// The end of a search: what was fastest is timed again in fresh processes, on inputs and at sizes
+// that nobody has seen, and ranked.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "candidates/measurement.h"
+#include "candidates/store/store.h"
+#include "engine/rewriting/rewriting.h"
+#include "engine/search/random.h"
+#include "engine/service/requests.h"
+#include "engine/service/target.h"
+
+namespace hone {
+
+struct Finalist {
+  CandidateRecord candidate;
+  Evaluation evaluation;  ///< of the final stage
+};
+
+/// What time_finalists() works with; all of it outlives the call.
+struct FinalStage {
+  const Target& target;
+  Rewriting& rewriting;
+  RequestBuilder& builder;
+  Random& random;          ///< for the seeds
+  std::uint64_t& next_id;  ///< of work in the target's queue
+  bool hurry = false;      ///< the user waits: two finalists, and less time to rewrite them
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void()> report;    ///< called now and then
+  std::function<bool()> given_up;  ///< then nobody wants the outcome
+  std::function<void(CandidateRecord&, const Evaluation&)> store;  ///< gives the candidate its id
+  std::function<void(std::string)> warn;
+};
+
+/// The final stage of the first `wanted` of `finalists` and of `reference`, on as many devices at
+/// once as the target has. Those that pass, fastest first.
+[[nodiscard]] std::vector<Finalist> time_finalists(const FinalStage& stage,
+                                                   std::vector<CandidateRecord> finalists,
+                                                   CandidateRecord reference, int wanted);
+
+}  // namespace hone
