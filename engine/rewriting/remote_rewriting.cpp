@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using Status = pool::Outcome::Status;
 
-constexpr int kMostProcesses = 4;
+constexpr int kFewCores = 4, kCoresPerProcess = 4;
 
 EvaluatorOptions pool_options(const RemoteRewritingOptions& options) {
   EvaluatorOptions out;
@@ -28,7 +28,9 @@ EvaluatorOptions pool_options(const RemoteRewritingOptions& options) {
 
 int processes(const RemoteRewritingOptions& options) {
   if (options.processes > 0) return options.processes;
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostProcesses);
+  // The other cores compile and check what comes out.
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return std::min(cores, std::max(kFewCores, cores / kCoresPerProcess));
 }
 
 /// Why a child ended on a source, for the person who wrote it.
@@ -78,7 +80,9 @@ std::unexpected<Error> nonsense(const std::string& what) {
 }  // namespace
 
 RemoteRewriting::RemoteRewriting(const RemoteRewritingOptions& options)
-    : timeout_s_(options.timeout_s), pool_("rewrite", processes(options), pool_options(options)) {}
+    : timeout_s_(options.timeout_s),
+      processes_(processes(options)),
+      pool_("rewrite", processes_, pool_options(options)) {}
 
 Result<Json> RemoteRewriting::ask(const Json& request) {
   auto outcome = pool_.call(request, timeout_s_);

@@ -17,8 +17,8 @@ struct RemoteRewritingOptions {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   std::function<void(const std::string&)> warn;  ///< as EvaluatorOptions::warn
   std::string program;                           ///< hone; empty: the one beside this executable
-  int processes = 0;                             ///< 0: one per core, at most 4
-  double timeout_s = 10;                         ///< of one request; a usual one takes 0.01 s
+  int processes = 0;      ///< 0: one per core, at most 4 or a quarter of the cores
+  double timeout_s = 10;  ///< of one request; a usual one takes 0.01 s
 };
 
 class RemoteRewriting final : public Rewriting {
@@ -34,6 +34,7 @@ class RemoteRewriting final : public Rewriting {
   Result<std::string> hash(const Program& program, const std::string& path) override;
   std::string formatted(const std::string& source) override;
   Result<InitResult> init(const std::string& source, const std::string& path) override;
+  int at_once() const override { return processes_; }
   void cancel() override { pool_.cancel(); }
   void resume() override { pool_.resume(); }
 
@@ -44,6 +45,7 @@ class RemoteRewriting final : public Rewriting {
                                      const Program& program);
 
   const double timeout_s_;
+  const int processes_;
   pool::RunnerPool pool_;
 };
 

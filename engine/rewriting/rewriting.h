@@ -47,6 +47,9 @@ class Rewriting {
   [[nodiscard]] virtual Result<InitResult> init(const std::string& source,
                                                 const std::string& path) = 0;
 
+  /// How many requests are worked on side by side.
+  [[nodiscard]] virtual int at_once() const { return 1; }
+
   /// Makes requests in flight, and those that come until resume(), return soon.
   virtual void cancel() = 0;
   virtual void resume() = 0;

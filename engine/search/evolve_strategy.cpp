@@ -4,21 +4,22 @@
 #include <cmath>
 
 #include "engine/search/random_strategy.h"
+#include "engine/search/unlocked.h"
 
 namespace hone {
 
 EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double reference_time_us)
-    : space_(space), random_(seed), reference_time_us_(reference_time_us) {
+    : space_(space), reference_time_us_(reference_time_us), random_(seed) {
   parents_.push_back({{}, reference_time_us});
   // The opening: every site once in the middle of its domains and a few times at random.
-  const std::vector<Proposal> roots = space_.proposals({});
-  for (const Proposal& proposal : roots) {
+  const auto roots = space_.proposals({});
+  for (const Proposal& proposal : *roots) {
     std::vector<std::size_t> middle;
     for (const Parameter& p : proposal.parameters) middle.push_back(p.domain.size() / 2);
     opening_.push_back({proposal.step(middle)});
   }
   for (int round = 0; round < 3; ++round) {
-    for (const Proposal& proposal : roots) {
+    for (const Proposal& proposal : *roots) {
       if (!proposal.parameters.empty()) opening_.push_back({random_step(proposal, random_)});
     }
   }
@@ -45,12 +46,13 @@ const EvolveStrategy::Parent& EvolveStrategy::select() {
   return parent;
 }
 
-std::optional<Recipe> EvolveStrategy::add_step(const Recipe& recipe, std::string* rewriter) {
+std::optional<Recipe> EvolveStrategy::add_step(Lock& lock, const Recipe& recipe,
+                                               std::string* rewriter) {
   if (recipe.size() >= kMaxSteps) return std::nullopt;
-  const std::vector<Proposal>& proposals = space_.proposals(recipe);
-  if (proposals.empty()) return std::nullopt;
+  const auto proposals = unlocked(lock, [&] { return space_.proposals(recipe); });
+  if (proposals->empty()) return std::nullopt;
   std::map<std::string, std::vector<const Proposal*>> by_rewriter;
-  for (const Proposal& proposal : proposals) by_rewriter[proposal.rewriter].push_back(&proposal);
+  for (const Proposal& proposal : *proposals) by_rewriter[proposal.rewriter].push_back(&proposal);
   std::vector<double> weights;
   std::vector<const std::vector<const Proposal*>*> groups;
   for (const auto& [name, group] : by_rewriter) {
@@ -68,7 +70,7 @@ std::optional<Recipe> EvolveStrategy::add_step(const Recipe& recipe, std::string
   return result;
 }
 
-std::optional<Recipe> EvolveStrategy::mutate_parameter(const Recipe& recipe,
+std::optional<Recipe> EvolveStrategy::mutate_parameter(Lock& lock, const Recipe& recipe,
                                                        std::string* rewriter) {
   std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < recipe.size(); ++i) {
@@ -77,8 +79,8 @@ std::optional<Recipe> EvolveStrategy::mutate_parameter(const Recipe& recipe,
   if (candidates.empty()) return std::nullopt;
   const std::size_t at = candidates[random_.index(candidates.size())];
   const Recipe prefix(recipe.begin(), recipe.begin() + static_cast<std::ptrdiff_t>(at));
-  const Proposal* proposal = space_.proposal_of(prefix, recipe[at]);
-  if (proposal == nullptr) return std::nullopt;
+  const auto proposal = unlocked(lock, [&] { return space_.proposal_of(prefix, recipe[at]); });
+  if (!proposal) return std::nullopt;
   Step step = recipe[at];
   const int changes = random_.chance(0.25) ? 2 : 1;
   for (int change = 0; change < changes; ++change) {
@@ -135,16 +137,16 @@ std::optional<Recipe> EvolveStrategy::cross(const Recipe& recipe) {
   return result;
 }
 
-Recipe EvolveStrategy::repair(const Recipe& recipe) {
+Recipe EvolveStrategy::repair(Lock& lock, const Recipe& recipe) {
   Recipe result;
   for (const Step& step : recipe) {
     result.push_back(step);
-    if (!space_.program(result)) result.pop_back();
+    if (!unlocked(lock, [&] { return space_.replays(result); })) result.pop_back();
   }
   return result;
 }
 
-Recipe EvolveStrategy::child() {
+Recipe EvolveStrategy::child(Lock& lock) {
   const Parent& parent = select();
   const double parent_time = parent.time_us;
   const Recipe base = parent.recipe;
@@ -152,13 +154,13 @@ Recipe EvolveStrategy::child() {
   std::optional<Recipe> made;
   const double draw = random_.unit();
   if (draw < 0.42) {
-    made = add_step(base, &rewriter);
+    made = add_step(lock, base, &rewriter);
     if (made && random_.chance(0.25)) {
       std::string second;
-      if (auto more = add_step(*made, &second)) made = more;
+      if (auto more = add_step(lock, *made, &second)) made = more;
     }
   } else if (draw < 0.76) {
-    made = mutate_parameter(base, &rewriter);
+    made = mutate_parameter(lock, base, &rewriter);
   } else if (draw < 0.84) {
     made = drop_step(base);
   } else if (draw < 0.90) {
@@ -166,14 +168,15 @@ Recipe EvolveStrategy::child() {
   } else {
     made = cross(base);
   }
-  if (!made) made = add_step(base, &rewriter);
+  if (!made) made = add_step(lock, base, &rewriter);
   if (!made) return base;
-  Recipe result = repair(*made);
+  Recipe result = repair(lock, *made);
   pending_[recipe_key(result)] = {parent_time, rewriter};
   return result;
 }
 
 Recipe EvolveStrategy::ask() {
+  Lock lock(mutex_);
   while (!opening_.empty()) {
     Recipe recipe = opening_.front();
     opening_.pop_front();
@@ -184,13 +187,14 @@ Recipe EvolveStrategy::ask() {
   }
   Recipe recipe;
   for (int attempt = 0; attempt < 20; ++attempt) {
-    recipe = child();
+    recipe = child(lock);
     if (!recipe.empty() && asked_.insert(recipe_key(recipe)).second) break;
   }
   return recipe;
 }
 
 void EvolveStrategy::tell(const Outcome& outcome) {
+  const Lock lock(mutex_);
   const std::string key = recipe_key(outcome.recipe);
   const auto pending = pending_.find(key);
   const bool ok = outcome.verdict == Verdict::kOk && outcome.time_us > 0;

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -38,21 +39,24 @@ class EvolveStrategy final : public Strategy {
     std::string rewriter;  ///< credited with the gain; empty: nobody
   };
 
+  /// All of these hold the lock, but while they ask the space.
+  using Lock = std::unique_lock<std::mutex>;
   const Parent& select();
-  Recipe child();
-  std::optional<Recipe> add_step(const Recipe& recipe, std::string* rewriter);
-  std::optional<Recipe> mutate_parameter(const Recipe& recipe, std::string* rewriter);
+  Recipe child(Lock& lock);
+  std::optional<Recipe> add_step(Lock& lock, const Recipe& recipe, std::string* rewriter);
+  std::optional<Recipe> mutate_parameter(Lock& lock, const Recipe& recipe, std::string* rewriter);
   std::optional<Recipe> drop_step(const Recipe& recipe);
   std::optional<Recipe> move_step(const Recipe& recipe);
   std::optional<Recipe> cross(const Recipe& recipe);
-  Recipe repair(const Recipe& recipe);
+  Recipe repair(Lock& lock, const Recipe& recipe);
   [[nodiscard]] double weight_of(const std::string& rewriter) const;
 
   static constexpr std::size_t kParents = 24;
   static constexpr std::size_t kMaxSteps = 10;
   Space& space_;
+  const double reference_time_us_;
+  std::mutex mutex_;  ///< of what follows
   Random random_;
-  double reference_time_us_;
   std::deque<Recipe> opening_;   // one or two steps at every site, before evolution starts
   std::vector<Parent> parents_;  // fastest first
   std::map<std::string, Credit> credits_;

@@ -11,12 +11,13 @@ Step random_step(const Proposal& proposal, Random& random) {
 }
 
 Recipe RandomStrategy::ask() {
+  std::unique_lock lock(mutex_);
   Recipe recipe;
   const std::size_t steps = 1 + random_.index(kMaxSteps);
   while (recipe.size() < steps) {
-    const std::vector<Proposal>& proposals = space_.proposals(recipe);
-    if (proposals.empty()) break;
-    recipe.push_back(random_step(proposals[random_.index(proposals.size())], random_));
+    const auto proposals = unlocked(lock, [&] { return space_.proposals(recipe); });
+    if (proposals->empty()) break;
+    recipe.push_back(random_step((*proposals)[random_.index(proposals->size())], random_));
   }
   return recipe;
 }

@@ -1,8 +1,11 @@
 // Random walks through the space: the baseline any other strategy has to beat.
 #pragma once
 
+#include <mutex>
+
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
+#include "engine/search/unlocked.h"
 
 namespace hone {
 
@@ -16,6 +19,7 @@ class RandomStrategy final : public Strategy {
  private:
   static constexpr std::size_t kMaxSteps = 6;
   Space& space_;
+  std::mutex mutex_;  ///< of what follows
   Random random_;
 };
 

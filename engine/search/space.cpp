@@ -36,12 +36,12 @@ Space::Space(Rewriting& rewriting, RewriteContext context, SpaceOptions options)
 }
 
 Space::~Space() {
-  for (const auto& [key, entry] : entries_) options_.memory->bytes -= entry.bytes;
+  for (const auto& [key, entry] : entries_) options_.memory->bytes -= entry->bytes;
 }
 
 void Space::erase_oldest() {
   const auto oldest = entries_.find(ages_.back());
-  options_.memory->bytes -= oldest->second.bytes;
+  options_.memory->bytes -= oldest->second->bytes;
   entries_.erase(oldest);
   ages_.pop_back();
 }
@@ -56,87 +56,94 @@ void Space::grow(Entry& entry, std::size_t bytes) {
   }
 }
 
-Space::Entry& Space::entry(const Recipe& recipe) {
-  const std::string key = recipe_key(recipe);
-  if (auto found = entries_.find(key); found != entries_.end()) {
-    ages_.splice(ages_.begin(), ages_, found->second.age);
-    return found->second;
-  }
-  Result<Rewritten> rewritten;
-  if (recipe.empty()) {
-    rewritten->program = context_.task->reference;
-    if (options_.hashes) {
-      auto hash = rewriting_.hash(rewritten->program, context_.task->source_path);
-      if (hash) {
-        rewritten->hash = std::move(*hash);
-      } else {
-        rewritten = std::unexpected(hash.error());
-      }
-    }
-  } else {
+std::shared_ptr<Space::Entry> Space::find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  ages_.splice(ages_.begin(), ages_, found->second->age);
+  return found->second;
+}
+
+Result<Rewritten> Space::rewrite(const Recipe& recipe) {
+  if (!recipe.empty()) {
     // The prefix is nearly always cached: one step is applied, not all of them.
     const Step& step = recipe.back();
-    Entry& prefix = entry(Recipe(recipe.begin(), recipe.end() - 1));
-    if (prefix.rewritten) {
-      rewritten = rewriting_.apply(context_, prefix.rewritten->program, step, options_.hashes);
-      if (!rewritten) {
-        rewritten.error().message = to_string(step) + ": " + rewritten.error().message;
-      }
-    } else {
-      rewritten = std::unexpected(prefix.rewritten.error());
-    }
+    const auto prefix = entry(Recipe(recipe.begin(), recipe.end() - 1));
+    if (!prefix->rewritten) return std::unexpected(prefix->rewritten.error());
+    auto made = rewriting_.apply(context_, prefix->rewritten->program, step, options_.hashes);
+    if (!made) made.error().message = to_string(step) + ": " + made.error().message;
+    return made;
   }
-  if (!rewritten && !is_lasting(rewritten.error())) {
-    return passing_.emplace(Entry{std::move(rewritten), std::nullopt, 0, ages_.end()});
+  Rewritten made{context_.task->reference, ""};
+  if (options_.hashes) {
+    auto hash = rewriting_.hash(made.program, context_.task->source_path);
+    if (!hash) return std::unexpected(hash.error());
+    made.hash = std::move(*hash);
   }
-  ages_.push_front(key);
-  const std::size_t bytes = 2 * key.size() + (rewritten ? bytes_of(rewritten->program)
-                                                        : rewritten.error().message.size());
-  Entry& made = entries_.emplace(key, Entry{std::move(rewritten), std::nullopt, 0, ages_.begin()})
-                    .first->second;
-  grow(made, bytes);
   return made;
 }
 
+std::shared_ptr<Space::Entry> Space::entry(const Recipe& recipe) {
+  const std::string key = recipe_key(recipe);
+  if (auto found = find(key)) return found;
+  auto made = std::make_shared<Entry>(Entry{rewrite(recipe), nullptr, 0, {}});
+  const Result<Rewritten>& rewritten = made->rewritten;
+  // An answer that is none, such as "cancelled", is given and not kept.
+  if (!rewritten && !is_lasting(rewritten.error())) return made;
+  const std::size_t bytes = 2 * key.size() + (rewritten ? bytes_of(rewritten->program)
+                                                        : rewritten.error().message.size());
+  const std::lock_guard lock(mutex_);
+  const auto [place, added] = entries_.emplace(key, made);
+  if (!added) return place->second;  // another thread was faster
+  ages_.push_front(key);
+  made->age = ages_.begin();
+  grow(*made, bytes);
+  return made;
+}
+
+Result<Rewritten> Space::rewritten(const Recipe& recipe) { return entry(recipe)->rewritten; }
+
 Result<Program> Space::program(const Recipe& recipe) {
-  const Entry& found = entry(recipe);
-  if (!found.rewritten) return std::unexpected(found.rewritten.error());
-  return found.rewritten->program;
+  const auto found = entry(recipe);
+  if (!found->rewritten) return std::unexpected(found->rewritten.error());
+  return found->rewritten->program;
 }
 
-Result<std::string> Space::hash(const Recipe& recipe) {
-  const Entry& found = entry(recipe);
-  if (!found.rewritten) return std::unexpected(found.rewritten.error());
-  return found.rewritten->hash;
-}
-
-const std::vector<Proposal>& Space::proposals(const Recipe& recipe) {
-  Entry& found = entry(recipe);
-  if (!found.rewritten) return none_;
-  if (!found.proposals) {
-    auto proposals = rewriting_.proposals(context_, found.rewritten->program);
-    if (!proposals && !is_lasting(proposals.error())) return none_;
-    found.proposals.emplace();
-    if (proposals) {
-      for (Proposal& proposal : *proposals) {
-        if (std::ranges::find(options_.disabled, proposal.rewriter) != options_.disabled.end())
-          continue;
-        if (proposal.math > context_.task->math) continue;
-        const bool has_choice = std::ranges::none_of(
-            proposal.parameters, [](const Parameter& p) { return p.domain.empty(); });
-        if (has_choice) found.proposals->push_back(std::move(proposal));
-      }
+Space::Proposals Space::proposals(const Recipe& recipe) {
+  static const auto none = std::make_shared<const std::vector<Proposal>>();
+  const auto found = entry(recipe);
+  if (!found->rewritten) return none;
+  {
+    const std::lock_guard lock(mutex_);
+    if (found->proposals) return found->proposals;
+  }
+  auto all = rewriting_.proposals(context_, found->rewritten->program);
+  if (!all && !is_lasting(all.error())) return none;
+  std::vector<Proposal> usable;
+  if (all) {
+    for (Proposal& proposal : *all) {
+      if (std::ranges::find(options_.disabled, proposal.rewriter) != options_.disabled.end())
+        continue;
+      if (proposal.math > context_.task->math) continue;
+      const bool has_choice = std::ranges::none_of(
+          proposal.parameters, [](const Parameter& p) { return p.domain.empty(); });
+      if (has_choice) usable.push_back(std::move(proposal));
     }
-    grow(found, bytes_of(*found.proposals));
   }
-  return *found.proposals;
+  const auto made = std::make_shared<const std::vector<Proposal>>(std::move(usable));
+  const std::lock_guard lock(mutex_);
+  if (found->proposals) return found->proposals;
+  found->proposals = made;
+  const auto kept = entries_.find(recipe_key(recipe));
+  if (kept != entries_.end() && kept->second == found) grow(*found, bytes_of(*made));
+  return made;
 }
 
-const Proposal* Space::proposal_of(const Recipe& prefix, const Step& step) {
-  for (const Proposal& proposal : proposals(prefix)) {
-    if (proposal.rewriter == step.rewriter && proposal.site == step.site) return &proposal;
-  }
-  return nullptr;
+std::optional<Proposal> Space::proposal_of(const Recipe& prefix, const Step& step) {
+  const Proposals all = proposals(prefix);
+  for (const Proposal& proposal : *all)
+    if (proposal.rewriter == step.rewriter && proposal.site == step.site) return proposal;
+  return std::nullopt;
 }
 
 }  // namespace hone

@@ -1,11 +1,12 @@
 // The search space of one task: which program a recipe yields at the timed sizes, and which steps
-// may follow it. Asks a Rewriting and caches both by recipe. Not thread-safe: the search thread
-// owns it.
+// may follow it. Asks a Rewriting and caches both by recipe. Thread-safe: questions of several
+// threads go to the Rewriting side by side.
 #pragma once
 
 #include <atomic>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -38,40 +39,45 @@ class Space {
   Space(const Space&) = delete;
   Space& operator=(const Space&) = delete;
 
-  /// Replays at the timed sizes; kRefused names the step.
+  /// Replays at the timed sizes; kRefused names the step. With the structural hash where the
+  /// options ask for hashes.
+  [[nodiscard]] Result<Rewritten> rewritten(const Recipe& recipe);
+
+  /// Likewise, the program alone.
   [[nodiscard]] Result<Program> program(const Recipe& recipe);
 
-  /// Structural hash of the same program, where the options ask for hashes.
-  [[nodiscard]] Result<std::string> hash(const Recipe& recipe);
+  [[nodiscard]] bool replays(const Recipe& recipe) { return entry(recipe)->rewritten.has_value(); }
 
-  /// What may follow `recipe`; empty when it does not replay. Valid until the next question.
-  [[nodiscard]] const std::vector<Proposal>& proposals(const Recipe& recipe);
+  using Proposals = std::shared_ptr<const std::vector<Proposal>>;
+  /// What may follow `recipe`; empty when it does not replay. Never null.
+  [[nodiscard]] Proposals proposals(const Recipe& recipe);
 
-  /// The proposal at `prefix` that `step` is a choice of, or null. Valid as long.
-  [[nodiscard]] const Proposal* proposal_of(const Recipe& prefix, const Step& step);
+  /// The proposal at `prefix` that `step` is a choice of.
+  [[nodiscard]] std::optional<Proposal> proposal_of(const Recipe& prefix, const Step& step);
 
   [[nodiscard]] const RewriteContext& context() const { return context_; }
 
  private:
   struct Entry {
-    Result<Rewritten> rewritten;
-    std::optional<std::vector<Proposal>> proposals;
+    Result<Rewritten> rewritten;  ///< never changes
+    Proposals proposals;          ///< null: nobody asked yet
     std::size_t bytes = 0;
     std::list<std::string>::iterator age;
   };
-  Entry& entry(const Recipe& recipe);
+  [[nodiscard]] std::shared_ptr<Entry> entry(const Recipe& recipe);
+  [[nodiscard]] std::shared_ptr<Entry> find(const std::string& key);
+  [[nodiscard]] Result<Rewritten> rewrite(const Recipe& recipe);
+  /// These two: the lock is held.
   void grow(Entry& entry, std::size_t bytes);
   void erase_oldest();
 
   static constexpr std::size_t kMaxEntries = 4096;
   Rewriting& rewriting_;
-  RewriteContext context_;
+  const RewriteContext context_;
   SpaceOptions options_;
-  std::unordered_map<std::string, Entry> entries_;
-  std::list<std::string> ages_;  // most recently used first
-  // Answers that are no answers, such as "cancelled", are given and not kept.
-  std::optional<Entry> passing_;
-  std::vector<Proposal> none_;
+  std::mutex mutex_;  ///< of what follows, never held while the Rewriting is asked
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
+  std::list<std::string> ages_;  ///< most recently used first
 };
 
 /// A key that is equal for equal recipes.

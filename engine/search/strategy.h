@@ -1,6 +1,7 @@
-// Ask/tell search. The service asks for recipes, evaluates them elsewhere and tells the outcomes in
-// the order in which they were asked for, so that a seed reproduces a run whatever the timing.
-// Called from the search thread only.
+// Ask/tell search. The service asks for recipes, evaluates them elsewhere and tells the outcomes.
+// One thread that asks, and tells in the order in which it asked, gets the same recipes for the
+// same seed whatever the timing. Thread-safe: several threads may ask at once, since most of the
+// time of an answer goes into rewriting.
 #pragma once
 
 #include <memory>

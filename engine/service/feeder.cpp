@@ -4,10 +4,11 @@
 
 namespace hone {
 
-Feeder::Feeder(RequestBuilder& builder, SearchQueue& queue)
-    : builder_(builder),
-      queue_(queue),
-      thread_([this](const std::stop_token& stopping) { run(stopping); }) {}
+Feeder::Feeder(const RequestBuilder& builder, SearchQueue& queue, int threads)
+    : builder_(builder), queue_(queue) {
+  for (int i = 0; i < threads; ++i)
+    threads_.emplace_back([this](const std::stop_token& stopping) { run(stopping); });
+}
 
 void Feeder::add(Draft draft) {
   const std::lock_guard lock(mutex_);
@@ -16,8 +17,8 @@ void Feeder::add(Draft draft) {
 }
 
 void Feeder::stop() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
+  for (auto& thread : threads_) thread.request_stop();
+  threads_.clear();
 }
 
 void Feeder::run(const std::stop_token& stopping) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "candidates/program.h"
 #include "candidates/recipe.h"
@@ -25,14 +26,14 @@ struct Draft {
   bool measure_first = false;  ///< likewise
 };
 
-/// One thread: rewriting a candidate at every check size takes as long as asking for the next one,
-/// and a GPU must not wait for both in turn. Drafts become work in the order in which they come.
+/// Threads of its own: rewriting a candidate at every check size takes as long as asking for the
+/// next one, and a GPU must not wait for both in turn.
 /// What a check size refuses comes back from the queue as an evaluation with that verdict, or as
 /// an error of kRefused when it is the rewriting that failed.
 class Feeder {
  public:
-  /// Both must outlive the feeder; nobody else may use `builder` but for its space().
-  Feeder(RequestBuilder& builder, SearchQueue& queue);
+  /// Both must outlive the feeder. One thread makes work of drafts in the order in which they come.
+  Feeder(const RequestBuilder& builder, SearchQueue& queue, int threads);
   ~Feeder() { stop(); }
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
@@ -44,12 +45,12 @@ class Feeder {
  private:
   void run(const std::stop_token& stopping);
 
-  RequestBuilder& builder_;
+  const RequestBuilder& builder_;
   SearchQueue& queue_;
   std::mutex mutex_;
   std::condition_variable_any ready_;
   std::deque<Draft> drafts_;
-  std::jthread thread_;  ///< last: it uses all of the above
+  std::vector<std::jthread> threads_;  ///< last: they use all of the above
 };
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/service/coordinator_metrics.h"
+#include "engine/service/gated_queue.h"
 #include "engine/service/target.h"
 
 namespace hone {
@@ -55,6 +56,12 @@ Result<void> Fleet::look() {
 std::map<std::string, Fleet::Pool> Fleet::pools() const {
   const std::lock_guard lock(mutex_);
   return pools_;
+}
+
+int Fleet::capacity(const std::string& pool) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pools_.find(pool);
+  return found == pools_.end() ? 0 : found->second.capacity;
 }
 
 std::optional<std::pair<std::string, Fleet::Pool>> Fleet::find(const std::string& arch) const {
@@ -158,8 +165,16 @@ void JobSearch::search(std::size_t index) {
     fail_with(fmt::format("{}: {}", arch, spec.error().message));
     return;
   }
-  const auto queue =
-      context_.dispatcher.open(job_.id, pool->first, pool->second.modelled, job_.priority);
+  auto queue = context_.dispatcher.open(job_.id, pool->first, pool->second.modelled, job_.priority);
+  const GatedQueue* gated = nullptr;
+  if (!pool->second.modelled) {
+    const std::string emulators = "emu:" + pool->second.info.arch;
+    auto both = std::make_unique<GatedQueue>(
+        std::move(queue), context_.dispatcher.open(job_.id, emulators, true, job_.priority),
+        [this, emulators] { return context_.fleet.capacity(emulators); });
+    gated = both.get();
+    queue = std::move(both);
+  }
   const auto rewriting = context_.open_rewriting();
   const std::size_t window = pool->second.modelled
                                  ? kModelledWindow
@@ -190,6 +205,10 @@ void JobSearch::search(std::size_t index) {
   }
   for (const auto& warning : outcome->warnings) log(LogLevel::kWarning, warning, pool->first);
   const Pace& pace = outcome->pace;
+  if (gated != nullptr && gated->judged() > 0)
+    log(LogLevel::kInfo,
+        fmt::format("{} candidates went through the gates on emulators", gated->judged()),
+        pool->first);
   log(LogLevel::kInfo,
       fmt::format("{} evaluations in {:.1f} s, {:.1f}/s, a GPU busy for {:.0f} s; proposing took "
                   "{:.1f} s; ended: {}",

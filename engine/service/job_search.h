@@ -37,6 +37,8 @@ class Fleet {
   explicit Fleet(queue::Broker& broker) : broker_(broker) {}
   [[nodiscard]] Result<void> look();
   [[nodiscard]] std::map<std::string, Pool> pools() const;
+  /// Evaluations at once; 0: no worker of that pool is there.
+  [[nodiscard]] int capacity(const std::string& pool) const;
   /// The largest pool for what a job asks for: "sm_90" is a GPU, "emu:sm_90" the pool of
   /// that name.
   [[nodiscard]] std::optional<std::pair<std::string, Pool>> find(const std::string& arch) const;

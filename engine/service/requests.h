@@ -1,5 +1,5 @@
 // Turns recipes and programs of one task into evaluation requests: the candidate and the reference
-// at the timed sizes and at every check size. Not thread-safe, but see for_rewritten.
+// at the timed sizes and at every check size. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,7 @@ class RequestBuilder {
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage = Stage::kQuick);
 
-  /// Likewise; `timed` is what the recipe yields at the timed sizes. Another thread than the one
-  /// that uses space() may ask this, while nobody asks the other two.
+  /// Likewise; `timed` is what the recipe yields at the timed sizes.
   [[nodiscard]] Result<EvaluationRequest> for_rewritten(const Program& timed, const Recipe& recipe,
                                                         std::uint64_t seed,
                                                         Stage stage = Stage::kQuick) const;
@@ -59,7 +58,7 @@ class RequestBuilder {
   };
   RequestBuilder(Rewriting& rewriting, const Task& task) : rewriting_(rewriting), task_(task) {}
   [[nodiscard]] Result<CheckSpace> check_space(const Bindings& sizes) const;
-  /// The recipe at one size. Thread-safe for different `check` and `aligned`.
+  /// The recipe at one size.
   [[nodiscard]] Result<CheckCase> check_case(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe, std::uint64_t seed) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;

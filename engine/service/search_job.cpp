@@ -23,6 +23,7 @@
 #include "engine/service/ceilings.h"
 #include "engine/service/feeder.h"
 #include "engine/service/finals.h"
+#include "engine/service/proposer.h"
 #include "engine/service/records.h"
 #include "engine/service/requests.h"
 #include "engine/service/workers.h"
@@ -34,6 +35,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kRoofReached = 0.95;
 constexpr double kRoofBroken = 1.25;
+/// The id of a result that is none: there is something to take from the proposer.
+constexpr std::uint64_t kProposed = ~std::uint64_t{0};
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
 /// Of the first reading, at least: children are started for it.
 constexpr double kFirstReading_s = 10;
@@ -96,7 +99,7 @@ class Search {
   Result<void> read();
   void search();
   void finals();
-  Slot ask(Strategy& strategy);
+  Slot slot_of(Proposed proposed);
   [[nodiscard]] Draft draft_of(const Slot& slot);
   void settle(Slot& slot, Strategy& strategy);
   void report(const std::string& phase);
@@ -244,26 +247,19 @@ Result<Evaluation> Search::have_done(EvaluationRequest request, Work::Kind kind)
                          [&] { return abandoned(); });
 }
 
-Slot Search::ask(Strategy& strategy) {
+Slot Search::slot_of(Proposed proposed) {
   Slot slot;
   slot.id = next_id_++;
-  slot.outcome.recipe = strategy.ask();
+  slot.outcome.recipe = std::move(proposed.recipe);
   slot.done = true;
   ++outcome_.counts.proposed;
-  auto program = builder_->space().program(slot.outcome.recipe);
-  if (!program) {
+  if (!proposed.rewritten) {
     slot.evaluation.verdict = Verdict::kRefused;
-    slot.evaluation.detail = program.error().message;
+    slot.evaluation.detail = proposed.rewritten.error().message;
     return slot;
   }
   CandidateRecord& candidate = slot.candidate;
-  auto hash = builder_->space().hash(slot.outcome.recipe);
-  if (!hash) {
-    slot.evaluation.verdict = Verdict::kRefused;
-    slot.evaluation.detail = hash.error().message;
-    return slot;
-  }
-  candidate.program_hash = std::move(*hash);
+  candidate.program_hash = std::move(proposed.rewritten->hash);
   if (known_.contains(candidate.program_hash) || in_flight_.contains(candidate.program_hash)) {
     slot.outcome.duplicate = true;
     if (in_flight_.contains(candidate.program_hash)) slot.twin = candidate.program_hash;
@@ -272,7 +268,7 @@ Slot Search::ask(Strategy& strategy) {
   slot.seed = random_.bits();
   candidate.task_hash = task_hash_;
   candidate.task_name = task_.name;
-  candidate.program = std::move(*program);
+  candidate.program = std::move(proposed.rewritten->program);
   candidate.recipe = slot.outcome.recipe;
   candidate.origin = origin_of(candidate.recipe);
   in_flight_.insert(candidate.program_hash);
@@ -361,7 +357,11 @@ void Search::search() {
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
-  Feeder feeder(*builder_, queue_);
+  // Half of the children propose, the others rewrite at the check sizes.
+  const int at_once = std::max(2, rewriting_.at_once());
+  Feeder feeder(*builder_, queue_, at_once - at_once / 2);
+  Proposer proposer(*strategy, builder_->space(), in_order ? 0 : at_once / 2,
+                    [&] { queue_.post({kProposed, fail(ErrorCode::kInternal, "no evaluation")}); });
 
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
@@ -400,6 +400,35 @@ void Search::search() {
   };
 
   bool asking = true;
+  const auto budget_spent = [&] {
+    // What the time model leaves out is no evaluation: more is asked as that turns out.
+    return options_.budget.evaluations > 0 &&
+           asked_to_evaluate + static_cast<std::int64_t>(proposer.pending()) -
+                   outcome_.counts.screened - refused_later_ >=
+               options_.budget.evaluations;
+  };
+  // Exactly one told for one asked once the window is full.
+  const auto may_ask = [&] {
+    return asking && slots.size() + proposer.pending() < target_.window && !time_is_up() &&
+           // What is in flight may bring something new.
+           (fruitless_ < kExhaustedAfter || in_flight_.empty()) && !budget_spent();
+  };
+  const auto take = [&](Proposed proposed) {
+    if (watch.fired()) return;  // it was told no answer
+    slots.push_back(slot_of(std::move(proposed)));
+    Slot& slot = slots.back();
+    ++since_told_earlier;
+    if (slot.told_earlier) {
+      ++told_earlier;
+      since_told_earlier = 0;
+      start_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(options_.spent_s));
+      ++asked_to_evaluate;
+    } else if (!slot.done) {
+      ++asked_to_evaluate;
+      feeder.add(draft_of(slot));
+    }
+  };
   while (asking || !slots.empty()) {
     if (outcome_.stop_reason.empty()) {
       const double best = best_.empty() ? 0 : best_.front().time_us;
@@ -421,44 +450,16 @@ void Search::search() {
         }
       }
     }
-    // Exactly one told for one asked once the window is full.
-    while (asking && slots.size() < target_.window && !time_is_up()) {
-      // What is in flight may bring something new.
-      if (fruitless_ >= kExhaustedAfter && !in_flight_.empty()) break;
-      // What the time model leaves out is no evaluation: more is asked as that turns out.
-      if (options_.budget.evaluations > 0 &&
-          asked_to_evaluate - outcome_.counts.screened - refused_later_ >=
-              options_.budget.evaluations) {
-        if (slots.empty()) {
-          outcome_.stop_reason = "budget ";
-          asking = false;
-        }
-        break;
-      }
-      StopWatch proposing(outcome_.pace.propose_s);
-      slots.push_back(ask(*strategy));
-      proposing.stop();
-      Slot& slot = slots.back();
-      ++since_told_earlier;
-      if (slot.told_earlier) {
-        ++told_earlier;
-        since_told_earlier = 0;
-        start_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(options_.spent_s));
-      }
-      if (watch.fired()) {  // what it was told was no answer
-        if (!slot.done) in_flight_.erase(slot.candidate.program_hash);
-        slots.pop_back();
-        --outcome_.counts.proposed;
-      } else if (slot.told_earlier) {
-        ++asked_to_evaluate;
-      } else if (!slot.done) {
-        ++asked_to_evaluate;
-        feeder.add(draft_of(slot));
-      }
+    while (true) {
+      while (may_ask() && proposer.ask()) continue;
+      auto proposed = proposer.take();
+      if (!proposed) break;
+      take(std::move(*proposed));
     }
-    if (slots.empty()) {
-      if (asking && time_is_up()) continue;
+    if (slots.empty() && proposer.pending() == 0) {
+      if (!asking) break;
+      if (time_is_up() || !budget_spent()) continue;
+      outcome_.stop_reason = "budget ";
       break;
     }
     const auto first = in_order ? std::next(slots.begin()) : slots.end();
@@ -472,6 +473,8 @@ void Search::search() {
     report("search");
   }
   outcome_.pace.search_s = seconds_since(search_start);
+  proposer.stop();
+  outcome_.pace.propose_s = proposer.seconds();
   outcome_.pace.evaluated = outcome_.counts.evaluated();
   queue_.cancel();
   feeder.stop();

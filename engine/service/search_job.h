@@ -51,7 +51,7 @@ struct SearchOptions {
 /// How fast the search went and what it waited for.
 struct Pace {
   double search_s = 0;   ///< from the first question to the strategy to the last outcome
-  double propose_s = 0;  ///< the search thread's: asking, rewriting, printing
+  double propose_s = 0;  ///< asking and rewriting, over all threads that do
   GateSeconds gates;     ///< over all evaluations, which overlap
   std::int64_t evaluated = 0;
 

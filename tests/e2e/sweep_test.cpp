@@ -96,7 +96,7 @@ class Sweep : public testing::TestWithParam<std::string> {
 TEST_P(Sweep, EveryProposalIsRight) {
   Random random(5);
   std::vector<Recipe> recipes;
-  for (const Proposal& proposal : builder_->space().proposals({})) {
+  for (const Proposal& proposal : *builder_->space().proposals({})) {
     const int choices = proposal.parameters.empty() ? 1 : 2;
     for (int i = 0; i < choices; ++i) recipes.push_back({random_step(proposal, random)});
   }

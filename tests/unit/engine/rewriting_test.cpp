@@ -1,7 +1,9 @@
 // hone's own view of the rewriters: a child must answer as the rewriters in this process would.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "candidates/task_reader.h"
@@ -9,6 +11,7 @@
 #include "engine/rewriting/messages.h"
 #include "engine/rewriting/remote_rewriting.h"
 #include "engine/rewriting/watch.h"
+#include "engine/search/random_strategy.h"
 #include "engine/search/space.h"
 
 namespace hone {
@@ -175,13 +178,47 @@ TEST(Space, ForgetsOldProgramsAndKeepsNoCancelledAnswers) {
   step.site = "new";
   rewriting.cancel();
   EXPECT_FALSE(space.program({step}));
-  EXPECT_TRUE(space.proposals({}).empty());
+  EXPECT_TRUE(space.proposals({})->empty());
   rewriting.resume();
   EXPECT_TRUE(space.program({step}));
-  ASSERT_EQ(space.proposals({}).size(), 1U);  // not those without a choice, or too loose
+  ASSERT_EQ(space.proposals({})->size(), 1U);  // not those without a choice, or too loose
   EXPECT_EQ(rewriting.calls, 42);
   EXPECT_TRUE(space.program({step}));
   EXPECT_EQ(rewriting.calls, 42);
+}
+
+TEST(Space, AnswersSeveralThreadsAsItAnswersOne) {
+  const Task task = baseline("matmul");
+  LocalRewriting rewriting;
+  const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
+  Space one(rewriting, context, {.hashes = true}), shared(rewriting, context, {.hashes = true});
+  std::vector<Recipe> recipes;
+  Random random(5);
+  const auto roots = one.proposals({});
+  for (int i = 0; i < 24; ++i) {
+    Recipe recipe = {random_step((*roots)[random.index(roots->size())], random)};
+    if (const auto more = one.proposals(recipe); !more->empty())
+      recipe.push_back(random_step((*more)[random.index(more->size())], random));
+    recipes.push_back(std::move(recipe));
+  }
+  std::vector<std::jthread> threads;
+  std::atomic<int> different = 0;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::size_t i = 0; i < recipes.size(); ++i) {
+        const Recipe& recipe = recipes[(i + 6 * static_cast<std::size_t>(thread)) % recipes.size()];
+        const auto here = shared.rewritten(recipe);
+        static std::mutex mutex;
+        const std::lock_guard lock(mutex);
+        const auto there = one.rewritten(recipe);
+        if (here.has_value() != there.has_value() ||
+            (here && (here->hash != there->hash || !(here->program == there->program))))
+          ++different;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(different, 0);
 }
 
 TEST(RewritingMessages, WhatIsNoAnswerIsAnError) {

@@ -12,6 +12,7 @@
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/rewriting/remote_rewriting.h"
+#include "rewriters/core/registry.h"
 #include "tests/unit/engine/fake_evaluator.h"
 
 namespace hone {
@@ -46,6 +47,28 @@ TEST_F(SearchJob, TheSameSeedGivesTheSameCountsAndBestWhateverTheThreads) {
   EXPECT_EQ(first->counts.verdicts, second->counts.verdicts);
   EXPECT_EQ(first->ranked.front().candidate.recipe, second->ranked.front().candidate.recipe);
   EXPECT_GT(first->counts.evaluated(), 30);
+}
+
+TEST_F(SearchJob, OnAGpuSeveralThreadsProposeAndTheBudgetIsExact) {
+  device_ = *DeviceSpec::parse("cuda:0");
+  options_.budget.evaluations = 40;
+  RemoteRewriting remote({.processes = 4});
+  const auto outcome = run_search(task_, device_, evaluator_, remote, nullptr, options_);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->counts.evaluated(), 40);
+  EXPECT_EQ(outcome->stop_reason, "budget");
+  EXPECT_EQ(outcome->counts.proposed,
+            outcome->counts.evaluated() + outcome->counts.duplicate + outcome->counts.screened +
+                outcome->counts.verdicts[static_cast<std::size_t>(Verdict::kRefused)]);
+  EXPECT_GT(outcome->pace.propose_s, 0);
+
+  for (const Rewriter* rewriter : rewriters())
+    if (rewriter->name() != "tunables") options_.disabled.emplace_back(rewriter->name());
+  options_.budget.evaluations = 1000;  // there are 64 programs
+  const auto all = run_search(task_, device_, evaluator_, remote, nullptr, options_);
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->stop_reason, "exhausted");
+  EXPECT_EQ(all->counts.evaluated(), 63);  // and the reference
 }
 
 TEST_F(SearchJob, ChildrenThatRewriteChangeNothing) {

@@ -1,0 +1,139 @@
+#include "engine/service/gated_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hone {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// What only the GPU can tell: the emulator lacks an instruction or runs too long, or its model
+/// finds the candidate faster than can be.
+bool is_the_gpus(const Evaluation& gates) {
+  return gates.verdict == Verdict::kUnsupported || gates.verdict == Verdict::kTimeout ||
+         gates.verdict == Verdict::kTampering;
+}
+
+}  // namespace
+
+GatedQueue::GatedQueue(std::unique_ptr<SearchQueue> gpu, std::unique_ptr<SearchQueue> emulators,
+                       std::function<int()> capacity)
+    : gpu_(std::move(gpu)),
+      emulators_(std::move(emulators)),
+      capacity_(std::move(capacity)),
+      forwarder_([this](const std::stop_token& stopping) { forward(stopping); }) {}
+
+bool GatedQueue::submit(Work work) {
+  if (work.kind != Work::Kind::kEvaluate || work.request.stage != Stage::kQuick)
+    return gpu_->submit(std::move(work));
+  const int capacity = capacity_();
+  {
+    const std::lock_guard lock(mutex_);
+    if (failures_ >= kMostFailures || static_cast<int>(at_the_gates_.size()) >= capacity)
+      return gpu_->submit(std::move(work));
+    at_the_gates_[work.id] = work;
+  }
+  work.request.measure_first = false;
+  work.request.screen_above_us = 0;
+  work.request.best_time_us = 0;
+  const std::uint64_t id = work.id;
+  if (emulators_->submit(std::move(work))) return true;
+  const std::lock_guard lock(mutex_);
+  at_the_gates_.erase(id);
+  return false;
+}
+
+std::optional<Done> GatedQueue::next_result(milliseconds timeout) {
+  auto done = gpu_->next_result(timeout);
+  if (!done) return done;
+  const std::lock_guard lock(mutex_);
+  const auto passed = passed_.find(done->id);
+  if (passed == passed_.end()) return done;
+  if (done->evaluation) {
+    Evaluation& evaluation = *done->evaluation;
+    evaluation.modelled_us = passed->second.measurement.time_us;
+    evaluation.max_rel_error = std::max(evaluation.max_rel_error, passed->second.max_rel_error);
+    evaluation.reference_error = passed->second.reference_error;
+    evaluation.gates += passed->second.gates;
+  }
+  passed_.erase(passed);
+  return done;
+}
+
+void GatedQueue::cancel() {
+  emulators_->cancel();
+  {
+    const std::lock_guard lock(mutex_);
+    at_the_gates_.clear();
+    passed_.clear();
+  }
+  gpu_->cancel();
+}
+
+void GatedQueue::resume() {
+  gpu_->resume();
+  emulators_->resume();
+}
+
+void GatedQueue::forward(const std::stop_token& stopping) {
+  while (!stopping.stop_requested()) {
+    if (auto done = emulators_->next_result(milliseconds(100))) {
+      take(std::move(*done));
+    } else if (capacity_() == 0) {
+      give_up_on_the_emulators();
+    }
+  }
+}
+
+/// The last of them is gone.
+void GatedQueue::give_up_on_the_emulators() {
+  std::unordered_map<std::uint64_t, Work> left;
+  {
+    const std::lock_guard lock(mutex_);
+    left.swap(at_the_gates_);
+  }
+  if (left.empty()) return;
+  emulators_->cancel();
+  emulators_->resume();
+  for (auto& [id, work] : left) submit_to_gpu(std::move(work));
+}
+
+void GatedQueue::submit_to_gpu(Work work) {
+  const std::uint64_t id = work.id;
+  if (!gpu_->submit(std::move(work)))
+    gpu_->post({id, fail(ErrorCode::kInfrastructure, "cancelled")});
+}
+
+void GatedQueue::take(Done done) {
+  Work work;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = at_the_gates_.find(done.id);
+    if (found == at_the_gates_.end()) return;  // cancelled meanwhile
+    work = std::move(found->second);
+    at_the_gates_.erase(found);
+    failures_ = done.evaluation ? 0 : failures_ + 1;
+    if (done.evaluation && !is_the_gpus(*done.evaluation)) {
+      ++judged_;
+      Evaluation& gates = *done.evaluation;
+      const double modelled_us = gates.measurement.time_us;
+      const bool screened =
+          work.request.screen_above_us > 0 && modelled_us > work.request.screen_above_us;
+      if (gates.verdict != Verdict::kOk || screened) {
+        gates.measurement = {};
+        gates.screened = gates.verdict == Verdict::kOk;
+        if (gates.screened) gates.modelled_us = modelled_us;
+        gpu_->post(std::move(done));
+        return;
+      }
+      work.request.checks.clear();
+      work.request.measure_first = false;
+      work.request.screen_above_us = 0;
+      passed_[done.id] = std::move(gates);
+    }
+  }
+  submit_to_gpu(std::move(work));
+}
+
+}  // namespace hone
