@@ -125,9 +125,9 @@ Result<void> RedisConnection::greet(const RedisUrl& url, double timeout_s, bool&
   return {};
 }
 
-/// A kernel goes on sending what was written, for minutes after close() if it must: the server would
-/// carry out, after a cut of the network, what was given up long ago. Not so if it has to linger
-/// for no time.
+/// A kernel goes on sending what was written, for minutes after close() if it must: the server
+/// would carry out, after a cut of the network, what was given up long ago. Not so if it has to
+/// linger for no time.
 void RedisConnection::abandon() {
   const linger now{.l_onoff = 1, .l_linger = 0};
   setsockopt(socket_->fd(), SOL_SOCKET, SO_LINGER, &now, sizeof(now));

@@ -56,18 +56,11 @@ bool until(const hone::testing::RedisServer& server, double seconds,
 
 }  // namespace
 
-bool searching(const std::string& id, const hone::testing::RedisServer& server, double seconds) {
-  queue::JobState state = queue::JobState::kQueued;
-  return until(server, seconds,
-               [&](queue::Broker& broker) {
-                 const auto status = broker.status(id);
-                 if (!status) return false;
-                 state = status->state;
-                 return state >= queue::JobState::kDone ||
-                        (state == queue::JobState::kSearching && !status->archs.empty() &&
-                         status->archs[0].counts.evaluated() > 0);
-               }) &&
-         state < queue::JobState::kDone;
+bool begun(const std::string& id, const hone::testing::RedisServer& server, double seconds) {
+  return until(server, seconds, [&](queue::Broker& broker) {
+    const auto status = broker.status(id);
+    return status && !status->archs.empty() && status->archs[0].counts.evaluated() > 0;
+  });
 }
 
 std::map<std::string, queue::JobStatus> ended(const std::vector<std::string>& ids,

@@ -29,9 +29,9 @@ struct Undisturbed {
 /// Its id.
 [[nodiscard]] std::string submit(const TestJob& job, const std::string& redis);
 
-/// Waits until it has evaluated something and more is to come; false when that does not happen.
-[[nodiscard]] bool searching(const std::string& id, const hone::testing::RedisServer& server,
-                             double seconds);
+/// Waits until it has evaluated something.
+[[nodiscard]] bool begun(const std::string& id, const hone::testing::RedisServer& server,
+                         double seconds);
 
 /// Those that have ended `seconds` from now; returns when all have.
 [[nodiscard]] std::map<std::string, queue::JobStatus> ended(
