@@ -11,6 +11,7 @@ packages=(
   libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev libhiredis-dev libssl-dev
   libcpp-httplib-dev
   redis-server openssl # the tests start servers of their own, with certificates of their own
+  iproute2             # and networks of their own, to cut them
 )
 # Nice to have: without it there are no fuzz targets.
 optional=(libclang-rt-19-dev)

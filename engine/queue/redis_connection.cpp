@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -124,6 +125,15 @@ Result<void> RedisConnection::greet(const RedisUrl& url, double timeout_s, bool&
   return {};
 }
 
+/// A kernel goes on sending what was written, for minutes after close() if it must: the server
+/// would carry out, after a cut of the network, what was given up long ago. Not so if it has to
+/// linger for no time.
+void RedisConnection::abandon() {
+  const linger now{.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket_->fd(), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+  socket_.reset();
+}
+
 Result<RedisReply> RedisConnection::command(std::span<const std::string_view> words,
                                             double timeout_s) {
   RedisRequest request;
@@ -148,7 +158,7 @@ Result<std::vector<RedisReply>> RedisConnection::exchange(const RedisRequest& re
   const auto done =
       transfer(request, timeout_s > 0 ? timeout_s : options_.command_timeout_s, replies);
   if (done) return replies;
-  socket_.reset();
+  abandon();
   // A server that hangs up may have said why.
   std::string why = done.error().message;
   if (!replies.empty() && replies.back().is_error())

@@ -82,6 +82,7 @@ class RedisConnection {
  private:
   RedisConnection(const RedisUrl& url, const RedisConnectOptions& options);
   [[nodiscard]] Result<void> greet(const RedisUrl& url, double timeout_s, bool& may_pass);
+  void abandon();
   [[nodiscard]] Result<void> check_silence();
   [[nodiscard]] Result<short> read_replies(std::vector<RedisReply>& replies, std::size_t expected,
                                            bool& moved);

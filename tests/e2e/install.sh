@@ -17,15 +17,46 @@ echo "HONE_REDIS=mine" >"$folder/root/etc/hone/worker.env"
 grep -qx "HONE_REDIS=mine" "$folder/root/etc/hone/worker.env" || { echo "the settings were lost"; exit 1; }
 [ -e "$folder/root/etc/systemd/system/hone-worker.service" ] || { echo "no unit"; exit 1; }
 if "$folder/there/hone/install.sh" --nonsense 2>/dev/null; then echo "takes any argument"; exit 1; fi
-# Nothing but the C library comes from this machine.
-for binary in hone hone-runner hone-sandbox; do
-  ldd "$folder/root/opt/hone/bin/$binary" | awk '$3 ~ /^\// {print $3}' | while read -r library; do
+# Nothing but the C library comes from this machine, and no newer one than Debian 12's.
+installed=$folder/root/opt/hone
+for file in "$installed"/bin/* "$installed"/lib/*; do
+  libraries=""
+  [[ $file == */bin/* ]] || libraries=LD_LIBRARY_PATH=$installed/lib  # as its program's runpath
+  needs=$(env -i PATH="$PATH" ${libraries:+"$libraries"} ldd "$file")
+  if grep "not found" <<<"$needs"; then echo "$file lacks a library"; exit 1; fi
+  awk '$3 ~ /^\// {print $3}' <<<"$needs" | while read -r library; do
     case $library in
-      "$folder"/*|*/libc.so.6|*/libm.so.6|*/libdl.so.2|*/libpthread.so.0|*/librt.so.1) ;;
-      *) echo "$binary needs $library"; exit 1 ;;
+      "$installed"/*|*/libc.so.6|*/libm.so.6|*/libdl.so.2|*/libpthread.so.0|*/librt.so.1|*/ld-linux-x86-64.so.2) ;;
+      *) echo "$file needs $library"; exit 1 ;;
     esac
   done
+  newest=$(objdump -p "$file" | grep -oE 'GLIBC_2[0-9.]+' | sort -uV | tail -1)
+  if [ "$(printf '%s\n' GLIBC_2.36 "$newest" | sort -V | tail -1)" != GLIBC_2.36 ]; then
+    echo "$file needs $newest, which is newer than 2.36"
+    exit 1
+  fi
 done
+# It starts where there is nothing but that.
+if [ "$(id -u)" = 0 ] && unshare --mount chroot / true 2>/dev/null; then
+  bare=$folder/bare
+  mkdir -p "$bare/opt" "$bare/tmp" "$bare/proc"
+  cp -r "$installed" "$bare/opt/"
+  ldd "$installed"/bin/* | grep -oE '/\S+' | grep -v ":$" | sort -u | while read -r library; do
+    [[ $library == "$folder"/* ]] || cp -L --parents "$library" "$bare/"
+  done
+  for what in --version doctor; do
+    status=0
+    # The loader finds lib/ through /proc/self/exe. The mount ends with the command.
+    env -i PATH="$PATH" HOME=/tmp unshare --mount bash -c 'mount --bind /proc "$1/proc" && exec chroot "$@"' - \
+      "$bare" /opt/hone/bin/hone "$what" >"$folder/said" 2>&1 || status=$?
+    case $status:$what in
+      0:*|3:doctor) ;;  # 3: something that it lists is missing, such as a GPU
+      *) cat "$folder/said"; echo "hone $what does not start on glibc alone"; exit 1 ;;
+    esac
+  done
+else
+  echo "NOT CHECKED: that it starts on glibc alone, which needs root and unshare"
+fi
 export XDG_CACHE_HOME=$folder/cache
 [ ! -e "$source/build/cuda" ] || export CUDA_HOME=$source/build/cuda
 "$folder/root/opt/hone/bin/hone" optimize "$folder/root/opt/hone/baselines/vector_add/vector_add.cu" \

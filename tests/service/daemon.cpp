@@ -1,6 +1,7 @@
 #include "tests/service/daemon.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,7 +15,7 @@
 
 namespace hone::test {
 
-Daemon::Daemon(const std::vector<std::string>& arguments) {
+Daemon::Daemon(const std::vector<std::string>& arguments, int network) {
   std::vector<std::string> command = {std::string(HONE_BIN_DIR) + "/hone"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<char*> words;
@@ -24,6 +25,7 @@ Daemon::Daemon(const std::vector<std::string>& arguments) {
   pid_ = fork();
   if (pid_ != 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (network >= 0 && setns(network, CLONE_NEWNET) != 0) _exit(125);
   const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   dup2(file, 2);
   dup2(file, 1);

@@ -12,8 +12,9 @@ namespace hone::test {
 
 class Daemon {
  public:
-  /// Starts the built hone with these arguments; its cache is its own.
-  explicit Daemon(const std::vector<std::string>& arguments);
+  /// Starts the built hone with these arguments; its cache is its own. `network`: the network
+  /// namespace it runs in; -1: this process's.
+  explicit Daemon(const std::vector<std::string>& arguments, int network = -1);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;

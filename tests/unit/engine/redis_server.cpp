@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -58,10 +59,10 @@ class Starter {
     return *starter;
   }
 
-  /// Output goes to `log`. The child dies with this process.
-  pid_t start(const std::vector<std::string>& command, const std::string& log) {
+  /// Output goes to `log`. The child dies with this process. `network`: see RedisServerOptions.
+  pid_t start(const std::vector<std::string>& command, const std::string& log, int network) {
     const std::lock_guard one_at_a_time(mutex_);
-    std::packaged_task<pid_t()> task([&] { return fork_and_exec(command, log); });
+    std::packaged_task<pid_t()> task([&] { return fork_and_exec(command, log, network); });
     auto pid = task.get_future();
     jobs_.set_value(std::move(task));
     return pid.get();
@@ -78,7 +79,8 @@ class Starter {
     }).detach();
   }
 
-  static pid_t fork_and_exec(const std::vector<std::string>& command, const std::string& log) {
+  static pid_t fork_and_exec(const std::vector<std::string>& command, const std::string& log,
+                             int network) {
     std::vector<char*> argv;
     for (const auto& word : command) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
@@ -88,6 +90,7 @@ class Starter {
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(126);
+      if (network >= 0 && setns(network, CLONE_NEWNET) != 0) _exit(125);
       dup2(out, STDOUT_FILENO);
       dup2(out, STDERR_FILENO);
       execvp(argv[0], argv.data());
@@ -195,9 +198,9 @@ RedisServer::~RedisServer() { kill(); }
 
 void RedisServer::write_config() {
   std::string text = fmt::format(
-      "bind 127.0.0.1\nprotected-mode no\ndaemonize no\ndir \"{}\"\nsave \"\"\n"
+      "bind {}\nprotected-mode no\ndaemonize no\ndir \"{}\"\nsave \"\"\n"
       "enable-debug-command local\n",
-      folder_.file("."));
+      options_.address, folder_.file("."));
   using Persistence = RedisServerOptions::Persistence;
   if (options_.persistence != Persistence::kNone) {
     text += fmt::format("appendonly yes\nappendfsync {}\n",
@@ -242,7 +245,8 @@ bool RedisServer::wait_until_ready() {
 
 void RedisServer::start(bool wait) {
   kill();
-  pid_ = Starter::get().start({"redis-server", folder_.file("redis.conf")}, folder_.file("log"));
+  pid_ = Starter::get().start({"redis-server", folder_.file("redis.conf")}, folder_.file("log"),
+                              options_.network);
   if (pid_ < 0) give_up("fork failed");
   if (wait && !wait_until_ready()) give_up("redis-server did not start again:\n" + log());
 }
@@ -264,8 +268,8 @@ std::string RedisServer::socket() const { return folder_.file("redis.sock"); }
 std::string RedisServer::log() const { return read_file(folder_.file("log")); }
 
 std::string RedisServer::url_text(const std::string& users, int db) const {
-  std::string text = fmt::format("redis{}://{}{}127.0.0.1:{}/{}", options_.tls ? "s" : "", users,
-                                 users.empty() ? "" : "@", port_, db);
+  std::string text = fmt::format("redis{}://{}{}{}:{}/{}", options_.tls ? "s" : "", users,
+                                 users.empty() ? "" : "@", options_.address, port_, db);
   if (options_.tls) text += "?cafile=" + certificates_->authority();
   return text;
 }

@@ -68,6 +68,9 @@ struct RedisServerOptions {
   bool tls_asks_client = false;  ///< and wants a certificate: "client" of certificates()
   std::string tls_names = "DNS:localhost,IP:127.0.0.1";  ///< whom the server's certificate is for
   std::vector<std::string> config;                       ///< further lines of redis.conf
+  /// Where it listens. Out of this network, a test's own clients take the socket: see socket_url().
+  std::string address = "127.0.0.1";
+  int network = -1;  ///< the network namespace it runs in; -1: this process's
 };
 
 class RedisServer {
@@ -81,10 +84,11 @@ class RedisServer {
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] pid_t pid() const { return pid_; }  ///< -1: not running
   [[nodiscard]] std::string socket() const;         ///< the unix socket's path
+  [[nodiscard]] std::string socket_url() const { return "unix://" + socket(); }
   [[nodiscard]] std::string log() const;
   [[nodiscard]] const RedisCertificates& certificates() const { return *certificates_; }
 
-  /// "redis://127.0.0.1:PORT/DB", or rediss:// with the right cafile. `users` is "user:password",
+  /// "redis://ADDRESS:PORT/DB", or rediss:// with the right cafile. `users` is "user:password",
   /// or ":password".
   [[nodiscard]] std::string url_text(const std::string& users = "", int db = 0) const;
   /// The same, parsed, with the server's password where `users` is empty.
