@@ -92,7 +92,9 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
       Evaluation refused;
       refused.verdict = Verdict::kRefused;
       refused.detail = entry.request.error().message;
-      settle(stage, entry, std::move(refused));
+      refused.final_stage = true;
+      stage.store(entry.candidate, refused);
+      stage.warn(fmt::format("finalist {} is refused: {}", entry.name(), refused.detail));
     } else if (!is_lasting(entry.request.error())) {
       stage.warn(
           fmt::format("finalist {} was left out: there was no time to rewrite it for every size",
