@@ -79,8 +79,9 @@ struct EvaluationRequest {
   MathLevel math = MathLevel::kReassociate;
   Stage stage = Stage::kQuick;
   double best_time_us = 0;  ///< 0: none yet
-  /// On a real GPU: model the candidate first, and measure it only when the model's time [us] is
-  /// not above this. 0: measure without asking; infinity: ask, and measure whatever it says.
+  /// On a real GPU that others wait for: model the candidate first, and measure it only when the
+  /// model's time [us] is not above this. 0: measure without asking; infinity: ask always, and
+  /// measure whatever it says.
   double screen_above_us = 0;
   /// On a real GPU: measure before anything is checked at the check sizes, and check there only
   /// what is not much slower than `best_time_us`. For programs that hone's own rules made, which

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "candidates/stop_watch.h"
 #include "evaluator/check/atomics.h"
@@ -20,6 +21,8 @@ using protocol::Runnable;
 
 /// Times the best so far: then checking a candidate further is not worth the processor.
 constexpr double kOutpaced = 1.3;
+/// Candidates that wait for a GPU that is not to idle before others come.
+constexpr std::size_t kBusyGpu = 4;
 /// Times the reference alone: a candidate may have slowed it.
 constexpr double kDrift = 1.1;
 /// Of the reference, that a final stage may wait for: checks, other inputs, the fewest pairs.
@@ -115,6 +118,9 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
 
 Result<bool> EvaluatorImpl::Gates::screen() {
   if (!e_.gpu_ || request_.screen_above_us <= 0) return true;
+  // The model spares a busy GPU. One that idles measures sooner than a processor models; but what is
+  // asked to learn from, is modelled.
+  if (std::isfinite(request_.screen_above_us) && e_.gpu_->waiting() < kBusyGpu) return true;
   protocol::EmulateRequest model;
   model.arch = e_.info_.arch;
   model.timed = timed_;

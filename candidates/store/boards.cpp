@@ -13,12 +13,29 @@ using store_detail::value_or_throw;
 
 namespace {
 
-constexpr std::string_view kRowColumns =
-    "c.id, c.program_hash, c.task_hash, t.name, c.program, c.recipe, c.origin, c.parent, "
+constexpr std::string_view kCandidateColumns =
+    "c.id, c.program_hash, c.task_hash, t.name, c.program, c.recipe, c.origin, c.parent";
+constexpr std::string_view kResultColumns =
     "r.evaluation, r.device, r.device_name, r.arch, r.toolchain, r.driver, r.hone_version, "
     "r.modelled, r.sandbox, r.found_at";
 constexpr std::string_view kRowTables =
     "results r JOIN candidates c ON c.id = r.candidate JOIN tasks t ON t.hash = c.task_hash";
+
+FinalResult read_result(SQLite::Statement& query, int i) {
+  FinalResult result;
+  const auto text = [&] { return query.getColumn(i++).getString(); };
+  result.evaluation = value_or_throw(evaluation_from_json(parse_stored(text())));
+  result.provenance.device = text();
+  result.provenance.device_name = text();
+  result.provenance.arch = text();
+  result.provenance.toolchain = text();
+  result.provenance.driver = text();
+  result.provenance.hone_version = text();
+  result.provenance.modelled = query.getColumn(i++).getInt() != 0;
+  result.provenance.sandbox = text();
+  result.found_at = text();
+  return result;
+}
 
 BoardRow read_row(SQLite::Statement& query) {
   BoardRow row;
@@ -32,16 +49,10 @@ BoardRow read_row(SQLite::Statement& query) {
   row.candidate.recipe = value_or_throw(recipe_from_json(parse_stored(text())));
   row.candidate.origin = text();
   row.candidate.parent = text();
-  row.evaluation = value_or_throw(evaluation_from_json(parse_stored(text())));
-  row.provenance.device = text();
-  row.provenance.device_name = text();
-  row.provenance.arch = text();
-  row.provenance.toolchain = text();
-  row.provenance.driver = text();
-  row.provenance.hone_version = text();
-  row.provenance.modelled = query.getColumn(i++).getInt() != 0;
-  row.provenance.sandbox = text();
-  row.found_at = text();
+  auto [evaluation, provenance, found_at] = read_result(query, i);
+  row.evaluation = std::move(evaluation);
+  row.provenance = std::move(provenance);
+  row.found_at = std::move(found_at);
   return row;
 }
 
@@ -69,11 +80,11 @@ Board Store::Impl::read_board(const BoardKey& key, int limit) {
   const auto& [task_hash, device_name, modelled] = key;
   Board board{task_hash, "", "", device_name, modelled, 0, {}, {}};
   SQLite::Statement query(
-      database, fmt::format("SELECT {} FROM {} WHERE r.task_hash = ? AND r.device_name = ? "
+      database, fmt::format("SELECT {}, {} FROM {} WHERE r.task_hash = ? AND r.device_name = ? "
                             "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 "
                             "AND r.speedup IS NOT NULL "
                             "ORDER BY r.speedup DESC, r.time_us, r.candidate",
-                            kRowColumns, kRowTables));
+                            kCandidateColumns, kResultColumns, kRowTables));
   query.bind(1, task_hash);
   query.bind(2, device_name);
   query.bind(3, modelled ? 1 : 0);
@@ -82,6 +93,7 @@ Board Store::Impl::read_board(const BoardKey& key, int limit) {
     if (!seen.insert(query.getColumn(0).getString()).second) continue;
     board.rows.push_back(read_row(query));
     board.rows.back().rank = static_cast<int>(board.rows.size());
+    board.rows.back().elsewhere = read_elsewhere(board.rows.back());
   }
   if (!board.rows.empty()) {
     const BoardRow& best = board.rows.front();
@@ -103,6 +115,35 @@ Result<std::vector<Board>> Store::boards(const BoardFilter& filter) const {
     }
     return boards;
   });
+}
+
+std::vector<FinalResult> Store::Impl::read_finals(const std::string& id) {
+  SQLite::Statement query(
+      database, fmt::format("SELECT {} FROM results r WHERE r.candidate = ? AND r.final = 1 "
+                            "ORDER BY r.modelled, r.device_name, r.verdict = 'ok' DESC, "
+                            "r.speedup DESC, r.id DESC",
+                            kResultColumns));
+  query.bind(1, id);
+  std::vector<FinalResult> results;
+  while (query.executeStep()) results.push_back(read_result(query, 0));
+  return results;
+}
+
+std::vector<FinalResult> Store::Impl::read_elsewhere(const BoardRow& row) {
+  std::vector<FinalResult> elsewhere;
+  for (FinalResult& result : read_finals(row.candidate.id)) {
+    const Provenance& there = result.provenance;
+    if (there.modelled != row.provenance.modelled) continue;
+    if (there.device_name == row.provenance.device_name) continue;
+    const bool known =
+        !elsewhere.empty() && elsewhere.back().provenance.device_name == there.device_name;
+    if (!known) elsewhere.push_back(std::move(result));
+  }
+  return elsewhere;
+}
+
+Result<std::vector<FinalResult>> Store::final_results(const std::string& id) const {
+  return impl_->guarded([&] { return impl_->read_finals(id); });
 }
 
 int Store::Impl::rank_of(const BoardRow& row) {
@@ -155,10 +196,11 @@ Result<BoardRow> Store::find_candidate(const std::string& id_prefix) const {
   }
   return impl_->guarded([&] {
     SQLite::Transaction snapshot(impl_->database);
-    SQLite::Statement query(impl_->database,
-                            fmt::format("SELECT {} FROM {} WHERE c.id = ? ORDER BY r.final DESC, "
-                                        "r.verdict = 'ok' DESC, r.modelled, r.id DESC LIMIT 1",
-                                        kRowColumns, kRowTables));
+    SQLite::Statement query(
+        impl_->database, fmt::format("SELECT {}, {} FROM {} WHERE c.id = ? ORDER BY r.final DESC, "
+                                     "r.verdict = 'ok' DESC, r.modelled, r.run IS NULL, "
+                                     "r.id DESC LIMIT 1",
+                                     kCandidateColumns, kResultColumns, kRowTables));
     query.bind(1, ids->front());
     if (!query.executeStep()) {
       throw std::runtime_error(fmt::format("candidate {} has no result", ids->front()));

@@ -84,6 +84,8 @@ struct Store::Impl {
   Board read_board(const store_detail::BoardKey& key, int limit);
   std::vector<BaselineTime> read_baselines(const std::string& task_hash,
                                            const std::string& device_name);
+  std::vector<FinalResult> read_finals(const std::string& id);
+  std::vector<FinalResult> read_elsewhere(const BoardRow& row);
   int rank_of(const BoardRow& row);
 
   std::filesystem::path path;

@@ -149,7 +149,7 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       ":hone_version, :modelled, :sandbox, :final, :verdict, :speedup, :time_us, :evaluation, "
       ":now) "
       "ON CONFLICT (candidate, device_name, toolchain, modelled, final) DO UPDATE SET "
-      "run = excluded.run, device = excluded.device, arch = excluded.arch, "
+      "run = COALESCE(excluded.run, run), device = excluded.device, arch = excluded.arch, "
       "driver = excluded.driver, hone_version = excluded.hone_version, "
       "sandbox = excluded.sandbox, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "

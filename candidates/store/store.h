@@ -44,12 +44,22 @@ struct CandidateRecord {
   std::string parent;  ///< id of the candidate it was derived from, may be empty
 };
 
+/// A final stage on one device, passed or not.
+struct FinalResult {
+  Evaluation evaluation;
+  Provenance provenance;
+  std::string found_at;  ///< ISO 8601, UTC
+};
+
 struct BoardRow {
   int rank = 0;
   CandidateRecord candidate;
   Evaluation evaluation;
   Provenance provenance;
   std::string found_at;  ///< ISO 8601, UTC
+  /// On a board: the candidate's final stages on other devices, measured on a measured board and
+  /// modelled on a modelled one. By device name, of each the best.
+  std::vector<FinalResult> elsewhere;
 };
 
 /// What another implementation of a task takes on a GPU. Always measured, never modelled.
@@ -148,7 +158,11 @@ class Store {
                                                          const std::string& driver) const;
 
   [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
-  /// By id or any unambiguous prefix. kInvalidInput: none or several, and which.
+  /// A candidate's final stages, by its id: measured before modelled, then by device name, the
+  /// best first.
+  [[nodiscard]] Result<std::vector<FinalResult>> final_results(const std::string& id) const;
+  /// By id or any unambiguous prefix; with the result of a device that was searched on, where there
+  /// is one. kInvalidInput: none or several, and which.
   [[nodiscard]] Result<BoardRow> find_candidate(const std::string& id_prefix) const;
   /// The task as it was stored (JSON of candidates/task.h): by hash, a prefix of one of at least
   /// four digits, or name (the one stored last).

@@ -15,7 +15,23 @@ struct Options {
   bool source_only = false;
 };
 
-void print(const BoardRow& row) {
+/// Every device it was tried on.
+void print(const std::vector<FinalResult>& finals) {
+  for (const FinalResult& result : finals) {
+    const Evaluation& e = result.evaluation;
+    const Measurement& m = e.measurement;
+    fmt::print("{}  {} ({}, {}): ", result.provenance.modelled ? "modelled" : "measured",
+               result.provenance.device_name, result.provenance.arch, result.provenance.toolchain);
+    if (e.verdict == Verdict::kOk) {
+      fmt::print("{}, {:.3f}x [{:.3f}, {:.3f}]\n", format_time(m.time_us), m.speedup, m.ci95_low,
+                 m.ci95_high);
+    } else {
+      fmt::print("{}{}{}\n", to_string(e.verdict), e.detail.empty() ? "" : ": ", e.detail);
+    }
+  }
+}
+
+void print(const BoardRow& row, const std::vector<FinalResult>& finals) {
   const Evaluation& e = row.evaluation;
   const Measurement& m = e.measurement;
   const char* word = m.modelled ? " (modelled)" : "";
@@ -53,6 +69,7 @@ void print(const BoardRow& row) {
     fmt::print("kernel    {}: {} registers, {} B spilled, {} B shared, occupancy {:.0f} %\n",
                r.kernel, r.registers, r.spill_bytes, r.static_shared_bytes, 100 * r.occupancy);
   }
+  if (finals.size() > 1) print(finals);
   fmt::print("built by  {}{}{}, hone {}\n", row.provenance.toolchain,
              row.provenance.driver.empty() ? "" : ", driver ", row.provenance.driver,
              row.provenance.hone_version);
@@ -72,30 +89,34 @@ int run(const Options& options) {
   if (!store) return options.common.fail(store.error());
   auto row = (*store)->find_candidate(options.candidate);
   if (!row) return options.common.fail(row.error());
+  const auto finals = (*store)->final_results(row->candidate.id);
+  if (!finals) return options.common.fail(finals.error());
   const std::string source = open_rewriting()->formatted(row->candidate.program.source);
   if (!options.common.json_on_stdout()) {
     if (!options.source_only) {
-      print(*row);
+      print(*row, *finals);
       fmt::print("\n");
     }
     fmt::print("{}\n", source);
   }
-  const nlohmann::json document = {{"candidate", row->candidate.id},
-                                   {"task", row->candidate.task_name},
-                                   {"task_hash", row->candidate.task_hash},
-                                   {"device", row->provenance.device},
-                                   {"device_name", row->provenance.device_name},
-                                   {"modelled", row->provenance.modelled},
-                                   {"toolchain", row->provenance.toolchain},
-                                   {"sandbox", row->provenance.sandbox},
-                                   {"driver", row->provenance.driver},
-                                   {"hone_version", row->provenance.hone_version},
-                                   {"origin", row->candidate.origin},
-                                   {"found_at", row->found_at},
-                                   {"recipe", row->candidate.recipe},
-                                   {"evaluation", row->evaluation},
-                                   {"program", row->candidate.program},
-                                   {"source", source}};
+  nlohmann::json document = {{"candidate", row->candidate.id},
+                             {"task", row->candidate.task_name},
+                             {"task_hash", row->candidate.task_hash},
+                             {"device", row->provenance.device},
+                             {"device_name", row->provenance.device_name},
+                             {"modelled", row->provenance.modelled},
+                             {"toolchain", row->provenance.toolchain},
+                             {"sandbox", row->provenance.sandbox},
+                             {"driver", row->provenance.driver},
+                             {"hone_version", row->provenance.hone_version},
+                             {"origin", row->candidate.origin},
+                             {"found_at", row->found_at},
+                             {"recipe", row->candidate.recipe},
+                             {"evaluation", row->evaluation},
+                             {"program", row->candidate.program},
+                             {"finals", nlohmann::json::array()},
+                             {"source", source}};
+  for (const FinalResult& result : *finals) document["finals"].push_back(final_json(result));
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 

@@ -27,10 +27,30 @@ nlohmann::json interval_json(const Measurement& m) {
 
 namespace {
 
+constexpr std::string_view kElsewhere = "elsewhere";
+
 /// The board's column: without its share, and short.
 std::string short_bound(const std::string& bound) {
   constexpr std::size_t kWidth = 12;
   return bound.substr(0, std::min(bound.find(','), kWidth));
+}
+
+/// "sm_80 1.83x, sm_86 launch_error": by architecture, or by name where that tells no devices
+/// apart.
+std::string elsewhere_text(const BoardRow& row) {
+  std::vector<std::string> parts;
+  for (const FinalResult& result : row.elsewhere) {
+    const std::string& arch = result.provenance.arch;
+    const auto same = std::ranges::count_if(
+        row.elsewhere, [&](const FinalResult& other) { return other.provenance.arch == arch; });
+    const bool unique = same == 1 && arch != row.provenance.arch;
+    const Evaluation& e = result.evaluation;
+    parts.push_back(fmt::format("{} {}", unique ? arch : result.provenance.device_name,
+                                e.verdict == Verdict::kOk
+                                    ? fmt::format("{:.2f}x", e.measurement.speedup)
+                                    : std::string(to_string(e.verdict))));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -45,9 +65,17 @@ std::string board_text(const Board& board) {
         fmt::format("{} {} ({}, {})\n", b.kind, format_time(b.time_us), b.precision, b.versions);
     against += fmt::format("  {:>9}", "x " + b.kind);
   }
-  text += fmt::format("{:>4}  {:<12}  {:>11}  {:>8}  {:>15}{}  {:>6}  {:<8}  {:>9}  {:<11}  {}\n",
-                      "rank", "candidate", board.modelled ? "model time" : "time", "speedup",
-                      "95 % interval", against, "roof", "bound", "max error", "math", "recipe");
+  std::size_t elsewhere_width = 0;  // 0: there is no such column
+  for (const BoardRow& row : board.rows)
+    if (!row.elsewhere.empty())
+      elsewhere_width = std::max({elsewhere_width, kElsewhere.size(), elsewhere_text(row).size()});
+  const auto elsewhere = [&](std::string_view what) {
+    return elsewhere_width == 0 ? "" : fmt::format("{:<{}}  ", what, elsewhere_width);
+  };
+  text += fmt::format(
+      "{:>4}  {:<12}  {:>11}  {:>8}  {:>15}{}  {:>6}  {:<12}  {:>9}  {:<11}  {}{}\n", "rank",
+      "candidate", board.modelled ? "model time" : "time", "speedup", "95 % interval", against,
+      "roof", "bound", "max error", "math", elsewhere(kElsewhere), "recipe");
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
     against.clear();
@@ -57,11 +85,11 @@ std::string board_text(const Board& board) {
     }
     text += fmt::format(
         "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}{}  {:>5.1f}%  {:<12}  {:>9.2e}  "
-        "{:<11}  "
-        "{}\n",
+        "{:<11}  {}{}\n",
         row.rank, row.candidate.id, format_time(m.time_us), m.speedup, m.ci95_low, m.ci95_high,
         against, 100 * m.roof_fraction, short_bound(m.bound), row.evaluation.max_rel_error,
-        to_string(required_math(row.candidate.recipe)), recipe_text(row.candidate));
+        to_string(required_math(row.candidate.recipe)), elsewhere(elsewhere_text(row)),
+        recipe_text(row.candidate));
     if (row.provenance.sandbox == "off") {
       text.pop_back();
       text += "  [sandbox off]\n";
@@ -91,7 +119,10 @@ nlohmann::json board_json(const Board& board) {
                     {"origin", row.candidate.origin},
                     {"recipe", row.candidate.recipe},
                     {"sandbox", row.provenance.sandbox},
-                    {"found_at", row.found_at}});
+                    {"found_at", row.found_at},
+                    {"elsewhere", nlohmann::json::array()}});
+    for (const FinalResult& result : row.elsewhere)
+      rows.back()["elsewhere"].push_back(final_json(result));
     if (!board.baselines.empty())
       rows.back()["speedup_against"] = against_json(board.baselines, m.time_us);
   }
@@ -114,6 +145,23 @@ nlohmann::json against_json(const std::vector<BaselineTime>& baselines, double t
   nlohmann::json json = nlohmann::json::object();
   for (const BaselineTime& b : baselines) json[b.kind] = b.time_us / time_us;
   return json;
+}
+
+nlohmann::json final_json(const FinalResult& result) {
+  const Evaluation& e = result.evaluation;
+  const Provenance& p = result.provenance;
+  const bool ok = e.verdict == Verdict::kOk;
+  return {{"device", p.device},
+          {"device_name", p.device_name},
+          {"arch", p.arch},
+          {"modelled", p.modelled},
+          {"verdict", to_string(e.verdict)},
+          {"detail", e.detail},
+          {"time_us", ok ? nlohmann::json(e.measurement.time_us) : nullptr},
+          {"speedup", ok ? nlohmann::json(e.measurement.speedup) : nullptr},
+          {"ci95", ok ? interval_json(e.measurement) : nullptr},
+          {"toolchain", p.toolchain},
+          {"found_at", result.found_at}};
 }
 
 nlohmann::json baseline_json(const BaselineTime& b) {

@@ -16,6 +16,8 @@ namespace hone::cli {
 /// {"torch eager": 1.31, …}
 [[nodiscard]] nlohmann::json against_json(const std::vector<BaselineTime>& baselines,
                                           double time_us);
+/// How a candidate fares on one device; no times where it failed.
+[[nodiscard]] nlohmann::json final_json(const FinalResult& result);
 [[nodiscard]] nlohmann::json baseline_json(const BaselineTime& baseline);
 [[nodiscard]] nlohmann::json counts_json(const Counts& counts);
 /// Sums over all evaluations [s], which overlap.

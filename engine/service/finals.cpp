@@ -77,7 +77,7 @@ bool have_timed(const FinalStage& stage, std::vector<Entry>& entries) {
 
 std::vector<Finalist> time_finalists(const FinalStage& stage,
                                      std::vector<CandidateRecord> finalists,
-                                     CandidateRecord reference, int wanted) {
+                                     std::optional<CandidateRecord> reference, int wanted) {
   const RewritingWatch watch(stage.rewriting, stage.hurry ? nullptr : stage.stop,
                              stage.hurry ? kHurriedRewriting_s : kRewriting_s);
   if (stage.hurry) wanted = std::min(wanted, kWhenHurried);
@@ -88,6 +88,13 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
     Entry entry{std::move(candidate), std::move(request), std::nullopt};
     if (entry.request) {
       entries.push_back(std::move(entry));
+    } else if (is_lasting(entry.request.error()) && stage.with_refused) {
+      Evaluation refused;
+      refused.verdict = Verdict::kRefused;
+      refused.detail = entry.request.error().message;
+      refused.final_stage = true;
+      stage.store(entry.candidate, refused);
+      stage.warn(fmt::format("finalist {} is refused: {}", entry.name(), refused.detail));
     } else if (!is_lasting(entry.request.error())) {
       stage.warn(
           fmt::format("finalist {} was left out: there was no time to rewrite it for every size",
@@ -99,8 +106,11 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
                                                stage.random.bits(), Stage::kFinal);
     add(std::move(candidate), std::move(request));
   }
-  auto request = stage.builder.for_program(reference.program, stage.random.bits(), Stage::kFinal);
-  add(std::move(reference), std::move(request));
+  if (reference) {
+    auto request =
+        stage.builder.for_program(reference->program, stage.random.bits(), Stage::kFinal);
+    add(std::move(*reference), std::move(request));
+  }
 
   if (!have_timed(stage, entries)) return {};
   std::vector<Finalist> ranked;

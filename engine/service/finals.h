@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,10 @@ struct FinalStage {
   const Target& target;
   Rewriting& rewriting;
   RequestBuilder& builder;
-  Random& random;          ///< for the seeds
-  std::uint64_t& next_id;  ///< of work in the target's queue
-  bool hurry = false;      ///< the user waits: two finalists, and less time to rewrite them
+  Random& random;             ///< for the seeds
+  std::uint64_t& next_id;     ///< of work in the target's queue
+  bool hurry = false;         ///< the user waits: two finalists, and less time to rewrite them
+  bool with_refused = false;  ///< what cannot be made at every size is stored as refused
   const std::atomic<bool>* stop = nullptr;
   std::function<void()> report;    ///< called now and then
   std::function<bool()> given_up;  ///< then nobody wants the outcome
@@ -37,10 +39,11 @@ struct FinalStage {
   std::function<void(std::string)> warn;
 };
 
-/// The final stage of the first `wanted` of `finalists` and of `reference`, on as many devices at
-/// once as the target has. Those that pass, fastest first.
+/// The final stage of the first `wanted` of `finalists` and of `reference`, if any, on as many
+/// devices at once as the target has. Those that pass, fastest first.
 [[nodiscard]] std::vector<Finalist> time_finalists(const FinalStage& stage,
                                                    std::vector<CandidateRecord> finalists,
-                                                   CandidateRecord reference, int wanted);
+                                                   std::optional<CandidateRecord> reference,
+                                                   int wanted);
 
 }  // namespace hone

@@ -21,15 +21,14 @@ constexpr auto kReportEvery = milliseconds(500);
 constexpr auto kPoolLooks = milliseconds(200);
 constexpr std::size_t kLargestWindow = 1024;
 
-/// Boards are per device name; "cuda:0" stands for a GPU of some worker.
-Result<DeviceSpec> spec_of(const std::string& id, const Fleet::Pool& pool) {
+}  // namespace
+
+Result<DeviceSpec> device_of(const std::string& id, const Fleet::Pool& pool) {
   if (!pool.modelled) return DeviceSpec::parse("cuda:0");
   std::string text = id;  // "emu:sm_90:H100"
   if (const auto profile = text.find(':', 4); profile != text.npos) text[profile] = '/';
   return DeviceSpec::parse(text);
 }
-
-}  // namespace
 
 Result<void> Fleet::look() {
   const auto workers = broker_.workers();
@@ -160,7 +159,7 @@ void JobSearch::search(std::size_t index) {
   const std::string& arch = message_.archs[index];
   const auto pool = wait_for_pool(arch);
   if (!pool) return;
-  const auto spec = spec_of(pool->first, pool->second);
+  const auto spec = device_of(pool->first, pool->second);
   if (!spec) {
     fail_with(fmt::format("{}: {}", arch, spec.error().message));
     return;
@@ -215,6 +214,10 @@ void JobSearch::search(std::size_t index) {
                   pace.evaluated, pace.search_s, pace.per_second(), pace.gates.measure,
                   pace.propose_s, outcome->stop_reason),
       pool->first);
+  Searched& searched = searched_[index];
+  searched = {pool->first, pool->second.modelled, {}, outcome->timed};
+  for (const Finalist& finalist : outcome->ranked)
+    if (finalist.candidate.origin != "reference") searched.best.push_back(finalist.candidate);
   const std::lock_guard lock(mutex_);
   auto& progress = status_.archs[index];
   progress.counts = outcome->counts;
@@ -258,6 +261,7 @@ void JobSearch::run_to_end() {
     for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
     if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
     report(queue::JobState::kAdmitting, true);
+    searched_.resize(message_.archs.size());
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < message_.archs.size(); ++i) {
       ++at_work_;
@@ -271,6 +275,8 @@ void JobSearch::run_to_end() {
       });
     }
     threads.clear();
+    if (!ending_) report(queue::JobState::kFinishing);
+    if (!ending_) try_elsewhere(context_, job_, message_, searched_, ending_);
   }
   if (!abandoned_) end();
 }

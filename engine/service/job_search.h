@@ -18,7 +18,9 @@
 #include "engine/queue/lead.h"
 #include "engine/queue/log_event.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/service/portability.h"
 #include "engine/service/search_job.h"
+#include "evaluator/device_spec.h"
 
 namespace hone {
 
@@ -48,6 +50,9 @@ class Fleet {
   mutable std::mutex mutex_;
   std::map<std::string, Pool> pools_;
 };
+
+/// Boards are per device name; "cuda:0" stands for a GPU of some worker.
+[[nodiscard]] Result<DeviceSpec> device_of(const std::string& id, const Fleet::Pool& pool);
 
 struct JobContext {
   queue::Lead& lead;
@@ -96,6 +101,7 @@ class JobSearch {
   const JobContext& context_;
   const queue::QueuedJob job_;
   queue::JobMessage message_;
+  std::vector<Searched> searched_;  ///< one for each architecture, its thread's own
   std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false;
   std::atomic<int> at_work_ = 0, waiting_ = 0;  ///< threads that search, and those that wait
   std::atomic<queue::JobState> state_ = queue::JobState::kQueued;  ///< of status_, without a lock

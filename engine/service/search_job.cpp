@@ -513,6 +513,7 @@ void Search::finals() {
   stage.store = [&](CandidateRecord& candidate, const Evaluation& evaluation) {
     if (store_ != nullptr) stored(store_->put(run_id_, candidate, evaluation, provenance_));
     candidate.id = id_of(store_, candidate);
+    outcome_.timed.insert(candidate.program_hash);
   };
   stage.warn = [&](std::string warning) { outcome_.warnings.push_back(std::move(warning)); };
   outcome_.ranked =

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ struct SearchOutcome {
   Pace pace;
   std::vector<Finalist>
       ranked;  ///< verified, fastest first; the reference itself is always among them
+  std::set<std::string> timed;  ///< hashes of all that went through the final stage
   double elapsed_s = 0;
   std::string stop_reason;  ///< "budget", "roof", "exhausted", "interrupted"
   std::vector<std::string> warnings;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <list>
 #include <mutex>
 
@@ -19,6 +20,11 @@ class FairMutex {
     Waiter self;
     waiting_.push_back(&self);
     self.called.wait(hold, [&] { return self.served; });
+  }
+
+  [[nodiscard]] std::size_t waiting() {
+    std::lock_guard hold(mutex_);
+    return waiting_.size();
   }
 
   /// Hands over to the first that waits: only that one wakes.

@@ -33,6 +33,9 @@ class GpuClient {
                                                        bool fresh, double deadline_s,
                                                        GateSeconds* gates = nullptr);
 
+  /// How many requests wait for the GPU.
+  [[nodiscard]] std::size_t waiting() { return turn_.waiting(); }
+
   /// Of a client of the mode "library": opens cuBLAS and says which it is. Errors: kEnvironment.
   [[nodiscard]] Result<std::string> open_library();
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -33,11 +34,22 @@ inline constexpr const char* kScaleTask = R"CU(/* hone {
 /// Times by a hash of the program; every fourth is wrong, the reference never is.
 class FakeEvaluator final : public Evaluator {
  public:
+  static DeviceInfo h200() {
+    return {.name = "emulated sm_90 (H200 profile)",
+            .arch = "sm_90",
+            .toolchain = "fake 1",
+            .sm_count = 132,
+            .memory_bytes = 1LL << 36};
+  }
+  explicit FakeEvaluator(DeviceInfo info = h200(), bool modelled = true)
+      : modelled_(modelled), info_(std::move(info)) {}
+
   const DeviceInfo& info() const override { return info_; }
   Result<Evaluation> admit(const EvaluationRequest&) override {
+    if (not_admitted_) return std::unexpected(*not_admitted_);
     Evaluation evaluation;
     evaluation.verdict = Verdict::kOk;
-    evaluation.measurement.modelled = true;
+    evaluation.measurement.modelled = modelled_;
     evaluation.measurement.time_us = evaluation.measurement.reference_time_us = 1000;
     evaluation.measurement.speedup = 1;
     return evaluation;
@@ -58,13 +70,23 @@ class FakeEvaluator final : public Evaluator {
     // Some take long, so that others overtake them.
     if (digit % 5 == 0) std::this_thread::sleep_for(slow_);
     if (request.stage == Stage::kQuick) ++answered_;
+    if (request.stage == Stage::kFinal) {
+      ++finals_;
+      while (hold_finals_ && !cancelled_) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (cancelled_) return fail(ErrorCode::kInfrastructure, "cancelled");
+    }
     Evaluation evaluation;
     const ConcreteProgram& reference = request.timed.reference;
     const bool is_reference = request.timed.candidate.source == reference.source &&
                               request.timed.candidate.defines == reference.defines;
     evaluation.verdict = digit % 4 == 1 && !is_reference ? Verdict::kWrongResult : Verdict::kOk;
+    if (request.stage == Stage::kFinal && !is_reference && fails_finals_) {
+      evaluation.verdict = Verdict::kLaunchError;
+      evaluation.detail = "too much shared memory";
+      return evaluation;
+    }
     Measurement& m = evaluation.measurement;
-    m.modelled = true;
+    m.modelled = modelled_;
     m.time_us = 200 + 10 * digit;
     m.reference_time_us = 1000;
     m.speedup = m.ci95_low = m.ci95_high = 1000 / m.time_us;
@@ -81,16 +103,16 @@ class FakeEvaluator final : public Evaluator {
   int measured_ = 0;               ///< ceilings
   int calls_ = 0;                  ///< of evaluate(), where it was not cancelled
   std::atomic<int> answered_ = 0;  ///< in the quick stage
+  std::atomic<int> finals_ = 0;    ///< begun
+  std::atomic<bool> hold_finals_ = false, fails_finals_ = false;
+  std::optional<Error> not_admitted_;
   std::chrono::milliseconds slow_{0};
   bool infrastructure_once_ = false;
   std::atomic<bool> cancelled_ = false;
 
  private:
-  DeviceInfo info_ = {.name = "emulated sm_90 (H200 profile)",
-                      .arch = "sm_90",
-                      .toolchain = "fake 1",
-                      .sm_count = 132,
-                      .memory_bytes = 1LL << 36};
+  const bool modelled_;
+  DeviceInfo info_;
   std::mutex mutex_;
   std::set<std::string> failed_;
 };
