@@ -118,8 +118,8 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
 
 Result<bool> EvaluatorImpl::Gates::screen() {
   if (!e_.gpu_ || request_.screen_above_us <= 0) return true;
-  // The model spares a busy GPU. One that idles measures sooner than a processor models; but what is
-  // asked to learn from, is modelled.
+  // The model spares a busy GPU. One that idles measures sooner than a processor models; but what
+  // is asked to learn from, is modelled.
   if (std::isfinite(request_.screen_above_us) && e_.gpu_->waiting() < kBusyGpu) return true;
   protocol::EmulateRequest model;
   model.arch = e_.info_.arch;
