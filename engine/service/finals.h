@@ -38,7 +38,8 @@ struct FinalStage {
 };
 
 /// The final stage of the first `wanted` of `finalists` and of `reference`, on as many devices at
-/// once as the target has. Those that pass, fastest first.
+/// once as the target has. Where it has several workers, two must agree on each. Those that pass,
+/// fastest first.
 [[nodiscard]] std::vector<Finalist> time_finalists(const FinalStage& stage,
                                                    std::vector<CandidateRecord> finalists,
                                                    CandidateRecord reference, int wanted);

@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 constexpr auto kReportEvery = milliseconds(500);
 constexpr auto kPoolLooks = milliseconds(200);
 constexpr std::size_t kLargestWindow = 1024;
+/// A worker that was missing in so many looks at the fleet, one a second, is gone.
+constexpr int kMissedLooks = 15;
 
 /// Boards are per device name; "cuda:0" stands for a GPU of some worker.
 Result<DeviceSpec> spec_of(const std::string& id, const Fleet::Pool& pool) {
@@ -34,7 +36,10 @@ Result<void> Fleet::look() {
   const auto workers = broker_.workers();
   if (!workers) return std::unexpected(workers.error());
   std::map<std::string, Pool> pools;
+  std::map<std::pair<std::string, std::string>, Known> known;
+  std::set<std::string> draining;
   for (const auto& worker : *workers) {
+    if (worker.draining) draining.insert(worker.id);
     if (worker.draining) continue;
     std::set<std::string> its_pools;
     for (const auto& device : worker.devices) {
@@ -44,12 +49,25 @@ Result<void> Fleet::look() {
       pool.modelled = device.modelled;
       pool.capacity += device.capacity;
       ++pool.devices;
+      ++known[{device.pool, worker.id}].devices;
       if (its_pools.insert(device.pool).second) ++pool.workers;
     }
   }
   const std::lock_guard lock(mutex_);
   pools_ = std::move(pools);
+  for (auto& [name, worker] : workers_)
+    if (++worker.missed < kMissedLooks && !draining.contains(name.second))
+      known.emplace(name, worker);
+  workers_ = std::move(known);
   return {};
+}
+
+std::vector<TargetWorker> Fleet::workers(const std::string& pool) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<TargetWorker> workers;
+  for (const auto& [name, worker] : workers_)
+    if (name.first == pool) workers.push_back({name.second, worker.devices, worker.missed == 0});
+  return workers;
 }
 
 std::map<std::string, Fleet::Pool> Fleet::pools() const {
@@ -180,9 +198,16 @@ void JobSearch::search(std::size_t index) {
     options.spent_s = status_.archs[index].elapsed_s;
   }
   options.on_progress = [&](const Progress& progress) { show(index, progress); };
-  const auto outcome =
-      run_search(message_.task, {*spec, pool->second.info, window, *queue, devices}, *rewriting,
-                 &context_.store, options);
+  Target target{*spec, pool->second.info, window, *queue, devices};
+  target.workers = [&] { return context_.fleet.workers(pool->first); };
+  target.accuse = [&](const std::string& worker, const std::string& why) {
+    context_.log({.level = LogLevel::kError,
+                  .message = why,
+                  .job = job_.id,
+                  .worker = worker,
+                  .pool = pool->first});
+  };
+  const auto outcome = run_search(message_.task, target, *rewriting, &context_.store, options);
   if (ending_) return;
   if (!outcome) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
@@ -202,8 +227,9 @@ void JobSearch::search(std::size_t index) {
   progress.elapsed_s = outcome->elapsed_s;
   if (outcome->ranked.empty()) {
     status_.error +=
-        fmt::format("{}{}: no finalist, not even the reference, passed the final stage",
-                    status_.error.empty() ? "" : "; ", arch);
+        fmt::format("{}{}: no finalist, not even the reference, passed the final stage{}{}",
+                    status_.error.empty() ? "" : "; ", arch, outcome->warnings.empty() ? "" : ": ",
+                    outcome->warnings.empty() ? "" : outcome->warnings.back());
     return;
   }
   progress.best_candidate = outcome->ranked.front().candidate.id;

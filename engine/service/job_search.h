@@ -19,6 +19,7 @@
 #include "engine/queue/log_event.h"
 #include "engine/rewriting/rewriting.h"
 #include "engine/service/search_job.h"
+#include "engine/service/target.h"
 
 namespace hone {
 
@@ -40,11 +41,18 @@ class Fleet {
   /// The largest pool for what a job asks for: "sm_90" is a GPU, "emu:sm_90" the pool of
   /// that name.
   [[nodiscard]] std::optional<std::pair<std::string, Pool>> find(const std::string& arch) const;
+  /// Of a pool, those too that were there a moment ago and did not say that they end.
+  [[nodiscard]] std::vector<TargetWorker> workers(const std::string& pool) const;
 
  private:
+  struct Known {
+    std::size_t devices = 0;
+    int missed = 0;  ///< looks in a row
+  };
   queue::Broker& broker_;
   mutable std::mutex mutex_;
   std::map<std::string, Pool> pools_;
+  std::map<std::pair<std::string, std::string>, Known> workers_;  ///< by pool and id
 };
 
 struct JobContext {

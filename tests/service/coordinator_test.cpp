@@ -1,122 +1,13 @@
 // Coordinators and workers as threads of one process, with an evaluator that answers at once.
-#include "engine/service/coordinator.h"
+#include "tests/service/coordinator_fixture.h"
 
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <filesystem>
-#include <thread>
-
-#include "engine/service/search_job.h"
-#include "engine/service/worker.h"
-#include "tests/service/fixture.h"
 
 namespace hone {
 namespace {
 
 using std::chrono::milliseconds;
-
-class CoordinatorTest : public test::ServiceTest {
- protected:
-  void SetUp() override {
-    ServiceTest::SetUp();
-    path_ = std::filesystem::path(::testing::TempDir()) /
-            ("coordinator_" + std::to_string(server_.port()) + ".db");
-    auto store = Store::open(path_);
-    ASSERT_TRUE(store) << store.error().message;
-    store_ = std::move(*store);
-  }
-  void TearDown() override {
-    store_.reset();
-    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_.string() + end);
-  }
-
-  class Coordinator {
-   public:
-    Coordinator(CoordinatorTest& test, Store& store, int jobs = 4)
-        : broker_(test.broker()), thread_([this, &test, &store, jobs] {
-            CoordinatorOptions options;
-            options.jobs_at_once = jobs;
-            options.open_rewriting = [] { return std::make_unique<LocalRewriting>(); };
-            options.log = test.log();
-            options.stop = &stop_;
-            const auto ended = run_coordinator(*broker_, store, options);
-            EXPECT_TRUE(ended) << ended.error().message;
-          }) {}
-    ~Coordinator() { stop_ = true; }
-
-   private:
-    std::unique_ptr<queue::Broker> broker_;
-    std::atomic<bool> stop_ = false;
-    std::jthread thread_;
-  };
-
-  class Worker {
-   public:
-    Worker(CoordinatorTest& test, const std::string& id)
-        : broker_(test.broker()), thread_([this, &test, id] {
-            WorkerOptions options;
-            options.id = id;
-            options.host = "here";
-            options.devices = {{*DeviceSpec::parse("emu:sm_90"), &evaluator, 4}};
-            options.log = test.log();
-            options.drain = &drain;
-            options.stop = &stop;
-            const auto ended = run_worker(*broker_, options);
-            EXPECT_TRUE(ended) << ended.error().message;
-          }) {}
-    ~Worker() { stop = true; }
-
-    test::FakeEvaluator evaluator;
-    std::atomic<bool> drain = false, stop = false;
-
-   private:
-    std::unique_ptr<queue::Broker> broker_;
-    std::jthread thread_;
-  };
-
-  queue::JobMessage job(const std::string& id, std::uint64_t seed = 3) {
-    queue::JobMessage message;
-    message.id = id;
-    message.task = task_;
-    message.budget.evaluations = 40;
-    message.seed = seed;
-    message.archs = {"emu:sm_90"};
-    message.submitted_at = queue::unix_ms();
-    return message;
-  }
-  queue::JobStatus wait_for(const std::string& id, double seconds = 60) {
-    queue::JobStatus status;
-    for (int i = 0; i < 20 * seconds; ++i) {
-      const auto now = broker_->status(id);
-      if (now) status = *now;
-      if (status.state >= queue::JobState::kDone) break;
-      std::this_thread::sleep_for(milliseconds(50));
-    }
-    return status;
-  }
-  /// What the same search finds in this process.
-  SearchOutcome alone(std::uint64_t seed = 3) {
-    test::FakeEvaluator evaluator;
-    SearchOptions options;
-    options.budget.evaluations = 40;
-    options.seed = seed;
-    auto outcome =
-        run_search(task_, *DeviceSpec::parse("emu:sm_90"), evaluator, rewriting_, nullptr, options);
-    EXPECT_TRUE(outcome);
-    return *outcome;
-  }
-  void expect_as_alone(const queue::JobStatus& status, std::uint64_t seed = 3) {
-    ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
-    const SearchOutcome want = alone(seed);
-    EXPECT_EQ(status.archs[0].counts.proposed, want.counts.proposed);
-    EXPECT_EQ(status.archs[0].counts.verdicts, want.counts.verdicts);
-    EXPECT_EQ(status.archs[0].best_time_us, want.ranked.front().evaluation.measurement.time_us);
-  }
-
-  std::filesystem::path path_;
-  std::unique_ptr<Store> store_;
-};
+using test::CoordinatorTest;
 
 TEST_F(CoordinatorTest, AJobFindsWhatASearchAloneFinds) {
   const Coordinator coordinator(*this, *store_);
@@ -185,6 +76,50 @@ TEST_F(CoordinatorTest, AWorkerThatDrainsLosesNothing) {
   first->drain = true;
   first.reset();
   expect_as_alone(wait_for("a"));
+}
+
+TEST_F(CoordinatorTest, ADeadLetterThatIsPutBackCountsInsteadOfItsCrash) {
+  std::atomic<int> crashes = 1;
+  const Worker worker(*this, "one", [&](const EvaluationRequest& request, Evaluation& evaluation) {
+    if (request.stage == Stage::kFinal) return;
+    std::this_thread::sleep_for(milliseconds(300));
+    if (crashes-- <= 0) return;
+    evaluation = {};
+    evaluation.verdict = Verdict::kCrash;
+  });
+  const Coordinator coordinator(*this, *store_);
+  ASSERT_TRUE(broker_->submit(job("a")));
+  const auto crashed = [](const queue::JobStatus& status) {
+    return status.archs.empty()
+               ? -1
+               : status.archs[0].counts.verdicts[static_cast<std::size_t>(Verdict::kCrash)];
+  };
+  while (crashed(*broker_->status("a")) != 1) std::this_thread::sleep_for(milliseconds(20));
+  // Whichever it was; what did not crash is not asked again, whatever the letter says.
+  auto& redis = broker_->redis();
+  const auto leader = redis.call({"GET", broker_->keys().leader()});
+  ASSERT_TRUE(leader);
+  const std::string prefix = "a." + std::string(*leader->as_string()) + ".1.";
+  for (int i = 0; i < 100; ++i)
+    ASSERT_TRUE(redis.call({"XADD", broker_->keys().dead(), "*", "id", prefix + std::to_string(i),
+                            "pool", "emu:sm_90", "m", "", "why", "it fell silent", "at", "0"}));
+  const auto letters = broker_->dead(1000);
+  ASSERT_TRUE(letters);
+  using PutBack = queue::Broker::PutBack;
+  for (const auto& letter : *letters)
+    EXPECT_EQ(*broker_->put_back(letter.entry, letter.id), PutBack::kAsked);
+  EXPECT_EQ(*broker_->put_back("1-1", prefix + "1"), PutBack::kGone);
+  EXPECT_EQ(*broker_->put_back(letters->front().entry, "a.0.1.1"), PutBack::kRestarted);
+  EXPECT_EQ(*broker_->put_back(letters->front().entry, "b.0.1.1"), PutBack::kEnded);
+  const auto status = wait_for("a");
+  ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
+  EXPECT_EQ(crashed(status), 0);
+  EXPECT_EQ(status.archs[0].counts.evaluated(), 40);
+  EXPECT_TRUE(logged("is handed out again"));
+  const auto left = broker_->dead(1000);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->size(), 99U);
+  EXPECT_EQ(*broker_->put_back(left->front().entry, left->front().id), PutBack::kEnded);
 }
 
 TEST_F(CoordinatorTest, AJobThatCannotBeReadFails) {

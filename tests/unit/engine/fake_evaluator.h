@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -33,6 +34,7 @@ inline constexpr const char* kScaleTask = R"CU(/* hone {
 /// Times by a hash of the program; every fourth is wrong, the reference never is.
 class FakeEvaluator final : public Evaluator {
  public:
+  using Lie = std::function<void(const EvaluationRequest&, Evaluation&)>;
   const DeviceInfo& info() const override { return info_; }
   Result<Evaluation> admit(const EvaluationRequest&) override {
     Evaluation evaluation;
@@ -68,6 +70,7 @@ class FakeEvaluator final : public Evaluator {
     m.time_us = 200 + 10 * digit;
     m.reference_time_us = 1000;
     m.speedup = m.ci95_low = m.ci95_high = 1000 / m.time_us;
+    if (lie_) lie_(request, evaluation);
     return evaluation;
   }
   Result<Ceilings> measure_ceilings() override {
@@ -78,6 +81,7 @@ class FakeEvaluator final : public Evaluator {
   void cancel() override { cancelled_ = true; }
   void resume() override { cancelled_ = false; }
 
+  Lie lie_;                        ///< changes what it says; may be empty
   int measured_ = 0;               ///< ceilings
   int calls_ = 0;                  ///< of evaluate(), where it was not cancelled
   std::atomic<int> answered_ = 0;  ///< in the quick stage
