@@ -1,5 +1,8 @@
 #include <fmt/core.h>
 
+#include <chrono>
+#include <thread>
+
 #include "engine/cli/watch_job.h"
 
 namespace hone::cli {
@@ -10,7 +13,59 @@ struct Options {
   RedisOptions redis;
   int limit = 20;
   bool dead = false;
+  std::string put_back;  ///< an id, or "all"
 };
+
+constexpr int kMostLetters = 1000;  // that are kept
+constexpr auto kHandedOutWithin = std::chrono::seconds(5);
+
+/// One line for people: what became of it.
+Result<std::string> put_back(queue::Broker& broker, const queue::DeadLetter& letter) {
+  const auto asked = broker.put_back(letter.entry, letter.id);
+  if (!asked) return std::unexpected(asked.error());
+  switch (*asked) {
+    case queue::Broker::PutBack::kGone:
+      return "it is no longer a dead letter";
+    case queue::Broker::PutBack::kEnded:
+      return "its search has ended; submit the job again";
+    case queue::Broker::PutBack::kRestarted:
+      return "another coordinator leads since; its search asks again by itself";
+    case queue::Broker::PutBack::kAsked:
+      break;
+  }
+  const auto until = std::chrono::steady_clock::now() + kHandedOutWithin;
+  while (std::chrono::steady_clock::now() < until) {
+    const auto dead = broker.is_dead(letter.entry);
+    if (!dead) return std::unexpected(dead.error());
+    if (!*dead) return "handed out again; its answer replaces the crash if the search still runs";
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return "the coordinator has not handed it out; its search has ended, or see the coordinator's "
+         "log";
+}
+
+int put_back_dead(const Options& options, queue::Broker& broker) {
+  const auto letters = broker.dead(kMostLetters);
+  if (!letters) return options.common.fail(letters.error());
+  nlohmann::json rows = nlohmann::json::array();
+  std::FILE* out = options.common.json_on_stdout() ? stderr : stdout;
+  for (const auto& letter : *letters) {
+    if (options.put_back != "all" && options.put_back != letter.id &&
+        options.put_back != letter.entry)
+      continue;
+    const auto outcome = put_back(broker, letter);
+    if (!outcome) return options.common.fail(outcome.error());
+    fmt::print(out, "{}  {}  {}\n", letter.entry, letter.id, *outcome);
+    rows.push_back({{"entry", letter.entry}, {"evaluation", letter.id}, {"outcome", *outcome}});
+  }
+  if (rows.empty() && options.put_back != "all")
+    return options.common.fail(
+        {ErrorCode::kInvalidInput,
+         fmt::format("there is no dead letter '{}'; `hone jobs --dead` lists them",
+                     options.put_back)});
+  if (rows.empty()) fmt::print(out, "no evaluation was given up\n");
+  return options.common.write_json({{"put_back", rows}}) ? kDone : kEnvironmentLacks;
+}
 
 int show_dead(const Options& options, queue::Broker& broker) {
   const auto letters = broker.dead(options.limit);
@@ -34,6 +89,7 @@ int run(const Options& options) {
   if (auto json = common.check_json(); !json) return common.fail(json.error());
   const auto broker = options.redis.open();
   if (!broker) return common.fail(broker.error());
+  if (!options.put_back.empty()) return put_back_dead(options, **broker);
   if (options.dead) return show_dead(options, **broker);
   const auto jobs = (*broker)->jobs(options.limit);
   if (!jobs) return common.fail(jobs.error());
@@ -63,9 +119,12 @@ Registration add_jobs(CLI::App& root) {
   app->add_option("--limit", options->limit, "How many")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  app->add_flag("--dead", options->dead,
-                "List the evaluations that were given up, because every worker that took one fell "
-                "silent");
+  auto* dead = app->add_flag("--dead", options->dead,
+                             "List the evaluations that were given up, because every worker that "
+                             "took one fell silent");
+  app->add_option("--put-back", options->put_back,
+                  "Have this one (or 'all') evaluated once more, if its search still runs")
+      ->needs(dead);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

@@ -202,4 +202,44 @@ Result<std::vector<DeadLetter>> Broker::dead(int limit) {
   return letters;
 }
 
+Result<Broker::PutBack> Broker::put_back(const std::string& entry, const std::string& id) {
+  // JOB.TOKEN.SEARCH.NUMBER; a job's id may have dots, too.
+  std::string job = id, token;
+  for (int part = 0; part < 3; ++part) {
+    const std::size_t dot = job.rfind('.');
+    if (dot == std::string::npos) return PutBack::kEnded;
+    token = job.substr(dot + 1);
+    job.resize(dot);
+  }
+  if (!is_id(job)) return PutBack::kEnded;
+  // Not in one step: the leader looks again at all of it.
+  const auto dead = is_dead(entry);
+  if (!dead) return std::unexpected(dead.error());
+  if (!*dead) return PutBack::kGone;
+  const auto replies =
+      redis_->pipeline({{"HGET", keys_.job(job), "state"}, {"GET", keys_.leader()}}, kRepeatable);
+  if (!replies) return std::unexpected(replies.error());
+  for (const RedisReply& reply : *replies)
+    if (reply.is_error()) return std::unexpected(reply.as_error("cannot put it back"));
+  const auto is = [](const RedisReply& reply, std::string_view text) {
+    const auto value = reply.as_string();
+    return value && *value == text;
+  };
+  if (!is((*replies)[0], "searching") && !is((*replies)[0], "admitting")) return PutBack::kEnded;
+  if (!is((*replies)[1], token)) return PutBack::kRestarted;
+  const auto added =
+      checked(redis_->call({"SADD", keys_.put_back(), entry}, kRepeatable), "cannot put it back");
+  if (!added) return std::unexpected(added.error());
+  return PutBack::kAsked;
+}
+
+Result<bool> Broker::is_dead(const std::string& entry) {
+  const auto reply = checked(redis_->call({"XREVRANGE", keys_.dead(), entry, entry}, kRepeatable),
+                             "cannot read the dead letters");
+  if (!reply) return std::unexpected(reply.error());
+  const auto list = reply->as_array();
+  if (!list) return std::unexpected(list.error());
+  return !list->empty();
+}
+
 }  // namespace hone::queue

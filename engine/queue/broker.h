@@ -49,6 +49,17 @@ class Broker {
   /// The newest first.
   [[nodiscard]] Result<std::vector<DeadLetter>> dead(int limit);
 
+  enum class PutBack {
+    kAsked,      ///< the leader hands it out, unless its search ends before
+    kGone,       ///< there is no such letter (any more)
+    kEnded,      ///< its search has
+    kRestarted,  ///< by another leader, whose search asks again by itself
+  };
+  /// Asks for a dead letter's evaluation once more. `entry`, `id`: as dead() has them.
+  [[nodiscard]] Result<PutBack> put_back(const std::string& entry, const std::string& id);
+  /// Is it among the dead letters still?
+  [[nodiscard]] Result<bool> is_dead(const std::string& entry);
+
   [[nodiscard]] RedisClient& redis() { return *redis_; }
   [[nodiscard]] const Keys& keys() const { return keys_; }
 

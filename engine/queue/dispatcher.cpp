@@ -18,9 +18,11 @@ using std::chrono::milliseconds;
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kBatchBytes = 1U << 20;
 constexpr int kLeastCapacity = 4;
-constexpr int kMostFailures = 8;  // a broken machine answers faster than a sound one
+constexpr int kMostFailures = 8;       // a broken machine answers faster than a sound one
+constexpr int kMostFailuresOfOne = 3;  // another may be asked instead
 constexpr auto kAuditEvery = std::chrono::seconds(2);
 constexpr auto kAuditAfter = std::chrono::seconds(3);  // an answer may be on its way
+constexpr std::size_t kMostCrashed = 64;               // of a search, that may be put back
 constexpr double kCollect_s = 0.2;
 
 /// Not the candidate's or the task's fault: another worker may do better.
@@ -63,6 +65,7 @@ class Dispatcher::Lane final : public SearchQueue {
     Asked asked;
     asked.message = std::move(*encoded);
     asked.number = work.id;
+    asked.worker = std::move(work.worker);
     asked.admission = message.kind == WorkMessage::Kind::kAdmit;
     asked.final_stage = request.stage == Stage::kFinal;
     asked.may_be_cut_short =
@@ -97,6 +100,7 @@ class Dispatcher::Lane final : public SearchQueue {
       const std::lock_guard lock(owner_.mutex_);
       cancelled_ = true;
       waiting_.clear();
+      crashed_.clear();
       for (const auto& [id, asked] : asked_) {
         if (owner_.waiting_for_.erase(id) == 0) continue;
         --owner_.in_flight_[pool_];
@@ -123,7 +127,8 @@ class Dispatcher::Lane final : public SearchQueue {
   const int priority_;
   const std::string prefix_;  ///< of its evaluations' ids
   std::deque<std::string> waiting_;
-  std::unordered_map<std::string, Asked> asked_;  ///< by id: all that has no answer yet
+  std::unordered_map<std::string, Asked> asked_;       ///< by id: all that has no answer yet
+  std::deque<std::pair<std::string, Asked>> crashed_;  ///< the last ones of the search stage
   std::deque<Done> results_;
   std::condition_variable_any result_ready_;
   bool cancelled_ = false;
@@ -149,6 +154,21 @@ std::unique_ptr<SearchQueue> Dispatcher::open(const std::string& job, const std:
                                      fmt::format("{}.{}.{}.", job, lead_.token(), ++lanes_opened_));
   lanes_.push_back(lane.get());
   return lane;
+}
+
+bool Dispatcher::put_back(const std::string& evaluation) {
+  const std::lock_guard lock(mutex_);
+  for (Lane* lane : lanes_) {
+    const auto found =
+        std::ranges::find(lane->crashed_, evaluation, &std::pair<std::string, Asked>::first);
+    if (found == lane->crashed_.end()) continue;
+    lane->asked_[evaluation] = std::move(found->second);
+    lane->waiting_.push_back(evaluation);
+    lane->crashed_.erase(found);
+    work_ready_.notify_all();
+    return true;
+  }
+  return false;
 }
 
 void Dispatcher::set_capacity(const std::string& pool, int capacity) {
@@ -186,7 +206,8 @@ Dispatcher::Lane* Dispatcher::next_lane() {
 
 void Dispatcher::hand_out(const std::stop_token& stopping) {
   while (!stopping.stop_requested()) {
-    std::map<std::string, std::vector<std::pair<std::string, std::string>>> batches;  // by pool
+    using Batch = std::vector<std::pair<std::string, std::string>>;
+    std::map<std::pair<std::string, std::string>, Batch> batches;  // by pool and worker
     {
       std::unique_lock lock(mutex_);
       if (!work_ready_.wait(lock, stopping, [&] { return next_lane() != nullptr; })) return;
@@ -201,17 +222,19 @@ void Dispatcher::hand_out(const std::stop_token& stopping) {
         ++in_flight_[lane->pool_];
         ++messages;
         bytes += asked.message.size();
-        batches[lane->pool_].emplace_back(id, asked.message);
+        batches[{lane->pool_, asked.worker}].emplace_back(id, asked.message);
       }
       counts_.given += static_cast<std::int64_t>(messages);
     }
-    for (const auto& [pool, messages] : batches) {
-      const auto given = lead_.give(pool, messages);
+    for (const auto& [whom, messages] : batches) {
+      const auto& [pool, worker] = whom;
+      const auto given = lead_.give(pool, messages, worker);
       if (given) continue;
       // The audit finds what has not arrived.
       if (lead_.deposed()) return;
       log_({.level = LogLevel::kWarning,
             .message = "work was not handed out: " + given.error().message,
+            .worker = worker,
             .pool = pool});
     }
   }
@@ -242,10 +265,14 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   Lane& lane = *found->second;
   Asked& asked = lane.asked_[answer.id];
   std::string wrong;
+  bool stranger = false;
   if (!message) {
     wrong = message.error().message;
   } else if (message->id != answer.id || message->job != lane.job_) {
     wrong = "it answers another question";
+  } else if (!asked.worker.empty() && message->worker != asked.worker) {
+    wrong = fmt::format("worker {} was asked", asked.worker);
+    stranger = true;
   } else if (message->evaluation) {
     wrong = out_of_place(asked, *message->evaluation, lane.modelled_);
   }
@@ -260,7 +287,8 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   }
   const bool machine =
       wrong.empty() && !message->evaluation && is_the_machines(message->evaluation.error().code);
-  if ((!wrong.empty() || machine) && ++asked.failures < kMostFailures) {
+  const int most = asked.worker.empty() ? kMostFailures : kMostFailuresOfOne;
+  if (stranger || ((!wrong.empty() || machine) && ++asked.failures < most)) {
     ++counts_.repeated;
     --in_flight_[lane.pool_];
     waiting_for_.erase(found);
@@ -269,13 +297,21 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
     return;
   }
   Done done{asked.number, fail(ErrorCode::kInfrastructure, "no worker gave a usable answer")};
-  if (wrong.empty()) done.evaluation = std::move(message->evaluation);
+  if (wrong.empty()) {
+    done.evaluation = std::move(message->evaluation);
+    done.worker = message->worker;
+  }
   const std::string pool = lane.pool_;  // the lane may end with the lock
   Answered answered{pool, asked.stage, std::nullopt,
                     std::chrono::duration<double>(Clock::now() - asked.given).count()};
   if (done.evaluation) answered.verdict = done.evaluation->verdict;
   --in_flight_[lane.pool_];
   waiting_for_.erase(found);
+  if (answered.verdict == Verdict::kCrash && !asked.admission && !asked.final_stage) {
+    asked.failures = 0;
+    lane.crashed_.emplace_back(answer.id, std::move(asked));
+    if (lane.crashed_.size() > kMostCrashed) lane.crashed_.pop_front();
+  }
   lane.asked_.erase(answer.id);
   lane.results_.push_back(std::move(done));
   lane.result_ready_.notify_one();

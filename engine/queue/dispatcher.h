@@ -59,6 +59,9 @@ class Dispatcher {
   /// Must not outlive the dispatcher.
   [[nodiscard]] std::unique_ptr<SearchQueue> open(const std::string& job, const std::string& pool,
                                                   bool modelled, int priority);
+  /// Asks again what was answered `crash` in the search stage: the search gets a second answer with
+  /// the same id. False: nobody waits for it any more.
+  bool put_back(const std::string& evaluation);
   /// How many evaluations the workers of a pool take at once; as many again wait on the server.
   void set_capacity(const std::string& pool, int capacity);
   [[nodiscard]] DispatchCounts counts();
@@ -68,6 +71,7 @@ class Dispatcher {
   struct Asked {
     std::string message;
     std::uint64_t number = 0;  ///< of the search's Work
+    std::string worker;        ///< likewise
     bool admission = false, final_stage = false, may_be_cut_short = false;
     std::string_view stage;
     std::chrono::steady_clock::time_point given;

@@ -20,10 +20,15 @@ class Keys {
   [[nodiscard]] std::string work(std::string_view pool) const {
     return of("work:") + std::string(pool);
   }
+  /// What this worker alone may do. No id has an '@'.
+  [[nodiscard]] std::string work_of(std::string_view pool, std::string_view worker) const {
+    return work(pool) + "@" + std::string(worker);
+  }
   [[nodiscard]] std::string pools() const { return of("pools"); }
   [[nodiscard]] std::string open() const { return of("open"); }
   [[nodiscard]] std::string results() const { return of("results"); }
   [[nodiscard]] std::string dead() const { return of("dead"); }
+  [[nodiscard]] std::string put_back() const { return of("put-back"); }
   [[nodiscard]] std::string workers() const { return of("workers"); }
   [[nodiscard]] std::string worker(std::string_view id) const {
     return of("worker:") + std::string(id);

@@ -155,6 +155,37 @@ Result<std::set<std::string>> Lead::cancelled() {
   return ids;
 }
 
+Result<std::map<std::string, std::string>> Lead::put_back() {
+  auto& redis = broker_.redis();
+  auto reply = redis.call({"SMEMBERS", broker_.keys().put_back()}, kRepeatable);
+  if (!reply) return std::unexpected(reply.error());
+  const auto list = reply->as_array();
+  if (!list) return std::unexpected(list.error());
+  std::map<std::string, std::string> wanted;
+  for (const RedisReply& item : *list) {
+    const auto name = item.as_string();
+    if (!name) continue;
+    const std::string entry(*name);
+    auto letter = redis.call({"XRANGE", broker_.keys().dead(), entry, entry}, kRepeatable);
+    if (!letter) return std::unexpected(letter.error());
+    const auto entries = entries_from(*letter);
+    wanted[entry] = entries && !entries->empty() ? entries->front().field("id") : "";
+  }
+  return wanted;
+}
+
+Result<void> Lead::put_back_done(const std::string& entry, bool handed_out) {
+  const std::string leader = broker_.keys().leader(), back = broker_.keys().put_back(),
+                    dead = broker_.keys().dead();
+  const std::string token = std::to_string(token_);
+  auto reply =
+      as_leader(broker_.redis().script(scripts::kPutBackDone, Views{leader, back, dead},
+                                       Views{token, entry, handed_out ? "1" : "0"}, kRepeatable),
+                "cannot delete a dead letter");
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
 Result<void> Lead::set_status(const JobStatus& status) {
   const auto message = encode(status);
   if (!message) return std::unexpected(message.error());
@@ -186,9 +217,11 @@ Result<void> Lead::end_job(const QueuedJob& job, const JobStatus& status) {
 }
 
 Result<void> Lead::give(const std::string& pool,
-                        const std::vector<std::pair<std::string, std::string>>& messages) {
+                        const std::vector<std::pair<std::string, std::string>>& messages,
+                        const std::string& worker) {
   const auto& keys = broker_.keys();
-  const std::string leader = keys.leader(), open = keys.open(), work = keys.work(pool);
+  const std::string leader = keys.leader(), open = keys.open(),
+                    work = worker.empty() ? keys.work(pool) : keys.work_of(pool, worker);
   const std::string token = std::to_string(token_);
   for (std::size_t next = 0; next < messages.size();) {
     Views arguments = {token, pool};

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -50,13 +51,20 @@ class Lead {
   /// Empty: its message is gone. kInvalidInput: it is no job message.
   [[nodiscard]] Result<std::optional<JobMessage>> message_of(const std::string& job);
   [[nodiscard]] Result<std::set<std::string>> cancelled();
+  /// Dead letters that somebody wants asked again: the evaluation's id by entry, "" where the
+  /// letter is gone. They come again until put_back_done().
+  [[nodiscard]] Result<std::map<std::string, std::string>> put_back();
+  /// The letter of what was handed out again goes; others stay.
+  [[nodiscard]] Result<void> put_back_done(const std::string& entry, bool handed_out);
   [[nodiscard]] Result<JobStatus> status_of(const std::string& job) { return broker_.status(job); }
   [[nodiscard]] Result<void> set_status(const JobStatus& status);
   [[nodiscard]] Result<void> end_job(const QueuedJob& job, const JobStatus& status);
 
-  /// Encoded work messages by id; one that is open already is left as it is.
+  /// Encoded work messages by id, for any worker of the pool or for this one; one that is open
+  /// already is left as it is.
   [[nodiscard]] Result<void> give(const std::string& pool,
-                                  const std::vector<std::pair<std::string, std::string>>& messages);
+                                  const std::vector<std::pair<std::string, std::string>>& messages,
+                                  const std::string& worker = "");
   /// Nobody waits for these any more.
   [[nodiscard]] Result<void> drop(const std::vector<std::string>& ids);
   /// Which of these no worker has answered, nor anybody dropped.

@@ -22,7 +22,7 @@
 namespace hone::queue {
 
 /// Raised with every change of what a message means or holds. Others are refused.
-inline constexpr int kQueueVersion = 1;
+inline constexpr int kQueueVersion = 2;
 
 inline constexpr std::size_t kMaxMessage = 8U << 20;  // [B]
 inline constexpr std::size_t kMaxSources = 1U << 20;  // of one message [B]

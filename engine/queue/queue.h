@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "candidates/measurement.h"
@@ -20,6 +21,7 @@ struct Work {
     kAdmit,     ///< the task itself: the request's candidate is its reference
   };
   Kind kind = Kind::kEvaluate;
+  std::string worker = {};  ///< the only one that may do it; empty: any
 };
 
 /// "admission", "search" or "final": what metrics call it.
@@ -32,6 +34,7 @@ struct Work {
 struct Done {
   std::uint64_t id = 0;
   Result<Evaluation> evaluation;
+  std::string worker = {};  ///< that evaluated; empty: of this process, or none
 };
 
 /// The search's end. Thread-safe.

@@ -132,6 +132,13 @@ redis.call('XADD', KEYS[2], '*', 'id', ARGV[2], 'm', ARGV[4])
 return 1
 )lua");
 
+const RedisScript kPutBackDone(R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+redis.call('SREM', KEYS[2], ARGV[2])
+if ARGV[3] == '1' then redis.call('XDEL', KEYS[3], ARGV[2]) end
+return 1
+)lua");
+
 const RedisScript kSetStatus(R"lua(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
 if redis.call('EXISTS', KEYS[2]) == 0 then return 1 end

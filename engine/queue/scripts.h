@@ -39,6 +39,10 @@ extern const RedisScript kComplete;
 /// A message that nobody could finish. KEYS open, results, work, dead; ARGV entry, id, pool,
 /// result, work message, why, now [ms], most. -> 1; 0: nobody waits.
 extern const RedisScript kBury;
+/// A dead letter that somebody wanted asked again. KEYS leader, put-back, dead; ARGV token, entry,
+/// 1 when it was handed out.
+/// -> 1; -1: deposed.
+extern const RedisScript kPutBackDone;
 /// KEYS leader, job; ARGV token, status, state. -> 1; -1: deposed.
 extern const RedisScript kSetStatus;
 /// A job's end. KEYS leader, job, jobs, cancelled; ARGV token, status, state, entry, id,

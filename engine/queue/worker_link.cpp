@@ -19,6 +19,7 @@ constexpr RedisCall kRepeatable{.idempotent = true};
 constexpr double kBlock_s = 0.5;
 constexpr int kAtOnce = 8;  // so that no worker takes what another could begin
 constexpr int kMostDead = 1000;
+constexpr double kOwnKept_s = 3600;                       // its stream, after its end
 constexpr auto kServerSilence = std::chrono::seconds(4);  // longer than renewing takes
 
 std::string ms(double seconds) { return std::to_string(static_cast<std::int64_t>(1000 * seconds)); }
@@ -29,7 +30,8 @@ WorkerLink::WorkerLink(Broker& broker, std::string worker, std::string pool, int
     : broker_(broker),
       worker_(std::move(worker)),
       pool_(std::move(pool)),
-      stream_(broker.keys().work(pool_)),
+      shared_(broker.keys().work(pool_)),
+      own_(broker.keys().work_of(pool_, worker_)),
       capacity_(capacity),
       log_(std::move(log)),
       reader_([this](const std::stop_token& stopping) {
@@ -81,7 +83,7 @@ void WorkerLink::complete(Done done) {
   }
   const std::string open = broker_.keys().open(), results = broker_.keys().results();
   const auto reply =
-      message ? broker_.redis().script(scripts::kComplete, Views{open, results, stream_},
+      message ? broker_.redis().script(scripts::kComplete, Views{open, results, piece.stream},
                                        Views{piece.entry, piece.id, *message}, kRepeatable)
               : Result<RedisReply>(std::unexpected(message.error()));
   // Not sent, it stays pending, and another worker takes it in the end.
@@ -94,43 +96,57 @@ void WorkerLink::complete(Done done) {
   changed_.notify_all();
 }
 
-Result<std::vector<StreamEntry>> WorkerLink::fresh(int count) {
+Result<std::vector<WorkerLink::Taken>> WorkerLink::fresh(int count) {
   auto& redis = broker_.redis();
-  auto reply = redis.call({"XREADGROUP", "GROUP", kWorkersGroup, worker_, "COUNT",
-                           std::to_string(count), "BLOCK", ms(kBlock_s), "STREAMS", stream_, ">"},
-                          {.block_s = kBlock_s});
+  auto reply =
+      redis.call({"XREADGROUP", "GROUP", kWorkersGroup, worker_, "COUNT", std::to_string(count),
+                  "BLOCK", ms(kBlock_s), "STREAMS", own_, shared_, ">", ">"},
+                 {.block_s = kBlock_s});
   if (!reply) return std::unexpected(reply.error());
+  std::vector<Taken> all;
   if (reply->error_code() == "NOGROUP" || reply->error_code() == "UNBLOCKED") {
-    const auto made = redis.pipeline({{"XGROUP", "CREATE", stream_, kWorkersGroup, "0", "MKSTREAM"},
+    const auto made = redis.pipeline({{"XGROUP", "CREATE", shared_, kWorkersGroup, "0", "MKSTREAM"},
+                                      {"XGROUP", "CREATE", own_, kWorkersGroup, "0", "MKSTREAM"},
+                                      {"PEXPIRE", own_, ms(kOwnKept_s)},
                                       {"SADD", broker_.keys().pools(), pool_}});
     if (!made) return std::unexpected(made.error());
-    const RedisReply& group = made->front();
-    if (group.is_error() && group.error_code() != "BUSYGROUP")
-      return std::unexpected(group.as_error("cannot take work"));
-    return std::vector<StreamEntry>{};
+    for (const RedisReply& each : *made)
+      if (each.is_error() && each.error_code() != "BUSYGROUP")
+        return std::unexpected(each.as_error("cannot take work"));
+    return all;
   }
   if (reply->is_error()) return std::unexpected(reply->as_error("cannot take work"));
-  if (reply->is_nil()) return std::vector<StreamEntry>{};
-  const auto stream = reply->at(0);
-  if (!stream) return std::unexpected(stream.error());
-  const auto list = (*stream)->at(1);
-  if (!list) return std::unexpected(list.error());
-  return entries_from(**list);
+  if (reply->is_nil()) return all;
+  const auto streams = reply->as_array();
+  if (!streams) return std::unexpected(streams.error());
+  for (const RedisReply& stream : *streams) {
+    const auto name = stream.at(0), list = stream.at(1);
+    if (!name) return std::unexpected(name.error());
+    if (!list) return std::unexpected(list.error());
+    const auto text = (*name)->as_string();
+    if (!text) return std::unexpected(text.error());
+    auto entries = entries_from(**list);
+    if (!entries) return std::unexpected(entries.error());
+    all.push_back({*text == own_ ? own_ : shared_, std::move(*entries)});
+  }
+  return all;
 }
 
 /// Of workers that have fallen silent.
-Result<std::vector<StreamEntry>> WorkerLink::abandoned(int count) {
-  auto reply = broker_.redis().call({"XAUTOCLAIM", stream_, kWorkersGroup, worker_, ms(kSilence_s),
+Result<WorkerLink::Taken> WorkerLink::abandoned(const std::string& stream, int count) {
+  auto reply = broker_.redis().call({"XAUTOCLAIM", stream, kWorkersGroup, worker_, ms(kSilence_s),
                                      "0", "COUNT", std::to_string(count)});
   if (!reply) return std::unexpected(reply.error());
-  if (reply->error_code() == "NOGROUP") return std::vector<StreamEntry>{};
+  if (reply->error_code() == "NOGROUP") return Taken{};
   if (reply->is_error()) return std::unexpected(reply->as_error("cannot take over work"));
   const auto list = reply->at(1);
   if (!list) return std::unexpected(list.error());
-  return entries_from(**list);
+  auto entries = entries_from(**list);
+  if (!entries) return std::unexpected(entries.error());
+  return Taken{stream, std::move(*entries)};
 }
 
-void WorkerLink::bury(const StreamEntry& entry, const std::string& why) {
+void WorkerLink::bury(const std::string& stream, const StreamEntry& entry, const std::string& why) {
   const std::string& id = entry.field("id");
   Evaluation evaluation;
   evaluation.verdict = Verdict::kCrash;
@@ -144,23 +160,26 @@ void WorkerLink::bury(const StreamEntry& entry, const std::string& why) {
   const std::string open = keys.open(), results = keys.results(), dead = keys.dead();
   const std::string now = std::to_string(unix_ms()), most = std::to_string(kMostDead);
   const auto reply = broker_.redis().script(
-      scripts::kBury, Views{open, results, stream_, dead},
+      scripts::kBury, Views{open, results, stream, dead},
       Views{entry.entry, id, pool_, *result, entry.field("m"), why, now, most}, kRepeatable);
   if (!reply) warn("was not buried: " + reply.error().message, job, id);
 }
 
-bool WorkerLink::has(const std::string& entry) {
+bool WorkerLink::has(const std::string& stream, const std::string& entry) {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(pieces_, [&](const auto& item) { return item.second.entry == entry; });
+  return std::ranges::any_of(pieces_, [&](const auto& item) {
+    return item.second.stream == stream && item.second.entry == entry;
+  });
 }
 
-void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
+void WorkerLink::accept(const Taken& taken, bool claimed) {
+  const auto& [stream, entries] = taken;
   if (entries.empty()) return;
   // Is it still wanted, and how often was it tried?
   std::vector<std::vector<std::string>> questions;
   for (const StreamEntry& entry : entries) {
     questions.push_back({"HEXISTS", broker_.keys().open(), entry.field("id")});
-    questions.push_back({"XPENDING", stream_, kWorkersGroup, entry.entry, entry.entry, "1"});
+    questions.push_back({"XPENDING", stream, kWorkersGroup, entry.entry, entry.entry, "1"});
   }
   const auto answers = broker_.redis().pipeline(questions, kRepeatable);
   if (!answers) {
@@ -169,11 +188,11 @@ void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const StreamEntry& entry = entries[i];
-    if (has(entry.entry)) continue;  // we were silent ourselves
+    if (has(stream, entry.entry)) continue;  // we were silent ourselves
     const auto wanted = (*answers)[2 * i].as_integer();
     if (wanted && *wanted == 0) {
       (void)broker_.redis().pipeline(
-          {{"XACK", stream_, kWorkersGroup, entry.entry}, {"XDEL", stream_, entry.entry}},
+          {{"XACK", stream, kWorkersGroup, entry.entry}, {"XDEL", stream, entry.entry}},
           kRepeatable);
       continue;
     }
@@ -183,24 +202,24 @@ void WorkerLink::accept(const std::vector<StreamEntry>& entries, bool claimed) {
         deliveries = (*count)->as_integer().value_or(1);
     }
     if (deliveries > kMostDeliveries) {
-      bury(entry, fmt::format("{} workers took it and fell silent", kMostDeliveries));
+      bury(stream, entry, fmt::format("{} workers took it and fell silent", kMostDeliveries));
       continue;
     }
     auto message = work_from(entry.field("m"));
     if (message && message->id != entry.field("id"))
       message = invalid("work message: id: is not that of its entry");
     if (!message) {
-      bury(entry, message.error().message);
+      bury(stream, entry, message.error().message);
       continue;
     }
     std::unique_lock lock(mutex_);
     if (draining_) {
       lock.unlock();
-      hand_back({entry.entry});
+      hand_back({{stream, entry.entry, message->id, message->job}});
       continue;
     }
     const std::uint64_t number = next_++;
-    pieces_[number] = {entry.entry, message->id, message->job};
+    pieces_[number] = {stream, entry.entry, message->id, message->job};
     ready_.push_back(
         {number, std::move(message->request),
          message->kind == WorkMessage::Kind::kAdmit ? Work::Kind::kAdmit : Work::Kind::kEvaluate});
@@ -230,60 +249,70 @@ void WorkerLink::read(const std::stop_token& stopping) {
     };
     if (Clock::now() - looked > std::chrono::seconds(1)) {
       looked = Clock::now();
-      const auto taken_over = abandoned(room);
-      if (!taken_over) {
-        failed(taken_over.error());
-        continue;
+      bool well = true;
+      for (const auto* stream : {&own_, &shared_}) {  // of our own: what we had before we died
+        if (room <= 0) break;
+        const auto taken_over = abandoned(*stream, room);
+        well = taken_over.has_value();
+        if (!well) failed(taken_over.error());
+        if (!well) break;
+        accept(*taken_over, true);
+        room -= static_cast<int>(taken_over->entries.size());
       }
-      accept(*taken_over, true);
-      room -= static_cast<int>(taken_over->size());
-      if (room <= 0) continue;
+      if (!well || room <= 0) continue;
     }
     const auto taken = fresh(room);
     if (!taken) {
       failed(taken.error());
       continue;
     }
-    accept(*taken, false);
+    for (const Taken& some : *taken) accept(some, false);
   }
 }
 
 /// What is in hand stays ours while we live.
 void WorkerLink::renew(const std::stop_token& stopping) {
   while (!stopping.stop_requested()) {
-    std::vector<std::string> words = {"XCLAIM", stream_, kWorkersGroup, worker_, "0"};
+    std::map<std::string, std::vector<std::string>> words;  // by stream
     {
       std::unique_lock lock(mutex_);
       (void)changed_.wait_for(lock, stopping, milliseconds(static_cast<int>(1000 * kSilence_s / 4)),
                               [] { return false; });
-      for (const auto& [number, piece] : pieces_) words.push_back(piece.entry);
+      for (const auto& [number, piece] : pieces_) words[piece.stream].push_back(piece.entry);
     }
-    if (stopping.stop_requested() || words.size() == 5) continue;
-    words.push_back("JUSTID");
-    const auto reply = broker_.redis().pipeline({words}, kRepeatable);
-    if (!reply) warn("what is at work was not renewed: " + reply.error().message);
+    if (stopping.stop_requested()) continue;
+    std::vector<std::vector<std::string>> commands = {{"PEXPIRE", own_, ms(kOwnKept_s)}};
+    for (const auto& [stream, entries] : words) {
+      auto& command = commands.emplace_back(
+          std::vector<std::string>{"XCLAIM", stream, kWorkersGroup, worker_, "0"});
+      command.insert(command.end(), entries.begin(), entries.end());
+      command.emplace_back("JUSTID");
+    }
+    const auto reply = broker_.redis().pipeline(commands, kRepeatable);
+    if (!reply && !words.empty()) warn("what is at work was not renewed: " + reply.error().message);
   }
 }
 
-void WorkerLink::hand_back(const std::vector<std::string>& entries) {
-  if (entries.empty()) return;
+void WorkerLink::hand_back(const std::vector<Piece>& pieces) {
+  if (pieces.empty()) return;
   handed_back_ = true;
   // Idle for so long that the next who looks takes them, and for no fault of theirs.
-  std::vector<std::string> words = {"XCLAIM", stream_, kWorkersGroup, worker_, "0"};
-  words.insert(words.end(), entries.begin(), entries.end());
-  words.insert(words.end(), {"IDLE", ms(1000 * kSilence_s), "RETRYCOUNT", "0", "JUSTID"});
-  const auto reply = broker_.redis().pipeline({words}, kRepeatable);
+  std::vector<std::vector<std::string>> commands;
+  for (const Piece& piece : pieces)
+    commands.push_back({"XCLAIM", piece.stream, kWorkersGroup, worker_, "0", piece.entry, "IDLE",
+                        ms(1000 * kSilence_s), "RETRYCOUNT", "0", "JUSTID"});
+  const auto reply = broker_.redis().pipeline(commands, kRepeatable);
   if (!reply) warn("work was not handed back: " + reply.error().message);
 }
 
 void WorkerLink::drain() {
-  std::vector<std::string> back;
+  std::vector<Piece> back;
   {
     const std::lock_guard lock(mutex_);
     draining_ = true;
     ready_.clear();
     std::erase_if(pieces_, [&](const auto& item) {
-      if (!item.second.begun) back.push_back(item.second.entry);
+      if (!item.second.begun) back.push_back(item.second);
       return !item.second.begun;
     });
     changed_.notify_all();
@@ -293,12 +322,12 @@ void WorkerLink::drain() {
 
 void WorkerLink::close() {
   drain();
-  std::vector<std::string> back;
+  std::vector<Piece> back;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     closed_ = true;
-    for (const auto& [number, piece] : pieces_) back.push_back(piece.entry);
+    for (const auto& [number, piece] : pieces_) back.push_back(piece);
     pieces_.clear();
     changed_.notify_all();
   }
@@ -308,7 +337,7 @@ void WorkerLink::close() {
   }
   hand_back(back);
   if (!handed_back_)  // what a consumer holds goes with it
-    (void)broker_.redis().pipeline({{"XGROUP", "DELCONSUMER", stream_, kWorkersGroup, worker_}},
+    (void)broker_.redis().pipeline({{"XGROUP", "DELCONSUMER", shared_, kWorkersGroup, worker_}},
                                    kRepeatable);
 }
 

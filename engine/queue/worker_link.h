@@ -1,4 +1,5 @@
-// The workers' end of the Redis server: one pool's work comes in, answers go out. Thread-safe.
+// The workers' end of the Redis server: work comes in, for any worker of a pool or for this one,
+// answers go out. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -40,22 +41,27 @@ class WorkerLink final : public WorkerQueue {
 
  private:
   struct Piece {
-    std::string entry, id, job;
+    std::string stream, entry, id, job;
     bool begun = false;
   };
   void read(const std::stop_token& stopping);
   void renew(const std::stop_token& stopping);
-  [[nodiscard]] Result<std::vector<StreamEntry>> fresh(int count);
-  [[nodiscard]] Result<std::vector<StreamEntry>> abandoned(int count);
-  void accept(const std::vector<StreamEntry>& entries, bool claimed);
-  [[nodiscard]] bool has(const std::string& entry);
-  void bury(const StreamEntry& entry, const std::string& why);
-  void hand_back(const std::vector<std::string>& entries);
+  struct Taken {
+    std::string stream;
+    std::vector<StreamEntry> entries;
+  };
+  [[nodiscard]] Result<std::vector<Taken>> fresh(int count);
+  [[nodiscard]] Result<Taken> abandoned(const std::string& stream, int count);
+  void accept(const Taken& taken, bool claimed);
+  [[nodiscard]] bool has(const std::string& stream, const std::string& entry);
+  void bury(const std::string& stream, const StreamEntry& entry, const std::string& why);
+  void hand_back(const std::vector<Piece>& pieces);
   void warn(const std::string& what, const std::string& job = "",
             const std::string& evaluation = "", LogLevel level = LogLevel::kWarning);
 
   Broker& broker_;
-  const std::string worker_, pool_, stream_;
+  const std::string worker_, pool_;
+  const std::string shared_, own_;  ///< streams
   const int capacity_;
   const Log log_;
   std::mutex mutex_;  ///< of all that follows

@@ -62,6 +62,7 @@ class Term {
       look_for_jobs();
       look_at_fleet();
       obey_cancellations();
+      put_back();
       reap();
       begin_some();
       count_jobs();
@@ -155,6 +156,21 @@ class Term {
       metrics_.job_ended(queue::JobState::kCancelled);
       known_.erase(job->id);
       job = waiting_.erase(job);
+    }
+  }
+
+  /// Dead letters that somebody wants evaluated once more.
+  void put_back() {
+    const auto wanted = lead_.put_back();
+    if (!wanted) return;
+    for (const auto& [entry, evaluation] : *wanted) {
+      const bool handed_out = !evaluation.empty() && dispatcher_.put_back(evaluation);
+      options_.log({.level = LogLevel::kInfo,
+                    .message = handed_out ? "is handed out again, a dead letter put back"
+                                          : "a dead letter is not put back: its search has ended",
+                    .evaluation = evaluation});
+      if (const auto done = lead_.put_back_done(entry, handed_out); !done && !ended())
+        warn(done.error().message);
     }
   }
 

@@ -40,7 +40,8 @@ struct FinalStage {
 };
 
 /// The final stage of the first `wanted` of `finalists` and of `reference`, if any, on as many
-/// devices at once as the target has. Those that pass, fastest first.
+/// devices at once as the target has. Where it has several workers, two must agree on each. Those
+/// that pass, fastest first.
 [[nodiscard]] std::vector<Finalist> time_finalists(const FinalStage& stage,
                                                    std::vector<CandidateRecord> finalists,
                                                    std::optional<CandidateRecord> reference,

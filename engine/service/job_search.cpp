@@ -20,6 +20,8 @@ using std::chrono::milliseconds;
 constexpr auto kReportEvery = milliseconds(500);
 constexpr auto kPoolLooks = milliseconds(200);
 constexpr std::size_t kLargestWindow = 1024;
+/// A worker that was missing in so many looks at the fleet, one a second, is gone.
+constexpr int kMissedLooks = 15;
 
 }  // namespace
 
@@ -34,7 +36,10 @@ Result<void> Fleet::look() {
   const auto workers = broker_.workers();
   if (!workers) return std::unexpected(workers.error());
   std::map<std::string, Pool> pools;
+  std::map<std::pair<std::string, std::string>, Known> known;
+  std::set<std::string> draining;
   for (const auto& worker : *workers) {
+    if (worker.draining) draining.insert(worker.id);
     if (worker.draining) continue;
     std::set<std::string> its_pools;
     for (const auto& device : worker.devices) {
@@ -44,12 +49,25 @@ Result<void> Fleet::look() {
       pool.modelled = device.modelled;
       pool.capacity += device.capacity;
       ++pool.devices;
+      ++known[{device.pool, worker.id}].devices;
       if (its_pools.insert(device.pool).second) ++pool.workers;
     }
   }
   const std::lock_guard lock(mutex_);
   pools_ = std::move(pools);
+  for (auto& [name, worker] : workers_)
+    if (++worker.missed < kMissedLooks && !draining.contains(name.second))
+      known.emplace(name, worker);
+  workers_ = std::move(known);
   return {};
+}
+
+std::vector<TargetWorker> Fleet::workers(const std::string& pool) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<TargetWorker> workers;
+  for (const auto& [name, worker] : workers_)
+    if (name.first == pool) workers.push_back({name.second, worker.devices, worker.missed == 0});
+  return workers;
 }
 
 std::map<std::string, Fleet::Pool> Fleet::pools() const {
@@ -71,6 +89,15 @@ std::optional<std::pair<std::string, Fleet::Pool>> Fleet::find(const std::string
     if (!best || pool.capacity > best->second.capacity) best = {id, pool};
   }
   return best;
+}
+
+void have_confirmed(Target& target, const JobContext& context, const std::string& job,
+                    const std::string& pool) {
+  target.workers = [&context, pool] { return context.fleet.workers(pool); };
+  target.accuse = [&context, job, pool](const std::string& worker, const std::string& why) {
+    context.log(
+        {.level = LogLevel::kError, .message = why, .job = job, .worker = worker, .pool = pool});
+  };
 }
 
 JobSearch::JobSearch(const JobContext& context, queue::QueuedJob job)
@@ -194,9 +221,9 @@ void JobSearch::search(std::size_t index) {
     options.spent_s = status_.archs[index].elapsed_s;
   }
   options.on_progress = [&](const Progress& progress) { show(index, progress); };
-  const auto outcome =
-      run_search(message_.task, {*spec, pool->second.info, window, *queue, devices}, *rewriting,
-                 &context_.store, options);
+  Target target{*spec, pool->second.info, window, *queue, devices};
+  have_confirmed(target, context_, job_.id, pool->first);
+  const auto outcome = run_search(message_.task, target, *rewriting, &context_.store, options);
   if (ending_) return;
   if (!outcome) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
@@ -224,8 +251,9 @@ void JobSearch::search(std::size_t index) {
   progress.elapsed_s = outcome->elapsed_s;
   if (outcome->ranked.empty()) {
     status_.error +=
-        fmt::format("{}{}: no finalist, not even the reference, passed the final stage",
-                    status_.error.empty() ? "" : "; ", arch);
+        fmt::format("{}{}: no finalist, not even the reference, passed the final stage{}{}",
+                    status_.error.empty() ? "" : "; ", arch, outcome->warnings.empty() ? "" : ": ",
+                    outcome->warnings.empty() ? "" : outcome->warnings.back());
     return;
   }
   progress.best_candidate = outcome->ranked.front().candidate.id;

@@ -20,6 +20,7 @@
 #include "engine/rewriting/rewriting.h"
 #include "engine/service/portability.h"
 #include "engine/service/search_job.h"
+#include "engine/service/target.h"
 #include "evaluator/device_spec.h"
 
 namespace hone {
@@ -44,11 +45,18 @@ class Fleet {
   /// The largest pool for what a job asks for: "sm_90" is a GPU, "emu:sm_90" the pool of
   /// that name.
   [[nodiscard]] std::optional<std::pair<std::string, Pool>> find(const std::string& arch) const;
+  /// Of a pool, those too that were there a moment ago and did not say that they end.
+  [[nodiscard]] std::vector<TargetWorker> workers(const std::string& pool) const;
 
  private:
+  struct Known {
+    std::size_t devices = 0;
+    int missed = 0;  ///< looks in a row
+  };
   queue::Broker& broker_;
   mutable std::mutex mutex_;
   std::map<std::string, Pool> pools_;
+  std::map<std::pair<std::string, std::string>, Known> workers_;  ///< by pool and id
 };
 
 /// Boards are per device name; "cuda:0" stands for a GPU of some worker.
@@ -63,6 +71,11 @@ struct JobContext {
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;
   Log log;
 };
+
+/// Has a target's finalists confirmed by two of the pool's workers, and says whose word was not
+/// believed.
+void have_confirmed(Target& target, const JobContext& context, const std::string& job,
+                    const std::string& pool);
 
 class JobSearch {
  public:

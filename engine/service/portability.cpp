@@ -73,10 +73,11 @@ class Visit {
     provenance_ = provenance_of(*device, trial_.pool.info);
     const auto queue =
         context_.dispatcher.open(job_.id, trial_.pool_id, trial_.pool.modelled, job_.priority);
-    const Target target{.device = *device,
-                        .info = trial_.pool.info,
-                        .queue = *queue,
-                        .devices = static_cast<std::size_t>(std::max(1, trial_.pool.devices))};
+    Target target{.device = *device,
+                  .info = trial_.pool.info,
+                  .queue = *queue,
+                  .devices = static_cast<std::size_t>(std::max(1, trial_.pool.devices))};
+    have_confirmed(target, context_, job_.id, trial_.pool_id);
     const auto rewriting = context_.open_rewriting();
     auto builder =
         RequestBuilder::make(*rewriting, message_.task, target_limits(trial_.pool.info.arch), {},

@@ -37,6 +37,7 @@ constexpr double kRoofReached = 0.95;
 constexpr double kRoofBroken = 1.25;
 /// The id of a result that is none: there is something to take from the proposer.
 constexpr std::uint64_t kProposed = ~std::uint64_t{0};
+constexpr std::size_t kMostCrashed = 64;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
 /// Of the first reading, at least: children are started for it.
 constexpr double kFirstReading_s = 10;
@@ -146,6 +147,8 @@ class Search {
   std::int64_t refused_later_ = 0;
   std::optional<Error> unstored_;  ///< ends a job
   int alarms_ = 0;
+  /// A service's, by id: their answer may be put back, and a second one come.
+  std::map<std::uint64_t, Slot> crashed_;
 };
 
 double Search::search_seconds() const {
@@ -333,6 +336,10 @@ void Search::settle(Slot& slot, Strategy& strategy) {
       fruitless_ = 0;
       known_[slot.candidate.program_hash] = {evaluation.verdict, outcome.time_us};
       in_flight_.erase(slot.candidate.program_hash);
+      if (!options_.job.empty() && evaluation.verdict == Verdict::kCrash) {
+        if (crashed_.size() >= kMostCrashed) crashed_.erase(crashed_.begin());
+        crashed_[slot.id] = slot;
+      }
       if (store_ != nullptr) {
         stored(store_->put(run_id_, slot.candidate, evaluation, provenance_));
       }
@@ -392,7 +399,16 @@ void Search::search() {
         slot.evaluation.detail = stopped ? "cancelled" : done->evaluation.error().message;
       }
       slot.done = true;
+      return true;
     }
+    const auto crashed = crashed_.find(done->id);
+    if (crashed == crashed_.end() || !done->evaluation) return true;
+    // Put back: what it says now counts instead.
+    Slot slot = std::move(crashed->second);
+    crashed_.erase(crashed);
+    --outcome_.counts.verdicts[static_cast<std::size_t>(Verdict::kCrash)];
+    slot.evaluation = std::move(*done->evaluation);
+    settle(slot, *strategy);
     return true;
   };
   const auto is_ready = [&](const Slot& slot) {

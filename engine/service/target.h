@@ -3,12 +3,21 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "engine/queue/queue.h"
 #include "evaluator/device_spec.h"
 #include "evaluator/evaluator.h"
 
 namespace hone {
+
+/// One of those who evaluate for a target.
+struct TargetWorker {
+  std::string id;
+  std::size_t devices = 0;
+  bool there = true;  ///< false: silent, and may come back
+};
 
 struct Target {
   DeviceSpec device;
@@ -17,6 +26,10 @@ struct Target {
   SearchQueue& queue;
   /// How many time candidates independently of each other: final stages at once.
   std::size_t devices = 1;
+  /// Of a service. Empty: this process evaluates.
+  std::function<std::vector<TargetWorker>()> workers = {};
+  /// Says that a worker's word was not believed; there where `workers` is.
+  std::function<void(const std::string& worker, const std::string& why)> accuse = {};
 };
 
 /// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was

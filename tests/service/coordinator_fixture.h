@@ -53,10 +53,13 @@ class CoordinatorTest : public ServiceTest {
 
   class Worker {
    public:
+    Worker(CoordinatorTest& test, const std::string& id, FakeEvaluator::Lie lie)
+        : Worker(test, id, "emu:sm_90", FakeEvaluator::h200(), std::move(lie)) {}
     explicit Worker(CoordinatorTest& test, const std::string& id,
                     const std::string& device = "emu:sm_90",
-                    const DeviceInfo& info = FakeEvaluator::h200())
+                    const DeviceInfo& info = FakeEvaluator::h200(), FakeEvaluator::Lie lie = {})
         : evaluator(info, device.starts_with("emu:")), broker_(test.broker()) {
+      evaluator.lie_ = std::move(lie);
       thread_ = std::jthread([this, &test, id, device] {
         WorkerOptions options;
         options.id = id;

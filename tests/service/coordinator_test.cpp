@@ -79,6 +79,50 @@ TEST_F(CoordinatorTest, AWorkerThatDrainsLosesNothing) {
   expect_as_alone(wait_for("a"));
 }
 
+TEST_F(CoordinatorTest, ADeadLetterThatIsPutBackCountsInsteadOfItsCrash) {
+  std::atomic<int> crashes = 1;
+  const Worker worker(*this, "one", [&](const EvaluationRequest& request, Evaluation& evaluation) {
+    if (request.stage == Stage::kFinal) return;
+    std::this_thread::sleep_for(milliseconds(300));
+    if (crashes-- <= 0) return;
+    evaluation = {};
+    evaluation.verdict = Verdict::kCrash;
+  });
+  const Coordinator coordinator(*this, *store_);
+  ASSERT_TRUE(broker_->submit(job("a")));
+  const auto crashed = [](const queue::JobStatus& status) {
+    return status.archs.empty()
+               ? -1
+               : status.archs[0].counts.verdicts[static_cast<std::size_t>(Verdict::kCrash)];
+  };
+  while (crashed(*broker_->status("a")) != 1) std::this_thread::sleep_for(milliseconds(20));
+  // Whichever it was; what did not crash is not asked again, whatever the letter says.
+  auto& redis = broker_->redis();
+  const auto leader = redis.call({"GET", broker_->keys().leader()});
+  ASSERT_TRUE(leader);
+  const std::string prefix = "a." + std::string(*leader->as_string()) + ".1.";
+  for (int i = 0; i < 100; ++i)
+    ASSERT_TRUE(redis.call({"XADD", broker_->keys().dead(), "*", "id", prefix + std::to_string(i),
+                            "pool", "emu:sm_90", "m", "", "why", "it fell silent", "at", "0"}));
+  const auto letters = broker_->dead(1000);
+  ASSERT_TRUE(letters);
+  using PutBack = queue::Broker::PutBack;
+  for (const auto& letter : *letters)
+    EXPECT_EQ(*broker_->put_back(letter.entry, letter.id), PutBack::kAsked);
+  EXPECT_EQ(*broker_->put_back("1-1", prefix + "1"), PutBack::kGone);
+  EXPECT_EQ(*broker_->put_back(letters->front().entry, "a.0.1.1"), PutBack::kRestarted);
+  EXPECT_EQ(*broker_->put_back(letters->front().entry, "b.0.1.1"), PutBack::kEnded);
+  const auto status = wait_for("a");
+  ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
+  EXPECT_EQ(crashed(status), 0);
+  EXPECT_EQ(status.archs[0].counts.evaluated(), 40);
+  EXPECT_TRUE(logged("is handed out again"));
+  const auto left = broker_->dead(1000);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->size(), 99U);
+  EXPECT_EQ(*broker_->put_back(left->front().entry, left->front().id), PutBack::kEnded);
+}
+
 TEST_F(CoordinatorTest, AJobThatCannotBeReadFails) {
   ASSERT_TRUE(broker_->submit(job("a")));
   ASSERT_TRUE(broker_->redis().call({"HSET", broker_->keys().job("a"), "message", "nonsense"}));

@@ -46,6 +46,10 @@ TEST_F(Load, TenThousandEvaluations) {
   constexpr const char* kPool = "emu:sm_90";
   Lead lead(*broker_);
   ASSERT_TRUE(*lead.take(0));
+  const std::jthread keeper([&](const std::stop_token& stopping) {
+    for (; !stopping.stop_requested(); std::this_thread::sleep_for(milliseconds(200)))
+      (void)lead.keep();
+  });
   Dispatcher dispatcher(lead, log());
   dispatcher.set_capacity(kPool, 64);
   std::vector<std::unique_ptr<Broker>> brokers;

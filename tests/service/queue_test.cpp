@@ -253,6 +253,82 @@ TEST_F(Dispatching, WhatKillsEveryWorkerIsBuried) {
   ASSERT_EQ(dead->size(), 1U);
   EXPECT_EQ((*dead)[0].pool, kPool);
   EXPECT_NE((*dead)[0].why.find("fell silent"), std::string::npos);
+  // Put back, it is asked once more, and once only.
+  EXPECT_TRUE(dispatcher_->put_back((*dead)[0].id));
+  EXPECT_FALSE(dispatcher_->put_back((*dead)[0].id));
+  const auto again = queue->next_result(milliseconds(20'000));
+  ASSERT_TRUE(again && again->evaluation);
+  EXPECT_EQ(again->id, 1U);
+  EXPECT_EQ(again->evaluation->verdict, Verdict::kOk);
+  EXPECT_FALSE(queue->next_result(milliseconds(300)));
+}
+
+Work work_for(const std::string& worker, std::uint64_t id, EvaluationRequest request) {
+  Work work{id, std::move(request)};
+  work.worker = worker;
+  return work;
+}
+
+TEST_F(Dispatching, WhatIsForOneWorkerNoOtherGets) {
+  auto one = link("one"), two = link("two");
+  Answering a(*one), b(*two);
+  const auto queue = dispatcher_->open("job", kPool, true, 0);
+  for (int i = 0; i < 60; ++i)
+    ASSERT_TRUE(queue->submit(
+        work_for(i % 3 == 0 ? "one" : "two", static_cast<std::uint64_t>(i), request(i))));
+  for (int i = 0; i < 60; ++i) {
+    const auto done = queue->next_result(milliseconds(20'000));
+    ASSERT_TRUE(done) << i;
+    EXPECT_EQ(done->worker, done->id % 3 == 0 ? "one" : "two");
+  }
+  EXPECT_EQ(a.answered, 20);
+  EXPECT_EQ(b.answered, 40);
+  run(*queue, 100);  // and what is for any
+  EXPECT_EQ(dispatcher_->counts().refused, 0);
+  auto connection = server_.connect();
+  const std::string own = broker_->keys().work_of(kPool, "one");
+  EXPECT_EQ(*connection->command({"XLEN", own})->as_integer(), 0);
+  EXPECT_GT(*connection->command({"PTTL", own})->as_integer(), 0);
+}
+
+TEST_F(Dispatching, AnAnswerOfAnotherThanTheAskedIsRefused) {
+  const auto queue = dispatcher_->open("job", kPool, true, 0);
+  ASSERT_TRUE(queue->submit(work_for("one", 1, request(1))));
+  std::this_thread::sleep_for(milliseconds(200));
+  const std::string id = "job." + std::to_string(lead_->token()) + ".1.1";
+  const auto forged = encode(ResultMessage{"job", id, "other", answer({1, request(7)})});
+  ASSERT_TRUE(forged);
+  for (int i = 0; i < 10; ++i)
+    ASSERT_TRUE(
+        broker_->redis().call({"XADD", broker_->keys().results(), "*", "id", id, "m", *forged}));
+  auto one = link("one");
+  Answering answering(*one);
+  const auto done = queue->next_result(milliseconds(20'000));
+  ASSERT_TRUE(done && done->evaluation);
+  EXPECT_EQ(done->evaluation->measurement.time_us, 2);
+  EXPECT_EQ(done->worker, "one");
+  EXPECT_TRUE(logged("worker one was asked"));
+}
+
+TEST_F(Dispatching, AWorkerThatComesBackFindsWhatWasForItAlone) {
+  const auto queue = dispatcher_->open("job", kPool, true, 0);
+  // It took one and died without a word; another came while it was away.
+  RedisClient& redis = broker_->redis();
+  const std::string own = broker_->keys().work_of(kPool, "one");
+  ASSERT_TRUE(redis.call({"XGROUP", "CREATE", own, kWorkersGroup, "0", "MKSTREAM"}));
+  ASSERT_TRUE(queue->submit(work_for("one", 1, request(1))));
+  std::this_thread::sleep_for(milliseconds(200));
+  const auto taken =
+      redis.call({"XREADGROUP", "GROUP", kWorkersGroup, "one", "COUNT", "10", "STREAMS", own, ">"});
+  ASSERT_TRUE(taken && taken->is_array());
+  ASSERT_TRUE(queue->submit(work_for("one", 2, request(2))));
+  auto other = link("other");
+  Answering others(*other);
+  auto one = link("one");
+  Answering answering(*one);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(queue->next_result(milliseconds(20'000))) << i;
+  EXPECT_EQ(answering.answered, 2);
+  EXPECT_EQ(others.answered, 0);
 }
 
 TEST_F(Dispatching, NonsenseAndLiesAreRefusedAndAskedAgain) {

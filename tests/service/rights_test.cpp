@@ -53,6 +53,19 @@ TEST_F(Rights, AreEnoughForEach) {
   const auto dead = hone({"jobs", "--dead", "--redis", url("submitter", 1)});
   EXPECT_EQ(dead.status, 0) << dead.err;
   const std::string id = job.json()["job"];
+  // Of a search that has ended, and of one that another leader began.
+  auto connection = server_.connect();
+  ASSERT_TRUE(connection->command({"HSET", "hone:job:b", "state", "searching"}));
+  for (const std::string letter : {id + ".1.1.1", std::string("b.0.1.1"), std::string("b.1.1.1")})
+    ASSERT_TRUE(connection->command({"XADD", "hone:dead", "*", "id", letter, "why", "?"}));
+  const auto back = hone({"jobs", "--dead", "--put-back", "all", "--redis", url("submitter", 1)});
+  EXPECT_EQ(back.status, 0) << back.err;
+  EXPECT_NE(back.out.find("submit the job again"), std::string::npos) << back.out;
+  EXPECT_NE(back.out.find("another coordinator leads"), std::string::npos) << back.out;
+  EXPECT_NE(back.out.find("has not handed it out"), std::string::npos) << back.out;
+  EXPECT_NE(coordinator.log().find("a dead letter is not put back"), std::string::npos);
+  const auto none = hone({"jobs", "--dead", "--put-back", "x", "--redis", url("submitter", 1)});
+  EXPECT_NE(none.status, 0);
   EXPECT_EQ(hone({"cancel", id, "--redis", url("submitter", 1)}).status, 0);
   for (const auto* daemon : {&worker, &coordinator})
     EXPECT_EQ(daemon->log().find("permission"), std::string::npos) << daemon->log();
@@ -74,6 +87,7 @@ TEST_F(Rights, AreNoMoreThanThat) {
       {"worker", 2, {"HGET", "hone:job:x", "message"}},
       {"worker", 2, {"SET", "hone:leader", "9"}},
       {"worker", 2, {"SADD", "hone:cancelled", "x"}},
+      {"worker", 2, {"SADD", "hone:put-back", "x"}},
       {"worker", 2, {"FLUSHALL"}},
       {"worker", 2, {"CONFIG", "GET", "dir"}},
       {"coordinator", 3, {"GET", "other:key"}},

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -34,6 +35,7 @@ inline constexpr const char* kScaleTask = R"CU(/* hone {
 /// Times by a hash of the program; every fourth is wrong, the reference never is.
 class FakeEvaluator final : public Evaluator {
  public:
+  using Lie = std::function<void(const EvaluationRequest&, Evaluation&)>;
   static DeviceInfo h200() {
     return {.name = "emulated sm_90 (H200 profile)",
             .arch = "sm_90",
@@ -90,6 +92,7 @@ class FakeEvaluator final : public Evaluator {
     m.time_us = 200 + 10 * digit;
     m.reference_time_us = 1000;
     m.speedup = m.ci95_low = m.ci95_high = 1000 / m.time_us;
+    if (lie_) lie_(request, evaluation);
     return evaluation;
   }
   Result<Ceilings> measure_ceilings() override {
@@ -100,6 +103,7 @@ class FakeEvaluator final : public Evaluator {
   void cancel() override { cancelled_ = true; }
   void resume() override { cancelled_ = false; }
 
+  Lie lie_;                        ///< changes what it says; may be empty
   int measured_ = 0;               ///< ceilings
   int calls_ = 0;                  ///< of evaluate(), where it was not cancelled
   std::atomic<int> answered_ = 0;  ///< in the quick stage

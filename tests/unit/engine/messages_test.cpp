@@ -173,12 +173,14 @@ TEST(QueueMessages, FlippedBytesBreakNothing) {
 }
 
 TEST(QueueMessages, OtherVersionsAndTypesAreRefusedByName) {
+  const std::string own = std::to_string(kQueueVersion), next = std::to_string(kQueueVersion + 1);
   for (const Type& type : types()) {
-    EXPECT_REFUSED(spoilt(type.name, "/v", 2), "is of version 2; this hone reads version 1");
+    EXPECT_REFUSED(spoilt(type.name, "/v", kQueueVersion + 1),
+                   "is of version " + next + "; this hone reads version " + own);
     EXPECT_REFUSED(spoilt(type.name, "/v", "1"), "says no version");
     EXPECT_REFUSED(spoilt(type.name, "/v", nullptr), "says no version");
     EXPECT_REFUSED(spoilt(type.name, "/type", "other"),
-                   "is of type 'other' (version 1); a '" + type.name + "' was expected");
+                   "is of type 'other' (version " + own + "); a '" + type.name + "' was expected");
     EXPECT_REFUSED(spoilt(type.name, "/type", std::string("\x1b[31m\xff")), "is of type '");
     EXPECT_REFUSED(type.again(made(type.name == "work" ? "job" : "work")), "is of type");
     EXPECT_REFUSED(spoilt(type.name, "/extra", 1), "unknown key 'extra'");
