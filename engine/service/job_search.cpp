@@ -242,7 +242,7 @@ void JobSearch::search(std::size_t index) {
                   pace.propose_s, outcome->stop_reason),
       pool->first);
   Searched& searched = searched_[index];
-  searched = {pool->first, pool->second.modelled, {}, outcome->timed};
+  searched = {pool->first, pool->second.info.arch, pool->second.modelled, {}, outcome->timed};
   for (const Finalist& finalist : outcome->ranked)
     if (finalist.candidate.origin != "reference") searched.best.push_back(finalist.candidate);
   const std::lock_guard lock(mutex_);

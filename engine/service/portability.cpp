@@ -26,11 +26,12 @@ constexpr std::size_t kBest = 3;  // of each search
 constexpr auto kPatience = std::chrono::minutes(10);
 constexpr auto kGone = std::chrono::seconds(5);
 
-/// What is to be tried on one pool.
+/// What one search found, to be tried on one pool.
 struct Trial {
   std::string pool_id;
   Fleet::Pool pool;
   bool admitted = false;  ///< the task, by a search there
+  std::string found_on;   ///< the architecture whose limits shaped the candidates
   std::vector<CandidateRecord> candidates;
 };
 
@@ -38,20 +39,18 @@ std::vector<Trial> trials(const std::map<std::string, Fleet::Pool>& fleet,
                           const std::vector<Searched>& searches) {
   std::vector<Trial> trials;
   for (const auto& [id, pool] : fleet) {
-    Trial trial{.pool_id = id, .pool = pool};
+    const auto own = std::ranges::find(searches, id, &Searched::pool);
     std::set<std::string> known;
-    for (const Searched& search : searches) {
-      if (search.pool != id) continue;
-      trial.admitted = true;
-      known = search.timed;
-    }
+    if (own != searches.end()) known = own->timed;
     for (const Searched& search : searches) {
       if (search.pool.empty() || search.pool == id || search.modelled != pool.modelled) continue;
+      Trial trial{
+          .pool_id = id, .pool = pool, .admitted = own != searches.end(), .found_on = search.arch};
       for (std::size_t i = 0; i < search.best.size() && i < kBest; ++i)
         if (known.insert(search.best[i].program_hash).second)
           trial.candidates.push_back(search.best[i]);
+      if (!trial.candidates.empty()) trials.push_back(std::move(trial));
     }
-    if (!trial.candidates.empty()) trials.push_back(std::move(trial));
   }
   return trials;
 }
@@ -79,9 +78,9 @@ class Visit {
                   .devices = static_cast<std::size_t>(std::max(1, trial_.pool.devices))};
     have_confirmed(target, context_, job_.id, trial_.pool_id);
     const auto rewriting = context_.open_rewriting();
-    auto builder =
-        RequestBuilder::make(*rewriting, message_.task, target_limits(trial_.pool.info.arch), {},
-                             {.sizes = secret_bits(), .inputs = secret_bits()});
+    // The same program at every size: what does not fit here, the device says.
+    auto builder = RequestBuilder::make(*rewriting, message_.task, target_limits(trial_.found_on),
+                                        {}, {.sizes = secret_bits(), .inputs = secret_bits()});
     if (!builder) return refuse_all(builder.error());
     if (const auto admitted = admit(target, **builder); !admitted)
       return refuse_all(admitted.error());

@@ -18,6 +18,7 @@ struct JobContext;
 /// What came of a job's search on one pool.
 struct Searched {
   std::string pool;  ///< empty: nothing
+  std::string arch;
   bool modelled = false;
   std::vector<CandidateRecord> best;  ///< fastest first, without the reference
   std::set<std::string> timed;        ///< hashes of all that went through the final stage there

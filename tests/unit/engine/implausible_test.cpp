@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <stop_token>
+#include <thread>
+#include <vector>
 
 #include "candidates/task_reader.h"
 #include "engine/queue/messages_result.h"
@@ -109,7 +112,17 @@ TEST(Implausible, IsNothingOfAnHonestGpu) {
   EXPECT_TRUE(slow->outpaced);
   auto screened = fake_request("scale");
   screened.screen_above_us = 1e-3;
-  const auto left_out = (*evaluator)->evaluate(screened);
+  EXPECT_FALSE((*evaluator)->evaluate(screened)->screened);  // the GPU has nothing else to do
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 8; ++i) {
+    others.emplace_back([&](const std::stop_token& stopping) {
+      while (!stopping.stop_requested()) (void)(*evaluator)->evaluate(fake_request("scale_slow"));
+    });
+  }
+  auto left_out = (*evaluator)->evaluate(screened);
+  for (int i = 0; i < 100 && left_out && !left_out->screened; ++i)
+    left_out = (*evaluator)->evaluate(screened);
+  others.clear();
   expect_honest(left_out, false);
   EXPECT_TRUE(left_out->screened);
   EXPECT_TRUE(implausible(*left_out, true));
