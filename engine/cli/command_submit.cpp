@@ -56,6 +56,35 @@ Result<std::vector<std::string>> archs_there(queue::Broker& broker) {
   return invalid("no worker is there to tell the architecture: name it with --arch, such as sm_90");
 }
 
+/// "sm_90", or "emu:sm_90" with a profile or without.
+bool is_arch(std::string_view text) {
+  if (text.starts_with("emu:")) text.remove_prefix(4);
+  const auto name = text.substr(0, text.find(':'));
+  return name.starts_with("sm_") && name.size() > 4 && name.size() < 8 &&
+         std::ranges::all_of(name.substr(3, 2), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<void> check_archs(const std::vector<std::string>& archs) {
+  for (const std::string& arch : archs)
+    if (!is_arch(arch))
+      return invalid(fmt::format(
+          "--arch {}: an architecture is called sm_90, an emulated one emu:sm_90", arch));
+  return {};
+}
+
+/// A job may wait for workers that are still to come.
+void warn_of_missing(queue::Broker& broker, const std::vector<std::string>& archs) {
+  const auto workers = broker.workers();
+  if (!workers) return;
+  std::set<std::string> there;
+  for (const auto& worker : *workers)
+    for (const auto& device : worker.devices)
+      there.insert(device.modelled ? device.pool : device.info.arch);
+  for (const std::string& arch : archs)
+    if (!there.contains(arch))
+      fmt::print(stderr, "hone: no worker for {} is there now: the job waits for one\n", arch);
+}
+
 Result<Task> checked_task(const Options& options) {
   auto task = read_task(options.task);
   if (!task) return task;
@@ -73,13 +102,16 @@ int run(const Options& options) {
   const auto budget = Budget::parse(options.budget);
   if (!budget) return common.fail(budget.error());
   if (find_strategy(options.strategy) == nullptr)
-    return common.fail({ErrorCode::kInvalidInput,
-                        fmt::format("--strategy {}: there is no such strategy", options.strategy)});
+    return common.fail(
+        {ErrorCode::kInvalidInput,
+         fmt::format("--strategy {}: there is no such strategy; evolve and random are",
+                     options.strategy)});
   for (const std::string& name : options.disabled)
     if (find_rewriter(name) == nullptr)
       return common.fail(
           {ErrorCode::kInvalidInput,
            fmt::format("--without {}: no such rewriter; `hone rules` lists them", name)});
+  if (const auto known = check_archs(options.archs); !known) return common.fail(known.error());
   auto task = checked_task(options);
   if (!task) return common.fail(task.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
@@ -108,6 +140,7 @@ int run(const Options& options) {
     return common.fail(submitted.error());
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   fmt::print(out, "{}\n", job.id);
+  warn_of_missing(**broker, job.archs);
   if (options.wait) return watch_job(**broker, job.id, common);
   fmt::print(stderr, "hone: submitted for {}; see `hone watch {}`\n", fmt::join(job.archs, ", "),
              job.id);

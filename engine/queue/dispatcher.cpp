@@ -21,6 +21,7 @@ constexpr int kLeastCapacity = 4;
 constexpr int kMostFailures = 8;       // a broken machine answers faster than a sound one
 constexpr int kMostFailuresOfOne = 3;  // another may be asked instead
 constexpr auto kAuditEvery = std::chrono::seconds(2);
+constexpr auto kOverdue = std::chrono::minutes(20);
 constexpr auto kAuditAfter = std::chrono::seconds(3);  // an answer may be on its way
 constexpr std::size_t kMostCrashed = 64;               // of a search, that may be put back
 constexpr double kCollect_s = 0.2;
@@ -103,7 +104,7 @@ class Dispatcher::Lane final : public SearchQueue {
       crashed_.clear();
       for (const auto& [id, asked] : asked_) {
         if (owner_.waiting_for_.erase(id) == 0) continue;
-        --owner_.in_flight_[pool_];
+        owner_.in_flight_[pool_] -= room_of(asked);
         open.push_back(id);
       }
       asked_.clear();
@@ -193,7 +194,8 @@ int Dispatcher::room(const std::string& pool) {
 Dispatcher::Lane* Dispatcher::next_lane() {
   Lane* best = nullptr;
   for (Lane* lane : lanes_) {
-    if (lane->waiting_.empty() || room(lane->pool_) <= 0) continue;
+    if (lane->waiting_.empty()) continue;
+    if (room(lane->pool_) < room_of(lane->asked_[lane->waiting_.front()])) continue;
     const auto in_flight = [](const Lane* one) {
       return one->asked_.size() - one->waiting_.size();
     };
@@ -219,7 +221,7 @@ void Dispatcher::hand_out(const std::stop_token& stopping) {
         Asked& asked = lane->asked_[id];
         asked.given = Clock::now();
         waiting_for_[id] = lane;
-        ++in_flight_[lane->pool_];
+        in_flight_[lane->pool_] += room_of(asked);
         ++messages;
         bytes += asked.message.size();
         batches[{lane->pool_, asked.worker}].emplace_back(id, asked.message);
@@ -290,7 +292,7 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   const int most = asked.worker.empty() ? kMostFailures : kMostFailuresOfOne;
   if (stranger || ((!wrong.empty() || machine) && ++asked.failures < most)) {
     ++counts_.repeated;
-    --in_flight_[lane.pool_];
+    in_flight_[lane.pool_] -= room_of(asked);
     waiting_for_.erase(found);
     lane.waiting_.push_front(answer.id);
     work_ready_.notify_all();
@@ -305,7 +307,7 @@ void Dispatcher::take_answer(const Lead::Answer& answer) {
   Answered answered{pool, asked.stage, std::nullopt,
                     std::chrono::duration<double>(Clock::now() - asked.given).count()};
   if (done.evaluation) answered.verdict = done.evaluation->verdict;
-  --in_flight_[lane.pool_];
+  in_flight_[lane.pool_] -= room_of(asked);
   waiting_for_.erase(found);
   if (answered.verdict == Verdict::kCrash && !asked.admission && !asked.final_stage) {
     asked.failures = 0;
@@ -342,12 +344,17 @@ void Dispatcher::collect(const std::stop_token& stopping) {
 /// Asks again for what a server that crashed has forgotten.
 void Dispatcher::audit() {
   audited_ = Clock::now();
-  std::vector<std::string> old;
+  std::vector<std::string> old, overdue;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [id, lane] : waiting_for_)
-      if (Clock::now() - lane->asked_[id].given > kAuditAfter) old.push_back(id);
+    for (const auto& [id, lane] : waiting_for_) {
+      const auto age = Clock::now() - lane->asked_[id].given;
+      if (age > kAuditAfter) old.push_back(id);
+      if (age > kOverdue) overdue.push_back(id);
+    }
   }
+  // A worker that lives and never answers: taken back, it is missing below, and another may try.
+  if (!overdue.empty() && !lead_.drop(overdue)) return;
   const auto open = lead_.open(old);
   if (!open) return;
   // What was answered since then is among the answers now, not lost.
@@ -363,10 +370,26 @@ void Dispatcher::audit() {
     const auto found = waiting_for_.find(id);
     if (open->contains(id) || found == waiting_for_.end()) continue;
     Lane& lane = *found->second;
-    ++counts_.repeated;
-    --in_flight_[lane.pool_];
-    lane.waiting_.push_front(id);
+    Asked& asked = lane.asked_[id];
+    in_flight_[lane.pool_] -= room_of(asked);
     waiting_for_.erase(found);
+    if (std::ranges::find(overdue, id) != overdue.end()) {
+      log_({.level = LogLevel::kWarning,
+            .message = "no answer for very long",
+            .job = lane.job_,
+            .evaluation = id,
+            .worker = asked.worker,
+            .pool = lane.pool_});
+      if (!asked.worker.empty() || ++asked.failures >= kMostFailuresOfOne) {
+        lane.results_.push_back(
+            {asked.number, fail(ErrorCode::kInfrastructure, "no worker answers"), {}});
+        lane.result_ready_.notify_one();
+        lane.asked_.erase(id);
+        continue;
+      }
+    }
+    ++counts_.repeated;
+    lane.waiting_.push_front(id);
   }
   work_ready_.notify_all();
 }

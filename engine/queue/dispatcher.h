@@ -77,6 +77,8 @@ class Dispatcher {
     std::chrono::steady_clock::time_point given;
     int failures = 0;
   };
+  /// What is meant for one worker takes none of the pool's: it may wait long for that one.
+  static int room_of(const Asked& asked) { return asked.worker.empty() ? 1 : 0; }
   void hand_out(const std::stop_token& stopping);
   void collect(const std::stop_token& stopping);
   void take_answer(const Lead::Answer& answer);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/queue/messages.h"
+
 namespace hone::queue {
 
 /// Ids and pool names must be ids, see messages.h.
@@ -17,8 +19,9 @@ class Keys {
   [[nodiscard]] std::string cancelled() const { return of("cancelled"); }
   [[nodiscard]] std::string leader() const { return of("leader"); }
   [[nodiscard]] std::string fence() const { return of("fence"); }
+  /// Workers of another version read another stream: they could not read these messages.
   [[nodiscard]] std::string work(std::string_view pool) const {
-    return of("work:") + std::string(pool);
+    return of("work:") + "v" + std::to_string(kQueueVersion) + ":" + std::string(pool);
   }
   /// What this worker alone may do. No id has an '@'.
   [[nodiscard]] std::string work_of(std::string_view pool, std::string_view worker) const {

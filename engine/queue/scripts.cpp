@@ -99,6 +99,9 @@ for i = 3, #ARGV, 2 do
     new = new + 1
   end
 end
+if string.find(KEYS[3], '@', 1, true) and redis.call('PTTL', KEYS[3]) == -1 then
+  redis.call('PEXPIRE', KEYS[3], 3600000)
+end
 return new
 )lua");
 
@@ -126,9 +129,16 @@ const RedisScript kBury(R"lua(
 redis.call('XACK', KEYS[3], 'workers', ARGV[1])
 redis.call('XDEL', KEYS[3], ARGV[1])
 if redis.call('HDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
-redis.call('XADD', KEYS[4], 'MAXLEN', ARGV[8], '*', 'id', ARGV[2], 'pool', ARGV[3],
-           'm', ARGV[5], 'why', ARGV[6], 'at', ARGV[7])
+redis.call('XADD', KEYS[4], 'MAXLEN', ARGV[7], '*', 'id', ARGV[2], 'pool', ARGV[3],
+           'why', ARGV[5], 'at', ARGV[6])
 redis.call('XADD', KEYS[2], '*', 'id', ARGV[2], 'm', ARGV[4])
+return 1
+)lua");
+
+const RedisScript kLeaveGroup(R"lua(
+local held = redis.pcall('XPENDING', KEYS[1], 'workers', '-', '+', 1, ARGV[1])
+if held.err or #held > 0 then return 0 end
+redis.call('XGROUP', 'DELCONSUMER', KEYS[1], 'workers', ARGV[1])
 return 1
 )lua");
 

@@ -37,8 +37,10 @@ extern const RedisScript kDrop;
 /// A worker's answer. KEYS open, results, work; ARGV entry, id, message. -> 1; 0: nobody waits.
 extern const RedisScript kComplete;
 /// A message that nobody could finish. KEYS open, results, work, dead; ARGV entry, id, pool,
-/// result, work message, why, now [ms], most. -> 1; 0: nobody waits.
+/// result, why, now [ms], most. -> 1; 0: nobody waits.
 extern const RedisScript kBury;
+/// A worker leaves, unless it holds something: that would go with it. KEYS work; ARGV worker.
+extern const RedisScript kLeaveGroup;
 /// A dead letter that somebody wanted asked again. KEYS leader, put-back, dead; ARGV token, entry,
 /// 1 when it was handed out.
 /// -> 1; -1: deposed.

@@ -159,9 +159,9 @@ void WorkerLink::bury(const std::string& stream, const StreamEntry& entry, const
   const auto& keys = broker_.keys();
   const std::string open = keys.open(), results = keys.results(), dead = keys.dead();
   const std::string now = std::to_string(unix_ms()), most = std::to_string(kMostDead);
-  const auto reply = broker_.redis().script(
-      scripts::kBury, Views{open, results, stream, dead},
-      Views{entry.entry, id, pool_, *result, entry.field("m"), why, now, most}, kRepeatable);
+  const auto reply =
+      broker_.redis().script(scripts::kBury, Views{open, results, stream, dead},
+                             Views{entry.entry, id, pool_, *result, why, now, most}, kRepeatable);
   if (!reply) warn("was not buried: " + reply.error().message, job, id);
 }
 
@@ -295,7 +295,6 @@ void WorkerLink::renew(const std::stop_token& stopping) {
 
 void WorkerLink::hand_back(const std::vector<Piece>& pieces) {
   if (pieces.empty()) return;
-  handed_back_ = true;
   // Idle for so long that the next who looks takes them, and for no fault of theirs.
   std::vector<std::vector<std::string>> commands;
   for (const Piece& piece : pieces)
@@ -336,9 +335,7 @@ void WorkerLink::close() {
     if (thread->joinable()) thread->join();
   }
   hand_back(back);
-  if (!handed_back_)  // what a consumer holds goes with it
-    (void)broker_.redis().pipeline({{"XGROUP", "DELCONSUMER", shared_, kWorkersGroup, worker_}},
-                                   kRepeatable);
+  (void)broker_.redis().script(scripts::kLeaveGroup, Views{shared_}, Views{worker_}, kRepeatable);
 }
 
 }  // namespace hone::queue

@@ -70,7 +70,6 @@ class WorkerLink final : public WorkerQueue {
   std::map<std::uint64_t, Piece> pieces_;  ///< by Work::id
   std::uint64_t next_ = 0;
   bool draining_ = false, closed_ = false;
-  std::atomic<bool> handed_back_ = false;
   std::jthread reader_, renewer_;  ///< last: they use all of the above
 };
 

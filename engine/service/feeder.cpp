@@ -1,5 +1,6 @@
 #include "engine/service/feeder.h"
 
+#include <exception>
 #include <utility>
 
 namespace hone {
@@ -31,7 +32,12 @@ void Feeder::run(const std::stop_token& stopping) {
       draft = std::move(drafts_.front());
       drafts_.pop_front();
     }
-    auto request = builder_.for_rewritten(draft.program, draft.recipe, draft.seed);
+    Result<EvaluationRequest> request = fail(ErrorCode::kInfrastructure, "no memory left");
+    try {
+      request = builder_.for_rewritten(draft.program, draft.recipe, draft.seed);
+    } catch (const std::exception& e) {
+      request = fail(ErrorCode::kInfrastructure, e.what());
+    }
     if (!request) {
       queue_.post({draft.id, std::unexpected(request.error())});
       continue;

@@ -1,6 +1,7 @@
 #include "engine/service/gated_queue.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace hone {
@@ -25,23 +26,35 @@ GatedQueue::GatedQueue(std::unique_ptr<SearchQueue> gpu, std::unique_ptr<SearchQ
       forwarder_([this](const std::stop_token& stopping) { forward(stopping); }) {}
 
 bool GatedQueue::submit(Work work) {
-  if (work.kind != Work::Kind::kEvaluate || work.request.stage != Stage::kQuick)
-    return gpu_->submit(std::move(work));
-  const int capacity = capacity_();
-  {
-    const std::lock_guard lock(mutex_);
-    if (failures_ >= kMostFailures || static_cast<int>(at_the_gates_.size()) >= capacity)
-      return gpu_->submit(std::move(work));
-    at_the_gates_[work.id] = work;
-  }
+  const bool at_the_gates = work.kind == Work::Kind::kEvaluate &&
+                            work.request.stage == Stage::kQuick && take_in(work, capacity_());
+  if (!at_the_gates) return gpu_->submit(std::move(work));
+  const std::uint64_t id = work.id;
   work.request.measure_first = false;
   work.request.screen_above_us = 0;
   work.request.best_time_us = 0;
-  const std::uint64_t id = work.id;
   if (emulators_->submit(std::move(work))) return true;
+  // They have just been given up, or all is cancelled.
+  std::optional<Work> own = take_out(id);
+  return !own || gpu_->submit(std::move(*own));
+}
+
+/// Is there room for it at the gates? Then a copy of it waits there.
+bool GatedQueue::take_in(const Work& work, int capacity) {
   const std::lock_guard lock(mutex_);
-  at_the_gates_.erase(id);
-  return false;
+  if (failures_ >= kMostFailures || static_cast<int>(at_the_gates_.size()) >= capacity)
+    return false;
+  at_the_gates_[work.id] = work;
+  return true;
+}
+
+std::optional<Work> GatedQueue::take_out(std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = at_the_gates_.find(id);
+  if (found == at_the_gates_.end()) return std::nullopt;
+  Work work = std::move(found->second);
+  at_the_gates_.erase(found);
+  return work;
 }
 
 std::optional<Done> GatedQueue::next_result(milliseconds timeout) {
@@ -78,15 +91,20 @@ void GatedQueue::resume() {
 
 void GatedQueue::forward(const std::stop_token& stopping) {
   while (!stopping.stop_requested()) {
-    if (auto done = emulators_->next_result(milliseconds(100))) {
-      take(std::move(*done));
-    } else if (capacity_() == 0) {
-      give_up_on_the_emulators();
+    auto done = emulators_->next_result(milliseconds(100));
+    if (done) {
+      const std::uint64_t id = done->id;
+      try {
+        take(std::move(*done));
+      } catch (const std::exception& e) {  // no memory left, say
+        gpu_->post({id, fail(ErrorCode::kInfrastructure, e.what())});
+      }
     }
+    if (failures_ >= kMostFailures || (!done && capacity_() == 0)) give_up_on_the_emulators();
   }
 }
 
-/// The last of them is gone.
+/// The last of them is gone, or they fail.
 void GatedQueue::give_up_on_the_emulators() {
   std::unordered_map<std::uint64_t, Work> left;
   {
@@ -106,34 +124,29 @@ void GatedQueue::submit_to_gpu(Work work) {
 }
 
 void GatedQueue::take(Done done) {
-  Work work;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = at_the_gates_.find(done.id);
-    if (found == at_the_gates_.end()) return;  // cancelled meanwhile
-    work = std::move(found->second);
-    at_the_gates_.erase(found);
-    failures_ = done.evaluation ? 0 : failures_ + 1;
-    if (done.evaluation && !is_the_gpus(*done.evaluation)) {
-      ++judged_;
-      Evaluation& gates = *done.evaluation;
-      const double modelled_us = gates.measurement.time_us;
-      const bool screened =
-          work.request.screen_above_us > 0 && modelled_us > work.request.screen_above_us;
-      if (gates.verdict != Verdict::kOk || screened) {
-        gates.measurement = {};
-        gates.screened = gates.verdict == Verdict::kOk;
-        if (gates.screened) gates.modelled_us = modelled_us;
-        gpu_->post(std::move(done));
-        return;
-      }
-      work.request.checks.clear();
-      work.request.measure_first = false;
-      work.request.screen_above_us = 0;
-      passed_[done.id] = std::move(gates);
+  std::optional<Work> work = take_out(done.id);
+  if (!work) return;  // cancelled, or given up meanwhile
+  failures_ = done.evaluation ? 0 : failures_ + 1;
+  if (done.evaluation && !is_the_gpus(*done.evaluation)) {
+    ++judged_;
+    Evaluation& gates = *done.evaluation;
+    const double modelled_us = gates.measurement.time_us;
+    const bool screened =
+        work->request.screen_above_us > 0 && modelled_us > work->request.screen_above_us;
+    if (gates.verdict != Verdict::kOk || screened) {
+      gates.measurement = {};
+      gates.screened = gates.verdict == Verdict::kOk;
+      if (gates.screened) gates.modelled_us = modelled_us;
+      gpu_->post(std::move(done));
+      return;
     }
+    work->request.checks.clear();
+    work->request.measure_first = false;
+    work->request.screen_above_us = 0;
+    const std::lock_guard lock(mutex_);
+    passed_[done.id] = std::move(gates);
   }
-  submit_to_gpu(std::move(work));
+  submit_to_gpu(std::move(*work));
 }
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
@@ -35,6 +36,8 @@ class GatedQueue final : public SearchQueue {
   [[nodiscard]] std::int64_t judged() const { return judged_; }
 
  private:
+  bool take_in(const Work& work, int capacity);
+  std::optional<Work> take_out(std::uint64_t id);
   void forward(const std::stop_token& stopping);
   void take(Done done);
   void give_up_on_the_emulators();
@@ -45,11 +48,11 @@ class GatedQueue final : public SearchQueue {
   const std::unique_ptr<SearchQueue> gpu_, emulators_;
   const std::function<int()> capacity_;
   std::atomic<std::int64_t> judged_ = 0;
+  std::atomic<int> failures_ = 0;
   std::mutex mutex_;  ///< of what follows
   std::unordered_map<std::uint64_t, Work> at_the_gates_;
   std::unordered_map<std::uint64_t, Evaluation> passed_;  ///< what the gates said, by id
-  int failures_ = 0;
-  std::jthread forwarder_;  ///< last: it uses all of the above
+  std::jthread forwarder_;                                ///< last: it uses all of the above
 };
 
 }  // namespace hone

@@ -142,6 +142,7 @@ void JobSearch::report(queue::JobState state, bool now) {
 }
 
 void JobSearch::show(std::size_t index, const Progress& progress) {
+  auto least = queue::JobState::kAdmitting;
   {
     const std::lock_guard lock(mutex_);
     auto& arch = status_.archs[index];
@@ -150,10 +151,12 @@ void JobSearch::show(std::size_t index, const Progress& progress) {
     arch.reference_time_us = progress.reference_time_us;
     arch.best_time_us = progress.best_time_us;
     arch.best_recipe = progress.best_recipe;
+    phases_[index] = progress.phase == "admit"   ? queue::JobState::kAdmitting
+                     : progress.phase == "final" ? queue::JobState::kFinishing
+                                                 : queue::JobState::kSearching;
+    least = *std::ranges::min_element(phases_);
   }
-  report(progress.phase == "admit"   ? queue::JobState::kAdmitting
-         : progress.phase == "final" ? queue::JobState::kFinishing
-                                     : queue::JobState::kSearching);
+  report(least);
 }
 
 void JobSearch::fail_with(const std::string& why) {
@@ -288,6 +291,7 @@ void JobSearch::run_to_end() {
                                      message_.owner.empty() ? "nobody" : message_.owner));
     for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
     if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
+    phases_.assign(status_.archs.size(), queue::JobState::kAdmitting);
     report(queue::JobState::kAdmitting, true);
     searched_.resize(message_.archs.size());
     std::vector<std::jthread> threads;
@@ -298,6 +302,10 @@ void JobSearch::run_to_end() {
           search(i);
         } catch (const std::exception& e) {
           fail_with(e.what());
+        }
+        {
+          const std::lock_guard lock(mutex_);
+          phases_[i] = queue::JobState::kFinishing;
         }
         --at_work_;
       });

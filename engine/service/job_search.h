@@ -118,8 +118,9 @@ class JobSearch {
   std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false;
   std::atomic<int> at_work_ = 0, waiting_ = 0;  ///< threads that search, and those that wait
   std::atomic<queue::JobState> state_ = queue::JobState::kQueued;  ///< of status_, without a lock
-  std::mutex mutex_;                                               ///< of status_ and reported_
+  std::mutex mutex_;  ///< of status_, phases_ and reported_
   queue::JobStatus status_;
+  std::vector<queue::JobState> phases_;  ///< of each architecture's search
   std::chrono::steady_clock::time_point reported_{};
   std::jthread thread_;  ///< last: it uses all of the above
 };

@@ -133,9 +133,18 @@ class Visit {
   }
 
   void store(CandidateRecord& candidate, const Evaluation& evaluation) {
+    // Nothing was run: no result of this device is to give way to that.
+    if (evaluation.verdict == Verdict::kRefused && known(candidate)) return;
     // Of no run: nobody searched here for it.
     if (const auto put = context_.store.put(0, candidate, evaluation, provenance_); !put)
       log(LogLevel::kWarning, put.error().message);
+  }
+
+  bool known(const CandidateRecord& candidate) const {
+    const auto finals = context_.store.final_results(id_of(&context_.store, candidate));
+    return finals && std::ranges::any_of(*finals, [&](const FinalResult& result) {
+             return result.provenance.device_name == provenance_.device_name;
+           });
   }
 
   void log(LogLevel level, const std::string& what) const {

@@ -11,6 +11,7 @@
 
 #include "candidates/hash.h"
 #include "engine/queue/worker_link.h"
+#include "engine/rewriting/rewriting.h"
 #include "engine/service/worker_metrics.h"
 #include "engine/service/workers.h"
 
@@ -23,6 +24,7 @@ using std::chrono::milliseconds;
 constexpr auto kHeartbeat = milliseconds(2000);
 constexpr auto kLooks = milliseconds(50);
 constexpr std::size_t kMostAdmissions = 256;
+constexpr auto kAskAgain = std::chrono::seconds(60);  // for an admission that was refused
 constexpr int kFailuresInARow = 3;
 constexpr auto kAfterFailures = milliseconds(1000);
 
@@ -37,21 +39,23 @@ class AdmittingEvaluator final : public Evaluator {
     auto admitted = evaluator_.admit(request);
     if (admitted) {
       const std::lock_guard lock(mutex_);
-      state_[key_of(request)] = State::kAdmitted;
+      state_[key_of(request)] = {.admitted = true, .with_checks = !request.checks.empty()};
     }
     return admitted;
   }
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override {
     const std::string key = key_of(request);
+    const bool checks = !request.checks.empty();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
-      const auto found = state_.find(key);
-      return found == state_.end() || found->second != State::kInWork;
-    });
-    if (!state_.contains(key)) {
-      if (state_.size() > kMostAdmissions)
-        std::erase_if(state_, [](const auto& item) { return item.second == State::kAdmitted; });
-      state_[key] = State::kInWork;
+    changed_.wait(lock, [&] { return !state_.contains(key) || !state_[key].in_work; });
+    if (state_.size() > kMostAdmissions)
+      std::erase_if(state_, [](const auto& item) { return !item.second.in_work; });
+    State& state = state_[key];
+    if (!state.refused.empty() && Clock::now() < state.ask_again)
+      return not_admitted(state.refused);
+    // What was admitted without checks knows less of what no program can be faster than.
+    if (!state.admitted || (checks && !state.with_checks)) {
+      state.in_work = true;
       lock.unlock();
       EvaluationRequest reference = request;
       for (auto& check : reference.checks) check.candidate = check.reference;
@@ -63,16 +67,14 @@ class AdmittingEvaluator final : public Evaluator {
         admitted = fail(ErrorCode::kInfrastructure, e.what());
       }
       lock.lock();
-      if (admitted) {
-        state_[key] = State::kAdmitted;
-      } else {
-        state_.erase(key);
+      State& now = state_[key];
+      now = {.admitted = admitted.has_value(), .with_checks = admitted && checks};
+      if (!admitted && is_lasting(admitted.error())) {
+        now.refused = admitted.error().message;
+        now.ask_again = Clock::now() + kAskAgain;
       }
       changed_.notify_all();
-      if (!admitted) {
-        return fail(ErrorCode::kInfrastructure,
-                    "the task was not admitted here: " + admitted.error().message);
-      }
+      if (!admitted) return not_admitted(admitted.error().message);
     }
     lock.unlock();
     return evaluator_.evaluate(request);
@@ -85,7 +87,16 @@ class AdmittingEvaluator final : public Evaluator {
   void resume() override { evaluator_.resume(); }
 
  private:
-  enum class State { kInWork, kAdmitted };
+  struct State {
+    bool in_work = false, admitted = false;
+    bool with_checks = false;
+    std::string refused;  ///< why, until `ask_again`; may be empty
+    Clock::time_point ask_again;
+  };
+
+  static std::unexpected<Error> not_admitted(const std::string& why) {
+    return fail(ErrorCode::kInfrastructure, "the task was not admitted here: " + why);
+  }
 
   static std::string key_of(const EvaluationRequest& request) {
     return content_hash(nlohmann::json(request.timed.reference).dump());
