@@ -103,6 +103,7 @@ class Search {
   Slot slot_of(Proposed proposed);
   [[nodiscard]] Draft draft_of(const Slot& slot);
   void settle(Slot& slot, Strategy& strategy);
+  std::int64_t recall(Strategy& strategy);
   void report(const std::string& phase);
   void stored(const Result<void>& result);
   [[nodiscard]] bool interrupted() const {
@@ -340,7 +341,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
         if (crashed_.size() >= kMostCrashed) crashed_.erase(crashed_.begin());
         crashed_[slot.id] = slot;
       }
-      if (store_ != nullptr) {
+      if (store_ != nullptr && !slot.told_earlier) {
         stored(store_->put(run_id_, slot.candidate, evaluation, provenance_));
       }
       if (evaluation.verdict == Verdict::kOk) {
@@ -356,14 +357,38 @@ void Search::settle(Slot& slot, Strategy& strategy) {
   strategy.tell(outcome);
 }
 
+/// Where outcomes are told as they come, a strategy does not ask the same again: it is told what an
+/// earlier process was told, and goes on from there. How many evaluations that were.
+std::int64_t Search::recall(Strategy& strategy) {
+  std::int64_t count = 0;
+  for (auto& [hash, evaluation] : earlier_) {
+    if (evaluation.verdict == Verdict::kCrash) continue;
+    Slot slot;
+    slot.candidate.program_hash = hash;
+    slot.candidate.task_hash = task_hash_;
+    auto row = store_->find_candidate(id_of(store_, slot.candidate));
+    if (!row || row->candidate.task_hash != task_hash_) continue;
+    slot.candidate = std::move(row->candidate);
+    slot.outcome.recipe = slot.candidate.recipe;
+    slot.evaluation = std::move(evaluation);
+    slot.told_earlier = true;
+    ++outcome_.counts.proposed;
+    settle(slot, strategy);
+    ++count;
+  }
+  earlier_.clear();
+  return count;
+}
+
 void Search::search() {
   const StrategyInfo* info = find_strategy(options_.strategy);
   const double deadline = search_seconds();
-  const double left_s = deadline - seconds_since(start_) + kReplay_s * !earlier_.empty();
-  const RewritingWatch watch(rewriting_, options_.stop, left_s);
-  auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
+  const double left_s =
+      deadline - seconds_since(start_) + (in_order && !earlier_.empty() ? kReplay_s : 0);
+  const RewritingWatch watch(rewriting_, options_.stop, left_s);
+  auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   // Half of the children propose, the others rewrite at the check sizes.
   const int at_once = std::max(2, rewriting_.at_once());
   Feeder feeder(*builder_, queue_, at_once - at_once / 2);
@@ -372,7 +397,7 @@ void Search::search() {
 
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
-  std::int64_t asked_to_evaluate = 0;
+  std::int64_t asked_to_evaluate = in_order ? 0 : recall(*strategy);
   // What an earlier process was told costs none of the time that is left.
   std::size_t told_earlier = 0, since_told_earlier = 0;
   const auto replaying = [&] {

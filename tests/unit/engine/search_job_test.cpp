@@ -228,6 +228,40 @@ TEST_F(SearchJob, AJobGoesOnWhereItsProcessDied) {
   std::filesystem::remove(path);
 }
 
+TEST_F(SearchJob, AJobOnAGpuGoesOnWithWhatItsProcessHadFound) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "resumed_gpu.db";
+  std::filesystem::remove(path);
+  auto store = Store::open(path);
+  ASSERT_TRUE(store) << store.error().message;
+  device_ = *DeviceSpec::parse("cuda:0");
+  options_.job = "job-1";
+  options_.prescreen = false;
+  std::atomic<bool> abandon{false};
+  options_.abandon = &abandon;
+  options_.on_progress = [&](const Progress& progress) {
+    if (progress.counts.evaluated() >= 40) abandon = true;
+  };
+  EXPECT_FALSE(run_search(task_, device_, evaluator_, rewriting_, store->get(), options_));
+  const auto told = (*store)->run_results(1);
+  ASSERT_TRUE(told) << told.error().message;
+  ASSERT_GE(told->size(), 40U);
+  double best_us = 1e9;
+  for (const auto& [hash, evaluation] : *told)
+    if (evaluation.verdict == Verdict::kOk)
+      best_us = std::min(best_us, evaluation.measurement.time_us);
+  abandon = false;
+  options_.on_progress = {};
+  options_.seed = 77;  // it asks for other things
+  const int calls = evaluator_.answered_;
+  const auto second = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->counts.evaluated(), options_.budget.evaluations);
+  EXPECT_LE(evaluator_.answered_ - calls,
+            options_.budget.evaluations - static_cast<std::int64_t>(told->size()));
+  EXPECT_LE(second->ranked.front().evaluation.measurement.time_us, best_us);
+  std::filesystem::remove(path);
+}
+
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {
   options_.strategy = "magic";
   const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
