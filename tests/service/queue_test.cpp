@@ -206,6 +206,29 @@ TEST_F(Dispatching, AWorkerThatDrainsGivesBackWhatItHasNotBegun) {
   EXPECT_TRUE(queue->next_result(milliseconds(8000)));
 }
 
+TEST_F(Dispatching, OfTwoDevicesOfANodeOneLeavesWhileTheOtherHoldsWork) {
+  const auto queue = dispatcher_->open("job", kPool, true, 0);
+  auto busy = link("node"), idle = link("node");  // one consumer, two readers
+  ASSERT_TRUE(queue->submit({1, request(1)}));
+  std::optional<Work> begun;
+  while (!begun) {
+    begun = busy->take(milliseconds(20));
+    if (auto other = begun ? std::nullopt : idle->take(milliseconds(20))) {
+      begun = std::move(other);
+      std::swap(busy, idle);
+    }
+  }
+  idle->close();
+  idle.reset();
+  busy->close();  // hands back
+  busy.reset();
+  auto other = link("other");
+  Answering answering(*other);
+  const auto done = queue->next_result(milliseconds(20'000));
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(done->evaluation);
+}
+
 TEST_F(Dispatching, WhatADeadWorkerHadIsTakenOver) {
   const auto queue = dispatcher_->open("job", kPool, true, 0);
   {
