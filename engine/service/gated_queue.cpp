@@ -104,6 +104,12 @@ void GatedQueue::forward(const std::stop_token& stopping) {
   }
 }
 
+/// One that idles may as well measure what the model gives no chance.
+bool GatedQueue::gpu_is_busy() {
+  const std::lock_guard lock(mutex_);
+  return passed_.size() >= kBusyGpu;
+}
+
 /// The last of them is gone, or they fail.
 void GatedQueue::give_up_on_the_emulators() {
   std::unordered_map<std::uint64_t, Work> left;
@@ -131,8 +137,8 @@ void GatedQueue::take(Done done) {
     ++judged_;
     Evaluation& gates = *done.evaluation;
     const double modelled_us = gates.measurement.time_us;
-    const bool screened =
-        work->request.screen_above_us > 0 && modelled_us > work->request.screen_above_us;
+    const bool screened = work->request.screen_above_us > 0 &&
+                          modelled_us > work->request.screen_above_us && gpu_is_busy();
     if (gates.verdict != Verdict::kOk || screened) {
       gates.measurement = {};
       gates.screened = gates.verdict == Verdict::kOk;

@@ -40,11 +40,14 @@ class GatedQueue final : public SearchQueue {
   std::optional<Work> take_out(std::uint64_t id);
   void forward(const std::stop_token& stopping);
   void take(Done done);
+  [[nodiscard]] bool gpu_is_busy();
   void give_up_on_the_emulators();
   void submit_to_gpu(Work work);
 
   /// Failures in a row, after which the emulators are asked no more.
   static constexpr int kMostFailures = 3;
+  /// What has passed and was not measured yet, so that the GPU does not idle.
+  static constexpr std::size_t kBusyGpu = 4;
   const std::unique_ptr<SearchQueue> gpu_, emulators_;
   const std::function<int()> capacity_;
   std::atomic<std::int64_t> judged_ = 0;

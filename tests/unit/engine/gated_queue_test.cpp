@@ -73,7 +73,13 @@ TEST_F(GatedQueueTest, WhatPassesIsMeasuredAndNotCheckedAgain) {
   EXPECT_EQ(queue_->judged(), 1);
 }
 
-TEST_F(GatedQueueTest, WhatFailsOrIsTooSlowNeverReachesTheGpu) {
+TEST_F(GatedQueueTest, WhatFailsOrIsTooSlowNeverReachesABusyGpu) {
+  for (std::uint64_t id = 11; id < 15; ++id) {  // an idle one measures what is too slow, too
+    ASSERT_TRUE(queue_->submit(work(id, 60)));
+    ASSERT_TRUE(at_emulators());
+    emulators_->complete({id, evaluation(Verdict::kOk, 61)});
+    ASSERT_TRUE(at_gpu());
+  }
   ASSERT_TRUE(queue_->submit(work(1)));
   ASSERT_TRUE(queue_->submit(work(2, 60)));
   ASSERT_TRUE(at_emulators());
