@@ -14,8 +14,6 @@
 #include <unordered_set>
 
 #include "candidates/hash.h"
-#include "candidates/stop_watch.h"
-#include "engine/queue/in_process_queue.h"
 #include "engine/rewriting/watch.h"
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
