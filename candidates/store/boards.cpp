@@ -65,9 +65,12 @@ std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
       "ON t.hash = b.task_hash WHERE (:task = '' OR t.name = :task "
       "OR substr(t.hash, 1, length(:task)) = :task) "
       "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
+      "AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled) "
       "ORDER BY t.name, t.stored_at DESC, b.modelled, b.device_name");
   query.bind(":task", filter.task);
   query.bind(":device", filter.device);
+  query.bind(":arch", filter.arch);
+  query.bind(":modelled", filter.modelled ? static_cast<int>(*filter.modelled) : -1);
   std::vector<BoardKey> keys;
   while (query.executeStep()) {
     keys.emplace_back(query.getColumn(0).getString(), query.getColumn(1).getString(),
@@ -76,7 +79,7 @@ std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
   return keys;
 }
 
-Board Store::Impl::read_board(const BoardKey& key, int limit) {
+Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
   const auto& [task_hash, device_name, modelled] = key;
   Board board{task_hash, "", "", device_name, modelled, 0, {}, {}};
   SQLite::Statement query(
@@ -89,17 +92,22 @@ Board Store::Impl::read_board(const BoardKey& key, int limit) {
   query.bind(2, device_name);
   query.bind(3, modelled ? 1 : 0);
   std::set<std::string> seen;  // a program measured with two toolchains ranks once
+  const int limit = std::max(filter.limit, 1);
   while (static_cast<int>(board.rows.size()) < limit && query.executeStep()) {
     if (!seen.insert(query.getColumn(0).getString()).second) continue;
-    board.rows.push_back(read_row(query));
-    board.rows.back().rank = static_cast<int>(board.rows.size());
-    board.rows.back().elsewhere = read_elsewhere(board.rows.back());
-  }
-  if (!board.rows.empty()) {
-    const BoardRow& best = board.rows.front();
-    board.task_name = best.candidate.task_name;
-    board.device = best.provenance.device;
-    board.reference_time_us = best.evaluation.measurement.reference_time_us;
+    const int rank = static_cast<int>(seen.size());
+    const bool wanted = filter.origin.empty() || query.getColumn(6).getString() == filter.origin;
+    if (!wanted && rank > 1) continue;
+    BoardRow row = read_row(query);
+    row.rank = rank;
+    if (rank == 1) {
+      board.task_name = row.candidate.task_name;
+      board.device = row.provenance.device;
+      board.reference_time_us = row.evaluation.measurement.reference_time_us;
+    }
+    if (!wanted || (filter.math && required_math(row.candidate.recipe) > *filter.math)) continue;
+    row.elsewhere = read_elsewhere(row);
+    board.rows.push_back(std::move(row));
   }
   if (!modelled) board.baselines = read_baselines(task_hash, device_name);
   return board;
@@ -110,7 +118,7 @@ Result<std::vector<Board>> Store::boards(const BoardFilter& filter) const {
     std::vector<Board> boards;
     SQLite::Transaction snapshot(impl_->database);  // one state for all the reads
     for (const BoardKey& key : impl_->board_keys(filter)) {
-      Board board = impl_->read_board(key, std::max(filter.limit, 1));
+      Board board = impl_->read_board(key, filter);
       if (!board.rows.empty()) boards.push_back(std::move(board));
     }
     return boards;

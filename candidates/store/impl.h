@@ -81,7 +81,7 @@ struct Store::Impl {
   void put_result(const std::string& id, std::int64_t run, const CandidateRecord& candidate,
                   const Evaluation& evaluation, const Provenance& provenance);
   std::vector<store_detail::BoardKey> board_keys(const BoardFilter& filter);
-  Board read_board(const store_detail::BoardKey& key, int limit);
+  Board read_board(const store_detail::BoardKey& key, const BoardFilter& filter);
   std::vector<BaselineTime> read_baselines(const std::string& task_hash,
                                            const std::string& device_name);
   std::vector<FinalResult> read_finals(const std::string& id);

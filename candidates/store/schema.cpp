@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 5> kMigrations = {R"sql(
+constexpr std::array<const char*, 6> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -125,6 +125,10 @@ CREATE TABLE fence (
   token INTEGER NOT NULL
 );
 INSERT INTO fence (only, token) VALUES (1, 0);
+)sql",
+                                                    R"sql(
+CREATE INDEX results_by_run ON results (run, id);
+CREATE INDEX runs_by_task ON runs (task_hash, id);
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

@@ -89,9 +89,52 @@ struct Board {
 };
 
 struct BoardFilter {
-  std::string task;    ///< name or hash prefix; empty: all
-  std::string device;  ///< "cuda:0", device name, or arch; empty: all
-  int limit = 10;      ///< rows per board
+  std::string task;               ///< name or hash prefix; empty: all
+  std::string device;             ///< "cuda:0", device name, or arch; empty: all
+  int limit = 10;                 ///< rows per board
+  std::string arch;               ///< "sm_90"; empty: all
+  std::optional<bool> modelled;   ///< only these boards
+  std::string origin;             ///< only rows of "rules", "variant", …; ranks stay those of all
+  std::optional<MathLevel> math;  ///< only rows that need no more than this
+};
+
+struct TaskRecord {
+  std::string hash;
+  std::string name;
+  std::string stored_at;  ///< ISO 8601, UTC
+};
+
+/// One search on one device, or one hand-written variant.
+struct RunRecord {
+  std::int64_t id = 0;
+  std::string task_hash;
+  std::string task_name;
+  Provenance provenance;
+  std::uint64_t seed = 0;
+  std::string strategy;
+  std::string started_at;  ///< ISO 8601, UTC, as the next
+  std::string ended_at;    ///< empty until it ends
+  std::string status;      ///< "running" until it ends
+  std::string job;         ///< of a service; else empty
+};
+
+struct RunFilter {
+  std::string task;         ///< name or hash; empty: all
+  std::string job;          ///< empty: all
+  std::int64_t before = 0;  ///< only runs with a smaller id; 0: all
+  int limit = 50;
+};
+
+/// One result of a run, in short.
+struct RunPoint {
+  std::int64_t id = 0;  ///< grows in the order of storing
+  std::string candidate;
+  std::string origin;
+  Verdict verdict = Verdict::kOk;
+  bool final_stage = false;
+  double speedup = 0;  ///< 0 where there is none, as for the next
+  double time_us = 0;
+  std::string found_at;  ///< ISO 8601, UTC
 };
 
 struct StoreOptions {
@@ -156,6 +199,17 @@ class Store {
                                           const Ceilings& ceilings);
   [[nodiscard]] Result<std::optional<Ceilings>> ceilings(const std::string& device_name,
                                                          const std::string& driver) const;
+
+  /// The newest first.
+  [[nodiscard]] Result<std::vector<RunRecord>> runs(const RunFilter& filter) const;
+  /// kInvalidInput: there is none.
+  [[nodiscard]] Result<RunRecord> find_run(std::int64_t id) const;
+  /// A run's results in the order of storing, from the first whose id is above `after` on. What a
+  /// later run found again belongs to that one.
+  [[nodiscard]] Result<std::vector<RunPoint>> run_points(std::int64_t run, std::int64_t after = 0,
+                                                         int limit = 100'000) const;
+  /// By name; of one name the one stored last first.
+  [[nodiscard]] Result<std::vector<TaskRecord>> tasks() const;
 
   [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
   /// A candidate's final stages, by its id: measured before modelled, then by device name, the

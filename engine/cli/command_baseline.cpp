@@ -5,7 +5,7 @@
 
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
-#include "engine/cli/report.h"
+#include "engine/results/json.h"
 #include "engine/service/baseline_import.h"
 #include "engine/service/library_baseline.h"
 
@@ -52,7 +52,7 @@ nlohmann::json to_json(const Line& line) {
                          {"verdict", to_string(line.evaluation.verdict)},
                          {"detail", line.evaluation.detail}};
   if (line.evaluation.verdict != Verdict::kOk) return json;
-  json.update(baseline_json(line.time));
+  json.update(results::baseline_json(line.time));
   const Measurement& m = line.evaluation.measurement;
   if (m.reference_time_us > 0) {
     json["reference_time_us"] = m.reference_time_us;

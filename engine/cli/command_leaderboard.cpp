@@ -2,6 +2,7 @@
 
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"
+#include "engine/results/json.h"
 
 namespace hone::cli {
 namespace {
@@ -26,7 +27,7 @@ int run(const Options& options) {
     }
   }
   nlohmann::json document = {{"boards", nlohmann::json::array()}};
-  for (const Board& board : *boards) document["boards"].push_back(board_json(board));
+  for (const Board& board : *boards) document["boards"].push_back(results::board_json(board));
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/cli/interrupt.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
+#include "engine/results/json.h"
 #include "engine/search/strategy.h"
 #include "engine/service/search_job.h"
 #include "rewriters/core/registry.h"
@@ -111,29 +112,31 @@ int run(const Options& options) {
   }
   print_outcome(options, *task, *outcome, baselines, modelled);
   nlohmann::json ranked = nlohmann::json::array();
-  for (const Finalist& finalist : outcome->ranked) ranked.push_back(finalist_json(finalist));
+  for (const Finalist& finalist : outcome->ranked)
+    ranked.push_back(results::finalist_json(finalist));
   const double best_time_us = outcome->ranked.front().evaluation.measurement.time_us;
-  const nlohmann::json document = {{"task", task->name},
-                                   {"task_hash", task->hash()},
-                                   {"device", device->spec.text()},
-                                   {"device_name", device->evaluator->info().name},
-                                   {"toolchain", device->evaluator->info().toolchain},
-                                   {"sandbox", device->evaluator->info().sandbox},
-                                   {"modelled", modelled},
-                                   {"seed", options.seed},
-                                   {"reference", {{"time_us", outcome->reference_time_us}}},
-                                   {"roof",
-                                    {{"time_us", outcome->roof.time_us},
-                                     {"bytes", outcome->roof.bytes},
-                                     {"flops", outcome->roof.flops}}},
-                                   {"best", finalist_json(outcome->ranked.front())},
-                                   {"finalists", ranked},
-                                   {"speedup_against", against_json(baselines, best_time_us)},
-                                   {"counts", counts_json(outcome->counts)},
-                                   {"pace", pace_json(outcome->pace)},
-                                   {"stop_reason", outcome->stop_reason},
-                                   {"warnings", outcome->warnings},
-                                   {"elapsed_s", outcome->elapsed_s}};
+  const nlohmann::json document = {
+      {"task", task->name},
+      {"task_hash", task->hash()},
+      {"device", device->spec.text()},
+      {"device_name", device->evaluator->info().name},
+      {"toolchain", device->evaluator->info().toolchain},
+      {"sandbox", device->evaluator->info().sandbox},
+      {"modelled", modelled},
+      {"seed", options.seed},
+      {"reference", {{"time_us", outcome->reference_time_us}}},
+      {"roof",
+       {{"time_us", outcome->roof.time_us},
+        {"bytes", outcome->roof.bytes},
+        {"flops", outcome->roof.flops}}},
+      {"best", results::finalist_json(outcome->ranked.front())},
+      {"finalists", ranked},
+      {"speedup_against", results::against_json(baselines, best_time_us)},
+      {"counts", results::counts_json(outcome->counts)},
+      {"pace", results::pace_json(outcome->pace)},
+      {"stop_reason", outcome->stop_reason},
+      {"warnings", outcome->warnings},
+      {"elapsed_s", outcome->elapsed_s}};
   return common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 

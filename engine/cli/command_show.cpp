@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/command.h"
-#include "engine/cli/report.h"
+#include "engine/results/json.h"
 
 namespace hone::cli {
 namespace {
@@ -116,7 +116,8 @@ int run(const Options& options) {
                              {"program", row->candidate.program},
                              {"finals", nlohmann::json::array()},
                              {"source", source}};
-  for (const FinalResult& result : *finals) document["finals"].push_back(final_json(result));
+  for (const FinalResult& result : *finals)
+    document["finals"].push_back(results::final_json(result));
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "engine/cli/interrupt.h"
-#include "engine/cli/report.h"
+#include "engine/results/json.h"
 
 namespace hone::cli {
 namespace {
@@ -31,7 +31,7 @@ nlohmann::json status_json(const queue::JobStatus& status) {
   nlohmann::json archs = nlohmann::json::array();
   for (const auto& arch : status.archs) {
     archs.push_back({{"arch", arch.arch},
-                     {"counts", counts_json(arch.counts)},
+                     {"counts", results::counts_json(arch.counts)},
                      {"elapsed_s", arch.elapsed_s},
                      {"reference_time_us", arch.reference_time_us},
                      {"best_time_us", arch.best_time_us},

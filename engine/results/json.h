@@ -1,0 +1,26 @@
+// Results as the JSON objects that commands print, reports hold and the web page serves. Times in
+// microseconds, intervals [low, high] at 95 %.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "candidates/store/store.h"
+#include "engine/service/search_job.h"
+
+namespace hone::results {
+
+[[nodiscard]] nlohmann::json board_json(const Board& board);
+/// {"torch eager": 1.31, …}: a program of `time_us` against each.
+[[nodiscard]] nlohmann::json against_json(const std::vector<BaselineTime>& baselines,
+                                          double time_us);
+/// How a candidate fares on one device; no times where it failed.
+[[nodiscard]] nlohmann::json final_json(const FinalResult& result);
+[[nodiscard]] nlohmann::json baseline_json(const BaselineTime& baseline);
+[[nodiscard]] nlohmann::json counts_json(const Counts& counts);
+/// Sums over all evaluations [s], which overlap.
+[[nodiscard]] nlohmann::json pace_json(const Pace& pace);
+/// The "best" object of the machine form.
+[[nodiscard]] nlohmann::json finalist_json(const Finalist& finalist);
+
+}  // namespace hone::results

@@ -1,0 +1,107 @@
+// What was searched, and boards by what a reader asks for.
+#include "tests/unit/candidates/store_fixture.h"
+
+namespace hone {
+namespace {
+
+using test::emulated;
+using test::failed;
+using test::gpu;
+using test::hash_of;
+using test::StoreTest;
+using test::timed;
+
+TEST_F(StoreTest, RunsAreListedTheNewestFirst) {
+  const std::int64_t first = begin(gpu());
+  const std::int64_t second = begin(emulated());
+  ASSERT_TRUE(store_->end_run(first, "done"));
+  const auto runs = store_->runs({});
+  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ((*runs)[0].id, second);
+  EXPECT_EQ((*runs)[0].status, "running");
+  EXPECT_EQ((*runs)[0].ended_at, "");
+  EXPECT_TRUE((*runs)[0].provenance.modelled);
+  EXPECT_EQ((*runs)[1].id, first);
+  EXPECT_EQ((*runs)[1].status, "done");
+  EXPECT_EQ((*runs)[1].ended_at.size(), 24U);
+  EXPECT_EQ((*runs)[1].task_name, task_.name);
+  EXPECT_EQ((*runs)[1].seed, 18446744073709551615ULL);
+  EXPECT_EQ((*runs)[1].provenance.device_name, gpu().device_name);
+
+  EXPECT_EQ(store_->runs({.before = second})->size(), 1U);
+  EXPECT_EQ(store_->runs({.limit = 1})->front().id, second);
+  EXPECT_EQ(store_->runs({.task = task_.name})->size(), 2U);
+  EXPECT_EQ(store_->runs({.task = task_.hash()})->size(), 2U);
+  EXPECT_TRUE(store_->runs({.task = "another"})->empty());
+  EXPECT_TRUE(store_->runs({.job = "another"})->empty());
+  EXPECT_EQ(store_->find_run(first)->status, "done");
+  const auto none = store_->find_run(77);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kInvalidInput);
+}
+
+TEST_F(StoreTest, ARunsPointsComeInTheOrderOfStoring) {
+  const std::int64_t run = begin(gpu()), other = begin(gpu());
+  put(run, hash_of('a'), timed(3));
+  put(other, hash_of('x'), timed(9));
+  put(run, hash_of('b'), failed(Verdict::kRace));
+  const auto points = store_->run_points(run);
+  ASSERT_TRUE(points) << points.error().message;
+  ASSERT_EQ(points->size(), 2U);
+  EXPECT_EQ((*points)[0].candidate, std::string(12, 'a'));
+  EXPECT_EQ((*points)[0].speedup, 3);
+  EXPECT_TRUE((*points)[0].final_stage);
+  EXPECT_EQ((*points)[0].origin, "rules");
+  EXPECT_EQ((*points)[1].verdict, Verdict::kRace);
+  EXPECT_FALSE((*points)[1].final_stage);
+  EXPECT_EQ(store_->run_points(run, (*points)[0].id)->size(), 1U);
+  EXPECT_EQ(store_->run_points(run, 0, 1)->front().candidate, std::string(12, 'a'));
+}
+
+TEST_F(StoreTest, TasksAreListedByName) {
+  (void)begin(gpu());
+  const auto tasks = store_->tasks();
+  ASSERT_TRUE(tasks) << tasks.error().message;
+  ASSERT_EQ(tasks->size(), 1U);
+  EXPECT_EQ(tasks->front().hash, task_.hash());
+  EXPECT_EQ(tasks->front().name, task_.name);
+}
+
+TEST_F(StoreTest, BoardsAndTheirRowsAreFiltered) {
+  const std::int64_t run = begin(gpu());
+  put(run, hash_of('a'), timed(4));
+  CandidateRecord variant = test::candidate(task_, hash_of('b'));
+  variant.origin = "variant";
+  variant.recipe.clear();
+  ASSERT_TRUE(store_->put(run, variant, timed(3), gpu()));
+  CandidateRecord exact = test::candidate(task_, hash_of('c'));
+  exact.recipe.front().math = MathLevel::kExact;
+  ASSERT_TRUE(store_->put(run, exact, timed(2), gpu()));
+  put(begin(emulated()), hash_of('d'), timed(5), emulated());
+
+  BoardFilter filter;
+  filter.modelled = true;
+  ASSERT_EQ(store_->boards(filter)->size(), 1U);
+  EXPECT_TRUE(store_->boards(filter)->front().modelled);
+  filter.modelled = false;
+  ASSERT_EQ(store_->boards(filter)->size(), 1U);
+  filter.arch = "sm_80";
+  EXPECT_TRUE(store_->boards(filter)->empty());
+  filter.arch = "sm_90";
+  EXPECT_EQ(order(store_->boards(filter)->front()), (std::vector<std::string>{"a", "b", "c"}));
+  filter.origin = "variant";
+  const Board variants = store_->boards(filter)->front();
+  EXPECT_EQ(order(variants), std::vector<std::string>{"b"});
+  EXPECT_EQ(variants.rows.front().rank, 2);
+  EXPECT_EQ(variants.reference_time_us, 40);  // of the best of all
+  filter.origin.clear();
+  filter.math = MathLevel::kExact;
+  const Board bitwise = store_->boards(filter)->front();
+  EXPECT_EQ(order(bitwise), (std::vector<std::string>{"b", "c"}));
+  filter.limit = 1;
+  EXPECT_EQ(order(store_->boards(filter)->front()), std::vector<std::string>{"b"});
+}
+
+}  // namespace
+}  // namespace hone
