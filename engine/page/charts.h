@@ -1,5 +1,5 @@
-// Charts as SVG elements for a page or a report: no script, no style of their own but the classes of
-// page/style.css, every one with a title and a description for those who do not see it.
+// Charts as SVG elements for a page or a report: no script, no style of their own but the classes
+// of page/style.css, every one with a title and a description for those who do not see it.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ struct RooflinePoint {
 };
 /// Both axes logarithmic. `arithmetic_flops_per_s` is the flat roof. With no operations or no known
 /// ceiling: "".
-[[nodiscard]] std::string roofline_svg(const std::vector<RooflinePoint>& points,
-                                       double bytes_per_s, double arithmetic_flops_per_s);
+[[nodiscard]] std::string roofline_svg(const std::vector<RooflinePoint>& points, double bytes_per_s,
+                                       double arithmetic_flops_per_s);
 
 struct VerdictCount {
   std::string name;
