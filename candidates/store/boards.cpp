@@ -58,6 +58,13 @@ BoardRow read_row(SQLite::Statement& query) {
 
 }  // namespace
 
+void store_detail::bind_filter(SQLite::Statement& query, const BoardFilter& filter) {
+  query.bind(":task", filter.task);
+  query.bind(":device", filter.device);
+  query.bind(":arch", filter.arch);
+  query.bind(":modelled", filter.modelled ? static_cast<int>(*filter.modelled) : -1);
+}
+
 std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
   SQLite::Statement query(
       database,
@@ -67,10 +74,7 @@ std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
       "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
       "AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled) "
       "ORDER BY t.name, t.stored_at DESC, b.modelled, b.device_name");
-  query.bind(":task", filter.task);
-  query.bind(":device", filter.device);
-  query.bind(":arch", filter.arch);
-  query.bind(":modelled", filter.modelled ? static_cast<int>(*filter.modelled) : -1);
+  store_detail::bind_filter(query, filter);
   std::vector<BoardKey> keys;
   while (query.executeStep()) {
     keys.emplace_back(query.getColumn(0).getString(), query.getColumn(1).getString(),
@@ -86,7 +90,7 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
       database, fmt::format("SELECT {}, {} FROM {} WHERE r.task_hash = ? AND r.device_name = ? "
                             "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 "
                             "AND r.speedup IS NOT NULL "
-                            "ORDER BY r.speedup DESC, r.time_us, r.candidate",
+                            "ORDER BY r.speedup DESC, r.time_us, r.candidate, r.toolchain DESC",
                             kCandidateColumns, kResultColumns, kRowTables));
   query.bind(1, task_hash);
   query.bind(2, device_name);

@@ -4,6 +4,9 @@
 #include "candidates/store/impl.h"
 
 namespace hone {
+
+using store_detail::bind_filter;
+
 namespace {
 
 constexpr const char* kRunColumns =
@@ -109,6 +112,28 @@ Result<std::vector<TaskRecord>> Store::tasks() const {
                        query.getColumn(2).getString()});
     }
     return tasks;
+  });
+}
+
+Result<std::vector<SearchedTask>> Store::searched(const BoardFilter& filter) const {
+  return impl_->guarded([&] {
+    SQLite::Statement query(
+        impl_->database,
+        "SELECT t.hash, t.name, u.device_name, MAX(u.arch), u.modelled FROM runs u "
+        "JOIN tasks t ON t.hash = u.task_hash WHERE (:task = '' OR t.name = :task "
+        "OR substr(t.hash, 1, length(:task)) = :task) "
+        "AND (:device = '' OR :device IN (u.device_name, u.device, u.arch)) "
+        "AND (:arch = '' OR :arch = u.arch) AND :modelled IN (-1, u.modelled) "
+        "GROUP BY t.hash, u.device_name, u.modelled "
+        "ORDER BY t.name, t.stored_at DESC, u.modelled, u.device_name");
+    bind_filter(query, filter);
+    std::vector<SearchedTask> searched;
+    while (query.executeStep()) {
+      searched.push_back({query.getColumn(0).getString(), query.getColumn(1).getString(),
+                          query.getColumn(2).getString(), query.getColumn(3).getString(),
+                          query.getColumn(4).getInt() != 0});
+    }
+    return searched;
   });
 }
 

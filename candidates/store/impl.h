@@ -24,6 +24,9 @@ using BoardKey = std::tuple<std::string, std::string, bool>;  // task hash, devi
 /// Throws std::runtime_error: the database is damaged.
 [[nodiscard]] nlohmann::json parse_stored(const std::string& text);
 
+/// :task, :device, :arch and :modelled, -1 for both.
+void bind_filter(SQLite::Statement& query, const BoardFilter& filter);
+
 template <class T>
 [[nodiscard]] T value_or_throw(Result<T> result) {
   if (result) return std::move(*result);

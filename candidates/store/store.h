@@ -104,6 +104,15 @@ struct TaskRecord {
   std::string stored_at;  ///< ISO 8601, UTC
 };
 
+/// A task and a device that it was searched on.
+struct SearchedTask {
+  std::string hash;
+  std::string name;
+  std::string device_name;
+  std::string arch;
+  bool modelled = false;
+};
+
 /// One search on one device, or one hand-written variant.
 struct RunRecord {
   std::int64_t id = 0;
@@ -210,6 +219,9 @@ class Store {
                                                          int limit = 100'000) const;
   /// By name; of one name the one stored last first.
   [[nodiscard]] Result<std::vector<TaskRecord>> tasks() const;
+  /// By name; of one name the one stored last first. `task`, `device`, `arch` and `modelled` of the
+  /// filter count.
+  [[nodiscard]] Result<std::vector<SearchedTask>> searched(const BoardFilter& filter) const;
 
   [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
   /// A candidate's final stages, by its id: measured before modelled, then by device name, the

@@ -3,6 +3,7 @@
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
+#include "engine/results/overview.h"
 
 namespace hone::cli {
 namespace {
@@ -11,11 +12,40 @@ struct Options {
   Common common;
   DatabaseOptions database;
   BoardFilter filter;
+  bool all_tasks = false;
+  std::string against;
+  std::string math;
+  bool measured = false;
+  bool modelled = false;
 };
 
-int run(const Options& options) {
+int run_overview(const Options& options, const Store& store) {
+  BoardFilter filter = options.filter;
+  filter.limit = 1;
+  const auto boards = store.boards(filter);
+  if (!boards) return options.common.fail(boards.error());
+  const auto searched = store.searched(filter);
+  if (!searched) return options.common.fail(searched.error());
+  nlohmann::json document = {{"overviews", nlohmann::json::array()}};
+  bool first = true;
+  for (const results::Overview& overview :
+       results::overviews(*boards, *searched, options.against)) {
+    document["overviews"].push_back(results::overview_json(overview));
+    if (!options.common.json_on_stdout())
+      fmt::print("{}{}", first ? "" : "\n", overview_text(overview));
+    first = false;
+  }
+  if (first && !options.common.json_on_stdout())
+    fmt::print("nothing was searched yet; `hone optimize TASK` does\n");
+  return options.common.write_json(document) ? kDone : kEnvironmentLacks;
+}
+
+int run(Options options) {
+  if (options.measured || options.modelled) options.filter.modelled = options.modelled;
+  if (!options.math.empty()) options.filter.math = parse_math_level(options.math);
   auto store = options.database.open_existing();
   if (!store) return options.common.fail(store.error());
+  if (options.all_tasks) return run_overview(options, **store);
   auto boards = (*store)->boards(options.filter);
   if (!boards) return options.common.fail(boards.error());
   if (!options.common.json_on_stdout()) {
@@ -43,6 +73,18 @@ Registration add_leaderboard(CLI::App& root) {
   app->add_option("--limit", options->filter.limit, "Rows per board")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  app->add_option("--arch", options->filter.arch, "Only this architecture (sm_90)");
+  app->add_option("--origin", options->filter.origin,
+                  "Only what these found: rules, tunables, variant, reference");
+  app->add_option("--math", options->math, "Only what departs no further from the reference")
+      ->check(CLI::IsMember({"exact", "reassociate", "tf32x3", "reduced"}));
+  auto* measured = app->add_flag("--measured", options->measured, "Only real GPUs");
+  app->add_flag("--modelled", options->modelled, "Only emulated ones")->excludes(measured);
+  auto* all = app->add_flag("--all-tasks", options->all_tasks,
+                            "Every device's tasks in one table, with geometric mean and fast_p");
+  app->add_option("--against", options->against,
+                  "The overview's speedups over this baseline: cublas, 'torch eager'")
+      ->needs(all);
   options->database.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "engine/cli/command.h"
+#include "engine/cli/table.h"
 
 namespace hone::cli {
 namespace {
@@ -17,8 +19,6 @@ std::string recipe_text(const CandidateRecord& candidate) {
   for (const Step& step : candidate.recipe) steps.push_back(step.rewriter);
   return fmt::format("{}", fmt::join(steps, " > "));
 }
-
-constexpr std::string_view kElsewhere = "elsewhere";
 
 /// The board's column: without its share, and short.
 std::string short_bound(const std::string& bound) {
@@ -44,52 +44,95 @@ std::string elsewhere_text(const BoardRow& row) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// "5 min", "3 h", "12 d" since a time of the store; "" for what is no such time.
+std::string age_text(const std::string& since) {
+  std::tm parts{};
+  if (strptime(since.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return "";
+  const std::time_t then = timegm(&parts);
+  const auto minutes = std::max<std::time_t>(0, std::time(nullptr) - then) / 60;
+  if (minutes < 120) return fmt::format("{} min", minutes);
+  return minutes < 48 * 60 ? fmt::format("{} h", minutes / 60)
+                           : fmt::format("{} d", minutes / 60 / 24);
+}
+
 }  // namespace
 
 std::string board_text(const Board& board) {
+  using enum Table::Align;
   std::string text = fmt::format("{}  on {} ({}){}\n", board.task_name, board.device_name,
                                  board.device, board.modelled ? "  [modelled, not measured]" : "");
   text += fmt::format("reference {}\n", format_time(board.reference_time_us));
-  std::string against;  // one column per baseline, as wide as its title
-  for (const BaselineTime& b : board.baselines) {
+  for (const BaselineTime& b : board.baselines)
     text +=
         fmt::format("{} {} ({}, {})\n", b.kind, format_time(b.time_us), b.precision, b.versions);
-    against += fmt::format("  {:>9}", "x " + b.kind);
-  }
-  std::size_t elsewhere_width = 0;  // 0: there is no such column
-  for (const BoardRow& row : board.rows)
-    if (!row.elsewhere.empty())
-      elsewhere_width = std::max({elsewhere_width, kElsewhere.size(), elsewhere_text(row).size()});
-  const auto elsewhere = [&](std::string_view what) {
-    return elsewhere_width == 0 ? "" : fmt::format("{:<{}}  ", what, elsewhere_width);
-  };
-  text += fmt::format(
-      "{:>4}  {:<12}  {:>11}  {:>8}  {:>15}{}  {:>6}  {:<12}  {:>9}  {:<11}  {}{}\n", "rank",
-      "candidate", board.modelled ? "model time" : "time", "speedup", "95 % interval", against,
-      "roof", "bound", "max error", "math", elsewhere(kElsewhere), "recipe");
+  Table table;
+  table.column("rank", kRight);
+  table.column("candidate", kLeft);
+  table.column(board.modelled ? "model time" : "time", kRight);
+  table.column("speedup", kRight);
+  table.column("95 % interval", kRight);
+  for (const BaselineTime& b : board.baselines) table.column("x " + b.kind, kRight);
+  table.column("roof", kRight);
+  table.column("bound", kLeft);
+  table.column("max error", kRight);
+  table.column("math", kLeft);
+  table.column("by", kLeft);
+  table.column("age", kRight);
+  table.column("elsewhere", kLeft);
+  table.column("recipe", kLeft);
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
-    against.clear();
-    for (const BaselineTime& b : board.baselines) {
-      const int width = std::max(9, static_cast<int>(b.kind.size()) + 2) - 1;
-      against += fmt::format("  {:>{}.2f}x", b.time_us / m.time_us, width);
-    }
-    text += fmt::format(
-        "{:>4}  {:<12}  {:>11}  {:>7.2f}x  {:>6.2f} - {:>6.2f}{}  {:>5.1f}%  {:<12}  {:>9.2e}  "
-        "{:<11}  {}{}\n",
-        row.rank, row.candidate.id, format_time(m.time_us), m.speedup, m.ci95_low, m.ci95_high,
-        against, 100 * m.roof_fraction, short_bound(m.bound), row.evaluation.max_rel_error,
-        to_string(required_math(row.candidate.recipe)), elsewhere(elsewhere_text(row)),
-        recipe_text(row.candidate));
-    if (row.provenance.sandbox == "off") {
-      text.pop_back();
-      text += "  [sandbox off]\n";
-    }
-    if (!board.modelled && row.evaluation.note.starts_with(kNotEmulated)) {
-      text.pop_back();
-      text += "  [not run on the emulator]\n";
-    }
+    std::string recipe = recipe_text(row.candidate);
+    if (row.provenance.sandbox == "off") recipe += "  [sandbox off]";
+    if (!board.modelled && row.evaluation.note.starts_with(kNotEmulated))
+      recipe += "  [not run on the emulator]";
+    std::vector<std::string> cells = {fmt::format("{}", row.rank), row.candidate.id,
+                                      format_time(m.time_us), fmt::format("{:.2f}x", m.speedup),
+                                      fmt::format("{:.2f} - {:.2f}", m.ci95_low, m.ci95_high)};
+    for (const BaselineTime& b : board.baselines)
+      cells.push_back(fmt::format("{:.2f}x", b.time_us / m.time_us));
+    cells.insert(cells.end(),
+                 {fmt::format("{:.1f}%", 100 * m.roof_fraction), short_bound(m.bound),
+                  fmt::format("{:.2e}", row.evaluation.max_rel_error),
+                  std::string(to_string(required_math(row.candidate.recipe))), row.candidate.origin,
+                  age_text(row.found_at), elsewhere_text(row), std::move(recipe)});
+    table.add(std::move(cells));
   }
+  return text + table.text();
+}
+
+std::string overview_text(const results::Overview& overview) {
+  using enum Table::Align;
+  std::string text =
+      fmt::format("{}{}, speedup over {}\n", overview.device_name,
+                  overview.modelled ? "  [modelled, not measured]" : "",
+                  overview.against == "reference" ? "the reference" : overview.against);
+  Table table;
+  table.column("task", kLeft);
+  table.column("best", kLeft);
+  table.column(overview.modelled ? "model time" : "time", kRight);
+  table.column("speedup", kRight);
+  table.column("95 % interval", kRight);
+  table.column("roof", kRight);
+  table.column("by", kLeft);
+  for (const results::OverviewRow& row : overview.rows) {
+    const bool found = !row.candidate.empty();
+    table.add({row.task, found ? row.candidate : "none", found ? format_time(row.time_us) : "",
+               found ? fmt::format("{:.2f}x", row.speedup) : "",
+               row.ci95_low > 0 ? fmt::format("{:.2f} - {:.2f}", row.ci95_low, row.ci95_high) : "",
+               row.roof_fraction > 0 ? fmt::format("{:.1f}%", 100 * row.roof_fraction) : "",
+               row.origin});
+  }
+  if (!overview.rows.empty()) {
+    text += table.text();
+    text += fmt::format("{} tasks, geometric mean {:.2f}x", overview.rows.size(),
+                        overview.geometric_mean);
+    for (const auto& [p, share] : overview.fast_p)
+      text += fmt::format(", fast_{:g} {:.0f} %", p, 100 * share);
+    text += "\n";
+  }
+  if (overview.left_out > 0)
+    text += fmt::format("{} tasks have no time of {} here\n", overview.left_out, overview.against);
   return text;
 }
 
