@@ -1,9 +1,14 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/cli/command.h"
 #include "engine/results/json.h"
+#include "engine/results/words.h"
+#include "engine/service/ablation.h"
+#include "engine/service/ceilings.h"
 
 namespace hone::cli {
 namespace {
@@ -13,6 +18,8 @@ struct Options {
   DatabaseOptions database;
   std::string candidate;
   bool source_only = false;
+  bool ablate = false;
+  DeviceOptions device;
 };
 
 /// Every device it was tried on.
@@ -31,7 +38,78 @@ void print(const std::vector<FinalResult>& finals) {
   }
 }
 
-void print(const BoardRow& row, const std::vector<FinalResult>& finals) {
+/// Times slower without the step; 0 where there is nothing to compare.
+double worth(const Ablation& ablation, const Contribution& step) {
+  const Evaluation &whole = ablation.whole, &without = step.without;
+  if (whole.verdict != Verdict::kOk || without.verdict != Verdict::kOk) return 0;
+  return whole.measurement.speedup / without.measurement.speedup;
+}
+
+std::string worth_text(const Ablation& ablation, const Contribution& step) {
+  const Evaluation& without = step.without;
+  std::vector<std::size_t> numbers;
+  for (const std::size_t place : step.with_it) numbers.push_back(place + 1);
+  const std::string it =
+      numbers.empty() ? "it" : fmt::format("it and {}, not legal then", fmt::join(numbers, ", "));
+  const double times = worth(ablation, step);
+  if (times > 0)
+    return fmt::format("{:.2f}x: {} without {}", times, format_time(without.measurement.time_us),
+                       it);
+  return fmt::format("without {}: {}{}{}", it, to_string(without.verdict),
+                     without.detail.empty() ? "" : ": ", without.detail);
+}
+
+/// Step by step, with what each contributes where that was measured.
+void print(const Recipe& recipe, const std::optional<Ablation>& ablation) {
+  if (recipe.empty()) return;
+  fmt::print("recipe\n");
+  for (std::size_t i = 0; i < recipe.size(); ++i) {
+    fmt::print("  {}. {}\n", i + 1, to_string(recipe[i]));
+    const std::string words = results::in_words(recipe[i]);
+    if (!words.empty()) fmt::print("       {}\n", words);
+    if (ablation) fmt::print("       {}\n", worth_text(*ablation, ablation->steps[i]));
+  }
+}
+
+nlohmann::json ablation_json(const Ablation& ablation) {
+  const auto one = [](const Evaluation& e) {
+    const bool ok = e.verdict == Verdict::kOk;
+    const Measurement& m = e.measurement;
+    return nlohmann::json{{"verdict", to_string(e.verdict)},
+                          {"detail", e.detail},
+                          {"time_us", ok ? nlohmann::json(m.time_us) : nullptr},
+                          {"speedup", ok ? nlohmann::json(m.speedup) : nullptr}};
+  };
+  nlohmann::json steps = nlohmann::json::array();
+  for (const Contribution& step : ablation.steps) {
+    nlohmann::json entry = one(step.without);
+    const double times = worth(ablation, step);
+    entry["step"] = to_string(step.step);
+    entry["left_out_with_it"] = step.with_it;  // places, from 0
+    entry["worth"] = times > 0 ? nlohmann::json(times) : nullptr;
+    steps.push_back(std::move(entry));
+  }
+  return {{"whole", one(ablation.whole)}, {"without", steps}};
+}
+
+/// Each step's contribution, measured now, on the device that the candidate was found on unless
+/// another is asked for.
+Result<Ablation> measure(const Options& options, const BoardRow& row, Store& store) {
+  const auto task = store.find_task(row.candidate.task_hash);
+  if (!task) return std::unexpected(task.error());
+  DeviceOptions chosen = options.device;
+  if (chosen.device.empty()) chosen.device = row.provenance.device;
+  auto device = open_device(chosen, *task);
+  if (!device) return std::unexpected(device.error());
+  (void)take_ceilings(*device->evaluator, device->spec, &store);
+  return ablate(*task, row.candidate.recipe, device->spec, *device->evaluator, *device->rewriting,
+                [](std::size_t done, std::size_t all) {
+                  fmt::print(stderr, "measuring {} of {}\n", done + 1, all);
+                });
+}
+
+void print(const BoardRow& row, const std::vector<FinalResult>& finals,
+           const std::optional<Ablation>& ablation) {
   const Evaluation& e = row.evaluation;
   const Measurement& m = e.measurement;
   const char* word = m.modelled ? " (modelled)" : "";
@@ -74,9 +152,7 @@ void print(const BoardRow& row, const std::vector<FinalResult>& finals) {
              row.provenance.driver.empty() ? "" : ", driver ", row.provenance.driver,
              row.provenance.hone_version);
   fmt::print("sandbox   {}\n", row.provenance.sandbox);
-  if (!row.candidate.recipe.empty()) fmt::print("recipe\n");
-  int number = 0;
-  for (const Step& step : row.candidate.recipe) fmt::print("  {}. {}\n", ++number, to_string(step));
+  print(row.candidate.recipe, ablation);
   fmt::print("launches\n");
   const nlohmann::json program = row.candidate.program;
   for (const auto& launch : program.value("launches", nlohmann::json::array())) {
@@ -91,10 +167,16 @@ int run(const Options& options) {
   if (!row) return options.common.fail(row.error());
   const auto finals = (*store)->final_results(row->candidate.id);
   if (!finals) return options.common.fail(finals.error());
+  std::optional<Ablation> ablation;
+  if (options.ablate) {
+    auto measured = measure(options, *row, **store);
+    if (!measured) return options.common.fail(measured.error());
+    ablation = std::move(*measured);
+  }
   const std::string source = open_rewriting()->formatted(row->candidate.program.source);
   if (!options.common.json_on_stdout()) {
     if (!options.source_only) {
-      print(*row, *finals);
+      print(*row, *finals, ablation);
       fmt::print("\n");
     }
     fmt::print("{}\n", source);
@@ -118,6 +200,7 @@ int run(const Options& options) {
                              {"source", source}};
   for (const FinalResult& result : *finals)
     document["finals"].push_back(results::final_json(result));
+  if (ablation) document["ablation"] = ablation_json(*ablation);
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 
@@ -128,6 +211,9 @@ Registration add_show(CLI::App& root) {
   CLI::App* app = root.add_subcommand("show", "One candidate: numbers, recipe, launches, source");
   app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
   app->add_flag("--source", options->source_only, "Only the source");
+  app->add_flag("--ablate", options->ablate,
+                "Measure what each step contributes: the recipe without it, evaluated now");
+  options->device.add_to(*app);
   options->database.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

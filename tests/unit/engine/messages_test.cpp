@@ -197,7 +197,8 @@ TEST(QueueMessages, EveryKeyIsAskedFor) {
     for (const auto& item : json.items())
       EXPECT_FALSE(spoilt(type.name, "/" + item.key(), nullptr, 9).ok) << item.key();
   }
-  for (const auto& item : parsed(made("job"))["task"].items()) {
+  const Json task = parsed(made("job"))["task"];
+  for (const auto& item : task.items()) {
     const std::string at = "/task/" + item.key();
     EXPECT_EQ(spoilt("job", at, nullptr).ok, optional.contains(at)) << at;
   }
