@@ -137,4 +137,32 @@ Result<std::vector<SearchedTask>> Store::searched(const BoardFilter& filter) con
   });
 }
 
+Result<void> Store::put_bench_row(const std::string& bench, const Task& task,
+                                  const nlohmann::json& row) {
+  if (auto put = put_task(task); !put) return put;
+  return impl_->writing([&] {
+    SQLite::Statement insert(impl_->database,
+                             "INSERT INTO bench_rows (bench, task_hash, row, stored_at) "
+                             "VALUES (?, ?, ?, ?) ON CONFLICT (bench, task_hash) DO UPDATE SET "
+                             "row = excluded.row, stored_at = excluded.stored_at");
+    insert.bind(1, bench);
+    insert.bind(2, task.hash());
+    insert.bind(3, store_detail::dump(row));
+    insert.bind(4, store_detail::now());
+    insert.exec();
+  });
+}
+
+Result<std::optional<nlohmann::json>> Store::bench_row(const std::string& bench,
+                                                       const std::string& task_hash) const {
+  return impl_->guarded([&]() -> std::optional<nlohmann::json> {
+    SQLite::Statement query(impl_->database,
+                            "SELECT row FROM bench_rows WHERE bench = ? AND task_hash = ?");
+    query.bind(1, bench);
+    query.bind(2, task_hash);
+    if (!query.executeStep()) return std::nullopt;
+    return store_detail::parse_stored(query.getColumn(0).getString());
+  });
+}
+
 }  // namespace hone

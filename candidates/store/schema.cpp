@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 6> kMigrations = {R"sql(
+constexpr std::array<const char*, 7> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -129,6 +129,15 @@ INSERT INTO fence (only, token) VALUES (1, 0);
                                                     R"sql(
 CREATE INDEX results_by_run ON results (run, id);
 CREATE INDEX runs_by_task ON runs (task_hash, id);
+)sql",
+                                                    R"sql(
+CREATE TABLE bench_rows (
+  bench TEXT NOT NULL,
+  task_hash TEXT NOT NULL REFERENCES tasks (hash),
+  row TEXT NOT NULL,
+  stored_at TEXT NOT NULL,
+  PRIMARY KEY (bench, task_hash)
+) WITHOUT ROWID;
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -202,6 +203,13 @@ class Store {
   /// By kind.
   [[nodiscard]] Result<std::vector<BaselineTime>> baselines(const std::string& task_hash,
                                                             const std::string& device_name) const;
+
+  /// A row of a bench (engine/service/bench.h), as JSON: replaces the task's earlier one. The task
+  /// is stored, too.
+  [[nodiscard]] Result<void> put_bench_row(const std::string& bench, const Task& task,
+                                           const nlohmann::json& row);
+  [[nodiscard]] Result<std::optional<nlohmann::json>> bench_row(const std::string& bench,
+                                                                const std::string& task_hash) const;
 
   /// What a device was measured to reach at most, under a driver; replaces what was known.
   [[nodiscard]] Result<void> put_ceilings(const std::string& device_name, const std::string& driver,

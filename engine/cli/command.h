@@ -49,6 +49,7 @@ struct Registration {
   Run run;
 };
 [[nodiscard]] Registration add_optimize(CLI::App& root);
+[[nodiscard]] Registration add_bench(CLI::App& root);
 [[nodiscard]] Registration add_evaluate(CLI::App& root);
 [[nodiscard]] Registration add_check(CLI::App& root);
 [[nodiscard]] Registration add_init(CLI::App& root);

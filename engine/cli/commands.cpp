@@ -10,13 +10,13 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
 
-  const Registration commands[] = {add_optimize(app),  add_evaluate(app),    add_check(app),
-                                   add_init(app),      add_leaderboard(app), add_show(app),
-                                   add_verify(app),    add_diff(app),        add_export(app),
-                                   add_rules(app),     add_baseline(app),    add_describe(app),
-                                   add_calibrate(app), add_doctor(app),      add_submit(app),
-                                   add_jobs(app),      add_watch(app),       add_cancel(app),
-                                   add_workers(app),   add_coordinator(app), add_worker(app)};
+  const Registration commands[] = {
+      add_optimize(app),    add_bench(app),       add_evaluate(app), add_check(app),
+      add_init(app),        add_leaderboard(app), add_show(app),     add_verify(app),
+      add_diff(app),        add_export(app),      add_rules(app),    add_baseline(app),
+      add_describe(app),    add_calibrate(app),   add_doctor(app),   add_submit(app),
+      add_jobs(app),        add_watch(app),       add_cancel(app),   add_workers(app),
+      add_coordinator(app), add_worker(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

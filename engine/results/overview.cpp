@@ -18,6 +18,8 @@ double baseline_time(const Board& board, const std::string& kind) {
   return found == board.baselines.end() ? 0 : found->time_us;
 }
 
+}  // namespace
+
 void summarise(Overview& overview) {
   double logarithms = 0;
   for (const OverviewRow& row : overview.rows)
@@ -31,8 +33,6 @@ void summarise(Overview& overview) {
     overview.fast_p.emplace_back(p, static_cast<double>(faster) / all);
   }
 }
-
-}  // namespace
 
 std::vector<Overview> overviews(const std::vector<Board>& boards,
                                 const std::vector<SearchedTask>& searched,

@@ -45,6 +45,9 @@ struct Overview {
                                               const std::vector<SearchedTask>& searched,
                                               const std::string& against);
 
+/// Fills in geometric mean and fast_p from the rows.
+void summarise(Overview& overview);
+
 [[nodiscard]] nlohmann::json overview_json(const Overview& overview);
 
 }  // namespace hone::results

@@ -1,0 +1,162 @@
+#include <fmt/core.h>
+
+#include "candidates/task_reader.h"
+#include "engine/cli/command.h"
+#include "engine/cli/interrupt.h"
+#include "engine/cli/progress.h"
+#include "engine/cli/report.h"
+#include "engine/results/json.h"
+#include "engine/service/bench.h"
+#include "engine/service/records.h"
+#include "rewriters/core/registry.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  DeviceOptions device;
+  DatabaseOptions database;
+  std::string folder;
+  std::string budget = "60s";
+  SearchOptions search;
+  bool again = false;
+  bool quiet = false;
+};
+
+/// One bench: its settings, and how far it has come.
+struct Bench {
+  Provenance provenance;
+  std::string key;
+  std::vector<BenchRow> rows;
+  std::vector<std::string> unreadable;
+  std::size_t taken_over = 0;  ///< rows that were there
+  bool interrupted = false;
+};
+
+Result<void> search(const Options& options, const Task& task, Store& store, Bench& bench) {
+  auto device = open_device(options.device, task);
+  if (!device) return std::unexpected(device.error());
+  bench.provenance = provenance_of(device->spec, device->evaluator->info());
+  bench.key = bench_key(bench.provenance, options.budget, options.search);
+  if (!options.again) {
+    const auto known = store.bench_row(bench.key, task.hash());
+    if (!known) return std::unexpected(known.error());
+    if (*known) {
+      auto row = bench_row_from_json(**known);
+      if (!row) return std::unexpected(row.error());
+      bench.rows.push_back(std::move(*row));
+      ++bench.taken_over;
+      return {};
+    }
+  }
+  ProgressPrinter progress(options.search.budget, options.quiet);
+  SearchOptions search = options.search;
+  search.stop = &watch_interrupts();
+  search.on_progress = [&](const Progress& p) { progress.show(p); };
+  auto outcome =
+      run_search(task, device->spec, *device->evaluator, *device->rewriting, &store, search);
+  progress.finish();
+  bench.interrupted = watch_interrupts();
+  if (bench.interrupted) return {};
+  // A machine at fault says nothing of the task.
+  if (!outcome && outcome.error().code != ErrorCode::kTaskFailed &&
+      outcome.error().code != ErrorCode::kInvalidInput)
+    return std::unexpected(outcome.error());
+  if (outcome)
+    for (const std::string& warning : outcome->warnings) fmt::print(stderr, "hone: {}\n", warning);
+  BenchRow row = bench_row(task, outcome);
+  if (auto put = store.put_bench_row(bench.key, task, row); !put)
+    return std::unexpected(put.error());
+  bench.rows.push_back(std::move(row));
+  return {};
+}
+
+int run(Options options) {
+  const Common& common = options.common;
+  const auto budget = Budget::parse(options.budget);
+  if (!budget) return common.fail(budget.error());
+  options.search.budget = *budget;
+  for (const std::string& name : options.search.disabled)
+    if (find_rewriter(name) == nullptr)
+      return common.fail(
+          {ErrorCode::kInvalidInput,
+           fmt::format("--without {}: no such rewriter; `hone rules` lists them", name)});
+  const auto files = find_tasks(options.folder);
+  if (!files) return common.fail(files.error());
+  if (auto json = common.check_json(); !json) return common.fail(json.error());
+  auto store = options.database.open();
+  if (!store) return common.fail(store.error());
+
+  std::FILE* out = common.json_on_stdout() ? stderr : stdout;
+  Bench bench;
+  for (std::size_t i = 0; i < files->size() && !watch_interrupts(); ++i) {
+    const auto task = read_task((*files)[i]);
+    if (!task) {
+      bench.unreadable.push_back(task.error().message);
+      fmt::print(stderr, "hone: left out: {}\n", task.error().message);
+      continue;
+    }
+    if (auto done = search(options, *task, **store, bench); !done) return common.fail(done.error());
+    if (bench.interrupted) break;
+    const BenchRow& row = bench.rows.back();
+    fmt::print(out, "[{}/{}] {}: {}\n", i + 1, files->size(), row.best.task,
+               row.error.empty() ? fmt::format("{:.2f}x, {} evaluated in {:.0f} s",
+                                               row.best.speedup, row.evaluated, row.elapsed_s)
+                                 : row.error);
+    std::fflush(out);
+  }
+  const auto overview = bench_overview(bench.rows, bench.provenance);
+  if (!bench.rows.empty()) fmt::print(out, "\n{}", overview_text(overview));
+  if (bench.taken_over > 0)
+    fmt::print(out,
+               "{} of them were searched before with the same settings; --again searches anew\n",
+               bench.taken_over);
+  if (bench.interrupted || bench.rows.size() + bench.unreadable.size() < files->size())
+    fmt::print(out, "stopped after {} of {} tasks; the same command goes on\n", bench.rows.size(),
+               files->size());
+  nlohmann::json document = {{"bench", bench.key},
+                             {"budget", options.budget},
+                             {"seed", options.search.seed},
+                             {"device", bench.provenance.device},
+                             {"finished", !bench.interrupted},
+                             {"taken_over", bench.taken_over},
+                             {"left_out", bench.unreadable},
+                             {"rows", bench.rows},
+                             {"summary", results::overview_json(overview)}};
+  document["summary"].erase("rows");
+  if (!common.write_json(document)) return kEnvironmentLacks;
+  const bool all_well =
+      std::ranges::all_of(bench.rows, [](const BenchRow& row) { return row.error.empty(); });
+  return all_well && bench.unreadable.empty() && !bench.interrupted ? kDone : kCheckFailed;
+}
+
+}  // namespace
+
+Registration add_bench(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "bench", "Search for every task of a folder under one budget; begun again, it goes on");
+  app->add_option("DIR", options->folder, "Holds .cu files with task comments, or .json tasks")
+      ->required();
+  options->device.add_to(*app);
+  options->database.add_to(*app);
+  app->add_option("--budget", options->budget,
+                  "For each task: a time (60s, 5m, 1h) or a count of evaluations (200)")
+      ->capture_default_str();
+  app->add_option("--seed", options->search.seed, "Of every search")->capture_default_str();
+  app->add_option("--strategy", options->search.strategy, "evolve or random")
+      ->capture_default_str();
+  app->add_option("--finalists", options->search.finalists,
+                  "How many are timed again in a fresh process")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app->add_option("--without", options->search.disabled, "Rewriters that may not be used")
+      ->delimiter(',');
+  app->add_flag("--again", options->again, "Search also what was searched with these settings");
+  app->add_flag("--quiet", options->quiet, "No progress");
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli
