@@ -21,6 +21,12 @@ constexpr std::string_view kResultColumns =
 constexpr std::string_view kRowTables =
     "results r JOIN candidates c ON c.id = r.candidate JOIN tasks t ON t.hash = c.task_hash";
 
+constexpr std::string_view kBoardsWanted =
+    "FROM boards b JOIN tasks t ON t.hash = b.task_hash WHERE (:task = '' OR t.name = :task "
+    "OR substr(t.hash, 1, length(:task)) = :task) "
+    "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
+    "AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled)";
+
 FinalResult read_result(SQLite::Statement& query, int i) {
   FinalResult result;
   const auto text = [&] { return query.getColumn(i++).getString(); };
@@ -67,13 +73,9 @@ void store_detail::bind_filter(SQLite::Statement& query, const BoardFilter& filt
 
 std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
   SQLite::Statement query(
-      database,
-      "SELECT DISTINCT b.task_hash, b.device_name, b.modelled FROM boards b JOIN tasks t "
-      "ON t.hash = b.task_hash WHERE (:task = '' OR t.name = :task "
-      "OR substr(t.hash, 1, length(:task)) = :task) "
-      "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
-      "AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled) "
-      "ORDER BY t.name, t.stored_at DESC, b.modelled, b.device_name");
+      database, fmt::format("SELECT DISTINCT b.task_hash, b.device_name, b.modelled {} "
+                            "ORDER BY t.name, t.stored_at DESC, b.modelled, b.device_name",
+                            kBoardsWanted));
   store_detail::bind_filter(query, filter);
   std::vector<BoardKey> keys;
   while (query.executeStep()) {
@@ -115,6 +117,31 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
   }
   if (!modelled) board.baselines = read_baselines(task_hash, device_name);
   return board;
+}
+
+Result<std::vector<BoardName>> Store::board_names(const BoardFilter& filter) const {
+  return impl_->guarded([&] {
+    SQLite::Statement query(
+        impl_->database,
+        fmt::format("SELECT b.task_hash, t.name, b.device, b.device_name, b.arch, b.modelled {} "
+                    "ORDER BY b.arch, b.modelled, t.name, t.stored_at DESC, b.device_name, "
+                    "b.device",
+                    kBoardsWanted));
+    store_detail::bind_filter(query, filter);
+    std::vector<BoardName> names;
+    while (query.executeStep()) {
+      int i = 0;
+      const auto text = [&] { return query.getColumn(i++).getString(); };
+      BoardName& name = names.emplace_back();
+      name.task_hash = text();
+      name.task_name = text();
+      name.device = text();
+      name.device_name = text();
+      name.arch = text();
+      name.modelled = query.getColumn(i).getInt() != 0;
+    }
+    return names;
+  });
 }
 
 Result<std::vector<Board>> Store::boards(const BoardFilter& filter) const {

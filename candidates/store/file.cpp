@@ -128,6 +128,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& path,
       const int page = database.execAndGet("PRAGMA page_size").getInt();
       database.exec(fmt::format("PRAGMA max_page_count = {}", options.max_bytes / page));
     }
+    if (options.read_only) database.exec("PRAGMA query_only = ON");
     return std::unique_ptr<Store>(new Store(std::move(impl)));
   } catch (const SQLite::Exception& exception) {
     return std::unexpected(store_detail::describe(exception, path));

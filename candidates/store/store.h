@@ -99,6 +99,16 @@ struct BoardFilter {
   std::optional<MathLevel> math;  ///< only rows that need no more than this
 };
 
+/// A board, without its rows: one for each device and architecture that it ever had a result of.
+struct BoardName {
+  std::string task_hash;
+  std::string task_name;
+  std::string device;  ///< "cuda:0"
+  std::string device_name;
+  std::string arch;
+  bool modelled = false;
+};
+
 struct TaskRecord {
   std::string hash;
   std::string name;
@@ -150,6 +160,9 @@ struct RunPoint {
 struct StoreOptions {
   int busy_timeout_ms = 10'000;  ///< how long a call waits for another process's write
   std::int64_t max_bytes = 0;    // the file may not grow beyond this [B]; 0: no limit
+  /// Writes nothing but what brings an older format up to date. Several of these may be open in
+  /// one process, beside each other and a writer.
+  bool read_only = false;
 };
 
 class Store {
@@ -232,6 +245,10 @@ class Store {
   [[nodiscard]] Result<std::vector<SearchedTask>> searched(const BoardFilter& filter) const;
 
   [[nodiscard]] Result<std::vector<Board>> boards(const BoardFilter& filter) const;
+  /// Which boards there are, by architecture, measured before modelled, then by task and device.
+  /// Of the filter, what concerns rows is not looked at. A board that was emptied since is here
+  /// still.
+  [[nodiscard]] Result<std::vector<BoardName>> board_names(const BoardFilter& filter) const;
   /// A candidate's final stages, by its id: measured before modelled, then by device name, the
   /// best first.
   [[nodiscard]] Result<std::vector<FinalResult>> final_results(const std::string& id) const;

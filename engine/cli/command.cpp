@@ -11,6 +11,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "engine/results/text.h"
 #include "engine/rewriting/remote_rewriting.h"
 #include "evaluator/device/emulator/profile_file.h"
 
@@ -231,11 +232,6 @@ Result<std::unique_ptr<Store>> DatabaseOptions::open_existing() const {
   return Store::open(file);
 }
 
-std::string format_time(double time_us) {
-  if (time_us >= 1e6) return fmt::format("{:.3f} s", time_us / 1e6);
-  if (time_us >= 1e4) return fmt::format("{:.2f} ms", time_us / 1e3);
-  if (time_us >= 1e3) return fmt::format("{:.3f} ms", time_us / 1e3);
-  return fmt::format("{:.2f} us", time_us);
-}
+std::string format_time(double time_us) { return results::time_text(time_us); }
 
 }  // namespace hone::cli

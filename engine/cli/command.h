@@ -70,6 +70,7 @@ struct Registration {
 [[nodiscard]] Registration add_coordinator(CLI::App& root);
 [[nodiscard]] Registration add_worker(CLI::App& root);
 [[nodiscard]] Registration add_workers(CLI::App& root);
+[[nodiscard]] Registration add_serve(CLI::App& root);
 
 /// Parses the command line and runs one command; returns the exit status.
 int run_command_line(int argc, char** argv);

@@ -3,7 +3,8 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/cli/watch_job.h"
+#include "engine/cli/command.h"
+#include "engine/results/json.h"
 
 namespace hone::cli {
 namespace {
@@ -105,7 +106,7 @@ int run(const Options& options) {
     }
     fmt::print(out, "{:<20} {:<10}{}{}{}\n", job.id, to_string(job.state), archs,
                job.error.empty() ? "" : "  ", job.error);
-    rows.push_back(status_json(job));
+    rows.push_back(results::job_json(job));
   }
   return common.write_json({{"jobs", rows}}) ? kDone : kEnvironmentLacks;
 }

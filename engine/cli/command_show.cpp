@@ -181,25 +181,7 @@ int run(const Options& options) {
     }
     fmt::print("{}\n", source);
   }
-  nlohmann::json document = {{"candidate", row->candidate.id},
-                             {"task", row->candidate.task_name},
-                             {"task_hash", row->candidate.task_hash},
-                             {"device", row->provenance.device},
-                             {"device_name", row->provenance.device_name},
-                             {"modelled", row->provenance.modelled},
-                             {"toolchain", row->provenance.toolchain},
-                             {"sandbox", row->provenance.sandbox},
-                             {"driver", row->provenance.driver},
-                             {"hone_version", row->provenance.hone_version},
-                             {"origin", row->candidate.origin},
-                             {"found_at", row->found_at},
-                             {"recipe", row->candidate.recipe},
-                             {"evaluation", row->evaluation},
-                             {"program", row->candidate.program},
-                             {"finals", nlohmann::json::array()},
-                             {"source", source}};
-  for (const FinalResult& result : *finals)
-    document["finals"].push_back(results::final_json(result));
+  nlohmann::json document = results::candidate_json(*row, *finals, source);
   if (ablation) document["ablation"] = ablation_json(*ablation);
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }

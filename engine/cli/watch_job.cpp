@@ -27,24 +27,6 @@ std::string line_of(const queue::JobStatus& status, const queue::ArchProgress& a
 
 }  // namespace
 
-nlohmann::json status_json(const queue::JobStatus& status) {
-  nlohmann::json archs = nlohmann::json::array();
-  for (const auto& arch : status.archs) {
-    archs.push_back({{"arch", arch.arch},
-                     {"counts", results::counts_json(arch.counts)},
-                     {"elapsed_s", arch.elapsed_s},
-                     {"reference_time_us", arch.reference_time_us},
-                     {"best_time_us", arch.best_time_us},
-                     {"best_recipe", arch.best_recipe},
-                     {"best_candidate", arch.best_candidate}});
-  }
-  return {{"job", status.id},
-          {"state", to_string(status.state)},
-          {"archs", archs},
-          {"error", status.error},
-          {"updated_at_ms", status.updated_at}};
-}
-
 int watch_job(queue::Broker& broker, const std::string& id, const Common& common) {
   const auto& stop = watch_interrupts();
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
@@ -75,7 +57,7 @@ int watch_job(queue::Broker& broker, const std::string& id, const Common& common
       if (!arch.best_candidate.empty())
         fmt::print(out, "  {}: best {}\n", arch.arch, arch.best_candidate);
   }
-  if (!common.write_json(status_json(last))) return kEnvironmentLacks;
+  if (!common.write_json(results::job_json(last))) return kEnvironmentLacks;
   return last.state == queue::JobState::kDone || last.state < queue::JobState::kDone ? kDone
                                                                                      : kCheckFailed;
 }

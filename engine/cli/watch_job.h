@@ -9,6 +9,4 @@ namespace hone::cli {
 /// failed or was cancelled. Writes its last state as JSON.
 int watch_job(queue::Broker& broker, const std::string& id, const Common& common);
 
-[[nodiscard]] nlohmann::json status_json(const queue::JobStatus& status);
-
 }  // namespace hone::cli

@@ -101,6 +101,80 @@ nlohmann::json pace_json(const Pace& pace) {
           {"gpu_s", pace.gates.measure}};
 }
 
+nlohmann::json candidate_json(const BoardRow& row, const std::vector<FinalResult>& finals,
+                              const std::string& source) {
+  nlohmann::json document = {{"candidate", row.candidate.id},
+                             {"task", row.candidate.task_name},
+                             {"task_hash", row.candidate.task_hash},
+                             {"device", row.provenance.device},
+                             {"device_name", row.provenance.device_name},
+                             {"modelled", row.provenance.modelled},
+                             {"toolchain", row.provenance.toolchain},
+                             {"sandbox", row.provenance.sandbox},
+                             {"driver", row.provenance.driver},
+                             {"hone_version", row.provenance.hone_version},
+                             {"origin", row.candidate.origin},
+                             {"found_at", row.found_at},
+                             {"recipe", row.candidate.recipe},
+                             {"evaluation", row.evaluation},
+                             {"program", row.candidate.program},
+                             {"finals", nlohmann::json::array()},
+                             {"source", source}};
+  for (const FinalResult& result : finals) document["finals"].push_back(final_json(result));
+  return document;
+}
+
+nlohmann::json run_json(const RunRecord& run) {
+  const Provenance& p = run.provenance;
+  return {{"run", run.id},
+          {"task", run.task_name},
+          {"task_hash", run.task_hash},
+          {"device", p.device},
+          {"device_name", p.device_name},
+          {"arch", p.arch},
+          {"modelled", p.modelled},
+          {"toolchain", p.toolchain},
+          {"driver", p.driver},
+          {"sandbox", p.sandbox},
+          {"hone_version", p.hone_version},
+          {"seed", run.seed},
+          {"strategy", run.strategy},
+          {"job", run.job},
+          {"status", run.status},
+          {"started_at", run.started_at},
+          {"ended_at", run.ended_at.empty() ? nlohmann::json() : nlohmann::json(run.ended_at)}};
+}
+
+nlohmann::json point_json(const RunPoint& point) {
+  const bool timed = point.speedup > 0;
+  return {{"id", point.id},
+          {"candidate", point.candidate},
+          {"origin", point.origin},
+          {"verdict", to_string(point.verdict)},
+          {"final", point.final_stage},
+          {"speedup", timed ? nlohmann::json(point.speedup) : nlohmann::json()},
+          {"time_us", timed ? nlohmann::json(point.time_us) : nlohmann::json()},
+          {"found_at", point.found_at}};
+}
+
+nlohmann::json job_json(const queue::JobStatus& status) {
+  nlohmann::json archs = nlohmann::json::array();
+  for (const auto& arch : status.archs) {
+    archs.push_back({{"arch", arch.arch},
+                     {"counts", counts_json(arch.counts)},
+                     {"elapsed_s", arch.elapsed_s},
+                     {"reference_time_us", arch.reference_time_us},
+                     {"best_time_us", arch.best_time_us},
+                     {"best_recipe", arch.best_recipe},
+                     {"best_candidate", arch.best_candidate}});
+  }
+  return {{"job", status.id},
+          {"state", to_string(status.state)},
+          {"archs", archs},
+          {"error", status.error},
+          {"updated_at_ms", status.updated_at}};
+}
+
 nlohmann::json finalist_json(const Finalist& finalist) {
   const Measurement& m = finalist.evaluation.measurement;
   return {{"candidate", finalist.candidate.id},

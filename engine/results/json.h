@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "candidates/store/store.h"
+#include "engine/queue/messages_job.h"
 #include "engine/service/search_job.h"
 
 namespace hone::results {
@@ -20,6 +21,14 @@ namespace hone::results {
 [[nodiscard]] nlohmann::json counts_json(const Counts& counts);
 /// Sums over all evaluations [s], which overlap.
 [[nodiscard]] nlohmann::json pace_json(const Pace& pace);
+/// One candidate with its final stages; `source` is its program's, formatted for reading.
+[[nodiscard]] nlohmann::json candidate_json(const BoardRow& row,
+                                            const std::vector<FinalResult>& finals,
+                                            const std::string& source);
+[[nodiscard]] nlohmann::json run_json(const RunRecord& run);
+[[nodiscard]] nlohmann::json point_json(const RunPoint& point);
+/// A submitted job.
+[[nodiscard]] nlohmann::json job_json(const queue::JobStatus& status);
 /// The "best" object of the machine form.
 [[nodiscard]] nlohmann::json finalist_json(const Finalist& finalist);
 

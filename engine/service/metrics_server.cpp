@@ -5,40 +5,18 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
-#include <optional>
 #include <thread>
 #include <utility>
+
+#include "engine/service/listen_address.h"
 
 namespace hone {
 namespace {
 
 constexpr int kThreads = 2;
 constexpr int kPatience_s = 2;  // with a client that says nothing
-
-struct Address {
-  std::string host;
-  int port = 0;
-};
-
-std::optional<Address> parse_address(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == text.npos) return std::nullopt;
-  Address address{text.substr(0, colon)};
-  if (address.host.starts_with('[') && address.host.ends_with(']')) {
-    address.host = address.host.substr(1, address.host.size() - 2);
-  } else if (address.host.find(':') != address.host.npos) {
-    return std::nullopt;  // where would an IPv6 address end?
-  }
-  const char *begin = text.data() + colon + 1, *end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(begin, end, address.port);
-  const bool whole = error == std::errc() && stopped == end && begin != end;
-  if (address.host.empty() || !whole || address.port < 0 || address.port > 65535)
-    return std::nullopt;
-  return address;
-}
 
 }  // namespace
 
@@ -56,7 +34,7 @@ std::string MetricsServer::url() const { return impl_->url; }
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::open(const std::string& address,
                                                            Metrics& metrics) {
-  const auto parsed = parse_address(address);
+  const auto parsed = parse_listen_address(address);
   if (!parsed)
     return invalid(fmt::format(
         "--metrics '{}': give HOST:PORT, such as 127.0.0.1:9400 or [::1]:9400", address));
@@ -90,9 +68,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::open(const std::string& ad
     return fail(ErrorCode::kEnvironment,
                 fmt::format("--metrics {}: cannot listen there: {}", address,
                             errno != 0 ? std::strerror(errno) : "there is no such host here"));
-  const bool v6 = parsed->host.find(':') != std::string::npos;
-  impl->url =
-      fmt::format("http://{}{}{}:{}/metrics", v6 ? "[" : "", parsed->host, v6 ? "]" : "", port);
+  impl->url = fmt::format("http://{}/metrics", authority(parsed->host, port));
   impl->thread = std::jthread([&server] { server.listen_after_bind(); });
   // One that does not run yet could not be stopped.
   while (!server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,0 +1,95 @@
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "engine/cli/command.h"
+#include "engine/cli/interrupt.h"
+#include "engine/web/server.h"
+#include "engine/web/token.h"
+
+namespace hone::cli {
+namespace {
+
+constexpr double kQueuePatience_s = 2;  // a page should not wait for it
+
+struct Options {
+  Common common;
+  DatabaseOptions database;
+  RedisOptions redis;
+  std::string listen = "127.0.0.1:8080";
+  bool allow_submit = false;
+  std::string token_file;
+  sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
+};
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  web::ServerOptions server_options;
+  server_options.listen = options.listen;
+  server_options.database = options.database.path.empty()
+                                ? Store::default_path()
+                                : std::filesystem::path(options.database.path);
+  server_options.warn = warn_on_stderr;
+  // No queue unless somebody names one: most have a database only.
+  const char* environment = std::getenv("HONE_REDIS");
+  std::unique_ptr<queue::Broker> broker;
+  if (!options.redis.url.empty() || (environment != nullptr && *environment != '\0')) {
+    auto opened = options.redis.open(kQueuePatience_s);
+    if (!opened) return common.fail(opened.error());
+    broker = std::move(*opened);
+    server_options.broker = broker.get();
+  }
+  if (options.allow_submit) {
+    if (broker == nullptr)
+      return common.fail({ErrorCode::kInvalidInput, "--allow-submit needs a queue: --redis URL"});
+    if (options.token_file.empty())
+      return common.fail(
+          {ErrorCode::kInvalidInput,
+           "--allow-submit needs --token-file FILE: who has what is in it may submit"});
+    auto token = web::read_token(options.token_file);
+    if (!token) return common.fail(token.error());
+    server_options.token = std::move(*token);
+  } else if (!options.token_file.empty()) {
+    return common.fail({ErrorCode::kInvalidInput, "--token-file is for --allow-submit"});
+  }
+  if (const auto there = options.database.open_existing(); !there)
+    return common.fail(there.error());
+  const auto rewriting = open_rewriting(options.sandbox);
+  server_options.rewriting = rewriting.get();
+  const auto& stop = watch_interrupts();
+  const auto server = web::Server::open(std::move(server_options));
+  if (!server) return common.fail(server.error());
+  fmt::print(stderr, "hone: {} (Ctrl-C ends it)\n", (*server)->url());
+  if (!(*server)->on_loopback())
+    fmt::print(stderr,
+               "hone: {} is open to other machines, without TLS: whoever is on the way reads what "
+               "is sent, the token too\n",
+               (*server)->url());
+  while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  rewriting->cancel();
+  return kDone;
+}
+
+}  // namespace
+
+Registration add_serve(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "serve", "A web page, and the same as JSON: boards, candidates, runs, jobs");
+  options->database.add_to(*app);
+  app->add_option("--listen", options->listen, "Where; port 0 is any that is free")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  options->redis.add_to(*app);
+  app->add_flag("--allow-submit", options->allow_submit,
+                "Take submissions from those who have the token");
+  app->add_option("--token-file", options->token_file,
+                  "A file that only you may read, with the token in its first line")
+      ->type_name("FILE");
+  add_sandbox_option(*app, options->sandbox);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

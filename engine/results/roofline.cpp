@@ -1,0 +1,38 @@
+#include "engine/results/roofline.h"
+
+#include "evaluator/calibrate/calibrate.h"
+#include "evaluator/evaluator.h"
+
+namespace hone::results {
+
+std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings) {
+  if (!task.flops) return std::nullopt;
+  const auto flops = task.flops->eval(task.sizes);
+  const auto reference = instantiate(task.reference, task.sizes);
+  if (!flops || !reference) return std::nullopt;
+  Roofline line;
+  line.flops = static_cast<double>(*flops);
+  line.bytes_per_s = ceilings.dram_bytes_per_s;
+  // Without a bandwidth the roof is the arithmetic's.
+  DeviceInfo device;
+  device.ceilings = ceilings;
+  device.ceilings.dram_bytes_per_s = 0;
+  const Roof roof = roof_of(*reference, line.flops, task.math, device);
+  line.bytes = roof.bytes;
+  if (roof.time_us > 0) line.flops_per_s = line.flops / (roof.time_us * 1e-6);
+  if (line.bytes <= 0 || line.bytes_per_s <= 0 || line.flops_per_s <= 0) return std::nullopt;
+  return line;
+}
+
+Ceilings ceilings_of(const Store& store, const Provenance& provenance) {
+  if (!provenance.modelled)
+    return store.ceilings(provenance.device_name, provenance.driver)
+        .value_or(std::nullopt)
+        .value_or(Ceilings{});
+  constexpr std::string_view kEmulated = "emu:";
+  if (!provenance.device.starts_with(kEmulated)) return {};
+  const auto* profile = emulator::find_profile(provenance.device.substr(kEmulated.size()));
+  return profile == nullptr ? Ceilings{} : calibrate::ceilings_of(*profile, "profile");
+}
+
+}  // namespace hone::results

@@ -1,0 +1,25 @@
+// Where a task stands on a device's roofline.
+#pragma once
+
+#include <optional>
+
+#include "candidates/ceilings.h"
+#include "candidates/store/store.h"
+#include "candidates/task.h"
+
+namespace hone::results {
+
+struct Roofline {
+  double flops = 0;        // of the task at its timed sizes
+  double bytes = 0;        // that must move [B]
+  double bytes_per_s = 0;  // at most
+  double flops_per_s = 0;  // at most, in the arithmetic that the task allows
+};
+
+/// Empty where the task does not say its operations, or the rates are not known.
+[[nodiscard]] std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings);
+
+/// Measured ones from the database, an emulated device's from its profile; all 0: not known.
+[[nodiscard]] Ceilings ceilings_of(const Store& store, const Provenance& provenance);
+
+}  // namespace hone::results

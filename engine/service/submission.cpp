@@ -1,0 +1,116 @@
+#include "engine/service/submission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string_view>
+
+#include "engine/search/random.h"
+#include "engine/search/strategy.h"
+#include "rewriters/core/registry.h"
+
+namespace hone {
+namespace {
+
+/// Sorts by time, and is nobody else's.
+std::string new_job_id() {
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  return fmt::format("{:x}-{:08x}", now, static_cast<std::uint32_t>(secret_bits()));
+}
+
+/// What the workers that are there can run.
+Result<std::vector<std::string>> archs_there(queue::Broker& broker) {
+  const auto workers = broker.workers();
+  if (!workers) return std::unexpected(workers.error());
+  std::set<std::string> gpus, models;
+  for (const auto& worker : *workers)
+    for (const auto& device : worker.devices)
+      (device.modelled ? models : gpus).insert(device.modelled ? device.pool : device.info.arch);
+  if (!gpus.empty()) return std::vector<std::string>(gpus.begin(), gpus.end());
+  if (!models.empty())
+    return invalid(
+        fmt::format("no worker has a GPU; for an emulated one say --arch {}", *models.begin()));
+  return invalid("no worker is there to tell the architecture: name it with --arch, such as sm_90");
+}
+
+/// "sm_90", or "emu:sm_90" with a profile or without.
+bool is_arch(std::string_view text) {
+  if (text.starts_with("emu:")) text.remove_prefix(4);
+  const auto name = text.substr(0, text.find(':'));
+  return name.starts_with("sm_") && name.size() > 4 && name.size() < 8 &&
+         std::ranges::all_of(name.substr(3, 2), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+Result<void> check_submission(const Submission& submission) {
+  if (const auto budget = Budget::parse(submission.budget); !budget)
+    return std::unexpected(budget.error());
+  if (find_strategy(submission.strategy) == nullptr)
+    return invalid(fmt::format("--strategy {}: there is no such strategy; evolve and random are",
+                               submission.strategy));
+  for (const std::string& name : submission.disabled)
+    if (find_rewriter(name) == nullptr)
+      return invalid(fmt::format("--without {}: no such rewriter; `hone rules` lists them", name));
+  for (const std::string& arch : submission.archs)
+    if (!is_arch(arch))
+      return invalid(fmt::format(
+          "--arch {}: an architecture is called sm_90, an emulated one emu:sm_90", arch));
+  return {};
+}
+
+Result<void> check_task(Rewriting& rewriting, const Task& task) {
+  if (const auto files = task.input_files(); !files.empty())
+    return invalid(fmt::format("{}: inputs from files cannot be submitted: {} stays here",
+                               task.source_path, files.front()));
+  if (auto valid = rewriting.validate(task.reference, task.source_path);
+      !valid && valid.error().code != ErrorCode::kRefused)
+    return std::unexpected(valid.error());
+  return {};
+}
+
+Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submission, Task task) {
+  const auto budget = Budget::parse(submission.budget);
+  if (!budget) return std::unexpected(budget.error());
+  queue::JobMessage job;
+  job.id = new_job_id();
+  job.task = std::move(task);
+  job.budget = *budget;
+  job.seed = submission.seed;
+  job.strategy = submission.strategy;
+  job.finalists = submission.finalists;
+  job.disabled = submission.disabled;
+  job.prescreen = submission.prescreen;
+  job.archs = submission.archs;
+  job.priority = submission.priority;
+  job.submitted_at = queue::unix_ms();
+  job.owner = submission.owner;
+  if (job.archs.empty()) {
+    auto archs = archs_there(broker);
+    if (!archs) return std::unexpected(archs.error());
+    job.archs = std::move(*archs);
+  }
+  if (const auto submitted = broker.submit(job); !submitted)
+    return std::unexpected(submitted.error());
+  return job;
+}
+
+std::vector<std::string> missing_archs(queue::Broker& broker,
+                                       const std::vector<std::string>& archs) {
+  const auto workers = broker.workers();
+  if (!workers) return {};
+  std::set<std::string> there;
+  for (const auto& worker : *workers)
+    for (const auto& device : worker.devices)
+      there.insert(device.modelled ? device.pool : device.info.arch);
+  std::vector<std::string> missing;
+  std::ranges::copy_if(archs, std::back_inserter(missing),
+                       [&](const std::string& arch) { return !there.contains(arch); });
+  return missing;
+}
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// From a task and what somebody wants of it to a job on the queue: `hone submit`, and the web
+// page's form.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "candidates/task.h"
+#include "engine/queue/broker.h"
+#include "engine/rewriting/rewriting.h"
+
+namespace hone {
+
+struct Submission {
+  std::vector<std::string> archs;  ///< empty: of the GPUs of the workers that are there
+  std::string budget = "60s";
+  std::uint64_t seed = 1;
+  std::string strategy = "evolve";
+  int finalists = 5;
+  int priority = 0;
+  std::vector<std::string> disabled;  ///< rewriters
+  bool prescreen = true;
+  std::string owner;
+};
+
+/// Looks at all but the task. Errors: kInvalidInput, by the names of the command's options.
+[[nodiscard]] Result<void> check_submission(const Submission& submission);
+
+/// Looks at the task, in children, before anybody else is bothered with it. Errors: kInvalidInput;
+/// kEnvironment where there can be no child.
+[[nodiscard]] Result<void> check_task(Rewriting& rewriting, const Task& task);
+
+/// Both were checked. Returns the job as it was queued.
+[[nodiscard]] Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submission,
+                                               Task task);
+
+/// Architectures of the job for which no worker is there now.
+[[nodiscard]] std::vector<std::string> missing_archs(queue::Broker& broker,
+                                                     const std::vector<std::string>& archs);
+
+}  // namespace hone

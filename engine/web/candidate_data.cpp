@@ -1,0 +1,44 @@
+#include "engine/web/candidate_data.h"
+
+#include <fmt/format.h>
+
+#include "engine/web/layout.h"
+
+namespace hone::web {
+
+std::expected<CandidateData, Failure> read_candidate(Context& context, const std::string& id,
+                                                     const std::string& against) {
+  const auto none = [](const std::string& name) {
+    return not_found(fmt::format("There is no candidate '{}', or more than one begins so.", name));
+  };
+  if (!is_hex_id(id)) return none(id);
+  if (!against.empty() && !is_hex_id(against)) return none(against);
+  std::string missing;  // whose absence is the client's mistake
+  auto data = context.stores.with([&](const Store& store) -> Result<CandidateData> {
+    missing = id;
+    auto row = store.find_candidate(id);
+    if (!row) return std::unexpected(row.error());
+    CandidateData data{std::move(*row), {}, "reference", {}, {}};
+    if (!against.empty()) {
+      missing = against;
+      auto other = store.find_candidate(against);
+      if (!other) return std::unexpected(other.error());
+      data.before_name = other->candidate.id;
+      data.before = std::move(other->candidate.program.source);
+    }
+    missing.clear();
+    auto finals = store.final_results(data.row.candidate.id);
+    if (!finals) return std::unexpected(finals.error());
+    data.finals = std::move(*finals);
+    const auto task = store.find_task(data.row.candidate.task_hash);
+    if (!task) return std::unexpected(task.error());
+    if (against.empty()) data.before = task->reference.source;
+    data.roofline = results::roofline_of(*task, results::ceilings_of(store, data.row.provenance));
+    return data;
+  });
+  if (data) return std::move(*data);
+  if (!missing.empty() && data.error().code == ErrorCode::kInvalidInput) return none(missing);
+  return context.broken(data.error());
+}
+
+}  // namespace hone::web

@@ -1,0 +1,27 @@
+// A candidate and what it is compared with, as the page and the API need it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidates/store/store.h"
+#include "engine/results/roofline.h"
+#include "engine/web/context.h"
+
+namespace hone::web {
+
+struct CandidateData {
+  BoardRow row;
+  std::vector<FinalResult> finals;
+  std::string before_name;  ///< "reference", or the other candidate's id
+  std::string before;       ///< its source
+  std::optional<results::Roofline> roofline;
+};
+
+/// `against`: another candidate's id; empty: the reference.
+[[nodiscard]] std::expected<CandidateData, Failure> read_candidate(Context& context,
+                                                                   const std::string& id,
+                                                                   const std::string& against);
+
+}  // namespace hone::web

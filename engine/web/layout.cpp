@@ -1,0 +1,195 @@
+#include "engine/web/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "engine/web/assets.h"
+
+namespace hone::web {
+
+using page::url_part;
+
+namespace {
+
+struct MenuItem {
+  std::string_view address, name;
+};
+
+std::string menu(const Context& context, std::string_view section) {
+  std::vector<MenuItem> items = {{"/", "Boards"}, {"/runs", "Runs"}};
+  if (context.broker != nullptr) items.push_back({"/jobs", "Jobs"});
+  if (context.may_submit()) items.push_back({"/submit", "Submit"});
+  std::string out = R"(<nav aria-label="Main"><ul>)";
+  for (const MenuItem& item : items)
+    out += fmt::format(R"(<li><a href="{}"{}>{}</a></li>)", item.address,
+                       item.address == section ? R"( aria-current="page")" : "", item.name);
+  return out + "</ul></nav>";
+}
+
+}  // namespace
+
+Response render(const Context& context, const Page& page) {
+  std::string scripts;
+  for (const std::string& name : page.scripts)
+    scripts += fmt::format(R"(<script src="{}" defer></script>)", asset_address(name));
+  Response response;
+  response.body = fmt::format(
+      R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{0} - hone</title>
+<link rel="icon" href="{7}">
+<link rel="stylesheet" href="{1}">{2}</head>
+<body><a class="skip" href="#main">Skip to the content</a>
+<header class="top"><a class="brand" href="/">hone</a>{3}</header>
+<main id="main" tabindex="-1"{4}>
+<h1>{0}</h1>
+{5}
+</main>
+<footer class="soft">hone {6}. What is <em>modelled</em> was never measured on a GPU. <a href="/api/v1/openapi.json">The same as JSON</a></footer>
+</body></html>
+)",
+      escape(page.title), asset_address("style.css"), scripts, menu(context, page.section),
+      page.live.empty() ? "" : fmt::format(R"( data-live="{}")", escape(page.live)), page.html,
+      HONE_VERSION, asset_address("icon.svg"));
+  return response;
+}
+
+std::string failure_page(const Context& context, const Failure& failure) {
+  const std::string title = failure.status == 404   ? "Not found"
+                            : failure.status == 401 ? "No right to do that"
+                            : failure.status == 403 ? "No right to do that"
+                            : failure.status == 503 ? "Not available now"
+                            : failure.status < 500  ? "That did not work"
+                                                    : "An error";
+  return render(context, {.title = title,
+                          .html = fmt::format(R"(<p role="alert">{}</p><p class="soft">{} {}</p>)",
+                                              escape(failure.message), failure.status,
+                                              escape(failure.code))})
+      .body;
+}
+
+std::string table(std::string_view caption, std::span<const Column> columns,
+                  const std::vector<std::vector<Cell>>& rows, std::size_t row_header) {
+  std::string out = fmt::format(
+      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable"><caption>{0}</caption><thead><tr>)",
+      escape(caption));
+  for (const Column& column : columns)
+    out += fmt::format(R"(<th scope="col"{}{}>{}</th>)", column.number ? R"( class="number")" : "",
+                       column.sortable ? " data-sortable" : "", escape(column.title));
+  out += "</tr></thead><tbody>";
+  for (const auto& row : rows) {
+    out += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool names_it = i == row_header;
+      out += fmt::format(
+          "<{}{}{}{}>{}</{}>", names_it ? "th" : "td", names_it ? R"( scope="row")" : "",
+          i < columns.size() && columns[i].number ? R"( class="number")" : "",
+          row[i].sort.empty() ? "" : fmt::format(R"( data-sort="{}")", escape(row[i].sort)),
+          row[i].html, names_it ? "th" : "td");
+    }
+    out += "</tr>";
+  }
+  return out + "</tbody></table></div>";
+}
+
+Cell number_cell(std::string text, double sort) {
+  return {escape(text), fmt::format("{:.9g}", sort)};
+}
+
+Facts& Facts::text(std::string_view name, std::string_view value) {
+  return html(name, escape(value));
+}
+
+Facts& Facts::html(std::string_view name, std::string_view html) {
+  if (!html.empty()) html_ += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(name), html);
+  return *this;
+}
+
+std::string link(std::string_view address, std::string_view text) {
+  return fmt::format(R"(<a href="{}">{}</a>)", escape(address), escape(text));
+}
+
+std::string task_link(const std::string& hash, const std::string& name) {
+  return link("/tasks/" + url_part(hash), name);
+}
+
+std::string candidate_link(const std::string& id) {
+  return fmt::format(R"(<a class="mono" href="/candidates/{}">{}</a>)", url_part(id), escape(id));
+}
+
+std::string run_link(std::int64_t run) {
+  return link(fmt::format("/runs/{}", run), fmt::format("run {}", run));
+}
+
+std::string origin_label(bool modelled) {
+  return modelled ? R"(<span class="modelled">modelled</span>)" : "measured";
+}
+
+std::string time_html(const std::string& iso) {
+  if (iso.empty()) return "";
+  std::string shown = iso.substr(0, 19);  // seconds are enough
+  std::ranges::replace(shown, 'T', ' ');
+  return fmt::format(R"(<time datetime="{}">{} UTC</time>)", escape(iso), escape(shown));
+}
+
+std::string source_html(const std::string& source, std::string_view label) {
+  std::string out = fmt::format(
+      R"(<pre class="source" tabindex="0" role="region" aria-label="{}"><code>)", escape(label));
+  std::istringstream stream(source);
+  for (std::string line; std::getline(stream, line);)
+    out += fmt::format("<span class=\"line\">{}</span>\n", escape(line));
+  return out + "</code></pre>";
+}
+
+std::expected<std::int64_t, Failure> number_param(const Request& request, std::string_view name,
+                                                  std::int64_t fallback, std::int64_t least,
+                                                  std::int64_t most) {
+  const std::string& text = request.param(name);
+  if (text.empty()) return fallback;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    return bad_request(fmt::format("{} is a whole number from {} to {}.", name, least, most));
+  return value;
+}
+
+std::expected<BoardFilter, Failure> board_filter(const Request& request, int rows_per_board) {
+  BoardFilter filter;
+  filter.task = request.param("task");
+  filter.device = request.param("device");
+  filter.arch = request.param("arch");
+  filter.origin = request.param("origin");
+  const auto rows = number_param(request, "rows", rows_per_board, 1, 1000);
+  if (!rows) return std::unexpected(rows.error());
+  filter.limit = static_cast<int>(*rows);
+  if (const std::string& modelled = request.param("modelled"); !modelled.empty()) {
+    if (modelled != "true" && modelled != "false") return bad_request("modelled is true or false.");
+    filter.modelled = modelled == "true";
+  }
+  if (const std::string& math = request.param("math"); !math.empty()) {
+    filter.math = parse_math_level(math);
+    if (!filter.math) return bad_request("math is exact, reassociate, tf32x3 or reduced.");
+  }
+  return filter;
+}
+
+std::expected<std::int64_t, Failure> run_id(const std::string& part) {
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), id);
+  if (error != std::errc() || end != part.data() + part.size() || id <= 0)
+    return not_found("There is no such run.");
+  return id;
+}
+
+bool is_hex_id(std::string_view text) {
+  return !text.empty() && text.size() <= 80 && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
+  });
+}
+
+}  // namespace hone::web

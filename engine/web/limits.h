@@ -1,0 +1,18 @@
+// What one server bears.
+#pragma once
+
+#include <cstdint>
+
+namespace hone::web {
+
+struct Limits {
+  int connections = 512;           ///< at once; a thread each
+  int streams = 256;               ///< of events, at once: at most that many of the connections
+  int keep_alive_s = 5;            // that an idle connection is kept
+  int requests = 1000;             ///< on one connection
+  double request_s = 15;           // within which a request must be here
+  double write_s = 10;             // within which a response (of a stream: an event) must be gone
+  std::int64_t payload = 1 << 20;  // of a POST [B]
+};
+
+}  // namespace hone::web

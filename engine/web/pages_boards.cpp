@@ -1,0 +1,264 @@
+// The boards, and one task with its boards, baselines, runs and reference.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "engine/results/text.h"
+#include "engine/web/handlers.h"
+#include "engine/web/layout.h"
+#include "engine/web/runs_table.h"
+
+namespace hone::web {
+
+using page::url_part;
+using results::recipe_names;
+using results::time_text;
+
+namespace {
+
+constexpr int kBoardsPerPage = 20, kRowsOfMany = 5, kRowsOfTask = 100, kRunsOfTask = 20;
+
+/// Its name names one thing, whatever devices it was measured on.
+using BoardId = std::tuple<std::string, std::string, std::string, bool>;
+
+std::string elsewhere_html(const BoardRow& row) {
+  std::string out;
+  for (const FinalResult& there : row.elsewhere) {
+    const Evaluation& e = there.evaluation;
+    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", escape(there.provenance.device_name),
+                       e.verdict == Verdict::kOk ? fmt::format("{:.2f}x", e.measurement.speedup)
+                                                 : fmt::format(R"(<span class="bad">{}</span>)",
+                                                               escape(to_string(e.verdict))));
+  }
+  return out;
+}
+
+std::string notes_html(const BoardRow& row) {
+  std::string out;
+  if (row.provenance.sandbox == "off") out += R"( <span class="bad">sandbox off</span>)";
+  if (!row.evaluation.note.empty())
+    out += fmt::format(R"( <span class="soft">({})</span>)", escape(row.evaluation.note));
+  return out;
+}
+
+std::string board_html(const Board& board) {
+  std::vector<Column> columns = {{"Rank", true},
+                                 {"Candidate"},
+                                 {board.modelled ? "Modelled time" : "Time", true},
+                                 {"Speedup", true},
+                                 {"95 % interval", true, false}};
+  std::vector<std::string> kinds;
+  for (const BaselineTime& baseline : board.baselines) kinds.push_back("x " + baseline.kind);
+  for (const std::string& kind : kinds) columns.push_back({kind, true});
+  columns.insert(columns.end(),
+                 {{"Roof", true}, {"Bound"}, {"Max error", true}, {"Math"}, {"By"}, {"Found"}});
+  const bool any_elsewhere =
+      std::ranges::any_of(board.rows, [](const BoardRow& row) { return !row.elsewhere.empty(); });
+  if (any_elsewhere) columns.push_back({"Elsewhere", false, false});
+  columns.push_back({"Recipe", false, false});
+  std::vector<std::vector<Cell>> rows;
+  for (const BoardRow& row : board.rows) {
+    const Measurement& m = row.evaluation.measurement;
+    auto& cells = rows.emplace_back();
+    cells.push_back(number_cell(fmt::format("{}", row.rank), row.rank));
+    cells.push_back({candidate_link(row.candidate.id)});
+    cells.push_back(number_cell(time_text(m.time_us), m.time_us));
+    cells.push_back(number_cell(fmt::format("{:.2f}x", m.speedup), m.speedup));
+    cells.push_back({fmt::format("{:.2f} to {:.2f}", m.ci95_low, m.ci95_high)});
+    for (const BaselineTime& b : board.baselines)
+      cells.push_back(number_cell(fmt::format("{:.2f}x", b.time_us / m.time_us), b.time_us));
+    cells.push_back(
+        number_cell(m.roof_fraction > 0 ? fmt::format("{:.1f} %", 100 * m.roof_fraction) : "",
+                    m.roof_fraction));
+    cells.push_back({escape(m.bound)});
+    cells.push_back(number_cell(fmt::format("{:.1e}", row.evaluation.max_rel_error),
+                                row.evaluation.max_rel_error));
+    cells.push_back({escape(to_string(required_math(row.candidate.recipe)))});
+    cells.push_back({escape(row.candidate.origin)});
+    cells.push_back({time_html(row.found_at), row.found_at});
+    if (any_elsewhere) cells.push_back({elsewhere_html(row)});
+    cells.push_back({escape(recipe_names(row.candidate.recipe)) + notes_html(row)});
+  }
+  const std::string caption = fmt::format(
+      "{} on {} ({}), reference {}", board.task_name, board.device_name,
+      board.modelled ? "modelled, not measured" : "measured", time_text(board.reference_time_us));
+  return table(caption, columns, rows, 1);
+}
+
+std::string options_html(const std::set<std::string>& values, const std::string& chosen) {
+  std::string out = R"(<option value="">all</option>)";
+  for (const std::string& value : values)
+    out += fmt::format(R"(<option value="{0}"{1}>{0}</option>)", escape(value),
+                       value == chosen ? " selected" : "");
+  return out;
+}
+
+std::string filters_html(const std::vector<BoardName>& all, const BoardFilter& filter) {
+  std::set<std::string> archs, devices;
+  for (const BoardName& name : all) {
+    archs.insert(name.arch);
+    devices.insert(name.device_name);
+  }
+  const auto chosen = [&](bool modelled) { return filter.modelled == modelled ? " selected" : ""; };
+  return fmt::format(
+      R"(<form class="filters" method="get" action="/" role="search" aria-label="Which boards">
+<label>Task <input name="task" value="{}" autocomplete="off"></label>
+<label>Architecture <select name="arch">{}</select></label>
+<label>Device <select name="device">{}</select></label>
+<label>Times <select name="modelled"><option value="">all</option><option value="false"{}>measured</option><option value="true"{}>modelled</option></select></label>
+<button type="submit">Show</button></form>)",
+      escape(filter.task), options_html(archs, filter.arch), options_html(devices, filter.device),
+      chosen(false), chosen(true));
+}
+
+std::string page_address(const Request& request, std::int64_t offset) {
+  std::string address = "/?";
+  for (const char* name : {"task", "arch", "device", "modelled", "origin", "math", "rows"})
+    if (const std::string& value = request.param(name); !value.empty())
+      address += fmt::format("{}={}&", name, url_part(value));
+  return address + fmt::format("offset={}", offset);
+}
+
+}  // namespace
+
+Answer boards_page(Context& context, const Request& request, const Parts&) {
+  const auto filter = board_filter(request, kRowsOfMany);
+  if (!filter) return std::unexpected(filter.error());
+  const auto offset = number_param(request, "offset", 0, 0, 1'000'000);
+  if (!offset) return std::unexpected(offset.error());
+  std::vector<BoardName> names;
+  const auto read = context.stores.with([&](const Store& store) -> Result<std::string> {
+    const auto all = store.board_names({});
+    if (!all) return std::unexpected(all.error());
+    auto wanted = store.board_names(*filter);
+    if (!wanted) return std::unexpected(wanted.error());
+    // One board may have several devices and, in theory, architectures.
+    std::set<BoardId> seen;
+    for (BoardName& name : *wanted)
+      if (seen.emplace(name.arch, name.task_hash, name.device_name, name.modelled).second)
+        names.push_back(std::move(name));
+    std::string html = filters_html(*all, *filter);
+    std::string arch;
+    const auto first = std::min(static_cast<std::size_t>(*offset), names.size());
+    const auto last = std::min(first + kBoardsPerPage, names.size());
+    for (std::size_t i = first; i < last; ++i) {
+      const BoardName& name = names[i];
+      BoardFilter one = *filter;
+      one.task = name.task_hash;
+      one.device = name.device_name;
+      one.arch.clear();
+      one.modelled = name.modelled;
+      const auto boards = store.boards(one);
+      if (!boards) return std::unexpected(boards.error());
+      for (const Board& board : *boards) {
+        if (board.task_hash != name.task_hash || board.device_name != name.device_name) continue;
+        if (name.arch != arch) html += fmt::format("<h2>{}</h2>", escape(name.arch));
+        arch = name.arch;
+        html += fmt::format("<section><h3>{} on {}, {}</h3>{}</section>",
+                            task_link(board.task_hash, board.task_name), escape(board.device_name),
+                            origin_label(board.modelled), board_html(board));
+      }
+    }
+    if (names.empty())
+      html +=
+          "<p>There are no verified results here yet. <code>hone optimize TASK</code> finds "
+          "some.</p>";
+    return html;
+  });
+  if (!read) return context.broken(read.error());
+  std::string html = *read;
+  if (names.size() > kBoardsPerPage) {
+    html += fmt::format(R"(<nav class="pages" aria-label="Pages"><p>{} to {} of {} boards)",
+                        std::min<std::int64_t>(*offset + 1, std::ssize(names)),
+                        std::min<std::int64_t>(*offset + kBoardsPerPage, std::ssize(names)),
+                        names.size());
+    if (*offset > 0)
+      html += " " + link(page_address(request, std::max<std::int64_t>(*offset - kBoardsPerPage, 0)),
+                         "previous");
+    if (*offset + kBoardsPerPage < std::ssize(names))
+      html += " " + link(page_address(request, *offset + kBoardsPerPage), "next");
+    html += "</p></nav>";
+  }
+  return render(context, {.title = "Boards", .section = "/", .html = html, .scripts = {"sort.js"}});
+}
+
+Answer task_page(Context& context, const Request& request, const Parts& parts) {
+  if (!is_hex_id(parts[0])) return not_found("There is no such task.");
+  auto filter = board_filter(request, kRowsOfTask);
+  if (!filter) return std::unexpected(filter.error());
+  struct Data {
+    Task task;
+    std::string hash;
+    std::vector<Board> boards;
+    std::vector<RunRecord> runs;
+  };
+  const auto data = context.stores.with([&](const Store& store) -> Result<Data> {
+    auto task = store.find_task(parts[0]);
+    if (!task) return std::unexpected(task.error());
+    Data data{std::move(*task), parts[0], {}, {}};
+    if (data.hash.size() < 32) data.hash = data.task.hash();
+    filter->task = data.hash;
+    auto boards = store.boards(*filter);
+    if (!boards) return std::unexpected(boards.error());
+    data.boards = std::move(*boards);
+    auto runs = store.runs({.task = data.hash, .limit = kRunsOfTask});
+    if (!runs) return std::unexpected(runs.error());
+    data.runs = std::move(*runs);
+    return data;
+  });
+  if (!data && data.error().code == ErrorCode::kInvalidInput)
+    return not_found("There is no such task, or more than one begins so.");
+  if (!data) return context.broken(data.error());
+  const Task& task = data->task;
+
+  std::string sizes, buffers;
+  for (const auto& [name, value] : task.sizes)
+    sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value);
+  for (const Buffer& buffer : task.reference.buffers) {
+    std::string shape;
+    for (const Expr& extent : buffer.shape)
+      shape += fmt::format("{}{}", shape.empty() ? "" : " x ", extent.text());
+    buffers += fmt::format("{}{} {} [{}] {}", buffers.empty() ? "" : "; ", to_string(buffer.type),
+                           buffer.name, shape, to_string(buffer.role));
+  }
+  Facts facts;
+  facts.html("Hash", fmt::format(R"(<span class="mono">{}</span>)", escape(data->hash)))
+      .text("Timed at", sizes)
+      .text("Buffers", buffers)
+      .text("Arithmetic", to_string(task.math))
+      .text("Tolerance",
+            fmt::format("{:g} relative, {:g} absolute", task.tolerance.rtol, task.tolerance.atol));
+  std::string html = facts.take();
+  for (const Board& board : data->boards) {
+    html += fmt::format("<section><h2>{}, {}</h2>{}", escape(board.device_name),
+                        origin_label(board.modelled), board_html(board));
+    if (!board.baselines.empty()) {
+      const Column columns[] = {{"Baseline"},
+                                {"Time", true},
+                                {"95 % interval", true, false},
+                                {"Precision"},
+                                {"Versions"}};
+      std::vector<std::vector<Cell>> rows;
+      for (const BaselineTime& b : board.baselines)
+        rows.push_back({{escape(b.kind)},
+                        number_cell(time_text(b.time_us), b.time_us),
+                        {fmt::format("{} to {}", time_text(b.ci95_low), time_text(b.ci95_high))},
+                        {escape(b.precision)},
+                        {escape(b.versions)}});
+      html += table("What others take on " + board.device_name, columns, rows);
+    }
+    html += "</section>";
+  }
+  if (data->boards.empty()) html += "<p>Nothing has passed the final stage yet.</p>";
+  if (!data->runs.empty())
+    html += "<section><h2>Runs</h2>" + runs_table(data->runs, "The latest runs") + "</section>";
+  html += "<section><h2>Reference</h2>" +
+          source_html(context.formatted(task.reference.source), "Source of the reference") +
+          "</section>";
+  return render(context,
+                {.title = task.name, .section = "/", .html = html, .scripts = {"sort.js"}});
+}
+
+}  // namespace hone::web

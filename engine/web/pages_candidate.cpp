@@ -1,0 +1,236 @@
+// One candidate: numbers, the way to it, where it came from, and what it changed.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/page/charts.h"
+#include "engine/results/roofline.h"
+#include "engine/results/side_by_side.h"
+#include "engine/results/text.h"
+#include "engine/web/candidate_data.h"
+#include "engine/web/handlers.h"
+#include "engine/web/layout.h"
+
+namespace hone::web {
+
+using page::url_part;
+using results::time_text;
+
+namespace {
+
+std::string numbers_html(const CandidateData& data) {
+  const BoardRow& row = data.row;
+  const Evaluation& e = row.evaluation;
+  const Measurement& m = e.measurement;
+  const bool ok = e.verdict == Verdict::kOk;
+  Facts facts;
+  facts.html("Task", task_link(row.candidate.task_hash, row.candidate.task_name))
+      .html("Device",
+            fmt::format("{} ({}), {}", escape(row.provenance.device_name),
+                        escape(row.provenance.arch), origin_label(row.provenance.modelled)))
+      .html("Verdict", fmt::format(R"(<span class="{}">{}</span>{}{})", ok ? "good" : "bad",
+                                   escape(to_string(e.verdict)), e.detail.empty() ? "" : ": ",
+                                   escape(e.detail)))
+      .text("Note", e.note);
+  if (!ok) return facts.take();
+  facts.text("Rank", row.rank > 0 ? fmt::format("{} on its board", row.rank) : "")
+      .text(m.modelled ? "Modelled time" : "Time",
+            fmt::format("{}; the reference takes {}", time_text(m.time_us),
+                        time_text(m.reference_time_us)))
+      .text("Speedup",
+            fmt::format("{:.3f}x, 95 % interval {:.3f} to {:.3f}; {}", m.speedup, m.ci95_low,
+                        m.ci95_high, e.final_stage ? "final stage" : "quick timing only"))
+      .text("Of the roof",
+            m.roof_fraction > 0 ? fmt::format("{:.1f} %", 100 * m.roof_fraction) : "")
+      .text("Bound by", m.bound)
+      .text("Largest error", fmt::format("{:.2e}", e.max_rel_error))
+      .text("Reference's own error",
+            e.reference_error > 0
+                ? fmt::format("{:.2e} against itself in double", e.reference_error)
+                : "")
+      .text("Arithmetic", to_string(required_math(row.candidate.recipe)));
+  if (m.warm_time_us > 0)
+    facts.text("With a warm L2",
+               fmt::format("{}; the reference takes {}", time_text(m.warm_time_us),
+                           time_text(m.reference_warm_time_us)));
+  if (!m.modelled)
+    facts.text(
+        "Samples",
+        fmt::format("{} and {} of the reference, {} outliers, {} pairs discarded{}",
+                    m.samples_us.size(), m.reference_samples_us.size(), m.outliers, m.discarded,
+                    m.clock_mhz > 0 ? fmt::format(", {:.0f} MHz", m.clock_mhz) : ""));
+  return facts.take();
+}
+
+std::string recipe_html(const Recipe& recipe) {
+  if (recipe.empty()) return "<p>No steps: it was not made by rules.</p>";
+  std::string out = R"(<ol class="recipe">)";
+  for (const Step& step : recipe) {
+    std::string params;
+    for (const auto& [name, value] : step.params)
+      params += fmt::format("{}{} = {}", params.empty() ? "" : ", ", name, to_string(value));
+    out += fmt::format(
+        R"(<li><strong>{}</strong> <span class="soft">version {}, needs {} arithmetic</span><br>at <span class="mono">{}</span>{}{}</li>)",
+        escape(step.rewriter), step.version, escape(to_string(step.math)), escape(step.site),
+        params.empty() ? "" : ": ", escape(params));
+  }
+  return out + "</ol>";
+}
+
+std::string resources_html(const std::vector<KernelResources>& resources) {
+  if (resources.empty()) return "";
+  const Column columns[] = {{"Kernel"},         {"Registers", true}, {"Spilled", true},
+                            {"Shared", true},   {"Stack", true},     {"Threads at most", true},
+                            {"Occupancy", true}};
+  std::vector<std::vector<Cell>> rows;
+  for (const KernelResources& r : resources)
+    rows.push_back({{fmt::format(R"(<span class="mono">{}</span>)", escape(r.kernel))},
+                    number_cell(fmt::format("{}", r.registers), r.registers),
+                    number_cell(fmt::format("{} B", r.spill_bytes), r.spill_bytes),
+                    number_cell(fmt::format("{} B", r.static_shared_bytes), r.static_shared_bytes),
+                    number_cell(fmt::format("{} B", r.stack_bytes), r.stack_bytes),
+                    number_cell(fmt::format("{}", r.max_threads), r.max_threads),
+                    number_cell(fmt::format("{:.0f} %", 100 * r.occupancy), r.occupancy)});
+  return "<section><h2>Resources</h2>" + table("What the compiler says", columns, rows) +
+         "</section>";
+}
+
+std::string roofline_html(const CandidateData& data) {
+  const Measurement& m = data.row.evaluation.measurement;
+  if (!data.roofline || data.row.evaluation.verdict != Verdict::kOk) return "";
+  const auto& line = *data.roofline;
+  const auto point = [&](double time_us, std::string name, bool highlight) {
+    const std::string label = fmt::format("{}: {}", name, time_text(time_us));
+    return page::RooflinePoint{line.flops, line.bytes, time_us, label, highlight};
+  };
+  const std::string svg = page::roofline_svg({point(m.reference_time_us, "reference", false),
+                                              point(m.time_us, data.row.candidate.id, true)},
+                                             line.bytes_per_s, line.flops_per_s);
+  if (svg.empty()) return "";
+  return fmt::format(
+      "<section><h2>Roofline</h2><figure>{}<figcaption class=\"soft\">{}: this "
+      "candidate in red, the reference in grey</figcaption></figure></section>",
+      svg, m.modelled ? R"(<span class="modelled">modelled</span>)" : "measured");
+}
+
+std::string finals_html(const std::vector<FinalResult>& finals) {
+  if (finals.empty()) return "";
+  const Column columns[] = {{"Device"},
+                            {"Architecture"},
+                            {"Times"},
+                            {"Verdict"},
+                            {"Time", true},
+                            {"Speedup", true},
+                            {"95 % interval", true, false},
+                            {"Toolchain"},
+                            {"Driver"},
+                            {"Sandbox"},
+                            {"hone"},
+                            {"Found"}};
+  std::string out = "<section><h2>Final results</h2>";
+  for (const bool modelled : {false, true}) {
+    std::vector<std::vector<Cell>> rows;
+    for (const FinalResult& final : finals) {
+      const Evaluation& e = final.evaluation;
+      const Measurement& m = e.measurement;
+      const Provenance& p = final.provenance;
+      if (p.modelled != modelled) continue;
+      const bool ok = e.verdict == Verdict::kOk;
+      rows.push_back(
+          {{escape(p.device_name)},
+           {escape(p.arch)},
+           {origin_label(p.modelled)},
+           {escape(to_string(e.verdict)) + (e.detail.empty() ? "" : ": " + escape(e.detail))},
+           ok ? number_cell(time_text(m.time_us), m.time_us) : Cell{},
+           ok ? number_cell(fmt::format("{:.3f}x", m.speedup), m.speedup) : Cell{},
+           ok ? Cell{fmt::format("{:.3f} to {:.3f}", m.ci95_low, m.ci95_high)} : Cell{},
+           {escape(p.toolchain)},
+           {escape(p.driver)},
+           {escape(p.sandbox)},
+           {escape(p.hone_version)},
+           {time_html(final.found_at), final.found_at}});
+    }
+    if (!rows.empty())
+      out += table(modelled ? "Modelled, on emulated devices" : "Measured", columns, rows);
+  }
+  return out + "</section>";
+}
+
+std::string provenance_html(const CandidateData& data) {
+  const BoardRow& row = data.row;
+  const Provenance& p = row.provenance;
+  Facts facts;
+  facts
+      .html("Program",
+            fmt::format(R"(<span class="mono">{}</span>)", escape(row.candidate.program_hash)))
+      .text("Found by", row.candidate.origin)
+      .html("Derived from",
+            row.candidate.parent.empty() ? "" : candidate_link(row.candidate.parent))
+      .html("Found", time_html(row.found_at))
+      .text("Device", fmt::format("{} ({}, {})", p.device, p.device_name, p.arch))
+      .text("Toolchain", p.toolchain)
+      .text("Driver", p.driver)
+      .text("Sandbox", p.sandbox)
+      .text("hone", p.hone_version);
+  std::string launches;
+  const nlohmann::json program = row.candidate.program;
+  for (const auto& launch : program.value("launches", nlohmann::json::array()))
+    launches += launch.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return "<section><h2>Provenance</h2>" + facts.take() + "</section><section><h2>Launches</h2>" +
+         source_html(launches, "Launches") + "</section>";
+}
+
+std::string diff_html(const std::vector<results::LinePair>& rows, const std::string& left,
+                      const std::string& right) {
+  int changed = 0;
+  std::string body;
+  const auto side = [](int number, const std::string& text, const char* of) {
+    if (number == 0) return std::string(R"(<td class="no"></td><td class="text none"></td>)");
+    return fmt::format(R"(<td class="no">{}</td><td class="text{}">{}</td>)", number, of,
+                       escape(text));
+  };
+  for (const results::LinePair& row : rows) {
+    const bool same = row.kind == results::LineKind::kSame;
+    if (!same) ++changed;
+    body += fmt::format(
+        R"(<tr{}>{}<td class="kind">{}</td>{}</tr>)", same ? "" : R"( class="differs")",
+        side(row.left_no, row.left, same ? "" : " removed"),
+        same ? ""
+             : fmt::format(R"(<span aria-hidden="true">{}</span><span class="unseen">{}</span>)",
+                           row.kind == results::LineKind::kRemoved ? "-"
+                           : row.kind == results::LineKind::kAdded ? "+"
+                                                                   : "~",
+                           to_string(row.kind)),
+        side(row.right_no, row.right, same ? "" : " added"));
+  }
+  if (changed == 0) return "<p>The sources are the same.</p>";
+  return fmt::format(
+      R"(<div class="region" role="region" tabindex="0" aria-label="Differences"><table class="diff"><caption>{} of {} lines differ</caption><thead><tr><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th><th scope="col"><span class="unseen">Change</span></th><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table></div>)",
+      changed, rows.size(), escape(left), escape(right), body);
+}
+
+}  // namespace
+
+Answer candidate_page(Context& context, const Request& request, const Parts& parts) {
+  const auto data = read_candidate(context, parts[0], request.param("against"));
+  if (!data) return std::unexpected(data.error());
+  const CandidateRecord& candidate = data->row.candidate;
+  const std::string source = context.formatted(candidate.program.source);
+  const std::string before = context.formatted(data->before);
+  std::string html = numbers_html(*data);
+  html += "<section><h2>Recipe</h2>" + recipe_html(candidate.recipe) + "</section>";
+  html += resources_html(data->row.evaluation.resources);
+  html += roofline_html(*data);
+  html += finals_html(data->finals);
+  html += provenance_html(*data);
+  html += fmt::format(
+      R"(<section id="diff"><h2>What changed</h2><form class="filters" method="get" action="/candidates/{}#diff"><label>Against <input name="against" value="{}" placeholder="the reference" autocomplete="off" spellcheck="false" class="mono"></label><button type="submit">Compare</button></form>{}</section>)",
+      url_part(candidate.id), escape(request.param("against")),
+      diff_html(results::side_by_side(before, source), data->before_name, candidate.id));
+  html += fmt::format("<section><h2>Source</h2>{}</section>", source_html(source, "Source"));
+  return render(
+      context,
+      {.title = "Candidate " + candidate.id, .section = "/", .html = html, .scripts = {"sort.js"}});
+}
+
+}  // namespace hone::web

@@ -1,0 +1,165 @@
+// The runs, and one of them: live while it searches.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/page/charts.h"
+#include "engine/results/text.h"
+#include "engine/web/handlers.h"
+#include "engine/web/layout.h"
+#include "engine/web/run_data.h"
+#include "engine/web/runs_table.h"
+
+namespace hone::web {
+
+using page::url_part;
+using results::time_text;
+
+namespace {
+
+constexpr std::size_t kDrawn = 1500;  // points of a chart: more are only ink
+
+/// All that raise the best, all final stages, and of the rest evenly as many as are drawn.
+std::string chart(const RunData& data) {
+  std::vector<page::ProgressPoint> points;
+  std::size_t timed = 0;
+  for (const RunPoint& point : data.points) timed += point.speedup > 0 ? 1 : 0;
+  const std::size_t every = timed / kDrawn + 1;
+  double best = 0;
+  std::size_t seen = 0;
+  for (const RunPoint& point : data.points) {
+    if (point.verdict != Verdict::kOk || point.speedup <= 0) continue;
+    const bool raises = !point.final_stage && point.speedup > best;
+    if (raises) best = point.speedup;
+    if (!raises && !point.final_stage && ++seen % every != 0) continue;
+    points.push_back({seconds_between(data.run.started_at, point.found_at), point.speedup,
+                      point.final_stage,
+                      fmt::format("{}: {:.2f}x{}", point.candidate, point.speedup,
+                                  point.final_stage ? ", final stage" : "")});
+  }
+  return page::progress_svg(points);
+}
+
+std::string live_html(const RunData& data) {
+  const long long evaluated = [&] {
+    long long sum = 0;
+    for (const auto& [name, count] : data.verdicts) sum += count;
+    return sum;
+  }();
+  const std::string best =
+      data.best == nullptr
+          ? "nothing yet"
+          : fmt::format("{:.2f}x, {}{}", data.best->speedup, time_text(data.best->time_us),
+                        data.best->final_stage ? ", final stage" : ", quick timing");
+  Facts facts;
+  facts.text("Status", data.run.status)
+      .html("Ended", time_html(data.run.ended_at))
+      .text("Evaluated", fmt::format("{} candidates, {} final stages", evaluated, data.finals))
+      .html("Best so far", data.best == nullptr
+                               ? escape(best)
+                               : candidate_link(data.best->candidate) + " " + escape(best));
+  std::string html = fmt::format(
+      R"(<div id="live" data-region data-say="{}: {} candidates evaluated, best {}">{})",
+      escape(data.run.status), evaluated, escape(best), facts.take());
+  if (const std::string svg = chart(data); !svg.empty())
+    html += fmt::format("<section><h2>Progress, {}</h2><figure>{}</figure></section>",
+                        origin_label(data.run.provenance.modelled), svg);
+  std::vector<page::VerdictCount> counts;
+  for (const auto& [name, count] : data.verdicts) counts.push_back({name, count});
+  std::ranges::sort(counts, std::greater<>(), &page::VerdictCount::count);
+  if (const std::string svg = page::bars_svg(counts); !svg.empty())
+    html += "<section><h2>What became of the candidates</h2><figure>" + svg + "</figure></section>";
+  std::vector<std::vector<Cell>> rows;
+  std::vector<const RunPoint*> shown;
+  for (const RunPoint& point : data.points)
+    if (point.verdict == Verdict::kOk && point.speedup > 0) shown.push_back(&point);
+  std::ranges::stable_sort(shown, [](const RunPoint* a, const RunPoint* b) {
+    return std::pair(a->final_stage, a->speedup) > std::pair(b->final_stage, b->speedup);
+  });
+  constexpr std::size_t kShown = 20;
+  if (shown.size() > kShown) shown.resize(kShown);
+  for (const RunPoint* point : shown)
+    rows.push_back({{candidate_link(point->candidate)},
+                    number_cell(fmt::format("{:.2f}x", point->speedup), point->speedup),
+                    number_cell(time_text(point->time_us), point->time_us),
+                    {point->final_stage ? "final" : "quick"},
+                    {escape(point->origin)},
+                    {time_html(point->found_at), point->found_at}});
+  const Column columns[] = {{"Candidate"}, {"Speedup", true}, {"Time", true}, {"Stage"},
+                            {"By"},        {"Found"}};
+  if (!rows.empty())
+    html += "<section><h2>The best</h2>" + table("The fastest of this run", columns, rows) +
+            "</section>";
+  return html + "</div>";
+}
+
+}  // namespace
+
+std::string runs_table(const std::vector<RunRecord>& runs, std::string_view caption) {
+  const Column columns[] = {{"Run", true}, {"Task"},  {"Device"},   {"Times"},
+                            {"Status"},    {"Began"}, {"Strategy"}, {"Seed", true, false}};
+  std::vector<std::vector<Cell>> rows;
+  for (const RunRecord& run : runs)
+    rows.push_back({{link(fmt::format("/runs/{}", run.id), fmt::format("{}", run.id)),
+                     fmt::format("{}", run.id)},
+                    {task_link(run.task_hash, run.task_name), run.task_name},
+                    {escape(run.provenance.device_name)},
+                    {origin_label(run.provenance.modelled)},
+                    {escape(run.status)},
+                    {time_html(run.started_at), run.started_at},
+                    {escape(run.strategy)},
+                    {fmt::format("{}", run.seed)}});
+  return table(caption, columns, rows);
+}
+
+Answer runs_page(Context& context, const Request& request, const Parts&) {
+  constexpr int kRuns = 50;
+  RunFilter filter{.task = request.param("task"), .job = request.param("job"), .limit = kRuns};
+  const auto before = number_param(request, "before", 0, 0, INT64_MAX);
+  if (!before) return std::unexpected(before.error());
+  filter.before = *before;
+  const auto runs = context.stores.with([&](const Store& store) { return store.runs(filter); });
+  if (!runs) return context.broken(runs.error());
+  std::string html =
+      runs->empty() ? "<p>There are no runs here.</p>" : runs_table(*runs, "The newest first");
+  if (std::ssize(*runs) == kRuns) {
+    std::string older = fmt::format("/runs?before={}", runs->back().id);
+    if (!filter.task.empty()) older += "&task=" + url_part(filter.task);
+    if (!filter.job.empty()) older += "&job=" + url_part(filter.job);
+    html += fmt::format(R"(<nav class="pages" aria-label="Pages"><p>{}</p></nav>)",
+                        link(older, "older runs"));
+  }
+  return render(context,
+                {.title = "Runs", .section = "/runs", .html = html, .scripts = {"sort.js"}});
+}
+
+Answer run_page(Context& context, const Request&, const Parts& parts) {
+  const auto data = read_run(context, parts[0]);
+  if (!data) return std::unexpected(data.error());
+  const RunRecord& run = data->run;
+  Facts facts;
+  facts.html("Task", task_link(run.task_hash, run.task_name))
+      .html("Device", fmt::format("{} ({}, {}), {}", escape(run.provenance.device_name),
+                                  escape(run.provenance.device), escape(run.provenance.arch),
+                                  origin_label(run.provenance.modelled)))
+      .html("Began", time_html(run.started_at))
+      .text("Strategy", fmt::format("{}, seed {}", run.strategy, run.seed))
+      .html("Job", run.job.empty()             ? ""
+                   : context.broker == nullptr ? escape(run.job)
+                                               : link("/jobs/" + url_part(run.job), run.job))
+      .text("Built by",
+            fmt::format("{}{}{}, hone {}, sandbox {}", run.provenance.toolchain,
+                        run.provenance.driver.empty() ? "" : ", driver ", run.provenance.driver,
+                        run.provenance.hone_version, run.provenance.sandbox));
+  const std::string html =
+      facts.take() + R"(<p id="live-status" class="soft" role="status" aria-live="polite"></p>)" +
+      live_html(*data);
+  return render(context,
+                {.title = fmt::format("Run {}", run.id),
+                 .section = "/runs",
+                 .html = html,
+                 .scripts = {"sort.js", "live.js"},
+                 .live = data->ended() ? "" : fmt::format("/api/v1/runs/{}/events", run.id)});
+}
+
+}  // namespace hone::web

@@ -1,0 +1,65 @@
+#include "engine/web/run_data.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/results/json.h"
+#include "engine/web/layout.h"
+
+namespace hone::web {
+
+std::expected<RunData, Failure> read_run(Context& context, const std::string& id) {
+  const auto run = run_id(id);
+  if (!run) return std::unexpected(run.error());
+  bool found = false;
+  auto data = context.stores.with([&](const Store& store) -> Result<RunData> {
+    auto record = store.find_run(*run);
+    if (!record) return std::unexpected(record.error());
+    found = true;
+    auto points = store.run_points(*run, 0, kMostPoints);
+    if (!points) return std::unexpected(points.error());
+    RunData data;
+    data.run = std::move(*record);
+    data.points = std::move(*points);
+    return data;
+  });
+  if (!data && !found && data.error().code == ErrorCode::kInvalidInput)
+    return not_found("There is no such run.");
+  if (!data) return context.broken(data.error());
+  for (const RunPoint& point : data->points) {
+    if (point.final_stage) {
+      ++data->finals;
+    } else {
+      ++data->verdicts[std::string(to_string(point.verdict))];
+    }
+    if (point.verdict != Verdict::kOk || point.speedup <= 0) continue;
+    if (data->best == nullptr || std::pair(point.final_stage, point.speedup) >
+                                     std::pair(data->best->final_stage, data->best->speedup))
+      data->best = &point;
+  }
+  return std::move(*data);
+}
+
+nlohmann::json summary_json(const RunData& data) {
+  nlohmann::json verdicts = nlohmann::json::object();
+  for (const auto& [name, count] : data.verdicts) verdicts[name] = count;
+  return {{"verdicts", verdicts},
+          {"finals", data.finals},
+          {"best", data.best == nullptr ? nlohmann::json() : results::point_json(*data.best)}};
+}
+
+double seconds_between(const std::string& from, const std::string& to) {
+  const auto seconds = [](const std::string& iso) {
+    std::tm parts{};
+    const char* rest = strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+    if (rest == nullptr) return 0.0;
+    const double fraction = *rest == '.' ? std::strtod(rest, nullptr) : 0;
+    return static_cast<double>(timegm(&parts)) + fraction;
+  };
+  return std::max(0.0, seconds(to) - seconds(from));
+}
+
+}  // namespace hone::web

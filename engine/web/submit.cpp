@@ -1,0 +1,235 @@
+// Submitting: the form, and POST /api/v1/jobs. Nothing happens without the token, and nothing that
+// another site's page has a browser send.
+#include "engine/service/submission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "candidates/task_reader.h"
+#include "engine/web/handlers.h"
+#include "engine/web/layout.h"
+#include "engine/web/token.h"
+
+namespace hone::web {
+
+using page::url_part;
+
+namespace {
+
+constexpr std::size_t kMostTask = 512 << 10;  // of a task's text [B]
+constexpr const char* kTaskFile = "task.cu";  // what messages about it say
+
+std::expected<void, Failure> open_for_submissions(const Context& context) {
+  if (context.may_submit()) return {};
+  return not_found("This server takes no submissions: it was started without --allow-submit.");
+}
+
+/// Browsers say where a request comes from; what is no browser does not.
+std::expected<void, Failure> check_origin(const Request& request) {
+  const std::string& origin = request.header("origin");
+  const auto foreign = failure(403, "foreign_origin", "This request comes from another site.");
+  if (const std::string& site = request.header("sec-fetch-site");
+      !site.empty() && site != "same-origin" && site != "none")
+    return foreign;
+  if (origin.empty()) return {};
+  const auto slashes = origin.find("://");
+  if (slashes == origin.npos || origin.substr(slashes + 3) != request.header("host"))
+    return foreign;
+  return {};
+}
+
+std::expected<void, Failure> check_token(const Context& context, std::string_view given) {
+  if (!given.empty() && same_secret(given, context.token)) return {};
+  return failure(401, "unauthorized", given.empty() ? "The token is missing." : "Wrong token.");
+}
+
+std::string_view bearer(const Request& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  const std::string& header = request.header("authorization");
+  if (header.size() <= kScheme.size()) return {};
+  const bool is_bearer =
+      std::equal(kScheme.begin(), kScheme.end(), header.begin(),
+                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+  return is_bearer ? std::string_view(header).substr(kScheme.size()) : std::string_view();
+}
+
+/// Fills from files are refused before anything looks whether they are here.
+bool names_files(std::string_view text) {
+  const auto comment = find_task_comment(text);
+  if (!comment) return false;
+  const auto json = nlohmann::json::parse(comment->json, nullptr, false, true);
+  if (!json.is_object() || !json.contains("buffers") || !json["buffers"].is_array()) return false;
+  return std::ranges::any_of(json["buffers"], [](const nlohmann::json& buffer) {
+    return buffer.is_object() && buffer.contains("fill") && buffer["fill"].is_object() &&
+           buffer["fill"].contains("file");
+  });
+}
+
+std::expected<queue::JobMessage, Failure> submit_text(Context& context, const std::string& text,
+                                                      const Submission& submission) {
+  const auto refused = [](const Error& error) -> std::unexpected<Failure> {
+    return failure(400, "refused", error.message);
+  };
+  if (text.size() > kMostTask) return failure(413, "too_large", "A task may have 512 KiB at most.");
+  if (submission.priority < -100 || submission.priority > 100)
+    return bad_request("priority is a whole number from -100 to 100.");
+  if (submission.finalists < 1 || submission.finalists > 64)
+    return bad_request("finalists is a whole number from 1 to 64.");
+  if (submission.archs.size() > 16) return bad_request("At most 16 architectures.");
+  if (submission.owner.size() > 100) return bad_request("owner has 100 characters at most.");
+  if (const auto good = check_submission(submission); !good) return refused(good.error());
+  if (names_files(text))
+    return refused({ErrorCode::kInvalidInput, "Inputs from files cannot be submitted."});
+  auto task = parse_task(text, kTaskFile);
+  if (!task) return refused(task.error());
+  {
+    const std::lock_guard lock(context.checking);
+    if (const auto good = check_task(context.rewriting, *task); !good) {
+      if (good.error().code == ErrorCode::kInvalidInput) return refused(good.error());
+      return context.broken(good.error());
+    }
+  }
+  auto job = submit(*context.broker, submission, std::move(*task));
+  if (job) return std::move(*job);
+  if (job.error().code == ErrorCode::kInvalidInput) return refused(job.error());
+  return context.broken(job.error());
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : text) {
+    if (c != ',' && c != ' ' && c != '\t') {
+      part += c;
+    } else if (!part.empty()) {
+      parts.push_back(std::exchange(part, ""));
+    }
+  }
+  if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
+std::string form_html(const Request& request, const std::string& error) {
+  const auto value = [&](std::string_view name, std::string_view fallback) {
+    const std::string& given = request.field(name);
+    return escape(given.empty() ? fallback : std::string_view(given));
+  };
+  return fmt::format(
+      R"({}<form class="submit" method="post" action="/submit" enctype="multipart/form-data">
+<p><label for="task">Task: a .cu file with a task comment</label>
+<textarea id="task" name="task" rows="20" required spellcheck="false" class="mono" aria-describedby="task-help">{}</textarea>
+<span id="task-help" class="soft">Inputs from files cannot be submitted.</span></p>
+<p><label for="archs">Architectures</label>
+<input id="archs" name="archs" value="{}" class="mono" autocomplete="off" aria-describedby="archs-help">
+<span id="archs-help" class="soft">sm_90, sm_80; emu:sm_90 is the emulated one. Empty: the GPUs of the workers that are there.</span></p>
+<p><label for="budget">Budget</label>
+<input id="budget" name="budget" value="{}" required aria-describedby="budget-help">
+<span id="budget-help" class="soft">A time (60s, 5m, 1h) or a count of evaluations (200).</span></p>
+<p><label for="priority">Priority</label>
+<input id="priority" name="priority" type="number" min="-100" max="100" value="{}"></p>
+<p><label for="token">Token</label>
+<input id="token" name="token" type="password" required autocomplete="off"></p>
+<p><button type="submit">Submit</button></p></form>)",
+      error.empty() ? "" : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(error)),
+      escape(request.field("task")), value("archs", ""), value("budget", "60s"),
+      value("priority", "0"));
+}
+
+Response form_page(const Context& context, const Request& request, const std::string& error) {
+  Response response = render(
+      context, {.title = "Submit a task", .section = "/submit", .html = form_html(request, error)});
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+}  // namespace
+
+Answer submit_page(Context& context, const Request& request, const Parts&) {
+  if (const auto open = open_for_submissions(context); !open) return std::unexpected(open.error());
+  return form_page(context, request, "");
+}
+
+Answer submit_form(Context& context, const Request& request, const Parts&) {
+  if (const auto open = open_for_submissions(context); !open) return std::unexpected(open.error());
+  if (const auto ours = check_origin(request); !ours) return std::unexpected(ours.error());
+  const auto again = [&](const Failure& failure) {
+    Response response = form_page(context, request, failure.message);
+    response.status = failure.status;
+    return response;
+  };
+  if (const auto known = check_token(context, request.field("token")); !known)
+    return again(known.error());
+  Submission submission;
+  submission.owner = "web";
+  submission.archs = split(request.field("archs"));
+  if (!request.field("budget").empty()) submission.budget = request.field("budget");
+  if (const std::string& text = request.field("priority"); !text.empty()) {
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), submission.priority);
+    if (error != std::errc() || end != text.data() + text.size())
+      return again({400, "bad_request", "priority is a whole number from -100 to 100."});
+  }
+  const auto job = submit_text(context, request.field("task"), submission);
+  if (!job) return again(job.error());
+  Response response;
+  response.status = 303;
+  response.headers.emplace_back("Location", "/jobs/" + url_part(job->id));
+  return response;
+}
+
+Answer submit_api(Context& context, const Request& request, const Parts&) {
+  if (const auto open = open_for_submissions(context); !open) return std::unexpected(open.error());
+  if (const auto ours = check_origin(request); !ours) return std::unexpected(ours.error());
+  if (const auto known = check_token(context, bearer(request)); !known)
+    return std::unexpected(known.error());
+  if (!request.header("content-type").starts_with("application/json"))
+    return failure(415, "unsupported_media_type", "The body is JSON: application/json.");
+  const auto json = nlohmann::json::parse(request.body, nullptr, false);
+  if (!json.is_object()) return bad_request("The body is no JSON object.");
+  Submission submission;
+  std::string task;
+  for (const auto& [key, value] : json.items()) {
+    try {
+      if (key == "task") {
+        task = value.get<std::string>();
+      } else if (key == "archs") {
+        submission.archs = value.get<std::vector<std::string>>();
+      } else if (key == "budget") {
+        submission.budget = value.get<std::string>();
+      } else if (key == "priority") {
+        submission.priority = value.get<int>();
+      } else if (key == "seed") {
+        submission.seed = value.get<std::uint64_t>();
+      } else if (key == "strategy") {
+        submission.strategy = value.get<std::string>();
+      } else if (key == "finalists") {
+        submission.finalists = value.get<int>();
+      } else if (key == "without") {
+        submission.disabled = value.get<std::vector<std::string>>();
+      } else if (key == "prescreen") {
+        submission.prescreen = value.get<bool>();
+      } else if (key == "owner") {
+        submission.owner = value.get<std::string>();
+      } else {
+        return bad_request(fmt::format("There is no '{}' in a submission.", key));
+      }
+    } catch (const nlohmann::json::exception&) {
+      return bad_request(fmt::format("'{}' is of another type.", key));
+    }
+  }
+  if (task.empty()) return bad_request("'task' is missing: the text of a .cu file.");
+  const auto job = submit_text(context, task, submission);
+  if (!job) return std::unexpected(job.error());
+  Response response;
+  response.status = 201;
+  response.type = "application/json";
+  response.body = nlohmann::json{{"job", job->id}, {"archs", job->archs}}.dump();
+  response.headers.emplace_back("Location", "/api/v1/jobs/" + url_part(job->id));
+  return response;
+}
+
+}  // namespace hone::web
