@@ -54,6 +54,7 @@ struct Registration {
 [[nodiscard]] Registration add_check(CLI::App& root);
 [[nodiscard]] Registration add_init(CLI::App& root);
 [[nodiscard]] Registration add_leaderboard(CLI::App& root);
+[[nodiscard]] Registration add_report(CLI::App& root);
 [[nodiscard]] Registration add_show(CLI::App& root);
 [[nodiscard]] Registration add_diff(CLI::App& root);
 [[nodiscard]] Registration add_export(CLI::App& root);

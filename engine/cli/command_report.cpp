@@ -1,0 +1,90 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/cli/command.h"
+#include "engine/cli/table.h"
+#include "engine/results/json.h"
+#include "engine/web/report.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  DatabaseOptions database;
+  std::string job;
+  std::string output = "-";
+};
+
+/// The runs of a job, or the one run that a number names.
+Result<std::vector<RunRecord>> find_runs(const Store& store, const std::string& name) {
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+  if (error == std::errc() && end == name.data() + name.size()) {
+    auto run = store.find_run(id);
+    if (!run) return std::unexpected(run.error());
+    return std::vector<RunRecord>{std::move(*run)};
+  }
+  auto runs = store.runs({.job = name});
+  if (runs && (name.empty() || runs->empty()))
+    return invalid(fmt::format(
+        "there is no run and no job '{}' in this database; `hone report` lists the runs", name));
+  if (runs) std::ranges::reverse(*runs);  // the first begun first
+  return runs;
+}
+
+int list_runs(const Options& options, const Store& store) {
+  const auto runs = store.runs({});
+  if (!runs) return options.common.fail(runs.error());
+  using enum Table::Align;
+  Table table;
+  table.column("run", kRight);
+  for (const char* title : {"task", "device", "began", "status", "job"}) table.column(title, kLeft);
+  nlohmann::json document = {{"runs", nlohmann::json::array()}};
+  for (const RunRecord& run : *runs) {
+    table.add({fmt::format("{}", run.id), run.task_name, run.provenance.device_name, run.started_at,
+               run.status, run.job});
+    document["runs"].push_back(results::run_json(run));
+  }
+  if (!options.common.json_on_stdout())
+    fmt::print("{}",
+               runs->empty() ? "no runs yet; `hone optimize TASK` makes one\n" : table.text());
+  return options.common.write_json(document) ? kDone : kEnvironmentLacks;
+}
+
+int run(const Options& options) {
+  auto store = options.database.open_existing();
+  if (!store) return options.common.fail(store.error());
+  if (options.job.empty()) return list_runs(options, **store);
+  const auto runs = find_runs(**store, options.job);
+  if (!runs) return options.common.fail(runs.error());
+  const auto html = web::report_html(**store, *open_rewriting(), *runs);
+  if (!html) return options.common.fail(html.error());
+  const bool inside = options.output == "-" && options.common.json_on_stdout();
+  if (!inside) {
+    if (auto written = write_text(options.output, *html); !written)
+      return options.common.fail(written.error());
+  }
+  nlohmann::json document = {{"runs", nlohmann::json::array()}, {"output", options.output}};
+  for (const RunRecord& one : *runs) document["runs"].push_back(results::run_json(one));
+  if (inside) document["html"] = *html;
+  return options.common.write_json(document) ? kDone : kEnvironmentLacks;
+}
+
+}  // namespace
+
+Registration add_report(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "report", "A job or a run as one HTML file: progress, roofline, finalists, family tree");
+  app->add_option("JOB", options->job, "A job's id or a run's number; without: lists the runs");
+  app->add_option("-o,--output", options->output, "File to write, or - for stdout")
+      ->capture_default_str();
+  options->database.add_to(*app);
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli
