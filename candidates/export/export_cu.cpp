@@ -56,8 +56,7 @@ Result<std::string> export_cu(const Plan& plan) {
   auto run = writer.run_candidate(part, false);
   if (!run) return run;
   return writer.header() + compile_line(plan) + writer.includes(false) + "\nnamespace {\n" +
-         writer.support(false) + "}  // namespace\n\n" + writer.program(part, false) + "\n" +
-         writer.hide_macros() + *run +
+         writer.support(false) + "}  // namespace\n\n" + writer.program(part, false) + "\n" + *run +
          fmt::format(
              "\n// Pointers to device memory, row-major and dense; buffers must not overlap:\n{}"
              "// The candidate was checked at the sizes below only, and its rewriting may rest on "

@@ -315,7 +315,11 @@ std::string with_std_headers(std::string_view source) {
     result += text.substr(at);
     return result;
   };
-  return expand("#include <math.h>\n") + expand(source);
+  const bool math = has_word(source, [](std::string_view word) {
+    return word == "INFINITY" || word == "NAN" || word.starts_with("HUGE_VAL") ||
+           word.starts_with("M_");
+  });
+  return (math ? expand("#include <math.h>\n") + "\n" : "") + expand(source);
 }
 
 }  // namespace hone::exporting

@@ -40,7 +40,7 @@ struct SplitSource {
 [[nodiscard]] std::string guard_bodies(std::string_view source, std::string_view condition);
 
 /// For NVRTC, which has no standard headers: includes of those that candidates/std_headers.h has
-/// replaced by their text, and math.h's macros, which nvcc gives to every file, before all.
+/// replaced by their text, and math.h's macros, which nvcc gives to every file, where it uses them.
 [[nodiscard]] std::string with_std_headers(std::string_view source);
 
 }  // namespace hone::exporting

@@ -29,9 +29,17 @@ int run(const Options& options) {
   }
   auto task = (*store)->find_task(rows.at(0).candidate.task_hash);
   if (!task) return options.common.fail(task.error());
+  const auto rewriting = open_rewriting();
+  if (*format == ExportFormat::kTorch || *format == ExportFormat::kCupy) {
+    // What is C++ in a Python module.
+    for (BoardRow& row : rows) {
+      row.candidate.program.source = rewriting->formatted(row.candidate.program.source);
+    }
+    task->reference.source = rewriting->formatted(task->reference.source);
+  }
   auto text = export_candidates(*format, rows, *task);
   if (!text) return options.common.fail(text.error());
-  if (is_cpp(*format)) *text = open_rewriting()->formatted(*text);
+  if (is_cpp(*format)) *text = rewriting->formatted(*text);
   if (options.output == "-" && options.common.json_on_stdout()) {
     // The text travels inside the document.
   } else if (auto written = write_text(options.output, *text); !written) {
