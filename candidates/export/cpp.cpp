@@ -132,7 +132,8 @@ std::string_view CppWriter::quiet(bool restore) {
          "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n";
 }
 
-std::string CppWriter::program(const Part& part, bool apart) const {
+std::string CppWriter::program(const Part& part, bool apart, const std::string& open,
+                               const std::string& close) const {
   const bool guarded = apart && part.row != nullptr && (plan_.dispatches() || part.arch_specific);
   std::string source = part.source;
   std::set<std::string> macros = macros_of(source);
@@ -152,7 +153,7 @@ std::string CppWriter::program(const Part& part, bool apart) const {
   for (const auto& [name, value] : part.program->defines) {
     text += fmt::format("#define {} {}\n", name, value);
   }
-  text += source + "\n" + launch_functions(part);
+  text += source + "\n" + open + launch_functions(part) + close;
   if (guarded) {
     // cudaFuncGetAttributes() shows by it which code the file was compiled to.
     text += fmt::format(

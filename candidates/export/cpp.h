@@ -25,8 +25,10 @@ class CppWriter {
   [[nodiscard]] static std::string_view quiet(bool restore);
 
   /// A program and, for each launch, `hone_launch_<n>(grid, block, shared, stream, arguments…)`.
-  /// In a namespace, and with internal linkage, with `apart`; else as the source has it.
-  [[nodiscard]] std::string program(const Part& part, bool apart) const;
+  /// In a namespace, and with internal linkage, with `apart`; else as the source has it, with the
+  /// functions between `open` and `close`.
+  [[nodiscard]] std::string program(const Part& part, bool apart, const std::string& open = "",
+                                    const std::string& close = "") const;
 
   /// `static inline cudaError_t hone_run_…(buffers…, sizes…, stream)`: a candidate at its
   /// sizes, or the reference at any.

@@ -21,6 +21,14 @@ int capability_of(std::string_view arch) {
   return code == std::errc() && whole && value >= 50 && value < 1000 ? value : 0;
 }
 
+int capability_of(const Provenance& provenance) {
+  const int capability = capability_of(provenance.arch);
+  constexpr std::string_view kEmulated = "emu:";
+  if (capability != 0 || !provenance.device.starts_with(kEmulated)) return capability;
+  const std::string_view device = std::string_view(provenance.device).substr(kEmulated.size());
+  return capability_of(device.substr(0, device.find('/')));
+}
+
 /// Nothing that could end the line, the launch or a comment it stands in.
 bool is_safe_kernel_name(const std::string& name) {
   return is_kernel_name(name) && name.find_first_of("\\#'}@`") == name.npos &&
@@ -121,8 +129,9 @@ Result<Plan> make_plan(const std::vector<BoardRow>& rows, const Task& task) {
   if (!reference) return std::unexpected(reference.error());
   plan.reference = std::move(*reference);
   for (const BoardRow& row : rows) {
-    const int capability = capability_of(row.provenance.arch);
-    if (capability == 0) {
+    const int capability = capability_of(row.provenance);
+    // One candidate alone may run anywhere.
+    if (capability == 0 && rows.size() > 1) {
       return invalid(fmt::format("{} was found on '{}', which is no architecture such as sm_90",
                                  row.candidate.id, printable(row.provenance.arch)));
     }

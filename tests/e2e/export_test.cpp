@@ -68,8 +68,7 @@ constexpr const char* kMixed = R"CU(/* hone {
 #define N 17
 #define P 32
 #define T 3
-// ''' """ )TEXT" \
-   the same comment
+// ''' """ )TEXT"
 __device__ float atomicMax(float* a, float b) { *a = *a > b ? *a : b; return b; }
 __device__ float max(float a, int b, int c) { return a + b + c; }
 namespace ns {
@@ -211,12 +210,13 @@ TEST_P(ExportForms, CuAndHppCompileTogether) {
   const std::string cu = form({best.id}, "cu", "best.cu");
   const std::string hpp = form({best.id}, "hpp", "best.hpp");
   // Macros of whoever includes the header do not matter, and are left alone.
-  const std::string both =
-      folder_.write("both.cu",
-                    "#include \"best.cu\"\n#define N 5\n#define BLOCK -1\n#define ROWS (\n"
-                    "#include \"best.hpp\"\n#include \"best.hpp\"\n"
-                    "static_assert(N == 5 && BLOCK == -1, \"\");\nauto* used = &" +
-                        scope_of(hpp) + "::launch;\n");
+  const std::string both = folder_.write(
+      "both.cu",
+      "#define N 5\n#define BLOCK -1\n#define ROWS (\n"
+      "#include \"best.hpp\"\n#include \"best.hpp\"\n"
+      "static_assert(N == 5 && BLOCK == -1, \"\");\n#undef N\n#undef BLOCK\n#undef ROWS\n"
+      "#include \"best.cu\"\nauto* used = &" +
+          scope_of(hpp) + "::launch;\n");
   const auto compiled = nvcc(compiler, {"-c", "-o", folder_.file("both.o"), both});
   EXPECT_EQ(compiled.status, 0) << compiled.out << compiled.err;
 }
@@ -244,43 +244,44 @@ TEST_F(Export, TwoFilesMayIncludeTheHeader) {
 
 TEST_F(Export, SeveralAreDispatchedOn) {
   const std::string softmax = kSource + "/baselines/softmax/softmax.cu";
-  const Exported hopper = search(softmax, "emu:sm_90");
   // By hand, with what sm_80 does not have: nothing of it may be compiled for that.
   std::string source = read(softmax);
   source.insert(source.find("// Subtract"),
                 "asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n");
-  const Exported ampere = search(softmax, "emu:sm_80");
-  ASSERT_FALSE(hopper.id.empty() || ampere.id.empty());
-  ASSERT_NE(hopper.id, ampere.id) << "the searches found the same: choose another seed";
   const auto by_hand = hone({"evaluate", softmax, folder_.write("variant.cu", source), "--device",
                              "emu:sm_90", "--db", db_, "--json", "-"});
-  std::vector<std::string> pairs = {hopper.id};
-  if (by_hand.status == 0) pairs.push_back(by_hand.json()["candidate"]);
+  ASSERT_EQ(by_hand.status, 0) << by_hand.out << by_hand.err;
+  const std::string hopper = by_hand.json()["candidate"];
+  const std::string ampere = search(softmax, "emu:sm_80").id;
+  ASSERT_FALSE(ampere.empty());
+  form({hopper, ampere}, "cu", "two.cu");
+  EXPECT_NE(read(form({ampere, hopper}, "hpp", "two.hpp")).find("hone_capability == 80"),
+            std::string::npos);
+  form({hopper}, "hpp", "one.hpp");
+  for (const char* format : {"torch", "cupy"}) {
+    const std::string text = read(form({ampere, hopper}, format, "two.py"));
+    EXPECT_NE(text.find("_CANDIDATES.append(_hone_sm_80)"), std::string::npos);
+    EXPECT_NE(text.find("_CANDIDATES.append(_hone_sm_90)"), std::string::npos);
+  }
   const std::string compiler = find_program("nvcc");
-  for (const std::string& id : pairs) {
-    const std::string cu = form({id, ampere.id}, "cu", "two.cu");
-    const std::string hpp = form({ampere.id, id}, "hpp", "two.hpp");
-    EXPECT_NE(read(hpp).find("hone_capability == 80"), std::string::npos);
-    for (const char* format : {"torch", "cupy"}) {
-      const std::string text = read(form({ampere.id, id}, format, "two.py"));
-      EXPECT_NE(text.find("_CANDIDATES.append(_hone_sm_80)"), std::string::npos);
-      EXPECT_NE(text.find("_CANDIDATES.append(_hone_sm_90)"), std::string::npos);
-    }
+  // Of one candidate and of two: both compile for sm_80.
+  for (const char* header : {"two.hpp", "one.hpp"}) {
     if (compiler.empty()) continue;
     const auto compiled =
         nvcc(compiler, {"-c", "-o", folder_.file("two.o"),
-                        folder_.write("both.cu", "#include \"two.cu\"\n#include \"two.hpp\"\n")});
+                        folder_.write("both.cu", std::string("#include \"two.cu\"\n#include \"") +
+                                                     header + "\"\n")});
     EXPECT_EQ(compiled.status, 0) << compiled.out << compiled.err;
   }
 
   const Exported other = search(kSource + "/baselines/gelu/gelu.cu", "emu:sm_80", 4);
-  const auto of_two_tasks = hone({"export", hopper.id, other.id, "--format", "hpp", "--db", db_});
+  const auto of_two_tasks = hone({"export", hopper, other.id, "--format", "hpp", "--db", db_});
   EXPECT_EQ(of_two_tasks.status, 2);
   EXPECT_NE(of_two_tasks.err.find("one task"), std::string::npos) << of_two_tasks.err;
-  const auto of_one_arch = hone({"export", hopper.id, hopper.id, "--format", "torch", "--db", db_});
+  const auto of_one_arch = hone({"export", hopper, hopper, "--format", "torch", "--db", db_});
   EXPECT_EQ(of_one_arch.status, 2);
   EXPECT_NE(of_one_arch.err.find("sm_90"), std::string::npos) << of_one_arch.err;
-  EXPECT_EQ(hone({"export", hopper.id, "--format", "exe", "--db", db_}).status, 2);
+  EXPECT_EQ(hone({"export", hopper, "--format", "exe", "--db", db_}).status, 2);
   if (compiler.empty()) GTEST_SKIP() << "no nvcc: the exports were not compiled";
 }
 
