@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "candidates/expr_spelling.h"
+
 namespace hone {
 
 namespace {
@@ -362,7 +364,39 @@ bool is_condition_node(const Expr::Node& node) {
   }
 }
 
+std::string_view spelling_of(Op op) {
+  for (const BinaryOperator& binary : kOperators) {
+    if (binary.op == op) return binary.text;
+  }
+  return op == Op::kNegate ? "neg" : op == Op::kMin ? "min" : op == Op::kMax ? "max" : "ceildiv";
+}
+
+std::optional<std::string> spell_node(const Expr::Node& node, const ExprSpelling& spelling,
+                                      int nested_at_most) {
+  if (node.op == Op::kLiteral) return spelling.literal(node.value);
+  if (node.op == Op::kName) return spelling.name(node.name);
+  if (nested_at_most == 0) return std::nullopt;
+  std::vector<std::string> operands;
+  for (const NodePtr& operand : node.operands) {
+    auto text = spell_node(*operand, spelling, nested_at_most - 1);
+    if (!text) return std::nullopt;
+    operands.push_back(std::move(*text));
+  }
+  return spelling.operation(spelling_of(node.op), operands);
+}
+
 }  // namespace
+
+Result<std::string> spell(const Expr& expr, const ExprSpelling& spelling, int most_nested) {
+  const auto root = Parser(expr.text()).parse();
+  if (!root) return std::unexpected(root.error());
+  auto text = spell_node(**root, spelling, most_nested);
+  if (!text) {
+    return invalid(fmt::format("\"{}\" nests more than {} operations: too many to be exported",
+                               expr.text(), most_nested));
+  }
+  return std::move(*text);
+}
 
 Expr::Expr(std::int64_t value) : text_(std::to_string(value)) {
   auto node = std::make_shared<Node>();

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
+#include "candidates/export/export.h"
 #include "engine/cli/command.h"
-#include "engine/service/export_cuda.h"
 
 namespace hone::cli {
 namespace {
@@ -9,27 +9,46 @@ namespace {
 struct Options {
   Common common;
   DatabaseOptions database;
-  std::string candidate;
+  std::vector<std::string> candidates;
   std::string format = "cu";
   std::string output = "-";
 };
 
 int run(const Options& options) {
+  const auto format = parse_export_format(options.format);
+  if (!format) return options.common.fail({ErrorCode::kInternal, "an unknown format"});
   auto store = options.database.open_existing();
   if (!store) return options.common.fail(store.error());
-  auto row = (*store)->find_candidate(options.candidate);
-  if (!row) return options.common.fail(row.error());
-  auto task = (*store)->find_task(row->candidate.task_hash);
+  std::vector<BoardRow> rows;
+  nlohmann::json ids = nlohmann::json::array();
+  for (const std::string& candidate : options.candidates) {
+    auto row = (*store)->find_candidate(candidate);
+    if (!row) return options.common.fail(row.error());
+    ids.push_back(row->candidate.id);
+    rows.push_back(std::move(*row));
+  }
+  auto task = (*store)->find_task(rows.at(0).candidate.task_hash);
   if (!task) return options.common.fail(task.error());
-  auto text = export_cuda(*row, *task, *open_rewriting());
+  const auto rewriting = open_rewriting();
+  if (*format == ExportFormat::kTorch || *format == ExportFormat::kCupy) {
+    // What is C++ in a Python module.
+    for (BoardRow& row : rows) {
+      row.candidate.program.source = rewriting->formatted(row.candidate.program.source);
+    }
+    task->reference.source = rewriting->formatted(task->reference.source);
+  }
+  auto text = export_candidates(*format, rows, *task);
   if (!text) return options.common.fail(text.error());
+  if (is_cpp(*format)) *text = rewriting->formatted(*text);
   if (options.output == "-" && options.common.json_on_stdout()) {
     // The text travels inside the document.
   } else if (auto written = write_text(options.output, *text); !written) {
     return options.common.fail(written.error());
   }
-  return options.common.write_json(
-             {{"candidate", row->candidate.id}, {"format", options.format}, {"text", *text}})
+  return options.common.write_json({{"candidate", ids.at(0)},
+                                    {"candidates", ids},
+                                    {"format", options.format},
+                                    {"text", *text}})
              ? kDone
              : kEnvironmentLacks;
 }
@@ -39,9 +58,15 @@ int run(const Options& options) {
 Registration add_export(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("export", "A candidate as source to paste into a project");
-  app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
-  app->add_option("--format", options->format, "cu: one file with the kernels and a launcher")
-      ->check(CLI::IsMember({"cu"}))
+  app->add_option("CANDIDATE", options->candidates,
+                  "Its id, or the beginning of it. Several, of one task and found on different "
+                  "architectures: one file that dispatches on the device")
+      ->required();
+  app->add_option("--format", options->format,
+                  "cu: one file with the kernels and a launcher; hpp: a header whose launch "
+                  "function runs the reference at other sizes; torch: a Python module with a "
+                  "PyTorch operator; cupy: a Python module; json: all that is known")
+      ->check(CLI::IsMember({"cu", "hpp", "torch", "cupy", "json"}))
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "File to write, or - for stdout")
       ->capture_default_str();

@@ -8,12 +8,12 @@
 #include <optional>
 #include <set>
 
+#include "candidates/std_headers.h"
 #include "evaluator/compile/include_check.h"
 #include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/compile/ptx_entries.h"
 #include "evaluator/compile/ptxas_log.h"
-#include "evaluator/compile/std_headers.h"
 #include "evaluator/protocol/channel.h"
 
 namespace hone::compile {

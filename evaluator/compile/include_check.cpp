@@ -5,7 +5,7 @@
 #include <cctype>
 #include <utility>
 
-#include "evaluator/compile/std_headers.h"
+#include "candidates/std_headers.h"
 
 namespace hone::compile {
 namespace fs = std::filesystem;

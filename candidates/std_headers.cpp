@@ -1,6 +1,6 @@
-#include "evaluator/compile/std_headers.h"
+#include "candidates/std_headers.h"
 
-namespace hone::compile {
+namespace hone {
 namespace {
 
 constexpr const char* kNothing = "#pragma once\n";
@@ -279,4 +279,4 @@ bool is_std_header(std::string_view name) {
   return false;
 }
 
-}  // namespace hone::compile
+}  // namespace hone

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hone::compile {
+namespace hone {
 
 struct StdHeader {
   const char* name;  ///< "stdint.h"
@@ -15,4 +15,4 @@ struct StdHeader {
 [[nodiscard]] const std::vector<StdHeader>& std_headers();
 [[nodiscard]] bool is_std_header(std::string_view name);
 
-}  // namespace hone::compile
+}  // namespace hone

@@ -1,0 +1,57 @@
+// What `cu` and `hpp` share: programs in namespaces of their own, and functions that launch them.
+// Private to candidates/export.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "candidates/export/plan.h"
+
+namespace hone::exporting {
+
+class CppWriter {
+ public:
+  explicit CppWriter(const Plan& plan);
+
+  /// "// …" lines on all candidates.
+  [[nodiscard]] std::string header() const;
+  /// #include lines: CUDA's runtime, half types where buffers have them, what sources include.
+  [[nodiscard]] std::string includes(bool of_sources) const;
+
+  /// Types that the launchers of these programs use. Stands once in a file.
+  [[nodiscard]] std::string support(bool with_reference) const;
+  /// Around all: no warnings of what a program has and does not use. Before `restore`, after it.
+  [[nodiscard]] static std::string_view quiet(bool restore);
+
+  /// A program and, for each launch, `hone_launch_<n>(grid, block, shared, stream, arguments…)`.
+  /// In a namespace, and with internal linkage, with `apart`; else as the source has it, with the
+  /// functions between `open` and `close`.
+  [[nodiscard]] std::string program(const Part& part, bool apart, const std::string& open = "",
+                                    const std::string& close = "") const;
+
+  /// `static inline cudaError_t hone_run_…(buffers…, sizes…, stream)`: a candidate at its
+  /// sizes, or the reference at any.
+  [[nodiscard]] Result<std::string> run_candidate(const Part& part, bool apart) const;
+  [[nodiscard]] Result<std::string> run_reference() const;
+
+  /// "const float* x, float* y, long long N, cudaStream_t stream"
+  [[nodiscard]] std::string parameters() const;
+  [[nodiscard]] std::string arguments() const;  ///< "x, y, N, stream"
+  /// Dispatches: a candidate where sizes, device and alignment fit, else the reference.
+  [[nodiscard]] std::string dispatch() const;
+  [[nodiscard]] std::string made_for() const;  ///< "M == 64 && N == 32"
+  [[nodiscard]] std::string aligned() const;   ///< "hone_aligned(x) && hone_aligned(y)"
+  [[nodiscard]] std::string shapes() const;    ///< comment lines: every parameter's shape
+  /// The names of sizes and buffers are no macros between these.
+  [[nodiscard]] std::string hide_macros() const;
+  [[nodiscard]] std::string restore_macros() const;
+
+ private:
+  [[nodiscard]] Result<std::string> spell(const Expr& expr, const Bindings& tunables) const;
+
+  const Plan& plan_;
+  std::map<std::string, std::string> names_;  ///< of buffers and sizes, as parameters
+};
+
+}  // namespace hone::exporting

@@ -1,0 +1,289 @@
+// `hone export`: every form of candidates of many kinds, compiled and imported where that is
+// possible.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "candidates/program.h"
+#include "candidates/task_reader.h"
+#include "tests/e2e/process.h"
+
+namespace hone::testing {
+namespace {
+
+const std::string kSource = HONE_SOURCE_DIR;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Empty where there is none.
+std::string find_program(const std::string& name) {
+  std::vector<std::string> folders;
+  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::string(home) + "/bin");
+  folders.emplace_back("/usr/local/cuda/bin");
+  std::istringstream path(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(path, folder, ':');) folders.push_back(folder);
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(folder + "/" + name, error)) return folder + "/" + name;
+  }
+  return "";
+}
+
+/// One file for two architectures, no warnings allowed.
+ProcessResult nvcc(const std::string& program, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(),
+                   {program, "-std=c++20", "--expt-relaxed-constexpr", "-Xcompiler", "-Wall",
+                    "-Werror", "all-warnings", "-gencode", "arch=compute_80,code=sm_80", "-gencode",
+                    "arch=compute_90,code=sm_90"});
+  return run_process(arguments);
+}
+
+/// Two launches, a template, a kernel with C linkage, half types, tunables, scratch, macros that
+/// are called as sizes and buffers are, a function that overloads one of CUDA's, words of C++ and
+/// Python.
+constexpr const char* kMixed = R"CU(/* hone {
+  "name": "mixed: *x, \"\"\" ''' \\ } \u2028", "sizes": {"N": 4096, "lambda": 3},
+  "check_sizes": [{"N": 512}, {"N": 251}], "tunables": {"BLOCK": [64, 128]},
+  "constraints": ["N % 1 == 0 && (BLOCK <= 1024 || N > 5)"],
+  "buffers": [
+    {"name": "in", "type": "f32", "shape": ["N"]},
+    {"name": "stream", "type": "f16", "shape": ["max(N, 4, lambda)"]},
+    {"name": "is", "type": "f32", "shape": ["N"], "role": "out"},
+    {"name": "tmp", "type": "f32", "shape": ["N", "BLOCK/BLOCK"], "role": "scratch"}],
+  "launches": [
+    {"kernel": "ns::scale<float, BLOCK>", "grid": ["ceildiv(N,BLOCK)"], "block": ["BLOCK"],
+     "args": ["in", "tmp", "N", 2.5, 3]},
+    {"kernel": "add", "grid": ["ceildiv(N,BLOCK)"], "block": ["BLOCK"],
+     "args": ["tmp", "stream", "is", "N", "lambda"]}] }
+*/
+#include <cuda_fp16.h>
+#include <cstdint>
+#define N 17
+#define P 32
+#define T 3
+// ''' """ )TEXT"
+__device__ float atomicMax(float* a, float b) { *a = *a > b ? *a : b; return b; }
+__device__ float max(float a, int b, int c) { return a + b + c; }
+namespace ns {
+template <class V, int B>
+__global__ void __launch_bounds__(B) scale(const V* x, V* y, int n, float a, float b) {
+  int i = blockIdx.x * B + threadIdx.x;
+  if (i < n) y[i] = x[i] * a + b + max(0.0f, 1, 2) - max(P, T) * 0;
+}
+}
+extern "C" {
+__global__ void add(const float* x, const __half* h, float* y, int n, int64_t k) {
+  uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * k + __half2float(h[i]);
+}
+}
+)CU";
+
+struct Exported {
+  std::string name, task_file, database, id;
+};
+
+class Export : public ::testing::Test {
+ protected:
+  Exported search(const std::string& task_file, const std::string& device = "emu:sm_90",
+                  int evaluations = 10) {
+    const auto run = hone({"optimize", task_file, "--device", device, "--budget",
+                           std::to_string(evaluations), "--seed", "3", "--db", db_, "--json", "-"});
+    const auto result = run.json();
+    if (run.status != 0 || !result.contains("best")) {
+      ADD_FAILURE() << run.out << run.err;
+      return {};
+    }
+    return {result["task"], task_file, db_, result["best"]["candidate"]};
+  }
+
+  std::string form(const std::vector<std::string>& ids, const std::string& format,
+                   const std::string& file) {
+    std::vector<std::string> command = {"export"};
+    command.insert(command.end(), ids.begin(), ids.end());
+    const std::string path = folder_.file(file);
+    command.insert(command.end(), {"--format", format, "--db", db_, "-o", path});
+    const auto run = hone(command);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return path;
+  }
+
+  TemporaryFolder folder_;
+  std::string db_ = folder_.file("hone.db");
+};
+
+/// "namespace hone_softmax {" -> "hone_softmax"
+std::string scope_of(const std::string& header) {
+  const std::string text = read(header);
+  const std::size_t begin = text.find("namespace hone_") + 10;
+  return text.substr(begin, text.find_first_of(" {", begin) - begin);
+}
+
+class ExportForms : public Export, public ::testing::WithParamInterface<const char*> {
+ protected:
+  std::string task_file() {
+    const std::string name = GetParam();
+    if (name == "half") return kSource + "/tests/golden/vectorize-access/half.cu";
+    if (name == "mixed") return folder_.write("mixed.cu", kMixed);
+    return kSource + "/baselines/" + name + "/" + name + ".cu";
+  }
+
+  /// The module's launches at a check size are those of the reference there; at the timed sizes
+  /// those of the candidate.
+  void expect_plans(const nlohmann::json& said, const Task& task, const Bindings& sizes,
+                    const nlohmann::json& candidate) {
+    const auto same = [&](const nlohmann::json& plan, const Program& program, const Bindings& at) {
+      const auto concrete = instantiate(program, at);
+      ASSERT_TRUE(concrete) << concrete.error().message;
+      ASSERT_EQ(plan["launches"].size(), concrete->launches.size());
+      for (std::size_t i = 0; i < concrete->launches.size(); ++i) {
+        const auto& launch = plan["launches"][i];
+        EXPECT_EQ(launch["kernel"], concrete->launches[i].kernel);
+        EXPECT_EQ(launch["grid"], nlohmann::json(concrete->launches[i].grid));
+        EXPECT_EQ(launch["block"], nlohmann::json(concrete->launches[i].block));
+        EXPECT_EQ(launch["shared"], concrete->launches[i].shared_bytes);
+        ASSERT_EQ(launch["args"].size(), concrete->launches[i].args.size());
+        for (std::size_t a = 0; a < launch["args"].size(); ++a) {
+          const ConcreteArgument& argument = concrete->launches[i].args[a];
+          if (const auto* value = std::get_if<std::int64_t>(&argument)) {
+            EXPECT_EQ(launch["args"][a], *value);
+          } else if (const auto* number = std::get_if<double>(&argument)) {
+            EXPECT_EQ(launch["args"][a], *number);
+          } else {
+            EXPECT_TRUE(launch["args"][a].contains("buffer"));
+          }
+        }
+      }
+      std::size_t scratch = 0;
+      for (const ConcreteBuffer& buffer : concrete->buffers) {
+        if (buffer.role != Role::kScratch) continue;
+        ASSERT_LT(scratch, plan["scratch"].size());
+        EXPECT_EQ(plan["scratch"][scratch][0], to_string(buffer.type));
+        EXPECT_EQ(plan["scratch"][scratch++][1], nlohmann::json(buffer.shape));
+      }
+      EXPECT_EQ(scratch, plan["scratch"].size());
+    };
+    same(said["reference"], task.reference, sizes);
+    const auto program = program_from_json(candidate);
+    ASSERT_TRUE(program) << program.error().message;
+    same(said["candidate"], *program, task.sizes);
+  }
+};
+
+TEST_P(ExportForms, JsonAndPythonSayWhatRuns) {
+  const Exported best = search(task_file());
+  ASSERT_FALSE(best.id.empty());
+  const auto json = nlohmann::json::parse(read(form({best.id}, "json", "best.json")));
+  EXPECT_EQ(json["candidates"][0]["id"], best.id);
+  EXPECT_FALSE(json["candidates"][0]["evaluation"]["measurement"].empty());
+  EXPECT_EQ(json.dump().find(folder_.file("")), std::string::npos) << "a path of this machine";
+
+  const std::string python = find_program("python3");
+  if (python.empty()) GTEST_SKIP() << "no python3: the Python forms were not imported";
+  const auto task = read_task(best.task_file);
+  ASSERT_TRUE(task) << task.error().message;
+  const Bindings& sizes = task->check_sizes.at(0);
+  const std::string sizes_file = folder_.write("sizes.json", nlohmann::json(sizes).dump());
+  for (const char* format : {"torch", "cupy"}) {
+    const std::string module = form({best.id}, format, std::string("best_") + format + ".py");
+    const auto compiled = run_process({python, "-W", "error", "-m", "py_compile", module});
+    EXPECT_EQ(compiled.status, 0) << compiled.err;
+    const auto run =
+        run_process({python, kSource + "/tests/e2e/fake_frameworks.py", module, sizes_file});
+    ASSERT_EQ(run.status, 0) << run.err;
+    expect_plans(run.json(), *task, sizes, json["candidates"][0]["program"]);
+  }
+}
+
+TEST_P(ExportForms, CuAndHppCompileTogether) {
+  const std::string compiler = find_program("nvcc");
+  if (compiler.empty()) GTEST_SKIP() << "no nvcc: the exports were not compiled";
+  const Exported best = search(task_file());
+  ASSERT_FALSE(best.id.empty());
+  const std::string cu = form({best.id}, "cu", "best.cu");
+  const std::string hpp = form({best.id}, "hpp", "best.hpp");
+  // Macros of whoever includes the header do not matter, and are left alone.
+  const std::string both = folder_.write(
+      "both.cu",
+      "#define N 5\n#define BLOCK -1\n#define ROWS (\n"
+      "#include \"best.hpp\"\n#include \"best.hpp\"\n"
+      "static_assert(N == 5 && BLOCK == -1, \"\");\n#undef N\n#undef BLOCK\n#undef ROWS\n"
+      "#include \"best.cu\"\nauto* used = &" +
+          scope_of(hpp) + "::launch;\n");
+  const auto compiled = nvcc(compiler, {"-c", "-o", folder_.file("both.o"), both});
+  EXPECT_EQ(compiled.status, 0) << compiled.out << compiled.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, ExportForms,
+                         ::testing::Values("matmul", "softmax", "attention", "histogram",
+                                           "variance", "global_sum", "transpose", "conv3x3", "half",
+                                           "mixed"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_F(Export, TwoFilesMayIncludeTheHeader) {
+  const std::string compiler = find_program("nvcc");
+  if (compiler.empty()) GTEST_SKIP() << "no nvcc: the export was not compiled";
+  const Exported best = search(folder_.write("mixed.cu", kMixed), "emu:sm_90", 4);
+  ASSERT_FALSE(best.id.empty());
+  const std::string scope = scope_of(form({best.id}, "hpp", "best.hpp"));
+  const std::string use = "#include \"best.hpp\"\nvoid* ";
+  const std::string end = "() { return reinterpret_cast<void*>(&" + scope + "::launch); }\n";
+  const std::string a = folder_.write("a.cu", use + "a" + end);
+  const std::string b =
+      folder_.write("b.cu", use + "b" + end + "void* a();\nint main() { return a() == b(); }\n");
+  const auto linked = nvcc(compiler, {"-o", folder_.file("program"), a, b});
+  EXPECT_EQ(linked.status, 0) << linked.out << linked.err;
+}
+
+TEST_F(Export, SeveralAreDispatchedOn) {
+  const std::string softmax = kSource + "/baselines/softmax/softmax.cu";
+  // By hand, with what sm_80 does not have: nothing of it may be compiled for that.
+  std::string source = read(softmax);
+  source.insert(source.find("// Subtract"),
+                "asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n");
+  const auto by_hand = hone({"evaluate", softmax, folder_.write("variant.cu", source), "--device",
+                             "emu:sm_90", "--db", db_, "--json", "-"});
+  ASSERT_EQ(by_hand.status, 0) << by_hand.out << by_hand.err;
+  const std::string hopper = by_hand.json()["candidate"];
+  const std::string ampere = search(softmax, "emu:sm_80").id;
+  ASSERT_FALSE(ampere.empty());
+  form({hopper, ampere}, "cu", "two.cu");
+  EXPECT_NE(read(form({ampere, hopper}, "hpp", "two.hpp")).find("hone_capability == 80"),
+            std::string::npos);
+  form({hopper}, "hpp", "one.hpp");
+  for (const char* format : {"torch", "cupy"}) {
+    const std::string text = read(form({ampere, hopper}, format, "two.py"));
+    EXPECT_NE(text.find("_CANDIDATES.append(_hone_sm_80)"), std::string::npos);
+    EXPECT_NE(text.find("_CANDIDATES.append(_hone_sm_90)"), std::string::npos);
+  }
+  const std::string compiler = find_program("nvcc");
+  // Of one candidate and of two: both compile for sm_80.
+  for (const char* header : {"two.hpp", "one.hpp"}) {
+    if (compiler.empty()) continue;
+    const auto compiled =
+        nvcc(compiler, {"-c", "-o", folder_.file("two.o"),
+                        folder_.write("both.cu", std::string("#include \"two.cu\"\n#include \"") +
+                                                     header + "\"\n")});
+    EXPECT_EQ(compiled.status, 0) << compiled.out << compiled.err;
+  }
+
+  const Exported other = search(kSource + "/baselines/gelu/gelu.cu", "emu:sm_80", 4);
+  const auto of_two_tasks = hone({"export", hopper, other.id, "--format", "hpp", "--db", db_});
+  EXPECT_EQ(of_two_tasks.status, 2);
+  EXPECT_NE(of_two_tasks.err.find("one task"), std::string::npos) << of_two_tasks.err;
+  const auto of_one_arch = hone({"export", hopper, hopper, "--format", "torch", "--db", db_});
+  EXPECT_EQ(of_one_arch.status, 2);
+  EXPECT_NE(of_one_arch.err.find("sm_90"), std::string::npos) << of_one_arch.err;
+  EXPECT_EQ(hone({"export", hopper, "--format", "exe", "--db", db_}).status, 2);
+  if (compiler.empty()) GTEST_SKIP() << "no nvcc: the exports were not compiled";
+}
+
+}  // namespace
+}  // namespace hone::testing
