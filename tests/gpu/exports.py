@@ -426,7 +426,8 @@ def examine(case, form, make, expected, expected_other):
 
 
 def table(rows):
-    lines = ["| task | form | max rel. error | time | hone's time | fallback ok |", "| --- | --- | ---: | ---: | ---: | --- |"]  # fmt: skip
+    lines = ["| task | form | max rel. error | time | hone's time | fallback ok |",
+             "| --- | --- | ---: | ---: | ---: | --- |"]  # fmt: skip
     for row in rows:
         if "time_us" in row and "max_rel_error" in row:
             error = f"{row['max_rel_error']:.1e}" + ("" if row["ok"] else " WRONG")
