@@ -145,6 +145,13 @@ TEST_F(WebTest, StrangersWordsStayWords) {
     EXPECT_EQ(page.body.find('\x01'), std::string::npos) << path;
   }
   EXPECT_TRUE(has(get("/").body, "&lt;script&gt;alert(1)&lt;/script&gt;"));
+  // What no task may be called is an error on its page, not markup.
+  task_.reference.buffers[0].name = kHostile;
+  ASSERT_TRUE(store_->put_task(task_));
+  const auto damaged = get("/tasks/" + task_.hash());
+  EXPECT_EQ(damaged.status, 500);
+  EXPECT_FALSE(has(damaged.body, "<script>"));
+  EXPECT_FALSE(warnings_.empty());
   const auto run_json = get_json("/api/v1/runs/" + std::to_string(*run));
   EXPECT_EQ(run_json["task"], kHostile);
 }
