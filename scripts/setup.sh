@@ -13,8 +13,8 @@ packages=(
   redis-server openssl # the tests start servers of their own, with certificates of their own
   iproute2             # and networks of their own, to cut them
 )
-# Nice to have: without it there are no fuzz targets.
-optional=(libclang-rt-19-dev)
+# Nice to have: without them there are no fuzz targets, and no test looks at the web page.
+optional=(libclang-rt-19-dev chromium chromium-driver python3-selenium)
 
 cuda=""
 for place in "${CUDA_HOME:-}" /usr/local/cuda; do

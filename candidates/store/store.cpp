@@ -149,6 +149,9 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       ":hone_version, :modelled, :sandbox, :final, :verdict, :speedup, :time_us, :evaluation, "
       ":now) "
       "ON CONFLICT (candidate, device_name, toolchain, modelled, final) DO UPDATE SET "
+      // Another run's now, and its newest: who reads on from the last id must not miss it.
+      "id = CASE WHEN excluded.run IS NOT NULL AND excluded.run IS NOT run "
+      "THEN (SELECT MAX(id) + 1 FROM results) ELSE id END, "
       "run = COALESCE(excluded.run, run), device = excluded.device, arch = excluded.arch, "
       "driver = excluded.driver, hone_version = excluded.hone_version, "
       "sandbox = excluded.sandbox, "

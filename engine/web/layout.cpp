@@ -88,7 +88,10 @@ std::string table(std::string_view caption, std::span<const Column> columns,
       const bool names_it = i == row_header;
       out += fmt::format(
           "<{}{}{}{}>{}</{}>", names_it ? "th" : "td", names_it ? R"( scope="row")" : "",
-          i < columns.size() && columns[i].number ? R"( class="number")" : "",
+          i >= columns.size() ? ""
+          : columns[i].number ? R"( class="number")"
+          : columns[i].prose  ? R"( class="prose")"
+                              : "",
           row[i].sort.empty() ? "" : fmt::format(R"( data-sort="{}")", escape(row[i].sort)),
           row[i].html, names_it ? "th" : "td");
     }

@@ -30,6 +30,7 @@ struct Column {
   std::string_view title;
   bool number = false;
   bool sortable = true;
+  bool prose = false;  ///< may be long: breaks into lines
 };
 struct Cell {
   std::string html;

@@ -56,8 +56,8 @@ std::string board_html(const Board& board) {
                  {{"Roof", true}, {"Bound"}, {"Max error", true}, {"Math"}, {"By"}, {"Found"}});
   const bool any_elsewhere =
       std::ranges::any_of(board.rows, [](const BoardRow& row) { return !row.elsewhere.empty(); });
-  if (any_elsewhere) columns.push_back({"Elsewhere", false, false});
-  columns.push_back({"Recipe", false, false});
+  if (any_elsewhere) columns.push_back({"Elsewhere", false, false, true});
+  columns.push_back({"Recipe", false, false, true});
   std::vector<std::vector<Cell>> rows;
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
@@ -239,7 +239,7 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
                                 {"Time", true},
                                 {"95 % interval", true, false},
                                 {"Precision"},
-                                {"Versions"}};
+                                {"Versions", false, true, true}};
       std::vector<std::vector<Cell>> rows;
       for (const BaselineTime& b : board.baselines)
         rows.push_back({{escape(b.kind)},

@@ -7,6 +7,7 @@
 #include "engine/results/roofline.h"
 #include "engine/results/side_by_side.h"
 #include "engine/results/text.h"
+#include "engine/results/words.h"
 #include "engine/web/candidate_data.h"
 #include "engine/web/handlers.h"
 #include "engine/web/layout.h"
@@ -69,10 +70,12 @@ std::string recipe_html(const Recipe& recipe) {
     std::string params;
     for (const auto& [name, value] : step.params)
       params += fmt::format("{}{} = {}", params.empty() ? "" : ", ", name, to_string(value));
+    const std::string words = results::in_words(step);
     out += fmt::format(
-        R"(<li><strong>{}</strong> <span class="soft">version {}, needs {} arithmetic</span><br>at <span class="mono">{}</span>{}{}</li>)",
-        escape(step.rewriter), step.version, escape(to_string(step.math)), escape(step.site),
-        params.empty() ? "" : ": ", escape(params));
+        R"(<li><strong>{}</strong> <span class="soft">version {}, needs {} arithmetic</span>{}<br>at <span class="mono">{}</span>{}{}</li>)",
+        escape(step.rewriter), step.version, escape(to_string(step.math)),
+        words.empty() ? "" : "<br>" + escape(words), escape(step.site), params.empty() ? "" : ": ",
+        escape(params));
   }
   return out + "</ol>";
 }
@@ -118,7 +121,7 @@ std::string finals_html(const std::vector<FinalResult>& finals) {
   const Column columns[] = {{"Device"},
                             {"Architecture"},
                             {"Times"},
-                            {"Verdict"},
+                            {"Verdict", false, true, true},
                             {"Time", true},
                             {"Speedup", true},
                             {"95 % interval", true, false},

@@ -36,7 +36,8 @@ Answer jobs_page(Context& context, const Request&, const Parts&) {
   if (const auto there = with_queue(context); !there) return std::unexpected(there.error());
   const auto jobs = context.broker->jobs(kJobs);
   if (!jobs) return context.broken(jobs.error());
-  const Column columns[] = {{"Job"}, {"State"}, {"Searches", false, false}, {"Error"}, {"Updated"}};
+  const Column columns[] = {
+      {"Job"}, {"State"}, {"Searches", false, false}, {"Error", false, true, true}, {"Updated"}};
   std::vector<std::vector<Cell>> rows;
   int running = 0;
   for (const queue::JobStatus& job : *jobs) {
@@ -74,10 +75,14 @@ Answer job_page(Context& context, const Request&, const Parts& parts) {
   facts.text("State", to_string(job->state))
       .text("Error", job->error)
       .html("Updated", time_html(iso_time(job->updated_at)));
-  const Column columns[] = {{"Architecture"},         {"Seconds", true},
-                            {"Proposed", true},       {"Evaluated", true},
-                            {"Reference", true},      {"Best", true},
-                            {"Recipe", false, false}, {"Candidate", false, false}};
+  const Column columns[] = {{"Architecture"},
+                            {"Seconds", true},
+                            {"Proposed", true},
+                            {"Evaluated", true},
+                            {"Reference", true},
+                            {"Best", true},
+                            {"Recipe", false, false, true},
+                            {"Candidate", false, false}};
   std::vector<std::vector<Cell>> rows;
   for (const auto& arch : job->archs) {
     const std::string best = best_text(arch);

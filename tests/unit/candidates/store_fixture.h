@@ -55,7 +55,7 @@ inline Evaluation failed(Verdict verdict) {
   return evaluation;
 }
 
-class StoreTest : public testing::Test {
+class StoreTest : public ::testing::Test {
  protected:
   void SetUp() override { reopen(); }
   void reopen(const StoreOptions& options = {}) {

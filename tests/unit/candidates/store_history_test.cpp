@@ -59,6 +59,54 @@ TEST_F(StoreTest, ARunsPointsComeInTheOrderOfStoring) {
   EXPECT_EQ(store_->run_points(run, 0, 1)->front().candidate, std::string(12, 'a'));
 }
 
+TEST_F(StoreTest, WhatALaterRunFindsAgainIsItsNewest) {
+  const std::int64_t first = begin(gpu());
+  put(first, hash_of('a'), timed(2));
+  put(first, hash_of('b'), timed(3));
+  const std::int64_t second = begin(gpu());
+  put(second, hash_of('c'), timed(4));
+  const auto last = store_->run_points(second)->back().id;
+  put(second, hash_of('a'), timed(2));
+  const auto points = store_->run_points(second, last);
+  ASSERT_TRUE(points) << points.error().message;
+  ASSERT_EQ(points->size(), 1U);
+  EXPECT_EQ(points->front().candidate, std::string(12, 'a'));
+  // Once more in the same run: nothing new.
+  put(second, hash_of('a'), timed(2));
+  EXPECT_EQ(store_->run_points(second, last)->front().id, points->front().id);
+  EXPECT_EQ(store_->run_points(first)->size(), 1U);
+}
+
+TEST_F(StoreTest, BoardsAreNamedByArchitecture) {
+  put(begin(gpu()), hash_of('a'), timed(2));
+  put(begin(emulated()), hash_of('a'), timed(2), emulated());
+  Provenance other = gpu();
+  other.arch = "sm_80";
+  other.device_name = "NVIDIA A100";
+  put(begin(other), hash_of('b'), timed(2), other);
+  const auto names = store_->board_names({});
+  ASSERT_TRUE(names) << names.error().message;
+  ASSERT_EQ(names->size(), 3U);
+  EXPECT_EQ((*names)[0].device_name, "NVIDIA A100");
+  EXPECT_EQ((*names)[1].device_name, gpu().device_name);
+  EXPECT_TRUE((*names)[2].modelled);
+  EXPECT_EQ((*names)[2].task_name, task_.name);
+  BoardFilter filter;
+  filter.arch = "sm_90";
+  filter.modelled = false;
+  EXPECT_EQ(store_->board_names(filter)->size(), 1U);
+}
+
+TEST_F(StoreTest, OneThatOnlyReadsWritesNothing) {
+  const std::int64_t run = begin(gpu());
+  put(run, hash_of('a'), timed(2));
+  const auto reader = Store::open(file(), {.read_only = true});
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_FALSE((*reader)->put_task(task_));
+  put(run, hash_of('b'), timed(3));  // beside it
+  EXPECT_EQ((*reader)->run_points(run)->size(), 2U);
+}
+
 TEST_F(StoreTest, TasksAreListedByName) {
   (void)begin(gpu());
   const auto tasks = store_->tasks();

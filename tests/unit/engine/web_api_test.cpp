@@ -1,0 +1,190 @@
+// The JSON API, and that its description is true.
+#include <set>
+
+#include "engine/web/assets.h"
+#include "engine/web/routes.h"
+#include "tests/unit/engine/web_fixture.h"
+
+namespace hone::test {
+namespace {
+
+using nlohmann::json;
+
+TEST_F(FilledWebTest, BoardsAsJson) {
+  const json document = json::parse(get("/api/v1/boards").body);
+  ASSERT_EQ(document["boards"].size(), 2U);
+  EXPECT_EQ(document["total"], 2);
+  EXPECT_EQ(document["next"], nullptr);
+  EXPECT_EQ(document["boards"][0]["modelled"], false);
+  EXPECT_EQ(document["boards"][0]["rows"][0]["candidate"], id('b'));
+  EXPECT_EQ(document["boards"][0]["rows"][0]["speedup_against"]["torch eager"], 2.0);
+  const json first = json::parse(get("/api/v1/boards?limit=1&rows=1").body);
+  EXPECT_EQ(first["boards"].size(), 1U);
+  EXPECT_EQ(first["boards"][0]["rows"].size(), 1U);
+  EXPECT_EQ(first["next"], 1);
+  const json rest = json::parse(get("/api/v1/boards?limit=1&offset=1").body);
+  EXPECT_EQ(rest["boards"][0]["modelled"], true);
+  EXPECT_EQ(rest["next"], nullptr);
+}
+
+TEST_F(FilledWebTest, CandidatesAndTheirDifferencesAsJson) {
+  const json candidate = json::parse(get("/api/v1/candidates/" + id('a')).body);
+  EXPECT_EQ(candidate["finals"].size(), 2U);
+  EXPECT_EQ(candidate["recipe"][0]["rewriter"], "unroll");
+  const json diff =
+      json::parse(get("/api/v1/candidates/" + id('a') + "/diff?against=" + id('b')).body);
+  EXPECT_EQ(diff["before"], id('b'));
+  ASSERT_EQ(diff["rows"].size(), 1U);
+  EXPECT_EQ(diff["rows"][0]["kind"], "changed");
+  EXPECT_EQ(diff["rows"][0]["left"], "// " + hash_of('b'));
+  EXPECT_EQ(diff["rows"][0]["right_no"], 1);
+}
+
+TEST_F(FilledWebTest, RunsAndPointsGoOnWhereTheyStopped) {
+  const json runs = json::parse(get("/api/v1/runs?limit=1").body);
+  ASSERT_EQ(runs["runs"].size(), 1U);
+  EXPECT_EQ(runs["runs"][0]["run"], emulated_run_);
+  const json older = json::parse(get("/api/v1/runs?before=" + runs["next"].dump()).body);
+  EXPECT_EQ(older["runs"][0]["run"], run_);
+  EXPECT_EQ(older["next"], nullptr);
+  const std::string points = "/api/v1/runs/" + std::to_string(run_) + "/points";
+  const json two = json::parse(get(points + "?limit=2").body);
+  ASSERT_EQ(two["points"].size(), 2U);
+  const json one = json::parse(get(points + "?after=" + two["next"].dump()).body);
+  ASSERT_EQ(one["points"].size(), 1U);
+  EXPECT_EQ(one["points"][0]["verdict"], "race");
+  EXPECT_EQ(one["points"][0]["speedup"], nullptr);
+  const json run = json::parse(get("/api/v1/runs/" + std::to_string(run_)).body);
+  EXPECT_EQ(run["summary"]["best"]["candidate"], id('b'));
+  EXPECT_EQ(run["summary"]["verdicts"]["race"], 1);
+  EXPECT_EQ(run["ended_at"], nullptr);
+}
+
+TEST_F(FilledWebTest, WrongParametersAreNamed) {
+  for (const char* path :
+       {"/api/v1/boards?limit=0", "/api/v1/boards?limit=101", "/api/v1/boards?offset=-1",
+        "/api/v1/boards?rows=x", "/api/v1/boards?modelled=1", "/api/v1/boards?math=wild",
+        "/api/v1/tasks?limit=99999", "/api/v1/runs?before=x", "/api/v1/runs?limit=201",
+        "/api/v1/runs/1/points?limit=10001", "/api/v1/runs/1/points?after=-1"}) {
+    const auto response = get(path);
+    EXPECT_EQ(response.status, 400) << path;
+    EXPECT_EQ(code(response), "bad_request") << path;
+  }
+  for (const char* path :
+       {"/api/v1/x", "/api/v1/tasks/00", "/api/v1/candidates/q", "/api/v1/runs/9",
+        "/api/v1/runs/9/points", "/api/v1/runs/9/events", "/api/v1/jobs", "/api/v1/jobs/a",
+        "/api/v1/events/jobs", "/api/v1/jobs/a/events"}) {
+    const auto response = get(path);
+    EXPECT_EQ(response.status, 404) << path;
+    EXPECT_EQ(code(response), "not_found") << path;
+  }
+}
+
+/// Enough of JSON Schema for what the document says: types, required members, $ref, enum, oneOf.
+class Schema {
+ public:
+  explicit Schema(const json& document) : document_(document) {}
+
+  void check(const json& value, const json& schema, const std::string& where) const {
+    if (schema.contains("$ref"))
+      return check(value,
+                   document_.at(json::json_pointer(schema["$ref"].get<std::string>().substr(1))),
+                   where);
+    if (schema.contains("allOf"))
+      for (const json& part : schema["allOf"]) check(value, part, where);
+    if (schema.contains("oneOf")) {
+      for (const json& part : schema["oneOf"]) {
+        if (part.value("type", "") == "null" ? value.is_null() : !value.is_null())
+          return check(value, part, where);
+      }
+      ADD_FAILURE() << where << " fits nothing";
+    }
+    if (schema.contains("type")) {
+      bool fits = false;
+      const json types = schema["type"].is_array() ? schema["type"] : json::array({schema["type"]});
+      for (const json& type : types) fits = fits || is(value, type.get<std::string>());
+      EXPECT_TRUE(fits) << where << " is " << value.dump().substr(0, 80) << ", not " << types;
+    }
+    if (schema.contains("enum")) {
+      EXPECT_NE(std::ranges::find(schema["enum"], value), schema["enum"].end()) << where;
+    }
+    if (value.is_object()) {
+      for (const json& name : schema.value("required", json::array()))
+        EXPECT_TRUE(value.contains(name.get<std::string>())) << where << " lacks " << name;
+      const json properties = schema.value("properties", json::object());
+      for (const auto& [name, of] : properties.items())
+        if (value.contains(name)) check(value[name], of, where + "." + name);
+    }
+    if (value.is_array() && schema.contains("items"))
+      for (const json& item : value) check(item, schema["items"], where + "[]");
+  }
+
+ private:
+  static bool is(const json& value, const std::string& type) {
+    return (type == "string" && value.is_string()) || (type == "number" && value.is_number()) ||
+           (type == "integer" && value.is_number_integer()) ||
+           (type == "boolean" && value.is_boolean()) || (type == "object" && value.is_object()) ||
+           (type == "array" && value.is_array()) || (type == "null" && value.is_null());
+  }
+  const json& document_;
+};
+
+std::string filled(std::string path, const std::map<std::string, std::string>& names) {
+  for (const auto& [name, value] : names)
+    if (const auto at = path.find("{" + name + "}"); at != path.npos)
+      path.replace(at, name.size() + 2, value);
+  return path;
+}
+
+TEST_F(FilledWebTest, TheDescriptionIsTrue) {
+  const json document = json::parse(get("/api/v1/openapi.json").body);
+  EXPECT_EQ(document["openapi"], "3.1.0");
+  const Schema schema(document);
+  std::set<std::pair<std::string, std::string>> described;
+  for (const auto& [path, methods] : document["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      described.emplace(method == "get" ? "GET" : "POST", path);
+      if (method != "get") continue;
+      const bool candidate = path.find("candidates") != path.npos;
+      std::string target = filled(
+          path,
+          {{"hash", task_.hash()}, {"id", candidate ? id('a') : std::to_string(emulated_run_)}});
+      const bool of_jobs = path.find("jobs") != path.npos;  // there is no queue here
+      const auto response = get(target);
+      const std::string status = std::to_string(response.status);
+      EXPECT_EQ(status, of_jobs ? "404" : "200") << target;
+      ASSERT_TRUE(operation["responses"].contains(status)) << target;
+      const json& content = operation["responses"][status]["content"];
+      const std::string type = response.get_header_value("Content-Type");
+      ASSERT_TRUE(content.contains(type)) << target << " " << type;
+      if (type == "application/json")
+        schema.check(json::parse(response.body), content[type]["schema"], path);
+      // Every parameter of the query with a wrong value: what is documented comes back.
+      for (const json& parameter : operation["parameters"]) {
+        if (parameter["in"] != "query") continue;
+        const auto wrong = get(target + "?" + parameter["name"].get<std::string>() + "=%3Cx%3E");
+        EXPECT_TRUE(operation["responses"].contains(std::to_string(wrong.status)))
+            << target << " " << parameter["name"] << " " << wrong.status;
+        if (wrong.status != 200)
+          schema.check(json::parse(wrong.body), document["components"]["schemas"]["Error"], path);
+      }
+      // And a thing that is not there.
+      if (path.find('{') != path.npos) {
+        const auto gone = get(filled(path, {{"hash", "ffff"}, {"id", "123456789"}}));
+        EXPECT_EQ(gone.status, 404) << path;
+        schema.check(json::parse(gone.body), document["components"]["schemas"]["Error"], path);
+      }
+    }
+  }
+  for (const web::Route& route : web::routes()) {
+    if (!route.pattern.starts_with("/api/")) continue;
+    EXPECT_TRUE(described.contains({std::string(route.method), std::string(route.pattern)}))
+        << route.method << " " << route.pattern << " is not described";
+  }
+  EXPECT_EQ(described.size(),
+            static_cast<std::size_t>(std::ranges::count_if(
+                web::routes(), [](const auto& r) { return r.pattern.starts_with("/api/"); })));
+}
+
+}  // namespace
+}  // namespace hone::test

@@ -1,0 +1,160 @@
+// The pages: what is on them, and that strangers' words stay words.
+#include <regex>
+
+#include "tests/unit/engine/web_fixture.h"
+
+namespace hone::test {
+namespace {
+
+bool has(const std::string& text, const std::string& what) {
+  return text.find(what) != std::string::npos;
+}
+
+TEST_F(FilledWebTest, BoardsAreSeparateAndSayWhatIsModelled) {
+  const auto page = get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.get_header_value("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_TRUE(has(page.body, "scale on NVIDIA H200 (measured)"));
+  EXPECT_TRUE(has(page.body, "scale on emulated sm_90 (modelled, not measured)"));
+  const auto tables = std::regex("<table");
+  EXPECT_EQ(std::distance(std::sregex_iterator(page.body.begin(), page.body.end(), tables), {}), 2);
+  EXPECT_LT(page.body.find(id('b')), page.body.find(id('a')));  // the faster one first
+  const auto measured = get("/?modelled=false");
+  EXPECT_FALSE(has(measured.body, "emulated sm_90 (modelled"));
+  EXPECT_FALSE(has(get("/?arch=sm_80").body, "<table"));
+  EXPECT_FALSE(has(get("/?device=emulated%20sm_90").body, "NVIDIA H200 (measured)"));
+  EXPECT_EQ(get("/?modelled=perhaps").status, 400);
+  EXPECT_EQ(get("/?rows=0").status, 400);
+}
+
+TEST_F(FilledWebTest, EveryPageIsWhole) {
+  for (const std::string& path :
+       {std::string("/"), "/tasks/" + task_.hash(), "/candidates/" + id('a'),
+        "/candidates/" + id('a') + "?against=" + id('b'), std::string("/runs"),
+        "/runs/" + std::to_string(run_), "/runs/" + std::to_string(emulated_run_)}) {
+    const auto page = get(path);
+    EXPECT_EQ(page.status, 200) << path;
+    EXPECT_TRUE(page.body.starts_with("<!doctype html>")) << path;
+    for (const char* part : {"<main id=\"main\"", "class=\"skip\"", "<nav aria-label", "</html>",
+                             "<title>", "<html lang=\"en\">"})
+      EXPECT_TRUE(has(page.body, part)) << path << " " << part;
+    // Nothing inline.
+    EXPECT_FALSE(
+        std::regex_search(page.body, std::regex("<script(?! src=)|<style| style=| on[a-z]+=")))
+        << path;
+  }
+}
+
+TEST_F(FilledWebTest, ATaskHasBoardsBaselinesRunsAndItsReference) {
+  const auto page = get("/tasks/" + task_.hash()).body;
+  EXPECT_TRUE(has(page, "torch eager"));
+  EXPECT_TRUE(has(page, "What others take on NVIDIA H200"));
+  EXPECT_TRUE(has(page, "/runs/" + std::to_string(run_)));
+  EXPECT_TRUE(has(page, "C[i] = A[i] * f;"));
+  EXPECT_TRUE(has(page, "x torch eager"));
+}
+
+TEST_F(FilledWebTest, ACandidateHasItsRecipeAndWhatItChanged) {
+  const auto page = get("/candidates/" + id('a')).body;
+  EXPECT_TRUE(has(page, "<strong>unroll</strong>"));
+  EXPECT_TRUE(has(page, "by = 4"));
+  EXPECT_TRUE(has(page, "// " + hash_of('a')));
+  EXPECT_TRUE(has(page, "class=\"text removed\""));
+  EXPECT_TRUE(has(page, "class=\"text added\""));
+  EXPECT_TRUE(has(page, "NVRTC 13.0"));
+  EXPECT_TRUE(has(page, "Modelled, on emulated devices"));
+  EXPECT_TRUE(has(get("/candidates/" + id('c')).body, "race</span>: C[3]"));
+  EXPECT_TRUE(has(get("/candidates/" + id('a') + "?against=" + id('b')).body, hash_of('b')));
+}
+
+TEST_F(FilledWebTest, ARunIsLiveUntilItHasEnded) {
+  const auto live = get("/runs/" + std::to_string(run_)).body;
+  EXPECT_TRUE(has(live, "data-live=\"/api/v1/runs/" + std::to_string(run_) + "/events\""));
+  EXPECT_TRUE(has(live, "2 final stages"));
+  EXPECT_TRUE(has(live, "3.00x"));
+  EXPECT_TRUE(has(live, "race"));
+  EXPECT_FALSE(has(get("/runs/" + std::to_string(emulated_run_)).body, "data-live"));
+}
+
+TEST_F(FilledWebTest, WhatIsNotThereIsNotFound) {
+  for (const char* path :
+       {"/nothing", "/tasks/0000", "/tasks/..%2f", "/candidates/", "/candidates/xyz",
+        "/candidates/%3Cscript%3E", "/candidates/abc%00def", "/runs/0", "/runs/-1", "/runs/1x",
+        "/runs/99999999999999999999", "/runs/77", "/jobs", "/jobs/a", "/submit",
+        "/assets/style.css", "/assets/0.style.css", "//", "/runs/1/"}) {
+    const auto page = get(path);
+    EXPECT_EQ(page.status, 404) << path;
+    EXPECT_TRUE(has(page.body, "Not found")) << path;
+    EXPECT_FALSE(has(page.body, "<script>")) << path;
+  }
+  EXPECT_EQ(get("/candidates/" + id('a') + "?against=zz").status, 404);
+}
+
+TEST_F(FilledWebTest, AssetsAreKeptAndPagesAskAgain) {
+  const auto page = get("/");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(page.body, found, std::regex("/assets/[0-9a-f]+\\.style\\.css")));
+  const auto style = get(found[0]);
+  EXPECT_EQ(style.status, 200);
+  EXPECT_TRUE(has(style.get_header_value("Content-Type"), "text/css"));
+  EXPECT_TRUE(has(style.get_header_value("Cache-Control"), "immutable"));
+  const std::string tag = style.get_header_value("ETag");
+  EXPECT_FALSE(tag.empty());
+  const auto again = get(found[0], {{"If-None-Match", tag}});
+  EXPECT_EQ(again.status, 304);
+  EXPECT_EQ(again.body, "");
+  EXPECT_EQ(page.get_header_value("Cache-Control"), "no-cache");
+}
+
+TEST_F(WebTest, StrangersWordsStayWords) {
+  task_.name = kHostile;
+  task_.reference.source = "// " + kHostile + "\n" + task_.reference.source;
+  CandidateRecord record = candidate(task_, hash_of('a'));
+  record.program.source = "// " + kHostile + "\n\x01\n";
+  record.recipe = {{kHostile, 1, kHostile, {{kHostile, kHostile}}, MathLevel::kReassociate}};
+  record.origin = kHostile;
+  record.parent = kHostile;
+  Provenance where = gpu();
+  where.device_name = where.toolchain = where.driver = where.sandbox = where.hone_version =
+      kHostile;
+  where.arch = kHostile;
+  Evaluation evaluation = timed(2);
+  evaluation.note = evaluation.detail = evaluation.measurement.bound = kHostile + "\xff";
+  evaluation.resources = {{.kernel = kHostile}};
+  ASSERT_TRUE(store_->put_task(task_));
+  const auto run = store_->begin_run(task_.hash(), where, 1, kHostile, "job-1");
+  ASSERT_TRUE(run);
+  ASSERT_TRUE(store_->put(*run, record, evaluation, where));
+  record.program_hash = hash_of('b');
+  Evaluation wrong = failed(Verdict::kWrongResult);
+  wrong.detail = kHostile;
+  ASSERT_TRUE(store_->put(*run, record, wrong, where));
+  ASSERT_TRUE(store_->end_run(*run, kHostile));
+  start();
+  for (const std::string& path :
+       {std::string("/"), "/?task=" + std::string("%3Cscript%3Ealert(1)%22"),
+        "/tasks/" + task_.hash(), "/candidates/" + std::string(12, 'a'),
+        "/candidates/" + std::string(12, 'b'), std::string("/runs"),
+        "/runs/" + std::to_string(*run), std::string("/runs?task=%22%3E%3Cscript%3E")}) {
+    const auto page = get(path);
+    EXPECT_EQ(page.status, 200) << path << page.body;
+    EXPECT_FALSE(has(page.body, "<script>")) << path;
+    EXPECT_FALSE(has(page.body, "<img")) << path;
+    EXPECT_FALSE(has(page.body, "alert(1)\"")) << path;
+    EXPECT_EQ(page.body.find('\xff'), std::string::npos) << path;
+    EXPECT_EQ(page.body.find('\x01'), std::string::npos) << path;
+  }
+  EXPECT_TRUE(has(get("/").body, "&lt;script&gt;alert(1)&lt;/script&gt;"));
+  // What no task may be called is an error on its page, not markup.
+  task_.reference.buffers[0].name = kHostile;
+  ASSERT_TRUE(store_->put_task(task_));
+  const auto damaged = get("/tasks/" + task_.hash());
+  EXPECT_EQ(damaged.status, 500);
+  EXPECT_FALSE(has(damaged.body, "<script>"));
+  EXPECT_FALSE(warnings_.empty());
+  const auto run_json = get_json("/api/v1/runs/" + std::to_string(*run));
+  EXPECT_EQ(run_json["task"], kHostile);
+}
+
+}  // namespace
+}  // namespace hone::test

@@ -1,0 +1,207 @@
+// Submitting: only with the token, only from here, and only what passes its checks.
+#include <sys/stat.h>
+
+#include "engine/web/token.h"
+#include "tests/unit/engine/redis_server.h"
+#include "tests/unit/engine/web_fixture.h"
+
+namespace hone::test {
+namespace {
+
+constexpr const char* kToken = "0123456789abcdef0123456789abcdef";
+
+class Submit : public WebTest {
+ protected:
+  void SetUp() override {
+    WebTest::SetUp();
+    RedisClientOptions patience;
+    patience.deadline_s = 1;
+    auto client = RedisClient::open(redis_.url(), patience);
+    ASSERT_TRUE(client);
+    broker_ =
+        std::make_unique<queue::Broker>(std::shared_ptr<RedisClient>(std::move(*client)), "web");
+    options_.broker = broker_.get();
+    options_.token = kToken;
+  }
+  [[nodiscard]] std::size_t jobs() const {
+    const auto jobs = broker_->jobs(100);
+    return jobs ? jobs->size() : 999;
+  }
+  httplib::Response post(const nlohmann::json& body, httplib::Headers headers,
+                         const char* type = "application/json") {
+    auto result = client().Post("/api/v1/jobs", headers, body.dump(), type);
+    EXPECT_TRUE(result);
+    return result ? *result : httplib::Response();
+  }
+  static httplib::Headers with(const std::string& token) {
+    return {{"Authorization", "Bearer " + token}};
+  }
+  [[nodiscard]] static nlohmann::json task() {
+    return {{"task", as_comment(kScaleJson)}, {"archs", {"emu:sm_90"}}, {"budget", "5"}};
+  }
+  httplib::Response form(const std::string& token, httplib::Headers headers = {},
+                         const std::string& text = as_comment(kScaleJson)) {
+    auto result =
+        client().Post("/submit", headers,
+                      httplib::MultipartFormDataItems{{"task", text, "", ""},
+                                                      {"archs", "emu:sm_90, sm_80", "", ""},
+                                                      {"budget", "5", "", ""},
+                                                      {"priority", "7", "", ""},
+                                                      {"token", token, "", ""}});
+    EXPECT_TRUE(result);
+    return result ? *result : httplib::Response();
+  }
+
+  hone::testing::RedisServer redis_;
+  std::unique_ptr<queue::Broker> broker_;
+};
+
+TEST_F(Submit, TheApiQueuesAJob) {
+  start();
+  const auto response = post(task(), with(kToken));
+  ASSERT_EQ(response.status, 201) << response.body;
+  const auto made = nlohmann::json::parse(response.body);
+  EXPECT_EQ(made["archs"][0], "emu:sm_90");
+  const std::string id = made["job"];
+  EXPECT_EQ(response.get_header_value("Location"), "/api/v1/jobs/" + id);
+  EXPECT_EQ(get_json("/api/v1/jobs/" + id)["state"], "queued");
+  EXPECT_EQ(get_json("/api/v1/jobs")["jobs"].size(), 1U);
+  EXPECT_NE(get("/jobs").body.find(id), std::string::npos);
+  EXPECT_NE(get("/jobs/" + id).body.find("queued"), std::string::npos);
+}
+
+TEST_F(Submit, NothingHappensWithoutTheToken) {
+  start();
+  for (const httplib::Headers& headers :
+       {httplib::Headers{}, with(""), with("wrong"), with(std::string(kToken) + "0"),
+        with(std::string(kToken).substr(1)),
+        httplib::Headers{{"Authorization", std::string("Basic ") + kToken}},
+        httplib::Headers{{"Cookie", std::string("token=") + kToken}}}) {
+    const auto response = post(task(), headers);
+    EXPECT_EQ(response.status, 401);
+    EXPECT_EQ(code(response), "unauthorized");
+    EXPECT_EQ(response.get_header_value("WWW-Authenticate"), "Bearer");
+  }
+  EXPECT_EQ(
+      client()
+          .Post("/api/v1/jobs?token=" + std::string(kToken), task().dump(), "application/json")
+          ->status,
+      401);
+  for (const char* token : {"", "wrong"}) {
+    const auto response = form(token);
+    EXPECT_EQ(response.status, 401);
+    EXPECT_NE(response.body.find("role=\"alert\""), std::string::npos);
+    EXPECT_NE(response.body.find("__global__"), std::string::npos);  // what was written is kept
+  }
+  EXPECT_EQ(jobs(), 0U);
+}
+
+TEST_F(Submit, AnotherSiteCannotHaveABrowserDoIt) {
+  start();
+  for (const httplib::Headers& headers :
+       {httplib::Headers{{"Origin", "http://evil.example"}}, httplib::Headers{{"Origin", "null"}},
+        httplib::Headers{{"Origin", "http://" + host() + ".evil"}},
+        httplib::Headers{{"Sec-Fetch-Site", "cross-site"}},
+        httplib::Headers{{"Origin", "http://" + host()}, {"Sec-Fetch-Site", "same-site"}}})
+    EXPECT_EQ(form(kToken, headers).status, 403);
+  EXPECT_EQ(form(kToken, {{"Host", "evil.example"}}).status, 421);
+  EXPECT_EQ(jobs(), 0U);
+}
+
+TEST_F(Submit, TheFormQueuesAJob) {
+  start();
+  EXPECT_NE(get("/submit").body.find("type=\"password\""), std::string::npos);
+  const auto response =
+      form(kToken, {{"Origin", "http://" + host()}, {"Sec-Fetch-Site", "same-origin"}});
+  EXPECT_EQ(response.status, 303) << response.body;
+  EXPECT_TRUE(response.get_header_value("Location").starts_with("/jobs/"));
+  EXPECT_FALSE(response.has_header("Set-Cookie"));
+  EXPECT_EQ(jobs(), 1U);
+}
+
+TEST_F(Submit, RefusesWhatFailsItsChecks) {
+  start();
+  const auto wrong = [&](const std::string& name, const nlohmann::json& value) {
+    auto body = task();
+    body[name] = value;
+    const auto response = post(body, with(kToken));
+    EXPECT_EQ(response.status, 400) << name << " " << value << response.body;
+  };
+  wrong("task", "");
+  wrong("task", 3);
+  wrong("task", "no task comment");
+  wrong("task", as_comment(kScaleJson, "__global__ void other() {}"));
+  wrong("task", as_comment(replaced(kScaleJson, R"("shape": ["N"]},)",
+                                    R"("shape": ["N"], "fill": {"file": "/etc/passwd"}},)")));
+  wrong("task", "{\"source\": \"/etc/passwd\"}");
+  wrong("archs", {"x"});
+  wrong("archs", "sm_90");
+  wrong("archs", nlohmann::json::array());  // and no worker is there to tell
+  wrong("budget", "soon");
+  wrong("strategy", "luck");
+  wrong("priority", 101);
+  wrong("finalists", 0);
+  wrong("without", {"no-such-rule"});
+  wrong("other", 1);
+  EXPECT_EQ(post(task(), with(kToken), "text/plain").status, 415);
+  EXPECT_EQ(post(nlohmann::json::array(), with(kToken)).status, 400);
+  EXPECT_EQ(form(kToken, {}, "<script>alert(1)</script>").status, 400);
+  EXPECT_EQ(form(kToken, {}, "<script>alert(1)</script>").body.find("<script>alert"),
+            std::string::npos);
+  EXPECT_EQ(jobs(), 0U);
+}
+
+TEST_F(Submit, TooMuchIsNotRead) {
+  options_.limits.payload = 64 << 10;
+  start();
+  auto body = task();
+  body["task"] = std::string(100 << 10, ' ') + body["task"].get<std::string>();
+  const auto response = post(body, with(kToken));
+  EXPECT_EQ(response.status, 413);
+  EXPECT_EQ(code(response), "too_large");
+  EXPECT_EQ(form(kToken, {}, std::string(100 << 10, ' ')).status, 413);
+}
+
+TEST_F(Submit, OffUnlessTheServerSaysSo) {
+  options_.token.clear();
+  start();
+  EXPECT_EQ(post(task(), with("")).status, 404);
+  EXPECT_EQ(form("").status, 404);
+  EXPECT_EQ(get("/submit").status, 404);
+  EXPECT_EQ(get("/jobs").status, 200);  // they may be looked at
+}
+
+TEST_F(Submit, ASilentQueueIsSaid) {
+  start();
+  redis_.kill();
+  const auto page = get("/jobs");
+  EXPECT_EQ(page.status, 503);
+  EXPECT_TRUE(page.has_header("Retry-After"));
+  EXPECT_EQ(get("/").status, 200);
+}
+
+TEST(Token, ComesFromAFileThatOnlyItsOwnerReads) {
+  const TempDir folder;
+  const auto file = folder.write("token", std::string(kToken) + "\nmore\n");
+  ASSERT_EQ(chmod(file.c_str(), 0600), 0);
+  EXPECT_EQ(web::read_token(file).value_or(""), kToken);
+  for (const mode_t mode : {0640, 0604, 0660, 0644, 0622}) {
+    ASSERT_EQ(chmod(file.c_str(), mode), 0);
+    const auto token = web::read_token(file);
+    ASSERT_FALSE(token) << mode;
+    EXPECT_NE(token.error().message.find("chmod 600"), std::string::npos);
+  }
+  for (const char* text :
+       {"", "short\n", "with spaces in the middle", "\n0123456789abcdef0123456"}) {
+    const auto bad = folder.write("bad", text);
+    ASSERT_EQ(chmod(bad.c_str(), 0600), 0);
+    EXPECT_FALSE(web::read_token(bad)) << text;
+  }
+  EXPECT_FALSE(web::read_token(folder.path()));
+  EXPECT_FALSE(web::read_token(folder.path() / "none"));
+  EXPECT_TRUE(web::same_secret(kToken, kToken));
+  EXPECT_FALSE(web::same_secret("", kToken));
+}
+
+}  // namespace
+}  // namespace hone::test

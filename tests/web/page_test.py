@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+"""The pages of `hone serve` in a real browser: a database of real searches, a real queue.
+
+    tests/web/page_test.py --hone build/release/bin/hone [--screenshots FOLDER]
+
+Exit status 77: something that it needs is not installed.
+"""
+
+import argparse
+import base64
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+ROOT = pathlib.Path(__file__).parents[2]
+TOKEN = "only-for-this-test-0123456789"
+HOSTILE = """/* hone {
+  "name": "<img src=x onerror=alert(1)><script>alert(2)</script>",
+  "sizes": {"N": 65536}, "check_sizes": [{"N": 100}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"]}, {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "tunables": {"BLOCK": [64, 128, 256]},
+  "launches": [{"kernel": "scale", "grid": ["ceildiv(N,BLOCK)"], "block": ["BLOCK"], "args": ["x", "y", "N"]}]
+} */
+// </code></pre><script>alert(3)</script><img src=x onerror=alert(4)>
+__global__ void scale(const float* x, float* y, int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;  // "'</script><svg onload=alert(5)>
+  if (i < N) y[i] = 2.0f * x[i];
+}
+"""
+
+
+def missing():
+    """What is not installed; None: all is."""
+    try:
+        import selenium.webdriver  # noqa: F401
+    except ImportError:
+        return "python3-selenium"
+    for program in ("chromium", "chromedriver", "redis-server"):
+        if shutil.which(program) is None:
+            return program
+    return None
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def wait_for(what, seconds, description):
+    until = time.time() + seconds
+    while time.time() < until:
+        value = what()
+        if value:
+            return value
+        time.sleep(0.1)
+    raise AssertionError(f"waited {seconds} s for: {description}")
+
+
+class Service:
+    """A database with finished searches, and all processes of a service."""
+
+    def __init__(self, hone, folder):
+        self.hone, self.folder = hone, pathlib.Path(folder)
+        self.processes = []
+        self.database = str(self.folder / "hone.db")
+        environment = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "cache"))
+        environment.pop("HONE_REDIS", None)
+        self.environment = environment
+        hostile = self.folder / "hostile.cu"
+        hostile.write_text(HOSTILE)
+        for task in (ROOT / "baselines/vector_add/vector_add.cu", hostile):
+            subprocess.run([hone, "optimize", str(task), "--device", "emu:sm_90", "--budget", "10", "--db", self.database],
+                           check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        redis = str(self.folder / "redis.sock")
+        self.redis = "unix://" + redis
+        self.start(["redis-server", "--port", "0", "--unixsocket", redis, "--save", "", "--dir", str(self.folder)])
+        wait_for(lambda: os.path.exists(redis), 10, "redis-server")
+        token = self.folder / "token"
+        token.write_text(TOKEN + "\n")
+        token.chmod(0o600)
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        self.start([hone, "coordinator", "--redis", self.redis, "--db", self.database])
+        self.start([hone, "worker", "--redis", self.redis, "--device", "emu:sm_90"])
+        self.server = self.start([hone, "serve", "--db", self.database, "--redis", self.redis, "--listen",
+                                  f"127.0.0.1:{port}", "--allow-submit", "--token-file", str(token)])
+        wait_for(self.answers, 10, "the server")
+
+    def start(self, command):
+        with open(self.folder / f"{len(self.processes)}.log", "wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=self.environment)
+        self.processes.append(process)
+        return process
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(self.url + "/", timeout=5).read()
+            return True
+        return False
+
+    def json(self, path):
+        return json.load(urllib.request.urlopen(self.url + path, timeout=10))
+
+    def end(self):
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+        for process in reversed(self.processes):
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+class Pages(unittest.TestCase):
+    options = None
+
+    @classmethod
+    def setUpClass(cls):
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service as Driver
+        cls.folder = tempfile.TemporaryDirectory(prefix="hone_web_")
+        cls.service = Service(cls.options.hone, cls.folder.name)
+        chrome = webdriver.ChromeOptions()
+        chrome.binary_location = shutil.which("chromium")
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+                         f"--user-data-dir={cls.folder.name}/chromium"):
+            chrome.add_argument(argument)
+        chrome.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        cls.browser = webdriver.Chrome(options=chrome, service=Driver(shutil.which("chromedriver")))
+        cls.browser.set_page_load_timeout(30)
+        cls.allowed = ()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.service.end()
+        status = cls.service.server.returncode
+        cls.folder.cleanup()
+        assert status == 0, f"hone serve ended with {status}"
+
+    def setUp(self):
+        self.browser.get_log("browser")
+        self.expected = []  # parts of console messages that a test provokes
+
+    def tearDown(self):
+        for entry in self.browser.get_log("browser"):
+            if not any(part in entry["message"] for part in self.expected):
+                self.fail(f"console: {entry['level']} {entry['message']}")
+
+    def open(self, path):
+        self.browser.get(self.service.url + path)
+
+    def all(self, selector, inside=None):
+        from selenium.webdriver.common.by import By
+        return (inside or self.browser).find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector, inside=None):
+        found = self.all(selector, inside)
+        self.assertTrue(found, f"there is no {selector}")
+        return found[0]
+
+    def js(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def column(self, index):
+        return self.js("return [...document.querySelector('table.sortable').tBodies[0].rows]"
+                       ".map(r => r.cells[arguments[0]].dataset.sort ?? r.cells[arguments[0]].textContent)", index)
+
+    def best_candidate(self, task="vector_add"):
+        boards = self.service.json(f"/api/v1/boards?task={task}")["boards"]
+        return boards[0]["rows"][0]["candidate"]
+
+    def test_boards_say_what_they_are(self):
+        self.open("/")
+        self.assertEqual(self.one("h1").text, "Boards")
+        self.assertEqual(len(self.all("table")), 2)
+        self.assertEqual({e.text for e in self.all("h3 .modelled")}, {"modelled"})
+        self.one("a[href^='/tasks/']").click()
+        self.assertIn("Reference", self.one("main").text)
+
+    def test_sorts_by_click_and_by_keyboard(self):
+        from selenium.webdriver.common.keys import Keys
+        self.open("/tasks/" + self.service.json("/api/v1/boards?task=vector_add")["boards"][0]["task_hash"])
+        headings = [h.text for h in self.all("table.sortable thead th")]
+        time_at, served = headings.index("Modelled time"), self.column(0)
+        self.assertGreater(len(served), 2)
+        heading = self.all("table.sortable thead th")[time_at]
+        button = self.one("button", heading)
+        button.click()
+        self.assertEqual(heading.get_attribute("aria-sort"), "ascending")
+        self.assertEqual(self.column(time_at), sorted(self.column(time_at), key=float))
+        button.send_keys(Keys.ENTER)
+        self.assertEqual(heading.get_attribute("aria-sort"), "descending")
+        self.assertEqual(self.column(time_at), sorted(self.column(time_at), key=float, reverse=True))
+        rank = self.one("button", self.all("table.sortable thead th")[0])
+        rank.send_keys(Keys.SPACE)
+        self.assertEqual(heading.get_attribute("aria-sort"), "none")
+        self.assertEqual(self.column(0), served)
+
+    def test_keyboard_finds_its_way(self):
+        from selenium.webdriver.common.keys import Keys
+        self.open("/")
+        self.one("body").send_keys(Keys.TAB)
+        skip = self.browser.switch_to.active_element
+        self.assertEqual(skip.text, "Skip to the content")
+        self.assertGreaterEqual(skip.location["x"], 0)
+        skip.send_keys(Keys.ENTER)
+        wait_for(lambda: self.js("return document.activeElement.id") == "main", 5, "focus on main")
+        for element in self.all("input, select, textarea"):
+            self.assertTrue(self.js("return arguments[0].labels.length", element))
+        for region in self.all(".region"):
+            self.assertEqual(region.get_attribute("tabindex"), "0")
+        for table in self.all("table"):
+            self.assertTrue(self.one("caption", table).text)
+            self.assertFalse([th for th in self.all("th", table) if not th.get_attribute("scope")])
+
+    def test_works_without_script(self):
+        self.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        try:
+            self.open("/")
+            self.assertFalse(self.all("thead button"))
+            self.assertTrue(self.all("tbody tr"))
+        finally:
+            self.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+    def test_a_candidate_beside_the_reference(self):
+        self.open("/candidates/" + self.best_candidate())
+        self.assertTrue(self.all(".diff .removed") or self.all(".diff .added"))
+        self.assertTrue(self.one(".diff caption").text)
+        body = self.js("return getComputedStyle(document.body).backgroundColor")
+        cell = self.one(".diff td.added")
+        self.assertNotEqual(self.js("return getComputedStyle(arguments[0]).backgroundColor", cell), body)
+        numbers = [e.text for e in self.all(".diff tr td:nth-child(4)") if e.text]
+        self.assertEqual(numbers, [str(i + 1) for i in range(len(numbers))])
+        field = self.one("input[name=against]")
+        field.send_keys(self.best_candidate()[:10])
+        field.submit()
+        self.assertIn("The sources are the same.", self.one("#diff").text)
+
+    def test_strangers_words_stay_words(self):
+        boards = self.service.json("/api/v1/boards")["boards"]
+        hostile = next(b for b in boards if b["task"].startswith("<img"))
+        paths = ["/", "/runs", "/tasks/" + hostile["task_hash"], "/candidates/" + hostile["rows"][0]["candidate"],
+                 "/runs/2", "/?task=%22%3E%3Cscript%3Ealert(6)%3C/script%3E"]
+        for path in paths:
+            self.open(path)
+            self.assertFalse(self.all("img"), path)
+            self.assertFalse([s for s in self.all("script") if not s.get_attribute("src")], path)
+            self.assertFalse(self.all("svg[onload]"), path)
+            from selenium.common.exceptions import NoAlertPresentException
+            with self.assertRaises(NoAlertPresentException):
+                self.browser.switch_to.alert.text
+        self.open("/tasks/" + hostile["task_hash"])
+        self.assertEqual(self.one("h1").text, hostile["task"])
+
+    def submit(self, token, budget="60"):
+        self.open("/submit")
+        task = (ROOT / "baselines/vector_add/vector_add.cu").read_text()
+        self.js("document.getElementById('task').value = arguments[0]", task)
+        self.one("#archs").send_keys("emu:sm_90")
+        self.js("document.getElementById('budget').value = arguments[0]", budget)
+        self.one("#token").send_keys(token)
+        self.one("main button").click()
+
+    def test_submits_with_the_token_only(self):
+        self.expected = ["401", "the server responded with a status of 400"]
+        before = len(self.service.json("/api/v1/jobs")["jobs"])
+        self.submit("")
+        self.assertTrue(self.browser.current_url.endswith("/submit"))  # the browser wants the field
+        self.submit("wrong-token-of-some-length")
+        self.assertIn("Wrong token", self.one("[role=alert]").text)
+        self.assertIn("__global__", self.one("#task").get_attribute("value"))
+        self.assertEqual(self.one("#token").get_attribute("value"), "")
+        self.submit(TOKEN, "soon")
+        self.assertIn("soon", self.one("[role=alert]").text)
+        self.assertEqual(len(self.service.json("/api/v1/jobs")["jobs"]), before)
+
+    def test_a_search_is_seen_live(self):
+        self.submit(TOKEN, "100")
+        wait_for(lambda: "/jobs/" in self.browser.current_url, 20, "the job's page")
+        self.assertEqual(self.browser.get_cookies(), [])
+        self.assertNotIn(TOKEN, self.browser.page_source)
+        job = self.browser.current_url.rsplit("/", 1)[1]
+        run = wait_for(lambda: self.service.json(f"/api/v1/runs?job={job}")["runs"], 30, "its run")[0]["run"]
+        wait_for(lambda: "searching" in self.one("#live").text or "done" in self.one("#live").text, 20, "its state")
+        self.open(f"/runs/{run}")
+        seen, until = set(), time.time() + 60
+        while time.time() < until:
+            seen.add(self.js("return document.getElementById('live-status').textContent"))
+            state = self.js("return document.querySelector('#live dd').textContent")
+            if state != "running" and len(seen) > 1:
+                break
+            time.sleep(0.2)
+        self.assertNotEqual(state, "running")
+        refreshed = self.js("return Number(document.querySelector('main').dataset.refreshed ?? 0)")
+        self.assertGreaterEqual(refreshed, 1, "the page was never brought up to date")
+        self.assertGreater(len(seen), 1, seen)
+        self.assertTrue(self.all("#live svg.chart circle"))
+        self.open("/jobs")
+        self.assertIn(job, self.one("#live").text)
+
+    def test_pictures_of_all_widths_and_colours(self):
+        candidate = self.best_candidate()
+        task = self.service.json("/api/v1/boards?task=vector_add")["boards"][0]["task_hash"]
+        pages = {"boards": "/", "task": f"/tasks/{task}", "candidate": f"/candidates/{candidate}", "runs": "/runs",
+                 "run": "/runs/1", "jobs": "/jobs", "submit": "/submit"}
+        colours = {}
+        try:
+            for width in (400, 1600):
+                for scheme in ("light", "dark"):
+                    self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+                    self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                        "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+                    for name, path in pages.items():
+                        self.open(path)
+                        wide = self.js("return document.documentElement.scrollWidth")
+                        self.assertLessEqual(wide, width, f"{name} is wider than {width} px")
+                        colours[scheme] = self.js("return getComputedStyle(document.body).backgroundColor")
+                        if self.options.screenshots:
+                            folder = pathlib.Path(self.options.screenshots)
+                            folder.mkdir(parents=True, exist_ok=True)
+                            picture = self.browser.execute_cdp_cmd("Page.captureScreenshot",
+                                                                   {"captureBeyondViewport": True})
+                            (folder / f"{name}-{width}-{scheme}.png").write_bytes(
+                                base64.b64decode(picture["data"]))
+        finally:
+            self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        self.assertNotEqual(colours["light"], colours["dark"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hone", required=True)
+    parser.add_argument("--screenshots", help="a folder for pictures of every page")
+    Pages.options, rest = parser.parse_known_args()
+    Pages.options.hone = os.path.abspath(Pages.options.hone)
+    lacking = missing()
+    debian = "/usr/bin/python3"  # whose selenium is the package's, whatever python3 is on the path
+    if lacking == "python3-selenium" and os.path.realpath(sys.executable) != os.path.realpath(debian) \
+            and os.path.exists(debian) and "HONE_PAGE_TEST" not in os.environ:
+        os.execve(debian, [debian, *sys.argv], dict(os.environ, HONE_PAGE_TEST="again"))
+    if lacking:
+        print(f"skipped: {lacking} is not installed")
+        return 77
+    return 0 if unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2).result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
