@@ -144,8 +144,10 @@ std::string source_html(const std::string& source, std::string_view label) {
   std::string out = fmt::format(
       R"(<pre class="source" tabindex="0" role="region" aria-label="{}"><code>)", escape(label));
   std::istringstream stream(source);
-  for (std::string line; std::getline(stream, line);)
+  for (std::string line; std::getline(stream, line);) {
+    if (line.ends_with('\r')) line.pop_back();
     out += fmt::format("<span class=\"line\">{}</span>\n", escape(line));
+  }
   return out + "</code></pre>";
 }
 

@@ -99,6 +99,15 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
   return context.broken(job.error());
 }
 
+/// A form's lines end in CR LF, whatever was pasted: the task would be another one.
+std::string with_newlines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') out += text[i];
+  return out;
+}
+
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
   std::string part;
@@ -173,7 +182,7 @@ Answer submit_form(Context& context, const Request& request, const Parts&) {
     if (error != std::errc() || end != text.data() + text.size())
       return again({400, "bad_request", "priority is a whole number from -100 to 100."});
   }
-  const auto job = submit_text(context, request.field("task"), submission);
+  const auto job = submit_text(context, with_newlines(request.field("task")), submission);
   if (!job) return again(job.error());
   Response response;
   response.status = 303;

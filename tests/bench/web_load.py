@@ -39,6 +39,7 @@ def make(args, path):
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")
+    db.execute("PRAGMA cache_size = -2000000")
     task = db.execute("SELECT json FROM tasks").fetchone()[0]
     programs = db.execute("SELECT program, recipe, origin FROM candidates").fetchall()
     quick = db.execute("SELECT evaluation FROM results WHERE final = 0 AND verdict = 'ok'").fetchone()[0]
@@ -87,6 +88,8 @@ def make(args, path):
             db.execute("COMMIT")
     print(f"made {db.execute('SELECT COUNT(*) FROM results').fetchone()[0]} evaluations in "
           f"{time.time() - started:.0f} s, {os.path.getsize(path) >> 20} MiB")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # before it gets its name
+    db.close()
 
 
 def write(path, stop, written):

@@ -1,6 +1,8 @@
 // Submitting: only with the token, only from here, and only what passes its checks.
 #include <sys/stat.h>
 
+#include <set>
+
 #include "engine/web/token.h"
 #include "tests/unit/engine/redis_server.h"
 #include "tests/unit/engine/web_fixture.h"
@@ -116,7 +118,24 @@ TEST_F(Submit, TheFormQueuesAJob) {
   EXPECT_EQ(response.status, 303) << response.body;
   EXPECT_TRUE(response.get_header_value("Location").starts_with("/jobs/"));
   EXPECT_FALSE(response.has_header("Set-Cookie"));
-  EXPECT_EQ(jobs(), 1U);
+  // A browser's lines end in CR LF; the task is the same.
+  std::string lines;
+  for (const char c : as_comment(kScaleJson)) lines += c == '\n' ? "\r\n" : std::string(1, c);
+  EXPECT_EQ(form(kToken, {}, lines).status, 303);
+  const auto queued = broker_->jobs(10);
+  ASSERT_TRUE(queued);
+  std::set<std::string> hashes;
+  for (const auto& job : *queued) {
+    const auto reply = redis_.connect()->command({"HGET", "web:job:" + job.id, "message"});
+    ASSERT_TRUE(reply);
+    const auto bytes = reply->as_string();
+    ASSERT_TRUE(bytes);
+    const auto message = queue::job_from(*bytes);
+    ASSERT_TRUE(message) << message.error().message;
+    hashes.insert(message->task.hash());
+  }
+  EXPECT_EQ(hashes, std::set<std::string>{task_.hash()});
+  EXPECT_EQ(jobs(), 2U);
 }
 
 TEST_F(Submit, RefusesWhatFailsItsChecks) {
