@@ -60,9 +60,9 @@ std::string launch_functions(const Part& part) {
         "static inline cudaError_t hone_launch_{}(dim3 hone_grid, dim3 hone_block, size_t "
         "hone_shared, cudaStream_t hone_stream{}) {{\n",
         i, fmt::join(parameters, ""));
-    if (!launch.shared_bytes.is_constant() || part.concrete.launches[i].shared_bytes > 48 * 1024) {
+    if (!launch.shared_bytes.is_constant() || part.concrete.launches[i].shared_bytes > 0) {
       text += fmt::format(
-          "  if (hone_shared > 48 * 1024) {{\n    if (cudaError_t hone_error = "
+          "  if (hone_shared > 0) {{\n    if (cudaError_t hone_error = "
           "cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, "
           "static_cast<int>(hone_shared))) return hone_error;\n  }}\n",
           launch.kernel);

@@ -155,7 +155,7 @@ def _load(program, index, capability):
 
 
 def _launch(launch, function, kinds, buffers, stream):
-    if launch.shared > 48 * 1024:  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    if launch.shared > 0:  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         _cuda("cuFuncSetAttribute", function, 8, launch.shared)
     values = []
     for kind, argument in zip(kinds, launch.arguments):
@@ -281,7 +281,7 @@ def _load(program, index):
 
 
 def _launch(launch, function, kinds, buffers):
-    if launch.shared > 48 * 1024:
+    if launch.shared > 0:
         function.max_dynamic_shared_size_bytes = launch.shared
     arguments = []
     for kind, argument in zip(kinds, launch.arguments):

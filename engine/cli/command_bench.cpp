@@ -45,9 +45,11 @@ Result<void> search(const Options& options, const Task& task, Store& store, Benc
     if (*known) {
       auto row = bench_row_from_json(**known);
       if (!row) return std::unexpected(row.error());
-      bench.rows.push_back(std::move(*row));
-      ++bench.taken_over;
-      return {};
+      if (row->error.empty()) {  // a failure may have been mended
+        bench.rows.push_back(std::move(*row));
+        ++bench.taken_over;
+        return {};
+      }
     }
   }
   ProgressPrinter progress(options.search.budget, options.quiet);
@@ -106,13 +108,14 @@ int run(Options options) {
                                  : row.error);
     std::fflush(out);
   }
+  bench.interrupted |= bench.rows.size() + bench.unreadable.size() < files->size();
   const auto overview = bench_overview(bench.rows, bench.provenance);
   if (!bench.rows.empty()) fmt::print(out, "\n{}", overview_text(overview));
   if (bench.taken_over > 0)
     fmt::print(out,
                "{} of them were searched before with the same settings; --again searches anew\n",
                bench.taken_over);
-  if (bench.interrupted || bench.rows.size() + bench.unreadable.size() < files->size())
+  if (bench.interrupted)
     fmt::print(out, "stopped after {} of {} tasks; the same command goes on\n", bench.rows.size(),
                files->size());
   nlohmann::json document = {{"bench", bench.key},

@@ -24,6 +24,16 @@ int run(const Options& options) {
   for (const std::string& candidate : options.candidates) {
     auto row = (*store)->find_candidate(candidate);
     if (!row) return options.common.fail(row.error());
+    const Evaluation& e = row->evaluation;
+    if (e.verdict != Verdict::kOk && *format != ExportFormat::kJson)
+      return options.common.fail(
+          {ErrorCode::kInvalidInput,
+           fmt::format("candidate {} is not for use: it ended as {}{}{}; --format json has it all",
+                       row->candidate.id, to_string(e.verdict), e.detail.empty() ? "" : ": ",
+                       e.detail)});
+    if (!e.final_stage)
+      fmt::print(stderr, "hone: candidate {} did not go through the final stage\n",
+                 row->candidate.id);
     ids.push_back(row->candidate.id);
     rows.push_back(std::move(*row));
   }

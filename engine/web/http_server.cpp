@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -23,6 +24,8 @@ namespace hone::web {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kHead = 64 << 10;  // of a request: its first line and headers [B]
 
 thread_local bool refuse_all = false;  // in the thread for those who are too many
 
@@ -52,6 +55,7 @@ class Connection final : public httplib::Stream {
   bool begin_request(double patience_s) {
     const bool there = at_ < end_ || wait_for(socket_, POLLIN, in_seconds(patience_s));
     read_until_ = in_seconds(limits_.request_s);
+    left_ = limits_.payload + kHead;
     return there;
   }
 
@@ -67,6 +71,9 @@ class Connection final : public httplib::Stream {
       if (!wait_for(socket_, POLLIN, read_until_)) return -1;
       const ssize_t got = recv(socket_, buffer_.data(), buffer_.size(), 0);
       if (got <= 0) return got;
+      // The library bounds neither headers nor a body whose length was not said.
+      left_ -= got;
+      if (left_ < 0) return -1;
       at_ = 0;
       end_ = static_cast<std::size_t>(got);
     }
@@ -126,6 +133,7 @@ class Connection final : public httplib::Stream {
   const int socket_;
   const Limits& limits_;
   Clock::time_point read_until_;
+  std::int64_t left_ = 0;  ///< of what may still come of this request [B]
   std::array<char, 4096> buffer_{};
   std::size_t at_ = 0, end_ = 0;
 };
@@ -165,10 +173,8 @@ class HttpServer::Threads final : public httplib::TaskQueue {
     if (static_cast<int>(tasks_.size()) < idle_) {
       tasks_.push_back(std::move(task));
       wake_.notify_one();
-    } else if (threads_ < most_) {
-      ++threads_;
+    } else if (threads_ < most_ && start_one()) {
       tasks_.push_back(std::move(task));
-      std::thread([this] { work(); }).detach();
     } else {
       refused_.push_back(std::move(task));
       if (!refuser_.joinable()) refuser_ = std::thread([this] { refuse_them(); });
@@ -187,6 +193,16 @@ class HttpServer::Threads final : public httplib::TaskQueue {
   }
 
  private:
+  /// With the mutex held, which the new thread waits for. False where the machine has no thread.
+  bool start_one() {
+    try {
+      std::thread([this] { work(); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    ++threads_;
+    return true;
+  }
   static constexpr int kKeptIdle = 32;
 
   void work() {

@@ -68,7 +68,8 @@ std::string board_html(const Board& board) {
     cells.push_back(number_cell(fmt::format("{:.2f}x", m.speedup), m.speedup));
     cells.push_back({fmt::format("{:.2f} to {:.2f}", m.ci95_low, m.ci95_high)});
     for (const BaselineTime& b : board.baselines)
-      cells.push_back(number_cell(fmt::format("{:.2f}x", b.time_us / m.time_us), b.time_us));
+      cells.push_back(
+          number_cell(fmt::format("{:.2f}x", b.time_us / m.time_us), b.time_us / m.time_us));
     cells.push_back(
         number_cell(m.roof_fraction > 0 ? fmt::format("{:.1f} %", 100 * m.roof_fraction) : "",
                     m.roof_fraction));

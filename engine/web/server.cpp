@@ -184,9 +184,21 @@ void Server::Impl::set_up() {
         const auto methods = methods_of(request.path);
         const bool with_body = request.method == "POST" && knows_host(request) &&
                                std::ranges::find(methods, "POST") != methods.end();
-        if (with_body) return httplib::Server::HandlerResponse::Unhandled;
-        respond(request, response);
-        return httplib::Server::HandlerResponse::Handled;
+        if (!with_body || !context.may_submit()) {
+          respond(request, response);
+          return httplib::Server::HandlerResponse::Handled;
+        }
+        // What unpacks to more than was sent, or does not say how much it is, is not read.
+        if (request.has_header("Content-Encoding") || request.has_header("Transfer-Encoding") ||
+            !request.has_header("Content-Length")) {
+          const bool packed = request.has_header("Content-Encoding");
+          write(failed(context, request.path,
+                       packed ? Failure{415, "packed", "Send it as it is, without an encoding."}
+                              : Failure{411, "length_required", "Say its Content-Length."}),
+                request, response);
+          return httplib::Server::HandlerResponse::Handled;
+        }
+        return httplib::Server::HandlerResponse::Unhandled;
       });
   for (const Route& route : routes())
     if (route.method == "POST")

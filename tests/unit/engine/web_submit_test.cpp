@@ -181,6 +181,24 @@ TEST_F(Submit, TooMuchIsNotRead) {
   EXPECT_EQ(form(kToken, {}, std::string(100 << 10, ' ')).status, 413);
 }
 
+TEST_F(Submit, WhatUnpacksOrHasNoLengthIsNotRead) {
+  start();
+  httplib::Headers packed = with(kToken);
+  packed.emplace("Content-Encoding", "gzip");
+  EXPECT_EQ(post(task(), packed).status, 415);
+  const auto endless = client().Post(
+      "/api/v1/jobs", with(kToken),
+      [](std::size_t, httplib::DataSink& sink) {
+        sink.write("{}", 2);
+        sink.done();
+        return true;
+      },
+      "application/json");
+  ASSERT_TRUE(endless);
+  EXPECT_EQ(endless->status, 411);
+  EXPECT_EQ(jobs(), 0U);
+}
+
 TEST_F(Submit, OffUnlessTheServerSaysSo) {
   options_.token.clear();
   start();
