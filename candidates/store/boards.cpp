@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kCandidateColumns =
     "c.id, c.program_hash, c.task_hash, t.name, c.program, c.recipe, c.origin, c.parent";
+constexpr std::string_view kCandidateWithoutProgram =
+    "c.id, c.program_hash, c.task_hash, t.name, '', c.recipe, c.origin, c.parent";
 constexpr std::string_view kResultColumns =
     "r.evaluation, r.device, r.device_name, r.arch, r.toolchain, r.driver, r.hone_version, "
     "r.modelled, r.sandbox, r.found_at";
@@ -43,6 +45,7 @@ FinalResult read_result(SQLite::Statement& query, int i) {
   return result;
 }
 
+/// Without a program where the query has '' in its place.
 BoardRow read_row(SQLite::Statement& query) {
   BoardRow row;
   int i = 0;
@@ -51,7 +54,8 @@ BoardRow read_row(SQLite::Statement& query) {
   row.candidate.program_hash = text();
   row.candidate.task_hash = text();
   row.candidate.task_name = text();
-  row.candidate.program = value_or_throw(program_from_json(parse_stored(text())));
+  if (const std::string program = text(); !program.empty())
+    row.candidate.program = value_or_throw(program_from_json(parse_stored(program)));
   row.candidate.recipe = value_or_throw(recipe_from_json(parse_stored(text())));
   row.candidate.origin = text();
   row.candidate.parent = text();
@@ -60,6 +64,22 @@ BoardRow read_row(SQLite::Statement& query) {
   row.provenance = std::move(provenance);
   row.found_at = std::move(found_at);
   return row;
+}
+
+/// Of each other device the best. `query`: for candidate, modelled and device name.
+std::vector<FinalResult> read_elsewhere(SQLite::Statement& query, const BoardRow& row) {
+  query.reset();
+  query.bind(1, row.candidate.id);
+  query.bind(2, row.provenance.modelled ? 1 : 0);
+  query.bind(3, row.provenance.device_name);
+  std::vector<FinalResult> elsewhere;
+  while (query.executeStep()) {
+    FinalResult result = read_result(query, 0);
+    const bool known = !elsewhere.empty() &&
+                       elsewhere.back().provenance.device_name == result.provenance.device_name;
+    if (!known) elsewhere.push_back(std::move(result));
+  }
+  return elsewhere;
 }
 
 }  // namespace
@@ -93,10 +113,17 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
                             "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 "
                             "AND r.speedup IS NOT NULL "
                             "ORDER BY r.speedup DESC, r.time_us, r.candidate, r.toolchain DESC",
-                            kCandidateColumns, kResultColumns, kRowTables));
+                            filter.programs ? kCandidateColumns : kCandidateWithoutProgram,
+                            kResultColumns, kRowTables));
   query.bind(1, task_hash);
   query.bind(2, device_name);
   query.bind(3, modelled ? 1 : 0);
+  SQLite::Statement others(
+      database, fmt::format("SELECT {} FROM results r WHERE r.candidate = ? AND r.final = 1 "
+                            "AND r.modelled = ? AND r.device_name <> ? "
+                            "ORDER BY r.device_name, r.verdict = 'ok' DESC, r.speedup DESC, "
+                            "r.id DESC",
+                            kResultColumns));
   std::set<std::string> seen;  // a program measured with two toolchains ranks once
   const int limit = std::max(filter.limit, 1);
   while (static_cast<int>(board.rows.size()) < limit && query.executeStep()) {
@@ -112,7 +139,7 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
       board.reference_time_us = row.evaluation.measurement.reference_time_us;
     }
     if (!wanted || (filter.math && required_math(row.candidate.recipe) > *filter.math)) continue;
-    row.elsewhere = read_elsewhere(row);
+    row.elsewhere = read_elsewhere(others, row);
     board.rows.push_back(std::move(row));
   }
   if (!modelled) board.baselines = read_baselines(task_hash, device_name);
@@ -166,19 +193,6 @@ std::vector<FinalResult> Store::Impl::read_finals(const std::string& id) {
   std::vector<FinalResult> results;
   while (query.executeStep()) results.push_back(read_result(query, 0));
   return results;
-}
-
-std::vector<FinalResult> Store::Impl::read_elsewhere(const BoardRow& row) {
-  std::vector<FinalResult> elsewhere;
-  for (FinalResult& result : read_finals(row.candidate.id)) {
-    const Provenance& there = result.provenance;
-    if (there.modelled != row.provenance.modelled) continue;
-    if (there.device_name == row.provenance.device_name) continue;
-    const bool known =
-        !elsewhere.empty() && elsewhere.back().provenance.device_name == there.device_name;
-    if (!known) elsewhere.push_back(std::move(result));
-  }
-  return elsewhere;
 }
 
 Result<std::vector<FinalResult>> Store::final_results(const std::string& id) const {

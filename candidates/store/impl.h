@@ -88,7 +88,6 @@ struct Store::Impl {
   std::vector<BaselineTime> read_baselines(const std::string& task_hash,
                                            const std::string& device_name);
   std::vector<FinalResult> read_finals(const std::string& id);
-  std::vector<FinalResult> read_elsewhere(const BoardRow& row);
   int rank_of(const BoardRow& row);
 
   std::filesystem::path path;

@@ -97,6 +97,8 @@ struct BoardFilter {
   std::optional<bool> modelled;   ///< only these boards
   std::string origin;             ///< only rows of "rules", "variant", …; ranks stay those of all
   std::optional<MathLevel> math;  ///< only rows that need no more than this
+  /// False: rows without their programs, which are most of what there is to read.
+  bool programs = true;
 };
 
 /// A board, without its rows: one for each device and architecture that it ever had a result of.

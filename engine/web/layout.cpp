@@ -165,6 +165,7 @@ std::expected<std::int64_t, Failure> number_param(const Request& request, std::s
 
 std::expected<BoardFilter, Failure> board_filter(const Request& request, int rows_per_board) {
   BoardFilter filter;
+  filter.programs = false;  // no board shows them
   filter.task = request.param("task");
   filter.device = request.param("device");
   filter.arch = request.param("arch");

@@ -18,7 +18,7 @@ using results::time_text;
 
 namespace {
 
-constexpr int kBoardsPerPage = 20, kRowsOfMany = 5, kRowsOfTask = 100, kRunsOfTask = 20;
+constexpr int kBoardsPerPage = 12, kRowsOfMany = 5, kRowsOfTask = 25, kRunsOfTask = 20;
 
 /// Its name names one thing, whatever devices it was measured on.
 using BoardId = std::tuple<std::string, std::string, std::string, bool>;
@@ -235,6 +235,10 @@ Answer task_page(Context& context, const Request& request, const Parts& parts) {
   for (const Board& board : data->boards) {
     html += fmt::format("<section><h2>{}, {}</h2>{}", escape(board.device_name),
                         origin_label(board.modelled), board_html(board));
+    if (std::ssize(board.rows) == filter->limit && filter->limit < 1000)
+      html += fmt::format(
+          "<p>{}</p>",
+          link(fmt::format("/tasks/{}?rows=1000", url_part(data->hash)), "more of them"));
     if (!board.baselines.empty()) {
       const Column columns[] = {{"Baseline"},
                                 {"Time", true},

@@ -97,6 +97,16 @@ TEST_F(StoreTest, BoardsAreNamedByArchitecture) {
   EXPECT_EQ(store_->board_names(filter)->size(), 1U);
 }
 
+TEST_F(StoreTest, BoardsMayLeaveOutPrograms) {
+  put(begin(gpu()), hash_of('a'), timed(2));
+  BoardFilter filter;
+  EXPECT_FALSE(store_->boards(filter)->front().rows[0].candidate.program.source.empty());
+  filter.programs = false;
+  const Board board = store_->boards(filter)->front();
+  EXPECT_TRUE(board.rows[0].candidate.program.source.empty());
+  EXPECT_EQ(board.rows[0].candidate.recipe.size(), 1U);
+}
+
 TEST_F(StoreTest, OneThatOnlyReadsWritesNothing) {
   const std::int64_t run = begin(gpu());
   put(run, hash_of('a'), timed(2));
