@@ -1,0 +1,195 @@
+#include "rewriters/generators/print_value.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+namespace hone::generators {
+
+using lift::Node;
+
+std::string type_name(ScalarType type) { return std::string(cuda_name(type)); }
+
+ScalarType compute_type(ScalarType type) {
+  return type == ScalarType::kF16 || type == ScalarType::kBf16 ? ScalarType::kF32 : type;
+}
+
+std::string literal(double value, ScalarType type) {
+  if (!is_float(type)) return fmt::format("{}", static_cast<std::int64_t>(value));
+  const ScalarType in = compute_type(type);
+  std::string text;
+  if (std::isnan(value)) {
+    text = in == ScalarType::kF64 ? "__longlong_as_double(0x7ff8000000000000ll)"
+                                  : "__int_as_float(0x7fc00000)";
+  } else if (std::isinf(value)) {
+    const std::string sign = value < 0 ? "-" : "";
+    text = in == ScalarType::kF64 ? sign + "__longlong_as_double(0x7ff0000000000000ll)"
+                                  : sign + "__int_as_float(0x7f800000)";
+  } else {
+    text = in == ScalarType::kF64 ? fmt::format("{}", value)
+                                  : fmt::format("{}", static_cast<float>(value));
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    if (in == ScalarType::kF32) text += "f";
+  }
+  return text.starts_with("-") ? "(" + text + ")" : text;
+}
+
+std::string combined(std::string_view op, ScalarType type, const std::string& a,
+                     const std::string& b) {
+  if (op == "min" || op == "max") {
+    if (!is_float(type)) return fmt::format("{}({}, {})", op, a, b);
+    return fmt::format("f{}{}({}, {})", op, compute_type(type) == ScalarType::kF64 ? "" : "f", a,
+                       b);
+  }
+  return fmt::format("{} {} {}", a, op, b);
+}
+
+std::string includes_for(const std::vector<ScalarType>& types) {
+  bool half = false, bfloat = false;
+  for (const ScalarType type : types) {
+    half |= type == ScalarType::kF16;
+    bfloat |= type == ScalarType::kBf16;
+  }
+  return fmt::format("{}{}", half ? "#include <cuda_fp16.h>\n" : "",
+                     bfloat ? "#include <cuda_bf16.h>\n" : "");
+}
+
+namespace {
+
+bool binds_tightly(const std::string& text) {
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (depth == 0 && c == ' ') return false;
+  }
+  return !text.starts_with("-") && !text.starts_with("!");
+}
+
+std::string tight(std::string text) { return binds_tightly(text) ? text : "(" + text + ")"; }
+
+}  // namespace
+
+std::string Printer::print_sum(Ref value) {
+  if (value->type == ScalarType::kBool) return value->constant != 0 ? "true" : "false";
+  const auto all = nodes_->range(value);
+  const bool wide = !all || all->high > INT32_MAX || all->low < INT32_MIN;
+  bool widened = !wide || value->terms.empty() || value->has_load;
+  std::string text;
+  const auto put = [&](std::int64_t sign, const std::string& part) {
+    if (text.empty()) {
+      text = sign < 0 ? "-" + part : part;
+    } else {
+      text += (sign < 0 ? " - " : " + ") + part;
+    }
+  };
+  // Positive terms first: "n - 1 - i" rather than "-i + n - 1".
+  const auto print_terms = [&](bool positive) {
+    for (const lift::Term& term : value->terms) {
+      if ((term.coefficient > 0) != positive) continue;
+      const std::int64_t size = std::abs(term.coefficient);
+      std::string atom = tight(print(term.atom));
+      if (!widened) {
+        atom = "(long long)" + atom;
+        // Every further term is then added in long long; products of them are not.
+      }
+      put(term.coefficient, size == 1 ? atom : fmt::format("{} * {}", atom, size));
+    }
+  };
+  print_terms(true);
+  if (value->constant > 0) put(1, std::to_string(value->constant));
+  print_terms(false);
+  if (value->constant < 0 || text.empty()) {
+    put(value->constant, std::to_string(std::abs(value->constant)));
+  }
+  return text;
+}
+
+std::string Printer::print_index(Ref value) { return print(value); }
+
+std::string Printer::print(Ref value) {
+  const auto found = known.find(value);
+  if (found != known.end()) return found->second;
+  switch (value->kind) {
+    case Node::Kind::kFloat:
+      return literal(value->value, value->type);
+    case Node::Kind::kIndex: {
+      const auto name = indices.find(value->symbol);
+      if (name != indices.end()) return name->second;
+      ok_ = false;
+      return "/* " + nodes_->symbol(value->symbol).name + " */";
+    }
+    case Node::Kind::kSum:
+      return print_sum(value);
+    case Node::Kind::kLoad: {
+      if (on_load) {
+        if (std::string text = on_load(value); !text.empty()) return text;
+      }
+      const std::string element = fmt::format("{}[{}]", value->op, print(value->args[0]));
+      if (value->type == ScalarType::kF16) return "__half2float(" + element + ")";
+      if (value->type == ScalarType::kBf16) return "__bfloat162float(" + element + ")";
+      return element;
+    }
+    case Node::Kind::kOp:
+      return print_op(value);
+    default:
+      ok_ = false;
+      return "/* reduction */";
+  }
+}
+
+std::string Printer::print_op(Ref value) {
+  const auto arg = [&](std::size_t i) { return tight(print(value->args[i])); };
+  const auto bare = [&](std::size_t i) { return print(value->args[i]); };
+  const std::string& op = value->op;
+  const ScalarType type = compute_type(value->type);
+  // What is kept rounded to a narrow type; loads and casts are so already.
+  const auto rounded = [&](const std::string& text) -> std::string {
+    if (value->type == ScalarType::kF16) return "__half2float(__float2half(" + text + "))";
+    if (value->type == ScalarType::kBf16) return "__bfloat162float(__float2bfloat16(" + text + "))";
+    return text;
+  };
+  if (op == ">=0") {
+    // c + a - b >= 0 as "b <= a + c".
+    const Ref sum = value->args[0];
+    Ref left = nodes_->integer(0), right = nodes_->integer(0);
+    for (const lift::Term& term : sum->terms) {
+      if (term.coefficient > 0) {
+        right = nodes_->add(right, nodes_->scale(term.atom, term.coefficient));
+      } else {
+        left = nodes_->add(left, nodes_->scale(term.atom, -term.coefficient));
+      }
+    }
+    const std::int64_t constant = sum->constant;
+    if (left->is_constant()) {
+      return fmt::format("{} >= {}", print(right), -constant);
+    }
+    if (right->is_constant()) return fmt::format("{} < {}", print(left), constant + 1);
+    if (constant == -1) return fmt::format("{} < {}", print(left), print(right));
+    return fmt::format("{} <= {}", print(left),
+                       print(nodes_->add(right, nodes_->integer(constant))));
+  }
+  if (op == "==0") return fmt::format("{} == 0", arg(0));
+  if (op == "!") return "!" + arg(0);
+  if (op == "select") return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
+  if (op == "neg") return "-" + arg(0);
+  if (op == "cast") {
+    const ScalarType from = value->args[0]->type;
+    if (value->type == ScalarType::kF16 || value->type == ScalarType::kBf16) {
+      return rounded(compute_type(from) == ScalarType::kF32 ? bare(0) : "(float)" + arg(0));
+    }
+    if (compute_type(from) == value->type) return print(value->args[0]);  // f16 kept in a float
+    return fmt::format("({}){}", type_name(value->type), arg(0));
+  }
+  static const std::set<std::string, std::less<>> infix = {
+      "+", "-", "*", "/", "%", "<", "<=", "&", "|", "^", "==", "!=", "&&", "||", ">>", "<<"};
+  if (infix.contains(op)) return rounded(fmt::format("{} {} {}", arg(0), op, arg(1)));
+  std::string args;
+  for (std::size_t i = 0; i < value->args.size(); ++i) args += (i == 0 ? "" : ", ") + bare(i);
+  if (!is_float(value->type) || op.starts_with("__")) return fmt::format("{}({})", op, args);
+  if (op == "min" || op == "max") return rounded(combined(op, type, bare(0), bare(1)));
+  return rounded(fmt::format("{}{}({})", op, type == ScalarType::kF32 ? "f" : "", args));
+}
+
+}  // namespace hone::generators

@@ -1,0 +1,53 @@
+// Values of a nest as CUDA expressions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "rewriters/lift/node.h"
+
+namespace hone::generators {
+
+using lift::Ref;
+using lift::SymbolId;
+
+/// What C calls a type in a kernel: "float", "__half", "long long".
+[[nodiscard]] std::string type_name(ScalarType type);
+/// Computation in f16 and bf16 is done in float and rounded after each operation.
+[[nodiscard]] ScalarType compute_type(ScalarType type);
+/// "0.5f", "-INFINITY", "7"; a literal of that type.
+[[nodiscard]] std::string literal(double value, ScalarType type);
+/// "a + b", "fmaxf(a, b)": two values of a type folded by an operator of a reduction.
+[[nodiscard]] std::string combined(std::string_view op, ScalarType type, const std::string& a,
+                                   const std::string& b);
+
+class Printer {
+ public:
+  explicit Printer(lift::Nodes& nodes) : nodes_(&nodes) {}
+
+  /// What an index is called: an int expression that binds as a name does ("row", "(4 * i)").
+  std::map<SymbolId, std::string> indices;
+  /// Values that stand in variables already, reductions above all.
+  std::map<Ref, std::string> known;
+  /// A load as text, where it is no "buffer[element]"; empty: as usual.
+  std::function<std::string(Ref load)> on_load;
+
+  /// An expression in parentheses where it needs some. A reduction must be known: else the text
+  /// is "/* reduction */" and ok() is false.
+  [[nodiscard]] std::string print(Ref value);
+  /// An integer as an index: of type int, or long long where int could overflow.
+  [[nodiscard]] std::string print_index(Ref value);
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  [[nodiscard]] std::string print_op(Ref value);
+  [[nodiscard]] std::string print_sum(Ref value);
+  lift::Nodes* nodes_;
+  bool ok_ = true;
+};
+
+/// The headers that a source with these types needs ("#include <cuda_fp16.h>\n"), or nothing.
+[[nodiscard]] std::string includes_for(const std::vector<ScalarType>& types);
+
+}  // namespace hone::generators

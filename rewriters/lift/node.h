@@ -1,0 +1,187 @@
+// What a kernel computes, as a graph of values: immutable nodes, equal ones shared, so that two
+// values are the same computation exactly when their pointers are equal. All sizes are numbers:
+// a lift is made for given sizes. Nodes live as long as their Nodes; one thread at a time.
+//
+// Integers that index are kept as sums: constant + sum of coefficient x atom, an atom being an
+// index, a quotient or remainder by a constant, or any other integer value. They are taken not to
+// overflow, as the reference's own run at these sizes shows.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "candidates/scalar_type.h"
+
+namespace hone::lift {
+
+struct Node;
+using Ref = const Node*;
+using SymbolId = int;
+
+/// An index variable: it runs from 0 to extent - 1.
+struct Symbol {
+  std::string name;
+  std::int64_t extent = 1;
+};
+
+struct Term {
+  std::int64_t coefficient = 0;
+  Ref atom = nullptr;
+  bool operator==(const Term&) const = default;
+};
+
+struct Node {
+  enum class Kind {
+    kFloat,   ///< `value`, of type `type`
+    kSum,     ///< an integer (or bool constant): `constant` + `terms`, sorted by the atoms' ids
+    kIndex,   ///< `symbol`
+    kLoad,    ///< element args[0] of buffer `op`, as it is before the launch (or before the program)
+    kOp,      ///< `op` over `args`; the names are below
+    kReduce,  ///< args[0] folded by `op` over all values of `symbols`; order is free
+    kPhi,     ///< inside the lift only: a loop-carried value
+  };
+  // Names of kOp. Integers: "/" and "%" (C's, of a sum by a sum), "min", "max", "&", "|", "^",
+  // "<<", ">>", "~". Conditions: ">=0" and "==0" of an integer, "&&", "||", "!"; "<", "<=", "==",
+  // "!=" of two floats. "select" (condition, then, else): only the chosen side may be evaluated.
+  // "cast" to `type`. Floats: "+", "-", "*", "/", "neg", "min", "max" (C's fminf and fmaxf) and
+  // every CUDA function by its name without a type suffix or prefix: "exp", "sqrt", "fma", …; a
+  // fast one keeps its whole name: "__expf".
+  // Operators of kReduce: "+", "*", "min", "max", "&", "|", "^"; "argmin" and "argmax" give the
+  // smallest row-major number of the indices `symbols` at which args[0] is extreme.
+  Kind kind = Kind::kOp;
+  ScalarType type = ScalarType::kI64;
+  std::string op;
+  std::vector<Ref> args;
+  std::vector<Term> terms;
+  std::int64_t constant = 0;
+  double value = 0;
+  SymbolId symbol = -1;
+  std::vector<SymbolId> symbols;  ///< kReduce: bound here, outermost first
+  std::vector<SymbolId> free;     ///< symbols that the value depends on, sorted
+  bool has_phi = false;
+  bool has_load = false;
+  int height = 0;  ///< of reductions nested in it
+  int id = 0;  ///< in order of making
+
+  [[nodiscard]] bool is_integer() const { return !is_float(type); }
+  [[nodiscard]] bool is(std::string_view name) const { return kind == Kind::kOp && op == name; }
+  [[nodiscard]] bool is_constant() const { return kind == Kind::kSum && terms.empty(); }
+  [[nodiscard]] bool uses(SymbolId id) const;
+};
+
+/// Inclusive.
+struct Range {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+/// Makes nodes, simplifying as it goes.
+class Nodes {
+ public:
+  Nodes() = default;
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+
+  SymbolId new_symbol(std::string name, std::int64_t extent);
+  [[nodiscard]] const Symbol& symbol(SymbolId id) const { return symbols_[id]; }
+  [[nodiscard]] std::int64_t extent(SymbolId id) const { return symbols_[id].extent; }
+
+  // Leaves.
+  Ref integer(std::int64_t value, ScalarType type = ScalarType::kI64);
+  Ref boolean(bool value) { return integer(value ? 1 : 0, ScalarType::kBool); }
+  Ref number(double value, ScalarType type);
+  Ref index(SymbolId symbol);
+  Ref load(const std::string& buffer, ScalarType type, Ref element);
+  Ref phi(ScalarType type);  ///< unlike any other
+
+  // Integers.
+  Ref add(Ref a, Ref b);
+  Ref subtract(Ref a, Ref b);
+  Ref scale(Ref a, std::int64_t factor);
+  Ref multiply(Ref a, Ref b);
+  Ref divide(Ref a, Ref b);     ///< truncates, as C does
+  Ref remainder(Ref a, Ref b);  ///< C's sign
+
+  // Conditions.
+  Ref non_negative(Ref a);  ///< a >= 0
+  Ref is_zero(Ref a);
+  Ref less(Ref a, Ref b) { return non_negative(subtract(subtract(b, a), integer(1))); }
+  Ref both(Ref a, Ref b);
+  Ref either(Ref a, Ref b);
+  Ref negate(Ref a);
+
+  Ref select(Ref condition, Ref then, Ref otherwise);
+  Ref cast(Ref a, ScalarType type);
+  /// Any operation by name, given to the right maker above where there is one.
+  Ref op(std::string_view name, ScalarType type, std::vector<Ref> args);
+  /// Symbols of a reduction are its own: equal reductions are one node, whatever their symbols
+  /// were called. So look into one through open().
+  Ref reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body);
+  struct Opened {
+    std::vector<SymbolId> symbols;  ///< new ones
+    Ref body = nullptr;
+  };
+  Opened open(Ref reduction);
+  /// The value that leaves the others as they are: 0 for "+", -infinity for a float "max".
+  Ref identity(std::string_view op, ScalarType type);
+
+  /// What an integer can be, from the extents of its indices; empty: anything.
+  std::optional<Range> range(Ref a);
+
+  using Substitution = std::map<SymbolId, Ref>;
+  /// Every use of the symbols replaced. Bound symbols are left alone.
+  Ref substitute(Ref a, const Substitution& values);
+  /// Every node for which `change` gives one (else null) replaced by that, from the top; what it
+  /// gives is not looked into. Bodies of reductions are, opened.
+  Ref replace(Ref a, const std::function<Ref(Ref)>& change);
+  /// The same operation over other operands.
+  Ref with_args(Ref a, std::vector<Ref> args);
+  /// Nodes made so far; the lift gives up beyond a limit.
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+
+ private:
+  Ref make(Node node);
+  Ref sum(std::int64_t constant, std::vector<Term> terms);
+  Ref quotient(Ref a, std::int64_t divisor, bool remainder);
+
+  std::deque<Node> nodes_;
+  std::deque<Symbol> symbols_;
+  std::unordered_map<std::string, Ref> known_;
+  std::map<std::tuple<int, int, std::int64_t>, SymbolId> bound_;  // by height, position, extent
+  std::unordered_map<Ref, std::optional<Range>> ranges_;
+};
+
+/// Things taken as true on the way to a value: "a >= 0" for integers.
+class Facts {
+ public:
+  void add(Ref condition);  ///< "&&" is taken apart; what is no ">=0" is kept as it is
+  /// Sure to hold where the facts do.
+  [[nodiscard]] bool prove(Nodes& nodes, Ref condition) const;
+  [[nodiscard]] const std::vector<Ref>& conditions() const { return conditions_; }
+
+ private:
+  std::vector<Ref> conditions_;
+};
+
+/// The value simplified where the facts hold: selects that they decide vanish.
+[[nodiscard]] Ref under(Nodes& nodes, Ref value, const Facts& facts);
+
+/// Integers stand in sums; a sum of one thing alone is that thing.
+[[nodiscard]] Ref peel(Ref value);
+
+/// The parts of a conjunction.
+[[nodiscard]] std::vector<Ref> conjuncts(Ref condition);
+
+/// "A[64*i + k] * B[k]", for people and for messages.
+[[nodiscard]] std::string to_string(const Nodes& nodes, Ref value);
+
+}  // namespace hone::lift
