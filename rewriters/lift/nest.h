@@ -6,6 +6,7 @@
 // is {dims: i, j; buffer: C; element: N*i + j; value: Reduce("+", {k}, A[…] * B[…])}.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,13 +27,16 @@ struct Nest {
   /// "" for a plain store. "+", "min", "max", …: the value is combined with what is there; then
   /// points may share elements, and the element may be read from data (a histogram).
   std::string combine;
-  bool covers = false;  ///< every element of the buffer is written
+  bool covers = false;  ///< every element of the buffer is written, each by one point
 };
 
 /// What one launch does. Loads see the buffers as they are before it.
 struct LiftedLaunch {
   std::string kernel;
   std::vector<Nest> nests;  ///< at most one plain one per element; by buffer in order of first store
+  std::string refusal;      ///< why there are no nests: "matmul, line 12: …"; else empty
+  std::vector<std::string> reads;   ///< buffers; where it was refused, all that it is given
+  std::vector<std::string> writes;  ///< likewise, but for those given as const
 };
 
 struct LiftedProgram {
@@ -41,8 +45,14 @@ struct LiftedProgram {
   ConcreteProgram concrete;  ///< buffers and launches at these sizes
 };
 
-/// Errors: kRefused, with the kernel, the line and the reason.
-[[nodiscard]] Result<LiftedProgram> lift(const Program& program, const Bindings& sizes);
+/// Errors: kRefused, the program does not parse, or its sizes do not fit. A launch that cannot be
+/// lifted has its reason in it. Launches of kernels for which `skip` is true are not looked into.
+[[nodiscard]] Result<LiftedProgram> lift(
+    const Program& program, const Bindings& sizes,
+    const std::function<bool(std::string_view kernel)>& skip = nullptr);
+
+/// Every load in a value, once each.
+[[nodiscard]] std::vector<Ref> loads_in(Ref value);
 
 /// The buffers' contents after the program, from those before; doubles hold every element.
 /// Floats are rounded to their type after each operation where it is f16, bf16 or f32.

@@ -216,6 +216,29 @@ Ref Nodes::quotient(Ref a, std::int64_t divisor, bool want_remainder) {
   }
   if (left->high < divisor) return want_remainder ? remaining : sum(over, multiple);
   if (over == 0 && multiple.empty()) {
+    // 1024*x + j by 2048 with j < 1024 is x by 2.
+    std::set<std::int64_t, std::greater<>> steps;
+    for (const Term& term : remaining->terms) {
+      const std::int64_t step = std::gcd(term.coefficient, divisor);
+      if (step > 1) steps.insert(step);
+    }
+    for (const std::int64_t step : steps) {
+      std::vector<Term> coarse, fine;
+      for (const Term& term : remaining->terms) {
+        if (term.coefficient % step == 0) {
+          coarse.push_back({term.coefficient / step, term.atom});
+        } else {
+          fine.push_back(term);
+        }
+      }
+      const std::int64_t low = remaining->constant % step;
+      const Ref rest_of = sum(low, fine);
+      const auto reach = range(rest_of);
+      if (!reach || reach->low < 0 || reach->high >= step || coarse.empty()) continue;
+      const Ref inner =
+          quotient(sum(remaining->constant / step, coarse), divisor / step, want_remainder);
+      return want_remainder ? add(scale(inner, step), rest_of) : inner;
+    }
     std::int64_t common = divisor;
     for (const Term& term : remaining->terms) common = std::gcd(common, term.coefficient);
     if (common > 1) {
@@ -476,6 +499,7 @@ Ref Nodes::select(Ref condition, Ref then, Ref otherwise) {
 Ref Nodes::cast(Ref a, ScalarType type) {
   if (a->type == type) return a;
   if (type == ScalarType::kBool) {
+    if (peel(a)->type == ScalarType::kBool) return peel(a);
     if (!is_float(a->type)) return negate(is_zero(a));
     return op("!=", ScalarType::kBool, {a, number(0, a->type)});
   }
@@ -589,6 +613,20 @@ Ref Nodes::op(std::string_view name, ScalarType type, std::vector<Ref> args) {
     if (name == "min" && is_number(args[0], HUGE_VAL)) return args[1];
     if (name == "min" && is_number(args[1], HUGE_VAL)) return args[0];
   }
+  // f(0) beside the fold of f(1), f(2), …
+  if (!integers && args.size() == 2 && (name == "max" || name == "min" || name == "+")) {
+    for (int i = 0; i < 2; ++i) {
+      const Ref fold = args[i], first = args[1 - i];
+      if (fold->kind != Node::Kind::kReduce || fold->op != name || fold->symbols.size() != 1) {
+        continue;
+      }
+      const Ref body = fold->args[0];
+      if (substitute(body, {{fold->symbols[0], integer(-1)}}) != first) continue;
+      const SymbolId longer = new_symbol("k", extent(fold->symbols[0]) + 1);
+      return reduce(name, {longer}, substitute(body, {{fold->symbols[0],
+                                                       subtract(index(longer), integer(1))}}));
+    }
+  }
   if (name == "neg" && args[0]->kind == Node::Kind::kFloat) {
     return number(-args[0]->value, args[0]->type);
   }
@@ -628,6 +666,15 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
       const Opened inner = open(peel(body));
       symbols.insert(symbols.end(), inner.symbols.begin(), inner.symbols.end());
       return reduce(op, std::move(symbols), inner.body);
+    }
+    // A condition between two folds of one kind goes inside.
+    if (const Ref chosen = peel(body); chosen->is("select") && chosen->args[2] == nothing) {
+      const Ref inside = peel(chosen->args[1]);
+      if (inside->kind == Node::Kind::kReduce && inside->op == op) {
+        const Opened inner = open(inside);
+        symbols.insert(symbols.end(), inner.symbols.begin(), inner.symbols.end());
+        return reduce(op, std::move(symbols), select(chosen->args[0], inner.body, nothing));
+      }
     }
     // Conditions that are about one symbol alone are bounds of it; those about none are no
     // business of the reduction.

@@ -1,0 +1,234 @@
+// Runs a kernel on symbols: block indices are unknown, the threads of a block are one unknown
+// thread, or (where they work together) every thread of the block in lockstep, one lane each.
+// Loops run once with an unknown index; what they carry must be a reduction, a prefix or an
+// induction, else the loop is unrolled where it is short.
+// Internal to rewriters/lift. Refusals travel as an exception up to lift().
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rewriters/lift/node.h"
+#include "rewriters/syntax/analysis.h"
+
+namespace hone::lift {
+
+struct Refusal {
+  std::string reason;
+  int position = -1;  ///< in the source
+};
+
+/// One value for all threads, or one for each.
+using Lanes = std::vector<Ref>;
+
+/// A buffer, a shared or a local array.
+struct Memory {
+  enum class Kind { kGlobal, kShared, kLocal };
+  Kind kind = Kind::kGlobal;
+  std::string name;
+  ScalarType type = ScalarType::kF32;
+};
+
+struct Value {
+  enum class Kind { kNone, kScalar, kPointer, kFields };
+  Kind kind = Kind::kNone;
+  Lanes lanes;      ///< kScalar: the value; kPointer: elements from the memory's start
+  int memory = -1;  ///< kPointer
+  std::map<std::string, Value> fields;
+};
+
+/// A store that the kernel does, for every value of `symbols`.
+struct Store {
+  int memory = -1;
+  Lanes element, value, guard;
+  std::vector<SymbolId> symbols;  ///< of loops around it that have ended
+  std::string combine;            ///< an atomic's operator, else ""
+  int position = -1;
+};
+
+/// What is the same for the whole run.
+struct Launched {
+  const syntax::TranslationUnit* unit = nullptr;
+  const syntax::Function* kernel = nullptr;
+  const ConcreteProgram* program = nullptr;
+  const ConcreteLaunch* launch = nullptr;
+  bool in_lockstep = false;  ///< every thread of the block as a lane of its own
+};
+
+/// A carried value after one round, seen as "before (op) more": the operator and `more`.
+struct Folded {
+  std::string op;
+  Ref more = nullptr;
+};
+[[nodiscard]] std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after);
+
+class Executor {
+ public:
+  Executor(Nodes& nodes, const Launched& launched);
+
+  /// Throws Refusal.
+  void run();
+
+  // What came of it.
+  std::vector<Memory> memories;
+  std::vector<Store> stores;
+  SymbolId block[3], thread[3];  ///< threads: only where not in lockstep
+  [[nodiscard]] std::size_t lanes() const { return lanes_; }
+
+ private:
+  using Variable = syntax::Variable;
+  using Expr = syntax::Expr;
+  using Stmt = syntax::Stmt;
+
+  /// What a loop or a branch can change and must put back.
+  struct State {
+    std::map<const Variable*, Value> variables;
+    std::map<int, std::map<std::int64_t, Lanes>> local;  ///< by memory: elements of local arrays
+    std::map<int, std::map<std::int64_t, Ref>> shared;   ///< likewise, one for the block
+    std::map<std::pair<int, std::vector<Ref>>, Lanes> cells;  ///< global elements a loop keeps
+  };
+  struct Frame {
+    const syntax::Function* function = nullptr;
+    Lanes live;  ///< has not returned
+    Value result;
+  };
+
+  [[noreturn]] void refuse(std::string reason, int position = -1) const;
+  void check_budget() const;
+
+  // Lanes.
+  Lanes uniform(Ref value) const { return {value}; }
+  template <class F>
+  Lanes map(F&& f, const Lanes& a) const;
+  template <class F>
+  Lanes map(F&& f, const Lanes& a, const Lanes& b) const;
+  Lanes choose(const Lanes& condition, const Lanes& then, const Lanes& otherwise);
+  [[nodiscard]] static Ref lane(const Lanes& lanes, std::size_t i) {
+    return lanes.size() == 1 ? lanes[0] : lanes[i];
+  }
+  static void shrink(Lanes& lanes);
+  [[nodiscard]] static std::optional<bool> decided(const Lanes& condition);
+
+  // expressions.cpp
+  Value evaluate(const Expr& expr);
+  Lanes scalar(const Expr& expr);
+  Lanes truth(const Expr& expr);
+  Value evaluate_variable(const Expr& expr);
+  Value evaluate_binary(const Expr& expr);
+  Value evaluate_unary(const Expr& expr);
+  Value evaluate_assign(const Expr& expr);
+  Value evaluate_cast(const Expr& expr);
+  Value evaluate_call(const Expr& expr);
+  Value call_function(const Expr& expr);
+  Value shuffle(const Expr& expr);
+  Value atomic(const Expr& expr);
+  Value arithmetic(const std::string& op, const Value& a, const Value& b, const syntax::Type& type,
+                   int position);
+  Value converted(const Value& value, const syntax::Type& type, int position);
+  Value builtin(const Expr& expr);
+  static ScalarType scalar_type(const syntax::Type& type, const Executor& self, int position);
+
+  // Places.
+  struct Place {
+    const Variable* variable = nullptr;  ///< with `fields` into it, or
+    std::vector<std::string> fields;
+    int memory = -1;
+    Lanes element;
+  };
+  Place place_of(const Expr& expr);
+  Value read(const Place& place, const syntax::Type& type, int position);
+  void write(const Place& place, const Value& value, const syntax::Type& type, int position);
+  int memory_of(const Variable& variable);
+  Value array_pointer(const Variable& variable);
+
+  // memory.cpp
+  Lanes load(int memory, const Lanes& element, int position);
+  void store(int memory, const Lanes& element, const Lanes& value, int position,
+             const std::string& combine = "");
+  Ref load_global(int memory, Ref element, std::size_t lane, int position);
+  void barrier(int position);
+
+  // statements.cpp
+  void run(const Stmt& statement);
+  void declare(const Variable& variable);
+  void run_if(const Stmt& statement);
+  void run_return(const Stmt& statement);
+  [[nodiscard]] Lanes active();  ///< who runs the present statement
+  State merge(const Lanes& condition, State then, State otherwise);
+  Value merge(const Lanes& condition, const Value& then, const Value& otherwise);
+
+  // loops.cpp
+  /// A loop in parts: `first` has run already.
+  struct LoopParts {
+    const Stmt* statement = nullptr;
+    const Expr* condition = nullptr;
+    const Stmt* body = nullptr;
+    const Expr* step = nullptr;
+    bool tests_last = false;  ///< do … while
+  };
+  /// A variable, or a field of one, or a global element, that a round hands on to the next.
+  struct Carried {
+    const Variable* variable = nullptr;
+    std::vector<std::string> fields;
+    std::pair<int, Lanes> cell{-1, {}};
+    std::pair<int, std::int64_t> element{-1, 0};  ///< of a local array
+    Lanes before;         ///< the loop
+    Lanes phi;            ///< stands for it in a round
+    Lanes after;          ///< one round, in terms of phi
+    Lanes step;           ///< an induction's; else empty
+    std::vector<std::optional<Folded>> folds;  ///< a reduction's, one per lane
+    Lanes result;         ///< after the loop
+  };
+  void run_loop(const Stmt& statement);
+  void run_symbolic(const LoopParts& loop);
+  void unroll(const LoopParts& loop);
+  std::vector<Carried> carried_by(const LoopParts& loop);
+  void collect(const Variable* variable, const Value& value, std::vector<std::string> fields,
+               std::vector<Carried>& all);
+  Lanes& slot(const Carried& carried);
+  /// One round; `values` are the carried ones' at its start. Returns the condition.
+  Lanes round(const LoopParts& loop, std::vector<Carried>& carried,
+              const std::vector<Lanes>& values);
+  void run_dry(const LoopParts& loop);
+  bool fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol, const Lanes& guard);
+  bool fold_online(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
+                   const Lanes& guard);
+  bool find_cells(std::size_t first_store, SymbolId symbol, std::vector<Carried>& carried);
+  Lanes folded(const Carried& one, SymbolId symbol, const Lanes& guard);
+  void check_in_place();
+
+  Nodes& nodes_;
+  const Launched launched_;
+  std::size_t lanes_ = 1;
+  State state_;
+  std::vector<Frame> frames_;
+  std::vector<Lanes> path_;   ///< conditions around the present statement
+  std::vector<Lanes> exits_;  ///< per loop being run: has neither continued nor broken off
+  std::vector<Lanes> breaks_;
+  std::map<const Variable*, int> memory_ids_;
+  std::vector<std::size_t> loop_paths_;  ///< per loop being run: conditions around it
+  std::vector<bool> loop_unrolls_;       ///< per loop being run: may be left by break
+  struct Load {
+    int memory = -1;
+    std::size_t lane = 0;
+    Ref element = nullptr;
+    int position = -1;
+  };
+  std::vector<Load> loads_;  ///< of what was there before the launch
+  std::set<std::pair<int, std::int64_t>> shared_read_early_;  ///< in the loop being run
+  std::set<std::pair<int, std::int64_t>> shared_written_;
+  bool dry_ = false;  ///< looking for inductions only: memory holds nobody knows what
+};
+
+/// The indices at which a store of an element hits `wanted`: element = base + sum of coefficients
+/// x symbols with the symbols as mixed-radix digits. Empty: not of that form, or not sure to be
+/// inside.
+[[nodiscard]] std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
+                                                           const std::vector<SymbolId>& symbols,
+                                                           Ref wanted);
+
+}  // namespace hone::lift

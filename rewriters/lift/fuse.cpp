@@ -1,0 +1,241 @@
+#include "rewriters/lift/fuse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "rewriters/lift/executor.h"
+
+namespace hone::lift {
+namespace {
+
+constexpr char kVersion = '@';  // "B@3": B as launch 3 left it
+
+enum class Depth { kAll, kMaps, kAlone };
+
+class Fuser {
+ public:
+  explicit Fuser(const LiftedProgram& program) : program_(program), nodes_(*program.nodes) {}
+
+  std::optional<Site> site(std::size_t target, Depth depth) {
+    target_ = target;
+    depth_ = depth;
+    taken_ = {target};
+    std::vector<Nest> nests = versioned(target);
+    for (Nest& nest : nests) {
+      nest.value = filled(nest.value);
+      nest.element = filled(nest.element);
+      nest.guard = filled(nest.guard);
+    }
+    // What was put in and is read elsewhere, too, is computed for them as well.
+    for (const std::size_t launch : std::set(taken_)) {
+      if (launch == target) continue;
+      for (Nest nest : versioned(launch)) {
+        if (!needed_elsewhere(launch, nest.buffer)) continue;
+        nest.value = filled(nest.value);
+        nests.push_back(std::move(nest));
+      }
+    }
+    return finished(std::move(nests));
+  }
+
+ private:
+  [[nodiscard]] bool writes(std::size_t launch, const std::string& buffer) const {
+    const auto& all = program_.launches[launch].writes;
+    return std::ranges::find(all, buffer) != all.end();
+  }
+  [[nodiscard]] bool reads(std::size_t launch, const std::string& buffer) const {
+    const auto& all = program_.launches[launch].reads;
+    return std::ranges::find(all, buffer) != all.end();
+  }
+
+  /// The launch's nests with loads that name the launch which wrote what they see; accumulation
+  /// into every element as a plain store of the sum.
+  std::vector<Nest> versioned(std::size_t launch) {
+    std::vector<Nest> nests = program_.launches[launch].nests;
+    for (Nest& nest : nests) {
+      nest.value = with_versions(nest.value, launch);
+      nest.element = with_versions(nest.element, launch);
+      nest.guard = with_versions(nest.guard, launch);
+      const bool whole = nest.guard->is_constant();
+      if (!nest.combine.empty() && whole && !nest.element->has_load && nest.covers) {
+        const Ref before = nodes_.load(version(nest.buffer, launch), nest.type, nest.element);
+        nest.value = nodes_.op(nest.combine, nest.type, {before, nest.value});
+        nest.combine.clear();
+      }
+    }
+    return nests;
+  }
+
+  Ref with_versions(Ref value, std::size_t launch) {
+    if (!value->has_load) return value;
+    return nodes_.replace(value, [&](Ref node) -> Ref {
+      if (node->kind != Node::Kind::kLoad) return nullptr;
+      return nodes_.load(version(node->op, launch), node->type,
+                         with_versions(node->args[0], launch));
+    });
+  }
+
+  [[nodiscard]] std::string version(const std::string& buffer, std::size_t before) const {
+    for (std::size_t i = before; i-- > 0;)
+      if (writes(i, buffer)) return fmt::format("{}{}{}", buffer, kVersion, i);
+    return buffer;
+  }
+
+  /// The nest that made what a load sees, where it may be put in.
+  const Nest* maker(const std::string& name, std::size_t& launch, std::string& buffer) {
+    const std::size_t at = name.find(kVersion);
+    if (at == std::string::npos || depth_ == Depth::kAlone) return nullptr;
+    launch = std::stoul(name.substr(at + 1));
+    buffer = name.substr(0, at);
+    const auto key = std::make_pair(launch, buffer);
+    const auto known = makers_.find(key);
+    if (known != makers_.end()) return known->second ? &*known->second : nullptr;
+    std::optional<Nest>& made = makers_[key];
+    int count = 0;
+    for (Nest& nest : versioned(launch)) {
+      if (nest.buffer != buffer) continue;
+      ++count;
+      if (nest.combine.empty() && nest.covers) made = std::move(nest);
+    }
+    if (count != 1) made.reset();
+    return made ? &*made : nullptr;
+  }
+
+  /// May the launch be done where the target stands instead? Nothing that is left between may
+  /// read what it writes or write what it reads.
+  bool movable(std::size_t launch) const {
+    if (!program_.launches[launch].refusal.empty()) return false;
+    for (std::size_t i = launch + 1; i < target_; ++i) {
+      if (taken_.contains(i)) continue;
+      for (const std::string& buffer : program_.launches[launch].writes)
+        if (reads(i, buffer) || writes(i, buffer)) return false;
+      for (const std::string& buffer : program_.launches[launch].reads)
+        if (writes(i, buffer)) return false;
+    }
+    return true;
+  }
+
+  Ref filled(Ref value) {
+    if (!value->has_load) return value;
+    return nodes_.replace(value, [&](Ref node) -> Ref {
+      if (node->kind != Node::Kind::kLoad) return nullptr;
+      const Ref element = filled(node->args[0]);
+      std::size_t launch = 0;
+      std::string buffer;
+      const Nest* nest = maker(node->op, launch, buffer);
+      if (nest != nullptr && (depth_ == Depth::kAll || nest->value->height == 0) &&
+          (taken_.contains(launch) || movable(launch))) {
+        if (const auto point = solve_for(nodes_, nest->element, nest->dims, element)) {
+          taken_.insert(launch);
+          return filled(nodes_.substitute(nest->value, *point));
+        }
+      }
+      return nodes_.load(node->op, node->type, element);
+    });
+  }
+
+  bool needed_elsewhere(std::size_t launch, const std::string& buffer) const {
+    for (std::size_t i = launch + 1; i < program_.launches.size(); ++i) {
+      if (!taken_.contains(i) && reads(i, buffer)) return true;
+      if (writes(i, buffer)) {
+        // Overwritten as a whole? Else some of it stays.
+        for (const Nest& nest : program_.launches[i].nests)
+          if (nest.buffer == buffer && nest.covers && nest.combine.empty()) return false;
+        if (taken_.contains(i)) return false;
+      }
+    }
+    const auto found = std::ranges::find(program_.concrete.buffers, buffer, &ConcreteBuffer::name);
+    return found->role == Role::kOut || found->role == Role::kInOut;
+  }
+
+  std::optional<Site> finished(std::vector<Nest> nests) {
+    Site site;
+    site.launches.assign(taken_.begin(), taken_.end());
+    // Another order of launches than the program's must not change what anyone sees.
+    for (const std::size_t launch : taken_)
+      if (launch != target_ && !movable(launch)) return std::nullopt;
+    std::set<std::string> written;
+    for (const Nest& nest : nests) written.insert(nest.buffer);
+    for (Nest& nest : nests) {
+      bool valid = true;
+      const auto plain = [&](Ref value) {
+        return unversioned(value, valid);
+      };
+      nest.value = plain(nest.value);
+      nest.element = plain(nest.element);
+      nest.guard = plain(nest.guard);
+      if (!valid) return std::nullopt;
+      for (const Ref part : {nest.value, nest.guard, nest.element}) {
+        for (const Ref load : loads_in(part)) {
+          const bool own = load->op == nest.buffer && load->args[0] == nest.element;
+          if (written.contains(load->op) && !own) return std::nullopt;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < nests.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (nests[i].buffer == nests[j].buffer && taken_.size() > 1) return std::nullopt;
+    for (const std::string& buffer : written) site.name += (site.name.empty() ? "" : "+") + buffer;
+    site.nests = std::move(nests);
+    return site;
+  }
+
+  /// Loads as the buffers are called, where what they see is what is there at the site.
+  Ref unversioned(Ref value, bool& valid) {
+    if (!value->has_load) return value;
+    return nodes_.replace(value, [&](Ref node) -> Ref {
+      if (node->kind != Node::Kind::kLoad) return nullptr;
+      const std::size_t at = node->op.find(kVersion);
+      const std::string buffer = node->op.substr(0, at);
+      // The last launch that stays and writes the buffer before the target.
+      std::string present = buffer;
+      for (std::size_t i = target_; i-- > 0;) {
+        if (!writes(i, buffer) || taken_.contains(i)) continue;
+        present = fmt::format("{}{}{}", buffer, kVersion, i);
+        break;
+      }
+      if (present != node->op) valid = false;
+      return nodes_.load(buffer, node->type, unversioned(node->args[0], valid));
+    });
+  }
+
+  const LiftedProgram& program_;
+  Nodes& nodes_;
+  std::size_t target_ = 0;
+  Depth depth_ = Depth::kAll;
+  std::set<std::size_t> taken_;
+  std::map<std::pair<std::size_t, std::string>, std::optional<Nest>> makers_;
+};
+
+}  // namespace
+
+std::vector<Site> sites(const LiftedProgram& program) {
+  std::vector<Site> all;
+  for (std::size_t target = 0; target < program.launches.size(); ++target) {
+    if (!program.launches[target].refusal.empty()) continue;
+    std::vector<std::vector<std::size_t>> seen;
+    for (const Depth depth : {Depth::kAll, Depth::kMaps, Depth::kAlone}) {
+      Fuser fuser(program);
+      auto site = fuser.site(target, depth);
+      if (!site || std::ranges::find(seen, site->launches) != seen.end()) continue;
+      seen.push_back(site->launches);
+      if (depth == Depth::kMaps) site->name += ", maps put in";
+      if (depth == Depth::kAlone && seen.size() > 1) site->name += ", alone";
+      all.push_back(std::move(*site));
+    }
+  }
+  std::ranges::stable_sort(all, std::greater<>(),
+                           [](const Site& site) { return site.launches.size(); });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    int same = 1;
+    for (std::size_t j = 0; j < i; ++j) same += all[j].name == all[i].name ? 1 : 0;
+    if (same > 1) all[i].name += fmt::format("#{}", same);
+  }
+  return all;
+}
+
+}  // namespace hone::lift

@@ -1,0 +1,211 @@
+// lift(): every launch run on symbols, its stores made nests.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "rewriters/lift/nest.h"
+#include "rewriters/lift/nests.h"
+#include "rewriters/syntax/analysis.h"
+#include "rewriters/syntax/parse.h"
+#include "rewriters/syntax/walk.h"
+
+namespace hone::lift {
+namespace {
+
+/// Threads of a block that work together are run side by side; others one stands for all.
+bool works_together(const syntax::KernelInfo& kernel) {
+  return kernel.has_barrier || kernel.has_warp_ops || kernel.has_shared;
+}
+
+std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in_lockstep) {
+  std::vector<Scattered> all;
+  for (const Store& store : executor.stores) {
+    Scattered made;
+    made.buffer = executor.memories[store.memory].name;
+    made.type = executor.memories[store.memory].type;
+    made.symbols = store.symbols;
+    made.combine = store.combine;
+    made.position = store.position;
+    for (const SymbolId symbol : executor.block) made.symbols.push_back(symbol);
+    if (!in_lockstep) {
+      for (const SymbolId symbol : executor.thread) made.symbols.push_back(symbol);
+      made.element = store.element[0];
+      made.value = store.value[0];
+      made.guard = store.guard[0];
+      all.push_back(std::move(made));
+      continue;
+    }
+    // Lanes that store, as functions of the thread's index.
+    std::vector<std::size_t> lanes;
+    const auto at = [](const Lanes& values, std::size_t i) {
+      return values.size() == 1 ? values[0] : values[i];
+    };
+    for (std::size_t i = 0; i < executor.lanes(); ++i) {
+      const Ref guard = at(store.guard, i);
+      if (!guard->is_constant() || guard->constant != 0) lanes.push_back(i);
+    }
+    if (lanes.empty()) continue;
+    std::vector<std::int64_t> extents;
+    for (const SymbolId symbol : executor.thread) extents.push_back(nodes.extent(symbol));
+    // Threads as x, y, z; else x taken apart at a power of two; else any box of them.
+    std::vector<std::vector<std::int64_t>> radices;
+    radices.push_back({extents[0], extents[1], extents[2]});
+    for (std::int64_t r = 2; r <= 512; r *= 2) {
+      if (extents[0] % r == 0 && extents[0] > r && extents[1] * extents[2] == 1)
+        radices.push_back({r, extents[0] / r});
+    }
+    bool done = false;
+    for (const auto& radix : radices) {
+      Basis basis;
+      std::vector<std::int64_t> low(radix.size(), INT64_MAX), high(radix.size(), 0);
+      std::vector<std::vector<std::int64_t>> digits;
+      for (const std::size_t lane : lanes) {
+        std::vector<std::int64_t> row;
+        auto rest = static_cast<std::int64_t>(lane);
+        for (std::size_t d = 0; d < radix.size(); ++d) {
+          row.push_back(rest % radix[d]);
+          rest /= radix[d];
+          low[d] = std::min(low[d], row[d]);
+          high[d] = std::max(high[d], row[d]);
+        }
+        digits.push_back(std::move(row));
+      }
+      std::int64_t box = 1;
+      for (std::size_t d = 0; d < radix.size(); ++d) box *= high[d] - low[d] + 1;
+      if (box != static_cast<std::int64_t>(lanes.size())) continue;
+      for (auto& row : digits)
+        for (std::size_t d = 0; d < radix.size(); ++d) row[d] -= low[d];
+      for (std::size_t d = 0; d < radix.size(); ++d)
+        basis.symbols.push_back(
+            nodes.new_symbol(fmt::format("threadIdx.{}", "xyz"[d]), high[d] - low[d] + 1));
+      basis.digits = digits;
+      std::vector<Ref> elements, values, guards;
+      for (const std::size_t lane : lanes) {
+        elements.push_back(at(store.element, lane));
+        values.push_back(rerolled(nodes, at(store.value, lane)));
+        guards.push_back(at(store.guard, lane));
+      }
+      made.element = unified(nodes, elements, basis);
+      made.value = made.element == nullptr ? nullptr : unified(nodes, values, basis);
+      made.guard = made.value == nullptr ? nullptr : unified(nodes, guards, basis);
+      if (made.guard == nullptr) continue;
+      made.symbols.insert(made.symbols.end(), basis.symbols.begin(), basis.symbols.end());
+      done = true;
+      break;
+    }
+    if (!done) throw Refusal{"threads of a block do things too different from each other", store.position};
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+}  // namespace
+
+namespace {
+
+/// What an unknown kernel may read and write.
+void assume_all(const ConcreteProgram& program, const ConcreteLaunch& launch,
+                const syntax::Function& kernel, LiftedLaunch& lifted) {
+  for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    const auto* buffer = std::get_if<BufferIndex>(&launch.args[i]);
+    if (buffer == nullptr) continue;
+    const std::string& name = program.buffers[buffer->index].name;
+    lifted.reads.push_back(name);
+    const bool is_const = i < kernel.parameters.size() && kernel.parameters[i]->type.element &&
+                          kernel.parameters[i]->type.element->is_const;
+    if (!is_const) lifted.writes.push_back(name);
+  }
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+}  // namespace
+
+std::vector<Ref> loads_in(Ref value) {
+  std::vector<Ref> loads;
+  std::set<Ref> seen;
+  const std::function<void(Ref)> visit = [&](Ref node) {
+    if (!node->has_load || !seen.insert(node).second) return;
+    if (node->kind == Node::Kind::kLoad) loads.push_back(node);
+    for (const Ref arg : node->args) visit(arg);
+    for (const Term& term : node->terms) visit(term.atom);
+  };
+  visit(value);
+  return loads;
+}
+
+Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
+                           const std::function<bool(std::string_view kernel)>& skip) {
+  LiftedProgram lifted;
+  lifted.nodes = std::make_shared<Nodes>();
+  auto concrete = instantiate(program, sizes);
+  if (!concrete) return std::unexpected(concrete.error());
+  lifted.concrete = std::move(*concrete);
+  const auto unit = syntax::parse(program);
+  if (!unit) return refused("the program does not parse: " + unit.error().message);
+  const auto kernels = syntax::analyse(**unit, program);
+  if (!kernels) return refused(kernels.error().message);
+  for (std::size_t i = 0; i < lifted.concrete.launches.size(); ++i) {
+    const ConcreteLaunch& launch = lifted.concrete.launches[i];
+    const syntax::Function* function = (*unit)->find_function(program.launches[i].kernel);
+    const auto kernel = std::ranges::find(*kernels, function, &syntax::KernelInfo::function);
+    if (kernel == kernels->end()) return refused("a kernel is not in the source");
+    const bool in_lockstep = works_together(*kernel);
+    LiftedLaunch made;
+    made.kernel = launch.kernel;
+    const bool skipped = skip && skip(launch.kernel);
+    if (skipped) made.refusal = launch.kernel + ": not looked into";
+    if (!skipped) try {
+      const Launched launched{unit->get(), function, &lifted.concrete, &launch, in_lockstep};
+      Executor executor(*lifted.nodes, launched);
+      executor.run();
+      made.nests =
+          nests_of(*lifted.nodes, scattered(*lifted.nodes, executor, in_lockstep), lifted.concrete);
+      for (const Nest& nest : made.nests) {
+        add_once(made.writes, nest.buffer);
+        if (!nest.combine.empty()) add_once(made.reads, nest.buffer);
+        for (const Ref part : {nest.element, nest.guard, nest.value})
+          for (const Ref load : loads_in(part)) add_once(made.reads, load->op);
+      }
+    } catch (const Refusal& refusal) {
+      std::string where = launch.kernel;
+      if (refusal.position >= 0) {
+        where += fmt::format(", line {}", (*unit)->line_of(refusal.position));
+      }
+      made.refusal = fmt::format("{}: {}", where, refusal.reason);
+      made.nests.clear();
+    }
+    if (!made.refusal.empty()) assume_all(lifted.concrete, launch, *function, made);
+    lifted.launches.push_back(std::move(made));
+  }
+  return lifted;
+}
+
+std::string to_string(const LiftedProgram& program) {
+  std::string text;
+  const Nodes& nodes = *program.nodes;
+  for (const LiftedLaunch& launch : program.launches) {
+    if (!launch.refusal.empty()) {
+      text += "not lifted: " + launch.refusal + "\n";
+      continue;
+    }
+    text += launch.kernel + ":\n";
+    for (const Nest& nest : launch.nests) {
+      std::string over;
+      for (const SymbolId symbol : nest.dims) {
+        over += fmt::format("{}{} < {}", over.empty() ? "" : ", ", nodes.symbol(symbol).name,
+                            nodes.extent(symbol));
+      }
+      text += fmt::format("  for {}:{}\n    {}[{}] {}= {}\n", over.empty() ? "once" : over,
+                          nest.guard->is_constant() ? "" : " if " + to_string(nodes, nest.guard),
+                          nest.buffer, to_string(nodes, nest.element), nest.combine,
+                          to_string(nodes, nest.value));
+    }
+  }
+  return text;
+}
+
+}  // namespace hone::lift

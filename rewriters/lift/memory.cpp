@@ -1,0 +1,331 @@
+// Loads and stores: what was written comes back as the value that was written.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriters/lift/executor.h"
+#include "rewriters/lift/executor_lanes.h"
+
+namespace hone::lift {
+
+std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
+                                             const std::vector<SymbolId>& symbols, Ref wanted) {
+  struct Digit {
+    SymbolId symbol;
+    std::int64_t coefficient;
+  };
+  std::vector<Digit> digits;
+  Ref base = element;
+  for (const SymbolId symbol : symbols) {
+    if (nodes.extent(symbol) == 1) continue;
+    const Ref atom = peel(nodes.index(symbol));
+    std::int64_t coefficient = 0;
+    for (const Term& term : element->terms) {
+      if (term.atom == atom) {
+        coefficient = term.coefficient;
+      } else if (term.atom->uses(symbol)) {
+        return std::nullopt;
+      }
+    }
+    if (coefficient == 0) continue;  // any value will do: the caller sees to it
+    digits.push_back({symbol, coefficient});
+    base = nodes.subtract(base, nodes.scale(atom, coefficient));
+  }
+  // A falling index counts from the other end.
+  std::ranges::sort(digits, std::greater<>(),
+                    [](const Digit& d) { return std::abs(d.coefficient); });
+  Ref rest = nodes.subtract(wanted, base);
+  std::int64_t reach = 0;
+  for (const Digit& digit : digits) {
+    const std::int64_t last = nodes.extent(digit.symbol) - 1;
+    if (digit.coefficient < 0) {
+      rest = nodes.add(rest, nodes.integer(-digit.coefficient * last));
+    }
+    reach += std::abs(digit.coefficient) * last;
+  }
+  const auto all = nodes.range(rest);
+  if (!all || all->low < 0 || all->high > reach) return std::nullopt;
+  Nodes::Substitution solution;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::int64_t size = std::abs(digits[i].coefficient);
+    // What the smaller digits reach must stay below this one's step, else there are two ways.
+    std::int64_t below = 0;
+    for (std::size_t j = i + 1; j < digits.size(); ++j)
+      below += std::abs(digits[j].coefficient) * (nodes.extent(digits[j].symbol) - 1);
+    if (below >= size) return std::nullopt;
+    const Ref value = nodes.divide(rest, nodes.integer(size));
+    const auto range = nodes.range(value);
+    const std::int64_t last = nodes.extent(digits[i].symbol) - 1;
+    if (!range || range->low < 0 || range->high > last) return std::nullopt;
+    solution[digits[i].symbol] =
+        digits[i].coefficient > 0 ? value : nodes.subtract(nodes.integer(last), value);
+    rest = nodes.remainder(rest, nodes.integer(size));
+  }
+  if (!rest->is_constant() || rest->constant != 0) return std::nullopt;
+  return solution;
+}
+
+Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int position) {
+  Lanes now = active();
+  Facts facts;
+  facts.add(lane(now, lane_index));
+  const auto apart = [&](Ref a, Ref b) {
+    const auto over = nodes_.range(nodes_.subtract(a, b));
+    return over && (over->low > 0 || over->high < 0);
+  };
+  for (const auto& [key, value] : state_.cells) {
+    if (key.first != memory) continue;
+    const Ref cell = lane(key.second, lane_index);
+    if (cell == element) return lane(value, lane_index);
+    if (!apart(cell, element)) {
+      refuse(fmt::format("'{}' is read where a loop may just have written it",
+                         memories[memory].name),
+             position);
+    }
+  }
+  // From the last store back to the first; those that may not have happened are kept as choices.
+  std::vector<std::pair<Ref, Ref>> choices;
+  Ref found = nullptr;
+  for (auto store = stores.rbegin(); store != stores.rend() && found == nullptr; ++store) {
+    if (store->memory != memory) continue;
+    const Ref at = lane(store->element, lane_index);
+    Ref guard = lane(store->guard, lane_index), value = lane(store->value, lane_index);
+    if (guard->is_constant() && guard->constant == 0) continue;
+    if (!store->combine.empty()) refuse("an element read after an atomic operation on it", position);
+    if (!store->symbols.empty()) {
+      const auto solution = solve_for(nodes_, at, store->symbols, element);
+      if (!solution) {
+        if (apart(at, element)) continue;
+        refuse(fmt::format("'{}' is read where it may or may not have been written",
+                           memories[memory].name),
+               position);
+      }
+      guard = nodes_.substitute(guard, *solution);
+      value = nodes_.substitute(value, *solution);
+    } else if (at != element) {
+      if (apart(at, element)) continue;
+      refuse(fmt::format("'{}' is read where it may or may not have been written",
+                         memories[memory].name),
+             position);
+    }
+    if (facts.prove(nodes_, guard)) {
+      found = value;
+    } else if (facts.prove(nodes_, nodes_.negate(guard))) {
+      continue;
+    } else {
+      choices.emplace_back(guard, value);
+    }
+  }
+  if (found == nullptr) {
+    loads_.push_back({memory, lane_index, element, position});
+    found = nodes_.load(memories[memory].name, memories[memory].type, element);
+    if (memories[memory].type == ScalarType::kI32 || memories[memory].type == ScalarType::kI64 ||
+        memories[memory].type == ScalarType::kU32 || memories[memory].type == ScalarType::kI8 ||
+        memories[memory].type == ScalarType::kU8) {
+      found = nodes_.add(found, nodes_.integer(0));
+    }
+  }
+  for (auto choice = choices.rbegin(); choice != choices.rend(); ++choice) {
+    found = nodes_.select(choice->first, choice->second, found);
+  }
+  return found;
+}
+
+Lanes Executor::load(int memory, const Lanes& element, int position) {
+  const Memory& from = memories[memory];
+  Lanes result;
+  if (dry_) {
+    const bool known = from.kind == Memory::Kind::kLocal && element.size() == 1 &&
+                       element[0]->is_constant() &&
+                       state_.local[memory].contains(element[0]->constant);
+    if (known) return state_.local[memory][element[0]->constant];
+    for (std::size_t i = 0; i < lanes_; ++i) result.push_back(nodes_.phi(from.type));
+    return result;
+  }
+  if (from.kind == Memory::Kind::kGlobal) {
+    for (std::size_t i = 0; i < element.size(); ++i) {
+      const Lanes now = active();
+      const Ref runs = lane(now, i);
+      if (now.size() > 1 && element.size() > 1 && runs->is_constant() && runs->constant == 0) {
+        result.push_back(nodes_.identity("+", from.type));  // nobody looks
+        continue;
+      }
+      result.push_back(load_global(memory, element[i], i, position));
+    }
+    shrink(result);
+    return result;
+  }
+  if (from.kind == Memory::Kind::kLocal) {
+    for (std::size_t i = 0; i < element.size(); ++i) {
+      if (!element[i]->is_constant()) {
+        refuse(fmt::format("the local array '{}' is indexed by what is not known", from.name),
+               position);
+      }
+    }
+    auto& cells = state_.local[memory];
+    const std::size_t width = element.size();
+    if (width == 1) {
+      const auto found = cells.find(element[0]->constant);
+      if (found == cells.end()) refuse(fmt::format("'{}' is read before it is written", from.name), position);
+      return found->second;
+    }
+    for (std::size_t i = 0; i < width; ++i) {
+      const auto found = cells.find(element[i]->constant);
+      if (found == cells.end()) refuse(fmt::format("'{}' is read before it is written", from.name), position);
+      result.push_back(lane(found->second, i));
+    }
+    shrink(result);
+    return result;
+  }
+  const Lanes now = active();
+  auto& cells = state_.shared[memory];
+  const std::size_t width = std::max(element.size(), now.size());
+  for (std::size_t i = 0; i < width; ++i) {
+    const Ref runs = lane(now, i);
+    if (runs->is_constant() && runs->constant == 0) {
+      result.push_back(nodes_.identity("+", from.type));
+      continue;
+    }
+    const Ref at = lane(element, i);
+    if (!at->is_constant()) {
+      refuse(fmt::format("the shared array '{}' is indexed by what is not known", from.name),
+             position);
+    }
+    const auto found = cells.find(at->constant);
+    if (found == cells.end()) {
+      refuse(fmt::format("'{}' is read before it is written", from.name), position);
+    }
+    if (!shared_written_.contains({memory, at->constant}))
+      shared_read_early_.insert({memory, at->constant});
+    result.push_back(found->second);
+  }
+  shrink(result);
+  return result;
+}
+
+void Executor::store(int memory, const Lanes& element, const Lanes& value, int position,
+                     const std::string& combine) {
+  const Memory& to = memories[memory];
+  const Lanes now = active();
+  if (to.kind == Memory::Kind::kGlobal) {
+    if (const auto runs = decided(now); runs && !*runs) return;
+    if (combine.empty()) {
+      const auto cell = state_.cells.find({memory, element});
+      if (cell != state_.cells.end()) {
+        cell->second = choose(now, value, cell->second);
+        return;
+      }
+    }
+    for (const auto& [key, kept] : state_.cells) {
+      if (key.first != memory) continue;
+      for (std::size_t i = 0; i < std::max(element.size(), key.second.size()); ++i) {
+        const auto over = nodes_.range(nodes_.subtract(lane(key.second, i), lane(element, i)));
+        if (!over || (over->low <= 0 && over->high >= 0)) {
+          refuse(fmt::format("two stores into '{}' in a loop that may meet", to.name), position);
+        }
+      }
+    }
+    stores.push_back({memory, element, value, now, {}, combine, position});
+    return;
+  }
+  if (dry_ && !std::ranges::all_of(element, &Node::is_constant)) return;
+  const std::size_t width = std::max({element.size(), value.size(), now.size()});
+  if (to.kind == Memory::Kind::kLocal) {
+    for (const Ref at : element) {
+      if (!at->is_constant()) {
+        refuse(fmt::format("the local array '{}' is indexed by what is not known", to.name),
+               position);
+      }
+    }
+    Lanes stays = uniform(nodes_.boolean(true));
+    for (const Lanes& exit : exits_)
+      stays = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, stays, exit);
+    if (element.size() == 1) {
+      Lanes& cell = state_.local[memory][element[0]->constant];
+      cell = cell.empty() ? value : choose(stays, value, cell);
+      return;
+    }
+    for (std::size_t i = 0; i < width; ++i) {
+      Lanes& cell = state_.local[memory][lane(element, i)->constant];
+      if (cell.empty()) {
+        cell.assign(lanes_, lane(value, i));
+      } else {
+        if (cell.size() == 1) cell.assign(lanes_, cell[0]);
+        cell[i] = nodes_.select(lane(stays, i), lane(value, i), cell[i]);
+      }
+    }
+    return;
+  }
+  auto& cells = state_.shared[memory];
+  for (std::size_t i = 0; i < lanes_; ++i) {
+    const Ref runs = lane(now, i);
+    if (runs->is_constant() && runs->constant == 0) continue;
+    const Ref at = lane(element, i);
+    if (!at->is_constant()) {
+      refuse(fmt::format("the shared array '{}' is indexed by what is not known", to.name),
+             position);
+    }
+    const auto found = cells.find(at->constant);
+    Ref written = lane(value, i);
+    if (!combine.empty()) {
+      if (found == cells.end()) refuse("an atomic on shared memory that holds nothing", position);
+      written = nodes_.op(combine, to.type, {found->second, written});
+    }
+    cells[at->constant] =
+        found == cells.end() ? written : nodes_.select(runs, written, found->second);
+    shared_written_.insert({memory, at->constant});
+  }
+}
+
+void Executor::barrier(int position) {
+  // In lockstep every thread has done what comes before.
+  if (!launched_.in_lockstep) refuse("a barrier", position);
+}
+
+void Executor::check_in_place() {
+  for (const Load& load : loads_) {
+    for (const Store& store : stores) {
+      if (store.memory != load.memory) continue;
+      const auto fail = [&] {
+        refuse(fmt::format("'{}' is read and written by threads that may meet",
+                           memories[load.memory].name),
+               load.position);
+      };
+      if (!store.combine.empty()) fail();
+      const Ref at = lane(store.element, load.lane);
+      if (at == load.element) continue;
+      const auto over = nodes_.range(nodes_.subtract(at, load.element));
+      if (over && (over->low > 0 || over->high < 0)) continue;
+      if (launched_.in_lockstep) fail();
+      std::vector<SymbolId> all = store.symbols;
+      for (int axis = 0; axis < 3; ++axis) {
+        all.push_back(block[axis]);
+        all.push_back(thread[axis]);
+      }
+      // The store that meets this load, as if its indices were others'.
+      Nodes::Substitution others;
+      std::vector<SymbolId> other_symbols;
+      std::map<SymbolId, SymbolId> original;
+      for (const SymbolId symbol : all) {
+        const SymbolId other = nodes_.new_symbol("other", nodes_.extent(symbol));
+        others[symbol] = nodes_.index(other);
+        other_symbols.push_back(other);
+        original[other] = symbol;
+      }
+      // A thread index made of block and thread counts as one.
+      const Ref element = nodes_.substitute(at, others);
+      const auto solution = solve_for(nodes_, element, other_symbols, load.element);
+      if (!solution) fail();
+      for (const auto& [symbol, value] : *solution) {
+        const SymbolId mine = original[symbol];
+        const bool of_loop = std::ranges::find(store.symbols, mine) != store.symbols.end();
+        if (value == nodes_.index(mine)) continue;
+        // A loop that has nothing to do with the load's comes before or after it as a whole.
+        if (of_loop && !load.element->uses(mine)) continue;
+        fail();
+      }
+    }
+  }
+}
+
+}  // namespace hone::lift

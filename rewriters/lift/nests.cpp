@@ -1,0 +1,320 @@
+#include "rewriters/lift/nests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace hone::lift {
+namespace {
+
+/// All of a store that must change together.
+void substitute(Nodes& nodes, Scattered& store, const Nodes::Substitution& values) {
+  store.element = nodes.substitute(store.element, values);
+  store.guard = nodes.substitute(store.guard, values);
+  store.value = nodes.substitute(store.value, values);
+}
+
+bool uses(const Scattered& store, SymbolId symbol) {
+  return store.element->uses(symbol) || store.guard->uses(symbol) || store.value->uses(symbol);
+}
+
+void drop_unused(Nodes& nodes, Scattered& store) {
+  std::erase_if(store.symbols, [&](SymbolId symbol) {
+    return nodes.extent(symbol) == 1 || (store.combine.empty() && !uses(store, symbol));
+  });
+}
+
+/// outer and inner as one index, where only extent(inner) * outer + inner is of interest.
+bool join_two(Nodes& nodes, Scattered& store) {
+  for (const SymbolId inner : store.symbols) {
+    for (const SymbolId outer : store.symbols) {
+      if (inner == outer || !uses(store, inner) || !uses(store, outer)) continue;
+      const std::int64_t size = nodes.extent(inner);
+      // Quick: where both are in the element, it must be as one.
+      std::int64_t inner_coefficient = 0, outer_coefficient = 0;
+      bool direct = true;
+      for (const Term& term : store.element->terms) {
+        if (term.atom->kind == Node::Kind::kIndex) {
+          if (term.atom->symbol == inner) inner_coefficient = term.coefficient;
+          if (term.atom->symbol == outer) outer_coefficient = term.coefficient;
+        } else if (term.atom->uses(inner) || term.atom->uses(outer)) {
+          direct = false;
+        }
+      }
+      if (direct && outer_coefficient != inner_coefficient * size) continue;
+      std::string name = nodes.symbol(inner).name;
+      if (name.starts_with("threadIdx.")) name = std::string(1, "xyz"[name.back() - 'x']);
+      const SymbolId whole = nodes.new_symbol(name, size * nodes.extent(outer));
+      Scattered joined = store;
+      substitute(nodes, joined,
+                 {{inner, nodes.subtract(nodes.index(whole), nodes.scale(nodes.index(outer), size))}});
+      if (uses(joined, outer)) continue;
+      std::erase(joined.symbols, inner);
+      std::ranges::replace(joined.symbols, outer, whole);
+      store = std::move(joined);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A condition on one index alone is a bound of it.
+bool bound_one(Nodes& nodes, Scattered& store) {
+  for (const Ref part : conjuncts(store.guard)) {
+    if (!part->is(">=0") || part->args[0]->terms.size() != 1) continue;
+    const Term& term = part->args[0]->terms[0];
+    if (term.atom->kind != Node::Kind::kIndex) continue;
+    const SymbolId symbol = term.atom->symbol;
+    const std::int64_t size = nodes.extent(symbol), constant = part->args[0]->constant;
+    const std::int64_t low = term.coefficient > 0 ? std::max<std::int64_t>(0, -constant) : 0;
+    const std::int64_t high =
+        term.coefficient > 0 ? size : std::min<std::int64_t>(size, constant + 1);
+    if (high <= low || (low == 0 && high == size)) continue;
+    const SymbolId smaller = nodes.new_symbol(nodes.symbol(symbol).name, high - low);
+    substitute(nodes, store,
+               {{symbol, nodes.add(nodes.index(smaller), nodes.integer(low))}});
+    std::ranges::replace(store.symbols, symbol, smaller);
+    return true;
+  }
+  return false;
+}
+
+/// The divisors that an index is taken apart by.
+void find_divisors(Ref value, SymbolId symbol, std::set<std::int64_t>& all,
+                   std::set<Ref>& seen, bool& other) {
+  if (!value->uses(symbol) || !seen.insert(value).second) return;
+  const auto is_index = [&](Ref sum) {
+    return peel(sum)->kind == Node::Kind::kIndex && peel(sum)->symbol == symbol;
+  };
+  if ((value->is("/") || value->is("%")) && value->args[1]->is_constant()) {
+    const std::int64_t by = value->args[1]->constant;
+    if (is_index(value->args[0])) {
+      all.insert(by);
+      return;
+    }
+    const Ref inner = peel(value->args[0]);
+    if (value->is("%") && inner->is("/") && is_index(inner->args[0]) &&
+        inner->args[1]->is_constant()) {
+      all.insert(inner->args[1]->constant);
+      all.insert(inner->args[1]->constant * by);
+      return;
+    }
+    other = true;
+  }
+  for (const Ref arg : value->args) find_divisors(arg, symbol, all, seen, other);
+  for (const Term& term : value->terms) find_divisors(term.atom, symbol, all, seen, other);
+}
+
+bool take_apart(Nodes& nodes, Scattered& store) {
+  for (const SymbolId symbol : store.symbols) {
+    std::set<std::int64_t> divisors;
+    std::set<Ref> seen;
+    bool other = false;
+    for (const Ref part : {store.element, store.guard, store.value})
+      find_divisors(part, symbol, divisors, seen, other);
+    std::vector<std::int64_t> chain;
+    const std::int64_t size = nodes.extent(symbol);
+    for (const std::int64_t divisor : divisors) {
+      if (divisor <= 1 || divisor >= size) continue;
+      if (!chain.empty() && divisor % chain.back() != 0) {
+        chain.clear();
+        break;
+      }
+      chain.push_back(divisor);
+    }
+    if (chain.empty()) continue;
+    // Digits, the fastest first.
+    std::vector<SymbolId> digits;
+    Ref sum = nodes.integer(0);
+    std::int64_t before = 1;
+    const std::string name = nodes.symbol(symbol).name;
+    for (std::size_t i = 0; i <= chain.size(); ++i) {
+      const std::int64_t next = i < chain.size() ? chain[i] : (size + before - 1) / before * before;
+      const SymbolId digit = nodes.new_symbol(fmt::format("{}{}", name, chain.size() - i), next / before);
+      sum = nodes.add(sum, nodes.scale(nodes.index(digit), before));
+      digits.push_back(digit);
+      before = next;
+    }
+    Scattered apart = store;
+    if (before != size) {
+      apart.guard = nodes.both(apart.guard, nodes.less(nodes.index(symbol), nodes.integer(size)));
+      // Said again of the digits below.
+      const Ref within = nodes.less(sum, nodes.integer(size));
+      substitute(nodes, apart, {{symbol, sum}});
+      apart.guard = nodes.both(apart.guard, within);
+    } else {
+      substitute(nodes, apart, {{symbol, sum}});
+    }
+    std::erase(apart.symbols, symbol);
+    apart.symbols.insert(apart.symbols.end(), digits.begin(), digits.end());
+    store = std::move(apart);
+    return true;
+  }
+  return false;
+}
+
+struct Stride {
+  SymbolId symbol;
+  std::int64_t coefficient;
+};
+
+}  // namespace
+
+Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
+  const auto fail = [&](const std::string& reason) -> void {
+    throw Refusal{reason, store.position};
+  };
+  // In the value, what the guard says is known.
+  const auto settle = [&] {
+    Facts facts;
+    facts.add(store.guard);
+    store.value = under(nodes, store.value, facts);
+  };
+  settle();
+  drop_unused(nodes, store);
+  for (bool again = true; again;) {
+    again = bound_one(nodes, store) || join_two(nodes, store);
+    drop_unused(nodes, store);
+    if (!again) again = take_apart(nodes, store);
+    if (again) settle();
+  }
+  store.value = rerolled(nodes, store.value);
+
+  Nest nest;
+  nest.buffer = store.buffer;
+  nest.type = store.type;
+  nest.combine = store.combine;
+  // Indices that no element tells apart.
+  std::vector<SymbolId> folded;
+  for (const SymbolId symbol : store.symbols) {
+    if (!store.element->uses(symbol)) folded.push_back(symbol);
+  }
+  if (!folded.empty()) {
+    if (store.combine.empty()) fail(fmt::format("several threads write one element of '{}'", store.buffer));
+    std::erase_if(store.symbols, [&](SymbolId s) { return std::ranges::find(folded, s) != folded.end(); });
+    const Ref nothing = nodes.identity(store.combine, store.value->type);
+    Ref outside = nodes.boolean(true), inside = nodes.boolean(true);
+    for (const Ref part : conjuncts(store.guard)) {
+      const bool inner = std::ranges::any_of(folded, [&](SymbolId s) { return part->uses(s); });
+      (inner ? inside : outside) = nodes.both(inner ? inside : outside, part);
+    }
+    store.value = nodes.reduce(store.combine, folded, nodes.select(inside, store.value, nothing));
+    store.guard = outside;
+  }
+  bool affine = !store.element->has_load;
+  std::vector<Stride> strides;
+  for (const SymbolId symbol : store.symbols) {
+    std::int64_t coefficient = 0;
+    for (const Term& term : store.element->terms) {
+      if (term.atom->kind == Node::Kind::kIndex) {
+        if (term.atom->symbol == symbol) coefficient = term.coefficient;
+      } else {
+        affine = false;
+      }
+    }
+    strides.push_back({symbol, coefficient});
+  }
+  if (!affine) {
+    if (store.combine.empty()) fail(fmt::format("where '{}' is written is no plain function of indices", store.buffer));
+    nest.dims = store.symbols;
+    nest.element = store.element;
+    nest.guard = store.guard;
+    nest.value = store.value;
+    return nest;
+  }
+  // Falling indices turned around.
+  for (Stride& stride : strides) {
+    if (stride.coefficient >= 0) continue;
+    const SymbolId turned =
+        nodes.new_symbol(nodes.symbol(stride.symbol).name, nodes.extent(stride.symbol));
+    substitute(nodes, store,
+               {{stride.symbol, nodes.subtract(nodes.integer(nodes.extent(turned) - 1),
+                                               nodes.index(turned))}});
+    stride = {turned, -stride.coefficient};
+  }
+  std::ranges::sort(strides, std::greater<>(), &Stride::coefficient);
+  std::int64_t below = 0, count = 1;
+  for (auto stride = strides.rbegin(); stride != strides.rend(); ++stride) {
+    if (stride->coefficient <= below) {
+      if (store.combine.empty()) {
+        fail(fmt::format("threads may write one element of '{}' twice", store.buffer));
+      }
+    }
+    below += stride->coefficient * (nodes.extent(stride->symbol) - 1);
+    count *= nodes.extent(stride->symbol);
+    nest.dims.insert(nest.dims.begin(), stride->symbol);
+  }
+  nest.element = store.element;
+  nest.guard = store.guard;
+  nest.value = store.value;
+  nest.covers = nest.guard->is_constant() && nest.guard->constant != 0 &&
+                store.element->constant == 0 && count == buffer.elements() && below == count - 1;
+  return nest;
+}
+
+std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
+                           const ConcreteProgram& program) {
+  std::vector<Nest> nests;
+  const auto find = [&](const std::string& name) -> const ConcreteBuffer& {
+    return *std::ranges::find(program.buffers, name, &ConcreteBuffer::name);
+  };
+  // Neighbours that one thread writes are one more index.
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    std::vector<std::size_t> alike{i};
+    const Scattered& first = stores[i];
+    std::int64_t step = 0;
+    for (std::size_t j = i + 1; j < stores.size(); ++j) {
+      const Scattered& next = stores[j];
+      if (next.buffer != first.buffer || next.symbols != first.symbols ||
+          next.guard != first.guard || next.combine != first.combine) {
+        break;
+      }
+      const Ref over = nodes.subtract(next.element, stores[alike.back()].element);
+      if (!over->is_constant() || over->constant == 0) break;
+      if (step == 0) step = over->constant;
+      if (over->constant != step) break;
+      alike.push_back(j);
+    }
+    for (; alike.size() > 1; alike.pop_back()) {
+      const auto count = static_cast<std::int64_t>(alike.size());
+      Basis basis;
+      basis.symbols = {nodes.new_symbol("part", count)};
+      std::vector<Ref> values;
+      for (std::int64_t j = 0; j < count; ++j) {
+        basis.digits.push_back({j});
+        values.push_back(stores[alike[j]].value);
+      }
+      const Ref value = unified(nodes, values, basis);
+      if (value == nullptr) continue;
+      Scattered merged = first;
+      merged.value = value;
+      merged.element =
+          nodes.add(first.element, nodes.scale(nodes.index(basis.symbols[0]), step));
+      merged.symbols.push_back(basis.symbols[0]);
+      stores[i] = std::move(merged);
+      stores.erase(stores.begin() + static_cast<std::ptrdiff_t>(alike[1]),
+                   stores.begin() + static_cast<std::ptrdiff_t>(alike.back()) + 1);
+      break;
+    }
+  }
+  for (Scattered& store : stores) {
+    const int position = store.position;
+    Nest nest = canonical(nodes, std::move(store), find(store.buffer));
+    if (nest.covers && nest.combine.empty()) {
+      std::erase_if(nests, [&](const Nest& earlier) { return earlier.buffer == nest.buffer; });
+    }
+    for (const Nest& earlier : nests) {
+      if (earlier.buffer != nest.buffer) continue;
+      const auto over = nodes.range(nodes.subtract(earlier.element, nest.element));
+      if (over && (over->low > 0 || over->high < 0)) continue;
+      // Both sides of a branch: the guards exclude each other; anything else may overlap.
+      throw Refusal{fmt::format("'{}' is written in two places that may meet", nest.buffer),
+                    position};
+    }
+    nests.push_back(std::move(nest));
+  }
+  return nests;
+}
+
+}  // namespace hone::lift

@@ -1,0 +1,40 @@
+// From what a thread stores to nests over boxes of indices. Internal to rewriters/lift.
+#pragma once
+
+#include <vector>
+
+#include "rewriters/lift/executor.h"
+#include "rewriters/lift/nest.h"
+
+namespace hone::lift {
+
+/// One store for every value of its symbols, threads and blocks among them.
+struct Scattered {
+  std::string buffer;
+  ScalarType type = ScalarType::kF32;
+  std::vector<SymbolId> symbols;
+  Ref element = nullptr, guard = nullptr, value = nullptr;
+  std::string combine;
+  int position = -1;
+};
+
+/// Block and thread become one index, a flat index the digits that it is taken apart into, guards
+/// the bounds of indices. Throws Refusal where threads may write one element twice.
+[[nodiscard]] Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer);
+
+/// The stores of one launch in program order as nests: at most one plain one for each element.
+[[nodiscard]] std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
+                                         const ConcreteProgram& program);
+
+/// A value of some indices that is values[i] where they have the i-th row of `digits`; null where
+/// there is none. Every one is looked at.
+struct Basis {
+  std::vector<SymbolId> symbols;
+  std::vector<std::vector<std::int64_t>> digits;  ///< by value, then by symbol
+};
+[[nodiscard]] Ref unified(Nodes& nodes, const std::vector<Ref>& values, const Basis& basis);
+
+/// Sums (and other folds) of many like terms become reductions.
+[[nodiscard]] Ref rerolled(Nodes& nodes, Ref value);
+
+}  // namespace hone::lift

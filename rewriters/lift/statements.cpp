@@ -1,0 +1,281 @@
+// Statements of a kernel, one after the other; branches run both ways and are merged.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriters/lift/executor.h"
+#include "rewriters/lift/executor_lanes.h"
+#include "rewriters/syntax/walk.h"
+
+namespace hone::lift {
+
+using syntax::Expr;
+using syntax::Stmt;
+using syntax::Variable;
+
+namespace {
+constexpr std::size_t kMostNodes = 3'000'000;
+}
+
+Executor::Executor(Nodes& nodes, const Launched& launched) : nodes_(nodes), launched_(launched) {
+  const ConcreteLaunch& launch = *launched.launch;
+  static constexpr const char* kAxes[] = {"x", "y", "z"};
+  for (int axis = 0; axis < 3; ++axis) {
+    block[axis] = nodes.new_symbol(fmt::format("blockIdx.{}", kAxes[axis]), launch.grid[axis]);
+    thread[axis] =
+        nodes.new_symbol(fmt::format("threadIdx.{}", kAxes[axis]), launch.block[axis]);
+  }
+  if (launched.in_lockstep) {
+    lanes_ = static_cast<std::size_t>(launch.block[0] * launch.block[1] * launch.block[2]);
+  }
+}
+
+void Executor::refuse(std::string reason, int position) const {
+  throw Refusal{std::move(reason), position};
+}
+
+void Executor::check_budget() const {
+  if (nodes_.size() > kMostNodes) refuse("the kernel is too large to lift");
+}
+
+void Executor::shrink(Lanes& lanes) {
+  if (lanes.size() > 1 && std::ranges::all_of(lanes, [&](Ref a) { return a == lanes[0]; })) {
+    lanes.resize(1);
+  }
+}
+
+std::optional<bool> Executor::decided(const Lanes& condition) {
+  for (const Ref value : condition) {
+    if (!value->is_constant() || value->constant != condition[0]->constant) return std::nullopt;
+  }
+  return condition[0]->constant != 0;
+}
+
+Lanes Executor::choose(const Lanes& condition, const Lanes& then, const Lanes& otherwise) {
+  if (const auto known = decided(condition)) return *known ? then : otherwise;
+  Lanes result;
+  const std::size_t width = std::max({condition.size(), then.size(), otherwise.size()});
+  for (std::size_t i = 0; i < width; ++i) {
+    result.push_back(
+        nodes_.select(lane(condition, i), lane(then, i), lane(otherwise, i)));
+  }
+  shrink(result);
+  return result;
+}
+
+Lanes Executor::active() {
+  Lanes all = uniform(nodes_.boolean(true));
+  const auto add = [&](const Lanes& condition) {
+    if (condition.size() == 1 && condition[0]->is_constant() && condition[0]->constant != 0) return;
+    all = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, all, condition);
+  };
+  for (const Lanes& condition : path_) add(condition);
+  for (const Lanes& exit : exits_) add(exit);
+  for (const Frame& frame : frames_) add(frame.live);
+  return all;
+}
+
+Value Executor::merge(const Lanes& condition, const Value& then, const Value& otherwise) {
+  if (then.kind == Value::Kind::kNone) return otherwise;
+  if (otherwise.kind == Value::Kind::kNone) return then;
+  if (then.kind != otherwise.kind) return {};
+  Value result = then;
+  if (then.kind == Value::Kind::kFields) {
+    for (auto& [name, field] : result.fields) {
+      const auto other = otherwise.fields.find(name);
+      if (other != otherwise.fields.end()) field = merge(condition, field, other->second);
+    }
+    return result;
+  }
+  if (then.kind == Value::Kind::kPointer && then.memory != otherwise.memory) {
+    refuse("a pointer that points into one buffer or another");
+  }
+  result.lanes = choose(condition, then.lanes, otherwise.lanes);
+  return result;
+}
+
+Executor::State Executor::merge(const Lanes& condition, State then, State otherwise) {
+  State result = std::move(then);
+  for (auto& [variable, value] : otherwise.variables) {
+    const auto found = result.variables.find(variable);
+    if (found == result.variables.end()) {
+      result.variables.emplace(variable, std::move(value));
+    } else {
+      found->second = merge(condition, found->second, value);
+    }
+  }
+  for (auto& [memory, cells] : otherwise.local) {
+    for (auto& [element, value] : cells) {
+      Lanes& mine = result.local[memory][element];
+      mine = mine.empty() ? value : choose(condition, mine, value);
+    }
+  }
+  // Shared stores carry their conditions themselves, and so do cells.
+  return result;
+}
+
+void Executor::declare(const Variable& variable) {
+  if (variable.type.kind == syntax::Type::Kind::kArray) {
+    if (variable.storage != Variable::Storage::kLocal) return;
+    const int memory = memory_of(variable);
+    state_.local[memory].clear();
+    if (variable.init == nullptr) return;
+    const Expr& list = syntax::without_casts(*variable.init);
+    if (list.kind != Expr::Kind::kInitList) refuse("an array's initialiser", list.position);
+    const std::int64_t count = variable.type.extent;
+    for (std::int64_t i = 0; i < count; ++i) {
+      Ref zero = is_float(memories[memory].type) ? nodes_.number(0, memories[memory].type)
+                                                 : nodes_.integer(0);
+      Lanes value = uniform(zero);
+      if (static_cast<std::size_t>(i) < list.operands.size()) {
+        if (variable.type.element->kind == syntax::Type::Kind::kArray) {
+          refuse("a nested array's initialiser", list.position);
+        }
+        value = map([&](Ref a) { return nodes_.cast(a, memories[memory].type); },
+                    scalar(*list.operands[i]));
+      } else if (variable.type.element->kind == syntax::Type::Kind::kArray) {
+        const std::int64_t inner = variable.type.element->extent;
+        for (std::int64_t j = 0; j < inner; ++j) state_.local[memory][i * inner + j] = value;
+        continue;
+      }
+      state_.local[memory][i] = value;
+    }
+    return;
+  }
+  if (variable.storage != Variable::Storage::kLocal) return;
+  if (variable.is_reference) return;  // followed to its initialiser where it is used
+  if (variable.init == nullptr) {
+    state_.variables[&variable] = {};
+    return;
+  }
+  state_.variables[&variable] =
+      converted(evaluate(*variable.init), variable.type, variable.name_range.begin);
+}
+
+void Executor::run_if(const Stmt& statement) {
+  const Lanes condition = truth(*statement.expr);
+  if (const auto known = decided(condition)) {
+    if (*known) {
+      run(*statement.children[0]);
+    } else if (statement.children.size() > 1) {
+      run(*statement.children[1]);
+    }
+    return;
+  }
+  State before = state_;
+  path_.push_back(condition);
+  run(*statement.children[0]);
+  State then = std::move(state_);
+  // What was stored in shared memory stays stored: it carries its condition.
+  state_ = std::move(before);
+  state_.shared = then.shared;
+  state_.cells = then.cells;
+  path_.back() = map([&](Ref a) { return nodes_.negate(a); }, condition);
+  if (statement.children.size() > 1) run(*statement.children[1]);
+  path_.pop_back();
+  then.shared = state_.shared;
+  then.cells = state_.cells;
+  state_ = merge(condition, std::move(then), std::move(state_));
+}
+
+void Executor::run_return(const Stmt& statement) {
+  Frame& frame = frames_.back();
+  Lanes here = uniform(nodes_.boolean(true));
+  for (const Lanes& condition : path_)
+    here = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, here, condition);
+  if (statement.expr != nullptr) {
+    Value value = evaluate(*statement.expr);
+    Frame& now = frames_.back();
+    now.result = now.result.kind == Value::Kind::kNone ? value : merge(now.live, value, now.result);
+  }
+  for (std::size_t i = 0; i < loop_unrolls_.size(); ++i) {
+    if (!loop_unrolls_[i]) refuse("a return inside a loop", statement.position);
+  }
+  frame.live =
+      map([&](Ref a, Ref b) { return nodes_.both(a, nodes_.negate(b)); }, frame.live, here);
+}
+
+void Executor::run(const Stmt& statement) {
+  using Kind = Stmt::Kind;
+  check_budget();
+  if (const auto runs = decided(active()); runs && !*runs) return;
+  switch (statement.kind) {
+    case Kind::kCompound:
+      for (const Stmt* child : statement.children) run(*child);
+      return;
+    case Kind::kDeclaration:
+      for (const Variable* variable : statement.variables) declare(*variable);
+      return;
+    case Kind::kExpression:
+      evaluate(*statement.expr);
+      return;
+    case Kind::kIf:
+      run_if(statement);
+      return;
+    case Kind::kFor:
+    case Kind::kWhile:
+    case Kind::kDo:
+      run_loop(statement);
+      return;
+    case Kind::kReturn:
+      run_return(statement);
+      return;
+    case Kind::kNull:
+      return;
+    case Kind::kContinue:
+    case Kind::kBreak: {
+      if (exits_.empty()) break;
+      if (statement.kind == Kind::kBreak && !loop_unrolls_.back()) {
+        refuse("a loop that is left early", statement.position);
+      }
+      Lanes here = uniform(nodes_.boolean(true));
+      for (std::size_t i = loop_paths_.back(); i < path_.size(); ++i)
+        here = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, here, path_[i]);
+      const auto leave = [&](Lanes& exit) {
+        exit = map([&](Ref a, Ref b) { return nodes_.both(a, nodes_.negate(b)); }, exit, here);
+      };
+      leave(exits_.back());
+      if (statement.kind == Kind::kBreak) leave(breaks_.back());
+      return;
+    }
+    default:
+      break;
+  }
+  refuse("a statement that hone does not follow", statement.position);
+}
+
+void Executor::run() {
+  const syntax::Function& kernel = *launched_.kernel;
+  const ConcreteLaunch& launch = *launched_.launch;
+  if (kernel.parameters.size() != launch.args.size()) refuse("arguments do not fit the parameters");
+  std::map<int, int> buffers;  // one memory per buffer, whoever names it
+  for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    const Variable& parameter = *kernel.parameters[i];
+    Value value;
+    if (const auto* buffer = std::get_if<BufferIndex>(&launch.args[i])) {
+      if (!buffers.contains(buffer->index)) {
+        const ConcreteBuffer& of = launched_.program->buffers[buffer->index];
+        memories.push_back({Memory::Kind::kGlobal, of.name, of.type});
+        buffers[buffer->index] = static_cast<int>(memories.size() - 1);
+      }
+      value = {Value::Kind::kPointer, uniform(nodes_.integer(0)), buffers[buffer->index], {}};
+    } else if (const auto* whole = std::get_if<std::int64_t>(&launch.args[i])) {
+      value = {Value::Kind::kScalar, uniform(nodes_.integer(*whole)), -1, {}};
+      value = converted(value, parameter.type, parameter.name_range.begin);
+    } else {
+      const double number = std::get<double>(launch.args[i]);
+      Ref node = nodes_.number(number, ScalarType::kF64);
+      value = {Value::Kind::kScalar, uniform(node), -1, {}};
+      value = converted(value, parameter.type, parameter.name_range.begin);
+    }
+    state_.variables[&parameter] = std::move(value);
+  }
+  Frame frame;
+  frame.function = &kernel;
+  frame.live = uniform(nodes_.boolean(true));
+  frames_.push_back(std::move(frame));
+  run(*kernel.body);
+  check_in_place();
+}
+
+}  // namespace hone::lift

@@ -1,0 +1,236 @@
+// Many like values as one value of an index.
+#include <algorithm>
+#include <map>
+
+#include "rewriters/lift/nests.h"
+
+namespace hone::lift {
+namespace {
+
+class Unifier {
+ public:
+  Unifier(Nodes& nodes, const Basis& basis) : nodes_(nodes), basis_(basis) {
+    for (std::size_t d = 0; d < basis.symbols.size(); ++d) {
+      unit_.push_back(find_unit(d));
+    }
+    zero_ = find_unit(basis.symbols.size());
+  }
+
+  Ref unify(const std::vector<Ref>& values) {
+    const Ref first = values[0];
+    if (std::ranges::all_of(values, [&](Ref v) { return v == first; })) return first;
+    const auto known = done_.find(values);
+    if (known != done_.end()) return known->second;
+    const Ref made = unify_different(values);
+    done_.emplace(values, made);
+    return made;
+  }
+
+ private:
+  /// The row in which digit d is one and all others are zero; for d beyond, all zero.
+  std::optional<std::size_t> find_unit(std::size_t d) const {
+    for (std::size_t i = 0; i < basis_.digits.size(); ++i) {
+      bool fits = true;
+      for (std::size_t e = 0; e < basis_.symbols.size(); ++e)
+        fits = fits && basis_.digits[i][e] == (e == d ? 1 : 0);
+      if (fits) return i;
+    }
+    return std::nullopt;
+  }
+
+  Ref affine(const std::vector<std::int64_t>& constants) {
+    if (!zero_) return nullptr;
+    const std::int64_t start = constants[*zero_];
+    std::vector<std::int64_t> slopes;
+    for (const auto& unit : unit_) slopes.push_back(unit ? constants[*unit] - start : 0);
+    Ref sum = nodes_.integer(start);
+    for (std::size_t d = 0; d < slopes.size(); ++d)
+      sum = nodes_.add(sum, nodes_.scale(nodes_.index(basis_.symbols[d]), slopes[d]));
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+      std::int64_t value = start;
+      for (std::size_t d = 0; d < slopes.size(); ++d) value += slopes[d] * basis_.digits[i][d];
+      if (value != constants[i]) return nullptr;
+    }
+    return sum;
+  }
+
+  Ref unify_sums(const std::vector<Ref>& values) {
+    std::vector<std::int64_t> constants;
+    for (const Ref value : values) constants.push_back(value->constant);
+    Ref sum = affine(constants);
+    if (sum == nullptr) return nullptr;
+    const Ref first = values[0];
+    for (std::size_t t = 0; t < first->terms.size(); ++t) {
+      const std::int64_t coefficient = first->terms[t].coefficient;
+      std::vector<Ref> atoms;
+      for (const Ref value : values) {
+        if (value->terms.size() != first->terms.size() ||
+            value->terms[t].coefficient != coefficient) {
+          return nullptr;
+        }
+        atoms.push_back(value->terms[t].atom);
+      }
+      const Ref atom = unify(atoms);
+      if (atom == nullptr) return nullptr;
+      sum = nodes_.add(sum, nodes_.scale(atom, coefficient));
+    }
+    return sum;
+  }
+
+  Ref unify_different(const std::vector<Ref>& values) {
+    const Ref first = values[0];
+    if (std::ranges::all_of(values, [](Ref v) { return v->kind == Node::Kind::kSum && v->type != ScalarType::kBool; })) {
+      return unify_sums(values);
+    }
+    for (const Ref value : values) {
+      if (value->kind != first->kind || value->op != first->op || value->type != first->type ||
+          value->args.size() != first->args.size() || value->symbols != first->symbols) {
+        return nullptr;
+      }
+    }
+    if (first->kind != Node::Kind::kLoad && first->kind != Node::Kind::kOp &&
+        first->kind != Node::Kind::kReduce) {
+      return nullptr;
+    }
+    std::vector<std::vector<Ref>> rows;
+    for (const Ref value : values) rows.push_back(value->args);
+    std::vector<Ref> args = unify_args(rows);
+    if (args.empty() && rows[0].size() == 2 && commutes(first)) {
+      // Operands are in the order of their making, which may differ from value to value.
+      const std::vector<std::vector<Ref>> as_made = rows;
+      for (std::size_t i = 1; i < rows.size(); ++i) {
+        if (!alike(rows[0][0], rows[i][0]) && alike(rows[0][0], rows[i][1]))
+          std::swap(rows[i][0], rows[i][1]);
+      }
+      if (rows != as_made) args = unify_args(rows);
+    }
+    if (args.empty()) return nullptr;
+    if (first->kind == Node::Kind::kReduce) {
+      return peel(nodes_.reduce(first->op, first->symbols, args[0]));
+    }
+    return peel_if(first, nodes_.with_args(first, args));
+  }
+
+  static Ref peel_if(Ref first, Ref made) { return first->kind == Node::Kind::kOp ? peel(made) : made; }
+
+  static bool commutes(Ref value) {
+    return value->kind == Node::Kind::kOp &&
+           (value->op == "+" || value->op == "*" || value->op == "min" || value->op == "max");
+  }
+
+  /// The same shape as far as is quickly told: buffers and operators.
+  static bool alike(Ref a, Ref b) {
+    if (a->kind != b->kind || a->op != b->op || a->args.size() != b->args.size()) return false;
+    if (a->kind == Node::Kind::kLoad || a->kind == Node::Kind::kSum) return true;
+    for (std::size_t i = 0; i < a->args.size(); ++i)
+      if (!alike(a->args[i], b->args[i])) return false;
+    return true;
+  }
+
+  std::vector<Ref> unify_args(const std::vector<std::vector<Ref>>& rows) {
+    std::vector<Ref> args;
+    for (std::size_t a = 0; a < rows[0].size(); ++a) {
+      std::vector<Ref> column;
+      for (const auto& row : rows) column.push_back(row[a]);
+      args.push_back(unify(column));
+      if (args.back() == nullptr) return {};
+    }
+    return args;
+  }
+
+  Nodes& nodes_;
+  const Basis& basis_;
+  std::vector<std::optional<std::size_t>> unit_;
+  std::optional<std::size_t> zero_;
+  std::map<std::vector<Ref>, Ref> done_;
+};
+
+/// Every constant in a value, in the order of its parts: what like terms differ in.
+void constants_of(Ref value, std::vector<std::int64_t>& all) {
+  if (value->kind == Node::Kind::kSum) {
+    all.push_back(value->constant);
+    for (const Term& term : value->terms) constants_of(term.atom, all);
+  }
+  for (const Ref arg : value->args) constants_of(arg, all);
+}
+
+void flatten(const std::string& op, Ref value, std::vector<Ref>& terms) {
+  if (value->is(op)) {
+    flatten(op, value->args[0], terms);
+    flatten(op, value->args[1], terms);
+  } else {
+    terms.push_back(value);
+  }
+}
+
+Ref roll(Nodes& nodes, const std::string& op, std::vector<Ref> terms) {
+  const auto count = static_cast<std::int64_t>(terms.size());
+  std::vector<std::pair<std::vector<std::int64_t>, Ref>> keyed;
+  for (const Ref term : terms) {
+    keyed.emplace_back();
+    constants_of(term, keyed.back().first);
+    keyed.back().second = term;
+  }
+  std::ranges::stable_sort(keyed, {}, [](const auto& entry) { return entry.first; });
+  for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = keyed[i].second;
+  std::vector<std::vector<std::int64_t>> shapes{{count}};
+  for (std::int64_t r = 2; r < count; ++r)
+    if (count % r == 0) shapes.push_back({r, count / r});
+  for (const auto& shape : shapes) {
+    Basis basis;
+    for (const std::int64_t extent : shape) basis.symbols.push_back(nodes.new_symbol("t", extent));
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::vector<std::int64_t> row;
+      std::int64_t rest = i;
+      for (const std::int64_t extent : shape) {
+        row.push_back(rest % extent);
+        rest /= extent;
+      }
+      basis.digits.push_back(std::move(row));
+    }
+    if (const Ref body = unified(nodes, terms, basis)) {
+      return nodes.reduce(op, basis.symbols, body);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Ref unified(Nodes& nodes, const std::vector<Ref>& values, const Basis& basis) {
+  return Unifier(nodes, basis).unify(values);
+}
+
+Ref rerolled(Nodes& nodes, Ref value) {
+  return nodes.replace(value, [&](Ref node) -> Ref {
+    if (node->kind != Node::Kind::kOp || node->args.size() != 2) return nullptr;
+    if (node->op != "+" && node->op != "*" && node->op != "min" && node->op != "max") return nullptr;
+    if (!is_float(node->type)) return nullptr;
+    std::vector<Ref> terms;
+    flatten(node->op, node, terms);
+    if (terms.size() < 4) return nullptr;
+    // A bias or a start beside the like terms.
+    std::vector<Ref> inner;
+    for (const Ref term : terms) inner.push_back(rerolled(nodes, term));
+    std::map<std::size_t, std::vector<Ref>> by_shape;
+    for (const Ref term : inner) {
+      std::vector<std::int64_t> constants;
+      constants_of(term, constants);
+      by_shape[constants.size()].push_back(term);
+    }
+    Ref whole = nullptr;
+    bool rolled = false;
+    for (const auto& [shape, alike] : by_shape) {
+      Ref part = alike.size() >= 4 ? roll(nodes, node->op, alike) : nullptr;
+      rolled = rolled || part != nullptr;
+      if (part == nullptr) {
+        for (const Ref term : alike)
+          part = part == nullptr ? term : nodes.op(node->op, node->type, {part, term});
+      }
+      whole = whole == nullptr ? part : nodes.op(node->op, node->type, {whole, part});
+    }
+    return rolled ? whole : nullptr;
+  });
+}
+
+}  // namespace hone::lift
