@@ -47,7 +47,7 @@ class Contract : public Generator {
         generated.source += fma_kernel(emit);
         break;
       default:
-        return refused("contract: not yet");
+        generated.source += mma_kernel(emit);
     }
     generated.source += emit.second_kernel();
     std::vector<ScalarType> types{emit.a.type, emit.b.type, contraction->nest->type};

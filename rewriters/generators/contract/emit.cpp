@@ -99,17 +99,26 @@ std::string Emitter::stored(Ref value, ScalarType type, Printer& printer) const 
 
 // --- The kernel's frame -----------------------------------------------------------------------
 
-std::string Emitter::constants() const {
-  std::string text = fmt::format(
-      "constexpr int kM = {}, kN = {}, kK = {};\n"
-      "constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kStages = {}, kThreads = {};\n"
-      "constexpr int kTilesM = {}, kTilesN = {}, kGroup = {};\n",
-      c.m_size, c.n_size, c.k_size, s.bm, s.bn, s.bk, s.stages, s.threads(),
-      ceil_divide(c.m_size, s.bm), ceil_divide(c.n_size, s.bn), s.group);
-  text += fmt::format(
-      "constexpr int kElementsA = {}, kElementsB = {};  // of a stage in shared memory",
-      a.elements(), b.elements());
-  return text;
+std::string Emitter::with_constants(
+    const std::string& kernel,
+    const std::vector<std::pair<std::string, std::int64_t>>& more) const {
+  const std::vector<std::vector<std::pair<std::string, std::int64_t>>> lines = {
+      {{"kM", c.m_size}, {"kN", c.n_size}, {"kK", c.k_size}},
+      {{"kTileM", s.bm}, {"kTileN", s.bn}, {"kTileK", s.bk}, {"kStages", s.stages}},
+      {{"kThreads", s.threads()}, {"kTilesM", ceil_divide(c.m_size, s.bm)},
+       {"kTilesN", ceil_divide(c.n_size, s.bn)}, {"kGroup", s.group}},
+      {{"kElementsA", a.elements()}, {"kElementsB", b.elements()}},
+      more};
+  std::string text;
+  for (const auto& line : lines) {
+    std::string names;
+    for (const auto& [name, value] : line) {
+      if (!mentions(kernel, name)) continue;
+      names += fmt::format("{}{} = {}", names.empty() ? "" : ", ", name, value);
+    }
+    if (!names.empty()) text += "constexpr int " + names + ";\n";
+  }
+  return filled(kernel, {{"constants", text}});
 }
 
 std::string Emitter::k_range() const {
@@ -163,6 +172,20 @@ std::string Emitter::k_range() const {
   return text;
 }
 
+std::string Emitter::bounds() const {
+  // As many blocks on an SM as registers and shared memory let, by what the sums need.
+  const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
+  const int registers = s.pipe == Pipe::kFma
+                            ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32
+                            : s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1) + 80;
+  const std::int64_t shared = goal_.context == nullptr ? 228 * 1024
+                                                       : goal_.context->target.shared_per_sm;
+  const std::int64_t blocks =
+      std::min({std::int64_t{65536} / (s.threads() * registers), std::int64_t{8},
+                shared / (shared_bytes(c, s) + 1024)});
+  return blocks > 1 ? fmt::format("{}, {}", s.threads(), blocks) : std::to_string(s.threads());
+}
+
 Holes Emitter::holes(int width) const {
   const Move move_a = move(true), move_b = move(false);
   const bool is_async = uses_async();
@@ -175,7 +198,7 @@ Holes Emitter::holes(int width) const {
       {"prefix", prefix},
       {"params", parameters(true)},
       {"threads", std::to_string(s.threads())},
-      {"constants", constants()},
+      {"bounds", bounds()},
       {"type_a", type_name(a.type)},
       {"type_b", type_name(b.type)},
       {"type", type_name(c.sum_type)},
@@ -230,10 +253,6 @@ for (int stage = 0; stage < kStages - 1; ++stage) {
 std::string Emitter::finished(const std::string& width, bool vector,
                               const std::string& sum) const {
   Printer print = printer(fmt::format("{}.at[j]", sum));
-  if (c.nest->type == ScalarType::kF16 || c.nest->type == ScalarType::kBf16) {
-    // A sum of a narrow type is rounded before anything else is done with it.
-    print.known[c.sum] = fmt::format("{}.at[j]", sum);
-  }
   const std::string type = type_name(c.nest->type);
   const std::string value = stored(c.value, c.nest->type, print);
   const std::string output = parameter_name(c.nest->buffer);
@@ -243,6 +262,7 @@ std::string Emitter::finished(const std::string& width, bool vector,
                        {"out", output},
                        {"type", type},
                        {"pack", pack(prefix, type, width)},
+                       {"column", mentions(value, "n") ? "const int n = n_run + j;" : ""},
                        {"width", width},
                        {"guard", guarded ? fmt::format(" && {}", "(" + print.print(c.guard) + ")")
                                          : ""}};
@@ -250,7 +270,7 @@ std::string Emitter::finished(const std::string& width, bool vector,
     return filled(R"($pack out;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {
-  const int n = n_run + j;
+  $column
   out.at[j] = $value;
 }
 const int n = n_run;

@@ -35,13 +35,17 @@ class Emitter {
   /// "shared_a[stage * kElementsA + …]" without the brackets: the place of a row and a column.
   [[nodiscard]] std::string place(bool is_a, const std::string& outer, const std::string& k) const;
   [[nodiscard]] bool uses_async() const { return a.async || b.async; }
+  /// A kernel's text with its $constants: those that it mentions, of every pipe's and of `more`.
+  [[nodiscard]] std::string with_constants(
+      const std::string& kernel, const std::vector<std::pair<std::string, std::int64_t>>& more)
+      const;
 
  private:
   struct Move {
     std::string definition, start, end;
   };
   [[nodiscard]] Move move(bool is_a) const;
-  [[nodiscard]] std::string constants() const;
+  [[nodiscard]] std::string bounds() const;
   [[nodiscard]] std::string k_range() const;
   [[nodiscard]] std::string store(int width) const;
   [[nodiscard]] std::string finished(const std::string& width, bool vector,

@@ -13,7 +13,8 @@ std::string Emitter::place(bool is_a, const std::string& outer, const std::strin
     return fmt::format("{}swizzled<{}, {}, {}>({}, {})", prefix, tile.rows, tile.columns,
                        16 / size_of(tile.type), row, column);
   }
-  return fmt::format("({}) * {} + {}", row, tile.stride, column);
+  const bool name = row.find(' ') == row.npos;
+  return fmt::format("{} * {} + {}", name ? row : "(" + row + ")", tile.stride, column);
 }
 
 Emitter::Move Emitter::move(bool is_a) const {

@@ -8,11 +8,9 @@ namespace {
 
 constexpr const char* kKernel = R"(
 $what
-// Each thread keeps $tm x $tn sums.
-__global__ void __launch_bounds__($threads) $prefixcontract($params) {
+// Each thread keeps $tm x $tn sums, in kRunsM x kRunsN places of kRun x kRun.
+__global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   $constants
-  constexpr int kRun = $v, kRunsM = $runs_m, kRunsN = $runs_n;  // a thread's rows: kRunsM times kRun
-  constexpr int kStrideA = $stride_a, kStrideB = $stride_b;
   using Vector = $prefixpack<$type, kRun>;
   $shared
   $where
@@ -89,14 +87,13 @@ std::string fma_kernel(const Emitter& emit) {
   Holes holes = emit.holes(v);
   holes["tm"] = std::to_string(s.tm);
   holes["tn"] = std::to_string(s.tn);
-  holes["v"] = std::to_string(v);
-  holes["runs_m"] = std::to_string(s.tm / v);
-  holes["runs_n"] = std::to_string(s.tn / v);
-  holes["stride_a"] = std::to_string(emit.a.stride);
-  holes["stride_b"] = std::to_string(emit.b.stride);
   holes["warps_n"] = std::to_string(s.bn / s.tn / 8);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
-  return filled(kKernel, holes);
+  return emit.with_constants(filled(kKernel, holes), {{"kRun", v},
+                                                      {"kRunsM", s.tm / v},
+                                                      {"kRunsN", s.tn / v},
+                                                      {"kStrideA", emit.a.stride},
+                                                      {"kStrideB", emit.b.stride}});
 }
 
 }  // namespace hone::generators::contract

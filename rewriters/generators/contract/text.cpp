@@ -12,7 +12,8 @@ std::string indented(std::string_view text, std::size_t spaces) {
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
-    if (!line.empty()) out += std::string(spaces, ' ') + std::string(line);
+    const bool directive = line.starts_with('#');
+    if (!line.empty()) out += std::string(directive ? 0 : spaces, ' ') + std::string(line);
     if (end < text.size()) out += '\n';
     at = end + 1;
   }
@@ -21,6 +22,15 @@ std::string indented(std::string_view text, std::size_t spaces) {
 }
 
 }  // namespace
+
+bool mentions(std::string_view text, std::string_view name) {
+  for (auto at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const bool starts = at == 0 || !in_name(text[at - 1]);
+    const auto end = at + name.size();
+    if (starts && (end == text.size() || !in_name(text[end]))) return true;
+  }
+  return false;
+}
 
 std::string filled(std::string_view text, const Holes& holes) {
   std::string out;

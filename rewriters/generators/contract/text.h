@@ -13,4 +13,7 @@ using Holes = std::map<std::string, std::string, std::less<>>;
 /// empty the line goes.
 [[nodiscard]] std::string filled(std::string_view text, const Holes& holes);
 
+/// Does the text hold this identifier?
+[[nodiscard]] bool mentions(std::string_view text, std::string_view name);
+
 }  // namespace hone::generators::contract

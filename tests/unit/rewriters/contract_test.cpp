@@ -135,5 +135,64 @@ TEST(Contract, Doubles) {
       .check(*kContract, kSmall, 1e-12);
 }
 
+void every_orientation(const Choice& choice, ScalarType type, MathLevel math, double tolerance) {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      SCOPED_TRACE(std::string(a ? "T" : "N") + (b ? "T" : "N"));
+      Product({.m = 96, .n = 64, .k = 96, .a_transposed = a, .b_transposed = b, .type = type}, {},
+              {}, math)
+          .check(*kContract, choice, tolerance);
+      Product({.m = 50,
+               .n = 35,
+               .k = 71,
+               .batch = 2,
+               .a_transposed = a,
+               .b_transposed = b,
+               .type = type,
+               .out = type},
+              {}, {}, math)
+          .check(*kContract, choice, type == ScalarType::kF32 ? tolerance : 1e-2);
+    }
+  }
+}
+
+TEST(Contract, MmaInEveryOrientation) {
+  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"},
+                         {"wm", "16"},    {"wn", "32"}, {"split_k", "1"}};
+  every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
+  every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
+}
+
+TEST(Contract, Tf32ThreeTimesInEveryOrientation) {
+  every_orientation({{"pipe", "tf32x3"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"}, {"wm", "16"},
+                     {"wn", "32"}, {"split_k", "1"}},
+                    ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
+}
+
+TEST(Contract, ReducedPipes) {
+  for (const char* pipe : {"tf32", "bf16"}) {
+    every_orientation({{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"wm", "32"},
+                       {"wn", "16"}, {"split_k", "1"}},
+                      ScalarType::kF32, MathLevel::kReduced, 3e-2);
+  }
+}
+
+TEST(Contract, MmaAtManyPoints) {
+  Product halves({.m = 136, .n = 144, .k = 200, .type = ScalarType::kF16});
+  Product floats({.m = 136, .n = 144, .k = 200}, {}, {}, MathLevel::kTf32x3);
+  for (const char* stages : {"2", "4"}) {
+    for (const auto& [bm, bn, bk, wm, wn] :
+         {std::tuple("128", "128", "64", "64", "32"), {"128", "256", "32", "64", "64"},
+          {"64", "64", "16", "32", "32"}, {"16", "128", "64", "16", "16"}}) {
+      SCOPED_TRACE(std::string(bm) + " " + bn + " " + bk + " " + stages);
+      Choice choice = {{"pipe", "mma"}, {"bm", bm}, {"bn", bn}, {"bk", bk},
+                       {"wm", wm},      {"wn", wn}, {"stages", stages}};
+      halves.check(*kContract, choice, 1e-5);
+      choice["pipe"] = "tf32x3";
+      floats.check(*kContract, choice, 2e-6);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone::generators
