@@ -1,0 +1,394 @@
+#include "rewriters/generators/contract/analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "rewriters/generators/print_value.h"
+
+namespace hone::generators::contract {
+namespace {
+
+using lift::Node;
+using lift::Nodes;
+using lift::Term;
+
+void walk(Ref value, const std::function<void(Ref)>& visit, std::set<Ref>& seen) {
+  if (!seen.insert(value).second) return;
+  visit(value);
+  for (const Ref arg : value->args) walk(arg, visit, seen);
+  for (const Term& term : value->terms) walk(term.atom, visit, seen);
+}
+
+/// Every node, those inside of reductions too.
+void for_each(Ref value, const std::function<void(Ref)>& visit) {
+  std::set<Ref> seen;
+  walk(value, visit, seen);
+}
+
+/// a * (b * -c) as a, b, c and -1.
+void factors_of(Nodes& nodes, Ref value, std::vector<Ref>& factors) {
+  if (value->is("*")) {
+    for (const Ref arg : value->args) factors_of(nodes, arg, factors);
+  } else if (value->is("neg")) {
+    factors.push_back(nodes.number(-1, value->type));
+    factors_of(nodes, value->args[0], factors);
+  } else {
+    factors.push_back(value);
+  }
+}
+
+Ref product_of(Nodes& nodes, const std::vector<Ref>& factors, ScalarType type) {
+  if (factors.empty()) return nodes.number(1, type);
+  Ref product = factors[0];
+  for (std::size_t i = 1; i < factors.size(); ++i) {
+    product = nodes.op("*", type, {product, factors[i]});
+  }
+  return product;
+}
+
+/// Which dimensions are what, when the operands use these.
+struct Classes {
+  std::vector<SymbolId> batch, m, n, k;
+};
+
+bool uses(const std::vector<Ref>& values, SymbolId symbol) {
+  return std::ranges::any_of(values, [&](Ref value) { return value->uses(symbol); });
+}
+
+std::int64_t size_of_all(const Nodes& nodes, const std::vector<SymbolId>& symbols) {
+  std::int64_t size = 1;
+  for (const SymbolId symbol : symbols) size *= nodes.extent(symbol);
+  return size;
+}
+
+/// The stride of a symbol in an element number; 0: none that is plain.
+std::int64_t stride_in(Ref element, SymbolId symbol) {
+  for (const Term& term : element->terms) {
+    if (term.atom->kind == Node::Kind::kIndex && term.atom->symbol == symbol) {
+      return std::abs(term.coefficient);
+    }
+  }
+  return 0;
+}
+
+Ref first_load(Ref value) {
+  Ref found = nullptr;
+  for_each(value, [&](Ref node) {
+    if (found == nullptr && node->kind == Node::Kind::kLoad) found = node;
+  });
+  return found;
+}
+
+/// Outermost, the largest stride in `by`, first.
+void sort_by_stride(std::vector<SymbolId>& symbols, Ref by) {
+  if (by == nullptr) return;
+  std::ranges::stable_sort(symbols, [&](SymbolId x, SymbolId y) {
+    return stride_in(by, x) > stride_in(by, y);
+  });
+}
+
+/// One index for all of `symbols`, and what each is of it.
+SymbolId flatten(Nodes& nodes, const std::string& name, const std::vector<SymbolId>& symbols,
+                 Nodes::Substitution& digits) {
+  const SymbolId flat = nodes.new_symbol(name, size_of_all(nodes, symbols));
+  Ref rest = nodes.index(flat);
+  for (std::size_t i = symbols.size(); i-- > 0;) {
+    const Ref size = nodes.integer(nodes.extent(symbols[i]));
+    digits[symbols[i]] = i == 0 ? rest : nodes.remainder(rest, size);
+    rest = nodes.divide(rest, size);
+  }
+  return flat;
+}
+
+/// Does an integer stay the same over each aligned group of `size` values of the index?
+bool steady(Ref value, SymbolId index, std::int64_t size) {
+  if (!value->uses(index)) return true;
+  const Ref plain = lift::peel(value);
+  if (plain != value) return steady(plain, index, size);
+  if (value->kind == Node::Kind::kSum) {
+    return std::ranges::all_of(value->terms,
+                               [&](const Term& term) { return steady(term.atom, index, size); });
+  }
+  if ((value->is("/") || value->is("%")) && value->args[1]->is_constant()) {
+    if (steady(value->args[0], index, size)) return true;
+    const Ref of = lift::peel(value->args[0]);
+    return value->is("/") && of->kind == Node::Kind::kIndex &&
+           value->args[1]->constant % size == 0;
+  }
+  return false;
+}
+
+/// Does element(index) run from a multiple of `size` upwards over each aligned group of indices?
+bool runs(const Nodes& nodes, Ref element, SymbolId index, int size) {
+  if (nodes.extent(index) % size != 0 || element->constant % size != 0) return false;
+  std::int64_t step = 0;
+  for (const Term& term : element->terms) {
+    const Ref atom = term.atom;
+    const bool is_index = atom->kind == Node::Kind::kIndex && atom->symbol == index;
+    const bool is_digit = atom->is("%") && atom->args[1]->is_constant() &&
+                          atom->args[1]->constant % size == 0 &&
+                          lift::peel(atom->args[0])->kind == Node::Kind::kIndex &&
+                          lift::peel(atom->args[0])->symbol == index;
+    if (is_index || is_digit) {
+      step += term.coefficient;
+    } else if (term.coefficient % size != 0 || !steady(atom, index, size)) {
+      return false;
+    }
+  }
+  return step == 1;
+}
+
+/// The longest such group whose bytes make 16.
+int longest_run(const Nodes& nodes, Ref element, SymbolId index, ScalarType type) {
+  int size = static_cast<int>(16 / size_of(type));
+  while (size > 1 && !runs(nodes, element, index, size)) size /= 2;
+  return size;
+}
+
+ScalarType operand_type(Ref value, ScalarType sum_type) {
+  return is_float(value->type) && size_of(value->type) <= size_of(sum_type) ? value->type
+                                                                            : sum_type;
+}
+
+/// A widening changes no value: what is inside can be kept as it is.
+Ref without_widening(Ref value) {
+  while (value->is("cast") && is_float(value->args[0]->type) &&
+         size_of(value->args[0]->type) < size_of(value->type)) {
+    value = value->args[0];
+  }
+  return value;
+}
+
+Operand make_operand(Nodes& nodes, Ref value, SymbolId outer, SymbolId k, ScalarType sum_type) {
+  Operand operand;
+  operand.mask = nodes.boolean(true);
+  operand.outer = outer;
+  operand.k = k;
+  for (;;) {
+    value = without_widening(value);
+    const bool masked = value->is("select") && value->args[2]->kind == Node::Kind::kFloat &&
+                        value->args[2]->value == 0;
+    if (!masked) break;
+    operand.mask = nodes.both(operand.mask, value->args[0]);
+    value = value->args[1];
+  }
+  operand.value = value;
+  operand.type = operand_type(value, sum_type);
+  if (value->kind == Node::Kind::kLoad) {
+    const int in_k = longest_run(nodes, value->args[0], k, value->type);
+    const int in_outer = longest_run(nodes, value->args[0], outer, value->type);
+    operand.along_k = in_k > in_outer;
+    operand.contiguous = std::max(in_k, in_outer);
+    if (operand.contiguous == 1) {
+      operand.along_k = stride_in(value->args[0], k) == 1 ||
+                        (stride_in(value->args[0], outer) != 1 &&
+                         !stride_in(value->args[0], outer) && stride_in(value->args[0], k) != 0);
+    }
+  } else if (const Ref load = first_load(value)) {
+    operand.along_k = stride_in(load->args[0], k) == 1;
+  }
+  return operand;
+}
+
+/// "c + x*m + y*n + z*k >= 0" for the conditions that are so.
+void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds) {
+  for (const Ref part : lift::conjuncts(condition)) {
+    if (!part->is(">=0") && !part->is("==0")) continue;
+    Bound bound;
+    bound.constant = part->args[0]->constant;
+    bool affine = true;
+    for (const Term& term : part->args[0]->terms) {
+      const bool index = term.atom->kind == Node::Kind::kIndex;
+      if (index && term.atom->symbol == c.m) {
+        bound.row = term.coefficient;
+      } else if (index && term.atom->symbol == c.n) {
+        bound.column = term.coefficient;
+      } else if (index && term.atom->symbol == c.k) {
+        bound.k = term.coefficient;
+      } else {
+        affine = false;
+      }
+    }
+    if (!affine) continue;
+    bounds.push_back(bound);
+    if (part->is("==0")) bounds.push_back({-bound.constant, -bound.row, -bound.column, -bound.k});
+  }
+}
+
+}  // namespace
+
+bool Operand::is_plain() const {
+  return value->kind == Node::Kind::kLoad && mask->is_constant() && value->type == type;
+}
+
+std::string Contraction::describe() const {
+  return fmt::format("{}{} x {} x {}", batch_size > 1 ? fmt::format("{} of ", batch_size) : "",
+                     m_size, n_size, k_size);
+}
+
+Result<Contraction> analyse(const Goal& goal) {
+  if (goal.nests.size() != 1) return refused("contract: more than one nest");
+  Nodes& nodes = *goal.nodes;
+  const lift::Nest& nest = goal.nests[0];
+  if (!nest.combine.empty()) return refused("contract: the nest combines with what is there");
+
+  std::vector<Ref> reductions;
+  for_each(nest.value, [&](Ref node) {
+    if (node->kind == Node::Kind::kReduce) reductions.push_back(node);
+  });
+  if (reductions.size() != 1 || reductions[0]->op != "+") {
+    return refused("contract: no single sum in the value");
+  }
+  const Ref reduction = reductions[0];
+  if (!is_float(reduction->type)) return refused("contract: a sum of integers");
+
+  Contraction c;
+  c.nodes = &nodes;
+  c.nest = &nest;
+  c.sum_type = compute_type(reduction->type);
+  const lift::Nodes::Opened sum = nodes.open(reduction);
+
+  // select(guard, product, 0) and factors that k does not touch.
+  Ref guard = nodes.boolean(true), body = sum.body;
+  while (body->is("select") && body->args[2]->kind == Node::Kind::kFloat &&
+         body->args[2]->value == 0) {
+    guard = nodes.both(guard, body->args[0]);
+    body = body->args[1];
+  }
+  std::vector<Ref> factors, scale, inner;
+  factors_of(nodes, body, factors);
+  for (const Ref factor : factors) {
+    const bool summed =
+        std::ranges::any_of(sum.symbols, [&](SymbolId symbol) { return factor->uses(symbol); });
+    (summed ? inner : scale).push_back(factor);
+  }
+  if (inner.size() < 2) return refused("contract: the sum is not of products");
+  if (inner.size() > 6) return refused("contract: a product of more than six factors");
+
+  // Which factors make A and which B: so that most work is shared.
+  std::vector<Ref> best_a, best_b;
+  Classes best;
+  double best_score = 0;
+  for (unsigned set = 0; set < (1U << inner.size()) - 1; ++set) {
+    if ((set & 1U) == 0) continue;  // the first factor is A's: the rest is symmetric
+    std::vector<Ref> a, b;
+    for (std::size_t i = 0; i < inner.size(); ++i)
+      ((set >> i & 1U) != 0 ? a : b).push_back(inner[i]);
+    Classes classes;
+    bool possible = true;
+    for (const SymbolId symbol : nest.dims) {
+      const bool in_a = uses(a, symbol), in_b = uses(b, symbol);
+      if (!in_a && !in_b) {
+        // The sum is the same along it.
+        possible = possible && nodes.extent(symbol) == 1;
+        if (!possible) break;
+      }
+      (in_a == in_b ? classes.batch : in_a ? classes.m : classes.n).push_back(symbol);
+    }
+    for (const SymbolId symbol : sum.symbols) classes.k.push_back(symbol);
+    const double m = static_cast<double>(size_of_all(nodes, classes.m));
+    const double n = static_cast<double>(size_of_all(nodes, classes.n));
+    const double score = m * n / (m + n);
+    if (possible && score > best_score) {
+      best_score = score;
+      best = classes;
+      best_a = a;
+      best_b = b;
+    }
+  }
+  if (best_score == 0) return refused("contract: no product of two operands");
+
+  // Rows and columns: what is contiguous in the output is columns.
+  std::vector<Ref> a_factors = best_a, b_factors = best_b;
+  const auto least_stride = [&](const std::vector<SymbolId>& symbols) {
+    std::int64_t least = INT64_MAX;
+    for (const SymbolId symbol : symbols) {
+      const std::int64_t stride = stride_in(nest.element, symbol);
+      if (nodes.extent(symbol) > 1 && stride > 0) least = std::min(least, stride);
+    }
+    return least;
+  };
+  if (least_stride(best.m) < least_stride(best.n)) {
+    std::swap(best.m, best.n);
+    std::swap(a_factors, b_factors);
+  }
+  const Ref a_value = product_of(nodes, a_factors, body->type);
+  const Ref b_value = product_of(nodes, b_factors, body->type);
+  sort_by_stride(best.batch, nest.element);
+  sort_by_stride(best.m, nest.element);
+  sort_by_stride(best.n, nest.element);
+  if (const Ref load = first_load(a_value)) sort_by_stride(best.k, load->args[0]);
+
+  lift::Nodes::Substitution digits;
+  c.batch = flatten(nodes, "batch", best.batch, digits);
+  c.m = flatten(nodes, "m", best.m, digits);
+  c.n = flatten(nodes, "n", best.n, digits);
+  c.k = flatten(nodes, "k", best.k, digits);
+  c.batch_size = nodes.extent(c.batch);
+  c.m_size = nodes.extent(c.m);
+  c.n_size = nodes.extent(c.n);
+  c.k_size = nodes.extent(c.k);
+  if (c.m_size < 2 || c.n_size < 2) {
+    return refused("contract: a product with a vector reuses nothing in tiles");
+  }
+  if (c.k_size < 4) return refused("contract: fewer than four terms");
+  if (std::max({c.m_size, c.n_size, c.k_size}) > (1 << 30) || c.batch_size > (1 << 24)) {
+    return refused("contract: sizes beyond 2^30");
+  }
+
+  const auto flat = [&](Ref value) { return nodes.substitute(value, digits); };
+  c.a = make_operand(nodes, flat(a_value), c.m, c.k, c.sum_type);
+  c.b = make_operand(nodes, flat(b_value), c.n, c.k, c.sum_type);
+  for (const Ref part : lift::conjuncts(flat(guard))) {
+    if (part->is_constant() && part->constant != 0) continue;
+    if (!part->uses(c.n)) {
+      c.a.mask = nodes.both(c.a.mask, part);
+    } else if (!part->uses(c.m)) {
+      c.b.mask = nodes.both(c.b.mask, part);
+    } else {
+      return refused("contract: a condition about rows, columns and what is summed at once");
+    }
+  }
+  add_bounds(c, c.a.mask, c.bounds);
+  add_bounds(c, c.b.mask, c.bounds);
+
+  c.sum = nodes.load("%sum", reduction->type, nodes.integer(0));
+  const Ref scaled = scale.empty()
+                         ? c.sum
+                         : nodes.op("*", reduction->type,
+                                    {c.sum, product_of(nodes, scale, reduction->type)});
+  c.value = flat(nodes.replace(nest.value, [&](Ref node) -> Ref {
+    return node == reduction ? scaled : nullptr;
+  }));
+  c.element = flat(nest.element);
+  c.guard = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
+  add_bounds(c, c.guard, c.bounds);
+  // Elsewhere the sum is not looked at.
+  if (c.value->is("select")) {
+    const bool in_then = [&] {
+      bool found = false;
+      for_each(c.value->args[2], [&](Ref node) { found |= node == c.sum; });
+      return !found;
+    }();
+    if (in_then) add_bounds(c, c.value->args[0], c.bounds);
+  }
+  c.contiguous_n = longest_run(nodes, c.element, c.n, nest.type);
+
+  std::set<std::string> known;
+  const auto inputs_of = [&](Ref value) {
+    for_each(value, [&](Ref node) {
+      if (node->kind == Node::Kind::kLoad && node != c.sum && known.insert(node->op).second) {
+        c.inputs.push_back(node->op);
+      }
+    });
+  };
+  for (const Ref value : {c.a.value, c.a.mask, c.b.value, c.b.mask, c.value, c.guard, c.element}) {
+    inputs_of(value);
+  }
+  return c;
+}
+
+}  // namespace hone::generators::contract

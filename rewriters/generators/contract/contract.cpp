@@ -1,0 +1,85 @@
+#include "rewriters/generators/contract/contract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriters/generators/contract/emit.h"
+
+namespace hone::generators {
+namespace {
+
+using namespace contract;
+
+class Contract : public Generator {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "generate-contract"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "sums of products of two operands => tiles in shared memory and registers, on the pipe "
+           "that the math level allows; legal when the sum's order is free";
+  }
+
+  [[nodiscard]] Result<Offer> match(const Goal& goal) const override {
+    const auto contraction = analyse(goal);
+    if (!contraction) return std::unexpected(contraction.error());
+    Offer offer;
+    offer.parameters = space_of(*contraction, goal);
+    offer.start = first_guess(*contraction, goal, offer.parameters);
+    for (const Pipe pipe : pipes_for(*contraction, goal)) {
+      offer.math = std::max(offer.math, math_of(pipe));
+    }
+    offer.description = fmt::format("product of {}", contraction->describe());
+    return offer;
+  }
+
+  [[nodiscard]] Result<Generated> generate(const Goal& goal, const Step& step,
+                                           const std::string& prefix) const override {
+    const auto contraction = analyse(goal);
+    if (!contraction) return std::unexpected(contraction.error());
+    const auto schedule = schedule_of(*contraction, goal, step);
+    if (!schedule) return std::unexpected(schedule.error());
+    const Emitter emit(*contraction, *schedule, goal, prefix);
+
+    Generated generated;
+    generated.source = emit.helpers();
+    switch (schedule->pipe) {
+      case Pipe::kFma:
+        generated.source += fma_kernel(emit);
+        break;
+      default:
+        generated.source += mma_kernel(emit);
+    }
+    generated.source += emit.second_kernel();
+    std::vector<ScalarType> types{emit.a.type, emit.b.type, contraction->nest->type};
+    for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
+      if (std::ranges::find(contraction->inputs, buffer.name) != contraction->inputs.end()) {
+        types.push_back(buffer.type);
+      }
+    }
+    const auto has = [&](ScalarType type) {
+      return std::ranges::find(types, type) != types.end();
+    };
+    if (has(ScalarType::kF16)) generated.includes.emplace_back("cuda_fp16.h");
+    if (has(ScalarType::kBf16)) generated.includes.emplace_back("cuda_bf16.h");
+    generated.launches.push_back(emit.first_launch());
+    if (schedule->split_k > 1) {
+      generated.launches.push_back(emit.second_launch());
+      Buffer scratch;
+      scratch.name = emit.partial;
+      scratch.type = contraction->sum_type;
+      scratch.role = Role::kScratch;
+      for (const std::int64_t size : {std::int64_t{schedule->split_k}, contraction->batch_size,
+                                      contraction->m_size, contraction->n_size}) {
+        scratch.shape.push_back(Expr(size));
+      }
+      generated.scratch.push_back(std::move(scratch));
+    }
+    return generated;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Generator> make_contract() { return std::make_unique<Contract>(); }
+
+}  // namespace hone::generators

@@ -1,0 +1,391 @@
+#include "rewriters/generators/contract/emit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace hone::generators::contract {
+namespace {
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::string pack(const std::string& prefix, const std::string& type, const std::string& count) {
+  return fmt::format("{}pack<{}, {}>", prefix, type, count);
+}
+
+}  // namespace
+
+Emitter::Emitter(const Contraction& contraction, const Schedule& schedule, const Goal& goal,
+                 std::string prefix_of_names)
+    : c(contraction),
+      s(schedule),
+      a(tile_of(contraction, contraction.a, schedule, true)),
+      b(tile_of(contraction, contraction.b, schedule, false)),
+      prefix(std::move(prefix_of_names)),
+      partial(prefix + "partial"),
+      goal_(goal) {}
+
+// --- Names ------------------------------------------------------------------------------------
+
+std::string Emitter::buffer_type(const std::string& name) const {
+  if (name == partial) return type_name(c.sum_type);
+  for (const ConcreteBuffer& buffer : goal_.concrete->buffers) {
+    if (buffer.name == name) return type_name(buffer.type);
+  }
+  return "float";
+}
+
+std::string Emitter::parameter_name(const std::string& buffer) const {
+  static const std::set<std::string, std::less<>> taken = {
+      "m",    "n",     "k",      "batch", "a",     "b",     "sum",   "tile",   "tiles", "stage",
+      "fill", "piece", "inside", "lane",  "warp",  "got",   "out",   "thread", "block", "store",
+      "read", "i",     "j",      "l",     "slice", "first", "value", "Vector", "start", "most"};
+  return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_in" : buffer;
+}
+
+std::vector<std::string> Emitter::buffers(bool first) const {
+  std::vector<std::string> names;
+  if (first && s.split_k > 1) {
+    // The operands alone; the epilogue is the second kernel's.
+    names = c.inputs;
+    names.push_back(partial);
+    return names;
+  }
+  if (!first) names.push_back(partial);
+  for (const std::string& input : c.inputs) {
+    if (input != c.nest->buffer) names.push_back(input);
+  }
+  names.push_back(c.nest->buffer);
+  return names;
+}
+
+std::string Emitter::parameters(bool first) const {
+  std::string text;
+  const std::string& written = first && s.split_k > 1 ? partial : c.nest->buffer;
+  for (const std::string& name : buffers(first)) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{}{}* __restrict__ {}", name == written ? "" : "const ",
+                        buffer_type(name), parameter_name(name));
+  }
+  return text;
+}
+
+Printer Emitter::printer(const std::string& sum) const {
+  Printer printer(*c.nodes);
+  printer.indices[c.m] = "m";
+  printer.indices[c.n] = "n";
+  printer.indices[c.k] = "k";
+  printer.indices[c.batch] = "batch";
+  printer.known[c.sum] = sum;
+  return printer;
+}
+
+std::string Emitter::stored(Ref value, ScalarType type, Printer& printer) const {
+  if (type == ScalarType::kF16 || type == ScalarType::kBf16) {
+    // The rounding that the cast asks for is what storing does.
+    if (value->is("cast") && value->type == type && compute_type(value->args[0]->type) ==
+                                                        ScalarType::kF32) {
+      value = value->args[0];
+    }
+    return fmt::format("{}({})",
+                       type == ScalarType::kF16 ? "__float2half" : "__float2bfloat16",
+                       printer.print(value));
+  }
+  const std::string text = printer.print(value);
+  return compute_type(value->type) == type ? text
+                                           : fmt::format("({})({})", type_name(type), text);
+}
+
+// --- The kernel's frame -----------------------------------------------------------------------
+
+std::string Emitter::with_constants(
+    const std::string& kernel,
+    const std::vector<std::pair<std::string, std::int64_t>>& more) const {
+  const std::vector<std::vector<std::pair<std::string, std::int64_t>>> lines = {
+      {{"kM", c.m_size}, {"kN", c.n_size}, {"kK", c.k_size}},
+      {{"kTileM", s.bm}, {"kTileN", s.bn}, {"kTileK", s.bk}, {"kStages", s.stages}},
+      {{"kThreads", s.threads()}, {"kTilesM", ceil_divide(c.m_size, s.bm)},
+       {"kTilesN", ceil_divide(c.n_size, s.bn)}, {"kGroup", s.group}},
+      {{"kElementsA", a.elements()}, {"kElementsB", b.elements()}},
+      more};
+  std::string text;
+  for (const auto& line : lines) {
+    std::string names;
+    for (const auto& [name, value] : line) {
+      if (!mentions(kernel, name)) continue;
+      names += fmt::format("{}{} = {}", names.empty() ? "" : ", ", name, value);
+    }
+    if (!names.empty()) text += "constexpr int " + names + ";\n";
+  }
+  return filled(kernel, {{"constants", text}});
+}
+
+std::string Emitter::k_range() const {
+  std::string text;
+  const std::int64_t steps = ceil_divide(c.k_size, s.bk);
+  std::vector<Bound> used;
+  for (const Bound& bound : c.bounds) {
+    if (bound.k != 0 || bound.row != 0 || bound.column != 0) used.push_back(bound);
+  }
+  if (used.empty()) {
+    if (s.split_k == 1) return fmt::format("constexpr int first_tile = 0, tiles = {};", steps);
+    const std::int64_t each = ceil_divide(steps, s.split_k);
+    return fmt::format(
+        "const int slice = blockIdx.y, first_tile = slice * {};\n"
+        "const int tiles = max(0, min({}, {} - first_tile));",
+        each, each, steps);
+  }
+  text = fmt::format(
+      "// Elsewhere the terms are zero, or the sum is not needed.\n"
+      "const int m_last = min(m_first + kTileM, kM) - 1, n_last = min(n_first + kTileN, kN) - 1;\n"
+      "int k_first = 0, k_last = kK - 1;\n");
+  for (const Bound& bound : used) {
+    std::string most = std::to_string(bound.constant);
+    const auto add = [&](std::int64_t factor, const std::string& name) {
+      if (factor == 0) return;
+      most += fmt::format(" + {} * {}{}", factor, name, factor > 0 ? "_last" : "_first");
+    };
+    add(bound.row, "m");
+    add(bound.column, "n");
+    if (bound.k == 0) {
+      text += fmt::format("if ({} < 0) k_last = -1;\n", most);
+    } else if (bound.k < 0) {
+      text += fmt::format("k_last = min(k_last, {} < 0 ? -1 : ({}) / {});\n", most, most,
+                          -bound.k);
+    } else {
+      text += fmt::format("k_first = max(k_first, ({} - ({})) / {});\n", bound.k - 1, most,
+                          bound.k);
+    }
+  }
+  text +=
+      "const int every = k_first <= k_last ? k_last / kTileK + 1 - k_first / kTileK : 0;\n";
+  if (s.split_k == 1) {
+    text += "const int first_tile = k_first / kTileK, tiles = every;";
+  } else {
+    text += fmt::format(
+        "const int slice = blockIdx.y, each = (every + {}) / {};\n"
+        "const int first_tile = k_first / kTileK + slice * each;\n"
+        "const int tiles = max(0, min(each, every - slice * each));",
+        s.split_k - 1, s.split_k);
+  }
+  return text;
+}
+
+std::string Emitter::bounds() const {
+  // As many blocks on an SM as registers and shared memory let, by what the sums need.
+  const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
+  const int registers = s.pipe == Pipe::kFma
+                            ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32
+                            : s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1) + 80;
+  const std::int64_t shared = goal_.context == nullptr ? 228 * 1024
+                                                       : goal_.context->target.shared_per_sm;
+  const std::int64_t blocks =
+      std::min({std::int64_t{65536} / (s.threads() * registers), std::int64_t{8},
+                shared / (shared_bytes(c, s) + 1024)});
+  return blocks > 1 ? fmt::format("{}, {}", s.threads(), blocks) : std::to_string(s.threads());
+}
+
+Holes Emitter::holes(int width) const {
+  const Move move_a = move(true), move_b = move(false);
+  const bool is_async = uses_async();
+  const auto joined = [](const std::string& x, const std::string& y) {
+    return x.empty() || y.empty() ? x + y : x + "\n" + y;
+  };
+  const std::string wait = is_async ? prefix + "wait<kStages - 2>();\n" : "";
+  const std::string commit = is_async ? prefix + "commit();" : "";
+  Holes holes = {
+      {"prefix", prefix},
+      {"params", parameters(true)},
+      {"threads", std::to_string(s.threads())},
+      {"bounds", bounds()},
+      {"type_a", type_name(a.type)},
+      {"type_b", type_name(b.type)},
+      {"type", type_name(c.sum_type)},
+      {"moves", move_a.definition + move_b.definition},
+      {"start", joined(move_a.start, move_b.start)},
+      {"end", joined(move_a.end, move_b.end)},
+      {"commit", commit},
+      {"wait", wait + "__syncthreads();"},
+      {"range", k_range()},
+      {"store", store(width)},
+  };
+  holes["what"] = fmt::format(
+      "// {}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once{}.",
+      c.describe(), s.bm, s.bn, s.bk, s.stages,
+      s.split_k > 1 ? fmt::format("; {} blocks share each sum", s.split_k) : "");
+  holes["shared"] = filled(R"(extern __shared__ __align__(1024) unsigned char $prefixshared[];
+$type_a* const shared_a = reinterpret_cast<$type_a*>($prefixshared);
+$type_b* const shared_b = reinterpret_cast<$type_b*>(shared_a + kStages * kElementsA);
+)",
+                           holes);
+  holes["where"] =
+      filled(R"(// Blocks that run together go through kGroup rows of tiles: what they read stays in the L2.
+const int thread = threadIdx.x;
+$batch
+const int first_row = tile_number / (kGroup * kTilesN) * kGroup;
+const int rows_here = min(kTilesM - first_row, kGroup);
+const int in_group = tile_number % (kGroup * kTilesN);
+const int m_first = (first_row + in_group % rows_here) * kTileM;
+const int n_first = in_group / rows_here * kTileN;
+)",
+             {{"batch", c.batch_size == 1
+                            ? "const int tile_number = blockIdx.x;"
+                            : "const int tile_number = blockIdx.x % (kTilesM * kTilesN);\n"
+                              "const int batch = blockIdx.x / (kTilesM * kTilesN);"}});
+  holes["first_tiles"] = filled(R"(#pragma unroll
+for (int stage = 0; stage < kStages - 1; ++stage) {
+  if (stage < tiles) {
+    const int fill = stage, next = first_tile + stage;
+    $start
+    $end
+  }
+  $commit
+}
+)",
+                                holes);
+  return holes;
+}
+
+// --- Out --------------------------------------------------------------------------------------
+
+/// Statements that make `width` outputs from (m, n) on of `sum`.
+std::string Emitter::finished(const std::string& width, bool vector,
+                              const std::string& sum) const {
+  Printer print = printer(fmt::format("{}.at[j]", sum));
+  const std::string type = type_name(c.nest->type);
+  const std::string value = stored(c.value, c.nest->type, print);
+  const std::string output = parameter_name(c.nest->buffer);
+  const bool guarded = !c.guard->is_constant();
+  const Holes holes = {{"value", value},
+                       {"element", print.print_index(c.element)},
+                       {"out", output},
+                       {"type", type},
+                       {"pack", pack(prefix, type, width)},
+                       {"column", mentions(value, "n") ? "const int n = n_run + j;" : ""},
+                       {"width", width},
+                       {"guard", guarded ? fmt::format(" && {}", "(" + print.print(c.guard) + ")")
+                                         : ""}};
+  if (vector && !guarded) {
+    return filled(R"($pack out;
+#pragma unroll
+for (int j = 0; j < $width; ++j) {
+  $column
+  out.at[j] = $value;
+}
+const int n = n_run;
+*reinterpret_cast<$pack*>(&$out[$element]) = out;
+)",
+                  holes);
+  }
+  return filled(R"(#pragma unroll
+for (int j = 0; j < $width; ++j) {
+  const int n = n_run + j;
+  if (n < $kN$guard) $out[$element] = $value;
+}
+)",
+                [&] {
+                  Holes more = holes;
+                  more["kN"] = std::to_string(c.n_size);
+                  return more;
+                }());
+}
+
+std::string Emitter::store(int width) const {
+  const std::string type = type_name(c.sum_type);
+  const bool all_m = c.m_size % s.bm == 0, all_n = c.n_size % s.bn == 0;
+  std::string condition;
+  if (!all_m) condition = "m >= kM";
+  if (!all_n) condition += std::string(condition.empty() ? "" : " || ") + "n_run >= kN";
+  Holes holes = {{"pack", pack(prefix, type, std::to_string(width))},
+                 {"skip", condition.empty() ? "" : "if (" + condition + ") return;"}};
+  if (s.split_k > 1) {
+    holes["partial"] = partial;
+    holes["width"] = std::to_string(width);
+    const bool wide = c.m_size * c.n_size * c.batch_size * s.split_k > INT32_MAX;
+    holes["base"] = fmt::format("(({}slice * {} + {}) * kM + m) * kN", wide ? "(long long)" : "",
+                                c.batch_size, c.batch_size == 1 ? "0" : "batch");
+    holes["body"] = filled(c.n_size % width == 0
+                               ? R"(*reinterpret_cast<$pack*>(&$partial[$base + n_run]) = sum;
+)"
+                               : R"(#pragma unroll
+for (int j = 0; j < $width; ++j) {
+  if (n_run + j < kN) $partial[$base + n_run + j] = sum.at[j];
+}
+)",
+                           holes);
+  } else {
+    holes["body"] = finished(std::to_string(width), c.contiguous_n >= width, "sum");
+  }
+  return filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
+const auto store = [&](int m, int n_run, const $pack& sum) {
+  $skip
+  $body
+};
+)",
+                holes);
+}
+
+std::string Emitter::second_kernel() const {
+  if (s.split_k == 1) return "";
+  const int width = c.n_size % 4 == 0 ? 4 : 1;
+  const std::int64_t runs = c.batch_size * c.m_size * (c.n_size / width);
+  const bool wide = c.batch_size * c.m_size * c.n_size * s.split_k > INT32_MAX;
+  const std::string index = wide ? "long long" : "int";
+  return filled(R"(
+// Adds up what the $split slices have summed, and finishes each output.
+__global__ void __launch_bounds__(256) $prefixfinish($params) {
+  constexpr int kM = $m, kRunsN = $runs_n;
+  const $index run = blockIdx.x * ($index)256 + threadIdx.x;
+  if (run >= $runs) return;
+  const int n_run = run % kRunsN * $width, m = run / kRunsN % kM;
+  $batch
+  $pack sum = *reinterpret_cast<const $pack*>(&$partial[run * $width]);
+#pragma unroll
+  for (int slice = 1; slice < $split; ++slice) {
+    const $pack more = *reinterpret_cast<const $pack*>(&$partial[($index)$total * slice + run * $width]);
+#pragma unroll
+    for (int j = 0; j < $width; ++j) sum.at[j] += more.at[j];
+  }
+  $body
+}
+)",
+                {{"split", std::to_string(s.split_k)},
+                 {"prefix", prefix},
+                 {"params", parameters(false)},
+                 {"m", std::to_string(c.m_size)},
+                 {"runs_n", std::to_string(c.n_size / width)},
+                 {"runs", std::to_string(runs)},
+                 {"width", std::to_string(width)},
+                 {"index", index},
+                 {"total", std::to_string(c.batch_size * c.m_size * c.n_size)},
+                 {"partial", partial},
+                 {"batch", c.batch_size == 1 ? ""
+                                             : fmt::format("const int batch = run / {};",
+                                                           c.m_size * (c.n_size / width))},
+                 {"pack", pack(prefix, type_name(c.sum_type), std::to_string(width))},
+                 {"body", finished(std::to_string(width), c.contiguous_n >= width, "sum")}});
+}
+
+GeneratedLaunch Emitter::first_launch() const {
+  GeneratedLaunch launch;
+  launch.kernel = prefix + "contract";
+  launch.grid = {ceil_divide(c.m_size, s.bm) * ceil_divide(c.n_size, s.bn) * c.batch_size,
+                 s.split_k};
+  launch.block = {s.threads()};
+  launch.shared_bytes = shared_bytes(c, s);
+  launch.args = buffers(true);
+  return launch;
+}
+
+GeneratedLaunch Emitter::second_launch() const {
+  const int width = c.n_size % 4 == 0 ? 4 : 1;
+  GeneratedLaunch launch;
+  launch.kernel = prefix + "finish";
+  launch.grid = {ceil_divide(c.batch_size * c.m_size * (c.n_size / width), 256)};
+  launch.block = {256};
+  launch.args = buffers(false);
+  return launch;
+}
+
+}  // namespace hone::generators::contract

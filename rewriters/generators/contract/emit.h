@@ -1,0 +1,67 @@
+// Parts that the kernels of every pipe have in common, as text.
+#pragma once
+
+#include <string>
+
+#include "rewriters/generators/contract/schedule.h"
+#include "rewriters/generators/contract/text.h"
+#include "rewriters/generators/contract/tile.h"
+#include "rewriters/generators/print_value.h"
+
+namespace hone::generators::contract {
+
+class Emitter {
+ public:
+  Emitter(const Contraction& contraction, const Schedule& schedule, const Goal& goal,
+          std::string prefix);
+
+  const Contraction& c;
+  const Schedule& s;
+  Tile a, b;
+  std::string prefix;
+  /// Split sums: where each slice's go.
+  std::string partial;
+
+  /// What every kernel's text may ask for: prefix, name, params, constants, threads, shared,
+  /// place, range, moves, first_tiles, store and more.
+  [[nodiscard]] Holes holes(int width) const;
+  /// Device functions and types that come before the kernels.
+  [[nodiscard]] std::string helpers() const;
+  /// The kernel that adds the slices up; only where the sum is split.
+  [[nodiscard]] std::string second_kernel() const;
+  [[nodiscard]] GeneratedLaunch first_launch() const;
+  [[nodiscard]] GeneratedLaunch second_launch() const;
+
+  /// "shared_a[stage * kElementsA + …]" without the brackets: the place of a row and a column.
+  [[nodiscard]] std::string place(bool is_a, const std::string& outer, const std::string& k) const;
+  [[nodiscard]] bool uses_async() const { return a.async || b.async; }
+  /// A kernel's text with its $constants: those that it mentions, of every pipe's and of `more`.
+  [[nodiscard]] std::string with_constants(
+      const std::string& kernel, const std::vector<std::pair<std::string, std::int64_t>>& more)
+      const;
+
+ private:
+  struct Move {
+    std::string definition, start, end;
+  };
+  [[nodiscard]] Move move(bool is_a) const;
+  [[nodiscard]] std::string bounds() const;
+  [[nodiscard]] std::string k_range() const;
+  [[nodiscard]] std::string store(int width) const;
+  [[nodiscard]] std::string finished(const std::string& width, bool vector,
+                                     const std::string& sum) const;
+  [[nodiscard]] std::string parameters(bool first) const;
+  [[nodiscard]] std::vector<std::string> buffers(bool first) const;
+  [[nodiscard]] std::string buffer_type(const std::string& name) const;
+  [[nodiscard]] std::string parameter_name(const std::string& buffer) const;
+  [[nodiscard]] Printer printer(const std::string& sum) const;
+  [[nodiscard]] std::string stored(Ref value, ScalarType type, Printer& printer) const;
+  const Goal& goal_;
+};
+
+/// The whole source of a schedule.
+[[nodiscard]] std::string fma_kernel(const Emitter& emit);
+[[nodiscard]] std::string mma_kernel(const Emitter& emit);
+[[nodiscard]] std::string wgmma_kernel(const Emitter& emit);
+
+}  // namespace hone::generators::contract

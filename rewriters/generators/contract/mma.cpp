@@ -1,0 +1,251 @@
+// Tensor cores through mma.sync: m16n8k16 of f16 and bf16, m16n8k8 of tf32 once or three times.
+#include <fmt/format.h>
+
+#include "rewriters/generators/contract/emit.h"
+
+namespace hone::generators::contract {
+namespace {
+
+constexpr const char* kHelpers = R"(
+// Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane gives a row's address.
+__device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], const void* row) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(at)
+               : "memory");
+}
+__device__ __forceinline__ void $prefixmatrices_transposed(unsigned (&to)[4], const void* row) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(at)
+               : "memory");
+}
+// sum += a * b on the tensor cores: 16 x $k times $k x 8.
+__device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned (&a)[4],
+                                                const unsigned (&b)[2]) {
+  asm volatile("mma.sync.aligned.m16n8k$k.row.col.f32.$kind.$kind.f32 {%0, %1, %2, %3}, "
+               "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+)";
+
+constexpr const char* kRound = R"(
+// An f32's bits rounded to tf32: 10 bits of mantissa, ties away from zero.
+__device__ __forceinline__ unsigned $prefixrounded(unsigned bits) {
+  return (bits + 0x1000u) & 0xffffe000u;
+}
+)";
+
+constexpr const char* kSplit = R"(
+// What rounding to tf32 leaves, as tf32: x = big + small to 2^-23 of x.
+__device__ __forceinline__ void $prefixsplit(unsigned& big, unsigned& small, unsigned bits) {
+  big = $prefixrounded(bits);
+  small = $prefixrounded(__float_as_uint(__uint_as_float(bits) - __uint_as_float(big)));
+}
+)";
+
+constexpr const char* kKernel = R"(
+$what
+// Each warp keeps $wm x $wn sums.
+__global__ void __launch_bounds__($bounds) $prefixcontract($params) {
+  $constants
+  $shared
+  $where
+  $range
+
+  const int lane = thread % 32, warp = thread / 32;
+  const int warp_m = warp / kWarpsN * kWarpM, warp_n = warp % kWarpsN * kWarpN;
+
+  $moves
+  unsigned a[2][kBlocksM][4], b[2][kBlocksN][2];  // of this step of k and of the next
+  float sums[kBlocksM][kBlocksN][4] = {};
+  const auto read = [&](int to, int stage, int k) {
+    const $type_a* const tile_a = &shared_a[stage * kElementsA];
+    const $type_b* const tile_b = &shared_b[stage * kElementsB];
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+      $read_a
+    }
+#pragma unroll
+    for (int j = 0; j < kBlocksN; j += 2) {
+      $read_b
+    }
+  };
+
+  $first_tiles
+  int stage = 0, fill = kStages - 1;
+  for (int tile = 0; tile < tiles; ++tile) {
+    $wait
+    const bool more = tile + kStages - 1 < tiles;
+    if (more) {
+      const int next = first_tile + tile + kStages - 1;
+      $start
+    }
+    $commit
+    $before
+    read(0, stage, 0);
+#pragma unroll
+    for (int step = 0; step < kTileK / kStep; ++step) {
+      const int now = step % 2;
+      if (step + 1 < kTileK / kStep) read(1 - now, stage, (step + 1) * kStep);
+      $multiply
+    }
+    $after
+    $if_end
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    fill = fill + 1 == kStages ? 0 : fill + 1;
+  }
+
+  $store
+#pragma unroll
+  for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+    for (int j = 0; j < kBlocksN; ++j) {
+      const int m = m_first + warp_m + i * 16 + lane / 4;
+      const int n = n_first + warp_n + j * 8 + lane % 4 * 2;
+      store(m, n, {sums[i][j][0], sums[i][j][1]});
+      store(m + 8, n, {sums[i][j][2], sums[i][j][3]});
+    }
+  }
+}
+)";
+
+constexpr const char* kMultiplyOnce = R"(#pragma unroll
+for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(sums[i][j], a[now][i], b[now][j]);
+}
+)";
+
+constexpr const char* kRoundFirst = R"(#pragma unroll
+for (int i = 0; i < kBlocksM; ++i)
+#pragma unroll
+  for (int l = 0; l < 4; ++l) a[now][i][l] = $prefixrounded(a[now][i][l]);
+#pragma unroll
+for (int j = 0; j < kBlocksN; ++j)
+#pragma unroll
+  for (int l = 0; l < 2; ++l) b[now][j][l] = $prefixrounded(b[now][j][l]);
+)";
+
+constexpr const char* kMultiplyThrice = R"(unsigned small_b[kBlocksN][2];
+#pragma unroll
+for (int j = 0; j < kBlocksN; ++j) {
+#pragma unroll
+  for (int l = 0; l < 2; ++l) $prefixsplit(b[now][j][l], small_b[j][l], b[now][j][l]);
+}
+#pragma unroll
+for (int i = 0; i < kBlocksM; ++i) {
+  unsigned small_a[4];
+#pragma unroll
+  for (int l = 0; l < 4; ++l) $prefixsplit(a[now][i][l], small_a[l], a[now][i][l]);
+#pragma unroll
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], small_a, b[now][j]);
+#pragma unroll
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], a[now][i], small_b[j]);
+#pragma unroll
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], a[now][i], b[now][j]);
+}
+)";
+
+constexpr const char* kAddParts = R"(#pragma unroll
+for (int i = 0; i < kBlocksM; ++i)
+#pragma unroll
+  for (int j = 0; j < kBlocksN; ++j)
+#pragma unroll
+    for (int l = 0; l < 4; ++l) sums[i][j][l] += parts[i][j][l];
+)";
+
+/// How lanes find what they read of A: 16 rows by one step of k.
+std::string read_a(const Emitter& emit, bool narrow) {
+  const int half = narrow ? 4 : 8;
+  if (narrow && emit.a.k_rows) {
+    return fmt::format(
+        "#pragma unroll\n"
+        "for (int l = 0; l < 4; ++l) {{\n"
+        "  const int row = warp_m + i * 16 + lane / 4 + l % 2 * 8, column = k + lane % 4 + l / 2 * 4;\n"
+        "  a[to][i][l] = __float_as_uint(tile_a[{}]);\n"
+        "}}",
+        emit.place(true, "row", "column"));
+  }
+  if (emit.a.k_rows) {
+    return fmt::format(
+        "const int row = warp_m + i * 16 + lane / 8 % 2 * 8, column = k + lane / 16 * 8 + lane % 8;\n"
+        "{}matrices_transposed(a[to][i], &tile_a[{}]);",
+        emit.prefix, emit.place(true, "row", "column"));
+  }
+  return fmt::format(
+      "const int row = warp_m + i * 16 + lane % 16, column = k + lane / 16 * {};\n"
+      "{}matrices(a[to][i], &tile_a[{}]);",
+      half, emit.prefix, emit.place(true, "row", "column"));
+}
+
+/// Of B: one step of k by two times 8 columns.
+std::string read_b(const Emitter& emit, bool narrow) {
+  const int half = narrow ? 4 : 8;
+  if (narrow && emit.b.k_rows) {
+    return fmt::format(
+        "#pragma unroll\n"
+        "for (int l = 0; l < 4; ++l) {{\n"
+        "  const int row = warp_n + j * 8 + lane / 4 + l / 2 * 8, column = k + lane % 4 + l % 2 * 4;\n"
+        "  b[to][j + l / 2][l % 2] = __float_as_uint(tile_b[{}]);\n"
+        "}}",
+        emit.place(false, "row", "column"));
+  }
+  std::string text;
+  if (emit.b.k_rows) {
+    text = fmt::format(
+        "const int row = warp_n + j * 8 + lane / 16 * 8, column = k + lane / 8 % 2 * 8 + lane % 8;\n"
+        "unsigned pair[4];\n"
+        "{}matrices_transposed(pair, &tile_b[{}]);\n",
+        emit.prefix, emit.place(false, "row", "column"));
+  } else {
+    text = fmt::format(
+        "const int row = warp_n + j * 8 + lane / 16 * 8 + lane % 8, column = k + lane / 8 % 2 * {};\n"
+        "unsigned pair[4];\n"
+        "{}matrices(pair, &tile_b[{}]);\n",
+        half, emit.prefix, emit.place(false, "row", "column"));
+  }
+  return text +
+         "#pragma unroll\nfor (int l = 0; l < 4; ++l) b[to][j + l / 2][l % 2] = pair[l];";
+}
+
+}  // namespace
+
+std::string mma_kernel(const Emitter& emit) {
+  const Schedule& s = emit.s;
+  const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
+  const bool thrice = s.pipe == Pipe::kTf32x3;
+  Holes holes = emit.holes(2);
+  holes["wm"] = std::to_string(s.wm);
+  holes["wn"] = std::to_string(s.wn);
+  holes["k"] = narrow ? "8" : "16";
+  holes["kind"] = narrow ? "tf32" : emit.a.type == ScalarType::kF16 ? "f16" : "bf16";
+  holes["read_a"] = read_a(emit, narrow);
+  holes["read_b"] = read_b(emit, narrow);
+  holes["before"] = thrice ? "float parts[kBlocksM][kBlocksN][4] = {};  // of this tile" : "";
+  holes["after"] = thrice ? "// Rounded to nearest, which the tensor cores do not.\n" +
+                                std::string(kAddParts)
+                          : "";
+  holes["multiply"] = filled(thrice   ? kMultiplyThrice
+                             : narrow ? std::string(kRoundFirst) + kMultiplyOnce
+                                      : kMultiplyOnce,
+                             holes);
+  holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
+  std::string text = kHelpers;
+  if (narrow) text += kRound;
+  if (thrice) text += kSplit;
+  return filled(text, holes) +
+         emit.with_constants(
+             filled(kKernel, holes),
+             {{"kWarpM", s.wm},
+              {"kWarpN", s.wn},
+              {"kWarpsN", s.bn / s.wn},
+              {"kBlocksM", s.wm / 16},
+              {"kBlocksN", s.wn / 8},
+              {"kStep", narrow ? 8 : 16}});
+}
+
+}  // namespace hone::generators::contract

@@ -1,0 +1,360 @@
+#include "rewriters/generators/contract/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "rewriters/generators/contract/tile.h"
+
+namespace hone::generators::contract {
+namespace {
+
+constexpr Pipe kPipes[] = {Pipe::kFma,  Pipe::kWgmma, Pipe::kMma,
+                           Pipe::kTf32x3, Pipe::kTf32,  Pipe::kBf16};
+
+bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+int power_below(std::int64_t value) {
+  int power = 1;
+  while (power * 2 <= value) power *= 2;
+  return power;
+}
+
+int sm_count(const Goal& goal) {
+  return goal.context == nullptr ? 132 : goal.context->target.sm_count;
+}
+
+std::int64_t shared_limit(const Goal& goal) {
+  return goal.context == nullptr ? 227 * 1024 : goal.context->target.shared_per_block_optin;
+}
+
+MathLevel allowed_math(const Goal& goal) {
+  const bool known = goal.context != nullptr && goal.context->task != nullptr;
+  return known ? goal.context->task->math : MathLevel::kReassociate;
+}
+
+void repair_fma(Schedule& s, ScalarType type) {
+  const int vector = type == ScalarType::kF64 ? 2 : 4;
+  s.bk = std::min(s.bk, 32);
+  s.tm = std::clamp(s.tm, vector, 16);
+  s.tn = std::clamp(s.tn, vector, 16);
+  if (type == ScalarType::kF64) s.tm = std::min(s.tm, 8), s.tn = std::min(s.tn, 8);
+  if (s.tm * s.tn > 128) s.tm = 128 / s.tn;
+  // A warp's lanes are 4 rows by 8 columns of threads.
+  while (s.bm / s.tm < 4 && s.tm > vector) s.tm /= 2;
+  while (s.bn / s.tn < 8 && s.tn > vector) s.tn /= 2;
+  s.bm = std::max(s.bm, 4 * s.tm);
+  s.bn = std::max(s.bn, 8 * s.tn);
+  // Registers: the sums, two sets of operands and some for addresses, of 65536 a block.
+  const auto fits = [&] {
+    const int words = type == ScalarType::kF64 ? 2 : 1;
+    const int registers = words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32;
+    return s.threads() <= 512 && s.threads() * registers <= 65536;
+  };
+  while (!fits() && (s.tm < 8 || s.tn < 8)) (s.tm <= s.tn ? s.tm : s.tn) *= 2;
+  while (!fits()) (s.bm > s.bn ? s.bm : s.bn) /= 2;
+  s.bm = std::max(s.bm, 4 * s.tm);
+  s.bn = std::max(s.bn, 8 * s.tn);
+}
+
+void repair_mma(Schedule& s) {
+  s.bm = std::max(s.bm, 16);
+  s.bn = std::max(s.bn, 16);
+  const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
+  s.bk = narrow ? std::clamp(s.bk, 16, 32) : std::clamp(s.bk, 32, 64);
+  s.wm = std::min({s.wm, s.bm, 64});
+  s.wn = std::min({s.wn, s.bn, 64});
+  // Three products keep two sums and both halves of the operands: 64 x 32 at most.
+  const int most = s.pipe == Pipe::kTf32x3 ? 64 * 32 : 64 * 64;
+  while (s.wm * s.wn > most) (s.wn >= s.wm ? s.wn : s.wm) /= 2;
+  const auto fits = [&] {
+    const int sums = s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1);
+    return s.threads() <= 512 && s.threads() * (sums + 80) <= 65536;
+  };
+  while (!fits() && s.wm * s.wn < most && (s.wm < s.bm || s.wn < s.bn)) {
+    if (s.wm < s.bm && (s.wm <= s.wn || s.wn == s.bn)) {
+      s.wm *= 2;
+    } else {
+      s.wn *= 2;
+    }
+  }
+  while (!fits()) {
+    (s.bm > s.bn ? s.bm : s.bn) /= 2;
+    s.wm = std::min(s.wm, s.bm);
+    s.wn = std::min(s.wn, s.bn);
+  }
+}
+
+void repair_wgmma(Schedule& s) {
+  s.bk = 64;
+  s.bm = std::clamp(s.bm, 64, 256);
+  s.bn = std::clamp(s.bn, 32, 256);
+  // A warpgroup keeps wm x bn sums in 128 threads.
+  s.wm = std::clamp(s.wm, 64, std::min(s.bm, 128));
+  if (s.wm * s.bn > 128 * 128) s.wm = 64;
+  while (s.bm / s.wm > 4) s.bm /= 2;
+  if (s.bm / s.wm * (s.wm * s.bn / 128 + 64) > 512) s.bn /= 2;
+  s.wn = s.bn;
+}
+
+}  // namespace
+
+std::string_view name_of(Pipe pipe) {
+  switch (pipe) {
+    case Pipe::kFma:
+      return "fma";
+    case Pipe::kMma:
+      return "mma";
+    case Pipe::kTf32x3:
+      return "tf32x3";
+    case Pipe::kTf32:
+      return "tf32";
+    case Pipe::kBf16:
+      return "bf16";
+    case Pipe::kWgmma:
+      return "wgmma";
+  }
+  return "";
+}
+
+MathLevel math_of(Pipe pipe) {
+  switch (pipe) {
+    case Pipe::kTf32x3:
+      return MathLevel::kTf32x3;
+    case Pipe::kTf32:
+    case Pipe::kBf16:
+      return MathLevel::kReduced;
+    default:
+      return MathLevel::kReassociate;
+  }
+}
+
+int Schedule::threads() const {
+  if (pipe == Pipe::kFma) return bm / tm * (bn / tn);
+  if (pipe == Pipe::kWgmma) return bm / wm * 128;
+  return bm / wm * (bn / wn) * 32;
+}
+
+std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
+  const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
+  return schedule.stages * (a.bytes() + b.bytes());
+}
+
+std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
+  const int capability = goal.context == nullptr ? 90 : goal.context->target.compute_capability;
+  std::vector<Pipe> pipes;
+  for (const Pipe pipe : kPipes) {
+    if (math_of(pipe) > allowed_math(goal)) continue;
+    bool can = true;
+    switch (pipe) {
+      case Pipe::kFma:
+        break;
+      case Pipe::kMma:
+        can = capability >= 80 && c.sum_type == ScalarType::kF32 && c.a.type == c.b.type &&
+              is_half(c.a.type);
+        break;
+      case Pipe::kWgmma:
+        can = false;
+        break;
+      default:
+        can = capability >= 80 && c.sum_type == ScalarType::kF32 &&
+              !(is_half(c.a.type) && c.a.type == c.b.type);
+        break;
+    }
+    if (can) pipes.push_back(pipe);
+  }
+  return pipes;
+}
+
+std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
+  std::vector<Parameter> space;
+  const auto add = [&](std::string name, std::vector<ParameterValue> domain) {
+    space.push_back({std::move(name), std::move(domain)});
+  };
+  std::vector<ParameterValue> pipes;
+  bool fma = false, mma = false;
+  for (const Pipe pipe : pipes_for(c, goal)) {
+    pipes.emplace_back(std::string(name_of(pipe)));
+    (pipe == Pipe::kFma ? fma : mma) = true;
+  }
+  const auto numbers = [](std::initializer_list<std::int64_t> values) {
+    return std::vector<ParameterValue>(values.begin(), values.end());
+  };
+  add("pipe", pipes);
+  add("bm", numbers({16, 32, 64, 128, 256}));
+  add("bn", numbers({32, 64, 128, 256}));
+  add("bk", mma ? numbers({8, 16, 32, 64}) : numbers({8, 16, 32}));
+  if (fma) {
+    add("tm", numbers({4, 8, 16}));
+    add("tn", numbers({4, 8, 16}));
+  }
+  if (mma) {
+    add("wm", numbers({16, 32, 64, 128}));
+    add("wn", numbers({16, 32, 64}));
+  }
+  add("stages", numbers({2, 3, 4, 5}));
+  std::vector<ParameterValue> splits{std::int64_t{1}};
+  for (std::int64_t split = 2; split <= 64 && c.k_size / split >= 64; split *= 2) {
+    splits.emplace_back(split);
+  }
+  add("split_k", splits);
+  add("group", numbers({1, 4, 8, 16}));
+  if (fma && (c.a.along_k || c.b.along_k)) {
+    add("transpose", {std::string("async"), std::string("registers")});
+  }
+  return space;
+}
+
+namespace {
+
+/// Of a schedule, in units of one SM's multiply-add cycles: waves of blocks, each a tile's work
+/// over how well the tile is reused.
+double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
+  const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm) *
+                                           ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
+  const int registers =
+      s.pipe == Pipe::kFma ? s.tm * s.tn + 2 * (s.tm + s.tn) + 32 : s.wm * s.wn / 32 + 80;
+  const std::int64_t by_shared =
+      std::max<std::int64_t>(1, shared_limit(goal) / std::max<std::int64_t>(1, shared_bytes(c, s)));
+  const std::int64_t resident = std::clamp<std::int64_t>(
+      std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1,
+      2048 / s.threads());
+  const double sms = sm_count(goal);
+  // Blocks that share an SM share its pipes too.
+  const double per_sm = std::ceil(tiles / sms);
+  const double busy_warps =
+      std::min(per_sm, static_cast<double>(resident)) * s.threads() / 32.0;
+  const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 3;
+  const double work = static_cast<double>(s.bm) * s.bn * s.bk * steps;
+  const double reuse = 1.0 / (1.0 / s.bm + 1.0 / s.bn);
+  const double fed = reuse / (reuse + (s.pipe == Pipe::kFma ? 6 : 24));
+  const double hidden = std::min(1.0, busy_warps / 8);
+  double thread_reuse = 1;
+  if (s.pipe == Pipe::kFma) {
+    thread_reuse = static_cast<double>(s.tm * s.tn) / (s.tm * s.tn + 2.5 * (s.tm + s.tn) / 4 * 2);
+  } else {
+    thread_reuse = static_cast<double>(s.wm * s.wn) / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
+  }
+  const double sum_back = s.split_k > 1 ? static_cast<double>(c.m_size) * c.n_size *
+                                              c.batch_size * (s.split_k + 2) * 6 / sms + 400000
+                                        : 0;
+  return per_sm * work / (fed * hidden * thread_reuse) + sum_back;
+}
+
+}  // namespace
+
+std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
+                                     const std::vector<Parameter>& space) {
+  const std::vector<Pipe> pipes = pipes_for(c, goal);
+  // The fastest that the level allows; the least exact come last.
+  Pipe pipe = pipes.front();
+  for (const Pipe candidate : {Pipe::kFma, Pipe::kTf32x3, Pipe::kTf32, Pipe::kMma, Pipe::kWgmma}) {
+    if (std::ranges::find(pipes, candidate) != pipes.end()) pipe = candidate;
+  }
+  struct Shape {
+    int bm, bn, tm, tn, wm, wn;
+  };
+  static constexpr Shape kShapes[] = {
+      {128, 256, 8, 16, 64, 64}, {256, 128, 16, 8, 64, 64}, {128, 128, 8, 8, 64, 32},
+      {64, 256, 8, 8, 32, 64},   {256, 64, 8, 8, 64, 32},   {128, 64, 8, 8, 32, 32},
+      {64, 128, 8, 8, 32, 32},   {64, 64, 8, 4, 32, 32},    {32, 128, 8, 8, 32, 32},
+      {128, 32, 8, 4, 32, 32},   {32, 64, 4, 4, 16, 32},    {64, 32, 4, 4, 32, 16},
+      {32, 32, 4, 4, 16, 16},    {16, 128, 4, 8, 16, 32},   {16, 64, 4, 4, 16, 16}};
+  Schedule best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Shape& shape : kShapes) {
+    for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
+      Schedule s{.pipe = pipe,
+                 .bm = shape.bm,
+                 .bn = shape.bn,
+                 .bk = pipe == Pipe::kMma || pipe == Pipe::kWgmma ? 64 : pipe == Pipe::kFma ? 16 : 32,
+                 .tm = shape.tm,
+                 .tn = shape.tn,
+                 .wm = shape.wm,
+                 .wn = shape.wn,
+                 .stages = 3,
+                 .split_k = split,
+                 .group = 8};
+      Schedule repaired = s;
+      if (pipe == Pipe::kFma) {
+        repair_fma(repaired, c.sum_type);
+      } else if (pipe == Pipe::kWgmma) {
+        repair_wgmma(repaired);
+      } else {
+        repair_mma(repaired);
+      }
+      while (repaired.stages > 2 && shared_bytes(c, repaired) > shared_limit(goal)) --repaired.stages;
+      if (shared_bytes(c, repaired) > shared_limit(goal)) continue;
+      const double cost = cost_of(c, goal, repaired);
+      if (cost < least) {
+        least = cost;
+        best = s;
+        best.stages = repaired.stages;
+      }
+    }
+  }
+  const auto wanted = [&](const std::string& name) -> ParameterValue {
+    if (name == "pipe") return std::string(name_of(pipe));
+    if (name == "bm") return std::int64_t{best.bm};
+    if (name == "bn") return std::int64_t{best.bn};
+    if (name == "bk") return std::int64_t{best.bk};
+    if (name == "tm") return std::int64_t{best.tm};
+    if (name == "tn") return std::int64_t{best.tn};
+    if (name == "wm") return std::int64_t{best.wm};
+    if (name == "wn") return std::int64_t{best.wn};
+    if (name == "stages") return std::int64_t{best.stages};
+    if (name == "split_k") return std::int64_t{best.split_k};
+    if (name == "transpose") return std::string("async");
+    return std::int64_t{best.group};
+  };
+  std::vector<std::size_t> start;
+  for (const Parameter& parameter : space) {
+    const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
+    start.push_back(at == parameter.domain.end()
+                        ? 0
+                        : static_cast<std::size_t>(at - parameter.domain.begin()));
+  }
+  return start;
+}
+
+Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step& step) {
+  Schedule s;
+  const std::string asked = step.string_param("pipe", "fma");
+  const std::vector<Pipe> pipes = pipes_for(c, goal);
+  const auto pipe = std::ranges::find_if(pipes, [&](Pipe p) { return name_of(p) == asked; });
+  if (pipe == pipes.end()) return refused("contract: pipe " + asked + " cannot do this product");
+  s.pipe = *pipe;
+  const auto power = [&](std::string_view name, int fallback, int least, int most) {
+    return std::clamp(power_below(step.int_param(name, fallback)), least, most);
+  };
+  s.bm = power("bm", s.bm, 8, 256);
+  s.bn = power("bn", s.bn, 8, 256);
+  s.bk = power("bk", s.bk, 4, 64);
+  s.tm = power("tm", s.tm, 1, 16);
+  s.tn = power("tn", s.tn, 1, 16);
+  s.wm = power("wm", s.wm, 16, 128);
+  s.wn = power("wn", s.wn, 16, 64);
+  s.group = power("group", s.group, 1, 64);
+  s.stages = static_cast<int>(std::clamp<std::int64_t>(step.int_param("stages", 3), 2, 8));
+  s.split_k = power("split_k", 1, 1, 256);
+  s.async_transpose = step.string_param("transpose", "async") == "async";
+  switch (s.pipe) {
+    case Pipe::kFma:
+      repair_fma(s, c.sum_type);
+      break;
+    case Pipe::kWgmma:
+      repair_wgmma(s);
+      break;
+    default:
+      repair_mma(s);
+  }
+  while (s.split_k > 1 && c.k_size / s.split_k < s.bk) s.split_k /= 2;
+  while (s.stages > 2 && shared_bytes(c, s) > shared_limit(goal)) --s.stages;
+  while (shared_bytes(c, s) > shared_limit(goal) && s.bk > 8 && s.pipe == Pipe::kFma) s.bk /= 2;
+  if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
+  return s;
+}
+
+}  // namespace hone::generators::contract

@@ -1,0 +1,54 @@
+// How a contraction is cut into tiles, and which of the GPU's pipes multiplies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rewriters/generators/contract/analysis.h"
+
+namespace hone::generators::contract {
+
+/// What multiplies.
+enum class Pipe {
+  kFma,     ///< one multiply-add per thread: f32 and f64
+  kMma,     ///< mma.sync m16n8k16: f16 and bf16, sums in f32
+  kTf32x3,  ///< mma.sync m16n8k8 three times: f32 as two tf32 each
+  kTf32,    ///< once: f32 rounded to tf32
+  kBf16,    ///< mma.sync m16n8k16: f32 rounded to bf16
+  kWgmma,   ///< wgmma m64nNk16: f16 and bf16, sums in f32
+};
+[[nodiscard]] std::string_view name_of(Pipe pipe);
+[[nodiscard]] MathLevel math_of(Pipe pipe);
+
+struct Schedule {
+  Pipe pipe = Pipe::kFma;
+  int bm = 128, bn = 128, bk = 16;  ///< of a block [elements]
+  int tm = 8, tn = 8;               ///< of a thread (fma)
+  int wm = 64, wn = 32;             ///< of a warp (mma)
+  int stages = 3;                   ///< tiles in shared memory at once
+  int split_k = 1;                  ///< blocks that share one output tile
+  int group = 8;                    ///< tile rows that neighbouring blocks go through together
+  /// fma: an operand whose neighbours are along k is transposed by 4-byte cp.async, else by
+  /// registers that are loaded in 16 bytes.
+  bool async_transpose = true;
+
+  [[nodiscard]] int threads() const;
+};
+
+/// Bytes of shared memory that the kernel takes.
+[[nodiscard]] std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule);
+
+/// Pipes that can do it at this math level, the most exact first.
+[[nodiscard]] std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal);
+
+/// The space, and an analytic first guess in it.
+[[nodiscard]] std::vector<Parameter> space_of(const Contraction& c, const Goal& goal);
+[[nodiscard]] std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
+                                                   const std::vector<Parameter>& space);
+
+/// The schedule that a step asks for, brought to one that can be: whole warps, no more threads,
+/// registers and shared memory than there are. kRefused: a pipe that this contraction cannot use.
+[[nodiscard]] Result<Schedule> schedule_of(const Contraction& c, const Goal& goal,
+                                           const Step& step);
+
+}  // namespace hone::generators::contract

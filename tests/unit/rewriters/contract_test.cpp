@@ -1,0 +1,198 @@
+// Matrix products and their kin from generate-contract, run on the emulator.
+#include "rewriters/generators/contract/contract.h"
+
+#include "tests/unit/rewriters/generator_harness.h"
+
+namespace hone::generators {
+namespace {
+
+using lift::Ref;
+using lift::SymbolId;
+
+struct Shape {
+  std::int64_t m = 1, n = 1, k = 1, batch = 1;
+  bool a_transposed = false, b_transposed = false;
+  ScalarType type = ScalarType::kF32, out = ScalarType::kF32;
+};
+
+/// C = A * B, with a way to change factors, body and result.
+class Product : public NestCase {
+ public:
+  using Change = std::function<Ref(Product&, Ref)>;
+  SymbolId batch, i, j, k;
+
+  Product(const Shape& s, const Change& body = {}, const Change& result = {},
+          MathLevel math = MathLevel::kReassociate) {
+    task.math = math;
+    batch = nodes.new_symbol("b", s.batch);
+    i = nodes.new_symbol("i", s.m);
+    j = nodes.new_symbol("j", s.n);
+    k = nodes.new_symbol("k", s.k);
+    buffer("A", s.type, s.batch * s.m * s.k, Role::kIn);
+    buffer("B", s.type, s.batch * s.k * s.n, Role::kIn);
+    buffer("bias", ScalarType::kF32, s.n, Role::kIn);
+    buffer("C", s.out, s.batch * s.m * s.n, Role::kOut);
+    const auto at = [&](SymbolId row, std::int64_t rows, SymbolId column, std::int64_t columns,
+                        bool transposed) {
+      const Ref inside = transposed
+                             ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
+                             : nodes.add(nodes.scale(nodes.index(row), columns),
+                                         nodes.index(column));
+      return nodes.add(nodes.scale(nodes.index(batch), rows * columns), inside);
+    };
+    const ScalarType sum = s.type == ScalarType::kF64 ? s.type : ScalarType::kF32;
+    const Ref a = nodes.cast(nodes.load("A", s.type, at(i, s.m, k, s.k, s.a_transposed)), sum);
+    const Ref b = nodes.cast(nodes.load("B", s.type, at(k, s.k, j, s.n, s.b_transposed)), sum);
+    Ref term = nodes.op("*", sum, {a, b});
+    if (body) term = body(*this, term);
+    Ref value = nodes.reduce("+", {k}, term);
+    if (result) value = result(*this, value);
+    nest.buffer = "C";
+    nest.type = s.out;
+    nest.dims = {batch, i, j};
+    nest.element = at(i, s.m, j, s.n, false);
+    nest.guard = nodes.boolean(true);
+    nest.value = nodes.cast(value, s.out);
+    nest.covers = true;
+  }
+};
+
+const std::unique_ptr<Generator> kContract = make_contract();
+using Choice = std::map<std::string, std::string>;
+
+const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}, {"bk", "8"}, {"tm", "4"},
+                       {"tn", "4"}, {"split_k", "1"}};
+
+Ref bias_and_relu(Product& p, Ref sum) {
+  Ref value = p.nodes.op("+", ScalarType::kF32,
+                         {sum, p.nodes.load("bias", ScalarType::kF32, p.nodes.index(p.j))});
+  return p.nodes.op("max", ScalarType::kF32, {value, p.nodes.number(0, ScalarType::kF32)});
+}
+
+Ref below_diagonal(Product& p, Ref term) {
+  // A[i][k] is zero above its diagonal.
+  return p.nodes.select(p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i),
+                                                              p.nodes.index(p.k))),
+                        term, p.nodes.number(0, ScalarType::kF32));
+}
+
+TEST(Contract, FmaInEveryOrientation) {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      SCOPED_TRACE(std::string(a ? "T" : "N") + (b ? "T" : "N"));
+      Product({.m = 64, .n = 64, .k = 32, .a_transposed = a, .b_transposed = b})
+          .check(*kContract, kSmall, 1e-5);
+      Product({.m = 50, .n = 35, .k = 27, .batch = 2, .a_transposed = a, .b_transposed = b})
+          .check(*kContract, kSmall, 1e-5);
+    }
+  }
+}
+
+TEST(Contract, FmaAtManyPoints) {
+  const Shape shape{.m = 136, .n = 132, .k = 68};
+  Product product(shape);
+  for (const char* stages : {"2", "4"}) {
+    for (const char* transpose : {"async", "registers"}) {
+      for (const auto& [bm, bn, bk, tm, tn] :
+           {std::tuple("64", "64", "16", "8", "4"), {"128", "128", "16", "8", "8"},
+            {"32", "128", "8", "4", "8"}, {"256", "128", "8", "16", "8"},
+            {"16", "64", "32", "16", "16"}}) {
+        SCOPED_TRACE(std::string(bm) + " " + bn + " " + bk + " " + stages);
+        product.check(*kContract,
+                      {{"pipe", "fma"}, {"bm", bm}, {"bn", bn}, {"bk", bk}, {"tm", tm}, {"tn", tn},
+                       {"stages", stages}, {"transpose", transpose}},
+                      1e-5);
+      }
+    }
+  }
+}
+
+TEST(Contract, Epilogue) {
+  Product({.m = 40, .n = 48, .k = 24}, {}, bias_and_relu).check(*kContract, kSmall, 1e-5);
+}
+
+TEST(Contract, SplitSum) {
+  Choice choice = kSmall;
+  choice["split_k"] = "4";
+  Product({.m = 40, .n = 48, .k = 300}, {}, bias_and_relu).check(*kContract, choice, 1e-5);
+  Product({.m = 33, .n = 31, .k = 259, .batch = 3}).check(*kContract, choice, 1e-5);
+}
+
+TEST(Contract, TriangleSkipsWhatIsZero) {
+  Product half({.m = 128, .n = 32, .k = 128}, below_diagonal);
+  half.check(*kContract, kSmall, 1e-5);
+  const auto masked = half.last_counters.fp32;
+  Product whole({.m = 128, .n = 32, .k = 128});
+  whole.check(*kContract, kSmall, 1e-5);
+  EXPECT_LT(masked, whole.last_counters.fp32 * 3 / 4);
+  Choice choice = kSmall;
+  choice["split_k"] = "2";
+  Product({.m = 130, .n = 33, .k = 130}, below_diagonal).check(*kContract, choice, 1e-5);
+}
+
+TEST(Contract, Doubles) {
+  Product({.m = 40, .n = 48, .k = 24, .type = ScalarType::kF64, .out = ScalarType::kF64})
+      .check(*kContract, kSmall, 1e-12);
+}
+
+void every_orientation(const Choice& choice, ScalarType type, MathLevel math, double tolerance) {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      SCOPED_TRACE(std::string(a ? "T" : "N") + (b ? "T" : "N"));
+      Product({.m = 96, .n = 64, .k = 96, .a_transposed = a, .b_transposed = b, .type = type}, {},
+              {}, math)
+          .check(*kContract, choice, tolerance);
+      Product({.m = 50,
+               .n = 35,
+               .k = 71,
+               .batch = 2,
+               .a_transposed = a,
+               .b_transposed = b,
+               .type = type,
+               .out = type},
+              {}, {}, math)
+          .check(*kContract, choice, type == ScalarType::kF32 ? tolerance : 1e-2);
+    }
+  }
+}
+
+TEST(Contract, MmaInEveryOrientation) {
+  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"},
+                         {"wm", "16"},    {"wn", "32"}, {"split_k", "1"}};
+  every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
+  every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
+}
+
+TEST(Contract, Tf32ThreeTimesInEveryOrientation) {
+  every_orientation({{"pipe", "tf32x3"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"}, {"wm", "16"},
+                     {"wn", "32"}, {"split_k", "1"}},
+                    ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
+}
+
+TEST(Contract, ReducedPipes) {
+  for (const char* pipe : {"tf32", "bf16"}) {
+    every_orientation({{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"wm", "32"},
+                       {"wn", "16"}, {"split_k", "1"}},
+                      ScalarType::kF32, MathLevel::kReduced, 3e-2);
+  }
+}
+
+TEST(Contract, MmaAtManyPoints) {
+  Product halves({.m = 136, .n = 144, .k = 200, .type = ScalarType::kF16});
+  Product floats({.m = 136, .n = 144, .k = 200}, {}, {}, MathLevel::kTf32x3);
+  for (const char* stages : {"2", "4"}) {
+    for (const auto& [bm, bn, bk, wm, wn] :
+         {std::tuple("128", "128", "64", "64", "32"), {"128", "256", "32", "64", "64"},
+          {"64", "64", "16", "32", "32"}, {"16", "128", "64", "16", "16"}}) {
+      SCOPED_TRACE(std::string(bm) + " " + bn + " " + bk + " " + stages);
+      Choice choice = {{"pipe", "mma"}, {"bm", bm}, {"bn", bn}, {"bk", bk},
+                       {"wm", wm},      {"wn", wn}, {"stages", stages}};
+      halves.check(*kContract, choice, 1e-5);
+      choice["pipe"] = "tf32x3";
+      floats.check(*kContract, choice, 2e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone::generators

@@ -1,0 +1,264 @@
+// Runs what a generator prints on the emulator, with every checker, against the nest evaluated
+// directly on the CPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "evaluator/compile/compile.h"
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/device/emulator/lanes/dot.h"
+#include "rewriters/generators/generator.h"
+
+namespace hone::generators {
+
+inline double round_to(ScalarType type, double value) {
+  const auto as_float = static_cast<float>(value);
+  if (type == ScalarType::kF32) return as_float;
+  if (type == ScalarType::kF16) return emulator::half_value(emulator::half_bits(as_float));
+  if (type == ScalarType::kBf16) {
+    std::uint32_t bits = std::bit_cast<std::uint32_t>(as_float);
+    bits += 0x7FFF + (bits >> 16 & 1);
+    return std::bit_cast<float>(bits & 0xFFFF0000U);
+  }
+  return value;
+}
+
+/// One nest over dense buffers: builds it, evaluates it, runs kernels for it.
+class NestCase {
+ public:
+  lift::Nodes nodes;
+  lift::Nest nest;
+  ConcreteProgram concrete;
+  Task task;
+  RewriteContext context{&task, {}, target_limits("sm_90")};
+  std::map<std::string, std::vector<double>> contents;
+
+  void buffer(const std::string& name, ScalarType type, std::int64_t elements, Role role) {
+    concrete.buffers.push_back({name, type, {elements}, role, {}});
+    std::vector<double>& data = contents[name];
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const auto bits = static_cast<std::uint32_t>((i + 7) * 2654435761U + name[0] * 40503U);
+      data.push_back(round_to(type, (bits >> 8) / 16777216.0 - 0.5));
+    }
+  }
+  [[nodiscard]] Goal goal() { return {&nodes, {nest}, &concrete, &context}; }
+
+  double evaluate(lift::Ref value, std::map<lift::SymbolId, std::int64_t>& at) {
+    using Kind = lift::Node::Kind;
+    const auto arg = [&](std::size_t i) { return evaluate(value->args[i], at); };
+    switch (value->kind) {
+      case Kind::kFloat:
+        return value->value;
+      case Kind::kIndex:
+        return static_cast<double>(at.at(value->symbol));
+      case Kind::kSum: {
+        double sum = static_cast<double>(value->constant);
+        for (const lift::Term& term : value->terms)
+          sum += static_cast<double>(term.coefficient) * evaluate(term.atom, at);
+        return sum;
+      }
+      case Kind::kLoad:
+        return contents.at(value->op).at(static_cast<std::size_t>(arg(0)));
+      case Kind::kReduce: {
+        double sum = 0;
+        const std::size_t count = value->symbols.size();
+        std::vector<std::int64_t> digits(count, 0);
+        for (;;) {
+          for (std::size_t i = 0; i < count; ++i) at[value->symbols[i]] = digits[i];
+          sum += arg(0);
+          std::size_t i = count;
+          while (i > 0 && ++digits[i - 1] == nodes.extent(value->symbols[i - 1])) digits[--i] = 0;
+          if (i == 0) return sum;
+        }
+      }
+      default:
+        break;
+    }
+    const std::string& op = value->op;
+    if (op == "select") return arg(0) != 0 ? arg(1) : arg(2);
+    if (op == "&&") return arg(0) != 0 && arg(1) != 0;
+    if (op == ">=0") return arg(0) >= 0;
+    if (op == "==0") return arg(0) == 0;
+    if (op == "cast") return round_to(value->type, arg(0));
+    if (op == "neg") return -arg(0);
+    if (op == "exp") return std::exp(arg(0));
+    const double x = arg(0), y = arg(1);
+    if (op == "/" && value->is_integer()) return std::trunc(x / y);
+    if (op == "%") return std::fmod(x, y);
+    if (op == "+") return x + y;
+    if (op == "-") return x - y;
+    if (op == "*") return x * y;
+    if (op == "/") return x / y;
+    if (op == "max") return std::max(x, y);
+    if (op == "min") return std::min(x, y);
+    ADD_FAILURE() << "no such operation here: " << op;
+    return 0;
+  }
+
+  std::vector<double> expected() {
+    std::vector<double> out = contents.at(nest.buffer);
+    std::map<lift::SymbolId, std::int64_t> at;
+    std::vector<std::int64_t> digits(nest.dims.size(), 0);
+    for (;;) {
+      for (std::size_t i = 0; i < digits.size(); ++i) at[nest.dims[i]] = digits[i];
+      if (nest.guard == nullptr || evaluate(nest.guard, at) != 0) {
+        out[static_cast<std::size_t>(evaluate(nest.element, at))] =
+            round_to(nest.type, evaluate(nest.value, at));
+      }
+      std::size_t i = digits.size();
+      while (i > 0 && ++digits[i - 1] == nodes.extent(nest.dims[i - 1])) digits[--i] = 0;
+      if (i == 0) return out;
+    }
+  }
+
+  /// The step at `choice` ("bm=32"), the start elsewhere.
+  static Step step_at(const Offer& offer, const std::map<std::string, std::string>& choice) {
+    Step step;
+    for (std::size_t i = 0; i < offer.parameters.size(); ++i) {
+      const Parameter& parameter = offer.parameters[i];
+      ParameterValue value = parameter.domain[offer.start[i]];
+      if (const auto found = choice.find(parameter.name); found != choice.end()) {
+        const auto place = std::ranges::find_if(parameter.domain, [&](const ParameterValue& v) {
+          return to_string(v) == found->second;
+        });
+        EXPECT_NE(place, parameter.domain.end()) << parameter.name << "=" << found->second;
+        if (place != parameter.domain.end()) value = *place;
+      }
+      step.params[parameter.name] = value;
+    }
+    return step;
+  }
+
+  static std::string source_of(const Generated& generated) {
+    std::string source;
+    for (const std::string& include : generated.includes) source += "#include <" + include + ">\n";
+    return source + generated.source;
+  }
+  static CompiledProgram compiled(const Generated& generated, bool timing) {
+    CompileJob job;
+    job.source = source_of(generated);
+    for (const GeneratedLaunch& launch : generated.launches) {
+      if (std::ranges::find(job.kernels, launch.kernel) == job.kernels.end())
+        job.kernels.push_back(launch.kernel);
+    }
+    job.arch = "sm_90";
+    job.code_for = timing ? CodeFor::kTiming : CodeFor::kEmulator;
+    return compile::compile_program(job);
+  }
+
+  static std::vector<std::uint8_t> bytes_of(ScalarType type, const std::vector<double>& values) {
+    std::vector<std::uint8_t> bytes(values.size() * size_of(type));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto put = [&](auto x) { std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x); };
+      const auto as_float = static_cast<float>(values[i]);
+      if (type == ScalarType::kF64) {
+        put(values[i]);
+      } else if (type == ScalarType::kF32) {
+        put(as_float);
+      } else if (type == ScalarType::kF16) {
+        put(emulator::half_bits(as_float));
+      } else {
+        put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(as_float) >> 16));
+      }
+    }
+    return bytes;
+  }
+  static double value_of(ScalarType type, const std::uint8_t* at) {
+    const auto get = [&](auto x) {
+      std::memcpy(&x, at, sizeof x);
+      return x;
+    };
+    if (type == ScalarType::kF64) return get(0.0);
+    if (type == ScalarType::kF32) return get(0.0F);
+    if (type == ScalarType::kF16) return emulator::half_value(get(std::uint16_t{}));
+    return std::bit_cast<float>(static_cast<std::uint32_t>(get(std::uint16_t{})) << 16);
+  }
+
+  /// Runs the launches; the output buffer afterwards. Failures are the test's.
+  std::vector<double> run(const Generated& generated) {
+    const CompiledProgram program = compiled(generated, false);
+    if (program.verdict != Verdict::kOk) {
+      ADD_FAILURE() << program.log << "\n" << source_of(generated);
+      return {};
+    }
+    auto module = emulator::Module::parse(program.ptx);
+    if (!module) {
+      ADD_FAILURE() << module.error().message;
+      return {};
+    }
+    emulator::Memory memory;
+    std::map<std::string, std::uint64_t> addresses;
+    for (const ConcreteBuffer& buffer : concrete.buffers) {
+      const auto bytes = bytes_of(buffer.type, contents.at(buffer.name));
+      addresses[buffer.name] = memory.allocate(
+          buffer.name, bytes.size(), buffer.role == Role::kIn || buffer.role == Role::kInOut,
+          [bytes](std::uint64_t offset, std::uint8_t* to, std::size_t size) {
+            std::memcpy(to, bytes.data() + offset, size);
+          });
+    }
+    for (const Buffer& buffer : generated.scratch) {
+      std::uint64_t elements = 1;
+      for (const Expr& size : buffer.shape) elements *= static_cast<std::uint64_t>(*size.eval({}));
+      addresses[buffer.name] = memory.allocate(
+          buffer.name, elements * size_of(buffer.type), false,
+          [](std::uint64_t, std::uint8_t* to, std::size_t n) { std::memset(to, 0xCD, n); });
+    }
+    for (const GeneratedLaunch& launch : generated.launches) {
+      emulator::LaunchConfig config;
+      config.kernel = program.find(launch.kernel)->lowered_name;
+      for (std::size_t i = 0; i < launch.grid.size(); ++i)
+        config.grid[i] = static_cast<std::uint32_t>(launch.grid[i]);
+      for (std::size_t i = 0; i < launch.block.size(); ++i)
+        config.block[i] = static_cast<std::uint32_t>(launch.block[i]);
+      config.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes);
+      for (const std::string& arg : launch.args) {
+        const std::uint64_t address = addresses.at(arg);
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(&address);
+        config.parameters.insert(config.parameters.end(), bytes, bytes + 8);
+      }
+      const emulator::RunReport report = emulator::run(**module, config, memory, {});
+      EXPECT_EQ(report.verdict, Verdict::kOk) << report.detail << "\n" << source_of(generated);
+      if (report.verdict != Verdict::kOk) return {};
+      last_counters = report.counters;
+    }
+    const auto output = std::ranges::find(concrete.buffers, nest.buffer, &ConcreteBuffer::name);
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(output->bytes()));
+    EXPECT_TRUE(memory.read(addresses.at(nest.buffer), bytes.data(), bytes.size()));
+    std::vector<double> values;
+    for (std::size_t i = 0; i < bytes.size(); i += size_of(output->type))
+      values.push_back(value_of(output->type, bytes.data() + i));
+    return values;
+  }
+  emulator::Counters last_counters;
+
+  /// Generates, runs and compares at one point of the space. Returns what was generated.
+  Generated check(const Generator& generator, const std::map<std::string, std::string>& choice,
+                  double tolerance) {
+    const auto offer = generator.match(goal());
+    EXPECT_TRUE(offer.has_value()) << (offer ? "" : offer.error().message);
+    if (!offer) return {};
+    const auto generated = generator.generate(goal(), step_at(*offer, choice), "g_");
+    EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message);
+    if (!generated) return {};
+    const std::vector<double> got = run(*generated), want = expected();
+    if (got.empty()) return {};
+    int shown = 0;
+    for (std::size_t i = 0; i < want.size() && shown < 4; ++i) {
+      if (std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]))) continue;
+      ADD_FAILURE() << nest.buffer << "[" << i << "] is " << got[i] << ", not " << want[i];
+      if (++shown == 1) ADD_FAILURE() << source_of(*generated);
+    }
+    return *generated;
+  }
+};
+
+}  // namespace hone::generators
