@@ -85,6 +85,7 @@ void to_json(nlohmann::json& json, const Proposal& proposal) {
                         {"site", proposal.site},
                         {"parameters", std::move(parameters)},
                         {"math", to_string(proposal.math)},
+                        {"start", proposal.start},
                         {"description", proposal.description}};
 }
 
@@ -114,7 +115,7 @@ Step decode_step(JsonCursor cursor) {
 
 Proposal decode_proposal(const JsonCursor& cursor) {
   Proposal proposal;
-  if (!cursor.expect_keys({"rewriter", "version", "site", "parameters", "math", "description"})) {
+  if (!cursor.expect_keys({"rewriter", "version", "site", "parameters", "start", "math", "description"})) {
     return proposal;
   }
   proposal.rewriter = cursor.at("rewriter").string();
@@ -127,6 +128,18 @@ Proposal decode_proposal(const JsonCursor& cursor) {
       parameter.domain.push_back(decode_value(value));
     }
     proposal.parameters.push_back(std::move(parameter));
+  }
+  for (const JsonCursor& element : cursor.at("start").elements()) {
+    const std::size_t place = proposal.start.size();
+    const std::size_t most = place < proposal.parameters.size()
+                                 ? proposal.parameters[place].domain.size()
+                                 : 0;
+    if (most == 0) {
+      element.fail("has no parameter that it would choose for");
+      return proposal;
+    }
+    proposal.start.push_back(
+        static_cast<std::size_t>(element.integer_in(0, static_cast<std::int64_t>(most) - 1)));
   }
   proposal.math = decode_math(cursor.at("math"));
   proposal.description = cursor.at("description").string();

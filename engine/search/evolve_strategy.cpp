@@ -11,12 +11,15 @@ namespace hone {
 EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double reference_time_us)
     : space_(space), reference_time_us_(reference_time_us), random_(seed) {
   parents_.push_back({{}, reference_time_us});
-  // The opening: every site once in the middle of its domains and a few times at random.
+  // The opening: every site once where its rewriter would start, or else in the middle of its
+  // domains, and a few times at random.
   const auto roots = space_.proposals({});
   for (const Proposal& proposal : *roots) {
-    std::vector<std::size_t> middle;
-    for (const Parameter& p : proposal.parameters) middle.push_back(p.domain.size() / 2);
-    opening_.push_back({proposal.step(middle)});
+    std::vector<std::size_t> first = proposal.start;
+    if (first.empty()) {
+      for (const Parameter& p : proposal.parameters) first.push_back(p.domain.size() / 2);
+    }
+    opening_.push_back({proposal.step(first)});
   }
   for (int round = 0; round < 3; ++round) {
     for (const Proposal& proposal : *roots) {

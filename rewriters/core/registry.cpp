@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "rewriters/generators/rewriter.h"
 // One include per rule, and one line in rewriters() below.
 // INCLUDES BEGIN
 #include "rewriters/rules/aggregate_atomics.h"
@@ -31,6 +32,9 @@ namespace hone {
 const std::vector<const Rewriter*>& rewriters() {
   static const auto* const list = [] {
     std::vector<std::unique_ptr<Rewriter>> owned;
+    // What replaces a kernel as a whole comes first.
+    for (const generators::Generator* generator : generators::generators())
+      owned.push_back(generators::make_rewriter(*generator));
     // The order in which rules are tried: whole-program shape, then loops and data, hints last.
     // clang-format off
     // RULES BEGIN

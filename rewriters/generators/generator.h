@@ -37,6 +37,10 @@ struct Offer {
   /// A good first point: for each parameter the index of a value. What the analytic model says.
   std::vector<std::size_t> start;
   MathLevel math = MathLevel::kReassociate;
+  /// Where what is needed depends on one parameter, the pipe: which, and the level of each value.
+  /// Each level becomes a proposal of its own, at the site "C, tf32x3".
+  int math_parameter = -1;
+  std::vector<MathLevel> maths;
   std::string description;  ///< "softmax-like rows of 4096: 2 reductions, 1 map"
 };
 

@@ -25,9 +25,8 @@ class Contract : public Generator {
     Offer offer;
     offer.parameters = space_of(*contraction, goal);
     offer.start = first_guess(*contraction, goal, offer.parameters);
-    for (const Pipe pipe : pipes_for(*contraction, goal)) {
-      offer.math = std::max(offer.math, math_of(pipe));
-    }
+    offer.math_parameter = 0;
+    for (const Pipe pipe : pipes_for(*contraction, goal)) offer.maths.push_back(math_of(pipe));
     offer.description = fmt::format("product of {}", contraction->describe());
     return offer;
   }

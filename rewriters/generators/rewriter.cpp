@@ -1,0 +1,238 @@
+#include "rewriters/generators/rewriter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "rewriters/lift/fuse.h"
+#include "rewriters/syntax/edit.h"
+#include "rewriters/syntax/parse.h"
+
+namespace hone::generators {
+namespace {
+
+/// Generated kernels begin so; they are not lifted again.
+constexpr std::string_view kPrefix = "hone_";
+
+/// A program lifted, for all generators. Its nodes grow as generators work: one at a time.
+struct Lifted {
+  std::mutex mutex;
+  Result<lift::LiftedProgram> program = refused("not lifted");
+  std::vector<lift::Site> sites;
+};
+
+std::shared_ptr<Lifted> lifted_of(const Program& program, const Bindings& sizes) {
+  constexpr std::size_t kMost = 16;
+  static std::mutex mutex;
+  static std::list<std::pair<std::string, std::shared_ptr<Lifted>>> kept;  // the newest first
+  std::string key = nlohmann::json(program).dump();
+  for (const auto& [name, value] : sizes) key += fmt::format("|{}={}", name, value);
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = std::ranges::find(kept, key, [](const auto& entry) { return entry.first; });
+    if (found != kept.end()) {
+      kept.splice(kept.begin(), kept, found);
+      return kept.front().second;
+    }
+  }
+  auto made = std::make_shared<Lifted>();
+  made->program = lift::lift(program, sizes, [](std::string_view kernel) {
+    return kernel.starts_with(kPrefix);
+  });
+  if (made->program) made->sites = lift::sites(*made->program);
+  const std::lock_guard lock(mutex);
+  kept.emplace_front(std::move(key), made);
+  if (kept.size() > kMost) kept.pop_back();
+  return made;
+}
+
+std::string identifier(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    if (isalnum(static_cast<unsigned char>(c)) != 0) {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  return name;
+}
+
+/// The source without the kernels that nobody launches, and with what was generated.
+Result<std::string> spliced(const Program& program, const std::set<std::string>& launched,
+                            const Generated& generated) {
+  std::string includes;
+  for (const std::string& header : generated.includes) {
+    const std::string line = "#include <" + header + ">\n";
+    if (program.source.find(line) == std::string::npos || launched.empty()) includes += line;
+  }
+  if (!includes.empty()) includes += "\n";
+  if (launched.empty()) return includes + generated.source;
+  const auto unit = syntax::parse(program);
+  if (!unit) return std::unexpected(unit.error());
+  syntax::Edits edits(**unit);
+  for (const syntax::Function* function : (*unit)->functions) {
+    if (!function->is_kernel || function->is_template || launched.contains(function->name)) continue;
+    if (function->range.valid()) edits.remove(function->range);
+  }
+  auto rest = edits.apply();
+  if (!rest) rest = program.source;
+  return includes + *rest + "\n" + generated.source;
+}
+
+class GeneratorRewriter final : public Rewriter {
+ public:
+  explicit GeneratorRewriter(const Generator& generator) : generator_(generator) {}
+
+  std::string_view name() const override { return generator_.name(); }
+  int version() const override { return generator_.version(); }
+  std::string_view summary() const override { return generator_.summary(); }
+
+  std::vector<Proposal> propose(const Program& program,
+                                const RewriteContext& context) const override {
+    std::vector<Proposal> proposals;
+    if (context.task != nullptr && !context.task->specialize) return proposals;
+    const auto lifted = lifted_of(program, context.sizes);
+    const std::lock_guard lock(lifted->mutex);
+    if (!lifted->program) return proposals;
+    for (const lift::Site& site : lifted->sites) {
+      const auto offer = generator_.match(goal_of(*lifted, site, context));
+      if (!offer) continue;
+      for (const MathLevel math : levels_of(*offer)) {
+        if (context.task != nullptr && math > context.task->math) continue;
+        proposals.push_back(proposal_of(*offer, site, math));
+      }
+    }
+    return proposals;
+  }
+
+  Result<Program> apply(const Program& program, const Step& step,
+                        const RewriteContext& context) const override {
+    if (context.task != nullptr && !context.task->specialize) {
+      return refused("the task may not be specialised, and generated kernels are for given sizes");
+    }
+    const auto lifted = lifted_of(program, context.sizes);
+    const std::lock_guard lock(lifted->mutex);
+    if (!lifted->program) return std::unexpected(lifted->program.error());
+    const auto site = std::ranges::find_if(lifted->sites, [&](const lift::Site& candidate) {
+      return step.site == candidate.name || step.site == site_name(candidate, step.math);
+    });
+    if (site == lifted->sites.end()) return refused(why_no_site(*lifted, step.site));
+    std::string prefix = fmt::format("{}{}_", kPrefix, identifier(site->name));
+    while (program.source.find(prefix) != std::string::npos) prefix += "2_";
+    auto generated = generator_.generate(goal_of(*lifted, *site, context), step, prefix);
+    if (!generated) return std::unexpected(generated.error());
+
+    Program result = program;
+    result.launches.clear();
+    std::set<std::string> launched;
+    for (std::size_t i = 0; i < program.launches.size(); ++i) {
+      const bool replaced = std::ranges::find(site->launches, i) != site->launches.end();
+      if (i == site->launches.back()) {
+        for (const GeneratedLaunch& launch : generated->launches)
+          result.launches.push_back(made(launch));
+      }
+      if (replaced) continue;
+      result.launches.push_back(program.launches[i]);
+      const std::string& kernel = program.launches[i].kernel;
+      launched.insert(kernel.substr(0, kernel.find('<')));
+    }
+    for (const Buffer& buffer : generated->scratch) {
+      if (program.find_buffer(buffer.name) != nullptr) {
+        return refused(fmt::format("there is a buffer '{}' already", buffer.name));
+      }
+      result.buffers.push_back(buffer);
+    }
+    auto source = spliced(program, launched, *generated);
+    if (!source) return std::unexpected(source.error());
+    result.source = std::move(*source);
+    if (const auto unit = syntax::parse(result); !unit) {
+      return refused("what was generated does not parse: " + unit.error().message);
+    }
+    return result;
+  }
+
+ private:
+  static std::vector<MathLevel> levels_of(const Offer& offer) {
+    if (offer.math_parameter < 0) return {offer.math};
+    std::vector<MathLevel> levels = offer.maths;
+    std::ranges::sort(levels);
+    levels.erase(std::ranges::unique(levels).begin(), levels.end());
+    return levels;
+  }
+
+  static std::string site_name(const lift::Site& site, MathLevel math) {
+    if (math <= MathLevel::kReassociate) return site.name;
+    return fmt::format("{}, {}", site.name, to_string(math));
+  }
+
+  Proposal proposal_of(const Offer& offer, const lift::Site& site, MathLevel math) const {
+    Proposal proposal;
+    proposal.rewriter = name();
+    proposal.version = version();
+    proposal.site = site_name(site, math);
+    proposal.math = math;
+    proposal.description = offer.description;
+    proposal.parameters = offer.parameters;
+    proposal.start = offer.start;
+    if (offer.math_parameter < 0) return proposal;
+    // Of that parameter, the values of this level.
+    const auto place = static_cast<std::size_t>(offer.math_parameter);
+    std::vector<ParameterValue> domain;
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < offer.maths.size(); ++i) {
+      if (offer.maths[i] != math) continue;
+      if (!offer.start.empty() && offer.start[place] == i) start = domain.size();
+      domain.push_back(offer.parameters[place].domain[i]);
+    }
+    proposal.parameters[place].domain = std::move(domain);
+    if (!proposal.start.empty()) proposal.start[place] = start;
+    return proposal;
+  }
+
+  static Goal goal_of(Lifted& lifted, const lift::Site& site, const RewriteContext& context) {
+    Goal goal;
+    goal.nodes = lifted.program->nodes.get();
+    goal.nests = site.nests;
+    goal.concrete = &lifted.program->concrete;
+    goal.context = &context;
+    return goal;
+  }
+
+  static std::string why_no_site(const Lifted& lifted, const std::string& name) {
+    std::string why = fmt::format("there is no site '{}'", name);
+    for (const lift::LiftedLaunch& launch : lifted.program->launches) {
+      if (!launch.refusal.empty()) why += "; not lifted: " + launch.refusal;
+    }
+    return why;
+  }
+
+  static Launch made(const GeneratedLaunch& generated) {
+    Launch launch;
+    launch.kernel = generated.kernel;
+    for (const std::int64_t extent : generated.grid) launch.grid.emplace_back(extent);
+    for (const std::int64_t extent : generated.block) launch.block.emplace_back(extent);
+    launch.shared_bytes = Expr(generated.shared_bytes);
+    for (const std::string& name : generated.args) {
+      Argument argument;
+      argument.kind = Argument::Kind::kBuffer;
+      argument.buffer = name;
+      launch.args.push_back(std::move(argument));
+    }
+    return launch;
+  }
+
+  const Generator& generator_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rewriter> make_rewriter(const Generator& generator) {
+  return std::make_unique<GeneratorRewriter>(generator);
+}
+
+}  // namespace hone::generators
