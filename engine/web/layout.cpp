@@ -120,7 +120,7 @@ std::expected<BoardFilter, Failure> board_filter(const Request& request, int row
 std::expected<std::int64_t, Failure> run_id(const std::string& part) {
   std::int64_t id = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), id);
-  if (error != std::errc() || end != part.data() + part.size() || id <= 0)
+  if (error != std::errc() || end != part.data() + part.size() || id <= 0 || part.front() == '0')
     return not_found("There is no such run.");
   return id;
 }

@@ -154,8 +154,9 @@ TEST(Page, KnowsNoServer) {
       std::stringstream text;
       text << file.rdbuf();
       EXPECT_EQ(text.str().find("#include \"engine/web/"), std::string::npos) << entry.path();
-      if (std::string_view(room) == "engine/results")
+      if (std::string_view(room) == "engine/results") {
         EXPECT_EQ(text.str().find("#include \"engine/page/"), std::string::npos) << entry.path();
+      }
     }
 }
 
