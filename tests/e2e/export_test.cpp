@@ -272,9 +272,9 @@ TEST_F(Export, TwoOfOneTaskAreInOneProgram) {
   };
   const std::string program = folder_.write(
       "main.cu", "#include \"a.hpp\"\n#include \"b.hpp\"\n" + declared(name_a) + declared(name_b) +
-                     declared(short_name) + "int main() {\n  return &" + scope_of(hpp_a) +
-                     "::launch == &" + scope_of(hpp_b) + "::launch || &" + name_a + " == &" +
-                     name_b + " || &" + short_name + " == nullptr;\n}\n");
+                     declared(short_name) + "int main() {\n  auto* volatile used = &" + short_name +
+                     ";\n  return used == nullptr || &" + scope_of(hpp_a) + "::launch == &" +
+                     scope_of(hpp_b) + "::launch || &" + name_a + " == &" + name_b + ";\n}\n");
   const auto linked = nvcc(compiler, {"-o", folder_.file("program"), program, cu_a, cu_b});
   ASSERT_EQ(linked.status, 0) << linked.out << linked.err;
   EXPECT_EQ(run_process({folder_.file("program")}).status, 0);
