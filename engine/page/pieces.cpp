@@ -12,7 +12,7 @@ namespace hone::page {
 std::string table(std::string_view caption, std::span<const Column> columns,
                   const std::vector<std::vector<Cell>>& rows, std::size_t row_header) {
   std::string out = fmt::format(
-      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable"><caption>{0}</caption><thead><tr>)",
+      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable"><caption><span>{0}</span></caption><thead><tr>)",
       escape(caption));
   for (const Column& column : columns)
     out += fmt::format(R"(<th scope="col"{}{}>{}</th>)", column.number ? R"( class="number")" : "",
@@ -100,7 +100,7 @@ std::string diff_html(const std::vector<results::LinePair>& rows, const std::str
   }
   if (changed == 0) return "<p>The sources are the same.</p>";
   return fmt::format(
-      R"(<div class="region" role="region" tabindex="0" aria-label="Differences"><table class="diff"><caption>{} of {} lines differ</caption><thead><tr><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th><th scope="col"><span class="unseen">Change</span></th><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table></div>)",
+      R"(<div class="region" role="region" tabindex="0" aria-label="Differences"><table class="diff"><caption><span>{} of {} lines differ</span></caption><thead><tr><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th><th scope="col"><span class="unseen">Change</span></th><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table></div>)",
       changed, rows.size(), escape(left), escape(right), body);
 }
 

@@ -1,6 +1,7 @@
 // One candidate: numbers, the way to it, where it came from, and what it changed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/page/charts.h"
@@ -118,10 +119,12 @@ std::string roofline_html(const CandidateData& data) {
 
 std::string finals_html(const std::vector<FinalResult>& finals) {
   if (finals.empty()) return "";
+  const bool details = std::ranges::any_of(
+      finals, [](const FinalResult& final) { return !final.evaluation.detail.empty(); });
   const Column columns[] = {{"Device"},
                             {"Architecture"},
                             {"Times"},
-                            {"Verdict", false, true, true},
+                            {"Verdict", false, true, details},
                             {"Time", true},
                             {"Speedup", true},
                             {"95 % interval", true, false},
