@@ -93,7 +93,7 @@ std::string CppWriter::header() const {
   return text;
 }
 
-std::string CppWriter::includes(bool of_sources) const {
+std::string CppWriter::includes(bool with_reference) const {
   // nvcc gets the runtime's declarations by itself; half types do not come by themselves.
   std::vector<std::string> headers = {"<cuda_runtime.h>"};
   const auto add = [&](const std::string& header) {
@@ -106,10 +106,8 @@ std::string CppWriter::includes(bool of_sources) const {
   const auto add_of = [&](const Part& part) {
     for (const std::string& header : split_includes(part.source).includes) add(header);
   };
-  if (of_sources) {
-    for (const Part& part : plan_.candidates) add_of(part);
-    add_of(plan_.reference);
-  }
+  for (const Part& part : plan_.candidates) add_of(part);
+  if (with_reference) add_of(plan_.reference);
   std::string text;
   for (const std::string& header : headers) text += fmt::format("#include {}\n", header);
   return text;
@@ -132,28 +130,25 @@ std::string_view CppWriter::quiet(bool restore) {
          "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n";
 }
 
-std::string CppWriter::program(const Part& part, bool apart, const std::string& open,
-                               const std::string& close) const {
-  const bool guarded = apart && part.row != nullptr && (plan_.dispatches() || part.arch_specific);
-  std::string source = part.source;
-  std::set<std::string> macros = macros_of(source);
+std::string CppWriter::program(const Part& part, bool with_reference) const {
+  const bool guarded =
+      with_reference && part.row != nullptr && (plan_.dispatches() || part.arch_specific);
+  std::set<std::string> macros = macros_of(part.source);
   for (const auto& [name, value] : part.program->defines) macros.insert(name);
+  std::string source = with_cpp_linkage(split_includes(part.source).body);
+  if (guarded) source = guard_bodies(source, guard_condition(part, plan_.dispatches()));
   std::string text;
-  if (apart) {
-    const std::vector<std::string> builtins = overloaded_builtins(source);
-    source = with_cpp_linkage(split_includes(source).body);
-    if (guarded) source = guard_bodies(source, guard_condition(part, plan_.dispatches()));
-    for (const std::string& name : macros) {
-      text += fmt::format("#pragma push_macro(\"{}\")\n", name);
-      if (!is_library_macro(name)) text += fmt::format("#undef {}\n", name);
-    }
-    text += fmt::format("namespace {} {{\nnamespace {{\n", part.name);
-    for (const std::string& name : builtins) text += fmt::format("using ::{};\n", name);
+  for (const std::string& name : macros) {
+    text += fmt::format("#pragma push_macro(\"{}\")\n", name);
+    if (!is_library_macro(name)) text += fmt::format("#undef {}\n", name);
   }
+  text += fmt::format("namespace {} {{\nnamespace {{\n", part.name);
+  for (const std::string& name : overloaded_builtins(part.source))
+    text += fmt::format("using ::{};\n", name);
   for (const auto& [name, value] : part.program->defines) {
     text += fmt::format("#define {} {}\n", name, value);
   }
-  text += source + "\n" + open + launch_functions(part) + close;
+  text += source + "\n" + launch_functions(part);
   if (guarded) {
     // cudaFuncGetAttributes() shows by it which code the file was compiled to.
     text += fmt::format(
@@ -165,14 +160,8 @@ std::string CppWriter::program(const Part& part, bool apart, const std::string& 
         "         hone_attributes.maxThreadsPerBlock == 64;\n}}\n",
         guard_condition(part, plan_.dispatches()));
   }
-  if (apart) text += fmt::format("}}  // namespace\n}}  // namespace {}\n", part.name);
-  for (const std::string& name : macros) {
-    if (apart) {
-      text += fmt::format("#pragma pop_macro(\"{}\")\n", name);
-    } else if (!is_library_macro(name)) {
-      text += fmt::format("#undef {}\n", name);
-    }
-  }
+  text += fmt::format("}}  // namespace\n}}  // namespace {}\n", part.name);
+  for (const std::string& name : macros) text += fmt::format("#pragma pop_macro(\"{}\")\n", name);
   return text;
 }
 
@@ -212,8 +201,7 @@ Result<std::string> CppWriter::spell(const Expr& expr, const Bindings& tunables)
   return text;
 }
 
-Result<std::string> CppWriter::run_candidate(const Part& part, bool apart) const {
-  const std::string scope = apart ? part.name + "::" : "";
+Result<std::string> CppWriter::run_candidate(const Part& part) const {
   std::string text =
       fmt::format("static inline cudaError_t {}({}) {{\n", hone_run(part), parameters());
   const auto scratch = part.scratch(*plan_.task);
@@ -243,10 +231,10 @@ Result<std::string> CppWriter::run_candidate(const Part& part, bool apart) const
       }
     }
     text += fmt::format(
-        "  if (cudaError_t hone_error = {}hone_launch_{}(dim3({}), dim3({}), {}, stream{})) "
+        "  if (cudaError_t hone_error = {}::hone_launch_{}(dim3({}), dim3({}), {}, stream{})) "
         "return hone_error;\n",
-        scope, i, fmt::join(launch.grid, ", "), fmt::join(launch.block, ", "), launch.shared_bytes,
-        arguments);
+        part.name, i, fmt::join(launch.grid, ", "), fmt::join(launch.block, ", "),
+        launch.shared_bytes, arguments);
   }
   return text + "  return cudaSuccess;\n}\n";
 }

@@ -17,22 +17,21 @@ class CppWriter {
   /// "// …" lines on all candidates.
   [[nodiscard]] std::string header() const;
   /// #include lines: CUDA's runtime, half types where buffers have them, what sources include.
-  [[nodiscard]] std::string includes(bool of_sources) const;
+  [[nodiscard]] std::string includes(bool with_reference) const;
 
   /// Types that the launchers of these programs use. Stands once in a file.
   [[nodiscard]] std::string support(bool with_reference) const;
   /// Around all: no warnings of what a program has and does not use. Before `restore`, after it.
   [[nodiscard]] static std::string_view quiet(bool restore);
 
-  /// A program and, for each launch, `hone_launch_<n>(grid, block, shared, stream, arguments…)`.
-  /// In a namespace, and with internal linkage, with `apart`; else as the source has it, with the
-  /// functions between `open` and `close`.
-  [[nodiscard]] std::string program(const Part& part, bool apart, const std::string& open = "",
-                                    const std::string& close = "") const;
+  /// A program and, for each launch, `hone_launch_<n>(grid, block, shared, stream, arguments…)`, in
+  /// a namespace and with internal linkage. `with_reference`: there is something to run where its
+  /// kernels are not compiled for the device.
+  [[nodiscard]] std::string program(const Part& part, bool with_reference) const;
 
   /// `static inline cudaError_t hone_run_…(buffers…, sizes…, stream)`: a candidate at its
   /// sizes, or the reference at any.
-  [[nodiscard]] Result<std::string> run_candidate(const Part& part, bool apart) const;
+  [[nodiscard]] Result<std::string> run_candidate(const Part& part) const;
   [[nodiscard]] Result<std::string> run_reference() const;
 
   /// "const float* x, float* y, long long N, cudaStream_t stream"

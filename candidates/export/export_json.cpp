@@ -1,26 +1,12 @@
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "candidates/export/forms.h"
+#include "candidates/without_folders.h"
 
 namespace hone::exporting {
 namespace {
 
 using nlohmann::json;
-
-/// Where a file lies on somebody's machine is nobody's business elsewhere.
-std::string file_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
-}
-
-void forget_folders(json& program) {
-  for (json& buffer : program["buffers"]) {
-    if (!buffer.contains("fill") || !buffer["fill"].is_object()) continue;
-    if (buffer["fill"].contains("file")) {
-      buffer["fill"]["file"] = file_name(buffer["fill"]["file"].get<std::string>());
-    }
-  }
-}
 
 json provenance_of(const Provenance& p) {
   return {{"device", p.device},     {"device_name", p.device_name},
@@ -32,9 +18,9 @@ json provenance_of(const Provenance& p) {
 }  // namespace
 
 std::string export_json(const std::vector<BoardRow>& rows, const Task& task) {
-  json document{{"hone_export", 1}, {"task_hash", rows[0].candidate.task_hash}, {"task", task}};
-  document["task"]["source_path"] = file_name(task.source_path);
-  forget_folders(document["task"]["reference"]);
+  json document{{"hone_export", 1},
+                {"task_hash", rows[0].candidate.task_hash},
+                {"task", without_folders(task)}};
   document["candidates"] = json::array();
   for (const BoardRow& row : rows) {
     json candidate{{"id", row.candidate.id},
@@ -43,10 +29,9 @@ std::string export_json(const std::vector<BoardRow>& rows, const Task& task) {
                    {"parent", row.candidate.parent},
                    {"found_at", row.found_at},
                    {"recipe", row.candidate.recipe},
-                   {"program", row.candidate.program},
+                   {"program", without_folders(row.candidate.program)},
                    {"evaluation", row.evaluation},
                    {"provenance", provenance_of(row.provenance)}};
-    forget_folders(candidate["program"]);
     document["candidates"].push_back(std::move(candidate));
   }
   return document.dump(2, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace) + "\n";

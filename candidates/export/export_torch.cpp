@@ -35,8 +35,6 @@ std::string operator_text(const Plan& plan, const PythonWriter& writer) {
                            fmt::join(std::vector<std::string>(outputs, "torch.Tensor"), ", "));
     value = "tuple(outputs)";
   }
-  std::string qualified = "hone::" + plan.name;
-  for (const Part& part : plan.candidates) qualified += "_" + identifier(part.row->candidate.id);
   std::vector<std::string> passed = writer.inputs();
   for (const std::string& name : writer.given()) passed.push_back(name);
 
@@ -44,8 +42,8 @@ std::string operator_text(const Plan& plan, const PythonWriter& writer) {
   std::string text = fmt::format(
       "@torch.library.custom_op({}, mutates_args={})\ndef _operator({}) -> {}:\n"
       "    outputs = _run({})\n    return {}\n\n\n",
-      python_string(qualified), python_tuple(mutated), fmt::join(typed, ", "), returned, both,
-      value);
+      python_string("hone::" + plan.unique), python_tuple(mutated), fmt::join(typed, ", "),
+      returned, both, value);
   text += fmt::format(
       "@_operator.register_fake\ndef _fake({}):\n    outputs = _run_fake({})\n    return {}\n\n\n",
       fmt::join(typed, ", "), both, value);

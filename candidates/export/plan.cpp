@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "candidates/export/source.h"
@@ -152,6 +153,12 @@ Result<Plan> make_plan(const std::vector<BoardRow>& rows, const Task& task) {
     plan.candidates.push_back(std::move(*part));
   }
   std::ranges::sort(plan.candidates, {}, &Part::capability);
+  plan.unique = plan.name;
+  for (const Part& part : plan.candidates) {
+    plan.unique += '_';
+    for (const char c : part.row->candidate.id)
+      plan.unique += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
   return plan;
 }
 

@@ -29,7 +29,8 @@ struct Part {
 
 struct Plan {
   const Task* task = nullptr;
-  std::string name;  ///< of the task, as an identifier
+  std::string name;    ///< of the task, as an identifier
+  std::string unique;  ///< "softmax_0123456789ab": that no other export has
   std::vector<Part> candidates;
   Part reference;
 

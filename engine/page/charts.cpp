@@ -96,7 +96,7 @@ std::string frame(const Axis& x, const Axis& y, FormatX format_x, FormatY format
     out += text(x.from - 6, y.at(v) + 4, "end", format_y(v));
   }
   out += line("axis", x.from, y.from, x.to, y.from) + line("axis", x.from, y.from, x.from, y.to);
-  out += text(x.to, y.from + 36, "end", x_name);
+  out += text(x.to, y.from + 39, "end", x_name);
   return out + text(x.from + 6, y.to + 10, "start", y_name);
 }
 
@@ -182,7 +182,7 @@ std::string roofline_svg(const std::vector<RooflinePoint>& all, double bytes_per
 }
 
 std::string bars_svg(const std::vector<VerdictCount>& counts) {
-  constexpr double kBar = 22, kNames = 130, kNumbers = 80;
+  constexpr double kBar = 22, kNames = 210, kNumbers = 80;
   long long most = 0, total = 0;
   for (const VerdictCount& one : counts) {
     most = std::max(most, one.count);

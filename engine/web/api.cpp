@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "candidates/without_folders.h"
 #include "engine/results/json.h"
 #include "engine/results/side_by_side.h"
 #include "engine/web/assets.h"
@@ -103,11 +104,9 @@ Answer task_api(Context& context, const Request&, const Parts& parts) {
   if (!task && task.error().code == ErrorCode::kInvalidInput)
     return not_found("There is no such task, or more than one begins so.");
   if (!task) return context.broken(task.error());
-  // Where it lay on somebody's disk is nobody's business.
-  task->source_path = std::filesystem::path(task->source_path).filename().string();
   return json_response({{"hash", parts[0].size() < 32 ? task->hash() : parts[0]},
                         {"name", task->name},
-                        {"task", *task}});
+                        {"task", without_folders(*task)}});
 }
 
 Answer candidate_api(Context& context, const Request&, const Parts& parts) {

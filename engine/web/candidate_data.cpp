@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "candidates/without_folders.h"
 #include "engine/web/layout.h"
 
 namespace hone::web {
@@ -36,7 +37,10 @@ std::expected<CandidateData, Failure> read_candidate(Context& context, const std
     data.roofline = results::roofline_of(*task, results::ceilings_of(store, data.row.provenance));
     return data;
   });
-  if (data) return std::move(*data);
+  if (data) {
+    data->row.candidate.program = without_folders(std::move(data->row.candidate.program));
+    return std::move(*data);
+  }
   if (!missing.empty() && data.error().code == ErrorCode::kInvalidInput) return none(missing);
   return context.broken(data.error());
 }

@@ -7,8 +7,10 @@
 
 namespace hone::web {
 
-Result<std::unique_ptr<StorePool>> StorePool::open(const std::filesystem::path& path, int count) {
+Result<std::unique_ptr<StorePool>> StorePool::open(const std::filesystem::path& path, int count,
+                                                   double patience_s) {
   auto pool = std::make_unique<StorePool>();
+  pool->patience_ = std::chrono::duration<double>(patience_s);
   for (int i = 0; i < std::max(count, 1); ++i) {
     auto store = Store::open(path, {.read_only = true});
     if (!store) return std::unexpected(store.error());
@@ -20,7 +22,7 @@ Result<std::unique_ptr<StorePool>> StorePool::open(const std::filesystem::path& 
 
 Store* StorePool::take() {
   std::unique_lock lock(mutex_);
-  free_.wait(lock, [this] { return !idle_.empty(); });
+  if (!free_.wait_for(lock, patience_, [this] { return !idle_.empty(); })) return nullptr;
   Store* store = idle_.back();  // the last one used: its pages are in memory
   idle_.pop_back();
   return store;
@@ -36,14 +38,16 @@ void StorePool::give(Store* store) {
 
 TextCache::Text TextCache::get(const std::string& key, std::chrono::milliseconds age,
                                const std::function<Text()>& make) {
+  const auto until = std::chrono::steady_clock::now() + patience_;
   std::unique_lock lock(mutex_);
   while (true) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) break;
     Entry& entry = found->second;
     if (entry.making) {
-      made_.wait(lock);
-      continue;
+      if (made_.wait_until(lock, until) != std::cv_status::timeout) continue;
+      lock.unlock();
+      return make();
     }
     if (std::chrono::steady_clock::now() - entry.made > age) break;
     entry.used = ++clock_;
@@ -97,7 +101,9 @@ std::string Context::formatted(const std::string& source) {
 std::unexpected<Failure> Context::broken(const Error& error) const {
   if (warn) warn(error.message);
   if (error.code == ErrorCode::kEnvironment || error.code == ErrorCode::kInfrastructure)
-    return failure(503, "unavailable", "What this page is about cannot be reached now.");
+    return failure(503, "unavailable",
+                   "What this page is about is busy or cannot be reached now. Try again in a few "
+                   "seconds.");
   return failure(500, "internal", "The database could not be read. The server's log says why.");
 }
 

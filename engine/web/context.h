@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "candidates/store/store.h"
@@ -23,36 +24,45 @@ namespace hone::web {
 class StorePool {
  public:
   [[nodiscard]] static Result<std::unique_ptr<StorePool>> open(const std::filesystem::path& path,
-                                                               int count);
-  /// Runs `body(store)`, once one is free.
+                                                               int count, double patience_s);
+  /// Runs `body(store)`, which returns a Result, once one is free. kInfrastructure: none is, for as
+  /// long as anybody waits here.
   template <class Body>
-  auto with(Body body) {
+  auto with(Body body) -> decltype(body(std::declval<const Store&>())) {
     const Lease lease(*this);
+    if (lease.store == nullptr)
+      return fail(ErrorCode::kInfrastructure, "all readers of the database are busy");
     return body(const_cast<const Store&>(*lease.store));
   }
 
  private:
   struct Lease {
     explicit Lease(StorePool& from) : pool(from), store(from.take()) {}
-    ~Lease() { pool.give(store); }
+    ~Lease() {
+      if (store != nullptr) pool.give(store);
+    }
     StorePool& pool;
     Store* store;
   };
-  Store* take();
+  Store* take();  ///< null: none became free in time
   void give(Store* store);
 
+  std::chrono::duration<double> patience_{};
   std::vector<std::unique_ptr<Store>> stores_;
   std::mutex mutex_;
   std::condition_variable free_;
   std::vector<Store*> idle_;
 };
 
-/// Texts that are made again only after a while, and by one thread while the others wait for it.
+/// Texts that are made again only after a while, and by one thread while the others wait for it,
+/// though not for longer than `patience`: who has waited that long makes it for itself.
 class TextCache {
  public:
   using Text = std::shared_ptr<const std::string>;
   /// Older texts go, when these limits are reached.
-  TextCache(std::size_t most, std::size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
+  TextCache(std::size_t most, std::size_t most_bytes,
+            std::chrono::milliseconds patience = std::chrono::seconds(5))
+      : most_(most), most_bytes_(most_bytes), patience_(patience) {}
   /// `make` may throw or return null: then nothing is kept.
   [[nodiscard]] Text get(const std::string& key, std::chrono::milliseconds age,
                          const std::function<Text()>& make);
@@ -67,6 +77,7 @@ class TextCache {
   void shrink();
 
   const std::size_t most_, most_bytes_;
+  const std::chrono::milliseconds patience_;
   std::mutex mutex_;
   std::condition_variable made_;
   std::map<std::string, Entry> entries_;

@@ -19,7 +19,6 @@ using Fields = std::map<std::string, std::string, std::less<>>;
 struct Request {
   std::string method;  ///< "GET" also for HEAD
   std::string path;    ///< decoded
-  std::string target;  ///< as it came, with the query
   Fields query;        ///< decoded; of a name given twice, the first
   Fields headers;      ///< names in lower case; likewise
   Fields form;         ///< of a multipart form, without files

@@ -2,8 +2,10 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -84,17 +87,30 @@ class Connection final : public httplib::Stream {
   }
 
   ssize_t write(const char* data, size_t size) override {
-    const auto until = in_seconds(limits_.write_s);
+    const auto end = in_seconds(limits_.write_all_s);
+    auto until = in_seconds(limits_.write_s);
     std::size_t done = 0;
+    int pending = INT_MAX;  // what the client's side has not taken yet [B]
     while (done < size) {
       const ssize_t sent = send(socket_, data + done, size - done, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent > 0) {
         done += static_cast<std::size_t>(sent);
+        until = in_seconds(limits_.write_s);
+        pending = INT_MAX;
         continue;
       }
       if (sent < 0 && errno == EINTR) continue;
       if (sent == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) return -1;
-      if (!wait_for(socket_, POLLOUT, until)) return -1;
+      // The system asks for more only once much of its buffer is gone, which may take a slow
+      // client long: what counts is that the buffer empties.
+      if (wait_for(socket_, POLLOUT, std::min({until, end, in_seconds(limits_.write_s / 10)})))
+        continue;
+      const auto now = Clock::now();
+      if (int left = 0; ioctl(socket_, SIOCOUTQ, &left) == 0 && left < pending) {
+        if (pending != INT_MAX) until = in_seconds(limits_.write_s);
+        pending = left;
+      }
+      if (now >= until || now >= end) return -1;
     }
     return static_cast<ssize_t>(size);
   }

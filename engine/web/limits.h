@@ -11,7 +11,9 @@ struct Limits {
   int keep_alive_s = 5;            // that an idle connection is kept
   int requests = 1000;             ///< on one connection
   double request_s = 15;           // within which a request must be here
-  double write_s = 10;             // within which a response (of a stream: an event) must be gone
+  double write_s = 10;             // in which a client that is written to must have read something
+  double write_all_s = 600;        // within which a body (of a stream: an event) must be gone
+  double reader_s = 5;             // that a page waits for a reader of the database
   std::int64_t payload = 1 << 20;  // of a POST [B]
 };
 

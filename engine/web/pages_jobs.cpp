@@ -1,6 +1,8 @@
 // Submitted jobs, as `hone jobs` and `hone watch` show them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/queue/messages.h"
 #include "engine/results/text.h"
 #include "engine/web/handlers.h"
@@ -36,8 +38,10 @@ Answer jobs_page(Context& context, const Request&, const Parts&) {
   if (const auto there = with_queue(context); !there) return std::unexpected(there.error());
   const auto jobs = context.broker->jobs(kJobs);
   if (!jobs) return context.broken(jobs.error());
+  const bool errors =
+      std::ranges::any_of(*jobs, [](const queue::JobStatus& job) { return !job.error.empty(); });
   const Column columns[] = {
-      {"Job"}, {"State"}, {"Searches", false, false}, {"Error", false, true, true}, {"Updated"}};
+      {"Job"}, {"State"}, {"Searches", false, false}, {"Error", false, true, errors}, {"Updated"}};
   std::vector<std::vector<Cell>> rows;
   int running = 0;
   for (const queue::JobStatus& job : *jobs) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
@@ -16,29 +17,51 @@ namespace hone::web {
 namespace {
 
 constexpr auto kKept = std::chrono::milliseconds(1000);
+const std::string kGood = "+";  // begins a kept text that is no failure
+
+constexpr Param kOfBoards[] = {{"task"},   {"device"}, {"arch"},           {"modelled"},
+                               {"origin"}, {"math"},   {"rows", "", true}, {"offset", "0", true}};
+constexpr Param kOfTask[] = {{"device"}, {"arch"}, {"modelled"},
+                             {"origin"}, {"math"}, {"rows", "", true}};
+constexpr Param kAgainst[] = {{"against"}};
+constexpr Param kOfRuns[] = {{"task"}, {"job"}, {"before", "0", true}};
+constexpr Param kBoardsApi[] = {{"task"},
+                                {"device"},
+                                {"arch"},
+                                {"modelled"},
+                                {"origin"},
+                                {"math"},
+                                {"rows", "10", true},
+                                {"limit", "20", true},
+                                {"offset", "0", true}};
+constexpr Param kTasksApi[] = {{"limit", "100", true}, {"offset", "0", true}};
+constexpr Param kRunsApi[] = {{"task"}, {"job"}, {"limit", "50", true}, {"before", "0", true}};
+constexpr Param kPointsApi[] = {{"limit", "1000", true}, {"after", "0", true}};
+constexpr Param kEvents[] = {{"after", "0", true}};
+constexpr Param kJobsApi[] = {{"limit", "50", true}};
 
 // Of two that fit, the first.
 constexpr std::array kRoutes = {
-    Route{"GET", "/", boards_page, true},
-    Route{"GET", "/tasks/{hash}", task_page, true},
-    Route{"GET", "/candidates/{id}", candidate_page, true},
-    Route{"GET", "/runs", runs_page, true},
+    Route{"GET", "/", boards_page, true, kOfBoards},
+    Route{"GET", "/tasks/{hash}", task_page, true, kOfTask},
+    Route{"GET", "/candidates/{id}", candidate_page, true, kAgainst},
+    Route{"GET", "/runs", runs_page, true, kOfRuns},
     Route{"GET", "/runs/{id}", run_page, true},
     Route{"GET", "/jobs", jobs_page, true},
     Route{"GET", "/jobs/{id}", job_page, true},
     Route{"GET", "/submit", submit_page},
     Route{"POST", "/submit", submit_form},
     Route{"GET", "/assets/{name}", asset},
-    Route{"GET", "/api/v1/boards", boards_api, true},
-    Route{"GET", "/api/v1/tasks", tasks_api, true},
+    Route{"GET", "/api/v1/boards", boards_api, true, kBoardsApi},
+    Route{"GET", "/api/v1/tasks", tasks_api, true, kTasksApi},
     Route{"GET", "/api/v1/tasks/{hash}", task_api, true},
     Route{"GET", "/api/v1/candidates/{id}", candidate_api, true},
-    Route{"GET", "/api/v1/candidates/{id}/diff", diff_api, true},
-    Route{"GET", "/api/v1/runs", runs_api, true},
+    Route{"GET", "/api/v1/candidates/{id}/diff", diff_api, true, kAgainst},
+    Route{"GET", "/api/v1/runs", runs_api, true, kRunsApi},
     Route{"GET", "/api/v1/runs/{id}", run_api, true},
-    Route{"GET", "/api/v1/runs/{id}/points", points_api, true},
-    Route{"GET", "/api/v1/runs/{id}/events", run_events},
-    Route{"GET", "/api/v1/jobs", jobs_api},
+    Route{"GET", "/api/v1/runs/{id}/points", points_api, true, kPointsApi},
+    Route{"GET", "/api/v1/runs/{id}/events", run_events, false, kEvents},
+    Route{"GET", "/api/v1/jobs", jobs_api, false, kJobsApi},
     Route{"POST", "/api/v1/jobs", submit_api},
     Route{"GET", "/api/v1/jobs/{id}", job_api},
     Route{"GET", "/api/v1/jobs/{id}/events", job_events},
@@ -80,25 +103,62 @@ Answer guarded(Context& context, const Route& route, const Request& request, con
   }
 }
 
-/// Of those whose answer may be a second old, and went well.
+/// A misspelt filter must not pass for one that was applied. Of pages it is only left out: whoever
+/// passes a link on may have decorated it.
+std::expected<void, Failure> check_params(const Route& route, const Request& request) {
+  if (!is_api(request.path) || request.method != "GET") return {};
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(route.params, name, &Param::name) != route.params.end()) continue;
+    std::string known;
+    for (const Param& param : route.params)
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", param.name);
+    return bad_request(fmt::format("There is no parameter '{}' here; there {}.",
+                                   name.substr(0, 100),
+                                   known.empty() ? "are none" : "are: " + known));
+  }
+  return {};
+}
+
+/// Of those whose answer may be a second old. What could not be reached is not asked again by all
+/// who waited for it either.
 Answer kept(Context& context, const Route& route, const Request& request, const Parts& parts) {
   std::optional<Answer> fresh;
-  const auto text = context.pages.get(request.target, kKept, [&]() -> TextCache::Text {
+  const auto text = context.pages.get(cache_key(route, request), kKept, [&]() -> TextCache::Text {
     fresh = guarded(context, route, request, parts);
+    if (!*fresh && fresh->error().status >= 500)
+      return std::make_shared<const std::string>(fmt::format(
+          "{}{} {}", fresh->error().status, fresh->error().code, fresh->error().message));
     // A redirection has no text worth keeping.
     if (!*fresh || (*fresh)->status != 200) return nullptr;
-    return std::make_shared<const std::string>((*fresh)->body);
+    return std::make_shared<const std::string>(kGood + (*fresh)->body);
   });
   if (fresh) return std::move(*fresh);
+  if (!text->starts_with(kGood)) {
+    const auto space = text->find(' ');
+    return failure(std::stoi(text->substr(0, 3)), text->substr(3, space - 3),
+                   text->substr(space + 1));
+  }
   Response response;
   response.type = is_api(request.path) ? "application/json" : response.type;
-  response.body = *text;
+  response.body = text->substr(kGood.size());
   return response;
 }
 
 }  // namespace
 
 std::span<const Route> routes() { return kRoutes; }
+
+std::string cache_key(const Route& route, const Request& request) {
+  std::string key = page::url_part(request.path);
+  for (const Param& param : route.params) {
+    std::string_view value = request.param(param.name);
+    if (param.number)
+      while (value.size() > 1 && value.front() == '0') value.remove_prefix(1);
+    if (value.empty() || value == param.usual) continue;
+    key += fmt::format("&{}={}", param.name, page::url_part(value));
+  }
+  return key;
+}
 
 std::vector<std::string_view> methods_of(std::string_view path) {
   std::vector<std::string_view> methods;
@@ -137,6 +197,8 @@ Response answer(Context& context, const Request& request) {
     if (!parts) continue;
     known = true;
     if (route.method != request.method) continue;
+    if (const auto fit = check_params(route, request); !fit)
+      return failed(context, request.path, fit.error());
     Answer answer = route.kept ? kept(context, route, request, *parts)
                                : guarded(context, route, request, *parts);
     return answer ? std::move(*answer) : failed(context, request.path, answer.error());

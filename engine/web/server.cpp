@@ -41,7 +41,6 @@ Request request_of(const httplib::Request& from) {
   Request request;
   request.method = from.method == "HEAD" ? "GET" : from.method;
   request.path = from.path;
-  request.target = from.target;
   for (const auto& [name, value] : from.params) request.query.emplace(name, value);
   for (const auto& [name, value] : from.headers) request.headers.emplace(lower(name), value);
   for (const auto& [name, file] : from.files)
@@ -245,7 +244,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
   if (!address)
     return invalid(fmt::format(
         "--listen '{}': give HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080", options.listen));
-  auto stores = StorePool::open(options.database, options.readers);
+  auto stores = StorePool::open(options.database, options.readers, options.limits.reader_s);
   if (!stores) return std::unexpected(stores.error());
   auto impl = std::make_unique<Impl>(options, std::move(*stores));
   impl->address = *address;

@@ -20,6 +20,7 @@ using page::url_part;
 
 namespace {
 
+constexpr int kMostFinalists = 64;
 constexpr std::size_t kMostTask = 512 << 10;  // of a task's text [B]
 constexpr const char* kTaskFile = "task.cu";  // what messages about it say
 
@@ -77,8 +78,6 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
   if (text.size() > kMostTask) return failure(413, "too_large", "A task may have 512 KiB at most.");
   if (submission.priority < -100 || submission.priority > 100)
     return bad_request("priority is a whole number from -100 to 100.");
-  if (submission.finalists < 1 || submission.finalists > 64)
-    return bad_request("finalists is a whole number from 1 to 64.");
   if (submission.archs.size() > 16) return bad_request("At most 16 architectures.");
   if (submission.owner.size() > 100) return bad_request("owner has 100 characters at most.");
   if (const auto good = check_submission(submission); !good) return refused(good.error());
@@ -86,6 +85,13 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
     return refused({ErrorCode::kInvalidInput, "Inputs from files cannot be submitted."});
   auto task = parse_task(text, kTaskFile);
   if (!task) return refused(task.error());
+  // First whether there is a queue at all: a check may take a while.
+  if (const auto there = context.broker->jobs(1); !there) {
+    if (context.warn) context.warn(there.error().message);
+    return failure(503, "unavailable",
+                   "The queue cannot be reached now: nothing was submitted. Try again in a few "
+                   "seconds.");
+  }
   {
     const std::lock_guard lock(context.checking);
     if (const auto good = check_task(context.rewriting, *task); !good) {
@@ -96,7 +102,26 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
   auto job = submit(*context.broker, submission, std::move(*task));
   if (job) return std::move(*job);
   if (job.error().code == ErrorCode::kInvalidInput) return refused(job.error());
-  return context.broken(job.error());
+  if (context.warn) context.warn(job.error().message);
+  if (job.error().code == ErrorCode::kEnvironment)
+    return failure(
+        503, "unavailable",
+        "The queue is full or takes nothing now: nothing was submitted. Try again later.");
+  return failure(503, "unavailable",
+                 "The queue stopped answering. Look whether the job is there before you submit it "
+                 "again.");
+}
+
+/// Whether it is an integer within these bounds; the library would make one of 1.5, 3e10 or true.
+template <class T>
+bool whole(const nlohmann::json& value, T least, T most, T& into) {
+  const auto take = [&](auto number) {
+    if (std::cmp_less(number, least) || std::cmp_greater(number, most)) return false;
+    into = static_cast<T>(number);
+    return true;
+  };
+  if (value.is_number_unsigned()) return take(value.get<std::uint64_t>());
+  return value.is_number_integer() && take(value.get<std::int64_t>());
 }
 
 /// A form's lines end in CR LF, whatever was pasted: the task would be another one.
@@ -168,6 +193,7 @@ Answer submit_form(Context& context, const Request& request, const Parts&) {
   const auto again = [&](const Failure& failure) {
     Response response = form_page(context, request, failure.message);
     response.status = failure.status;
+    if (failure.status == 503) response.headers.emplace_back("Retry-After", "5");
     return response;
   };
   if (const auto known = check_token(context, request.field("token")); !known)
@@ -210,13 +236,17 @@ Answer submit_api(Context& context, const Request& request, const Parts&) {
       } else if (key == "budget") {
         submission.budget = value.get<std::string>();
       } else if (key == "priority") {
-        submission.priority = value.get<int>();
+        if (!whole(value, -100, 100, submission.priority))
+          return bad_request("priority is a whole number from -100 to 100.");
       } else if (key == "seed") {
-        submission.seed = value.get<std::uint64_t>();
+        if (!whole(value, std::uint64_t{0}, UINT64_MAX, submission.seed))
+          return bad_request(fmt::format("seed is a whole number from 0 to {}.", UINT64_MAX));
       } else if (key == "strategy") {
         submission.strategy = value.get<std::string>();
       } else if (key == "finalists") {
-        submission.finalists = value.get<int>();
+        if (!whole(value, 1, kMostFinalists, submission.finalists))
+          return bad_request(
+              fmt::format("finalists is a whole number from 1 to {}.", kMostFinalists));
       } else if (key == "without") {
         submission.disabled = value.get<std::vector<std::string>>();
       } else if (key == "prescreen") {

@@ -242,6 +242,52 @@ TEST_F(Export, TwoFilesMayIncludeTheHeader) {
   EXPECT_EQ(linked.status, 0) << linked.out << linked.err;
 }
 
+TEST_F(Export, TwoOfOneTaskAreInOneProgram) {
+  const std::string compiler = find_program("nvcc");
+  if (compiler.empty()) GTEST_SKIP() << "no nvcc: the exports were not compiled";
+  const std::string task = folder_.write("mixed.cu", kMixed);
+  const std::string a = search(task, "emu:sm_90", 6).id;
+  std::string source = kMixed;
+  source.replace(source.find("x[i] * k"), 8, "k * x[i]");
+  const auto by_hand = hone({"evaluate", task, folder_.write("other.cu", source), "--device",
+                             "emu:sm_90", "--db", db_, "--json", "-"});
+  ASSERT_EQ(by_hand.status, 0) << by_hand.out << by_hand.err;
+  const std::string b = by_hand.json()["candidate"];
+  ASSERT_NE(a, b);
+  const std::string hpp_a = form({a}, "hpp", "a.hpp"), hpp_b = form({b}, "hpp", "b.hpp"),
+                    cu_a = form({a}, "cu", "a.cu"), cu_b = form({b}, "cu", "b.cu");
+  const auto launcher = [](const std::string& file) {
+    const std::string text = read(file);
+    const std::size_t begin = text.find("\ncudaError_t ") + 13, open = text.find('(', begin);
+    return std::pair(text.substr(begin, open - begin),
+                     text.substr(open, text.find('{', open) - open));
+  };
+  const auto [name_a, parameters] = launcher(cu_a);
+  const std::string name_b = launcher(cu_b).first;
+  ASSERT_NE(name_a, name_b);
+  ASSERT_TRUE(name_a.ends_with(a + "_launch")) << name_a;
+  const std::string short_name = name_a.substr(0, name_a.size() - a.size() - 8) + "_launch";
+  const auto declared = [&, parameters = parameters](const std::string& name) {
+    return "cudaError_t " + name + parameters + ";\n";
+  };
+  const std::string program = folder_.write(
+      "main.cu", "#include \"a.hpp\"\n#include \"b.hpp\"\n" + declared(name_a) + declared(name_b) +
+                     declared(short_name) + "int main() {\n  auto* volatile used = &" + short_name +
+                     ";\n  return used == nullptr || &" + scope_of(hpp_a) + "::launch == &" +
+                     scope_of(hpp_b) + "::launch || &" + name_a + " == &" + name_b + ";\n}\n");
+  const auto linked = nvcc(compiler, {"-o", folder_.file("program"), program, cu_a, cu_b});
+  ASSERT_EQ(linked.status, 0) << linked.out << linked.err;
+  EXPECT_EQ(run_process({folder_.file("program")}).status, 0);
+  // All in one file, too.
+  const auto one = nvcc(compiler, {"-c", "-o", folder_.file("one.o"),
+                                   folder_.write("one.cu",
+                                                 "#include \"a.cu\"\n#include \"b.cu\"\n"
+                                                 "#include \"b.hpp\"\n#include \"a.hpp\"\n"
+                                                 "auto* used = &" +
+                                                     scope_of(hpp_b) + "::launch;\n")});
+  EXPECT_EQ(one.status, 0) << one.out << one.err;
+}
+
 TEST_F(Export, SeveralAreDispatchedOn) {
   const std::string softmax = kSource + "/baselines/softmax/softmax.cu";
   // By hand, with what sm_80 does not have: nothing of it may be compiled for that.

@@ -79,8 +79,10 @@ class Service:
         self.environment = environment
         hostile = self.folder / "hostile.cu"
         hostile.write_text(HOSTILE)
-        for task in (ROOT / "baselines/vector_add/vector_add.cu", hostile):
-            subprocess.run([hone, "optimize", str(task), "--device", "emu:sm_90", "--budget", "10", "--db", self.database],
+        for task, budget in ((ROOT / "baselines/vector_add/vector_add.cu", 10), (hostile, 10),
+                             (ROOT / "baselines/matmul/matmul.cu", 40)):
+            subprocess.run([hone, "optimize", str(task), "--device", "emu:sm_90", "--budget", str(budget),
+                            "--db", self.database],
                            check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         redis = str(self.folder / "redis.sock")
         self.redis = "unix://" + redis
@@ -325,8 +327,18 @@ class Pages(unittest.TestCase):
     def test_pictures_of_all_widths_and_colours(self):
         candidate = self.best_candidate()
         task = self.service.json("/api/v1/boards?task=vector_add")["boards"][0]["task_hash"]
+        matmul = self.service.json("/api/v1/boards?task=matmul")["boards"][0]
+        report = pathlib.Path(self.folder.name) / "report.html"
+        subprocess.run([self.service.hone, "report", "3", "--db", self.service.database, "-o", str(report)],
+                       check=True, env=self.service.environment)
+        self.expected = ["404"]  # "missing", and a console that says so
         pages = {"boards": "/", "task": f"/tasks/{task}", "candidate": f"/candidates/{candidate}", "runs": "/runs",
-                 "run": "/runs/1", "jobs": "/jobs", "submit": "/submit"}
+                 "run": "/runs/1", "jobs": "/jobs", "submit": "/submit", "missing": "/nothing",
+                 "matmul": "/tasks/" + matmul["task_hash"], "matmul-run": "/runs/3",
+                 "matmul-candidate": "/candidates/" + matmul["rows"][0]["candidate"], "report": report.as_uri()}
+        jobs = self.service.json("/api/v1/jobs")["jobs"]
+        if jobs:
+            pages["job"] = "/jobs/" + jobs[0]["job"]
         colours = {}
         try:
             for width in (400, 1600):
@@ -336,20 +348,41 @@ class Pages(unittest.TestCase):
                     self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
                         "features": [{"name": "prefers-color-scheme", "value": scheme}]})
                     for name, path in pages.items():
-                        self.open(path)
+                        self.browser.get(path if path.startswith("file:") else self.service.url + path)
                         wide = self.js("return document.documentElement.scrollWidth")
                         self.assertLessEqual(wide, width, f"{name} is wider than {width} px")
+                        if width == 400:  # a chart shrinks; what is read in it does not
+                            sizes = self.js("return [...document.querySelectorAll('svg.chart text')]"
+                                            ".map(t => t.getBoundingClientRect().height)")
+                            self.assertGreaterEqual(min(sizes, default=99), 10, name)
+                            changed = self.js("return [...document.querySelectorAll('.diff td.added')]"
+                                              ".map(t => t.getBoundingClientRect().right)")
+                            self.assertLessEqual(max(changed, default=0), width, f"{name}: a change is out of sight")
                         colours[scheme] = self.js("return getComputedStyle(document.body).backgroundColor")
                         if self.options.screenshots:
                             folder = pathlib.Path(self.options.screenshots)
                             folder.mkdir(parents=True, exist_ok=True)
-                            picture = self.browser.execute_cdp_cmd("Page.captureScreenshot",
-                                                                   {"captureBeyondViewport": True})
+                            size = self.browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+                            picture = self.browser.execute_cdp_cmd("Page.captureScreenshot", {
+                                "captureBeyondViewport": True, "clip": dict(size, scale=1)})
                             (folder / f"{name}-{width}-{scheme}.png").write_bytes(
                                 base64.b64decode(picture["data"]))
+            # On paper, from a dark desktop, too.
+            self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": 720, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                "media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+            for name in ("report", "matmul"):
+                self.browser.get(pages[name] if name == "report" else self.service.url + pages[name])
+                ends = self.js("return [...document.querySelectorAll('table, svg, pre')]"
+                               ".map(t => t.getBoundingClientRect().right)")
+                self.assertLessEqual(max(ends), 720, f"{name} is cut on paper")
+                self.assertEqual(self.js("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+                self.assertEqual(self.js("return getComputedStyle(document.querySelector('.modelled')).color"),
+                                 "rgb(138, 90, 0)")
         finally:
             self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
         self.assertNotEqual(colours["light"], colours["dark"])
 
 

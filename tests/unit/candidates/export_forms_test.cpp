@@ -85,8 +85,7 @@ TEST(ExportForms, SizesAreParametersAndChecked) {
                     "cudaErrorInvalidValue;"),
             std::string::npos);
   EXPECT_EQ(cu.find("hone_reference"), std::string::npos);
-  // As it was: a kernel that other code knows by its C name keeps it.
-  EXPECT_NE(cu.find("extern \"C\" __global__ void scale"), std::string::npos);
+  EXPECT_NE(cu.find("extern \"C++\" __global__ void scale"), std::string::npos);
   const std::string hpp = exported(ExportFormat::kHpp, sample());
   EXPECT_EQ(hpp.find("extern \"C\" "), std::string::npos);
   EXPECT_NE(hpp.find("hone_n.grid(hone_n.ceildiv(N, 128LL), 1, 1)"), std::string::npos) << hpp;
@@ -113,6 +112,45 @@ TEST(ExportForms, JsonHoldsEverything) {
   EXPECT_EQ(json["candidates"][0]["provenance"]["arch"], "sm_90");
   EXPECT_EQ(json["candidates"][0]["program"], nlohmann::json(sample().task.reference));
   EXPECT_TRUE(task_from_json(json["task"]));
+}
+
+TEST(ExportForms, NamesAreOfOneExport) {
+  Sample other = sample();
+  other.rows[0].candidate.id = "ba9876543210";
+  const auto holds = [](const std::string& text, const char* name) {
+    return text.find(name) != text.npos;
+  };
+  for (const auto& [format, mine, its] :
+       {std::tuple{ExportFormat::kHpp, "namespace hone_scale_0123456789ab {",
+                   "namespace hone_scale_ba9876543210 {"},
+        std::tuple{ExportFormat::kCu, "cudaError_t scale_0123456789ab_launch(",
+                   "cudaError_t scale_ba9876543210_launch("},
+        std::tuple{ExportFormat::kCu, "namespace hone_scale_0123456789ab_cu {",
+                   "namespace hone_scale_ba9876543210_cu {"},
+        std::tuple{ExportFormat::kTorch, "'hone::scale_0123456789ab'",
+                   "'hone::scale_ba9876543210'"}}) {
+    EXPECT_TRUE(holds(exported(format, sample()), mine)) << mine;
+    EXPECT_TRUE(holds(exported(format, other), its)) << its;
+  }
+  // No kernel with a name that the linker sees.
+  EXPECT_FALSE(holds(exported(ExportFormat::kCu, sample()), "extern \"C\" __global__"));
+  // Short names, but of one only.
+  EXPECT_TRUE(holds(exported(ExportFormat::kHpp, other),
+                    "namespace hone_scale = hone_scale_ba9876543210;"));
+  EXPECT_TRUE(
+      holds(exported(ExportFormat::kCu, other), "__attribute__((weak)) cudaError_t scale_launch("));
+}
+
+TEST(ExportForms, JsonForgetsWhereFilesLay) {
+  Sample one = sample();
+  Buffer& input = one.task.reference.buffers[0];
+  input.fill.kind = Fill::Kind::kFile;
+  input.fill.path = "/home/someone/secret/x.bin";
+  one.rows[0].candidate.program = one.task.reference;
+  one.rows[0].candidate.task_hash = one.task.hash();
+  const std::string json = exported(ExportFormat::kJson, one);
+  EXPECT_EQ(json.find("/home"), json.npos);
+  EXPECT_NE(json.find("x.bin"), json.npos);
 }
 
 TEST(ExportForms, SeveralAreDispatchedOn) {

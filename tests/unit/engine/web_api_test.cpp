@@ -1,5 +1,7 @@
 // The JSON API, and that its description is true.
+#include <future>
 #include <set>
+#include <thread>
 
 #include "engine/web/assets.h"
 #include "engine/web/routes.h"
@@ -78,6 +80,115 @@ TEST_F(FilledWebTest, WrongParametersAreNamed) {
     EXPECT_EQ(response.status, 404) << path;
     EXPECT_EQ(code(response), "not_found") << path;
   }
+}
+
+TEST_F(FilledWebTest, UnknownParametersAreRefusedByTheApiAndIgnoredByPages) {
+  const auto refused = get("/api/v1/boards?tsak=scale");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(code(refused), "bad_request");
+  EXPECT_NE(refused.body.find("'tsak'"), std::string::npos) << refused.body;
+  EXPECT_NE(refused.body.find("task, device, arch"), std::string::npos) << refused.body;
+  EXPECT_EQ(get("/api/v1/openapi.json?x=1").status, 400);
+  EXPECT_EQ(get("/api/v1/runs/1/events?x=1").status, 400);
+  EXPECT_EQ(get("/?utm_source=mail").status, 200);
+}
+
+TEST_F(FilledWebTest, PathsOfWhoSubmittedAreNotShown) {
+  task_.source_path = "/home/someone/secret/scale.cu";
+  task_.reference.buffers[0].fill.kind = Fill::Kind::kFile;
+  task_.reference.buffers[0].fill.path = "/home/someone/secret/x.bin";
+  put(begin(gpu()), hash_of('d'), timed(2, 5));
+  const std::string of_task = "/api/v1/tasks/" + task_.hash(),
+                    of_candidate = "/api/v1/candidates/" + id('d');
+  for (const std::string& path : {of_task, of_candidate, of_candidate + "/diff",
+                                  "/tasks/" + task_.hash(), "/candidates/" + id('d')}) {
+    const auto response = get(path);
+    EXPECT_EQ(response.status, 200) << path;
+    EXPECT_EQ(response.body.find("/home/someone"), std::string::npos) << path;
+  }
+  EXPECT_EQ(get_json(of_task)["task"]["reference"]["buffers"][0]["fill"]["file"], "x.bin");
+  EXPECT_EQ(get_json(of_candidate)["program"]["buffers"][0]["fill"]["file"], "x.bin");
+}
+
+TEST_F(FilledWebTest, WhatAsksForTheSameIsKeptOnce) {
+  const auto key = [](const std::string& path, const web::Fields& query) {
+    web::Request request;
+    request.method = "GET";
+    request.path = path;
+    request.query = query;
+    for (const web::Route& route : web::routes())
+      if (route.pattern == path) return web::cache_key(route, request);
+    return std::string("no such route");
+  };
+  const std::string plain = key("/api/v1/boards", {});
+  EXPECT_EQ(key("/api/v1/boards", {{"limit", "20"}, {"task", ""}, {"offset", "000"}}), plain);
+  EXPECT_EQ(key("/", {{"x", "1"}, {"utm", "y"}}), key("/", {}));
+  EXPECT_NE(key("/api/v1/boards", {{"limit", "21"}}), plain);
+  EXPECT_EQ(key("/api/v1/boards", {{"limit", "021"}}), key("/api/v1/boards", {{"limit", "21"}}));
+  EXPECT_NE(key("/", {{"task", "a&arch=b"}}), key("/", {{"task", "a"}, {"arch", "b"}}));
+  EXPECT_EQ(get("/runs/0" + std::to_string(run_)).status, 404);
+}
+
+TEST(TextCache, IsBounded) {
+  web::TextCache cache(16, 1000);
+  int made = 0;
+  const auto get = [&](const std::string& key, std::size_t size) {
+    return *cache.get(key, std::chrono::hours(1), [&] {
+      ++made;
+      return std::make_shared<const std::string>(size, 'x');
+    });
+  };
+  for (int i = 0; i < 1000; ++i) get(std::to_string(i), 10);
+  EXPECT_EQ(made, 1000);
+  get("999", 10);
+  EXPECT_EQ(made, 1000);  // the latest are kept
+  for (int i = 0; i < 1000; ++i) get(std::to_string(i), 10);
+  EXPECT_GE(made, 1984);  // the others are not
+  for (int i = 0; i < 10; ++i) get("large" + std::to_string(i), 300);
+  made = 0;
+  for (int i = 9; i >= 0; --i) get("large" + std::to_string(i), 300);
+  EXPECT_GE(made, 7);
+}
+
+TEST(TextCache, NobodyWaitsForEver) {
+  web::TextCache cache(16, 1000, std::chrono::milliseconds(50));
+  std::promise<void> stuck;
+  std::jthread first([&] {
+    (void)cache.get("a", std::chrono::hours(1), [&] {
+      stuck.get_future().wait();
+      return std::make_shared<const std::string>("late");
+    });
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(*cache.get("a", std::chrono::hours(1),
+                       [] { return std::make_shared<const std::string>("own"); }),
+            "own");
+  stuck.set_value();
+}
+
+TEST_F(FilledWebTest, ReadersThatAreAllHeldAreSaid) {
+  auto pool = web::StorePool::open(file(), 1, 0.05);
+  ASSERT_TRUE(pool);
+  web::Context context{
+      .stores = **pool, .rewriting = rewriting_, .broker = nullptr, .token = "", .warn = {}};
+  web::Request request;
+  request.method = "GET";
+  const auto status = [&](const std::string& path) {
+    request.path = path;
+    const web::Response response = web::answer(context, request);
+    if (response.status == 503) {
+      EXPECT_EQ(response.headers.at(0), (std::pair<std::string, std::string>{"Retry-After", "5"}));
+    }
+    return response.status;
+  };
+  const auto held = (*pool)->with([&](const Store&) -> Result<void> {
+    for (const char* path : {"/", "/runs", "/runs/1", "/api/v1/tasks", "/api/v1/runs/1/events"})
+      EXPECT_EQ(status(path), 503) << path;
+    EXPECT_EQ(status("/candidates/" + id('a')), 503);
+    return {};
+  });
+  EXPECT_TRUE(held);
+  EXPECT_EQ(status("/runs/2"), 200);
 }
 
 /// Enough of JSON Schema for what the document says: types, required members, $ref, enum, oneOf.
@@ -159,6 +270,18 @@ TEST_F(FilledWebTest, TheDescriptionIsTrue) {
       ASSERT_TRUE(content.contains(type)) << target << " " << type;
       if (type == "application/json")
         schema.check(json::parse(response.body), content[type]["schema"], path);
+      const auto route = std::ranges::find_if(web::routes(), [&](const web::Route& r) {
+        return r.pattern == path && r.method == "GET";
+      });
+      std::map<std::string, std::string> known, documented;
+      for (const web::Param& param : route->params) known.emplace(param.name, param.usual);
+      for (const json& parameter : operation["parameters"]) {
+        const json usual = parameter["schema"].value("default", json(""));
+        if (parameter["in"] == "query")
+          documented.emplace(parameter["name"],
+                             usual.is_string() ? usual.get<std::string>() : usual.dump());
+      }
+      EXPECT_EQ(known, documented) << path;
       // Every parameter of the query with a wrong value: what is documented comes back.
       for (const json& parameter : operation["parameters"]) {
         if (parameter["in"] != "query") continue;

@@ -15,9 +15,11 @@ namespace {
 /// Bytes as they come.
 class Raw {
  public:
-  explicit Raw(const std::string& host) {
+  /// `window`: what it takes unread [B]; 0: what the system gives.
+  explicit Raw(const std::string& host, int window = 0) {
     const auto colon = host.rfind(':');
     socket_ = socket(AF_INET, SOCK_STREAM, 0);
+    if (window > 0) setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &window, sizeof window);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(host.substr(colon + 1))));
@@ -44,6 +46,12 @@ class Raw {
       text.append(buffer, static_cast<std::size_t>(got));
     }
     return text;
+  }
+  /// At most so much, once; 0 at the end.
+  [[nodiscard]] std::size_t receive_some(std::size_t most) const {
+    std::string buffer(most, '\0');
+    const ssize_t got = recv(socket_, buffer.data(), buffer.size(), 0);
+    return got > 0 ? static_cast<std::size_t>(got) : 0;
   }
 
  private:
@@ -143,6 +151,56 @@ TEST_F(WebTest, SlowOnesAreLeftBehindAndDelayNobody) {
     if (i < 2) slow[0]->send("s");
   }
   EXPECT_FALSE(slow[0]->receive().starts_with("HTTP/1.1 200"));
+}
+
+/// A page of megabytes.
+class LargePage : public WebTest {
+ protected:
+  void SetUp() override {
+    WebTest::SetUp();
+    options_.limits.keep_alive_s = 1;
+    options_.limits.write_s = 1;
+    task_.reference.source += "\n" + std::string(kBytes, 'x') + "\n";
+    (void)begin(gpu());
+  }
+  /// How much of the page comes to one who reads so much at a time, waiting before.
+  [[nodiscard]] std::size_t read(std::size_t most, std::chrono::milliseconds wait) {
+    const Raw raw(host(), 16 << 10);
+    raw.send("GET /api/v1/tasks/" + task_.hash() +
+             " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    std::size_t all = 0;
+    while (true) {
+      std::this_thread::sleep_for(wait);
+      const std::size_t some = raw.receive_some(most);
+      if (some == 0) return all;
+      all += some;
+    }
+  }
+  // More than the system keeps for a connection.
+  static constexpr std::size_t kBytes = 8 << 20;
+};
+
+TEST_F(LargePage, WhoReadsSlowlyButSteadilyGetsAll) {
+  start();
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_GT(read(32 << 10, std::chrono::milliseconds(8)), kBytes);
+  EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));  // twice write_s
+}
+
+TEST_F(LargePage, WhoReadsNothingIsCut) {
+  start();
+  const Raw raw(host(), 16 << 10);
+  raw.send("GET /api/v1/tasks/" + task_.hash() + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+  std::size_t all = 0;
+  for (std::size_t some = 1; some > 0; all += some) some = raw.receive_some(1 << 20);
+  EXPECT_LT(all, kBytes);
+}
+
+TEST_F(LargePage, NobodyReadsForEver) {
+  options_.limits.write_all_s = 1;
+  start();
+  EXPECT_LT(read(32 << 10, std::chrono::milliseconds(4)), kBytes);
 }
 
 TEST_F(WebTest, TooManyConnectionsAreTold) {

@@ -1,7 +1,9 @@
 // Submitting: only with the token, only from here, and only what passes its checks.
 #include <sys/stat.h>
 
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "engine/web/token.h"
 #include "tests/unit/engine/redis_server.h"
@@ -168,6 +170,87 @@ TEST_F(Submit, RefusesWhatFailsItsChecks) {
   EXPECT_EQ(form(kToken, {}, "<script>alert(1)</script>").body.find("<script>alert"),
             std::string::npos);
   EXPECT_EQ(jobs(), 0U);
+}
+
+TEST_F(Submit, NumbersAreNotBentToFit) {
+  start();
+  const auto answer = [&](const std::string& name, const char* value) {
+    std::string body = task().dump();
+    body.back() = ',';
+    body += "\"" + name + "\": " + value + "}";
+    const auto result = client().Post("/api/v1/jobs", with(kToken), body, "application/json");
+    return result ? *result : httplib::Response();
+  };
+  const std::pair<const char*, const char*> ranges[] = {{"priority", "from -100 to 100"},
+                                                        {"finalists", "from 1 to 64"},
+                                                        {"seed", "from 0 to 18446744073709551615"}};
+  for (const auto& [name, range] : ranges)
+    for (const char* value : {"1.5", "3e30", "-1e300", "4294967297e10", "18446744073709551616",
+                              "-101", "true", "\"7\"", "null", "[1]", "-9223372036854775808"}) {
+      const auto refused = answer(name, value);
+      EXPECT_EQ(refused.status, 400) << name << " " << value;
+      EXPECT_NE(refused.body.find(name), std::string::npos) << refused.body;
+      EXPECT_NE(refused.body.find(range), std::string::npos) << refused.body;
+    }
+  EXPECT_EQ(answer("priority", "4294967297").status, 400);  // 1, where it is cut to 32 bits
+  EXPECT_EQ(answer("finalists", "4294967298").status, 400);
+  EXPECT_EQ(jobs(), 0U);
+  EXPECT_EQ(answer("priority", "-100").status, 201);
+  EXPECT_EQ(answer("finalists", "64").status, 201);
+  EXPECT_EQ(answer("seed", "18446744073709551615").status, 201);
+}
+
+TEST_F(Submit, ASubmissionWithoutAQueueIsSaidAndKept) {
+  start();
+  const std::string hostile = as_comment(kScaleJson) + "// </textarea>" + kHostile;
+  redis_.kill();
+  for (int i = 0; i < 2; ++i) {
+    const auto api = post(task(), with(kToken));
+    EXPECT_EQ(api.status, 503);
+    EXPECT_EQ(code(api), "unavailable");
+    EXPECT_NE(api.body.find("nothing was submitted"), std::string::npos) << api.body;
+    EXPECT_TRUE(api.has_header("Retry-After"));
+    EXPECT_EQ(api.body.find("127.0.0.1"), std::string::npos);  // where it is is nobody's business
+  }
+  const auto page = form(kToken, {}, hostile);
+  EXPECT_EQ(page.status, 503);
+  EXPECT_TRUE(page.has_header("Retry-After"));
+  EXPECT_NE(page.body.find("role=\"alert\">The queue cannot be reached now"), std::string::npos);
+  EXPECT_NE(page.body.find("__global__"), std::string::npos);
+  EXPECT_NE(page.body.find("&lt;/textarea&gt;&lt;script&gt;"), std::string::npos);
+  for (const char* typed : {"value=\"emu:sm_90, sm_80\"", "value=\"5\"", "value=\"7\""})
+    EXPECT_NE(page.body.find(typed), std::string::npos) << typed;
+  EXPECT_EQ(page.body.find(kToken), std::string::npos);
+  {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(warnings_.size(), 3U);
+  }
+  redis_.start();
+  EXPECT_EQ(jobs(), 0U);  // nothing was left behind
+  EXPECT_EQ(form(kToken).status, 303);
+  EXPECT_EQ(post(task(), with(kToken)).status, 201);
+  EXPECT_EQ(jobs(), 2U);
+}
+
+TEST_F(Submit, AHungQueueIsSaidToo) {
+  start();
+  redis_.pause();
+  EXPECT_EQ(post(task(), with(kToken)).status, 503);
+  EXPECT_EQ(form(kToken).status, 503);
+  redis_.resume();
+  EXPECT_EQ(jobs(), 0U);
+}
+
+TEST_F(Submit, WhoWaitedForASilentQueueDoesNotAskItAgain) {
+  start();
+  redis_.pause();
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 8; ++i) readers.emplace_back([&] { EXPECT_EQ(get("/jobs").status, 503); });
+  readers.clear();
+  // Each by itself would be a second, one after the other.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  redis_.resume();
 }
 
 TEST_F(Submit, TooMuchIsNotRead) {
