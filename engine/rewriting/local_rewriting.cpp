@@ -4,6 +4,7 @@
 
 #include "engine/rewriting/launch_check.h"
 #include "rewriters/core/registry.h"
+#include "rewriters/generators/rewriter.h"
 #include "rewriters/syntax/parse.h"
 
 namespace hone {
@@ -22,6 +23,10 @@ Result<Rewritten> LocalRewriting::apply(const RewriteContext& context, const Pro
 Result<std::vector<Proposal>> LocalRewriting::proposals(const RewriteContext& context,
                                                         const Program& program) {
   return propose_all(program, context);
+}
+
+Result<std::string> LocalRewriting::lifted(const RewriteContext& context, const Program& program) {
+  return generators::explained(program, context);
 }
 
 Result<void> LocalRewriting::validate(const Program& program, const std::string& path) {

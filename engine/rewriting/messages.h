@@ -3,6 +3,7 @@
 //
 //   apply      {task, sizes, target, program?, step, with_hash} -> {program, hash}
 //   proposals  {task, sizes, target, program?}                  -> {proposals}
+//   lifted     {task, sizes, target, program?}                  -> {text}
 //   validate   {program, path}                                  -> {}
 //   hash       {program}                                        -> {hash}
 //   format     {source}                                         -> {source}

@@ -146,6 +146,16 @@ Result<std::vector<Proposal>> RemoteRewriting::proposals(const RewriteContext& c
   return proposals;
 }
 
+Result<std::string> RemoteRewriting::lifted(const RewriteContext& context,
+                                            const Program& program) {
+  const auto reply = ask(about("lifted", context, program));
+  if (!reply) return std::unexpected(as_refusal(reply.error()));
+  if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);
+  auto text = protocol::get_string(*reply, "text", protocol::kMaxFrame);
+  if (!text) return refused(nonsense(text.error().message).error().message);
+  return *text;
+}
+
 Result<void> RemoteRewriting::validate(const Program& program, const std::string& path) {
   const auto reply = ask({{"op", "validate"}, {"program", program}, {"path", path}});
   if (!reply) return std::unexpected(cannot_be_read(reply.error(), path));

@@ -30,6 +30,7 @@ class RemoteRewriting final : public Rewriting {
                           bool with_hash) override;
   Result<std::vector<Proposal>> proposals(const RewriteContext& context,
                                           const Program& program) override;
+  Result<std::string> lifted(const RewriteContext& context, const Program& program) override;
   Result<void> validate(const Program& program, const std::string& path) override;
   Result<std::string> hash(const Program& program, const std::string& path) override;
   std::string formatted(const std::string& source) override;

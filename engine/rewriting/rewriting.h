@@ -33,6 +33,11 @@ class Rewriting {
   [[nodiscard]] virtual Result<std::vector<Proposal>> proposals(const RewriteContext& context,
                                                                 const Program& program) = 0;
 
+  /// What the program computes, as loop nests, with the generators that can print it or why none
+  /// can, as text for people. Errors: kRefused, the source is more than the child bears.
+  [[nodiscard]] virtual Result<std::string> lifted(const RewriteContext& context,
+                                                   const Program& program) = 0;
+
   /// As validate_launches, beside that kInvalidInput for what the child does not bear.
   [[nodiscard]] virtual Result<void> validate(const Program& program, const std::string& path) = 0;
 

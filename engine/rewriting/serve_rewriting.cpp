@@ -110,6 +110,11 @@ Result<Json> Server::answer(const Json& message) {
     HONE_TAKE(proposals, local_.proposals(context, program));
     return Json{{"proposals", proposals}};
   }
+  if (op == "lifted") {
+    std::string text;
+    HONE_TAKE(text, local_.lifted(context, program));
+    return Json{{"text", text}};
+  }
   if (op != "apply") return fail(ErrorCode::kInternal, "no such question");
   const auto step = step_from_json(message.value("step", Json()));
   if (!step) return fail(ErrorCode::kInternal, step.error().message);

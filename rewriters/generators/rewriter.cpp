@@ -84,6 +84,15 @@ Result<std::string> spliced(const Program& program, const std::set<std::string>&
   return includes + *rest + "\n" + generated.source;
 }
 
+Goal goal_of(Lifted& lifted, const lift::Site& site, const RewriteContext& context) {
+  Goal goal;
+  goal.nodes = lifted.program->nodes.get();
+  goal.nests = site.nests;
+  goal.concrete = &lifted.program->concrete;
+  goal.context = &context;
+  return goal;
+}
+
 class GeneratorRewriter final : public Rewriter {
  public:
   explicit GeneratorRewriter(const Generator& generator) : generator_(generator) {}
@@ -194,15 +203,6 @@ class GeneratorRewriter final : public Rewriter {
     return proposal;
   }
 
-  static Goal goal_of(Lifted& lifted, const lift::Site& site, const RewriteContext& context) {
-    Goal goal;
-    goal.nodes = lifted.program->nodes.get();
-    goal.nests = site.nests;
-    goal.concrete = &lifted.program->concrete;
-    goal.context = &context;
-    return goal;
-  }
-
   static std::string why_no_site(const Lifted& lifted, const std::string& name) {
     std::string why = fmt::format("there is no site '{}'", name);
     for (const lift::LiftedLaunch& launch : lifted.program->launches) {
@@ -230,6 +230,23 @@ class GeneratorRewriter final : public Rewriter {
 };
 
 }  // namespace
+
+Result<std::string> explained(const Program& program, const RewriteContext& context) {
+  const auto lifted = lifted_of(program, context.sizes);
+  const std::lock_guard lock(lifted->mutex);
+  if (!lifted->program) return std::unexpected(lifted->program.error());
+  std::string text = lift::to_string(*lifted->program);
+  for (const lift::Site& site : lifted->sites) {
+    text += fmt::format("\nsite '{}' ({} launch{}):\n", site.name, site.launches.size(),
+                        site.launches.size() == 1 ? "" : "es");
+    for (const Generator* generator : generators()) {
+      const auto offer = generator->match(goal_of(*lifted, site, context));
+      text += fmt::format("  {}: {}\n", generator->name(),
+                          offer ? offer->description : "no, " + offer.error().message);
+    }
+  }
+  return text;
+}
 
 std::unique_ptr<Rewriter> make_rewriter(const Generator& generator) {
   return std::make_unique<GeneratorRewriter>(generator);

@@ -13,4 +13,8 @@ namespace hone::generators {
 /// `generator` must outlive it.
 [[nodiscard]] std::unique_ptr<Rewriter> make_rewriter(const Generator& generator);
 
+/// What a program computes, launch by launch as loop nests or why it could not be lifted, and for
+/// each site which generators can print it, or why none can. Text for people.
+[[nodiscard]] Result<std::string> explained(const Program& program, const RewriteContext& context);
+
 }  // namespace hone::generators
