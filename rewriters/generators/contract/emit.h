@@ -44,7 +44,9 @@ class Emitter {
   struct Move {
     std::string definition, start, end;
   };
+  struct Paths;
   [[nodiscard]] Move move(bool is_a) const;
+  [[nodiscard]] Paths paths(bool is_a, const std::string& used) const;
   [[nodiscard]] std::string bounds() const;
   [[nodiscard]] std::string k_range() const;
   [[nodiscard]] std::string store(int width) const;

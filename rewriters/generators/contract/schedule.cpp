@@ -290,8 +290,7 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
       const double cost = cost_of(c, goal, repaired);
       if (cost < least) {
         least = cost;
-        best = s;
-        best.stages = repaired.stages;
+        best = repaired;
       }
     }
   }
