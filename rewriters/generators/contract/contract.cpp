@@ -46,6 +46,9 @@ class Contract : public Generator {
       case Pipe::kFma:
         generated.source += fma_kernel(emit);
         break;
+      case Pipe::kWgmma:
+        generated.source += wgmma_kernel(emit);
+        break;
       default:
         generated.source += mma_kernel(emit);
     }

@@ -90,13 +90,12 @@ void repair_mma(Schedule& s) {
 void repair_wgmma(Schedule& s) {
   s.bk = 64;
   s.bm = std::clamp(s.bm, 64, 256);
-  s.bn = std::clamp(s.bn, 32, 256);
-  // A warpgroup keeps wm x bn sums in 128 threads.
-  s.wm = std::clamp(s.wm, 64, std::min(s.bm, 128));
-  if (s.wm * s.bn > 128 * 128) s.wm = 64;
-  while (s.bm / s.wm > 4) s.bm /= 2;
-  if (s.bm / s.wm * (s.wm * s.bn / 128 + 64) > 512) s.bn /= 2;
+  s.bn = std::clamp(s.bn, 64, 256);
+  // A warpgroup keeps wm x bn sums in 128 threads: 128 each, or 64 where there are four.
+  s.wm = s.wm >= 128 && s.bm >= 128 && s.bn <= 128 ? 128 : 64;
+  if (s.threads() == 512 && s.bn > 128) s.bm = 128;
   s.wn = s.bn;
+  s.stages = std::max(s.stages, 3);
 }
 
 }  // namespace
@@ -156,7 +155,8 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
               is_half(c.a.type);
         break;
       case Pipe::kWgmma:
-        can = false;
+        can = capability == 90 && c.sum_type == ScalarType::kF32 && c.a.type == c.b.type &&
+              is_half(c.a.type);
         break;
       default:
         can = capability >= 80 && c.sum_type == ScalarType::kF32 &&
@@ -350,7 +350,8 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
       repair_mma(s);
   }
   while (s.split_k > 1 && c.k_size / s.split_k < s.bk) s.split_k /= 2;
-  while (s.stages > 2 && shared_bytes(c, s) > shared_limit(goal)) --s.stages;
+  const int fewest = s.pipe == Pipe::kWgmma ? 3 : 2;
+  while (s.stages > fewest && shared_bytes(c, s) > shared_limit(goal)) --s.stages;
   while (shared_bytes(c, s) > shared_limit(goal) && s.bk > 8 && s.pipe == Pipe::kFma) s.bk /= 2;
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
   return s;
