@@ -49,6 +49,9 @@ class Contract : public Generator {
       case Pipe::kWgmma:
         generated.source += wgmma_kernel(emit);
         break;
+      case Pipe::kWgmmaTf32x3:
+        generated.source += wgmma_tf32_kernel(emit);
+        break;
       default:
         generated.source += mma_kernel(emit);
     }

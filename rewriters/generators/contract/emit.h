@@ -65,5 +65,8 @@ class Emitter {
 [[nodiscard]] std::string fma_kernel(const Emitter& emit);
 [[nodiscard]] std::string mma_kernel(const Emitter& emit);
 [[nodiscard]] std::string wgmma_kernel(const Emitter& emit);
+[[nodiscard]] std::string wgmma_tf32_kernel(const Emitter& emit);
+/// Device functions: matrices (ldmatrix), rounded and split (to tf32).
+[[nodiscard]] std::string tf32_helpers(const Emitter& emit);
 
 }  // namespace hone::generators::contract

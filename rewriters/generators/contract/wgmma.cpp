@@ -71,18 +71,24 @@ std::string warpgroup_helpers(const Warpgroup& w, const std::string& prefix) {
     operands += fmt::format("{}\"+f\"(sum[{}])", i == 0 ? "" : i % 4 == 0 ? ",\n        " : ", ", i);
   }
   sums += "\"";
+  // A from shared memory, or from four registers.
+  const bool narrow = w.k == 8;
+  const auto number = [&](int i) { return fmt::format("%{}", w.n / 2 + i); };
   const Holes holes = {
       {"prefix", prefix},
       {"n", std::to_string(w.n)},
+      {"a_type", narrow ? "const unsigned (&a)[4]" : "unsigned long long a"},
+      {"a_in", narrow ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)"},
       {"half", std::to_string(w.n / 2)},
       {"k", std::to_string(w.k)},
       {"kind", w.kind},
       {"sums", sums},
       {"operands", operands},
-      {"a", fmt::format("%{}", w.n / 2)},
-      {"b", fmt::format("%{}", w.n / 2 + 1)},
-      {"add", fmt::format("%{}", w.n / 2 + 2)},
-      {"orientation", w.k == 8 ? "" : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
+      {"a", narrow ? fmt::format("{{{}, {}, {}, {}}}", number(0), number(1), number(2), number(3))
+                   : number(0)},
+      {"b", number(narrow ? 4 : 1)},
+      {"add", number(narrow ? 5 : 2)},
+      {"orientation", narrow ? "" : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
   };
   return filled(R"(
 // Calls f(0), f(1), ... with numbers that the compiler knows: sums that products under way change
@@ -123,7 +129,7 @@ __device__ __forceinline__ void $prefixpublish() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 // sum = a * b, on top of what it was if `add`: 64 x $k times $k x $n, started only.
-__device__ __forceinline__ void $prefixmultiply(float (&sum)[$half], unsigned long long a,
+__device__ __forceinline__ void $prefixmultiply(float (&sum)[$half], $a_type,
                                                 unsigned long long b, bool add) {
   asm volatile(
       "{.reg .pred add; setp.ne.b32 add, $add, 0;\n"
@@ -131,7 +137,7 @@ __device__ __forceinline__ void $prefixmultiply(float (&sum)[$half], unsigned lo
       $sums
       "$a, $b, add, 1, 1$orientation;}"
       : $operands
-      : "l"(a), "l"(b), "r"(static_cast<int>(add)));
+      : $a_in, "l"(b), "r"(static_cast<int>(add)));
 }
 )",
                 holes);

@@ -198,6 +198,24 @@ TEST(Contract, WgmmaAtManyPoints) {
   }
 }
 
+TEST(Contract, WgmmaTf32InEveryOrientation) {
+  every_orientation({{"pipe", "wgmma-tf32x3"}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}},
+                    ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
+}
+
+TEST(Contract, WgmmaTf32AtManyPoints) {
+  for (const bool transposed : {false, true}) {
+    Product floats({.m = 136, .n = 144, .k = 228, .a_transposed = transposed,
+                    .b_transposed = transposed}, {}, {}, MathLevel::kTf32x3);
+    for (const auto& [bm, bn, stages] :
+         {std::tuple("128", "128", "4"), {"128", "64", "3"}, {"64", "32", "5"}}) {
+      SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
+      floats.check(*kContract,
+                   {{"pipe", "wgmma-tf32x3"}, {"bm", bm}, {"bn", bn}, {"stages", stages}}, 2e-6);
+    }
+  }
+}
+
 TEST(Contract, MmaAtManyPoints) {
   Product halves({.m = 136, .n = 144, .k = 200, .type = ScalarType::kF16});
   Product floats({.m = 136, .n = 144, .k = 200}, {}, {}, MathLevel::kTf32x3);
