@@ -45,6 +45,12 @@ class Contract : public Generator {
       case Pipe::kFma:
         generated.source += fma_kernel(emit);
         break;
+      case Pipe::kWgmma:
+        generated.source += wgmma_kernel(emit);
+        break;
+      case Pipe::kWgmmaTf32x3:
+        generated.source += wgmma_tf32_kernel(emit);
+        break;
       default:
         generated.source += mma_kernel(emit);
     }

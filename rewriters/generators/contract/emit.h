@@ -44,7 +44,9 @@ class Emitter {
   struct Move {
     std::string definition, start, end;
   };
+  struct Paths;
   [[nodiscard]] Move move(bool is_a) const;
+  [[nodiscard]] Paths paths(bool is_a, const std::string& used) const;
   [[nodiscard]] std::string bounds() const;
   [[nodiscard]] std::string k_range() const;
   [[nodiscard]] std::string store(int width) const;
@@ -63,5 +65,8 @@ class Emitter {
 [[nodiscard]] std::string fma_kernel(const Emitter& emit);
 [[nodiscard]] std::string mma_kernel(const Emitter& emit);
 [[nodiscard]] std::string wgmma_kernel(const Emitter& emit);
+[[nodiscard]] std::string wgmma_tf32_kernel(const Emitter& emit);
+/// Device functions: matrices (ldmatrix), rounded and split (to tf32).
+[[nodiscard]] std::string tf32_helpers(const Emitter& emit);
 
 }  // namespace hone::generators::contract

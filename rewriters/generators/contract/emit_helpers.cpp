@@ -55,7 +55,7 @@ std::string Emitter::helpers() const {
   const Holes holes = {{"prefix", prefix}};
   std::string text = filled(kPack, holes);
   if (uses_async()) text += filled(kAsync, holes);
-  if (a.swizzled || b.swizzled) text += filled(kSwizzled, holes);
+  if (a.swizzled || b.swizzled || s.pipe == Pipe::kWgmmaTf32x3) text += filled(kSwizzled, holes);
   return text;
 }
 

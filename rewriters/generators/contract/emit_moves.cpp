@@ -1,6 +1,9 @@
 // From global to shared memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "rewriters/generators/contract/emit.h"
 
 namespace hone::generators::contract {
@@ -17,15 +20,153 @@ std::string Emitter::place(bool is_a, const std::string& outer, const std::strin
   return fmt::format("{} * {} + {}", name ? row : "(" + row + ")", tile.stride, column);
 }
 
+namespace {
+
+/// The coefficient of an index in an element number in which it stands alone; nullopt: elsewhere
+/// too.
+std::optional<std::int64_t> plain_stride(Ref element, SymbolId symbol) {
+  std::int64_t stride = 0;
+  for (const lift::Term& term : element->terms) {
+    if (term.atom->kind == lift::Node::Kind::kIndex && term.atom->symbol == symbol) {
+      stride = term.coefficient;
+    } else if (term.atom->uses(symbol)) {
+      return std::nullopt;
+    }
+  }
+  return stride;
+}
+
+}  // namespace
+
+/// Where this thread's pieces come from and go to: text with $from and $to for the i-th.
+struct Emitter::Paths {
+  std::string before;  ///< statements ahead of the lambdas
+  std::string loop;    ///< the loop over i and what it needs
+  std::string setup_from, setup_to;
+  std::string from, to;
+  std::string along;  ///< how far the j-th element of a piece is from $to, when not side by side
+};
+
+Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
+  const Operand& operand = is_a ? c.a : c.b;
+  const Tile& tile = is_a ? a : b;
+  const int piece = tile.piece, threads = s.threads(), pieces = tile.pieces();
+  const int along = (tile.along_k ? s.bk : tile.outer) / piece;
+  const std::string letter = is_a ? "a" : "b", outer = is_a ? "m" : "n";
+  const std::string run = piece == 1 ? "" : fmt::format(" * {}", piece);
+  const bool loads = operand.value->kind == lift::Node::Kind::kLoad;
+  const Ref element = loads ? operand.value->args[0] : nullptr;
+  const auto outer_stride = loads ? plain_stride(element, operand.outer) : std::nullopt;
+  const auto k_stride = loads ? plain_stride(element, operand.k) : std::nullopt;
+  const int step = threads / along;  // between this thread's pieces, across
+  const int rounds = (pieces + threads - 1) / threads;
+  const bool regular = threads % along == 0 && (pieces % threads == 0 || rounds == 1) &&
+                       (rounds == 1 || !tile.swizzled || step % 8 == 0);
+
+  Holes holes = {{"letter", letter},
+                 {"capital", is_a ? "A" : "B"},
+                 {"outer", outer},
+                 {"rounds", std::to_string(rounds)},
+                 {"type", type_name(tile.type)},
+                 {"step", std::to_string(step)},
+                 {"along", fmt::format("thread % {}{}", along, run)},
+                 {"across", fmt::format("thread / {}", along)}};
+  Paths paths;
+  paths.along = "j";
+  if (tile.along_k && tile.k_rows) paths.along = fmt::format("j * {}", tile.stride);
+  if (!regular) {
+    holes["beyond"] = pieces % threads == 0 ? "" : fmt::format("if (piece >= {}) break;", pieces);
+    holes["in_tile"] =
+        tile.along_k ? fmt::format("{0}_k = piece % {1}{2}, {0}_{3} = piece / {1}", letter, along,
+                                   run, outer)
+                     : fmt::format("{0}_{3} = piece % {1}{2}, {0}_k = piece / {1}", letter, along,
+                                   run, outer);
+    paths.loop = filled(R"(#pragma unroll
+for (int i = 0; i < $rounds; ++i) {
+  const int piece = i * kThreads + thread;
+  $beyond
+  const int $in_tile;
+)",
+                        holes);
+  } else {
+    const bool outer_moves = tile.along_k;
+    holes["k_place"] = tile.along_k ? holes["along"] : holes["across"];
+    holes["outer_place"] = tile.along_k ? holes["across"] : holes["along"];
+    paths.before = filled(R"(const int $letter_k = $k_place, $letter_$outer = $outer_place;
+const int place_$letter = $place;
+)",
+                          [&] {
+                            Holes more = holes;
+                            more["place"] = place(is_a, letter + "_" + outer, letter + "_k");
+                            return more;
+                          }());
+    paths.loop = "#pragma unroll\nfor (int i = 0; i < " + std::to_string(rounds) + "; ++i) {\n";
+    if (pieces < threads) paths.loop += fmt::format("  if (thread >= {}) break;\n", pieces);
+    const int column_step = tile.k_rows && outer_moves ? step : 0;
+    const int row_step = column_step != 0 ? 0 : step;
+    const int row_size = tile.swizzled ? static_cast<int>(std::min<std::int64_t>(
+                                             tile.columns, 128 / size_of(tile.type)))
+                                       : tile.stride;
+    const int each = row_step * row_size + column_step;
+    paths.setup_to = filled(
+        "$type* const to = &shared_$letter[stage * kElements$capital + place_$letter];\n", holes);
+    paths.to = rounds == 1 ? "to" : fmt::format("to + i * {}", each);
+    const auto moving = [&](const std::string& name, bool moves, const std::string& first) {
+      if (!mentions(used, name) && !(loads && !(outer_stride && k_stride))) return std::string();
+      return fmt::format("  const int {} = {} + {}_{}{};\n", name, first, letter, name,
+                         moves && rounds > 1 ? fmt::format(" + i * {}", step) : "");
+    };
+    std::string indices = moving(outer, outer_moves, outer + "_first") +
+                          moving("k", !outer_moves, "tile * kTileK");
+    paths.loop += indices;
+    if (loads && outer_stride && k_stride) {
+      Printer print = printer("");
+      print.indices[operand.outer] = fmt::format("({}_first + {}_{})", outer, letter, outer);
+      print.indices[operand.k] = letter + "_k";
+      holes["from_type"] = type_name(operand.value->type);
+      holes["buffer"] = parameter_name(operand.value->op);
+      holes["first"] = print.print_index(element);
+      const std::int64_t each_tile = s.bk * *k_stride;
+      const bool wide = each_tile * ((c.k_size + s.bk - 1) / s.bk) > INT32_MAX;
+      holes["each_tile"] = fmt::format("{}{}", wide ? "(long long)" : "", each_tile);
+      const std::int64_t apart = step * (outer_moves ? *outer_stride : *k_stride);
+      paths.before += filled(
+          "const $from_type* const from_$letter = $buffer + ($first);\n", holes);
+      paths.setup_from =
+          filled("const $from_type* const from = from_$letter + tile * $each_tile;\n", holes);
+      paths.from = rounds == 1 ? "from" : fmt::format("from + i * {}", apart);
+      return paths;
+    }
+  }
+  if (paths.to.empty()) {
+    paths.to = filled("&shared_$letter[stage * kElements$capital + $place]", [&] {
+      Holes more = holes;
+      more["place"] = place(is_a, letter + "_" + outer, letter + "_k");
+      return more;
+    }());
+    paths.loop += filled(
+        "  const int k = tile * kTileK + $letter_k, $outer = $outer_first + $letter_$outer;\n",
+        [&] {
+          Holes more = holes;
+          more["outer_first"] = outer + "_first";
+          return more;
+        }());
+  }
+  if (loads) {
+    Printer print = printer("");
+    paths.from = fmt::format("&{}[{}]", parameter_name(operand.value->op),
+                             print.print_index(element));
+  }
+  return paths;
+}
+
 Emitter::Move Emitter::move(bool is_a) const {
   const Operand& operand = is_a ? c.a : c.b;
   const Tile& tile = is_a ? a : b;
   const std::string letter = is_a ? "a" : "b", outer = is_a ? "m" : "n";
-  const std::string capital = is_a ? "A" : "B";
-  const int pieces = tile.pieces(), threads = s.threads();
   const std::int64_t outer_size = is_a ? c.m_size : c.n_size;
+  const int piece = tile.piece;
 
-  const std::string type = type_name(tile.type);
   Printer print = printer("");
   std::string inside;
   const auto require = [&](const std::string& condition) {
@@ -34,63 +175,38 @@ Emitter::Move Emitter::move(bool is_a) const {
   if (outer_size % tile.outer != 0) require(fmt::format("{} < k{}", outer, is_a ? "M" : "N"));
   if (c.k_size % s.bk != 0) require("k < kK");
   const bool masked = !operand.mask->is_constant();
-  const bool by_element = masked && tile.piece > 1;
+  const bool by_element = masked && piece > 1;
   if (masked && !by_element) require("(" + print.print(operand.mask) + ")");
 
-  const int piece = tile.piece;
-  const std::string run = piece == 1 ? "" : fmt::format(" * {}", piece);
-  const int along = (tile.along_k ? s.bk : tile.outer) / piece;
-  std::string place_of_piece;
   Holes holes = {
       {"prefix", prefix},
       {"letter", letter},
-      {"capital", capital},
-      {"outer", outer},
-      {"type", type},
-      {"rounds", std::to_string((pieces + threads - 1) / threads)},
+      {"capital", is_a ? "A" : "B"},
+      {"type", type_name(tile.type)},
+      {"rounds", std::to_string((tile.pieces() + s.threads() - 1) / s.threads())},
       {"piece", std::to_string(piece)},
-      {"beyond", pieces % threads == 0 ? "" : fmt::format("if (piece >= {}) break;", pieces)},
-      {"along", fmt::format("piece % {}{}", along, run)},
-      {"across", fmt::format("piece / {}", along)},
-      {"in_tile", tile.along_k ? fmt::format("tile_k = piece % {}{}, tile_{} = piece / {}", along,
-                                             run, outer, along)
-                               : fmt::format("tile_{} = piece % {}{}, tile_k = piece / {}", outer,
-                                             along, run, along)},
-      {"place", place(is_a, "tile_" + outer, "tile_k")},
+      {"inside", inside},
       {"bytes", std::to_string(piece * static_cast<int>(size_of(tile.type)))},
   };
-  holes["loop"] = filled(R"(#pragma unroll
-for (int i = 0; i < $rounds; ++i) {
-  const int piece = i * kThreads + thread;
-  $beyond
-  const int $in_tile;
-)",
-                         holes);
-  holes["at"] = filled("const int k = tile * kTileK + tile_k, $outer = $outer_first + tile_$outer;",
-                       {{"outer", outer}, {"outer_first", outer + "_first"}});
-
   Move result;
   if (tile.async) {
-    const std::string buffer = parameter_name(operand.value->op);
-    holes["element"] = print.print_index(operand.value->args[0]);
-    holes["buffer"] = buffer;
-    holes["copy"] = filled(
-        inside.empty()
-            ? "$prefixcopy<$bytes>(to, &$buffer[$element]);"
-            : "$prefixcopy<$bytes>(to, inside ? &$buffer[$element] : $buffer, inside);",
-        holes);
-    holes["inside"] = inside.empty() ? "" : "const bool inside = " + inside + ";";
-    result.definition = filled(R"(// A tile of $capital straight to shared memory, $bytes bytes a time; zeros beyond the edges.
+    const Paths paths = this->paths(is_a, inside);
+    holes["before"] = paths.before;
+    holes["setup"] = paths.setup_to + paths.setup_from;
+    holes["loop"] = paths.loop;
+    holes["copy"] = fmt::format("{}copy<{}>({}, {}{});", prefix, holes["bytes"], paths.to,
+                                paths.from, inside.empty() ? "" : ", " + inside);
+    result.definition = filled(
+        R"(// A tile of $capital straight to shared memory, $bytes bytes a time; zeros beyond the edges.
+$before
 const auto copy_$letter = [&](int stage, int tile) {
+  $setup
   $loop
-    $at
-    $inside
-    $type* const to = &shared_$letter[stage * kElements$capital + $place];
     $copy
   }
 };
 )",
-                               holes);
+        holes);
     result.start = fmt::format("copy_{}(fill, next);", letter);
     return result;
   }
@@ -99,16 +215,12 @@ const auto copy_$letter = [&](int stage, int tile) {
   holes["zero"] = tile.type == ScalarType::kF16    ? "__float2half(0.0f)"
                   : tile.type == ScalarType::kBf16 ? "__float2bfloat16(0.0f)"
                                                    : literal(0, tile.type);
+  std::string value;
   if (tile.vector) {
-    holes["from"] = type_name(loaded);
-    holes["element"] = print.print_index(operand.value->args[0]);
-    holes["buffer"] = parameter_name(operand.value->op);
-    holes["if_inside"] = inside.empty() ? "" : "if (" + inside + ") ";
     print.known[operand.value] = loaded == ScalarType::kF16    ? "__half2float(got.at[j])"
                                  : loaded == ScalarType::kBf16 ? "__bfloat162float(got.at[j])"
                                                                : "got.at[j]";
-    std::string value =
-        loaded == tile.type ? "got.at[j]" : stored(operand.value, tile.type, print);
+    value = loaded == tile.type ? "got.at[j]" : stored(operand.value, tile.type, print);
     if (by_element) {
       // The mask of each element: its own index.
       Printer own = printer("");
@@ -116,15 +228,44 @@ const auto copy_$letter = [&](int stage, int tile) {
           fmt::format("({} + j)", tile.along_k ? "k" : outer);
       value = fmt::format("{} ? {} : {}", own.print(operand.mask), value, holes["zero"]);
     }
-    holes["value"] = value;
-    holes["fetch"] = filled(R"($prefixpack<$from, $piece> got = {};
-$if_insidegot = *reinterpret_cast<const $prefixpack<$from, $piece>*>(&$buffer[$element]);
+  } else if (operand.value->kind != lift::Node::Kind::kLoad) {
+    value = stored(operand.value, tile.type, print);
+  }
+  const Paths paths = this->paths(is_a, inside + " " + value);
+  holes["before"] = paths.before;
+  holes["setup_from"] = paths.setup_from;
+  holes["setup_to"] = paths.setup_to;
+  holes["loop"] = paths.loop;
+  holes["keep_loop"] = paths.loop;
+  if (paths.setup_to.empty()) {
+    // Places are made from the pieces alone.
+    holes["keep_loop"] = paths.loop.substr(0, paths.loop.rfind("  const int k = tile"));
+  } else if (const auto end = paths.loop.find("  const int "); end != paths.loop.npos) {
+    holes["keep_loop"] = paths.loop.substr(0, end);
+  }
+  holes["from"] = paths.from;
+  holes["to"] = paths.to;
+  holes["along"] = paths.along;
+  holes["value"] = value;
+  if (tile.vector) {
+    holes["from_type"] = type_name(loaded);
+    holes["if_inside"] = inside.empty() ? "" : "if (" + inside + ") ";
+    holes["fetch"] = filled(R"($prefixpack<$from_type, $piece> got = {};
+$if_insidegot = *reinterpret_cast<const $prefixpack<$from_type, $piece>*>($from);
 #pragma unroll
 for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
 )",
                             holes);
   } else {
-    const std::string value = stored(operand.value, tile.type, print);
+    if (value.empty()) {
+      print.known[operand.value] = loaded == ScalarType::kF16
+                                       ? fmt::format("__half2float(*({}))", paths.from)
+                                   : loaded == ScalarType::kBf16
+                                       ? fmt::format("__bfloat162float(*({}))", paths.from)
+                                       : fmt::format("*({})", paths.from);
+      value = loaded == tile.type ? fmt::format("*({})", paths.from)
+                                  : stored(operand.value, tile.type, print);
+    }
     holes["fetch"] = fmt::format(
         "staged_{}[i][0] = {};", letter,
         inside.empty() ? value : fmt::format("{} ? {} : {}", inside, value, holes["zero"]));
@@ -133,29 +274,24 @@ for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
   holes["keep"] = filled(keeps_vector ? R"($prefixpack<$type, $piece> out;
 #pragma unroll
 for (int j = 0; j < $piece; ++j) out.at[j] = staged_$letter[i][j];
-*reinterpret_cast<$prefixpack<$type, $piece>*>(&shared_$letter[stage * kElements$capital + $place]) = out;
+*reinterpret_cast<$prefixpack<$type, $piece>*>($to) = out;
 )"
                                       : R"(#pragma unroll
-for (int j = 0; j < $piece; ++j) shared_$letter[stage * kElements$capital + $place_j] = staged_$letter[i][j];
+for (int j = 0; j < $piece; ++j) ($to)[$along] = staged_$letter[i][j];
 )",
-                         [&] {
-                           Holes more = holes;
-                           more["place_j"] = place(
-                               is_a, tile.along_k || piece == 1 ? "tile_" + outer
-                                                                : "(tile_" + outer + " + j)",
-                               tile.along_k && piece > 1 ? "(tile_k + j)" : "tile_k");
-                           return more;
-                         }());
+                         holes);
   result.definition = filled(R"(// A tile of $capital through registers: fetched early, put in shared memory late.
+$before
 $type staged_$letter[$rounds][$piece];
 const auto fetch_$letter = [&](int tile) {
+  $setup_from
   $loop
-    $at
     $fetch
   }
 };
 const auto keep_$letter = [&](int stage) {
-  $loop
+  $setup_to
+  $keep_loop
     $keep
   }
 };

@@ -6,7 +6,7 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr const char* kHelpers = R"(
+constexpr const char* kMatrices = R"(
 // Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane gives a row's address.
 __device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], const void* row) {
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
@@ -15,6 +15,9 @@ __device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], const void* r
                : "r"(at)
                : "memory");
 }
+)";
+
+constexpr const char* kTransposed = R"(// The same, each matrix transposed.
 __device__ __forceinline__ void $prefixmatrices_transposed(unsigned (&to)[4], const void* row) {
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -22,6 +25,9 @@ __device__ __forceinline__ void $prefixmatrices_transposed(unsigned (&to)[4], co
                : "r"(at)
                : "memory");
 }
+)";
+
+constexpr const char* kMultiply = R"(
 // sum += a * b on the tensor cores: 16 x $k times $k x 8.
 __device__ __forceinline__ void $prefixmultiply(float (&sum)[4], const unsigned (&a)[4],
                                                 const unsigned (&b)[2]) {
@@ -214,6 +220,11 @@ std::string read_b(const Emitter& emit, bool narrow) {
 
 }  // namespace
 
+std::string tf32_helpers(const Emitter& emit) {
+  return filled(std::string(emit.a.k_rows ? "" : kMatrices) + kRound + kSplit,
+                {{"prefix", emit.prefix}});
+}
+
 std::string mma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
@@ -234,7 +245,9 @@ std::string mma_kernel(const Emitter& emit) {
                                       : kMultiplyOnce,
                              holes);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
-  std::string text = kHelpers;
+  std::string text = kMatrices;
+  if (!narrow) text += kTransposed;
+  text += kMultiply;
   if (narrow) text += kRound;
   if (thrice) text += kSplit;
   return filled(text, holes) +

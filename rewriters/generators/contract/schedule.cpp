@@ -9,8 +9,9 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,  Pipe::kWgmma, Pipe::kMma,
-                           Pipe::kTf32x3, Pipe::kTf32,  Pipe::kBf16};
+constexpr Pipe kPipes[] = {Pipe::kFma,          Pipe::kWgmma,  Pipe::kMma,
+                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3, Pipe::kTf32,
+                           Pipe::kBf16};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -90,13 +91,42 @@ void repair_mma(Schedule& s) {
 void repair_wgmma(Schedule& s) {
   s.bk = 64;
   s.bm = std::clamp(s.bm, 64, 256);
-  s.bn = std::clamp(s.bn, 32, 256);
-  // A warpgroup keeps wm x bn sums in 128 threads.
-  s.wm = std::clamp(s.wm, 64, std::min(s.bm, 128));
-  if (s.wm * s.bn > 128 * 128) s.wm = 64;
-  while (s.bm / s.wm > 4) s.bm /= 2;
-  if (s.bm / s.wm * (s.wm * s.bn / 128 + 64) > 512) s.bn /= 2;
+  s.bn = std::clamp(s.bn, 64, 256);
+  // A warpgroup keeps wm x bn sums in 128 threads: 128 each, or 64 where there are four.
+  s.wm = s.wm >= 128 && s.bm >= 128 && s.bn <= 128 ? 128 : 64;
+  if (s.threads() == 512 && s.bn > 128) s.bm = 128;
   s.wn = s.bn;
+  s.stages = std::max(s.stages, 3);
+}
+
+void repair_wgmma_tf32(Schedule& s) {
+  s.bk = 32;
+  // Two sets of sums, and A in halves twice: 64 x 128 a warpgroup.
+  s.bm = std::clamp(s.bm, 64, 128);
+  s.bn = std::clamp(s.bn, 32, 128);
+  s.wm = 64;
+  s.wn = s.bn;
+  s.stages = std::max(s.stages, 3);
+}
+
+void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
+  switch (s.pipe) {
+    case Pipe::kFma:
+      repair_fma(s, c.sum_type);
+      break;
+    case Pipe::kWgmma:
+      repair_wgmma(s);
+      break;
+    case Pipe::kWgmmaTf32x3:
+      repair_wgmma_tf32(s);
+      break;
+    default:
+      repair_mma(s);
+  }
+  while (s.split_k > 1 && c.k_size / s.split_k < s.bk) s.split_k /= 2;
+  const int fewest = s.pipe == Pipe::kWgmma || s.pipe == Pipe::kWgmmaTf32x3 ? 3 : 2;
+  while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
+  while (s.pipe == Pipe::kFma && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
 
 }  // namespace
@@ -115,6 +145,8 @@ std::string_view name_of(Pipe pipe) {
       return "bf16";
     case Pipe::kWgmma:
       return "wgmma";
+    case Pipe::kWgmmaTf32x3:
+      return "wgmma-tf32x3";
   }
   return "";
 }
@@ -122,6 +154,7 @@ std::string_view name_of(Pipe pipe) {
 MathLevel math_of(Pipe pipe) {
   switch (pipe) {
     case Pipe::kTf32x3:
+    case Pipe::kWgmmaTf32x3:
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
     case Pipe::kBf16:
@@ -133,13 +166,16 @@ MathLevel math_of(Pipe pipe) {
 
 int Schedule::threads() const {
   if (pipe == Pipe::kFma) return bm / tm * (bn / tn);
-  if (pipe == Pipe::kWgmma) return bm / wm * 128;
+  if (pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaTf32x3) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
 
 std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
   const Tile a = tile_of(c, c.a, schedule, true), b = tile_of(c, c.b, schedule, false);
-  return schedule.stages * (a.bytes() + b.bytes());
+  // Three tiles of B in halves.
+  const std::int64_t planes =
+      schedule.pipe == Pipe::kWgmmaTf32x3 ? std::int64_t{3} * 2 * schedule.bn * schedule.bk * 4 : 0;
+  return planes + schedule.stages * (a.bytes() + b.bytes());
 }
 
 std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
@@ -156,7 +192,12 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
               is_half(c.a.type);
         break;
       case Pipe::kWgmma:
-        can = false;
+        can = capability == 90 && c.sum_type == ScalarType::kF32 && c.a.type == c.b.type &&
+              is_half(c.a.type);
+        break;
+      case Pipe::kWgmmaTf32x3:
+        can = capability == 90 && c.sum_type == ScalarType::kF32 &&
+              !(is_half(c.a.type) && c.a.type == c.b.type);
         break;
       default:
         can = capability >= 80 && c.sum_type == ScalarType::kF32 &&
@@ -250,7 +291,8 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
   const std::vector<Pipe> pipes = pipes_for(c, goal);
   // The fastest that the level allows; the least exact come last.
   Pipe pipe = pipes.front();
-  for (const Pipe candidate : {Pipe::kFma, Pipe::kTf32x3, Pipe::kTf32, Pipe::kMma, Pipe::kWgmma}) {
+  for (const Pipe candidate : {Pipe::kFma, Pipe::kTf32x3, Pipe::kWgmmaTf32x3, Pipe::kTf32, Pipe::kMma,
+                               Pipe::kWgmma}) {
     if (std::ranges::find(pipes, candidate) != pipes.end()) pipe = candidate;
   }
   struct Shape {
@@ -278,20 +320,12 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
                  .split_k = split,
                  .group = 8};
       Schedule repaired = s;
-      if (pipe == Pipe::kFma) {
-        repair_fma(repaired, c.sum_type);
-      } else if (pipe == Pipe::kWgmma) {
-        repair_wgmma(repaired);
-      } else {
-        repair_mma(repaired);
-      }
-      while (repaired.stages > 2 && shared_bytes(c, repaired) > shared_limit(goal)) --repaired.stages;
+      repair(repaired, c, shared_limit(goal));
       if (shared_bytes(c, repaired) > shared_limit(goal)) continue;
       const double cost = cost_of(c, goal, repaired);
       if (cost < least) {
         least = cost;
-        best = s;
-        best.stages = repaired.stages;
+        best = repaired;
       }
     }
   }
@@ -340,19 +374,7 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.stages = static_cast<int>(std::clamp<std::int64_t>(step.int_param("stages", 3), 2, 8));
   s.split_k = power("split_k", 1, 1, 256);
   s.async_transpose = step.string_param("transpose", "async") == "async";
-  switch (s.pipe) {
-    case Pipe::kFma:
-      repair_fma(s, c.sum_type);
-      break;
-    case Pipe::kWgmma:
-      repair_wgmma(s);
-      break;
-    default:
-      repair_mma(s);
-  }
-  while (s.split_k > 1 && c.k_size / s.split_k < s.bk) s.split_k /= 2;
-  while (s.stages > 2 && shared_bytes(c, s) > shared_limit(goal)) --s.stages;
-  while (shared_bytes(c, s) > shared_limit(goal) && s.bk > 8 && s.pipe == Pipe::kFma) s.bk /= 2;
+  repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
   return s;
 }

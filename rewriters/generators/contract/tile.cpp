@@ -16,7 +16,8 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
   tile.bk = s.bk;
   tile.along_k = operand.along_k;
   const bool fma = s.pipe == Pipe::kFma;
-  const bool tf32 = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
+  const bool planes = s.pipe == Pipe::kWgmmaTf32x3 && !is_a;
+  const bool tf32 = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
   tile.type = fma                      ? c.sum_type
               : tf32                   ? ScalarType::kF32
               : s.pipe == Pipe::kBf16  ? ScalarType::kBf16
@@ -36,7 +37,8 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
     // The columns of a transposed tile are written down the rows: four banks apart.
     if (tile.along_k) tile.stride += 16 / size;
   } else if (tf32 && tile.k_rows) {
-    tile.stride += 8;  // lanes read 4 rows by 8 columns: every bank once
+    // Lanes read 4 rows by 8 columns, or 16 bytes of 8 rows: every bank once.
+    tile.stride += planes ? 4 : 8;
   } else {
     tile.swizzled = true;
   }

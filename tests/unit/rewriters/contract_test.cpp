@@ -177,6 +177,45 @@ TEST(Contract, ReducedPipes) {
   }
 }
 
+TEST(Contract, WgmmaInEveryOrientation) {
+  const Choice choice = {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}};
+  every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
+  every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
+}
+
+TEST(Contract, WgmmaAtManyPoints) {
+  for (const bool transposed : {false, true}) {
+    Product halves({.m = 264, .n = 272, .k = 328, .a_transposed = transposed,
+                    .b_transposed = transposed, .type = ScalarType::kF16});
+    for (const auto& [bm, bn, wm, stages] :
+         {std::tuple("128", "256", "64", "4"), {"128", "128", "128", "3"},
+          {"256", "128", "64", "5"}, {"256", "128", "128", "4"}, {"256", "256", "64", "3"}}) {
+      SCOPED_TRACE(std::string(bm) + " " + bn + " " + wm + " " + stages);
+      halves.check(*kContract,
+                   {{"pipe", "wgmma"}, {"bm", bm}, {"bn", bn}, {"wm", wm}, {"stages", stages}},
+                   1e-5);
+    }
+  }
+}
+
+TEST(Contract, WgmmaTf32InEveryOrientation) {
+  every_orientation({{"pipe", "wgmma-tf32x3"}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}},
+                    ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
+}
+
+TEST(Contract, WgmmaTf32AtManyPoints) {
+  for (const bool transposed : {false, true}) {
+    Product floats({.m = 136, .n = 144, .k = 228, .a_transposed = transposed,
+                    .b_transposed = transposed}, {}, {}, MathLevel::kTf32x3);
+    for (const auto& [bm, bn, stages] :
+         {std::tuple("128", "128", "4"), {"128", "64", "3"}, {"64", "32", "5"}}) {
+      SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
+      floats.check(*kContract,
+                   {{"pipe", "wgmma-tf32x3"}, {"bm", bm}, {"bn", bn}, {"stages", stages}}, 2e-6);
+    }
+  }
+}
+
 TEST(Contract, MmaAtManyPoints) {
   Product halves({.m = 136, .n = 144, .k = 200, .type = ScalarType::kF16});
   Product floats({.m = 136, .n = 144, .k = 200}, {}, {}, MathLevel::kTf32x3);

@@ -1,0 +1,172 @@
+// Hopper's tensor cores: a warpgroup of 128 threads multiplies 64 x N x 16 straight from shared
+// memory, while it goes on.
+#include <fmt/format.h>
+
+#include "rewriters/generators/contract/emit.h"
+#include "rewriters/generators/contract/warpgroup.h"
+
+namespace hone::generators::contract {
+namespace {
+
+constexpr const char* kKernel = R"(
+$what
+// Each warpgroup of 128 threads keeps $wm x $bn sums. A stage is filled again two tiles after it was
+// multiplied: by then every warpgroup has waited for that product, while the next one runs.
+__global__ void __launch_bounds__($threads) $prefixcontract($params) {
+  $constants
+  $shared
+  $where
+  $range
+
+  const int lane = thread % 32, warp = thread / 32;
+  const int group_m = warp / 4 * kGroupM;
+  $moves
+  float sums[kBlocksM][kTileN / 2] = {};
+  $first_tiles
+  int stage = 0, fill = kStages - 2;
+  for (int tile = 0; tile < tiles; ++tile) {
+    $wait
+    $prefixwgmma_begin();
+#pragma unroll
+    for (int k = 0; k < kTileK; k += 16) {
+      $prefixeach<kBlocksM>([&](auto i) {
+        $prefixmultiply(sums[i],
+                        $prefixdescriptor<$leap_a>(&shared_a[stage * kElementsA + $at_a]),
+                        $prefixdescriptor<$leap_b>(&shared_b[stage * kElementsB + $at_b]), true);
+      });
+    }
+    $prefixwgmma_commit();
+    const bool more = tile + kStages - 2 < tiles;
+    if (more) {
+      const int next = first_tile + tile + kStages - 2;
+      $start
+    }
+    $commit
+    $prefixwgmma_wait<1>();
+    $if_end
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    fill = fill + 1 == kStages ? 0 : fill + 1;
+  }
+  $prefixwgmma_wait<0>();
+
+  $store
+  $prefixeach<kBlocksM>([&](auto i) {
+    $prefixeach<kTileN / 8>([&](auto j) {
+      const int m = m_first + group_m + i * 64 + warp % 4 * 16 + lane / 4;
+      const int n = n_first + j * 8 + lane % 4 * 2;
+      store(m, n, {sums[i][j * 4], sums[i][j * 4 + 1]});
+      store(m + 8, n, {sums[i][j * 4 + 2], sums[i][j * 4 + 3]});
+    });
+  });
+}
+)";
+
+}  // namespace
+
+std::string warpgroup_helpers(const Warpgroup& w, const std::string& prefix) {
+  std::string sums, operands;
+  for (int i = 0; i < w.n / 2; ++i) {
+    if (i % 8 == 0) sums += i == 0 ? "\"{" : "\"\n      \" ";
+    sums += fmt::format("%{}{}", i, i + 1 == w.n / 2 ? "}, " : ", ");
+    operands += fmt::format("{}\"+f\"(sum[{}])", i == 0 ? "" : i % 4 == 0 ? ",\n        " : ", ", i);
+  }
+  sums += "\"";
+  // A from shared memory, or from four registers.
+  const bool narrow = w.k == 8;
+  const auto number = [&](int i) { return fmt::format("%{}", w.n / 2 + i); };
+  const Holes holes = {
+      {"prefix", prefix},
+      {"n", std::to_string(w.n)},
+      {"a_type", narrow ? "const unsigned (&a)[4]" : "unsigned long long a"},
+      {"a_in", narrow ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)"},
+      {"half", std::to_string(w.n / 2)},
+      {"k", std::to_string(w.k)},
+      {"kind", w.kind},
+      {"sums", sums},
+      {"operands", operands},
+      {"a", narrow ? fmt::format("{{{}, {}, {}, {}}}", number(0), number(1), number(2), number(3))
+                   : number(0)},
+      {"b", number(narrow ? 4 : 1)},
+      {"add", number(narrow ? 5 : 2)},
+      {"orientation", narrow ? "" : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
+  };
+  return filled(R"(
+// Calls f(0), f(1), ... with numbers that the compiler knows: sums that products under way change
+// have to be registers, however little it optimizes.
+template <int kValue>
+struct $prefixnumber {
+  __device__ constexpr operator int() const { return kValue; }
+};
+template <int kCount, int kFirst = 0, class F>
+__device__ __forceinline__ void $prefixeach(const F& f) {
+  if constexpr (kFirst < kCount) {
+    f($prefixnumber<kFirst>{});
+    $prefixeach<kCount, kFirst + 1>(f);
+  }
+}
+// What wgmma is told of a tile in shared memory: 128-byte rows with their 16-byte pieces swizzled,
+// eight rows to 1024 bytes. kLeap: bytes between bands of 64 elements, where rows are of one k.
+template <int kLeap>
+__device__ __forceinline__ unsigned long long $prefixdescriptor(const void* tile) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(tile));
+  return static_cast<unsigned long long>((at & 0x3ffff) >> 4) |
+         static_cast<unsigned long long>(kLeap >> 4) << 16 | 64ull << 32 | 1ull << 62;
+}
+// Products start; registers and shared memory written before are seen by them.
+__device__ __forceinline__ void $prefixwgmma_begin() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void $prefixwgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+// Until at most kLeft groups of products are under way.
+template <int kLeft>
+__device__ __forceinline__ void $prefixwgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
+}
+// What was copied to shared memory, for the tensor cores to see after a barrier.
+__device__ __forceinline__ void $prefixpublish() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+// sum = a * b, on top of what it was if `add`: 64 x $k times $k x $n, started only.
+__device__ __forceinline__ void $prefixmultiply(float (&sum)[$half], $a_type,
+                                                unsigned long long b, bool add) {
+  asm volatile(
+      "{.reg .pred add; setp.ne.b32 add, $add, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n$nk$k.f32.$kind.$kind "
+      $sums
+      "$a, $b, add, 1, 1$orientation;}"
+      : $operands
+      : $a_in, "l"(b), "r"(static_cast<int>(add)));
+}
+)",
+                holes);
+}
+
+std::string wgmma_kernel(const Emitter& emit) {
+  const Schedule& s = emit.s;
+  Holes holes = emit.holes(2);
+  holes["wm"] = std::to_string(s.wm);
+  holes["bn"] = std::to_string(s.bn);
+  // 16 of k: two groups of eight rows on, or 32 bytes; 64 rows or columns: a band, or 64 rows.
+  holes["at_a"] = emit.a.k_rows ? "k * 64 + (group_m / 64 + i) * (64 * kTileK)"
+                                : "(group_m + i * 64) * kTileK + k";
+  holes["at_b"] = emit.b.k_rows ? "k * 64" : "k";
+  holes["leap_a"] = emit.a.k_rows ? std::to_string(64 * s.bk * 2) : "16";
+  holes["leap_b"] = emit.b.k_rows ? std::to_string(64 * s.bk * 2) : "16";
+  const std::string wait = emit.uses_async() ? "$prefixwait<kStages - 3>();\n" : "";
+  holes["wait"] = filled(wait + "$prefixpublish();\n__syncthreads();", holes);
+  holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
+  const auto early = holes["first_tiles"].find("kStages - 1");
+  holes["first_tiles"].replace(early, 11, "kStages - 2");
+  const Warpgroup warpgroup{.n = s.bn,
+                            .k = 16,
+                            .kind = emit.a.type == ScalarType::kF16 ? "f16" : "bf16",
+                            .a_k_rows = emit.a.k_rows,
+                            .b_k_rows = emit.b.k_rows};
+  return warpgroup_helpers(warpgroup, emit.prefix) +
+         emit.with_constants(filled(kKernel, holes),
+                             {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
+}
+
+}  // namespace hone::generators::contract
