@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "rewriters/generators/space.h"
+
 namespace hone::generators {
 namespace rowwise {
 namespace {
@@ -152,46 +154,26 @@ class Rowwise : public Generator {
     Offer offer;
     offer.description = description(*plan);
     offer.math = MathLevel::kReassociate;
-    const auto add = [&](const char* name, std::vector<ParameterValue> domain,
-                         const ParameterValue& start) {
-      const auto place = std::ranges::find(domain, start);
-      offer.start.push_back(
-          place == domain.end() ? 0 : static_cast<std::size_t>(place - domain.begin()));
-      offer.parameters.push_back({name, std::move(domain)});
-    };
-    const int most_width = widest(goal, *plan);
-    std::vector<ParameterValue> threads, rows, widths;
+    SpaceBuilder space(offer);
     const std::int64_t most =
         std::min<std::int64_t>(plan->across ? 32 : 1024, power_of_two_from(longest(*plan)));
     const std::int64_t least = longest(*plan) <= 64 || plan->across ? 1 : 8;
-    for (std::int64_t count = std::min(least, most); count <= most; count *= 2) {
-      threads.emplace_back(count);
-    }
-    for (std::int64_t count = plan->across ? 32 : 1; count <= 32; count *= 2) {
-      rows.emplace_back(count);
-    }
-    for (std::int64_t width = 1; width <= most_width; width *= 2) widths.emplace_back(width);
+    space.powers("threads", std::min(least, most), most, guess.team.threads);
+    space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
+    space.powers("vector", 1, widest(goal, *plan), guess.width);
     std::vector<ParameterValue> keeps;
     for (const Keep keep : {Keep::kRegisters, Keep::kShared, Keep::kReread}) {
-      // The whole device's widest block, or none.
       Schedule trial = guess;
       trial.keep = keep;
-      if (keep == Keep::kRegisters) trial.team.threads = 1024;
       make_fit(goal, *plan, trial);
       if (trial.keep == keep) keeps.emplace_back(std::string(rowwise::name_of(keep)));
     }
-    add("threads", std::move(threads), std::int64_t{guess.team.threads});
-    add("rows", std::move(rows), std::int64_t{guess.team.teams});
-    add("vector", std::move(widths), std::int64_t{guess.width});
-    add("keep", std::move(keeps), std::string(rowwise::name_of(guess.keep)));
-    add("cache", cache_values(), std::string("default"));
-    add("blocks_per_sm",
-        {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{8},
-         std::int64_t{16}},
-        std::int64_t{0});
-    add("unroll", {std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{8}},
-        std::int64_t{4});
-    add("divide", {std::string("exact"), std::string("reciprocal")}, std::string("reciprocal"));
+    space.values("keep", std::move(keeps), std::string(rowwise::name_of(guess.keep)));
+    space.values("cache", cache_values(), std::string("default"));
+    space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, 0);
+    space.powers("unroll", 1, 8, 4);
+    space.values("divide", {std::string("exact"), std::string("reciprocal")},
+                 std::string("reciprocal"));
     return offer;
   }
 
