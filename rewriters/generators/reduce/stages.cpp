@@ -53,6 +53,9 @@ class Splitter {
   }
 
   Result<Stages> split() {
+    const auto shape = shape_of(goal_);
+    if (!shape) return std::unexpected(shape.error());
+    largest_ = shape->outputs * shape->length;
     for (const lift::Nest& given : goal_.nests) {
       auto nest = plain(nodes_, given);
       if (!nest) return std::unexpected(nest.error());
@@ -167,9 +170,10 @@ class Splitter {
     const Symbols outer = ordered(node->free);
     const std::int64_t outputs = points(nodes_, outer);
     const bool across = lies_across(opened.body, outer, opened.symbols);
-    const Cut cut = cut_for(outputs, length, across, numbered_places);
     const SymbolId col = shared_symbol("col", length);
     const Ref body = flatten(nodes_, opened.body, opened.symbols, col);
+    const bool twice = body->height > 0 && node->op == "+";  // its parts are gone over twice
+    const Cut cut = cut_for(outputs, length, across, numbered_places, twice);
     if (cut.parts <= 1) return nodes_.reduce(node->op, {col}, finished(body, col));
     stages_.most_parts = std::max(stages_.most_parts, cut.parts);
 
@@ -262,6 +266,12 @@ class Splitter {
   /// The body with the reductions in it computed before.
   Ref finished(Ref body, SymbolId col) {
     if (body->height == 0) return body;
+    // Rows of their own: their whole value, one for each index.
+    const std::vector<Ref> inner = reductions_of(body);
+    if (is_float(body->type) &&
+        std::ranges::any_of(inner, [&](Ref node) { return node->uses(col); })) {
+      return stored(body);
+    }
     return nodes_.replace(body, [&](Ref node) -> Ref {
       if (node->height == 0) return node;
       if (!node->uses(col) || node->kind == Node::Kind::kReduce) {
@@ -277,16 +287,19 @@ class Splitter {
   };
 
   /// Into so many equal parts that the device is full, each worth a block's while.
-  [[nodiscard]] Cut cut_for(std::int64_t outputs, std::int64_t length, bool across,
-                            bool exact) const {
+  [[nodiscard]] Cut cut_for(std::int64_t outputs, std::int64_t length, bool across, bool exact,
+                            bool twice) const {
     const std::int64_t sms = std::max(1, goal_.context->target.sm_count);
     std::int64_t wanted = how_.parts;
-    if (wanted == 0) {
+    // What is asked for is about the reductions that read the most.
+    if (wanted == 0 || outputs * length * 2 < largest_) {
       const std::int64_t blocks = across ? (outputs + 31) / 32 : outputs;
-      wanted =
-          std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, sms * 4 / blocks)));
+      wanted = static_cast<std::int64_t>(
+          std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, sms * 4 / blocks))));
+      // Short enough to stay in registers.
+      while (twice && !across && length / wanted > 8192) wanted *= 2;
       const std::int64_t least = across ? 64 : 4096;  // elements of a part
-      while (wanted > 1 && length / wanted < least) wanted /= 2;
+      while (wanted > 1 && (length / wanted < least || outputs * length < 32768)) wanted /= 2;
     }
     if (wanted <= 1) return {1, length};
     wanted = std::min(wanted, std::max<std::int64_t>(1, length / 2));
@@ -319,6 +332,7 @@ class Splitter {
   Splitting how_;
   Stages stages_;
   Symbols order_;
+  std::int64_t largest_ = 0;  ///< elements of the reduction that reads the most
   std::map<std::string, int> depth_of_;
   std::map<Ref, Ref> stored_, split_;
   std::map<std::pair<std::string, std::int64_t>, SymbolId> symbols_;
@@ -339,9 +353,10 @@ Result<Shape> shape_of(const Goal& goal) {
       for (const Ref node : reductions_of(value)) {
         const lift::Nodes::Opened opened = nodes.open(node);
         const std::int64_t length = points(nodes, opened.symbols);
-        if (!any || length > shape.length) {
+        const std::int64_t outputs = points(nodes, node->free);
+        if (!any || outputs * length > shape.outputs * shape.length) {
           shape.length = length;
-          shape.outputs = points(nodes, node->free);
+          shape.outputs = outputs;
           shape.across = lies_across(opened.body, node->free, opened.symbols);
         }
         any = true;
