@@ -2,6 +2,10 @@
 
 #include "rewriters/generators/contract/contract.h"
 #include "rewriters/generators/generator.h"
+#include "rewriters/generators/map/map.h"
+#include "rewriters/generators/reduce/reduce.h"
+#include "rewriters/generators/rowwise/rowwise.h"
+#include "rewriters/generators/scan/scan.h"
 
 namespace hone::generators {
 
@@ -16,6 +20,10 @@ const std::vector<const Generator*>& generators() {
   static const auto* const list = [] {
     std::vector<std::unique_ptr<Generator>> owned;
     owned.push_back(make_contract());
+    owned.push_back(make_rowwise());
+    owned.push_back(make_reduce());
+    owned.push_back(make_scan());
+    owned.push_back(make_map());
     auto* pointers = new std::vector<const Generator*>;  // lives as long as the process
     for (auto& generator : owned) pointers->push_back(generator.release());
     return pointers;

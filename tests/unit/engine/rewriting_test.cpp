@@ -151,6 +151,7 @@ class FakeRewriting final : public Rewriting {
     loose.math = MathLevel::kReduced;
     return std::vector<Proposal>{proposal, empty, loose};
   }
+  Result<std::string> lifted(const RewriteContext&, const Program&) override { return ""; }
   Result<void> validate(const Program&, const std::string&) override { return {}; }
   Result<std::string> hash(const Program&, const std::string&) override { return "a"; }
   std::string formatted(const std::string& source) override { return source; }

@@ -1,0 +1,122 @@
+// The text of the functions that generated kernels share.
+#include <fmt/format.h>
+
+#include "rewriters/generators/lane_body.h"
+
+namespace hone::generators {
+
+Cache parse_cache(std::string_view text) {
+  if (text == "stream") return Cache::kStream;
+  return text == "stream-stores" ? Cache::kStreamStores : Cache::kDefault;
+}
+
+std::vector<ParameterValue> cache_values() { return {"default", "stream-stores", "stream"}; }
+
+std::string Helpers::pack(ScalarType type) {
+  pack_ = true;
+  return fmt::format("{}Pack<{}, kVec>", prefix_, type_name(type));
+}
+
+std::string Helpers::load(bool streaming) {
+  pack_ = true;
+  (streaming ? streaming_loads_ : loads_) = true;
+  return fmt::format("{}load{}<kVec>", prefix_, streaming ? "_streaming" : "");
+}
+
+std::string Helpers::store(bool streaming) {
+  pack_ = true;
+  (streaming ? streaming_stores_ : stores_) = true;
+  return fmt::format("{}store{}", prefix_, streaming ? "_streaming" : "");
+}
+
+namespace {
+
+constexpr const char* kPack = R"(// kN neighbouring elements, moved by one access of up to 16 bytes.
+template <typename T, int kN>
+struct alignas(sizeof(T) * kN < 16 ? sizeof(T) * kN : 16) @Pack {
+  T at[kN];
+};
+
+)";
+
+constexpr const char* kLoad = R"(template <int kN, typename T>
+__device__ __forceinline__ @Pack<T, kN> @load(const T* from) {
+  return *reinterpret_cast<const @Pack<T, kN>*>(from);
+}
+
+)";
+
+constexpr const char* kStore = R"(template <typename T, int kN>
+__device__ __forceinline__ void @store(T* to, const @Pack<T, kN>& pack) {
+  *reinterpret_cast<@Pack<T, kN>*>(to) = pack;
+}
+
+)";
+
+constexpr const char* kLoadStreaming =
+    R"(// Of elements that are read once: their lines may leave the caches first.
+template <int kN, typename T>
+__device__ __forceinline__ @Pack<T, kN> @load_streaming(const T* from) {
+  @Pack<T, kN> pack;
+  constexpr int kBytes = sizeof(pack);
+  if constexpr (kBytes % 16 == 0) {
+#pragma unroll
+    for (int i = 0; i < kBytes / 16; ++i) {
+      reinterpret_cast<uint4*>(&pack)[i] = __ldcs(reinterpret_cast<const uint4*>(from) + i);
+    }
+  } else if constexpr (kBytes == 8) {
+    *reinterpret_cast<uint2*>(&pack) = __ldcs(reinterpret_cast<const uint2*>(from));
+  } else if constexpr (kBytes == 4) {
+    *reinterpret_cast<unsigned*>(&pack) = __ldcs(reinterpret_cast<const unsigned*>(from));
+  } else {
+    pack = *reinterpret_cast<const @Pack<T, kN>*>(from);
+  }
+  return pack;
+}
+
+)";
+
+constexpr const char* kStoreStreaming =
+    R"(// Of elements that nobody reads soon: their lines may leave the caches first.
+template <typename T, int kN>
+__device__ __forceinline__ void @store_streaming(T* to, const @Pack<T, kN>& pack) {
+  constexpr int kBytes = sizeof(pack);
+  if constexpr (kBytes % 16 == 0) {
+#pragma unroll
+    for (int i = 0; i < kBytes / 16; ++i) {
+      __stcs(reinterpret_cast<uint4*>(to) + i, reinterpret_cast<const uint4*>(&pack)[i]);
+    }
+  } else if constexpr (kBytes == 8) {
+    __stcs(reinterpret_cast<uint2*>(to), *reinterpret_cast<const uint2*>(&pack));
+  } else if constexpr (kBytes == 4) {
+    __stcs(reinterpret_cast<unsigned*>(to), *reinterpret_cast<const unsigned*>(&pack));
+  } else {
+    *reinterpret_cast<@Pack<T, kN>*>(to) = pack;
+  }
+}
+
+)";
+
+}  // namespace
+
+std::string Helpers::text() const {
+  std::string text;
+  const auto put = [&](bool wanted, std::string_view what) {
+    if (!wanted) return;
+    for (const char c : what) {
+      if (c == '@') {
+        text += prefix_;
+      } else {
+        text += c;
+      }
+    }
+  };
+  put(pack_, kPack);
+  put(loads_, kLoad);
+  put(streaming_loads_, kLoadStreaming);
+  put(stores_, kStore);
+  put(streaming_stores_, kStoreStreaming);
+  return text;
+}
+
+}  // namespace hone::generators

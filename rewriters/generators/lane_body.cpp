@@ -1,0 +1,202 @@
+#include "rewriters/generators/lane_body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hone::generators {
+
+using lift::Node;
+
+int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& values,
+                  const std::vector<std::pair<ScalarType, Ref>>& elements, int most) {
+  lift::Nodes& nodes = *goal.nodes;
+  const Printer nothing_known(nodes);
+  std::vector<std::pair<ScalarType, Ref>> streams = elements;
+  for (const Use& use : uses_of(nothing_known, values)) {
+    const bool load = use.value->kind == Node::Kind::kLoad && use.value->uses(symbol);
+    if (load && (use.certain || in_range(goal, use.value))) {
+      streams.emplace_back(use.value->type, use.value->args[0]);
+    }
+  }
+  Lanes single(nodes, symbol, 1);
+  std::erase_if(streams, [&](const auto& stream) { return single.step(stream.second) != 1; });
+  if (streams.empty()) return 1;
+  std::size_t smallest = 8, largest = 1;
+  for (const auto& [type, element] : streams) {
+    smallest = std::min(smallest, size_of(type));
+    largest = std::max(largest, size_of(type));
+  }
+  int best = 1;
+  for (int width = 2; width <= most; width *= 2) {
+    if (nodes.extent(symbol) % width != 0) break;
+    const std::size_t count = static_cast<std::size_t>(width);
+    if (count * smallest > 16 || count * largest > 32) break;
+    Lanes lanes(nodes, symbol, width);
+    if (!std::ranges::all_of(streams,
+                             [&](const auto& stream) { return lanes.contiguous(stream.second); })) {
+      break;
+    }
+    best = width;
+  }
+  return best;
+}
+
+bool LaneBody::is_streamed(Ref load) const {
+  if (cache != Cache::kStream || load->type == ScalarType::kBool) return false;
+  return streamed ? streamed(load) : load->uses(symbol_);
+}
+
+bool LaneBody::moves_whole(Ref load) {
+  return load->uses(symbol_) && (width_ == 1 || lanes_.contiguous(load->args[0]));
+}
+
+/// An element read one at a time.
+std::string LaneBody::loaded(Printer& printer, Ref load) {
+  const std::string element = printer.print_index(load->args[0]);
+  return is_streamed(load) ? fmt::format("__ldcs({} + {})", load->op, element)
+                           : fmt::format("{}[{}]", load->op, element);
+}
+
+void LaneBody::emit_load(Code& code, Ref load, const std::string& place) {
+  Printer printer = printer_;
+  printer.indices[symbol_] = base_;
+  const std::string text = width_ == 1
+                               ? loaded(printer, load)
+                               : fmt::format("{}({} + {})", helpers_->load(is_streamed(load)),
+                                             load->op, printer.print_index(load->args[0]));
+  code.line(fmt::format("{} = {};", place, text));
+}
+
+void LaneBody::emit_store(Code& code, Printer& printer, const Store& store,
+                          const std::string& pack) {
+  const std::string value = as_element(printer, store.type, store.value);
+  if (!pack.empty()) {
+    code.line(fmt::format("{}.at[v] = {};", pack, value));
+    return;
+  }
+  const std::string element = printer.print_index(store.element);
+  const bool streaming = cache != Cache::kDefault && store.type != ScalarType::kBool;
+  const std::string text =
+      streaming ? fmt::format("__stcs({} + {}, {});", store.buffer, element,
+                              is_float(store.type)
+                                  ? value
+                                  : fmt::format("({})({})", type_name(store.type), value))
+                : fmt::format("{}[{}] = {};", store.buffer, element, value);
+  std::string condition = store_if;
+  if (!store.guard->is_constant()) {
+    condition += (condition.empty() ? "" : " && ") + printer.print(store.guard);
+  }
+  code.line(condition.empty() ? text : fmt::format("if ({}) {}", condition, text));
+}
+
+void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vector<Store>& stores,
+                    const std::vector<Keep>& keeps) {
+  lift::Nodes& nodes = *goal_->nodes;
+  Printer printer = printer_;
+  for (const auto& [value, text] : known) printer.known[value] = text;
+
+  // What is evaluated in any case, and what only where a guard holds.
+  std::vector<Ref> roots;
+  for (const Fold& fold : folds) roots.push_back(fold.value);
+  for (const Keep& keep : keeps) roots.push_back(keep.value);
+  std::vector<std::string> packs(stores.size());
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    const bool always = stores[i].guard->is_constant();
+    if (always) roots.push_back(stores[i].value);
+    if (width_ > 1 && always && lanes_.contiguous(stores[i].element)) {
+      packs[i] = names_->fresh(stores[i].buffer + "_out");
+    }
+  }
+  std::vector<Ref> all = roots;
+  for (const Store& store : stores) {
+    if (!store.guard->is_constant()) {
+      all.push_back(nodes.select(
+          store.guard, store.value,
+          is_float(store.value->type) ? nodes.number(0, store.value->type) : nodes.integer(0)));
+    }
+  }
+
+  // Loads before the lanes: vectors, and what all lanes share.
+  Printer at_base = printer;
+  at_base.indices[symbol_] = base_;
+  std::map<Ref, std::string> texts;
+  for (const Use& use : uses_of(printer, all)) {
+    const Ref load = use.value;
+    if (load->kind != Node::Kind::kLoad || printer.known.contains(load)) continue;
+    if (const auto have = at_hand.find(load); have != at_hand.end()) {
+      texts[load] = width_ == 1 ? have->second : have->second + ".at[v]";
+      continue;
+    }
+    const auto resident = in_shared.find(load);
+    if (resident != in_shared.end() && width_ == 1) {
+      texts[load] = resident->second;
+      continue;
+    }
+    if (resident == in_shared.end() && !use.certain && !in_range(*goal_, load)) continue;
+    const auto save = to_shared.find(load);
+    if (moves_whole(load) && (width_ > 1 || save != to_shared.end())) {
+      const std::string name = names_->fresh(load->op + (width_ > 1 ? "_vec" : "_here"));
+      const std::string type = width_ > 1 ? helpers_->pack(load->type) : type_name(load->type);
+      if (resident != in_shared.end()) {
+        code.line(fmt::format("const {} {} = {}({});", type, name, helpers_->load(false),
+                              resident->second));
+      } else {
+        emit_load(code, load, fmt::format("const {} {}", type, name));
+      }
+      if (save != to_shared.end()) {
+        code.line(width_ > 1
+                      ? fmt::format("{}({}, {});", helpers_->store(false), save->second, name)
+                      : fmt::format("{} = {};", save->second, name));
+      }
+      texts[load] = width_ > 1 ? name + ".at[v]" : name;
+    } else if (width_ > 1 && load->uses(symbol_) && lanes_.step(load->args[0]) == 0) {
+      const std::string name = names_->fresh(load->op + "_here");
+      const std::string type =
+          is_float(load->type) ? type_name(compute_type(load->type)) : type_name(load->type);
+      code.line(
+          fmt::format("const {} {} = {};", type, name, widened(load->type, loaded(at_base, load))));
+      printer.known[load] = name;
+    }
+  }
+  printer.on_load = [&](Ref load) -> std::string {
+    const auto found = texts.find(load);
+    if (found != texts.end()) return widened(load->type, found->second);
+    return is_streamed(load) && width_ == 1 ? widened(load->type, loaded(printer, load)) : "";
+  };
+
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (!packs[i].empty()) {
+      code.line(fmt::format("{} {};", helpers_->pack(stores[i].type), packs[i]));
+    }
+  }
+  if (width_ > 1) {
+    code.line("#pragma unroll");
+    code.open("for (int v = 0; v < kVec; ++v)");
+  }
+  printer.indices[symbol_] = width_ > 1 ? fmt::format("({} + v)", base_) : base_;
+  std::vector<Ref> shared_roots = roots;
+  // A value that is folded by its place is compared before it is taken: it needs a name.
+  for (const Fold& fold : folds) {
+    if (fold.into->finds_place()) shared_roots.push_back(fold.value);
+  }
+  emit_shared(nodes, printer, *names_, code, shared_roots);
+  for (const Keep& keep : keeps) {
+    code.line(fmt::format("{} = {};", keep.place, printer.print(keep.value)));
+    printer.known.try_emplace(keep.value, keep.place);
+  }
+  for (const Fold& fold : folds) {
+    fold.into->take(code, printer.print(fold.value), printer.indices[symbol_]);
+  }
+  for (std::size_t i = 0; i < stores.size(); ++i) emit_store(code, printer, stores[i], packs[i]);
+  if (width_ > 1) code.close();
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (packs[i].empty()) continue;
+    code.line(fmt::format("{}{}({} + {}, {});",
+                          store_if.empty() ? "" : fmt::format("if ({}) ", store_if),
+                          helpers_->store(cache != Cache::kDefault), stores[i].buffer,
+                          at_base.print_index(stores[i].element), packs[i]));
+  }
+}
+
+}  // namespace hone::generators

@@ -1,0 +1,54 @@
+// The kernel of a plan of rows.
+#pragma once
+
+#include <string>
+
+#include "rewriters/generators/lane_body.h"
+#include "rewriters/generators/rowwise/plan.h"
+
+namespace hone::generators::rowwise {
+
+/// Where a row's elements are between the loops that need them.
+enum class Keep { kRegisters, kShared, kReread };
+
+struct Schedule {
+  Team team;  ///< threads per row, rows per block
+  int width = 1;
+  Keep keep = Keep::kReread;
+  Cache cache = Cache::kDefault;
+  int blocks_per_sm = 0;    ///< 0: a block for every group of rows; else so many walk over them
+  int unroll = 4;           ///< of loops over a row that is not in registers
+  bool reciprocal = false;  ///< x / s for all of a row as x * (1 / s)
+};
+
+/// What a row needs between the loops.
+struct Kept {
+  struct Computed {
+    Ref value = nullptr;
+    int space = 0;
+    int level = 0;  ///< the loop that makes it
+    int last = 0;   ///< the last that needs it
+  };
+  struct Raw {
+    Ref load = nullptr;
+    int space = 0;
+    int level = 0;
+    int last = 0;
+  };
+  std::vector<Raw> raw;
+  std::vector<Computed> computed;  ///< in registers only: what is dear to make twice
+};
+[[nodiscard]] Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep);
+
+/// Registers of a thread that hold parts of a row [4 B]; shared memory of a block [B].
+[[nodiscard]] std::int64_t registers_kept(const Goal& goal, const Plan& plan,
+                                          const Schedule& schedule);
+[[nodiscard]] std::int64_t shared_kept(const Goal& goal, const Plan& plan,
+                                       const Schedule& schedule);
+
+/// One kernel `name`; adds its launch to `generated`, and its text to `code`.
+void print_rows(const Goal& goal, const Plan& plan, const Schedule& schedule,
+                const std::string& name, const std::string& what, Helpers& helpers, Code& code,
+                Generated& generated);
+
+}  // namespace hone::generators::rowwise

@@ -1,0 +1,210 @@
+#include "rewriters/generators/rowwise/rowwise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "rewriters/generators/space.h"
+
+namespace hone::generators {
+namespace rowwise {
+namespace {
+
+/// Registers of a thread that may hold a row: beyond, others spill.
+std::int64_t most_registers(const Team& team, const TargetLimits& target) {
+  const std::int64_t all = target.registers_per_sm / (std::int64_t{team.threads} * team.teams);
+  return std::min<std::int64_t>(96, all - 26);
+}
+
+constexpr int kAcrossRows = 32;  // rows side by side
+
+std::int64_t longest(const Plan& plan) {
+  std::int64_t length = 1;
+  for (const Space& space : plan.spaces) length = std::max(length, space.length);
+  return length;
+}
+
+std::int64_t power_of_two_from(std::int64_t value) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, value))));
+}
+
+}  // namespace
+
+int widest(const Goal& goal, const Plan& plan) {
+  if (plan.across) return 1;
+  int width = 8;
+  for (int space = 0; space < static_cast<int>(plan.spaces.size()); ++space) {
+    std::vector<Ref> values;
+    std::vector<std::pair<ScalarType, Ref>> elements;
+    for (int level = 0; level < plan.levels; ++level) {
+      const std::vector<Ref> roots = plan.roots(level, space);
+      values.insert(values.end(), roots.begin(), roots.end());
+    }
+    for (const Output& one : plan.outputs) {
+      if (one.space == space) elements.emplace_back(one.type, one.element);
+    }
+    width = widest_vector(goal, plan.spaces[static_cast<std::size_t>(space)].column, values,
+                          elements, width);
+  }
+  return width;
+}
+
+void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
+  const TargetLimits& target = goal.context->target;
+  Team& team = schedule.team;
+  team.across = plan.across;
+  while (schedule.width > widest(goal, plan)) schedule.width /= 2;
+  team.threads =
+      static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.threads, 1, 1024))));
+  team.teams =
+      static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.teams, 1, 1024))));
+  if (team.across) {
+    team.threads = std::min(team.threads, 1024 / kAcrossRows);
+    team.teams = kAcrossRows;
+  } else {
+    team.teams = std::min(team.teams, 1024 / team.threads);
+    team.teams = std::max(team.teams, 32 / team.threads);
+  }
+  if (schedule.keep == Keep::kRegisters) {
+    const int most = team.across ? 1024 / kAcrossRows : 1024;
+    while (registers_kept(goal, plan, schedule) > most_registers(team, target) &&
+           team.threads < most) {
+      team.threads *= 2;
+      if (!team.across) team.teams = std::max(1, std::min(team.teams, 1024 / team.threads));
+    }
+    if (registers_kept(goal, plan, schedule) > most_registers(team, target))
+      schedule.keep = Keep::kShared;
+  }
+  if (schedule.keep == Keep::kShared) {
+    while (!team.across && team.teams > std::max(1, 32 / team.threads) &&
+           shared_kept(goal, plan, schedule) > target.shared_per_block_optin - 8192) {
+      team.teams /= 2;
+    }
+    if (shared_kept(goal, plan, schedule) > target.shared_per_block_optin - 8192) {
+      schedule.keep = Keep::kReread;
+    }
+  }
+  const std::int64_t room = INT32_MAX / 4;
+  if (plan.rows > room) schedule.blocks_per_sm = 0;
+}
+
+Schedule first_guess(const Goal& goal, const Plan& plan) {
+  Schedule schedule;
+  const std::int64_t length = longest(plan);
+  schedule.width = widest(goal, plan);
+  schedule.keep = Keep::kRegisters;
+  schedule.reciprocal = true;
+  const std::int64_t sms = std::max(1, goal.context->target.sm_count);
+  if (plan.across) {
+    // As many threads over the column as fill the device: 2048 of each multiprocessor.
+    const std::int64_t groups = (plan.rows + kAcrossRows - 1) / kAcrossRows;
+    const std::int64_t wanted = power_of_two_from(sms * 64 / std::max<std::int64_t>(1, groups));
+    schedule.team.threads = static_cast<int>(
+        std::clamp<std::int64_t>(wanted, 4, std::min<std::int64_t>(32, power_of_two_from(length))));
+  } else {
+    const std::int64_t each = std::max(16, schedule.width);
+    const std::int64_t alone = power_of_two_from((length + each - 1) / each);
+    // Few rows: more threads for each.
+    std::int64_t threads = std::clamp<std::int64_t>(alone, 4, 1024);
+    while (threads < 1024 && threads * schedule.width < length &&
+           threads * plan.rows < sms * 1024) {
+      threads *= 2;
+    }
+    schedule.team.threads = static_cast<int>(threads);
+    schedule.team.teams = static_cast<int>(std::max<std::int64_t>(1, 128 / threads));
+  }
+  make_fit(goal, plan, schedule);
+  return schedule;
+}
+
+namespace {
+
+const char* name_of(Keep keep) {
+  return keep == Keep::kRegisters ? "registers" : keep == Keep::kShared ? "shared" : "reread";
+}
+
+Keep parse_keep(std::string_view text) {
+  return text == "registers" ? Keep::kRegisters : text == "shared" ? Keep::kShared : Keep::kReread;
+}
+
+std::string description(const Plan& plan) {
+  int maps = 0;
+  for (const Output& one : plan.outputs) maps += one.space >= 0 ? 1 : 0;
+  return fmt::format("{} rows of {}{}: {} reduction{} in {} pass{}, {} map{}", plan.rows,
+                     longest(plan), plan.across ? ", side by side in memory" : "",
+                     plan.reductions.size(), plan.reductions.size() == 1 ? "" : "s", plan.levels,
+                     plan.levels == 1 ? "" : "es", maps, maps == 1 ? "" : "s");
+}
+
+class Rowwise : public Generator {
+ public:
+  std::string_view name() const override { return "generate-rowwise"; }
+  std::string_view summary() const override {
+    return "nests over the same rows, with reductions => one kernel: threads share a row, which "
+           "stays in registers or shared memory between the reductions; legal when every reduction "
+           "depends on the row alone";
+  }
+
+  Result<Offer> match(const Goal& goal) const override {
+    auto plan = plan_rows(goal);
+    if (!plan) return std::unexpected(plan.error());
+    const Schedule guess = first_guess(goal, *plan);
+    Offer offer;
+    offer.description = description(*plan);
+    offer.math = MathLevel::kReassociate;
+    SpaceBuilder space(offer);
+    const std::int64_t most =
+        std::min<std::int64_t>(plan->across ? 32 : 1024, power_of_two_from(longest(*plan)));
+    const std::int64_t least = longest(*plan) <= 64 || plan->across ? 1 : 8;
+    space.powers("threads", std::min(least, most), most, guess.team.threads);
+    space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
+    space.powers("vector", 1, widest(goal, *plan), guess.width);
+    std::vector<ParameterValue> keeps;
+    for (const Keep keep : {Keep::kRegisters, Keep::kShared, Keep::kReread}) {
+      Schedule trial = guess;
+      trial.keep = keep;
+      make_fit(goal, *plan, trial);
+      if (trial.keep == keep) keeps.emplace_back(std::string(rowwise::name_of(keep)));
+    }
+    space.values("keep", std::move(keeps), std::string(rowwise::name_of(guess.keep)));
+    space.values("cache", cache_values(), std::string("default"));
+    space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, 0);
+    space.powers("unroll", 1, 8, 4);
+    space.values("divide", {std::string("exact"), std::string("reciprocal")},
+                 std::string("reciprocal"));
+    return offer;
+  }
+
+  Result<Generated> generate(const Goal& goal, const Step& step,
+                             const std::string& prefix) const override {
+    auto plan = plan_rows(goal);
+    if (!plan) return std::unexpected(plan.error());
+    Schedule schedule = first_guess(goal, *plan);
+    schedule.team.threads = static_cast<int>(step.int_param("threads", schedule.team.threads));
+    schedule.team.teams = static_cast<int>(step.int_param("rows", schedule.team.teams));
+    schedule.width = static_cast<int>(step.int_param("vector", schedule.width));
+    schedule.keep = parse_keep(step.string_param("keep", rowwise::name_of(schedule.keep)));
+    schedule.cache = parse_cache(step.string_param("cache", "default"));
+    schedule.blocks_per_sm = static_cast<int>(step.int_param("blocks_per_sm", 0));
+    schedule.unroll =
+        static_cast<int>(std::clamp<std::int64_t>(step.int_param("unroll", 4), 1, 16));
+    schedule.reciprocal = step.string_param("divide", "exact") == "reciprocal";
+    make_fit(goal, *plan, schedule);
+    Helpers helpers(prefix);
+    Code code;
+    Generated generated;
+    print_rows(goal, *plan, schedule, prefix + "rows_kernel", description(*plan) + ".", helpers,
+               code, generated);
+    generated.source = helpers.text() + code.text();
+    return generated;
+  }
+};
+
+}  // namespace
+}  // namespace rowwise
+
+std::unique_ptr<Generator> make_rowwise() { return std::make_unique<rowwise::Rowwise>(); }
+
+}  // namespace hone::generators

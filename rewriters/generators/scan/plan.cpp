@@ -1,0 +1,225 @@
+#include "rewriters/generators/scan/plan.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace hone::generators::scan {
+namespace {
+
+using lift::Node;
+
+/// How far a reduction runs.
+struct Bound {
+  bool reverse = false;
+  bool exclusive = false;
+  bool operator==(const Bound&) const = default;
+};
+
+/// "j - r >= 0" and its kin.
+std::optional<Bound> bound_of(Ref condition, SymbolId r, SymbolId j) {
+  if (!condition->is(">=0")) return std::nullopt;
+  const Ref sum = condition->args[0];
+  if (sum->terms.size() != 2 || sum->constant > 0 || sum->constant < -1) return std::nullopt;
+  const std::int64_t of_r = stride_of(sum, r), of_j = stride_of(sum, j);
+  if (std::abs(of_r) != 1 || of_j != -of_r) return std::nullopt;
+  return Bound{of_r == 1, sum->constant == -1};
+}
+
+class Planner {
+ public:
+  explicit Planner(const Goal& goal) : goal_(goal), nodes_(*goal.nodes) {}
+
+  Result<Plan> plan() {
+    std::vector<lift::Nest> nests;
+    for (const lift::Nest& given : goal_.nests) {
+      auto nest = plain(nodes_, given);
+      if (!nest) return std::unexpected(nest.error());
+      nests.push_back(std::move(*nest));
+    }
+    // The axis: in the first nest with a reduction.
+    bool found = false;
+    for (const lift::Nest& nest : nests) {
+      if (!found && nest.value->height > 0) found = find_axis(nest);
+    }
+    if (!found) return std::unexpected(refused("no running reduction"));
+    for (const lift::Nest& nest : nests) {
+      if (auto added = add(nest); !added) return std::unexpected(added.error());
+    }
+    decide_direction();
+    return std::move(plan_);
+  }
+
+ private:
+  bool find_axis(const lift::Nest& nest) {
+    for (std::size_t place = 0; place < nest.dims.size(); ++place) {
+      const SymbolId j = nest.dims[place];
+      for (const Ref node : reductions_of(nest.value)) {
+        if (!matched(node, j)) continue;
+        axis_ = place;
+        plan_.length = nodes_.extent(j);
+        plan_.rows = points(nodes_, nest.dims) / plan_.length;
+        plan_.row = nodes_.new_symbol("row", plan_.rows);
+        plan_.column = nodes_.new_symbol("col", plan_.length);
+        return plan_.rows <= INT32_MAX / 64 && plan_.length <= INT32_MAX / 4;
+      }
+    }
+    return false;
+  }
+
+  struct Match {
+    Bound bound;
+    SymbolId r = -1;
+    Ref each = nullptr;
+  };
+  std::optional<Match> matched(Ref node, SymbolId j) {
+    if (node->symbols.size() != 1 || !node->uses(j)) return std::nullopt;
+    if (node->op != "+" && node->op != "*" && node->op != "max" && node->op != "min") {
+      return std::nullopt;
+    }
+    const lift::Nodes::Opened opened = nodes_.open(node);
+    const SymbolId r = opened.symbols[0];
+    const Ref body = lift::peel(opened.body);
+    const Ref nothing = nodes_.identity(node->op, opened.body->type);
+    if (!body->is("select") || body->args[2] != nothing) return std::nullopt;
+    std::optional<Bound> bound;
+    Ref rest = nodes_.boolean(true);
+    for (const Ref part : lift::conjuncts(body->args[0])) {
+      const auto one = bound ? std::nullopt : bound_of(part, r, j);
+      if (one) {
+        bound = one;
+      } else {
+        rest = nodes_.both(rest, part);
+      }
+    }
+    const Ref each = nodes_.select(rest, body->args[1], nothing);
+    if (!bound || each->uses(j) || each->height > 0) return std::nullopt;
+    // The last element is never asked for where it is left out.
+    const std::int64_t length = nodes_.extent(r), columns = nodes_.extent(j);
+    if (length != columns && !(bound->exclusive && !bound->reverse && length == columns - 1)) {
+      return std::nullopt;
+    }
+    return Match{*bound, r, each};
+  }
+
+  Result<void> add(const lift::Nest& nest) {
+    if (nest.dims.size() <= axis_ || nodes_.extent(nest.dims[axis_]) != plan_.length ||
+        points(nodes_, nest.dims) != plan_.rows * plan_.length) {
+      return std::unexpected(refused("nests of other sizes"));
+    }
+    if (nest.element->has_load) return std::unexpected(refused("a scattered store"));
+    std::vector<SymbolId> rows = nest.dims;
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(axis_));
+    const auto over = [&](Ref value) {
+      return flatten(nodes_, flatten(nodes_, value, rows, plan_.row), {nest.dims[axis_]},
+                     plan_.column);
+    };
+    const Ref value = over(nest.value);
+    for (const Ref node : reductions_of(value)) {
+      if (std::ranges::any_of(plan_.running,
+                              [&](const Running& one) { return one.node == node; })) {
+        continue;
+      }
+      const auto match = matched(node, plan_.column);
+      if (!match) return std::unexpected(refused("a reduction that does not run along the axis"));
+      const Bound bound = match->bound;
+      if (!plan_.running.empty() && bound != Bound{plan_.reverse, plan_.exclusive}) {
+        return std::unexpected(refused("running reductions of several directions"));
+      }
+      plan_.reverse = bound.reverse;
+      plan_.exclusive = bound.exclusive;
+      Ref each = nodes_.substitute(match->each, {{match->r, nodes_.index(plan_.column)}});
+      if (nodes_.extent(match->r) < plan_.length) {
+        const Ref inside =
+            nodes_.less(nodes_.index(plan_.column), nodes_.integer(nodes_.extent(match->r)));
+        each = nodes_.select(inside, each, nodes_.identity(node->op, each->type));
+      }
+      plan_.running.push_back({node, each, node->op});
+    }
+    plan_.stores.push_back({nest.buffer, nest.type, over(nest.element), value, over(nest.guard)});
+    return {};
+  }
+
+  void decide_direction() {
+    Lanes rows(nodes_, plan_.row, 1), columns(nodes_, plan_.column, 1);
+    int along = 0, across = 0;
+    for (const Running& one : plan_.running) {
+      for (const Ref load : loads_of(one.each)) {
+        if (columns.step(load->args[0]) == 1) {
+          ++along;
+        } else if (load->uses(plan_.row) && rows.step(load->args[0]) == 1) {
+          ++across;
+        }
+      }
+    }
+    plan_.across = across > along;
+  }
+
+  const Goal& goal_;
+  lift::Nodes& nodes_;
+  Plan plan_;
+  std::size_t axis_ = 0;
+};
+
+}  // namespace
+
+std::vector<Ref> Plan::values() const {
+  std::vector<Ref> all;
+  for (const Running& one : running) all.push_back(one.each);
+  for (const LaneBody::Store& store : stores) {
+    if (store.guard->is_constant()) all.push_back(store.value);
+  }
+  return all;
+}
+
+std::vector<std::pair<ScalarType, Ref>> Plan::elements() const {
+  std::vector<std::pair<ScalarType, Ref>> all;
+  for (const LaneBody::Store& store : stores) all.emplace_back(store.type, store.element);
+  return all;
+}
+
+Result<Plan> plan_scan(const Goal& goal) { return Planner(goal).plan(); }
+
+int widest(const Goal& goal, const Plan& plan) {
+  return plan.across ? 1 : widest_vector(goal, plan.column, plan.values(), plan.elements(), 8);
+}
+
+void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
+  Team& team = schedule.team;
+  team.across = plan.across;
+  while (schedule.width > widest(goal, plan)) schedule.width /= 2;
+  const auto floor = [](int value, int most) {
+    return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(value, 1, most))));
+  };
+  team.threads = floor(team.threads, plan.across ? 32 : 1024);
+  team.teams = plan.across ? 32 : floor(team.teams, std::max(1, 1024 / team.threads));
+  if (!plan.across) team.teams = std::max(team.teams, 32 / team.threads);
+  schedule.items = floor(schedule.items, 16);
+  // The sums of all warps' tiles are added up by one warp.
+  if (!plan.across && team.threads > 32) {
+    schedule.items = std::min(schedule.items, 32 / (team.threads / 32));
+  }
+}
+
+Schedule first_guess(const Goal& goal, const Plan& plan) {
+  Schedule schedule;
+  schedule.width = widest(goal, plan);
+  const std::int64_t sms = std::max(1, goal.context->target.sm_count);
+  if (plan.across) {
+    const std::int64_t groups = (plan.rows + 31) / 32;
+    schedule.team.threads = groups * 8 >= sms * 32 ? 8 : 32;
+    schedule.items = 8;
+  } else {
+    // One tile for a row where it fits: 16 elements a thread.
+    const std::int64_t each = std::max(16, schedule.width);
+    const auto threads = static_cast<std::int64_t>(
+        std::bit_ceil(static_cast<std::uint64_t>((plan.length + each - 1) / each)));
+    schedule.team.threads =
+        static_cast<int>(std::clamp<std::int64_t>(threads, 4, plan.rows < sms * 2 ? 1024 : 256));
+    schedule.items = static_cast<int>(std::max<std::int64_t>(1, 16 / schedule.width));
+    schedule.team.teams = std::max(1, 128 / schedule.team.threads);
+  }
+  make_fit(goal, plan, schedule);
+  return schedule;
+}
+
+}  // namespace hone::generators::scan

@@ -1,0 +1,55 @@
+// Running reductions along an axis: rows, what is folded, and what is stored.
+//
+//   out[row, j] = … sum over r of (r <= j ? f(row, r) : 0) …
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rewriters/generators/generator.h"
+#include "rewriters/generators/lane_body.h"
+
+namespace hone::generators::scan {
+
+struct Running {
+  Ref node = nullptr;  ///< over row and column: the fold up to there
+  Ref each = nullptr;  ///< what is folded, at the column
+  std::string op;
+};
+
+struct Plan {
+  std::int64_t rows = 1;
+  std::int64_t length = 1;
+  SymbolId row = -1;
+  SymbolId column = -1;
+  bool reverse = false;    ///< from the end
+  bool exclusive = false;  ///< without the element itself
+  bool across = false;     ///< rows are neighbours in memory, not columns
+  std::vector<Running> running;
+  std::vector<LaneBody::Store> stores;
+
+  [[nodiscard]] std::vector<Ref> values() const;
+  [[nodiscard]] std::vector<std::pair<ScalarType, Ref>> elements() const;
+};
+
+/// kRefused: no running reductions, or of several kinds.
+[[nodiscard]] Result<Plan> plan_scan(const Goal& goal);
+
+struct Schedule {
+  Team team;      ///< threads per row, rows per block
+  int width = 1;  ///< elements moved at once
+  int items = 1;  ///< vectors of a thread in a tile
+  Cache cache = Cache::kDefault;
+};
+
+[[nodiscard]] Schedule first_guess(const Goal& goal, const Plan& plan);
+/// Brings it to one that can be printed.
+void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule);
+[[nodiscard]] int widest(const Goal& goal, const Plan& plan);
+
+void print_scan(const Goal& goal, const Plan& plan, const Schedule& schedule,
+                const std::string& name, const std::string& what, Helpers& helpers, Code& code,
+                Generated& generated);
+
+}  // namespace hone::generators::scan

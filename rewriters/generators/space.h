@@ -1,0 +1,38 @@
+// Adds parameters and their first values to an offer.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rewriters/generators/generator.h"
+
+namespace hone::generators {
+
+class SpaceBuilder {
+ public:
+  explicit SpaceBuilder(Offer& offer) : offer_(&offer) {}
+
+  /// `start` should be one of the values; else the first is.
+  void values(std::string name, std::vector<ParameterValue> domain, const ParameterValue& start) {
+    const auto place = std::ranges::find(domain, start);
+    offer_->start.push_back(
+        place == domain.end() ? 0 : static_cast<std::size_t>(place - domain.begin()));
+    offer_->parameters.push_back({std::move(name), std::move(domain)});
+  }
+  void numbers(std::string name, const std::vector<std::int64_t>& domain, std::int64_t start) {
+    values(std::move(name), {domain.begin(), domain.end()}, start);
+  }
+  /// low, 2 * low, … up to high.
+  void powers(std::string name, std::int64_t low, std::int64_t high, std::int64_t start) {
+    std::vector<std::int64_t> domain;
+    for (std::int64_t value = low; value <= high; value *= 2) domain.push_back(value);
+    numbers(std::move(name), domain, start);
+  }
+
+ private:
+  Offer* offer_;
+};
+
+}  // namespace hone::generators

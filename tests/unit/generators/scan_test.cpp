@@ -1,0 +1,130 @@
+#include "rewriters/generators/scan/scan.h"
+
+#include <functional>
+#include <iostream>
+
+#include "tests/unit/generators/harness.h"
+
+namespace hone::generators {
+namespace {
+
+const std::vector<Choice> kPoints = {
+    {},
+    {{"threads", std::int64_t{4}}, {"items", std::int64_t{2}}},
+    {{"threads", std::int64_t{32}}, {"items", std::int64_t{1}}, {"vector", std::int64_t{1}}},
+    {{"threads", std::int64_t{16}}, {"items", std::int64_t{4}}, {"cache", std::string("stream")}},
+};
+const std::vector<Choice> kWide = {
+    {{"threads", std::int64_t{64}}, {"rows", std::int64_t{2}}, {"items", std::int64_t{2}}},
+    {{"threads", std::int64_t{128}}, {"rows", std::int64_t{1}}, {"items", std::int64_t{1}}},
+};
+
+void at_all_points(const std::function<void(Problem&)>& make, bool wide, double tolerance = 2e-5) {
+  const auto generator = make_scan();
+  std::vector<Choice> all = kPoints;
+  if (wide) all.insert(all.end(), kWide.begin(), kWide.end());
+  for (const Choice& choice : all) {
+    Problem problem;
+    make(problem);
+    expect_right(*generator, problem, choice, tolerance);
+  }
+}
+
+struct Kind {
+  bool reverse = false, exclusive = false;
+  const char* op = "+";
+};
+
+void running(Problem& p, std::int64_t rows, std::int64_t cols, Kind kind,
+             ScalarType type = ScalarType::kF32) {
+  p.in("x", {rows, cols}, type, is_float(type) ? -1 : -9, is_float(type) ? 1 : 9);
+  p.out("y", {rows, cols}, type);
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), r = p.symbol("r", cols);
+  Ref apart =
+      kind.reverse ? p.nodes.subtract(p.at(r), p.at(j)) : p.nodes.subtract(p.at(j), p.at(r));
+  if (kind.exclusive) apart = p.nodes.subtract(apart, p.nodes.integer(1));
+  const Ref x = p.load("x", {p.at(i), p.at(r)});
+  const Ref body =
+      p.nodes.select(p.nodes.non_negative(apart), x, p.nodes.identity(kind.op, x->type));
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce(kind.op, {r}, body));
+}
+
+TEST(Scan, CumulativeSum) {
+  at_all_points([](Problem& p) { running(p, 9, 256, {}); }, true);
+  at_all_points([](Problem& p) { running(p, 3, 1000, {}); }, true);
+  at_all_points([](Problem& p) { running(p, 5, 333, {}); }, true);
+}
+TEST(Scan, Reverse) {
+  at_all_points([](Problem& p) { running(p, 6, 300, {true}); }, true);
+  at_all_points([](Problem& p) { running(p, 6, 77, {true}); }, true);
+}
+TEST(Scan, Exclusive) {
+  at_all_points([](Problem& p) { running(p, 6, 300, {false, true}); }, true);
+  at_all_points([](Problem& p) { running(p, 6, 129, {true, true}); }, true);
+}
+TEST(Scan, MaximaAndIntegers) {
+  at_all_points([](Problem& p) { running(p, 5, 200, {true, false, "max"}); }, true);
+  at_all_points([](Problem& p) { running(p, 5, 200, {}, ScalarType::kI32); }, true);
+  at_all_points([](Problem& p) { running(p, 5, 264, {}, ScalarType::kF16); }, true, 4e-3);
+}
+
+TEST(Scan, AlongTheFirstDim) {
+  for (const Kind kind : {Kind{}, Kind{true}, Kind{false, true}}) {
+    at_all_points(
+        [&](Problem& p) {
+          p.in("x", {70, 45});
+          p.out("y", {70, 45});
+          const SymbolId j = p.symbol("j", 70), c = p.symbol("c", 45), r = p.symbol("r", 70);
+          Ref apart = kind.reverse ? p.nodes.subtract(p.at(r), p.at(j))
+                                   : p.nodes.subtract(p.at(j), p.at(r));
+          if (kind.exclusive) apart = p.nodes.subtract(apart, p.nodes.integer(1));
+          p.store("y", {j, c}, {p.at(j), p.at(c)},
+                  p.nodes.reduce("+", {r},
+                                 p.nodes.select(p.nodes.non_negative(apart),
+                                                p.load("x", {p.at(r), p.at(c)}), p.number(0))));
+        },
+        false);
+  }
+}
+
+TEST(Scan, MaskedWithWorkBeforeAndAfter) {
+  at_all_points(
+      [](Problem& p) {
+        p.in("x", {4, 150});
+        p.in("mask", {4, 150}, ScalarType::kU8, 0, 1);
+        p.out("y", {4, 150});
+        const SymbolId i = p.symbol("i", 4), j = p.symbol("j", 150), r = p.symbol("r", 150);
+        const Ref x = p.load("x", {p.at(i), p.at(r)});
+        Ref inside = p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(r)));
+        inside =
+            p.nodes.both(inside, p.nodes.negate(p.nodes.is_zero(p.nodes.add(
+                                     p.load("mask", {p.at(i), p.at(r)}), p.nodes.integer(0)))));
+        const Ref sum =
+            p.nodes.reduce("+", {r}, p.nodes.select(inside, p.f("*", {x, x}), p.number(0)));
+        p.store("y", {i, j}, {p.at(i), p.at(j)},
+                p.f("-", {p.f("sqrt", {sum}), p.load("x", {p.at(i), p.at(j)})}));
+      },
+      true);
+}
+
+TEST(Scan, RefusesPlainReductions) {
+  Problem p;
+  p.in("x", {8, 16});
+  p.out("y", {8});
+  const SymbolId i = p.symbol("i", 8), k = p.symbol("k", 16);
+  p.store("y", {i}, {p.at(i)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(i), p.at(k)})));
+  EXPECT_FALSE(make_scan()->match(p.goal()).has_value());
+}
+
+TEST(Scan, DISABLED_Model) {
+  const auto generator = make_scan();
+  for (const std::int64_t cols : {512, 4096, 65536}) {
+    Problem p;
+    running(p, (std::int64_t{1} << 26) / cols, cols, {});
+    std::cout << cols << ": " << modelled_us(*generator, p) << " us of " << 8.0 * (1 << 26) / 4.2e6
+              << "\n";
+  }
+}
+
+}  // namespace
+}  // namespace hone::generators
