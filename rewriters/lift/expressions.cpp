@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "rewriters/lift/executor.h"
@@ -413,6 +414,10 @@ Value Executor::evaluate_call(const Expr& expr) {
           converted(evaluate(*expr.operands[i]), pointee(expr.type), expr.position);
     }
     return made;
+  }
+  if (name.starts_with("__builtin_inf") || name.starts_with("__builtin_huge_val")) {
+    const ScalarType type = scalar_type(expr.type, *this, expr.position);
+    return {Value::Kind::kScalar, uniform(nodes_.number(HUGE_VAL, type)), -1, {}};
   }
   std::vector<Lanes> args;
   for (const Expr* operand : expr.operands) args.push_back(scalar(*operand));

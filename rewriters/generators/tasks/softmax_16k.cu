@@ -1,0 +1,26 @@
+/* hone
+{ "name": "softmax_16k",
+  "sizes": {"ROWS": 16384, "COLS": 16384},
+  "check_sizes": [{"ROWS": 64, "COLS": 128}, {"ROWS": 33, "COLS": 96}, {"ROWS": 41, "COLS": 79}],
+  "buffers": [
+    {"name": "x", "type": "f32", "shape": ["ROWS", "COLS"], "fill": {"normal": [0, 1]}},
+    {"name": "y", "type": "f32", "shape": ["ROWS", "COLS"], "role": "out"} ],
+  "launches": [
+    {"kernel": "softmax", "grid": ["ceildiv(ROWS,256)"], "block": [256], "args": ["x", "y", "ROWS", "COLS"]} ],
+  "tolerance": {"rtol": 1e-4, "atol": 1e-6},
+  "math": "reassociate",
+  "flops": "5*ROWS*COLS",
+  "torch": "torch.softmax(x, dim=1)" }
+*/
+
+__global__ void softmax(const float* x, float* y, int rows, int cols) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float* in = x + (size_t)row * cols;
+  float* out = y + (size_t)row * cols;
+  float largest = -INFINITY;
+  for (int c = 0; c < cols; c++) largest = fmaxf(largest, in[c]);
+  float sum = 0.0f;
+  for (int c = 0; c < cols; c++) sum += expf(in[c] - largest);
+  for (int c = 0; c < cols; c++) out[c] = expf(in[c] - largest) / sum;
+}
