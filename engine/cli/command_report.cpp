@@ -6,7 +6,7 @@
 #include "engine/cli/command.h"
 #include "engine/cli/table.h"
 #include "engine/results/json.h"
-#include "engine/web/report.h"
+#include "engine/page/report.h"
 
 namespace hone::cli {
 namespace {
@@ -60,7 +60,7 @@ int run(const Options& options) {
   if (options.job.empty()) return list_runs(options, **store);
   const auto runs = find_runs(**store, options.job);
   if (!runs) return options.common.fail(runs.error());
-  const auto html = web::report_html(**store, *open_rewriting(), *runs);
+  const auto html = page::report_html(**store, *open_rewriting(), *runs);
   if (!html) return options.common.fail(html.error());
   const bool inside = options.output == "-" && options.common.json_on_stdout();
   if (!inside) {

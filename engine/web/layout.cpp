@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <utility>
 
 #include "engine/web/assets.h"
@@ -73,50 +72,6 @@ std::string failure_page(const Context& context, const Failure& failure) {
       .body;
 }
 
-std::string table(std::string_view caption, std::span<const Column> columns,
-                  const std::vector<std::vector<Cell>>& rows, std::size_t row_header) {
-  std::string out = fmt::format(
-      R"(<div class="region" role="region" tabindex="0" aria-label="{0}"><table class="sortable"><caption>{0}</caption><thead><tr>)",
-      escape(caption));
-  for (const Column& column : columns)
-    out += fmt::format(R"(<th scope="col"{}{}>{}</th>)", column.number ? R"( class="number")" : "",
-                       column.sortable ? " data-sortable" : "", escape(column.title));
-  out += "</tr></thead><tbody>";
-  for (const auto& row : rows) {
-    out += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool names_it = i == row_header;
-      out += fmt::format(
-          "<{}{}{}{}>{}</{}>", names_it ? "th" : "td", names_it ? R"( scope="row")" : "",
-          i >= columns.size() ? ""
-          : columns[i].number ? R"( class="number")"
-          : columns[i].prose  ? R"( class="prose")"
-                              : "",
-          row[i].sort.empty() ? "" : fmt::format(R"( data-sort="{}")", escape(row[i].sort)),
-          row[i].html, names_it ? "th" : "td");
-    }
-    out += "</tr>";
-  }
-  return out + "</tbody></table></div>";
-}
-
-Cell number_cell(std::string text, double sort) {
-  return {escape(text), fmt::format("{:.9g}", sort)};
-}
-
-Facts& Facts::text(std::string_view name, std::string_view value) {
-  return html(name, escape(value));
-}
-
-Facts& Facts::html(std::string_view name, std::string_view html) {
-  if (!html.empty()) html_ += fmt::format("<dt>{}</dt><dd>{}</dd>", escape(name), html);
-  return *this;
-}
-
-std::string link(std::string_view address, std::string_view text) {
-  return fmt::format(R"(<a href="{}">{}</a>)", escape(address), escape(text));
-}
-
 std::string task_link(const std::string& hash, const std::string& name) {
   return link("/tasks/" + url_part(hash), name);
 }
@@ -127,28 +82,6 @@ std::string candidate_link(const std::string& id) {
 
 std::string run_link(std::int64_t run) {
   return link(fmt::format("/runs/{}", run), fmt::format("run {}", run));
-}
-
-std::string origin_label(bool modelled) {
-  return modelled ? R"(<span class="modelled">modelled</span>)" : "measured";
-}
-
-std::string time_html(const std::string& iso) {
-  if (iso.empty()) return "";
-  std::string shown = iso.substr(0, 19);  // seconds are enough
-  std::ranges::replace(shown, 'T', ' ');
-  return fmt::format(R"(<time datetime="{}">{} UTC</time>)", escape(iso), escape(shown));
-}
-
-std::string source_html(const std::string& source, std::string_view label) {
-  std::string out = fmt::format(
-      R"(<pre class="source" tabindex="0" role="region" aria-label="{}"><code>)", escape(label));
-  std::istringstream stream(source);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    out += fmt::format("<span class=\"line\">{}</span>\n", escape(line));
-  }
-  return out + "</code></pre>";
 }
 
 std::expected<std::int64_t, Failure> number_param(const Request& request, std::string_view name,

@@ -1,20 +1,30 @@
-// What every page has around it, and the pieces that pages are made of. Strangers' words go through
-// page::escape(), here or by whoever calls; parameters named `html` are markup already.
+// What every page has around it, and what of engine/page's pieces knows this server's addresses.
+// Strangers' words go through page::escape(), here or by whoever calls.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "candidates/store/store.h"
 #include "engine/page/html.h"
+#include "engine/page/pieces.h"
 #include "engine/web/context.h"
 #include "engine/web/http.h"
 
 namespace hone::web {
 
+using page::Cell;
+using page::Column;
+using page::diff_html;
 using page::escape;
+using page::Facts;
+using page::link;
+using page::number_cell;
+using page::origin_label;
+using page::source_html;
+using page::table;
+using page::time_html;
 
 struct Page {
   std::string title;                 ///< text
@@ -26,44 +36,9 @@ struct Page {
 [[nodiscard]] Response render(const Context& context, const Page& page);
 [[nodiscard]] std::string failure_page(const Context& context, const Failure& failure);
 
-struct Column {
-  std::string_view title;
-  bool number = false;
-  bool sortable = true;
-  bool prose = false;  ///< may be long: breaks into lines
-};
-struct Cell {
-  std::string html;
-  std::string sort;  ///< what to sort by; empty: what is seen
-};
-/// In a region of its own that scrolls where it is too wide. `row_header`: which cell names a row.
-[[nodiscard]] std::string table(std::string_view caption, std::span<const Column> columns,
-                                const std::vector<std::vector<Cell>>& rows,
-                                std::size_t row_header = 0);
-[[nodiscard]] Cell number_cell(std::string text, double sort);
-
-/// <dl> of text and markup; entries without markup are left out.
-class Facts {
- public:
-  Facts& text(std::string_view name, std::string_view value);
-  Facts& html(std::string_view name, std::string_view html);
-  [[nodiscard]] std::string take() { return html_.empty() ? "" : "<dl>" + html_ + "</dl>"; }
-
- private:
-  std::string html_;
-};
-
-[[nodiscard]] std::string link(std::string_view address, std::string_view text);
 [[nodiscard]] std::string task_link(const std::string& hash, const std::string& name);
 [[nodiscard]] std::string candidate_link(const std::string& id);
 [[nodiscard]] std::string run_link(std::int64_t run);
-/// "modelled" or "measured", the first so that nobody overlooks it.
-[[nodiscard]] std::string origin_label(bool modelled);
-/// <time> of ISO 8601.
-[[nodiscard]] std::string time_html(const std::string& iso);
-/// Source with line numbers.
-[[nodiscard]] std::string source_html(const std::string& source, std::string_view label);
-
 /// A whole number of the query, within its bounds; `fallback` where it is not given.
 [[nodiscard]] std::expected<std::int64_t, Failure> number_param(const Request& request,
                                                                 std::string_view name,

@@ -183,35 +183,6 @@ std::string provenance_html(const CandidateData& data) {
          source_html(launches, "Launches") + "</section>";
 }
 
-std::string diff_html(const std::vector<results::LinePair>& rows, const std::string& left,
-                      const std::string& right) {
-  int changed = 0;
-  std::string body;
-  const auto side = [](int number, const std::string& text, const char* of) {
-    if (number == 0) return std::string(R"(<td class="no"></td><td class="text none"></td>)");
-    return fmt::format(R"(<td class="no">{}</td><td class="text{}">{}</td>)", number, of,
-                       escape(text));
-  };
-  for (const results::LinePair& row : rows) {
-    const bool same = row.kind == results::LineKind::kSame;
-    if (!same) ++changed;
-    body += fmt::format(
-        R"(<tr{}>{}<td class="kind">{}</td>{}</tr>)", same ? "" : R"( class="differs")",
-        side(row.left_no, row.left, same ? "" : " removed"),
-        same ? ""
-             : fmt::format(R"(<span aria-hidden="true">{}</span><span class="unseen">{}</span>)",
-                           row.kind == results::LineKind::kRemoved ? "-"
-                           : row.kind == results::LineKind::kAdded ? "+"
-                                                                   : "~",
-                           to_string(row.kind)),
-        side(row.right_no, row.right, same ? "" : " added"));
-  }
-  if (changed == 0) return "<p>The sources are the same.</p>";
-  return fmt::format(
-      R"(<div class="region" role="region" tabindex="0" aria-label="Differences"><table class="diff"><caption>{} of {} lines differ</caption><thead><tr><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th><th scope="col"><span class="unseen">Change</span></th><th scope="col"><span class="unseen">Line</span></th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table></div>)",
-      changed, rows.size(), escape(left), escape(right), body);
-}
-
 }  // namespace
 
 Answer candidate_page(Context& context, const Request& request, const Parts& parts) {

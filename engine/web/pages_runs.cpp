@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/page/charts.h"
+#include "engine/page/run_charts.h"
 #include "engine/results/text.h"
 #include "engine/web/handlers.h"
 #include "engine/web/layout.h"
@@ -16,29 +16,6 @@ using page::url_part;
 using results::time_text;
 
 namespace {
-
-constexpr std::size_t kDrawn = 1500;  // points of a chart: more are only ink
-
-/// All that raise the best, all final stages, and of the rest evenly as many as are drawn.
-std::string chart(const RunData& data) {
-  std::vector<page::ProgressPoint> points;
-  std::size_t timed = 0;
-  for (const RunPoint& point : data.points) timed += point.speedup > 0 ? 1 : 0;
-  const std::size_t every = timed / kDrawn + 1;
-  double best = 0;
-  std::size_t seen = 0;
-  for (const RunPoint& point : data.points) {
-    if (point.verdict != Verdict::kOk || point.speedup <= 0) continue;
-    const bool raises = !point.final_stage && point.speedup > best;
-    if (raises) best = point.speedup;
-    if (!raises && !point.final_stage && ++seen % every != 0) continue;
-    points.push_back({seconds_between(data.run.started_at, point.found_at), point.speedup,
-                      point.final_stage,
-                      fmt::format("{}: {:.2f}x{}", point.candidate, point.speedup,
-                                  point.final_stage ? ", final stage" : "")});
-  }
-  return page::progress_svg(points);
-}
 
 std::string live_html(const RunData& data) {
   const long long evaluated = [&] {
@@ -61,13 +38,10 @@ std::string live_html(const RunData& data) {
   std::string html = fmt::format(
       R"(<div id="live" data-region data-say="{}: {} candidates evaluated, best {}">{})",
       escape(data.run.status), evaluated, escape(best), facts.take());
-  if (const std::string svg = chart(data); !svg.empty())
+  if (const std::string svg = page::progress_of(data.run, data.points); !svg.empty())
     html += fmt::format("<section><h2>Progress, {}</h2><figure>{}</figure></section>",
                         origin_label(data.run.provenance.modelled), svg);
-  std::vector<page::VerdictCount> counts;
-  for (const auto& [name, count] : data.verdicts) counts.push_back({name, count});
-  std::ranges::sort(counts, std::greater<>(), &page::VerdictCount::count);
-  if (const std::string svg = page::bars_svg(counts); !svg.empty())
+  if (const std::string svg = page::population_of(data.points); !svg.empty())
     html += "<section><h2>What became of the candidates</h2><figure>" + svg + "</figure></section>";
   std::vector<std::vector<Cell>> rows;
   std::vector<const RunPoint*> shown;

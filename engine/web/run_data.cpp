@@ -1,8 +1,5 @@
 #include "engine/web/run_data.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -49,17 +46,6 @@ nlohmann::json summary_json(const RunData& data) {
   return {{"verdicts", verdicts},
           {"finals", data.finals},
           {"best", data.best == nullptr ? nlohmann::json() : results::point_json(*data.best)}};
-}
-
-double seconds_between(const std::string& from, const std::string& to) {
-  const auto seconds = [](const std::string& iso) {
-    std::tm parts{};
-    const char* rest = strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-    if (rest == nullptr) return 0.0;
-    const double fraction = *rest == '.' ? std::strtod(rest, nullptr) : 0;
-    return static_cast<double>(timegm(&parts)) + fraction;
-  };
-  return std::max(0.0, seconds(to) - seconds(from));
 }
 
 }  // namespace hone::web

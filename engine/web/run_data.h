@@ -26,7 +26,5 @@ struct RunData {
 [[nodiscard]] std::expected<RunData, Failure> read_run(Context& context, const std::string& id);
 /// {"verdicts": {…}, "finals": 5, "best": {…}}
 [[nodiscard]] nlohmann::json summary_json(const RunData& data);
-/// Seconds between two times of the store.
-[[nodiscard]] double seconds_between(const std::string& from, const std::string& to);
 
 }  // namespace hone::web

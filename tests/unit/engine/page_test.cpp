@@ -1,11 +1,16 @@
 // HTML and charts: what a stranger wrote stays text, and numbers land where they belong.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <regex>
+#include <sstream>
 
 #include "engine/page/charts.h"
 #include "engine/page/html.h"
+#include "engine/page/pieces.h"
+#include "engine/page/run_charts.h"
 
 namespace hone::page {
 namespace {
@@ -109,6 +114,49 @@ TEST(Charts, BarsAreAsLongAsTheirCounts) {
   EXPECT_GT(widths[3], 0);
   EXPECT_NE(svg.find("&lt;x&gt;"), svg.npos);
   EXPECT_EQ(bars_svg({{"ok", 0}}), "");
+}
+
+TEST(Pieces, ADiffEscapesAndCounts) {
+  const std::string html = diff_html(results::side_by_side("a\nb<i>\n", "a\nc\n"), "<x>", "y");
+  EXPECT_NE(html.find("1 of 2 lines differ"), html.npos) << html;
+  EXPECT_NE(html.find("b&lt;i&gt;"), html.npos);
+  EXPECT_NE(html.find("&lt;x&gt;"), html.npos);
+  EXPECT_EQ(html.find("<i>"), html.npos);
+}
+
+TEST(RunCharts, DrawWhatRaisesTheBestAndCountWhatWasSearched) {
+  RunRecord run;
+  run.started_at = "2026-01-01T00:00:00Z";
+  std::vector<RunPoint> points(5000);
+  for (RunPoint& point : points) {
+    point.verdict = Verdict::kOk;
+    point.speedup = 1;
+    point.found_at = "2026-01-01T00:00:05Z";
+  }
+  points[3333].speedup = 7;
+  points[3333].candidate = "the-best";
+  points.back().final_stage = true;
+  points.back().candidate = "the-final";
+  const std::string svg = progress_of(run, points);
+  EXPECT_NE(svg.find("the-best: 7.00x"), svg.npos);
+  EXPECT_NE(svg.find("the-final: 1.00x, final stage"), svg.npos);
+  const auto drawn = numbers(svg, "point", "cx").size() + numbers(svg, "final", "cx").size();
+  EXPECT_LT(drawn, 2000U);
+  EXPECT_NE(population_of(points).find("4999"), std::string::npos);
+}
+
+// The arrow: web uses page, page uses results.
+TEST(Page, KnowsNoServer) {
+  for (const char* room : {"engine/page", "engine/results"})
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(HONE_SOURCE_DIR) / room)) {
+      std::ifstream file(entry.path());
+      std::stringstream text;
+      text << file.rdbuf();
+      EXPECT_EQ(text.str().find("#include \"engine/web/"), std::string::npos) << entry.path();
+      if (std::string_view(room) == "engine/results")
+        EXPECT_EQ(text.str().find("#include \"engine/page/"), std::string::npos) << entry.path();
+    }
 }
 
 }  // namespace

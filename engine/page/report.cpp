@@ -1,4 +1,4 @@
-#include "engine/web/report.h"
+#include "engine/page/report.h"
 
 #include <fmt/format.h>
 
@@ -6,24 +6,23 @@
 #include <map>
 
 #include "engine/page/charts.h"
+#include "engine/page/html.h"
+#include "engine/page/pieces.h"
+#include "engine/page/run_charts.h"
 #include "engine/results/json.h"
 #include "engine/results/roofline.h"
 #include "engine/results/text.h"
 #include "engine/results/words.h"
-#include "engine/web/assets.h"
-#include "engine/web/layout.h"
-#include "engine/web/run_data.h"
 
-namespace hone::web {
+namespace hone::page {
 
 using results::time_text;
 
 namespace {
 
 constexpr int kMostPoints = 100'000;
-constexpr std::size_t kTimesDrawn = 2000;  // quick times in the chart, evenly chosen
-constexpr std::size_t kLookedAt = 3000;    // candidates in which ancestors are looked for
-constexpr std::size_t kFamily = 12;        // of the best in the tree
+constexpr std::size_t kLookedAt = 3000;  // candidates in which ancestors are looked for
+constexpr std::size_t kFamily = 12;      // of the best in the tree
 
 struct Found {
   BoardRow row;
@@ -77,40 +76,11 @@ Result<Section> read(const Store& store, const RunRecord& run) {
   return section;
 }
 
-std::string progress(const Section& section) {
-  std::size_t timed = 0, seen = 0;
-  for (const RunPoint& point : section.points) timed += point.speedup > 0 ? 1 : 0;
-  const std::size_t every = timed / kTimesDrawn + 1;
-  double best = 0;
-  std::vector<page::ProgressPoint> drawn;
-  for (const RunPoint& point : section.points) {
-    if (point.verdict != Verdict::kOk || point.speedup <= 0) continue;
-    const bool raises = !point.final_stage && point.speedup > best;
-    if (raises) best = point.speedup;
-    if (!raises && !point.final_stage && ++seen % every != 0) continue;
-    drawn.push_back({seconds_between(section.run.started_at, point.found_at), point.speedup,
-                     point.final_stage,
-                     fmt::format("{}: {:.2f}x", point.candidate, point.speedup)});
-  }
-  return page::progress_svg(drawn);
-}
-
-std::string population(const Section& section) {
-  std::map<Verdict, long long> counts;
-  for (const RunPoint& point : section.points)
-    if (!point.final_stage) ++counts[point.verdict];
-  std::vector<page::VerdictCount> bars;
-  for (const auto& [verdict, count] : counts)
-    bars.push_back({std::string(to_string(verdict)), count});
-  std::ranges::stable_sort(bars, std::greater<>(), &page::VerdictCount::count);
-  return page::bars_svg(bars);
-}
-
 std::string roofline(const Store& store, const Task& task, const Section& section) {
   if (section.ranked.empty()) return "";
   const auto line = results::roofline_of(task, results::ceilings_of(store, section.run.provenance));
   if (!line) return "";
-  std::vector<page::RooflinePoint> points;
+  std::vector<RooflinePoint> points;
   const auto add = [&](double time_us, const std::string& name, bool highlight) {
     points.push_back({line->flops, line->bytes, time_us,
                       fmt::format("{}: {}", name, time_text(time_us)), highlight});
@@ -121,7 +91,7 @@ std::string roofline(const Store& store, const Task& task, const Section& sectio
     if (&found != &section.ranked.front())
       add(found.row.evaluation.measurement.time_us, found.row.candidate.id, false);
   add(best.time_us, section.ranked.front().row.candidate.id, true);
-  return page::roofline_svg(points, line->bytes_per_s, line->flops_per_s);
+  return roofline_svg(points, line->bytes_per_s, line->flops_per_s);
 }
 
 /// The recipes of the best as one tree: a step is a branch, what they share is written once.
@@ -248,12 +218,13 @@ std::string section_html(const Store& store, Rewriting& rewriting, const Task& t
                                   100 * m.roof_fraction));
   }
   html += facts.take();
-  html += figure("Progress", progress(section),
+  html += figure("Progress", progress_of(section.run, section.points),
                  "Every timed candidate; the line is the best so far, the larger green points went "
                  "through the final stage.");
   html += figure("Roofline", roofline(store, task, section),
                  "The best in red; the reference and the other finalists in grey.");
-  html += figure("What became of the candidates", population(section), "Without final stages.");
+  html += figure("What became of the candidates", population_of(section.points),
+                 "Without final stages.");
   html += part("Finalists", finalists(section));
   html += part("The family of the best", family(section));
   if (section.ranked.empty()) return html + "</section>";
@@ -321,9 +292,8 @@ Result<std::string> report_html(const Store& store, Rewriting& rewriting,
 <section><h2>The reference</h2>{5}</section>
 </main></body></html>
 )",
-      escape(title), asset_text("style.css"), facts.take(), sections,
-      baselines_html(store, *task, runs),
+      escape(title), stylesheet(), facts.take(), sections, baselines_html(store, *task, runs),
       source_html(rewriting.formatted(task->reference.source), "Reference"));
 }
 
-}  // namespace hone::web
+}  // namespace hone::page

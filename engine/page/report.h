@@ -7,10 +7,10 @@
 #include "candidates/store/store.h"
 #include "engine/rewriting/rewriting.h"
 
-namespace hone::web {
+namespace hone::page {
 
 /// `runs`: of one task, at least one; a section for each device. Errors: the database's.
 [[nodiscard]] Result<std::string> report_html(const Store& store, Rewriting& rewriting,
                                               const std::vector<RunRecord>& runs);
 
-}  // namespace hone::web
+}  // namespace hone::page

@@ -1,0 +1,52 @@
+// The pieces that pages and reports are made of, styled by page/style.css. Strangers' words go
+// through escape(), here or by whoever calls; parameters named `html` are markup already.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/results/side_by_side.h"
+
+namespace hone::page {
+
+struct Column {
+  std::string_view title;
+  bool number = false;
+  bool sortable = true;
+  bool prose = false;  ///< may be long: breaks into lines
+};
+struct Cell {
+  std::string html;
+  std::string sort;  ///< what to sort by; empty: what is seen
+};
+/// In a region of its own that scrolls where it is too wide. `row_header`: which cell names a row.
+[[nodiscard]] std::string table(std::string_view caption, std::span<const Column> columns,
+                                const std::vector<std::vector<Cell>>& rows,
+                                std::size_t row_header = 0);
+[[nodiscard]] Cell number_cell(std::string text, double sort);
+
+/// <dl> of text and markup; entries without markup are left out.
+class Facts {
+ public:
+  Facts& text(std::string_view name, std::string_view value);
+  Facts& html(std::string_view name, std::string_view html);
+  [[nodiscard]] std::string take() { return html_.empty() ? "" : "<dl>" + html_ + "</dl>"; }
+
+ private:
+  std::string html_;
+};
+
+[[nodiscard]] std::string link(std::string_view address, std::string_view text);
+/// "modelled" or "measured", the first so that nobody overlooks it.
+[[nodiscard]] std::string origin_label(bool modelled);
+/// <time> of ISO 8601.
+[[nodiscard]] std::string time_html(const std::string& iso);
+/// Source with line numbers.
+[[nodiscard]] std::string source_html(const std::string& source, std::string_view label);
+/// Two sources beside each other; `left` and `right` name them.
+[[nodiscard]] std::string diff_html(const std::vector<results::LinePair>& rows,
+                                    const std::string& left, const std::string& right);
+
+}  // namespace hone::page
