@@ -149,13 +149,19 @@ CREATE TABLE run_points (
   verdict TEXT NOT NULL,
   speedup REAL,
   time_us REAL,
+  ci95_low REAL,
+  ci95_high REAL,
   found_at TEXT NOT NULL,
   PRIMARY KEY (run, id)
 ) WITHOUT ROWID;
 -- A result that a later run found again had kept the time of its first storing.
 INSERT INTO run_points
   SELECT r.run, r.id, r.candidate, r.final, r.verdict, r.speedup, r.time_us,
-         MAX(r.found_at, u.started_at)
+    CASE WHEN r.final = 1 AND json_valid(r.evaluation)
+      THEN json_extract(r.evaluation, '$.measurement.ci95[0]') END,
+    CASE WHEN r.final = 1 AND json_valid(r.evaluation)
+      THEN json_extract(r.evaluation, '$.measurement.ci95[1]') END,
+    MAX(r.found_at, u.started_at)
   FROM results r JOIN runs u ON u.id = r.run ORDER BY r.run, r.id;
 CREATE UNIQUE INDEX run_points_of_candidates ON run_points (candidate, run, final);
 CREATE INDEX run_points_final ON run_points (run, id) WHERE final = 1;
@@ -168,7 +174,7 @@ ALTER TABLE results ADD COLUMN math INTEGER;
 UPDATE results SET origin = c.origin, math = (
     SELECT COALESCE(MAX(CASE json_extract(step.value, '$.math') WHEN 'exact' THEN 0
       WHEN 'reassociate' THEN 1 WHEN 'tf32x3' THEN 2 ELSE 3 END), 0) FROM json_each(c.recipe) step)
-  FROM candidates c WHERE c.id = results.candidate AND results.final = 1;
+  FROM candidates c WHERE c.id = results.candidate AND results.final = 1 AND json_valid(c.recipe);
 DROP INDEX results_ranked;
 CREATE INDEX results_ranked ON results
   (task_hash, device_name, modelled, speedup DESC, time_us, candidate, toolchain DESC, origin, math,

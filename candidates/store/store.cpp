@@ -220,7 +220,8 @@ void Store::Impl::withdraw(const std::string& id, const Evaluation& evaluation,
   }
   SQLite::Statement in_runs(
       database,
-      "UPDATE run_points SET verdict = :verdict, speedup = NULL, time_us = NULL "
+      "UPDATE run_points SET verdict = :verdict, speedup = NULL, time_us = NULL, ci95_low = NULL, "
+      "ci95_high = NULL "
       "WHERE candidate = :candidate AND final = 1 AND verdict = 'ok' AND EXISTS (SELECT 1 FROM "
       "runs u WHERE u.id = run AND u.device_name = :device_name AND u.toolchain = :toolchain "
       "AND u.modelled = :modelled)");
@@ -235,11 +236,13 @@ void Store::Impl::put_point(std::int64_t run, const std::string& id, const Evalu
   // is used twice: the largest is never deleted.
   SQLite::Statement insert(
       database,
-      "INSERT INTO run_points (run, id, candidate, final, verdict, speedup, time_us, found_at) "
+      "INSERT INTO run_points (run, id, candidate, final, verdict, speedup, time_us, ci95_low, "
+      "ci95_high, found_at) "
       "VALUES (:run, (SELECT COALESCE(MAX(id), 0) + 1 FROM run_points WHERE run = :run), "
-      ":candidate, :final, :verdict, :speedup, :time_us, :now) "
+      ":candidate, :final, :verdict, :speedup, :time_us, :low, :high, :now) "
       "ON CONFLICT (candidate, run, final) DO UPDATE SET id = excluded.id, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
+      "ci95_low = excluded.ci95_low, ci95_high = excluded.ci95_high, "
       "found_at = excluded.found_at WHERE verdict <> excluded.verdict "
       "OR speedup IS NOT excluded.speedup OR time_us IS NOT excluded.time_us");
   insert.bind(":run", run);
@@ -248,6 +251,13 @@ void Store::Impl::put_point(std::int64_t run, const std::string& id, const Evalu
   insert.bind(":verdict", std::string(to_string(evaluation.verdict)));
   bind_real(insert, ":speedup", evaluation.measurement.speedup);
   bind_real(insert, ":time_us", evaluation.measurement.time_us);
+  if (evaluation.final_stage) {
+    bind_real(insert, ":low", evaluation.measurement.ci95_low);
+    bind_real(insert, ":high", evaluation.measurement.ci95_high);
+  } else {
+    insert.bind(":low");
+    insert.bind(":high");
+  }
   insert.bind(":now", now());
   insert.exec();
 }

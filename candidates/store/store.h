@@ -159,6 +159,8 @@ struct RunPoint {
   bool final_stage = false;
   double speedup = 0;  ///< 0 where there is none, as for the next
   double time_us = 0;
+  double ci95_low = 0;   // of a final stage's speedup
+  double ci95_high = 0;  // likewise
   std::string found_at;  ///< by this run; ISO 8601, UTC
 };
 

@@ -41,7 +41,7 @@ TEST(Report, IsOneFileThatNeedsNothing) {
   const std::string& html = report.out;
   const auto holds = [&](const std::string& text) { return html.find(text) != html.npos; };
   for (const char* title : {"Speedup over time", "Roofline", "Candidates by verdict", "Finalists",
-                            "The family of the best", "step by step", "The reference"})
+                            "The family of the best", "step by step", "What it changed", "The reference"})
     EXPECT_TRUE(holds(title)) << title;
   EXPECT_TRUE(holds("modelled"));
   EXPECT_TRUE(holds(best));
