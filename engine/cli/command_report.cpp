@@ -5,8 +5,8 @@
 
 #include "engine/cli/command.h"
 #include "engine/cli/table.h"
-#include "engine/results/json.h"
 #include "engine/page/report.h"
+#include "engine/results/json.h"
 
 namespace hone::cli {
 namespace {
