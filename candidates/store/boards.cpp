@@ -1,7 +1,7 @@
 // Boards and the rows on them.
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <unordered_set>
 
 #include "candidates/store/impl.h"
 
@@ -28,6 +28,8 @@ constexpr std::string_view kBoardsWanted =
     "OR substr(t.hash, 1, length(:task)) = :task) "
     "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
     "AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled)";
+
+constexpr auto kLoosestMath = MathLevel::kReduced;
 
 FinalResult read_result(SQLite::Statement& query, int i) {
   FinalResult result;
@@ -108,37 +110,46 @@ std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
 Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
   const auto& [task_hash, device_name, modelled] = key;
   Board board{task_hash, "", "", device_name, modelled, 0, {}, {}};
-  SQLite::Statement query(
-      database, fmt::format("SELECT {}, {} FROM {} WHERE r.task_hash = ? AND r.device_name = ? "
-                            "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 "
-                            "AND r.speedup IS NOT NULL "
-                            "ORDER BY r.speedup DESC, r.time_us, r.candidate, r.toolchain DESC",
+  // Ranks and filters come from the index alone: only rows that are shown are read.
+  SQLite::Statement ranked(
+      database,
+      "SELECT id, candidate, origin, math FROM results WHERE task_hash = ? AND device_name = ? "
+      "AND modelled = ? AND verdict = 'ok' AND final = 1 AND speedup IS NOT NULL "
+      "ORDER BY speedup DESC, time_us, candidate, toolchain DESC");
+  ranked.bind(1, task_hash);
+  ranked.bind(2, device_name);
+  ranked.bind(3, modelled ? 1 : 0);
+  SQLite::Statement result(
+      database, fmt::format("SELECT {}, {} FROM {} WHERE r.id = ?",
                             filter.programs ? kCandidateColumns : kCandidateWithoutProgram,
                             kResultColumns, kRowTables));
-  query.bind(1, task_hash);
-  query.bind(2, device_name);
-  query.bind(3, modelled ? 1 : 0);
   SQLite::Statement others(
       database, fmt::format("SELECT {} FROM results r WHERE r.candidate = ? AND r.final = 1 "
                             "AND r.modelled = ? AND r.device_name <> ? "
                             "ORDER BY r.device_name, r.verdict = 'ok' DESC, r.speedup DESC, "
                             "r.id DESC",
                             kResultColumns));
-  std::set<std::string> seen;  // a program measured with two toolchains ranks once
-  const int limit = std::max(filter.limit, 1);
-  while (static_cast<int>(board.rows.size()) < limit && query.executeStep()) {
-    if (!seen.insert(query.getColumn(0).getString()).second) continue;
+  std::unordered_set<std::string> seen;  // a program measured with two toolchains ranks once
+  const int limit = std::clamp(filter.limit, 1, kMostBoardRows);
+  const int math = static_cast<int>(filter.math.value_or(kLoosestMath));
+  while (static_cast<int>(board.rows.size()) < limit && ranked.executeStep()) {
+    if (!seen.insert(ranked.getColumn(1).getString()).second) continue;
     const int rank = static_cast<int>(seen.size());
-    const bool wanted = filter.origin.empty() || query.getColumn(6).getString() == filter.origin;
+    const bool wanted =
+        (filter.origin.empty() || ranked.getColumn(2).getString() == filter.origin) &&
+        ranked.getColumn(3).getInt() <= math;
     if (!wanted && rank > 1) continue;
-    BoardRow row = read_row(query);
+    result.reset();
+    result.bind(1, ranked.getColumn(0).getInt64());
+    if (!result.executeStep()) throw std::runtime_error("a result without its candidate");
+    BoardRow row = read_row(result);
     row.rank = rank;
     if (rank == 1) {
       board.task_name = row.candidate.task_name;
       board.device = row.provenance.device;
       board.reference_time_us = row.evaluation.measurement.reference_time_us;
     }
-    if (!wanted || (filter.math && required_math(row.candidate.recipe) > *filter.math)) continue;
+    if (!wanted) continue;
     row.elsewhere = read_elsewhere(others, row);
     board.rows.push_back(std::move(row));
   }
@@ -249,11 +260,15 @@ Result<BoardRow> Store::find_candidate(const std::string& id_prefix) const {
   }
   return impl_->guarded([&] {
     SQLite::Transaction snapshot(impl_->database);
+    // The device first; of several toolchains there the one that its board shows.
     SQLite::Statement query(
-        impl_->database, fmt::format("SELECT {}, {} FROM {} WHERE c.id = ? ORDER BY r.final DESC, "
-                                     "r.verdict = 'ok' DESC, r.modelled, r.run IS NULL, "
-                                     "r.id DESC LIMIT 1",
-                                     kCandidateColumns, kResultColumns, kRowTables));
+        impl_->database,
+        fmt::format("SELECT {}, {} FROM {} JOIN (SELECT device_name AS d, modelled AS m, final AS "
+                    "f, verdict AS v FROM results WHERE candidate = ?1 ORDER BY final DESC, "
+                    "verdict = 'ok' DESC, modelled, run IS NULL, id DESC LIMIT 1) "
+                    "ON r.device_name = d AND r.modelled = m AND r.final = f AND r.verdict = v "
+                    "WHERE c.id = ?1 ORDER BY r.speedup DESC, r.time_us, r.toolchain DESC LIMIT 1",
+                    kCandidateColumns, kResultColumns, kRowTables));
     query.bind(1, ids->front());
     if (!query.executeStep()) {
       throw std::runtime_error(fmt::format("candidate {} has no result", ids->front()));

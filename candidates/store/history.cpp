@@ -13,6 +13,34 @@ constexpr const char* kRunColumns =
     "u.id, u.task_hash, t.name, u.device, u.device_name, u.arch, u.toolchain, u.driver, "
     "u.hone_version, u.modelled, u.sandbox, u.seed, u.strategy, u.started_at, "
     "COALESCE(u.ended_at, ''), u.status, u.job";
+constexpr int kRunColumnCount = 17;
+
+constexpr const char* kPointColumns =
+    "p.id, p.candidate, c.origin, p.verdict, p.final, COALESCE(p.speedup, 0), "
+    "COALESCE(p.time_us, 0), COALESCE(p.ci95_low, 0), COALESCE(p.ci95_high, 0), p.found_at";
+constexpr const char* kPointTables = "run_points p JOIN candidates c ON c.id = p.candidate";
+
+Verdict verdict_of(const std::string& text) {
+  return parse_verdict(text).value_or(Verdict::kCrash);
+}
+
+std::vector<RunPoint> read_points(SQLite::Statement& query) {
+  std::vector<RunPoint> points;
+  while (query.executeStep()) {
+    RunPoint& point = points.emplace_back();
+    point.id = query.getColumn(0).getInt64();
+    point.candidate = query.getColumn(1).getString();
+    point.origin = query.getColumn(2).getString();
+    point.verdict = verdict_of(query.getColumn(3).getString());
+    point.final_stage = query.getColumn(4).getInt() != 0;
+    point.speedup = query.getColumn(5).getDouble();
+    point.time_us = query.getColumn(6).getDouble();
+    point.ci95_low = query.getColumn(7).getDouble();
+    point.ci95_high = query.getColumn(8).getDouble();
+    point.found_at = query.getColumn(9).getString();
+  }
+  return points;
+}
 
 RunRecord read_run(SQLite::Statement& query) {
   RunRecord run;
@@ -77,28 +105,81 @@ Result<RunRecord> Store::find_run(std::int64_t id) const {
 Result<std::vector<RunPoint>> Store::run_points(std::int64_t run, std::int64_t after,
                                                 int limit) const {
   return impl_->guarded([&] {
-    SQLite::Statement query(
-        impl_->database,
-        "SELECT r.id, r.candidate, c.origin, r.verdict, r.final, COALESCE(r.speedup, 0), "
-        "COALESCE(r.time_us, 0), r.found_at FROM results r JOIN candidates c ON c.id = r.candidate "
-        "WHERE r.run = ? AND r.id > ? ORDER BY r.id LIMIT ?");
+    SQLite::Statement query(impl_->database,
+                            fmt::format("SELECT {} FROM {} WHERE p.run = ? AND p.id > ? "
+                                        "ORDER BY p.id LIMIT ?",
+                                        kPointColumns, kPointTables));
     query.bind(1, run);
     query.bind(2, after);
     query.bind(3, std::max(limit, 1));
-    std::vector<RunPoint> points;
-    while (query.executeStep()) {
-      RunPoint point;
-      point.id = query.getColumn(0).getInt64();
-      point.candidate = query.getColumn(1).getString();
-      point.origin = query.getColumn(2).getString();
-      point.verdict = parse_verdict(query.getColumn(3).getString()).value_or(Verdict::kCrash);
-      point.final_stage = query.getColumn(4).getInt() != 0;
-      point.speedup = query.getColumn(5).getDouble();
-      point.time_us = query.getColumn(6).getDouble();
-      point.found_at = query.getColumn(7).getString();
-      points.push_back(std::move(point));
+    return read_points(query);
+  });
+}
+
+Result<RunOutline> Store::run_outline(std::int64_t run, int fastest, int progress) const {
+  return impl_->guarded([&] {
+    SQLite::Transaction snapshot(impl_->database);  // one state for all the reads
+    RunOutline outline;
+    SQLite::Statement counts(
+        impl_->database,
+        "SELECT verdict, COUNT(*), SUM(verdict = 'ok' AND speedup > 0) FROM run_points "
+        "WHERE run = ? AND final = 0 GROUP BY verdict");
+    counts.bind(1, run);
+    std::int64_t timed = 0;
+    while (counts.executeStep()) {
+      const Verdict verdict = verdict_of(counts.getColumn(0).getString());
+      outline.verdicts[verdict] += counts.getColumn(1).getInt64();
+      timed += counts.getColumn(2).getInt64();
     }
-    return points;
+    // By their own index: SQLite would rather read the whole run.
+    SQLite::Statement finals(
+        impl_->database,
+        fmt::format("SELECT {} FROM run_points p INDEXED BY run_points_final "
+                    "JOIN candidates c ON c.id = p.candidate WHERE p.run = ? AND p.final = 1 "
+                    "ORDER BY p.id",
+                    kPointColumns));
+    finals.bind(1, run);
+    outline.finals = read_points(finals);
+    SQLite::Statement best(
+        impl_->database,
+        fmt::format("SELECT {} FROM (SELECT * FROM run_points WHERE run = ? AND verdict = 'ok' "
+                    "AND speedup > 0 ORDER BY final DESC, speedup DESC, id LIMIT ?) p "
+                    "JOIN candidates c ON c.id = p.candidate "
+                    "ORDER BY p.final DESC, p.speedup DESC, p.id",
+                    kPointColumns));
+    best.bind(1, run);
+    best.bind(2, std::max(fastest, 1));
+    outline.fastest = read_points(best);
+    SQLite::Statement thinned(
+        impl_->database,
+        fmt::format("SELECT {} FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY id) AS place, "
+                    "MAX(speedup) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 "
+                    "PRECEDING) AS best FROM run_points WHERE run = ? AND final = 0 "
+                    "AND verdict = 'ok' AND speedup > 0) p JOIN candidates c ON c.id = p.candidate "
+                    "WHERE p.best IS NULL OR p.speedup > p.best OR p.place % ? = 0 ORDER BY p.id",
+                    kPointColumns));
+    thinned.bind(1, run);
+    thinned.bind(2, timed / std::max(progress, 1) + 1);
+    outline.progress = read_points(thinned);
+    return outline;
+  });
+}
+
+Result<std::vector<RunOfCandidate>> Store::runs_of_candidate(const std::string& id,
+                                                             int limit) const {
+  return impl_->guarded([&] {
+    SQLite::Statement query(
+        impl_->database,
+        fmt::format("SELECT {}, MIN(p.found_at) FROM run_points p JOIN runs u ON u.id = p.run "
+                    "JOIN tasks t ON t.hash = u.task_hash WHERE p.candidate = ? "
+                    "GROUP BY p.run ORDER BY p.run DESC LIMIT ?",
+                    kRunColumns));
+    query.bind(1, id);
+    query.bind(2, std::max(limit, 1));
+    std::vector<RunOfCandidate> runs;
+    while (query.executeStep())
+      runs.push_back({read_run(query), query.getColumn(kRunColumnCount).getString()});
+    return runs;
   });
 }
 

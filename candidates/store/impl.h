@@ -83,6 +83,9 @@ struct Store::Impl {
   void put_candidate(const std::string& id, const CandidateRecord& candidate);
   void put_result(const std::string& id, std::int64_t run, const CandidateRecord& candidate,
                   const Evaluation& evaluation, const Provenance& provenance);
+  void bind_filtered_by(SQLite::Statement& insert, const std::string& id);
+  void withdraw(const std::string& id, const Evaluation& evaluation, const Provenance& provenance);
+  void put_point(std::int64_t run, const std::string& id, const Evaluation& evaluation);
   std::vector<store_detail::BoardKey> board_keys(const BoardFilter& filter);
   Board read_board(const store_detail::BoardKey& key, const BoardFilter& filter);
   std::vector<BaselineTime> read_baselines(const std::string& task_hash,

@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 7> kMigrations = {R"sql(
+constexpr std::array<const char*, 8> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -138,6 +138,48 @@ CREATE TABLE bench_rows (
   stored_at TEXT NOT NULL,
   PRIMARY KEY (bench, task_hash)
 ) WITHOUT ROWID;
+)sql",
+                                                    R"sql(
+-- What a run got stays the run's, whoever finds the same later. By run, in the order of storing.
+CREATE TABLE run_points (
+  run INTEGER NOT NULL REFERENCES runs (id),
+  id INTEGER NOT NULL,
+  candidate TEXT NOT NULL REFERENCES candidates (id),
+  final INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  speedup REAL,
+  time_us REAL,
+  ci95_low REAL,
+  ci95_high REAL,
+  found_at TEXT NOT NULL,
+  PRIMARY KEY (run, id)
+) WITHOUT ROWID;
+-- A result that a later run found again had kept the time of its first storing.
+INSERT INTO run_points
+  SELECT r.run, r.id, r.candidate, r.final, r.verdict, r.speedup, r.time_us,
+    CASE WHEN r.final = 1 AND json_valid(r.evaluation)
+      THEN json_extract(r.evaluation, '$.measurement.ci95[0]') END,
+    CASE WHEN r.final = 1 AND json_valid(r.evaluation)
+      THEN json_extract(r.evaluation, '$.measurement.ci95[1]') END,
+    MAX(r.found_at, u.started_at)
+  FROM results r JOIN runs u ON u.id = r.run ORDER BY r.run, r.id;
+CREATE UNIQUE INDEX run_points_of_candidates ON run_points (candidate, run, final);
+CREATE INDEX run_points_final ON run_points (run, id) WHERE final = 1;
+DROP INDEX results_by_run;
+
+-- What boards are filtered by, in the index that ranks them. SQLite looks at `verdict` and `final`
+-- again, so they are there too.
+ALTER TABLE results ADD COLUMN origin TEXT;
+ALTER TABLE results ADD COLUMN math INTEGER;
+UPDATE results SET origin = c.origin, math = (
+    SELECT COALESCE(MAX(CASE json_extract(step.value, '$.math') WHEN 'exact' THEN 0
+      WHEN 'reassociate' THEN 1 WHEN 'tf32x3' THEN 2 ELSE 3 END), 0) FROM json_each(c.recipe) step)
+  FROM candidates c WHERE c.id = results.candidate AND results.final = 1 AND json_valid(c.recipe);
+DROP INDEX results_ranked;
+CREATE INDEX results_ranked ON results
+  (task_hash, device_name, modelled, speedup DESC, time_us, candidate, toolchain DESC, origin, math,
+   verdict, final)
+  WHERE verdict = 'ok' AND final = 1;
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

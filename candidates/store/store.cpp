@@ -144,14 +144,11 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       database,
       "INSERT INTO results (candidate, run, task_hash, device, device_name, arch, toolchain, "
       "driver, hone_version, modelled, sandbox, final, verdict, speedup, time_us, evaluation, "
-      "found_at) "
+      "found_at, origin, math) "
       "VALUES (:candidate, :run, :task, :device, :device_name, :arch, :toolchain, :driver, "
       ":hone_version, :modelled, :sandbox, :final, :verdict, :speedup, :time_us, :evaluation, "
-      ":now) "
+      ":now, :origin, :math) "
       "ON CONFLICT (candidate, device_name, toolchain, modelled, final) DO UPDATE SET "
-      // Another run's now, and its newest: who reads on from the last id must not miss it.
-      "id = CASE WHEN excluded.run IS NOT NULL AND excluded.run IS NOT run "
-      "THEN (SELECT MAX(id) + 1 FROM results) ELSE id END, "
       "run = COALESCE(excluded.run, run), device = excluded.device, arch = excluded.arch, "
       "driver = excluded.driver, hone_version = excluded.hone_version, "
       "sandbox = excluded.sandbox, "
@@ -171,19 +168,15 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
   bind_real(insert, ":time_us", evaluation.measurement.time_us);
   insert.bind(":evaluation", dump(evaluation));
   insert.bind(":now", now());
+  if (evaluation.final_stage) {
+    bind_filtered_by(insert, id);
+  } else {
+    insert.bind(":origin");
+    insert.bind(":math");
+  }
   insert.exec();
 
-  if (disproves(evaluation.verdict) && !evaluation.final_stage) {
-    SQLite::Statement withdraw(
-        database,
-        "DELETE FROM results WHERE candidate = :candidate AND device_name = :device_name "
-        "AND toolchain = :toolchain AND modelled = :modelled AND final = 1");
-    withdraw.bind(":candidate", id);
-    withdraw.bind(":device_name", provenance.device_name);
-    withdraw.bind(":toolchain", provenance.toolchain);
-    withdraw.bind(":modelled", provenance.modelled ? 1 : 0);
-    withdraw.exec();
-  }
+  if (disproves(evaluation.verdict)) withdraw(id, evaluation, provenance);
   if (evaluation.verdict == Verdict::kOk && evaluation.final_stage) {
     SQLite::Statement board(database,
                             "INSERT INTO boards (task_hash, device_name, modelled, device, arch) "
@@ -197,6 +190,78 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
   }
 }
 
+// Of the stored candidate: the first way to a program is the one that is kept.
+void Store::Impl::bind_filtered_by(SQLite::Statement& insert, const std::string& id) {
+  SQLite::Statement query(database, "SELECT origin, recipe FROM candidates WHERE id = ?");
+  query.bind(1, id);
+  if (!query.executeStep()) throw std::runtime_error("a result without its candidate");
+  insert.bind(":origin", query.getColumn(0).getString());
+  const Recipe recipe =
+      value_or_throw(recipe_from_json(parse_stored(query.getColumn(1).getString())));
+  insert.bind(":math", static_cast<int>(required_math(recipe)));
+}
+
+// What final stages said of a program that is wrong, on its board and in every run.
+void Store::Impl::withdraw(const std::string& id, const Evaluation& evaluation,
+                           const Provenance& provenance) {
+  const auto bind = [&](SQLite::Statement& statement) {
+    statement.bind(":candidate", id);
+    statement.bind(":device_name", provenance.device_name);
+    statement.bind(":toolchain", provenance.toolchain);
+    statement.bind(":modelled", provenance.modelled ? 1 : 0);
+  };
+  if (!evaluation.final_stage) {
+    SQLite::Statement from_board(
+        database,
+        "DELETE FROM results WHERE candidate = :candidate AND device_name = :device_name "
+        "AND toolchain = :toolchain AND modelled = :modelled AND final = 1");
+    bind(from_board);
+    from_board.exec();
+  }
+  SQLite::Statement in_runs(
+      database,
+      "UPDATE run_points SET verdict = :verdict, speedup = NULL, time_us = NULL, ci95_low = NULL, "
+      "ci95_high = NULL "
+      "WHERE candidate = :candidate AND final = 1 AND verdict = 'ok' AND EXISTS (SELECT 1 FROM "
+      "runs u WHERE u.id = run AND u.device_name = :device_name AND u.toolchain = :toolchain "
+      "AND u.modelled = :modelled)");
+  bind(in_runs);
+  in_runs.bind(":verdict", std::string(to_string(evaluation.verdict)));
+  in_runs.exec();
+}
+
+void Store::Impl::put_point(std::int64_t run, const std::string& id, const Evaluation& evaluation) {
+  if (run <= 0) return;
+  // One that changed gets a new number, so that who reads on from the last one sees it. No number
+  // is used twice: the largest is never deleted.
+  SQLite::Statement insert(
+      database,
+      "INSERT INTO run_points (run, id, candidate, final, verdict, speedup, time_us, ci95_low, "
+      "ci95_high, found_at) "
+      "VALUES (:run, (SELECT COALESCE(MAX(id), 0) + 1 FROM run_points WHERE run = :run), "
+      ":candidate, :final, :verdict, :speedup, :time_us, :low, :high, :now) "
+      "ON CONFLICT (candidate, run, final) DO UPDATE SET id = excluded.id, "
+      "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
+      "ci95_low = excluded.ci95_low, ci95_high = excluded.ci95_high, "
+      "found_at = excluded.found_at WHERE verdict <> excluded.verdict "
+      "OR speedup IS NOT excluded.speedup OR time_us IS NOT excluded.time_us");
+  insert.bind(":run", run);
+  insert.bind(":candidate", id);
+  insert.bind(":final", evaluation.final_stage ? 1 : 0);
+  insert.bind(":verdict", std::string(to_string(evaluation.verdict)));
+  bind_real(insert, ":speedup", evaluation.measurement.speedup);
+  bind_real(insert, ":time_us", evaluation.measurement.time_us);
+  if (evaluation.final_stage) {
+    bind_real(insert, ":low", evaluation.measurement.ci95_low);
+    bind_real(insert, ":high", evaluation.measurement.ci95_high);
+  } else {
+    insert.bind(":low");
+    insert.bind(":high");
+  }
+  insert.bind(":now", now());
+  insert.exec();
+}
+
 Result<void> Store::put(std::int64_t run, const CandidateRecord& candidate,
                         const Evaluation& evaluation, const Provenance& provenance) {
   if (candidate.program_hash.empty()) {
@@ -206,6 +271,7 @@ Result<void> Store::put(std::int64_t run, const CandidateRecord& candidate,
     const std::string id = impl_->candidate_id(candidate);
     impl_->put_candidate(id, candidate);
     impl_->put_result(id, run, candidate, evaluation, provenance);
+    impl_->put_point(run, id, evaluation);
     if (evaluation.final_stage) return;
     SQLite::Statement remember(impl_->database,
                                "INSERT INTO run_results (run, program_hash, evaluation) "

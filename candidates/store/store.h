@@ -89,10 +89,12 @@ struct Board {
   std::vector<BaselineTime> baselines;  ///< by kind; none on a modelled board
 };
 
+inline constexpr int kMostBoardRows = 10'000;
+
 struct BoardFilter {
   std::string task;               ///< name or hash prefix; empty: all
   std::string device;             ///< "cuda:0", device name, or arch; empty: all
-  int limit = 10;                 ///< rows per board
+  int limit = 10;                 ///< rows per board; at most kMostBoardRows
   std::string arch;               ///< "sm_90"; empty: all
   std::optional<bool> modelled;   ///< only these boards
   std::string origin;             ///< only rows of "rules", "variant", …; ranks stay those of all
@@ -147,16 +149,35 @@ struct RunFilter {
   int limit = 50;
 };
 
-/// One result of a run, in short.
+/// What a run got, in short: its own, whoever finds the same program before or later. A final stage
+/// that was later shown to be wrong says so.
 struct RunPoint {
-  std::int64_t id = 0;  ///< grows in the order of storing
+  std::int64_t id = 0;  ///< grows in the order of storing, in one run; never given twice
   std::string candidate;
   std::string origin;
   Verdict verdict = Verdict::kOk;
   bool final_stage = false;
   double speedup = 0;  ///< 0 where there is none, as for the next
   double time_us = 0;
-  std::string found_at;  ///< ISO 8601, UTC
+  double ci95_low = 0;   // of a final stage's speedup
+  double ci95_high = 0;  // likewise
+  std::string found_at;  ///< by this run; ISO 8601, UTC
+};
+
+/// A whole run, however long, in as much as can be looked at.
+struct RunOutline {
+  std::map<Verdict, std::int64_t> verdicts;  ///< of the search, without final stages
+  std::vector<RunPoint> finals;              ///< all final stages, in the order of storing
+  std::vector<RunPoint> fastest;  ///< that passed, the fastest first, final stages before the rest
+  /// Of what the search timed, in the order of storing: all that raise the best, and of the others
+  /// evenly as many as were asked for.
+  std::vector<RunPoint> progress;
+};
+
+/// A run that came to a candidate.
+struct RunOfCandidate {
+  RunRecord run;
+  std::string found_at;  ///< by this run first; ISO 8601, UTC
 };
 
 struct StoreOptions {
@@ -236,10 +257,15 @@ class Store {
   [[nodiscard]] Result<std::vector<RunRecord>> runs(const RunFilter& filter) const;
   /// kInvalidInput: there is none.
   [[nodiscard]] Result<RunRecord> find_run(std::int64_t id) const;
-  /// A run's results in the order of storing, from the first whose id is above `after` on. What a
-  /// later run found again belongs to that one.
+  /// A run's results in the order of storing, from the first whose id is above `after` on.
   [[nodiscard]] Result<std::vector<RunPoint>> run_points(std::int64_t run, std::int64_t after = 0,
                                                          int limit = 100'000) const;
+  /// `fastest`, `progress`: how many of them.
+  [[nodiscard]] Result<RunOutline> run_outline(std::int64_t run, int fastest = 20,
+                                               int progress = 1500) const;
+  /// The newest first.
+  [[nodiscard]] Result<std::vector<RunOfCandidate>> runs_of_candidate(const std::string& id,
+                                                                      int limit = 20) const;
   /// By name; of one name the one stored last first.
   [[nodiscard]] Result<std::vector<TaskRecord>> tasks() const;
   /// By name; of one name the one stored last first. `task`, `device`, `arch` and `modelled` of the

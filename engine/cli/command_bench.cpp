@@ -6,6 +6,7 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
+#include "engine/search/strategy.h"
 #include "engine/service/bench.h"
 #include "engine/service/records.h"
 #include "rewriters/core/registry.h"
@@ -79,6 +80,9 @@ int run(Options options) {
   const auto budget = Budget::parse(options.budget);
   if (!budget) return common.fail(budget.error());
   options.search.budget = *budget;
+  // Here, not in each task: what a task is refused for says something of the task.
+  if (auto known = check_strategy(options.search.strategy); !known)
+    return common.fail(known.error());
   for (const std::string& name : options.search.disabled)
     if (find_rewriter(name) == nullptr)
       return common.fail(

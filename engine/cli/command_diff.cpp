@@ -1,9 +1,13 @@
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <sstream>
 
 #include "engine/cli/command.h"
+#include "engine/results/diff_text.h"
+#include "engine/results/side_by_side.h"
 #include "engine/service/text_diff.h"
 
 namespace hone::cli {
@@ -14,16 +18,35 @@ struct Options {
   DatabaseOptions database;
   std::string candidate;
   std::string other;
+  bool side_by_side = false;
+  bool unified = false;
+  std::string colour = "auto";
 };
 
-void print_coloured(const std::string& diff) {
+constexpr int kWideEnough = 120;  // columns, for two sources beside each other
+constexpr int kNoTerminal = 160;  // columns, where there is none to ask
+
+/// Columns of the terminal; $COLUMNS says it where stdout is none.
+int columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* said = std::getenv("COLUMNS");
+  const int number = said == nullptr ? 0 : std::atoi(said);
+  return number > 0 ? number : kNoTerminal;
+}
+
+void print_unified(const std::string& diff, bool colour) {
+  if (!colour) {
+    fmt::print("{}", diff);
+    return;
+  }
   std::istringstream stream(diff);
   for (std::string line; std::getline(stream, line);) {
-    const char* colour = line.starts_with("@@")  ? "\033[36m"
+    const char* escape = line.starts_with("@@")  ? "\033[36m"
                          : line.starts_with('+') ? "\033[32m"
                          : line.starts_with('-') ? "\033[31m"
                                                  : "";
-    fmt::print("{}{}{}\n", colour, line, *colour == 0 ? "" : "\033[0m");
+    fmt::print("{}{}{}\n", escape, line, *escape == 0 ? "" : "\033[0m");
   }
 }
 
@@ -45,16 +68,23 @@ int run(const Options& options) {
     before_name = other->candidate.id;
   }
   const auto rewriting = open_rewriting();
-  const std::string diff = unified_diff(rewriting->formatted(before),
-                                        rewriting->formatted(row->candidate.program.source),
-                                        before_name, row->candidate.id);
+  before = rewriting->formatted(before);
+  const std::string after = rewriting->formatted(row->candidate.program.source);
+  const std::string diff = unified_diff(before, after, before_name, row->candidate.id);
   if (!options.common.json_on_stdout()) {
+    const bool terminal = isatty(STDOUT_FILENO) != 0;
+    const bool colour = options.colour == "always" || (options.colour == "auto" && terminal);
+    const int width = columns();
+    const bool beside =
+        options.side_by_side || (!options.unified && terminal && width >= kWideEnough);
     if (diff.empty()) {
       fmt::print(stderr, "the sources are the same\n");
-    } else if (isatty(STDOUT_FILENO) != 0) {
-      print_coloured(diff);
+    } else if (beside) {
+      fmt::print("{}",
+                 results::side_by_side_text(results::side_by_side(before, after), before_name,
+                                            row->candidate.id, {.width = width, .colour = colour}));
     } else {
-      fmt::print("{}", diff);
+      print_unified(diff, colour);
     }
   }
   return options.common.write_json(
@@ -71,6 +101,13 @@ Registration add_diff(CLI::App& root) {
       root.add_subcommand("diff", "What a candidate changed, against the reference or another");
   app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
   app->add_option("OTHER", options->other, "Compare with this candidate instead of the reference");
+  auto* beside = app->add_flag("--side-by-side,-y", options->side_by_side,
+                               "Beside each other, also where stdout is no wide terminal");
+  app->add_flag("--unified,-u", options->unified, "One below the other, for patch and the like")
+      ->excludes(beside);
+  app->add_option("--color", options->colour, "auto (on a terminal), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
   options->database.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

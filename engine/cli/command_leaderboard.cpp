@@ -26,10 +26,16 @@ int run_overview(const Options& options, const Store& store) {
   if (!boards) return options.common.fail(boards.error());
   const auto searched = store.searched(filter);
   if (!searched) return options.common.fail(searched.error());
+  results::BaselineTimes times;
+  if (!options.against.empty()) {
+    auto read = results::baseline_times(store, *searched, options.against);
+    if (!read) return options.common.fail(read.error());
+    times = std::move(*read);
+  }
   nlohmann::json document = {{"overviews", nlohmann::json::array()}};
   bool first = true;
   for (const results::Overview& overview :
-       results::overviews(*boards, *searched, options.against)) {
+       results::overviews(*boards, *searched, options.against, times)) {
     document["overviews"].push_back(results::overview_json(overview));
     if (!options.common.json_on_stdout())
       fmt::print("{}{}", first ? "" : "\n", overview_text(overview));
@@ -71,7 +77,7 @@ Registration add_leaderboard(CLI::App& root) {
   app->add_option("--device", options->filter.device,
                   "Only this device (cuda:0, emu:sm_90, a name, an architecture)");
   app->add_option("--limit", options->filter.limit, "Rows per board")
-      ->check(CLI::Range(1, 100000))
+      ->check(CLI::Range(1, kMostBoardRows))
       ->capture_default_str();
   app->add_option("--arch", options->filter.arch, "Only this architecture (sm_90)");
   app->add_option("--origin", options->filter.origin,

@@ -6,6 +6,7 @@
 
 #include "engine/cli/command.h"
 #include "engine/results/json.h"
+#include "engine/results/roofline.h"
 #include "engine/results/words.h"
 #include "engine/service/ablation.h"
 #include "engine/service/ceilings.h"
@@ -27,11 +28,12 @@ void print(const std::vector<FinalResult>& finals) {
   for (const FinalResult& result : finals) {
     const Evaluation& e = result.evaluation;
     const Measurement& m = e.measurement;
-    fmt::print("{}  {} ({}, {}): ", result.provenance.modelled ? "modelled" : "measured",
-               result.provenance.device_name, result.provenance.arch, result.provenance.toolchain);
+    const Provenance& p = result.provenance;
+    fmt::print("{}  {} ({}, {}{}{}): ", p.modelled ? "modelled" : "measured", p.device_name, p.arch,
+               p.toolchain, p.driver.empty() ? "" : ", driver ", p.driver);
     if (e.verdict == Verdict::kOk) {
-      fmt::print("{}, {:.3f}x [{:.3f}, {:.3f}]\n", format_time(m.time_us), m.speedup, m.ci95_low,
-                 m.ci95_high);
+      fmt::print("{}, {:.3f}x [{:.3f}, {:.3f}]{}\n", format_time(m.time_us), m.speedup, m.ci95_low,
+                 m.ci95_high, m.clock_mhz > 0 ? fmt::format(", {:.0f} MHz", m.clock_mhz) : "");
     } else {
       fmt::print("{}{}{}\n", to_string(e.verdict), e.detail.empty() ? "" : ": ", e.detail);
     }
@@ -108,8 +110,59 @@ Result<Ablation> measure(const Options& options, const BoardRow& row, Store& sto
                 });
 }
 
-void print(const BoardRow& row, const std::vector<FinalResult>& finals,
-           const std::optional<Ablation>& ablation) {
+/// What the database knows of a candidate.
+struct Shown {
+  BoardRow row;
+  std::vector<FinalResult> finals;
+  std::vector<RunOfCandidate> runs;
+  std::optional<results::Roofline> roofline;  ///< empty where there is no time to place on it
+};
+
+Result<Shown> read(const Store& store, const std::string& name) {
+  auto row = store.find_candidate(name);
+  if (!row) return std::unexpected(row.error());
+  auto finals = store.final_results(row->candidate.id);
+  if (!finals) return std::unexpected(finals.error());
+  auto runs = store.runs_of_candidate(row->candidate.id);
+  if (!runs) return std::unexpected(runs.error());
+  Shown shown{std::move(*row), std::move(*finals), std::move(*runs), {}};
+  const Evaluation& e = shown.row.evaluation;
+  if (e.verdict != Verdict::kOk || e.measurement.time_us <= 0) return shown;
+  const auto task = store.find_task(shown.row.candidate.task_hash);
+  if (!task) return std::unexpected(task.error());
+  shown.roofline = results::roofline_of(*task, results::ceilings_of(store, shown.row.provenance));
+  return shown;
+}
+
+/// "66.9 T", "4.25 G": in thousands, three digits.
+std::string scaled(double value) {
+  std::string_view units = " kMGTPE";
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < units.size(); ++unit) value /= 1000;
+  return unit == 0 ? fmt::format("{:.3g} ", value) : fmt::format("{:.3g} {}", value, units[unit]);
+}
+
+void print(const results::Roofline& line, const Measurement& m) {
+  const results::RooflinePosition at = results::position_on(line, m.time_us);
+  fmt::print(
+      "roofline  {}FLOP and {}B, {:.3g} FLOP/B: at most {}FLOP/s by {}; {}FLOP/s, {:.1f} %{}\n",
+      scaled(line.flops), scaled(line.bytes), at.intensity, scaled(at.roof_flops_per_s),
+      at.memory_bound ? "memory" : "arithmetic", scaled(at.flops_per_s), 100 * at.fraction,
+      m.modelled ? " (modelled)" : "");
+}
+
+void print(const std::vector<RunOfCandidate>& runs) {
+  for (const auto& [run, found_at] : runs) {
+    const Provenance& p = run.provenance;
+    fmt::print("run       {}: {}, seed {}, on {} ({}{}{}), found {}\n", run.id, run.strategy,
+               run.seed, p.device_name, p.toolchain, p.driver.empty() ? "" : ", driver ", p.driver,
+               found_at);
+  }
+}
+
+void print(const Shown& shown, const std::optional<Ablation>& ablation) {
+  const BoardRow& row = shown.row;
+  const std::vector<FinalResult>& finals = shown.finals;
   const Evaluation& e = row.evaluation;
   const Measurement& m = e.measurement;
   const char* word = m.modelled ? " (modelled)" : "";
@@ -125,6 +178,7 @@ void print(const BoardRow& row, const std::vector<FinalResult>& finals,
                e.final_stage ? ", final stage" : ", quick timing only");
     fmt::print("roof      {:.1f} %{}{}\n", 100 * m.roof_fraction,
                m.bound.empty() ? "" : ", bound by ", m.bound);
+    if (shown.roofline) print(*shown.roofline, m);
     fmt::print("error     {:.2e} (math: {})", e.max_rel_error,
                to_string(required_math(row.candidate.recipe)));
     if (e.reference_error > 0) {
@@ -152,6 +206,7 @@ void print(const BoardRow& row, const std::vector<FinalResult>& finals,
              row.provenance.driver.empty() ? "" : ", driver ", row.provenance.driver,
              row.provenance.hone_version);
   fmt::print("sandbox   {}\n", row.provenance.sandbox);
+  print(shown.runs);
   print(row.candidate.recipe, ablation);
   fmt::print("launches\n");
   const nlohmann::json program = row.candidate.program;
@@ -163,25 +218,35 @@ void print(const BoardRow& row, const std::vector<FinalResult>& finals,
 int run(const Options& options) {
   auto store = options.database.open_existing();
   if (!store) return options.common.fail(store.error());
-  auto row = (*store)->find_candidate(options.candidate);
-  if (!row) return options.common.fail(row.error());
-  const auto finals = (*store)->final_results(row->candidate.id);
-  if (!finals) return options.common.fail(finals.error());
+  const auto shown = read(**store, options.candidate);
+  if (!shown) return options.common.fail(shown.error());
+  const BoardRow& row = shown->row;
   std::optional<Ablation> ablation;
   if (options.ablate) {
-    auto measured = measure(options, *row, **store);
+    auto measured = measure(options, row, **store);
     if (!measured) return options.common.fail(measured.error());
     ablation = std::move(*measured);
   }
-  const std::string source = open_rewriting()->formatted(row->candidate.program.source);
+  const std::string source = open_rewriting()->formatted(row.candidate.program.source);
   if (!options.common.json_on_stdout()) {
     if (!options.source_only) {
-      print(*row, *finals, ablation);
+      print(*shown, ablation);
       fmt::print("\n");
     }
     fmt::print("{}\n", source);
   }
-  nlohmann::json document = results::candidate_json(*row, *finals, source);
+  nlohmann::json document = results::candidate_json(row, shown->finals, source);
+  const Measurement& m = row.evaluation.measurement;
+  document["clock_mhz"] = m.clock_mhz > 0 ? nlohmann::json(m.clock_mhz) : nullptr;
+  document["roofline"] = shown->roofline
+                             ? results::roofline_json(*shown->roofline, m.time_us, m.modelled)
+                             : nlohmann::json();
+  document["runs"] = nlohmann::json::array();
+  for (const auto& [run, found_at] : shown->runs) {
+    nlohmann::json one = results::run_json(run);
+    one["found_at"] = found_at;
+    document["runs"].push_back(std::move(one));
+  }
   if (ablation) document["ablation"] = ablation_json(*ablation);
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }

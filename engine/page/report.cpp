@@ -20,9 +20,8 @@ using results::time_text;
 
 namespace {
 
-constexpr int kMostPoints = 100'000;
-constexpr std::size_t kLookedAt = 3000;  // candidates in which ancestors are looked for
-constexpr std::size_t kFamily = 12;      // of the best in the tree
+constexpr int kLookedAt = 3000;      // results of the search in which ancestors are looked for
+constexpr std::size_t kFamily = 12;  // of the best in the tree
 
 struct Found {
   BoardRow row;
@@ -32,7 +31,7 @@ struct Found {
 /// One run and what the report needs of it.
 struct Section {
   RunRecord run;
-  std::vector<RunPoint> points;
+  RunOutline outline;
   std::vector<Found> ranked;            ///< what passed the final stage, the fastest first
   std::map<std::string, double> known;  ///< speedup by recipe, of what was timed
 };
@@ -43,32 +42,51 @@ std::string key_of(const Recipe& recipe, std::size_t steps) {
   return key;
 }
 
+/// What this run got of it: another may have timed it again since.
+void take(const RunPoint& point, Measurement& m) {
+  if (m.time_us > 0) m.roof_fraction *= m.time_us / point.time_us;
+  m.time_us = point.time_us;
+  m.speedup = point.speedup;
+  m.reference_time_us = point.speedup * point.time_us;
+  m.ci95_low = point.ci95_low;
+  m.ci95_high = point.ci95_high;
+}
+
 Result<Section> read(const Store& store, const RunRecord& run) {
   Section section{run, {}, {}, {}};
-  auto points = store.run_points(run.id, 0, kMostPoints);
-  if (!points) return std::unexpected(points.error());
-  section.points = std::move(*points);
-  std::size_t looked = 0;
-  for (const RunPoint& point : section.points) {
-    if (point.verdict != Verdict::kOk || point.speedup <= 0) continue;
-    if (!point.final_stage && ++looked > kLookedAt) continue;
-    auto row = store.find_candidate(point.candidate);
-    if (!row) return std::unexpected(row.error());
-    const Recipe& recipe = row->candidate.recipe;
+  auto outline = store.run_outline(run.id);
+  if (!outline) return std::unexpected(outline.error());
+  section.outline = std::move(*outline);
+  const auto learn = [&](const Recipe& recipe, const RunPoint& point) {
     double& known = section.known[key_of(recipe, recipe.size())];
     known = std::max(known, point.speedup);
-    if (!point.final_stage) continue;
+  };
+  const auto points = store.run_points(run.id, 0, kLookedAt);
+  if (!points) return std::unexpected(points.error());
+  for (const RunPoint& point : *points) {
+    if (point.final_stage || point.verdict != Verdict::kOk || point.speedup <= 0) continue;
+    const auto row = store.find_candidate(point.candidate);
+    if (!row) return std::unexpected(row.error());
+    learn(row->candidate.recipe, point);
+  }
+  for (const RunPoint& point : section.outline.finals) {
+    if (point.verdict != Verdict::kOk || point.speedup <= 0 || point.time_us <= 0) continue;
+    auto row = store.find_candidate(point.candidate);
+    if (!row) return std::unexpected(row.error());
+    learn(row->candidate.recipe, point);
     // Its latest result may be another device's: the one of here counts.
-    auto finals = store.final_results(point.candidate);
+    const auto finals = store.final_results(point.candidate);
     if (!finals) return std::unexpected(finals.error());
-    const auto here = std::ranges::find_if(*finals, [&](const FinalResult& final) {
-      return final.provenance.device_name == run.provenance.device_name &&
-             final.provenance.modelled == run.provenance.modelled &&
-             final.evaluation.verdict == Verdict::kOk;
+    const Provenance& here = run.provenance;
+    const auto result = std::ranges::find_if(*finals, [&](const FinalResult& final) {
+      const Provenance& p = final.provenance;
+      return p.device_name == here.device_name && p.modelled == here.modelled &&
+             p.toolchain == here.toolchain && final.evaluation.verdict == Verdict::kOk;
     });
-    if (here == finals->end()) continue;
-    row->evaluation = here->evaluation;
-    row->provenance = here->provenance;
+    if (result == finals->end()) continue;
+    row->evaluation = result->evaluation;
+    row->provenance = result->provenance;
+    take(point, row->evaluation.measurement);
     section.ranked.push_back({std::move(*row), point});
   }
   std::ranges::stable_sort(section.ranked, std::greater<>(),
@@ -218,19 +236,24 @@ std::string section_html(const Store& store, Rewriting& rewriting, const Task& t
                                   100 * m.roof_fraction));
   }
   html += facts.take();
-  html += figure("Progress", progress_of(section.run, section.points),
-                 "Every timed candidate; the line is the best so far, the larger green points went "
+  html += figure("Progress", progress_of(section.run, section.outline),
+                 "What the search timed, thinned where it is much; the line is the best so far, "
+                 "the larger green points went "
                  "through the final stage.");
   html += figure("Roofline", roofline(store, task, section),
                  "The best in red; the reference and the other finalists in grey.");
-  html += figure("What became of the candidates", population_of(section.points),
+  html += figure("What became of the candidates", population_of(section.outline),
                  "Without final stages.");
   html += part("Finalists", finalists(section));
   html += part("The family of the best", family(section));
   if (section.ranked.empty()) return html + "</section>";
   const CandidateRecord& best = section.ranked.front().row.candidate;
   html += part(fmt::format("The best, {}, step by step", escape(best.id)), steps(best.recipe));
-  html += part("Its source", source_html(rewriting.formatted(best.program.source), "Best"));
+  const std::string source = rewriting.formatted(best.program.source);
+  html += part("What it changed",
+               diff_html(results::side_by_side(rewriting.formatted(task.reference.source), source),
+                         "reference", best.id));
+  html += part("Its source", source_html(source, "Best"));
   return html + "</section>";
 }
 

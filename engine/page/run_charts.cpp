@@ -6,15 +6,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "engine/page/charts.h"
 
 namespace hone::page {
 namespace {
-
-constexpr std::size_t kDrawn = 1500;  // quick times of a chart: more are only ink
 
 /// Seconds between two times of the store.
 double seconds_between(const std::string& from, const std::string& to) {
@@ -30,31 +27,23 @@ double seconds_between(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-std::string progress_of(const RunRecord& run, std::span<const RunPoint> points) {
-  std::size_t timed = 0, seen = 0;
-  for (const RunPoint& point : points) timed += point.speedup > 0 ? 1 : 0;
-  const std::size_t every = timed / kDrawn + 1;
-  double best = 0;
+std::string progress_of(const RunRecord& run, const RunOutline& outline) {
   std::vector<ProgressPoint> drawn;
-  for (const RunPoint& point : points) {
-    if (point.verdict != Verdict::kOk || point.speedup <= 0) continue;
-    const bool raises = !point.final_stage && point.speedup > best;
-    if (raises) best = point.speedup;
-    if (!raises && !point.final_stage && ++seen % every != 0) continue;
+  const auto draw = [&](const RunPoint& point) {
+    if (point.verdict != Verdict::kOk || point.speedup <= 0) return;
     drawn.push_back({seconds_between(run.started_at, point.found_at), point.speedup,
                      point.final_stage,
                      fmt::format("{}: {:.2f}x{}", point.candidate, point.speedup,
                                  point.final_stage ? ", final stage" : "")});
-  }
+  };
+  std::ranges::for_each(outline.progress, draw);
+  std::ranges::for_each(outline.finals, draw);
   return progress_svg(drawn);
 }
 
-std::string population_of(std::span<const RunPoint> points) {
-  std::map<Verdict, long long> counts;
-  for (const RunPoint& point : points)
-    if (!point.final_stage) ++counts[point.verdict];
+std::string population_of(const RunOutline& outline) {
   std::vector<VerdictCount> bars;
-  for (const auto& [verdict, count] : counts)
+  for (const auto& [verdict, count] : outline.verdicts)
     bars.push_back({std::string(to_string(verdict)), count});
   std::ranges::stable_sort(bars, std::greater<>(), &VerdictCount::count);
   return bars_svg(bars);

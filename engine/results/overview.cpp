@@ -10,15 +10,19 @@
 #include <tuple>
 
 namespace hone::results {
-namespace {
 
-/// 0: there is no such baseline.
-double baseline_time(const Board& board, const std::string& kind) {
-  const auto found = std::ranges::find(board.baselines, kind, &BaselineTime::kind);
-  return found == board.baselines.end() ? 0 : found->time_us;
+Result<BaselineTimes> baseline_times(const Store& store, const std::vector<SearchedTask>& searched,
+                                     const std::string& kind) {
+  BaselineTimes times;
+  for (const SearchedTask& task : searched) {
+    if (task.modelled) continue;
+    const auto baselines = store.baselines(task.hash, task.device_name);
+    if (!baselines) return std::unexpected(baselines.error());
+    const auto found = std::ranges::find(*baselines, kind, &BaselineTime::kind);
+    if (found != baselines->end()) times[{task.hash, task.device_name}] = found->time_us;
+  }
+  return times;
 }
-
-}  // namespace
 
 void summarise(Overview& overview) {
   double logarithms = 0;
@@ -36,7 +40,7 @@ void summarise(Overview& overview) {
 
 std::vector<Overview> overviews(const std::vector<Board>& boards,
                                 const std::vector<SearchedTask>& searched,
-                                const std::string& against) {
+                                const std::string& against, const BaselineTimes& times) {
   using Key = std::tuple<bool, std::string>;  // measured first, then by name
   std::map<Key, Overview> all;
   std::set<std::tuple<bool, std::string, std::string>> named;  // of one name the first, the newest
@@ -48,6 +52,11 @@ std::vector<Overview> overviews(const std::vector<Board>& boards,
     overview.arch = task.arch;
     overview.modelled = task.modelled;
     overview.against = against.empty() ? "reference" : against;
+    const auto baseline = times.find({task.hash, task.device_name});
+    if (!against.empty() && baseline == times.end()) {
+      ++overview.left_out;
+      continue;
+    }
     OverviewRow row{.task = task.name, .task_hash = task.hash};
     const auto board = std::ranges::find_if(boards, [&](const Board& b) {
       return b.task_hash == task.hash && b.device_name == task.device_name &&
@@ -64,12 +73,8 @@ std::vector<Overview> overviews(const std::vector<Board>& boards,
         std::tie(row.speedup, row.ci95_low, row.ci95_high) =
             std::tie(m.speedup, m.ci95_low, m.ci95_high);
       } else {
-        row.speedup = baseline_time(*board, against) / m.time_us;
+        row.speedup = baseline->second / m.time_us;
       }
-    }
-    if (!against.empty() && (board == boards.end() || baseline_time(*board, against) <= 0)) {
-      ++overview.left_out;
-      continue;
     }
     overview.rows.push_back(std::move(row));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
@@ -39,11 +40,20 @@ struct Overview {
   std::vector<std::pair<double, double>> fast_p;  ///< p and the share of rows above it
 };
 
-/// `boards`: their first rows count. `searched`: what has been searched at all; of tasks with one
-/// name the one stored last. `against`: "" for the reference; modelled boards have no other.
+/// Of one kind, by task hash and device name [us].
+using BaselineTimes = std::map<std::pair<std::string, std::string>, double>;
+[[nodiscard]] Result<BaselineTimes> baseline_times(const Store& store,
+                                                   const std::vector<SearchedTask>& searched,
+                                                   const std::string& kind);
+
+/// `boards`: their first rows count, so that of filtered boards it is the best that fits; a task
+/// where none does is one without a candidate. `searched`: what has been searched at all; of tasks
+/// with one name the one stored last. `against`: "" for the reference, else the kind of `times`;
+/// a task without that time is left out, and modelled boards have none.
 [[nodiscard]] std::vector<Overview> overviews(const std::vector<Board>& boards,
                                               const std::vector<SearchedTask>& searched,
-                                              const std::string& against);
+                                              const std::string& against,
+                                              const BaselineTimes& times = {});
 
 /// Fills in geometric mean and fast_p from the rows.
 void summarise(Overview& overview);

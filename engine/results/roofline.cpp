@@ -1,5 +1,8 @@
 #include "engine/results/roofline.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "evaluator/calibrate/calibrate.h"
 #include "evaluator/evaluator.h"
 
@@ -22,6 +25,32 @@ std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings) 
   if (roof.time_us > 0) line.flops_per_s = line.flops / (roof.time_us * 1e-6);
   if (line.bytes <= 0 || line.bytes_per_s <= 0 || line.flops_per_s <= 0) return std::nullopt;
   return line;
+}
+
+RooflinePosition position_on(const Roofline& line, double time_us) {
+  RooflinePosition at;
+  at.intensity = line.flops / line.bytes;
+  const double by_bandwidth = at.intensity * line.bytes_per_s;
+  at.memory_bound = by_bandwidth < line.flops_per_s;
+  at.roof_flops_per_s = std::min(by_bandwidth, line.flops_per_s);
+  if (time_us <= 0) return at;
+  at.flops_per_s = line.flops / (time_us * 1e-6);
+  at.fraction = at.flops_per_s / at.roof_flops_per_s;
+  return at;
+}
+
+nlohmann::json roofline_json(const Roofline& line, double time_us, bool modelled) {
+  const RooflinePosition at = position_on(line, time_us);
+  return {{"modelled", modelled},
+          {"flops", line.flops},
+          {"bytes", line.bytes},
+          {"peak_bytes_per_s", line.bytes_per_s},
+          {"peak_flops_per_s", line.flops_per_s},
+          {"intensity", at.intensity},
+          {"roof_flops_per_s", at.roof_flops_per_s},
+          {"bound_by", at.memory_bound ? "memory" : "arithmetic"},
+          {"flops_per_s", at.flops_per_s},
+          {"fraction", at.fraction}};
 }
 
 Ceilings ceilings_of(const Store& store, const Provenance& provenance) {

@@ -1,6 +1,7 @@
 // Where a task stands on a device's roofline.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "candidates/ceilings.h"
@@ -15,6 +16,17 @@ struct Roofline {
   double bytes_per_s = 0;  // at most
   double flops_per_s = 0;  // at most, in the arithmetic that the task allows
 };
+
+/// Where a program that takes `time_us` stands under it.
+struct RooflinePosition {
+  double intensity = 0;         // flops / bytes that must move [FLOP/B]
+  double roof_flops_per_s = 0;  // at that intensity, at most
+  bool memory_bound = false;    ///< the bandwidth is that roof
+  double flops_per_s = 0;       // reached
+  double fraction = 0;          // of that roof
+};
+[[nodiscard]] RooflinePosition position_on(const Roofline& line, double time_us);
+[[nodiscard]] nlohmann::json roofline_json(const Roofline& line, double time_us, bool modelled);
 
 /// Empty where the task does not say its operations, or the rates are not known.
 [[nodiscard]] std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings);

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include "engine/search/evolve_strategy.h"
 #include "engine/search/random_strategy.h"
 #include "engine/search/strategy.h"
@@ -27,6 +29,14 @@ const StrategyInfo* find_strategy(std::string_view name) {
     if (info.name == name) return &info;
   }
   return nullptr;
+}
+
+Result<void> check_strategy(std::string_view name) {
+  if (find_strategy(name) != nullptr) return {};
+  std::vector<std::string_view> names;
+  for (const StrategyInfo& info : strategies()) names.push_back(info.name);
+  return invalid(
+      fmt::format("no strategy is called '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "candidates/recipe.h"
+#include "candidates/result.h"
 #include "candidates/verdict.h"
 #include "engine/search/space.h"
 
@@ -42,5 +43,7 @@ struct StrategyInfo {
 /// All strategies; the first is the default.
 [[nodiscard]] const std::vector<StrategyInfo>& strategies();
 [[nodiscard]] const StrategyInfo* find_strategy(std::string_view name);
+/// kInvalidInput, with the names that there are.
+[[nodiscard]] Result<void> check_strategy(std::string_view name);
 
 }  // namespace hone

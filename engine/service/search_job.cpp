@@ -578,12 +578,7 @@ Result<SearchOutcome> Search::run() {
 
 Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rewriting,
                                  Store* store, const SearchOptions& options) {
-  if (find_strategy(options.strategy) == nullptr) {
-    std::vector<std::string_view> names;
-    for (const StrategyInfo& info : strategies()) names.push_back(info.name);
-    return invalid(fmt::format("no strategy is called '{}'; there are {}", options.strategy,
-                               fmt::join(names, ", ")));
-  }
+  if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());
   return Search(task, std::move(target), rewriting, store, options).run();
 }
 

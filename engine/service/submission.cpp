@@ -50,9 +50,8 @@ bool is_arch(std::string_view text) {
 Result<void> check_submission(const Submission& submission) {
   if (const auto budget = Budget::parse(submission.budget); !budget)
     return std::unexpected(budget.error());
-  if (find_strategy(submission.strategy) == nullptr)
-    return invalid(fmt::format("--strategy {}: there is no such strategy; evolve and random are",
-                               submission.strategy));
+  if (auto known = check_strategy(submission.strategy); !known)
+    return std::unexpected(known.error());
   for (const std::string& name : submission.disabled)
     if (find_rewriter(name) == nullptr)
       return invalid(fmt::format("--without {}: no such rewriter; `hone rules` lists them", name));

@@ -18,47 +18,38 @@ using results::time_text;
 namespace {
 
 std::string live_html(const RunData& data) {
-  const long long evaluated = [&] {
-    long long sum = 0;
-    for (const auto& [name, count] : data.verdicts) sum += count;
-    return sum;
-  }();
+  std::int64_t evaluated = 0;
+  for (const auto& [verdict, count] : data.outline.verdicts) evaluated += count;
+  const RunPoint* fastest = data.best();
   const std::string best =
-      data.best == nullptr
+      fastest == nullptr
           ? "nothing yet"
-          : fmt::format("{:.2f}x, {}{}", data.best->speedup, time_text(data.best->time_us),
-                        data.best->final_stage ? ", final stage" : ", quick timing");
+          : fmt::format("{:.2f}x, {}{}", fastest->speedup, time_text(fastest->time_us),
+                        fastest->final_stage ? ", final stage" : ", quick timing");
   Facts facts;
   facts.text("Status", data.run.status)
       .html("Ended", time_html(data.run.ended_at))
-      .text("Evaluated", fmt::format("{} candidates, {} final stages", evaluated, data.finals))
-      .html("Best so far", data.best == nullptr
+      .text("Evaluated",
+            fmt::format("{} candidates, {} final stages", evaluated, data.outline.finals.size()))
+      .html("Best so far", fastest == nullptr
                                ? escape(best)
-                               : candidate_link(data.best->candidate) + " " + escape(best));
+                               : candidate_link(fastest->candidate) + " " + escape(best));
   std::string html = fmt::format(
       R"(<div id="live" data-region data-say="{}: {} candidates evaluated, best {}">{})",
       escape(data.run.status), evaluated, escape(best), facts.take());
-  if (const std::string svg = page::progress_of(data.run, data.points); !svg.empty())
+  if (const std::string svg = page::progress_of(data.run, data.outline); !svg.empty())
     html += fmt::format("<section><h2>Progress, {}</h2><figure>{}</figure></section>",
                         origin_label(data.run.provenance.modelled), svg);
-  if (const std::string svg = page::population_of(data.points); !svg.empty())
+  if (const std::string svg = page::population_of(data.outline); !svg.empty())
     html += "<section><h2>What became of the candidates</h2><figure>" + svg + "</figure></section>";
   std::vector<std::vector<Cell>> rows;
-  std::vector<const RunPoint*> shown;
-  for (const RunPoint& point : data.points)
-    if (point.verdict == Verdict::kOk && point.speedup > 0) shown.push_back(&point);
-  std::ranges::stable_sort(shown, [](const RunPoint* a, const RunPoint* b) {
-    return std::pair(a->final_stage, a->speedup) > std::pair(b->final_stage, b->speedup);
-  });
-  constexpr std::size_t kShown = 20;
-  if (shown.size() > kShown) shown.resize(kShown);
-  for (const RunPoint* point : shown)
-    rows.push_back({{candidate_link(point->candidate)},
-                    number_cell(fmt::format("{:.2f}x", point->speedup), point->speedup),
-                    number_cell(time_text(point->time_us), point->time_us),
-                    {point->final_stage ? "final" : "quick"},
-                    {escape(point->origin)},
-                    {time_html(point->found_at), point->found_at}});
+  for (const RunPoint& point : data.outline.fastest)
+    rows.push_back({{candidate_link(point.candidate)},
+                    number_cell(fmt::format("{:.2f}x", point.speedup), point.speedup),
+                    number_cell(time_text(point.time_us), point.time_us),
+                    {point.final_stage ? "final" : "quick"},
+                    {escape(point.origin)},
+                    {time_html(point.found_at), point.found_at}});
   const Column columns[] = {{"Candidate"}, {"Speedup", true}, {"Time", true}, {"Stage"},
                             {"By"},        {"Found"}};
   if (!rows.empty())

@@ -33,6 +33,11 @@ def device_of(i):
             ("emu:sm_80", "emulated sm_80 (A100 profile)", "sm_80", 1)][i % DEVICES]
 
 
+def math_of(recipe):
+    levels = ["exact", "reassociate", "tf32x3", "reduced"]
+    return max([levels.index(step["math"]) for step in json.loads(recipe)], default=0)
+
+
 def make(args, path):
     """Whole runs at a time; a tenth of them belongs to one task, whose boards are long."""
     subprocess.run([args.hone, "optimize", args.task, "--device", "emu:sm_90", "--budget", "20", "--db", path],
@@ -65,7 +70,7 @@ def make(args, path):
             "INSERT INTO runs (task_hash, device, device_name, arch, toolchain, driver, hone_version, modelled, seed, "
             "strategy, started_at, ended_at, status) VALUES (?, ?, ?, ?, 'NVRTC 13.0', '', '0.1.0', ?, 1, 'evolve', "
             "?, ?, 'budget')", (task_hash, device, name, arch, modelled, now, now))
-        candidates, results = [], []
+        candidates, results, points = [], [], []
         for i in range(each):
             program_hash = f"{source.getrandbits(128):032x}"
             program, recipe, origin = programs[i % len(programs)]
@@ -75,15 +80,20 @@ def make(args, path):
             evaluation = json.loads(final if is_final else quick)
             evaluation["measurement"]["speedup"] = speedup
             evaluation["verdict"] = "ok" if ok else "wrong_result"
+            math = math_of(recipe) if is_final else None
+            points.append((cursor.lastrowid, i + 1, program_hash[:12], int(is_final), "ok" if ok else "wrong_result",
+                           speedup, 100 / speedup, now))
             candidates.append((program_hash[:12], program_hash, task_hash, program, recipe, origin, ""))
             results.append((program_hash[:12], cursor.lastrowid, task_hash, device, name, arch, modelled,
                             int(is_final), "ok" if ok else "wrong_result", speedup, 100 / speedup,
-                            json.dumps(evaluation), now))
+                            json.dumps(evaluation), now, origin if is_final else None, math))
         db.executemany("INSERT OR IGNORE INTO candidates VALUES (?, ?, ?, ?, ?, ?, ?)", candidates)
         db.executemany(
             "INSERT OR IGNORE INTO results (candidate, run, task_hash, device, device_name, arch, toolchain, driver, "
-            "hone_version, modelled, final, verdict, speedup, time_us, evaluation, found_at) VALUES (?, ?, ?, ?, ?, "
-            "?, 'NVRTC 13.0', '', '0.1.0', ?, ?, ?, ?, ?, ?, ?)", results)
+            "hone_version, modelled, final, verdict, speedup, time_us, evaluation, found_at, origin, math) VALUES "
+            "(?, ?, ?, ?, ?, ?, 'NVRTC 13.0', '', '0.1.0', ?, ?, ?, ?, ?, ?, ?, ?, ?)", results)
+        db.executemany("INSERT OR IGNORE INTO run_points (run, id, candidate, final, verdict, speedup, time_us, found_at) "
+                       "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", points)
         if run % 100 == 99:
             db.execute("COMMIT")
     print(f"made {db.execute('SELECT COUNT(*) FROM results').fetchone()[0]} evaluations in "
@@ -99,6 +109,7 @@ def write(path, stop, written):
     row = db.execute("SELECT * FROM candidates LIMIT 1").fetchone()
     columns = [c[1] for c in db.execute("PRAGMA table_info(results)")][1:]
     result = list(db.execute(f"SELECT {', '.join(columns)} FROM results WHERE final = 1 LIMIT 1").fetchone())
+    run = db.execute("SELECT MAX(id) FROM runs").fetchone()[0]
     number = random.SystemRandom().getrandbits(64)
     while not stop.is_set():
         number += 1
@@ -109,6 +120,9 @@ def write(path, stop, written):
         result[columns.index("candidate")] = program_hash[:12]
         db.execute(f"INSERT OR IGNORE INTO results ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
                    result)
+        db.execute("INSERT OR IGNORE INTO run_points (run, id, candidate, final, verdict, found_at) "
+                   "SELECT ?1, COALESCE(MAX(id), 0) + 1, ?2, 0, 'ok', '2026-01-01T00:00:02.000Z' FROM run_points "
+                   "WHERE run = ?1", (run, program_hash[:12]))
         db.execute("COMMIT")
         written.value += 1
         time.sleep(0.01)  # a hundred a second at most
@@ -160,13 +174,13 @@ async def read_all(host, port, paths, args):
     return waits, errors
 
 
-async def leaderboards(host, port, hashes):
+async def leaderboards(host, port, hashes, filters=""):
     """One board after the other, none of them kept from before."""
     connection = await asyncio.open_connection(host, port)
     values = []
     for i, task_hash in enumerate(hashes * 2):
         began = time.perf_counter()
-        await fetch(host, port, f"/api/v1/boards?task={task_hash}&rows={10 + i % 7}&arch=sm_90&modelled=false", connection)
+        await fetch(host, port, f"/api/v1/boards?task={task_hash}&rows={10 + i % 7}&arch=sm_90&modelled=false{filters}", connection)
         values.append(1000 * (time.perf_counter() - began))
     return values
 
@@ -204,6 +218,8 @@ def main():
     try:
         time.sleep(1)
         percentiles("one leaderboard, alone", asyncio.run(leaderboards(host, port, hashes)))
+        for filters in ("&origin=rules", "&origin=none", "&math=exact", "&origin=tunables&math=reassociate"):
+            percentiles(filters, asyncio.run(leaderboards(host, port, hashes, filters)))
         writer.start()
         paths = {"boards": ["/"] + [f"/?arch={a}&modelled={m}" for a in ("sm_90", "sm_80") for m in ("true", "false")],
                  "task": [f"/tasks/{h}" for h in hashes],

@@ -90,6 +90,15 @@ TEST_F(BenchTest, ATaskThatFailsIsARowAndOneThatCannotBeReadIsNamed) {
   EXPECT_NE(result.err.find("c_bad.cu:1:"), std::string::npos) << result.err;
 }
 
+TEST_F(BenchTest, AnUnknownStrategyIsRefusedBeforeTheFirstTask) {
+  const ProcessResult result = bench({"--strategy", "foo"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("no strategy is called 'foo'; there are evolve, random"),
+            std::string::npos)
+      << result.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("hone.db")));
+}
+
 TEST_F(BenchTest, AFolderWithoutTasksSaysWhatWouldBeOne) {
   TemporaryFolder empty;
   const ProcessResult result = hone({"bench", empty.file(""), "--device", "emu:sm_90"});

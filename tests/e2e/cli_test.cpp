@@ -1,6 +1,7 @@
 // The main job through the command line, on the emulated GPU.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/e2e/process.h"
@@ -12,9 +13,58 @@ const std::string kMatmul = std::string(HONE_SOURCE_DIR) + "/baselines/matmul/ma
 
 class Cli : public ::testing::Test {
  protected:
+  void check_show(const std::string& id, const std::string& shown);
+  void check_diffs(const std::string& id);
+
   TemporaryFolder folder_;
   std::string db_ = folder_.file("hone.db");
 };
+
+/// Which run, with which seed, and where it stands under the roof.
+void Cli::check_show(const std::string& id, const std::string& shown) {
+  EXPECT_NE(shown.find("run       1: evolve, seed 5, on emulated sm_90"), shown.npos) << shown;
+  EXPECT_NE(shown.find("roofline  17.2 GFLOP and 50.3 MB, 341 FLOP/B: at most "), shown.npos)
+      << shown;
+  EXPECT_NE(shown.find(" by arithmetic; "), shown.npos) << shown;
+  const auto document = hone({"show", id, "--db", db_, "--json", "-"}).json();
+  ASSERT_EQ(document["runs"].size(), 1U) << document["runs"];
+  EXPECT_EQ(document["runs"][0]["seed"], 5);
+  EXPECT_EQ(document["runs"][0]["strategy"], "evolve");
+  EXPECT_FALSE(document["runs"][0]["found_at"].get<std::string>().empty());
+  const auto& roofline = document["roofline"];
+  EXPECT_EQ(roofline["modelled"], true);
+  EXPECT_EQ(roofline["bound_by"], "arithmetic");
+  EXPECT_NEAR(roofline["fraction"].get<double>(),
+              document["evaluation"]["measurement"]["roof_fraction"].get<double>(), 0.01);
+  EXPECT_TRUE(document["clock_mhz"].is_null());
+}
+
+/// Beside each other where there is room for it, coloured on terminals.
+void Cli::check_diffs(const std::string& id) {
+  const auto beside = hone({"diff", id, "--side-by-side", "--db", db_});
+  EXPECT_EQ(beside.status, 0) << beside.err;
+  EXPECT_NE(beside.out.find(" | "), std::string::npos) << beside.out;
+  EXPECT_EQ(beside.out.find("--- reference"), std::string::npos);
+  EXPECT_EQ(beside.out.find('\033'), std::string::npos);
+  EXPECT_NE(
+      hone({"diff", id, "--side-by-side", "--color", "always", "--db", db_}).out.find("\033[32m"),
+      std::string::npos);
+  EXPECT_NE(hone({"diff", id, "--color", "always", "--db", db_}).out.find("\033[36m@@"),
+            std::string::npos);
+  EXPECT_EQ(hone({"diff", id, "--side-by-side", "--unified", "--db", db_}).status, 2);
+  if (!std::filesystem::exists("/usr/bin/script")) return;
+  const auto on_terminal = [&](const std::string& columns, const std::string& option) {
+    const std::string command = "stty cols " + columns + " && " + std::string(HONE_BIN_DIR) +
+                                "/hone diff " + id + " --db " + db_ + " " + option;
+    return run_process({"/usr/bin/script", "-qec", command, "/dev/null"}).out;
+  };
+  const std::string wide = on_terminal("150", "");
+  EXPECT_EQ(wide.find("--- reference"), std::string::npos) << wide;
+  EXPECT_NE(wide.find("\033[32m"), std::string::npos) << wide;
+  EXPECT_NE(on_terminal("80", "").find("--- reference"), std::string::npos);
+  EXPECT_NE(on_terminal("150", "--unified").find("--- reference"), std::string::npos);
+  EXPECT_EQ(on_terminal("150", "--color never").find("\033["), std::string::npos);
+}
 
 TEST_F(Cli, OptimizeFindsShowsDiffsAndExportsAFasterMatmul) {
   const auto run = hone({"optimize", kMatmul, "--device", "emu:sm_90", "--budget", "60", "--seed",
@@ -61,6 +111,9 @@ TEST_F(Cli, OptimizeFindsShowsDiffsAndExportsAFasterMatmul) {
   const auto diff = hone({"diff", id, "--db", db_});
   EXPECT_EQ(diff.status, 0);
   EXPECT_NE(diff.out.find("--- reference"), std::string::npos);
+  EXPECT_EQ(diff.out.find('\033'), std::string::npos);
+  check_show(id, show.out);
+  check_diffs(id);
 
   const std::string exported = folder_.file("best.cu");
   ASSERT_EQ(hone({"export", id, "--format", "cu", "--db", db_, "-o", exported}).status, 0);

@@ -40,8 +40,9 @@ TEST(Report, IsOneFileThatNeedsNothing) {
   ASSERT_EQ(report.status, 0) << report.err;
   const std::string& html = report.out;
   const auto holds = [&](const std::string& text) { return html.find(text) != html.npos; };
-  for (const char* title : {"Speedup over time", "Roofline", "Candidates by verdict", "Finalists",
-                            "The family of the best", "step by step", "The reference"})
+  for (const char* title :
+       {"Speedup over time", "Roofline", "Candidates by verdict", "Finalists",
+        "The family of the best", "step by step", "What it changed", "The reference"})
     EXPECT_TRUE(holds(title)) << title;
   EXPECT_TRUE(holds("modelled"));
   EXPECT_TRUE(holds(best));

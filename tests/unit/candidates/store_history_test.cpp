@@ -1,4 +1,10 @@
 // What was searched, and boards by what a reader asks for.
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "tests/unit/candidates/store_fixture.h"
 
 namespace hone {
@@ -59,22 +65,156 @@ TEST_F(StoreTest, ARunsPointsComeInTheOrderOfStoring) {
   EXPECT_EQ(store_->run_points(run, 0, 1)->front().candidate, std::string(12, 'a'));
 }
 
-TEST_F(StoreTest, WhatALaterRunFindsAgainIsItsNewest) {
+TEST_F(StoreTest, WhatALaterRunFindsAgainIsOfBothRuns) {
   const std::int64_t first = begin(gpu());
+  Evaluation quick = timed(1.9);
+  quick.final_stage = false;
+  put(first, hash_of('a'), quick);
   put(first, hash_of('a'), timed(2));
   put(first, hash_of('b'), timed(3));
+  ASSERT_TRUE(store_->end_run(first, "budget"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
   const std::int64_t second = begin(gpu());
   put(second, hash_of('c'), timed(4));
   const auto last = store_->run_points(second)->back().id;
-  put(second, hash_of('a'), timed(2));
+  put(second, hash_of('a'), timed(2.5));
   const auto points = store_->run_points(second, last);
   ASSERT_TRUE(points) << points.error().message;
   ASSERT_EQ(points->size(), 1U);
   EXPECT_EQ(points->front().candidate, std::string(12, 'a'));
+  EXPECT_EQ(points->front().speedup, 2.5);
+  EXPECT_GE(points->front().found_at, store_->find_run(second)->started_at);
   // Once more in the same run: nothing new.
-  put(second, hash_of('a'), timed(2));
+  put(second, hash_of('a'), timed(2.5));
   EXPECT_EQ(store_->run_points(second, last)->front().id, points->front().id);
+  // The first run is as it was.
+  const auto before = store_->run_points(first);
+  ASSERT_EQ(before->size(), 3U);
+  EXPECT_EQ((*before)[0].speedup, 1.9);
+  EXPECT_EQ((*before)[1].speedup, 2);
+  EXPECT_EQ((*before)[2].speedup, 3);
+  for (const RunPoint& point : *before)
+    EXPECT_LE(point.found_at, store_->find_run(first)->ended_at);
+
+  const auto runs = store_->runs_of_candidate(std::string(12, 'a'));
+  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ((*runs)[0].run.id, second);
+  EXPECT_EQ((*runs)[0].found_at, points->front().found_at);
+  EXPECT_EQ((*runs)[1].run.id, first);
+  EXPECT_EQ((*runs)[1].found_at, (*before)[0].found_at);
+  EXPECT_EQ(store_->runs_of_candidate(std::string(12, 'a'), 1)->size(), 1U);
+}
+
+TEST_F(StoreTest, AReaderSeesWhatChangedAndWhatCameAfterADeletion) {
+  const std::int64_t run = begin(gpu());
+  put(run, hash_of('a'), failed(Verdict::kCrash));
+  auto last = store_->run_points(run)->back().id;
+  put(run, hash_of('a'), failed(Verdict::kTimeout));  // tried again
+  auto points = store_->run_points(run, last);
+  ASSERT_EQ(points->size(), 1U);
+  EXPECT_EQ(points->front().verdict, Verdict::kTimeout);
+  EXPECT_EQ(store_->run_points(run)->size(), 1U);
+
+  put(run, hash_of('b'), timed(2));
+  last = store_->run_points(run)->back().id;
+  put(run, hash_of('b'), failed(Verdict::kRace));  // takes the final stage, the newest, away
+  put(run, hash_of('c'), timed(3));
+  points = store_->run_points(run, last);
+  ASSERT_EQ(points->size(), 2U);
+  EXPECT_EQ((*points)[0].verdict, Verdict::kRace);
+  EXPECT_EQ((*points)[1].candidate, std::string(12, 'c'));
+}
+
+TEST_F(StoreTest, WhatWasShownToBeWrongIsSoInEveryRunOfThatDevice) {
+  const std::int64_t first = begin(gpu()), elsewhere = begin(emulated());
+  put(first, hash_of('a'), timed(2));
+  put(elsewhere, hash_of('a'), timed(2), emulated());
+  put(begin(gpu()), hash_of('a'), failed(Verdict::kWrongResult));
+  EXPECT_EQ(store_->run_points(first)->front().verdict, Verdict::kWrongResult);
+  EXPECT_EQ(store_->run_points(first)->front().speedup, 0);
+  EXPECT_EQ(store_->run_points(elsewhere)->front().verdict, Verdict::kOk);
+  Evaluation wrong = failed(Verdict::kRace);
+  wrong.final_stage = true;
+  put(begin(emulated()), hash_of('a'), wrong, emulated());
+  EXPECT_EQ(store_->run_points(elsewhere)->front().verdict, Verdict::kRace);
+}
+
+TEST_F(StoreTest, ALongRunsOutlineHasAllItsFinalStages) {
+  const std::int64_t run = begin(gpu());
+  Evaluation quick = timed(1.5);
+  quick.final_stage = false;
+  put(run, hash_of('a'), quick);
+  quick = timed(4);
+  quick.final_stage = false;
+  put(run, hash_of('b'), quick);
+  put(run, hash_of('c'), failed(Verdict::kRace));
+  constexpr int kMany = 1000;
+  for (int i = 0; i < kMany; ++i) {
+    quick = timed(1 + 0.001 * i);
+    quick.final_stage = false;
+    put(run, std::to_string(10'000 + i) + std::string(27, '0'), quick);
+  }
+  put(run, hash_of('b'), timed(3));
+  put(run, hash_of('a'), timed(1.4));
+
+  const auto outline = store_->run_outline(run, 5, 100);
+  ASSERT_TRUE(outline) << outline.error().message;
+  EXPECT_EQ(outline->verdicts.at(Verdict::kOk), kMany + 2);
+  EXPECT_EQ(outline->verdicts.at(Verdict::kRace), 1);
+  ASSERT_EQ(outline->finals.size(), 2U);
+  EXPECT_EQ(outline->finals[0].speedup, 3);
+  EXPECT_EQ(outline->finals[1].speedup, 1.4);
+  ASSERT_EQ(outline->fastest.size(), 5U);
+  EXPECT_EQ(outline->fastest[0].speedup, 3);
+  EXPECT_EQ(outline->fastest[1].speedup, 1.4);
+  EXPECT_EQ(outline->fastest[2].speedup, 4);
+  EXPECT_NEAR(outline->fastest[3].speedup, 1.999, 1e-9);
+  EXPECT_GE(outline->progress.size(), 80U);
+  EXPECT_LE(outline->progress.size(), 110U);
+  EXPECT_EQ(outline->progress[0].speedup, 1.5);
+  EXPECT_EQ(outline->progress[1].speedup, 4);
+  EXPECT_TRUE(std::ranges::is_sorted(outline->progress, {}, &RunPoint::id));
+  EXPECT_TRUE(store_->run_outline(77)->finals.empty());
+}
+
+TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
+  const std::int64_t first = begin(gpu());
+  CandidateRecord variant = test::candidate(task_, hash_of('b'));
+  variant.origin = "variant";
+  variant.recipe.clear();
+  ASSERT_TRUE(store_->put(first, variant, timed(3), gpu()));
+  put(first, hash_of('a'), timed(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  const std::int64_t second = begin(gpu());
+  store_.reset();
+  {
+    // As version 7 left it: a result was its last run's, with the time of its first storing.
+    SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
+    database.exec(
+        "DROP TABLE run_points; DROP INDEX results_ranked; ALTER TABLE results DROP COLUMN origin; "
+        "ALTER TABLE results DROP COLUMN math; CREATE INDEX results_by_run ON results (run, id); "
+        "CREATE INDEX results_ranked ON results (task_hash, device_name, modelled, speedup DESC, "
+        "time_us, candidate) WHERE verdict = 'ok' AND final = 1; PRAGMA user_version = 7");
+    database.exec("UPDATE results SET id = 10, run = " + std::to_string(second) +
+                  " WHERE candidate = '" + std::string(12, 'a') + "'");
+  }
+  reopen();
+  const auto points = store_->run_points(second);
+  ASSERT_TRUE(points) << points.error().message;
+  ASSERT_EQ(points->size(), 1U);
+  EXPECT_EQ(points->front().id, 10);
+  EXPECT_EQ(points->front().found_at, store_->find_run(second)->started_at);
   EXPECT_EQ(store_->run_points(first)->size(), 1U);
+  BoardFilter filter;
+  EXPECT_EQ(order(store_->boards(filter)->front()), (std::vector<std::string>{"b", "a"}));
+  filter.math = MathLevel::kExact;
+  EXPECT_EQ(order(store_->boards(filter)->front()), std::vector<std::string>{"b"});
+  filter.math = MathLevel::kReassociate;
+  filter.origin = "rules";
+  EXPECT_EQ(order(store_->boards(filter)->front()), std::vector<std::string>{"a"});
+  put(second, hash_of('c'), timed(5));
+  EXPECT_EQ(store_->run_points(second, 10)->size(), 1U);
 }
 
 TEST_F(StoreTest, BoardsAreNamedByArchitecture) {

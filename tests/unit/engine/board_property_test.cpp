@@ -262,6 +262,78 @@ TEST_P(BoardProperties, OverviewsAreThoseOfTheBest) {
   EXPECT_EQ(rows, searched_.size());
 }
 
+/// Against a baseline, of filtered rows: the best that fits, or a task that nothing was found for.
+TEST_P(BoardProperties, OverviewsAgainstABaselineAreOfWhatFits) {
+  Random random(2000 + static_cast<std::uint64_t>(GetParam()));
+  std::map<std::pair<std::string, std::string>, double> given;
+  for (const Task& task : tasks_) {
+    for (const char* device : {"NVIDIA H200", "NVIDIA A100"}) {
+      if (below(random, 3) == 0) continue;
+      BaselineTime baseline;
+      baseline.kind = "cublas";
+      baseline.device = "cuda:0";
+      baseline.device_name = device;
+      baseline.time_us = baseline.ci95_low = baseline.ci95_high = uniform(random, 5, 50);
+      baseline.samples_us = {baseline.time_us};
+      ASSERT_TRUE(store_->put_baseline(task.hash(), baseline));
+      given[{task.hash(), device}] = baseline.time_us;
+    }
+  }
+  BoardFilter filter;
+  filter.limit = 1;
+  if (below(random, 2) == 0) filter.origin = "variant";
+  if (below(random, 2) == 0) filter.math = MathLevel::kExact;
+  const auto boards = store_->boards(filter);
+  const auto searched = store_->searched(filter);
+  ASSERT_TRUE(boards && searched);
+  const auto times = results::baseline_times(*store_, *searched, "cublas");
+  ASSERT_TRUE(times);
+  for (const auto& overview : results::overviews(*boards, *searched, "cublas", *times)) {
+    EXPECT_FALSE(overview.modelled);
+    double product = 1;
+    int tasks = 0, without = 0;
+    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+      if (!searched_.contains({overview.device_name, t})) continue;
+      const auto baseline = given.find({tasks_[t].hash(), overview.device_name});
+      if (baseline == given.end()) {
+        ++without;
+        continue;
+      }
+      ++tasks;
+      double speedup = 0;
+      for (const Put& row : plain_board(static_cast<int>(t), overview.device_name)) {
+        if (!filter.origin.empty() && row.origin != filter.origin) continue;
+        if (filter.math && row.math > *filter.math) continue;
+        speedup = baseline->second / plain_median(row.evaluation.measurement.samples_us);
+        break;
+      }
+      const auto found =
+          std::ranges::find(overview.rows, tasks_[t].hash(), &results::OverviewRow::task_hash);
+      ASSERT_NE(found, overview.rows.end()) << tasks_[t].name << " is not counted";
+      EXPECT_EQ(found->candidate.empty(), speedup == 0);
+      EXPECT_DOUBLE_EQ(found->speedup, speedup);
+      product *= speedup > 0 ? speedup : 1;
+    }
+    EXPECT_EQ(overview.left_out, without);
+    ASSERT_EQ(overview.rows.size(), static_cast<std::size_t>(tasks));
+    if (tasks > 0) EXPECT_NEAR(overview.geometric_mean, std::pow(product, 1.0 / tasks), 1e-9);
+  }
+}
+
+TEST_P(BoardProperties, ACandidatesRankIsItsBoards) {
+  const auto boards = store_->boards({.limit = 100});
+  ASSERT_TRUE(boards);
+  for (const Board& board : *boards) {
+    for (const BoardRow& row : board.rows) {
+      const auto one = store_->find_candidate(row.candidate.id);
+      ASSERT_TRUE(one);
+      if (one->provenance.device_name != board.device_name) continue;
+      EXPECT_EQ(one->rank, row.rank);
+      EXPECT_EQ(one->provenance.toolchain, row.provenance.toolchain);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, BoardProperties, testing::Range(1, 13));
 
 }  // namespace

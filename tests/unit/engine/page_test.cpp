@@ -124,25 +124,30 @@ TEST(Pieces, ADiffEscapesAndCounts) {
   EXPECT_EQ(html.find("<i>"), html.npos);
 }
 
-TEST(RunCharts, DrawWhatRaisesTheBestAndCountWhatWasSearched) {
+TEST(RunCharts, DrawWhatTheOutlineHas) {
   RunRecord run;
   run.started_at = "2026-01-01T00:00:00Z";
-  std::vector<RunPoint> points(5000);
-  for (RunPoint& point : points) {
-    point.verdict = Verdict::kOk;
-    point.speedup = 1;
-    point.found_at = "2026-01-01T00:00:05Z";
-  }
-  points[3333].speedup = 7;
-  points[3333].candidate = "the-best";
-  points.back().final_stage = true;
-  points.back().candidate = "the-final";
-  const std::string svg = progress_of(run, points);
+  RunPoint point;
+  point.verdict = Verdict::kOk;
+  point.speedup = 7;
+  point.candidate = "the-best";
+  point.found_at = "2026-01-01T00:00:05Z";
+  RunOutline outline;
+  outline.progress = {point};
+  point.final_stage = true;
+  point.speedup = 1;
+  point.candidate = "the-final";
+  outline.finals = {point};
+  point.verdict = Verdict::kRace;
+  point.candidate = "the-race";
+  outline.finals.push_back(point);
+  outline.verdicts = {{Verdict::kOk, 4999}, {Verdict::kRace, 3}};
+  const std::string svg = progress_of(run, outline);
   EXPECT_NE(svg.find("the-best: 7.00x"), svg.npos);
   EXPECT_NE(svg.find("the-final: 1.00x, final stage"), svg.npos);
-  const auto drawn = numbers(svg, "point", "cx").size() + numbers(svg, "final", "cx").size();
-  EXPECT_LT(drawn, 2000U);
-  EXPECT_NE(population_of(points).find("4999"), std::string::npos);
+  EXPECT_EQ(svg.find("the-race"), svg.npos);
+  EXPECT_NE(population_of(outline).find("4999"), std::string::npos);
+  EXPECT_EQ(progress_of(run, {}), "");
 }
 
 // The arrow: web uses page, page uses results.

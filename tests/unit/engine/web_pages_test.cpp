@@ -1,6 +1,9 @@
 // The pages: what is on them, and that strangers' words stay words.
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <regex>
 
+#include "engine/page/report.h"
 #include "tests/unit/engine/web_fixture.h"
 
 namespace hone::test {
@@ -104,6 +107,81 @@ TEST_F(FilledWebTest, AssetsAreKeptAndPagesAskAgain) {
   EXPECT_EQ(again.status, 304);
   EXPECT_EQ(again.body, "");
   EXPECT_EQ(page.get_header_value("Cache-Control"), "no-cache");
+}
+
+/// More quick results than anybody reads at once, as a search of a day leaves them.
+void add_quick_points(const std::filesystem::path& file, std::int64_t run, int count) {
+  SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+  database.exec("BEGIN");
+  SQLite::Statement candidate(
+      database,
+      "INSERT INTO candidates SELECT printf('%012x', ?1), printf('%032x', "
+      "?1), task_hash, program, recipe, origin, '' FROM candidates LIMIT 1");
+  SQLite::Statement point(
+      database,
+      "INSERT INTO run_points VALUES (?1, ?2 + 1, printf('%012x', ?2), 0, 'ok', "
+      "1.25, 8, NULL, NULL, '2126-01-01T00:00:00.000Z')");
+  SQLite::Statement result(database,
+                           "INSERT INTO results (candidate, run, task_hash, device, device_name, "
+                           "arch, toolchain, driver, "
+                           "hone_version, modelled, final, verdict, evaluation, found_at) SELECT "
+                           "printf('%012x', ?1), run, "
+                           "task_hash, device, device_name, arch, toolchain, driver, hone_version, "
+                           "modelled, 0, verdict, "
+                           "evaluation, found_at FROM results LIMIT 1");
+  for (int i = 1; i <= count; ++i) {
+    for (SQLite::Statement* statement : {&candidate, &result}) {
+      statement->bind(1, i);
+      statement->exec();
+      statement->reset();
+    }
+    point.bind(1, run);
+    point.bind(2, i);
+    point.exec();
+    point.reset();
+  }
+  database.exec("COMMIT");
+}
+
+TEST_F(WebTest, ALongRunsPageAndReportHaveItsFinalStages) {
+  const auto run = begin(gpu());
+  put(run, hash_of('d'), failed(Verdict::kRace));
+  constexpr int kMany = 100'001;
+  add_quick_points(file(), run, kMany);
+  put(run, hash_of('e'), timed(3));
+  ASSERT_TRUE(store_->end_run(run, "budget"));
+  const auto report = page::report_html(*store_, rewriting_, {*store_->find_run(run)});
+  ASSERT_TRUE(report) << report.error().message;
+  start();
+  const std::string shown = get("/runs/" + std::to_string(run)).body;
+  EXPECT_TRUE(has(shown, "100002 candidates, 1 final stages"));
+  for (const std::string& html : {shown, *report}) {
+    EXPECT_TRUE(has(html, "eeeeeeeeeeee: 3.00x, final stage"));
+    EXPECT_TRUE(has(html, ">100001<"));
+    EXPECT_LT(html.size(), 1'000'000U);
+  }
+  const auto json = get_json("/api/v1/runs/" + std::to_string(run));
+  EXPECT_EQ(json["summary"]["finals"], 1) << json;
+  EXPECT_EQ(json["summary"]["best"]["candidate"], std::string(12, 'e')) << json;
+}
+
+TEST_F(WebTest, ARunWhoseProgramsWereFoundAgainKeepsItsPageAndReport) {
+  const auto first = begin(gpu());
+  put(first, hash_of('a'), timed(3));
+  ASSERT_TRUE(store_->end_run(first, "budget"));
+  const auto second = begin(gpu());
+  put(second, hash_of('a'), timed(3.5));
+  ASSERT_TRUE(store_->end_run(second, "budget"));
+  start();
+  for (const auto& [run, speedup] : {std::pair(first, "3.00x"), std::pair(second, "3.50x")}) {
+    const auto report = page::report_html(*store_, rewriting_, {*store_->find_run(run)});
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(has(*report, std::string("aaaaaaaaaaaa: ") + speedup)) << *report;
+    EXPECT_TRUE(has(*report, std::string("10.00 us, ") + speedup)) << "the best";
+    EXPECT_TRUE(has(*report, "What it changed"));
+    EXPECT_TRUE(has(*report, "<table class=\"diff\">"));
+    EXPECT_TRUE(has(get("/runs/" + std::to_string(run)).body, speedup));
+  }
 }
 
 TEST_F(WebTest, StrangersWordsStayWords) {
