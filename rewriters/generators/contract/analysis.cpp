@@ -340,6 +340,18 @@ Result<Contraction> analyse(const Goal& goal) {
   }
 
   const auto flat = [&](Ref value) { return nodes.substitute(value, digits); };
+  // Where a mask does not hold the element may be outside: then nothing is loaded but one by one.
+  const auto masked_stays_inside = [&](Operand& operand) {
+    if (operand.mask->is_constant() || operand.value->kind != Node::Kind::kLoad) return;
+    const auto all = nodes.range(operand.value->args[0]);
+    for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
+      if (buffer.name == operand.value->op && all && all->low >= 0 &&
+          all->high < buffer.elements()) {
+        return;
+      }
+    }
+    operand.contiguous = 1;
+  };
   c.a = make_operand(nodes, flat(a_value), c.m, c.k, c.sum_type);
   c.b = make_operand(nodes, flat(b_value), c.n, c.k, c.sum_type);
   for (const Ref part : lift::conjuncts(flat(guard))) {
@@ -352,6 +364,8 @@ Result<Contraction> analyse(const Goal& goal) {
       return refused("contract: a condition about rows, columns and what is summed at once");
     }
   }
+  masked_stays_inside(c.a);
+  masked_stays_inside(c.b);
   add_bounds(c, c.a.mask, c.bounds);
   add_bounds(c, c.b.mask, c.bounds);
 

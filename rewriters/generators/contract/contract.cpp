@@ -47,6 +47,7 @@ class Contract : public Generator {
         generated.source += fma_kernel(emit);
         break;
       case Pipe::kWgmma:
+      case Pipe::kWgmmaBf16:
         generated.source += wgmma_kernel(emit);
         break;
       case Pipe::kWgmmaTf32x3:

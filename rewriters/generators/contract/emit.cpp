@@ -175,9 +175,12 @@ std::string Emitter::k_range() const {
 std::string Emitter::bounds() const {
   // As many blocks on an SM as registers and shared memory let, by what the sums need.
   const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
-  const int registers = s.pipe == Pipe::kFma
+  const bool gathers = (!a.async && !a.vector) || (!b.async && !b.vector) || a.direct || b.direct;
+  const int by_copies = gathers ? 24 : 0;
+  const int sums_need = s.pipe == Pipe::kFma
                             ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32
                             : s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1) + 80;
+  const int registers = sums_need + by_copies;
   const std::int64_t shared = goal_.context == nullptr ? 228 * 1024
                                                        : goal_.context->target.shared_per_sm;
   const std::int64_t blocks =

@@ -66,6 +66,7 @@ Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
   Holes holes = {{"letter", letter},
                  {"capital", is_a ? "A" : "B"},
                  {"outer", outer},
+                 {"unroll", rounds > 16 ? "#pragma unroll 8" : "#pragma unroll"},
                  {"rounds", std::to_string(rounds)},
                  {"type", type_name(tile.type)},
                  {"step", std::to_string(step)},
@@ -81,7 +82,7 @@ Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
                                    run, outer)
                      : fmt::format("{0}_{3} = piece % {1}{2}, {0}_k = piece / {1}", letter, along,
                                    run, outer);
-    paths.loop = filled(R"(#pragma unroll
+    paths.loop = filled(R"($unroll
 for (int i = 0; i < $rounds; ++i) {
   const int piece = i * kThreads + thread;
   $beyond
@@ -100,7 +101,7 @@ const int place_$letter = $place;
                             more["place"] = place(is_a, letter + "_" + outer, letter + "_k");
                             return more;
                           }());
-    paths.loop = "#pragma unroll\nfor (int i = 0; i < " + std::to_string(rounds) + "; ++i) {\n";
+    paths.loop = filled("$unroll\nfor (int i = 0; i < $rounds; ++i) {\n", holes);
     if (pieces < threads) paths.loop += fmt::format("  if (thread >= {}) break;\n", pieces);
     const int column_step = tile.k_rows && outer_moves ? step : 0;
     const int row_step = column_step != 0 ? 0 : step;
@@ -134,7 +135,7 @@ const int place_$letter = $place;
           "const $from_type* const from_$letter = $buffer + ($first);\n", holes);
       paths.setup_from =
           filled("const $from_type* const from = from_$letter + tile * $each_tile;\n", holes);
-      paths.from = rounds == 1 ? "from" : fmt::format("from + i * {}", apart);
+      paths.from = rounds == 1 ? "from" : fmt::format("from + i * {}{}", apart * rounds > INT32_MAX ? "(long long)" : "", apart);
       return paths;
     }
   }
@@ -280,6 +281,34 @@ for (int j = 0; j < $piece; ++j) out.at[j] = staged_$letter[i][j];
 for (int j = 0; j < $piece; ++j) ($to)[$along] = staged_$letter[i][j];
 )",
                          holes);
+  if (tile.direct) {
+    // As many at a time as registers allow.
+    std::string loop = paths.loop;
+    const std::string all = "#pragma unroll\n";
+    if (loop.starts_with(all)) loop.replace(0, all.size(), "#pragma unroll 8\n");
+    holes["loop"] = loop;
+    for (const char* part : {"fetch", "keep"}) {
+      std::string& text = holes[part];
+      const std::string staged = "staged_" + letter + "[i]";
+      for (std::size_t at = 0; (at = text.find(staged, at)) != text.npos;)
+        text.replace(at, staged.size(), "staged");
+    }
+    result.definition = filled(R"(// A tile of $capital through registers.
+$before
+const auto copy_$letter = [&](int stage, int tile) {
+  $setup_to
+  $setup_from
+  $loop
+    $type staged[$piece];
+    $fetch
+    $keep
+  }
+};
+)",
+                               holes);
+    result.start = fmt::format("copy_{}(fill, next);", letter);
+    return result;
+  }
   result.definition = filled(R"(// A tile of $capital through registers: fetched early, put in shared memory late.
 $before
 $type staged_$letter[$rounds][$piece];

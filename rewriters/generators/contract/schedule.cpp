@@ -11,9 +11,13 @@ namespace {
 
 constexpr Pipe kPipes[] = {Pipe::kFma,          Pipe::kWgmma,  Pipe::kMma,
                            Pipe::kWgmmaTf32x3, Pipe::kTf32x3, Pipe::kTf32,
-                           Pipe::kBf16};
+                           Pipe::kBf16,         Pipe::kWgmmaBf16};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
+
+bool is_wgmma(Pipe pipe) {
+  return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBf16 || pipe == Pipe::kWgmmaTf32x3;
+}
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -70,6 +74,7 @@ void repair_mma(Schedule& s) {
   // Three products keep two sums and both halves of the operands: 64 x 32 at most.
   const int most = s.pipe == Pipe::kTf32x3 ? 64 * 32 : 64 * 64;
   while (s.wm * s.wn > most) (s.wn >= s.wm ? s.wn : s.wm) /= 2;
+  while (s.threads() < 128 && s.wm * s.wn > 16 * 16) (s.wm >= s.wn ? s.wm : s.wn) /= 2;
   const auto fits = [&] {
     const int sums = s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1);
     return s.threads() <= 512 && s.threads() * (sums + 80) <= 65536;
@@ -115,6 +120,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       repair_fma(s, c.sum_type);
       break;
     case Pipe::kWgmma:
+    case Pipe::kWgmmaBf16:
       repair_wgmma(s);
       break;
     case Pipe::kWgmmaTf32x3:
@@ -124,7 +130,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       repair_mma(s);
   }
   while (s.split_k > 1 && c.k_size / s.split_k < s.bk) s.split_k /= 2;
-  const int fewest = s.pipe == Pipe::kWgmma || s.pipe == Pipe::kWgmmaTf32x3 ? 3 : 2;
+  const int fewest = is_wgmma(s.pipe) ? 3 : 2;
   while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
   while (s.pipe == Pipe::kFma && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
@@ -147,6 +153,8 @@ std::string_view name_of(Pipe pipe) {
       return "wgmma";
     case Pipe::kWgmmaTf32x3:
       return "wgmma-tf32x3";
+    case Pipe::kWgmmaBf16:
+      return "wgmma-bf16";
   }
   return "";
 }
@@ -158,6 +166,7 @@ MathLevel math_of(Pipe pipe) {
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
     case Pipe::kBf16:
+    case Pipe::kWgmmaBf16:
       return MathLevel::kReduced;
     default:
       return MathLevel::kReassociate;
@@ -166,7 +175,7 @@ MathLevel math_of(Pipe pipe) {
 
 int Schedule::threads() const {
   if (pipe == Pipe::kFma) return bm / tm * (bn / tn);
-  if (pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaTf32x3) return bm / wm * 128;
+  if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
 
@@ -196,6 +205,7 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
               is_half(c.a.type);
         break;
       case Pipe::kWgmmaTf32x3:
+      case Pipe::kWgmmaBf16:
         can = capability == 90 && c.sum_type == ScalarType::kF32 &&
               !(is_half(c.a.type) && c.a.type == c.b.type);
         break;
@@ -291,8 +301,8 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
   const std::vector<Pipe> pipes = pipes_for(c, goal);
   // The fastest that the level allows; the least exact come last.
   Pipe pipe = pipes.front();
-  for (const Pipe candidate : {Pipe::kFma, Pipe::kTf32x3, Pipe::kWgmmaTf32x3, Pipe::kTf32, Pipe::kMma,
-                               Pipe::kWgmma}) {
+  for (const Pipe candidate : {Pipe::kFma, Pipe::kTf32x3, Pipe::kWgmmaTf32x3, Pipe::kTf32,
+                               Pipe::kWgmmaBf16, Pipe::kMma, Pipe::kWgmma}) {
     if (std::ranges::find(pipes, candidate) != pipes.end()) pipe = candidate;
   }
   struct Shape {
@@ -311,12 +321,13 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
       Schedule s{.pipe = pipe,
                  .bm = shape.bm,
                  .bn = shape.bn,
-                 .bk = pipe == Pipe::kMma || pipe == Pipe::kWgmma ? 64 : pipe == Pipe::kFma ? 16 : 32,
+                 .bk = pipe == Pipe::kMma || is_wgmma(pipe) ? 64 : pipe == Pipe::kFma ? 16 : 32,
                  .tm = shape.tm,
                  .tn = shape.tn,
                  .wm = shape.wm,
                  .wn = shape.wn,
-                 .stages = 3,
+                 // wgmma's copies lead by two tiles less than there are.
+                 .stages = is_wgmma(pipe) && shape.bm * shape.bn >= 128 * 256 ? 4 : 3,
                  .split_k = split,
                  .group = 8};
       Schedule repaired = s;

@@ -20,7 +20,7 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
   const bool tf32 = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
   tile.type = fma                      ? c.sum_type
               : tf32                   ? ScalarType::kF32
-              : s.pipe == Pipe::kBf16  ? ScalarType::kBf16
+              : s.pipe == Pipe::kBf16 || s.pipe == Pipe::kWgmmaBf16 ? ScalarType::kBf16
                                        : operand.type;
   const int size = static_cast<int>(size_of(tile.type));
   const bool same = operand.is_plain() && operand.type == tile.type;
@@ -30,6 +30,7 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
   if (fma && tile.along_k && s.async_transpose) tile.piece = 1;
   tile.async = same && tile.piece * size >= 4 && (!fma || !tile.along_k || s.async_transpose);
   tile.vector = tile.piece > 1;
+  tile.direct = !tile.async && tile.outer * s.bk / s.threads() > 16;
   tile.rows = tile.k_rows ? s.bk : tile.outer;
   tile.columns = tile.k_rows ? tile.outer : s.bk;
   tile.stride = tile.columns;

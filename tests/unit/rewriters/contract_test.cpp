@@ -130,6 +130,135 @@ TEST(Contract, TriangleSkipsWhatIsZero) {
   Product({.m = 130, .n = 33, .k = 130}, below_diagonal).check(*kContract, choice, 1e-5);
 }
 
+TEST(Contract, OperandsWithWorkOfTheirOwn) {
+  // exp(A) * (B + 1), with a residual added: nothing can be copied straight.
+  const auto body = [](Product& p, Ref term) {
+    const ScalarType f32 = ScalarType::kF32;
+    Ref a = term->args[0], b = term->args[1];
+    if (a->op != "A") std::swap(a, b);
+    return p.nodes.op("*", f32, {p.nodes.op("exp", f32, {a}),
+                                 p.nodes.op("+", f32, {b, p.nodes.number(1, f32)})});
+  };
+  const auto residual = [](Product& p, Ref sum) {
+    const Ref place = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 3), p.nodes.index(p.j));
+    return p.nodes.op("+", ScalarType::kF32,
+                      {p.nodes.op("*", ScalarType::kF32, {sum, p.nodes.number(0.5, ScalarType::kF32)}),
+                       p.nodes.load("A", ScalarType::kF32, place)});
+  };
+  Choice choice = kSmall;
+  choice["bk"] = "32";
+  Product({.m = 40, .n = 36, .k = 75}, body, residual).check(*kContract, choice, 1e-5);
+  choice["split_k"] = "1";
+  for (const char* bk : {"8", "16"}) {
+    choice["bk"] = bk;
+    Product({.m = 40, .n = 36, .k = 72, .a_transposed = true}, body, residual)
+        .check(*kContract, choice, 1e-5);
+  }
+}
+
+/// An einsum over several indices: out[i0 j b i1] = sum over k0, k1 of A[b i0 k1 i1 k0] B[k0 j k1 b].
+TEST(Contract, SeveralIndicesOfEachKind) {
+  for (const char* pipe : {"fma", "wgmma-tf32x3"}) {
+    NestCase p;
+    p.task.math = MathLevel::kTf32x3;
+    auto& nodes = p.nodes;
+    const std::int64_t sizes[] = {3, 12, 8, 20, 6, 16};  // b, i0, i1, j, k0, k1
+    std::vector<SymbolId> x;
+    for (int i = 0; i < 6; ++i) x.push_back(nodes.new_symbol(std::string(1, "bcdjkl"[i]), sizes[i]));
+    const auto at = [&](std::initializer_list<int> order) {
+      Ref element = nodes.integer(0);
+      for (const int i : order) {
+        element = nodes.add(nodes.scale(element, sizes[i]), nodes.index(x[static_cast<std::size_t>(i)]));
+      }
+      return element;
+    };
+    p.buffer("A", ScalarType::kF32, 3 * 12 * 16 * 8 * 6, Role::kIn);
+    p.buffer("B", ScalarType::kF32, 6 * 20 * 16 * 3, Role::kIn);
+    p.buffer("out", ScalarType::kF32, 12 * 20 * 3 * 8, Role::kOut);
+    const Ref a = nodes.load("A", ScalarType::kF32, at({0, 1, 5, 2, 4}));
+    const Ref b = nodes.load("B", ScalarType::kF32, at({4, 3, 5, 0}));
+    p.nest.buffer = "out";
+    p.nest.dims = {x[1], x[3], x[0], x[2]};
+    p.nest.element = at({1, 3, 0, 2});
+    p.nest.value = nodes.reduce("+", {x[4], x[5]}, nodes.op("*", ScalarType::kF32, {a, b}));
+    p.check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"split_k", "1"}}, 1e-5);
+  }
+}
+
+TEST(Contract, OnlyPartOfTheOutput) {
+  // Below the diagonal: other tiles need no sum, other points write nothing.
+  Product p({.m = 96, .n = 96, .k = 64});
+  p.nest.guard = p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.j)));
+  p.concrete.buffers[3].role = Role::kInOut;
+  p.check(*kContract, kSmall, 1e-5);
+  const auto part = p.last_counters.fp32;
+  // select(i >= j, sum, 0) writes zeros there.
+  Product zeros({.m = 96, .n = 96, .k = 64}, {}, [](Product& q, Ref sum) {
+    return q.nodes.select(
+        q.nodes.non_negative(q.nodes.subtract(q.nodes.index(q.i), q.nodes.index(q.j))), sum,
+        q.nodes.number(0, ScalarType::kF32));
+  });
+  zeros.check(*kContract, kSmall, 1e-5);
+  Product whole({.m = 96, .n = 96, .k = 64});
+  whole.check(*kContract, kSmall, 1e-5);
+  EXPECT_LT(part, whole.last_counters.fp32 * 4 / 5);
+  EXPECT_LT(zeros.last_counters.fp32, whole.last_counters.fp32 * 4 / 5);
+}
+
+// Whatever a search asks for is brought to something right: shapes and points by chance.
+TEST(Contract, RandomPoints) {
+  std::uint32_t state = 12345;
+  const auto below = [&](std::uint32_t bound) {
+    state = state * 1664525U + 1013904223U;
+    return (state >> 8) % bound;
+  };
+  for (int round = 0; round < 40; ++round) {
+    Shape shape{.m = 2 + below(150), .n = 2 + below(150), .k = 4 + below(200)};
+    const std::int64_t multiple = std::int64_t{1} << below(5);
+    for (std::int64_t* size : {&shape.m, &shape.n, &shape.k})
+      *size = std::max<std::int64_t>(*size / multiple, 1) * multiple;
+    if (std::min({shape.m, shape.n}) < 2 || shape.k < 4) continue;
+    shape.batch = below(4) == 0 ? 2 : 1;
+    shape.a_transposed = below(2) != 0;
+    shape.b_transposed = below(2) != 0;
+    if (below(2) != 0) shape.type = below(2) != 0 ? ScalarType::kF16 : ScalarType::kBf16;
+    if (shape.type != ScalarType::kF32 && below(2) != 0) shape.out = shape.type;
+    Product product(shape, below(4) == 0 ? below_diagonal : Product::Change(),
+                    below(4) == 0 ? bias_and_relu : Product::Change(), MathLevel::kTf32x3);
+    const auto offer = kContract->match(product.goal());
+    ASSERT_TRUE(offer) << offer.error().message;
+    Choice choice;
+    std::string at;
+    for (const Parameter& parameter : offer->parameters) {
+      choice[parameter.name] = to_string(
+          parameter.domain[below(static_cast<std::uint32_t>(parameter.domain.size()))]);
+      at += " " + parameter.name + "=" + choice[parameter.name];
+    }
+    SCOPED_TRACE(std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
+                 std::to_string(shape.k) + " " + std::string(to_string(shape.type)) + at);
+    product.check(*kContract, choice, shape.out == ScalarType::kF32 ? 3e-6 : 1e-2);
+    if (HasFailure()) break;
+  }
+}
+
+TEST(Contract, Refusals) {
+  const auto reason = [](const Product& p) {
+    Goal goal{const_cast<lift::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};
+    const auto offer = kContract->match(goal);
+    return offer ? std::string() : offer.error().message;
+  };
+  Product vector({.m = 64, .n = 1, .k = 64});
+  EXPECT_NE(reason(vector).find("vector"), std::string::npos) << reason(vector);
+  Product sum_of_one({.m = 64, .n = 64, .k = 64});
+  sum_of_one.nest.value = sum_of_one.nodes.reduce(
+      "+", {sum_of_one.k},
+      sum_of_one.nodes.load("A", ScalarType::kF32, sum_of_one.nodes.index(sum_of_one.k)));
+  EXPECT_NE(reason(sum_of_one).find("not of products"), std::string::npos) << reason(sum_of_one);
+  Product largest({.m = 64, .n = 64, .k = 64});
+  largest.nest.combine = "+";
+  EXPECT_NE(reason(largest).find("combines"), std::string::npos) << reason(largest);
+}
+
 TEST(Contract, Doubles) {
   Product({.m = 40, .n = 48, .k = 24, .type = ScalarType::kF64, .out = ScalarType::kF64})
       .check(*kContract, kSmall, 1e-12);
@@ -170,7 +299,7 @@ TEST(Contract, Tf32ThreeTimesInEveryOrientation) {
 }
 
 TEST(Contract, ReducedPipes) {
-  for (const char* pipe : {"tf32", "bf16"}) {
+  for (const char* pipe : {"tf32", "bf16", "wgmma-bf16"}) {
     every_orientation({{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"wm", "32"},
                        {"wn", "16"}, {"split_k", "1"}},
                       ScalarType::kF32, MathLevel::kReduced, 3e-2);

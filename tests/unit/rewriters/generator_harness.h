@@ -188,8 +188,8 @@ class NestCase {
   }
 
   /// Runs the launches; the output buffer afterwards. Failures are the test's.
-  std::vector<double> run(const Generated& generated) {
-    const CompiledProgram program = compiled(generated, false);
+  std::vector<double> run(const Generated& generated, bool timing = false) {
+    const CompiledProgram program = compiled(generated, timing);
     if (program.verdict != Verdict::kOk) {
       ADD_FAILURE() << program.log << "\n" << source_of(generated);
       return {};
