@@ -222,6 +222,11 @@ $type_a* const shared_a = reinterpret_cast<$type_a*>($prefixshared);
 $type_b* const shared_b = reinterpret_cast<$type_b*>(shared_a + kStages * kElementsA);
 )",
                            holes);
+  // Where k ends at the row, the last rows have most to do: they go first.
+  const bool backwards = std::ranges::any_of(
+      c.bounds, [](const Bound& bound) { return bound.k < 0 && bound.row > 0; });
+  const std::string tile_number =
+      c.batch_size == 1 ? "blockIdx.x" : "blockIdx.x % (kTilesM * kTilesN)";
   holes["where"] =
       filled(R"(// Blocks that run together go through kGroup rows of tiles: what they read stays in the L2.
 const int thread = threadIdx.x;
@@ -232,10 +237,11 @@ const int in_group = tile_number % (kGroup * kTilesN);
 const int m_first = (first_row + in_group % rows_here) * kTileM;
 const int n_first = in_group / rows_here * kTileN;
 )",
-             {{"batch", c.batch_size == 1
-                            ? "const int tile_number = blockIdx.x;"
-                            : "const int tile_number = blockIdx.x % (kTilesM * kTilesN);\n"
-                              "const int batch = blockIdx.x / (kTilesM * kTilesN);"}});
+             {{"batch", fmt::format("const int tile_number = {}{};{}",
+                                    backwards ? "kTilesM * kTilesN - 1 - " : "", tile_number,
+                                    c.batch_size == 1
+                                        ? ""
+                                        : "\nconst int batch = blockIdx.x / (kTilesM * kTilesN);")}});
   holes["first_tiles"] = filled(R"(#pragma unroll
 for (int stage = 0; stage < kStages - 1; ++stage) {
   if (stage < tiles) {

@@ -36,6 +36,18 @@ std::optional<std::int64_t> plain_stride(Ref element, SymbolId symbol) {
   return stride;
 }
 
+/// An element number as a part without k and a part of k alone; false: they are mixed.
+bool separate(lift::Nodes& nodes, const Operand& operand, Ref element, Ref& fixed, Ref& of_k) {
+  fixed = nodes.integer(element->constant);
+  of_k = nodes.integer(0);
+  for (const lift::Term& term : element->terms) {
+    if (term.atom->uses(operand.k) && term.atom->uses(operand.outer)) return false;
+    Ref& part = term.atom->uses(operand.k) ? of_k : fixed;
+    part = nodes.add(part, nodes.scale(term.atom, term.coefficient));
+  }
+  return true;
+}
+
 }  // namespace
 
 /// Where this thread's pieces come from and go to: text with $from and $to for the i-th.
@@ -112,14 +124,53 @@ const int place_$letter = $place;
     paths.setup_to = filled(
         "$type* const to = &shared_$letter[stage * kElements$capital + place_$letter];\n", holes);
     paths.to = rounds == 1 ? "to" : fmt::format("to + i * {}", each);
+    Ref fixed = nullptr, of_k = nullptr;
+    const bool apart = loads && !(outer_stride && k_stride) && rounds <= 16 &&
+                       separate(*c.nodes, operand, element, fixed, of_k);
+    if (apart) {
+      // What k does not change is found once.
+      Printer print = printer("");
+      const std::string buffer = parameter_name(operand.value->op);
+      const std::string from_type = type_name(operand.value->type);
+      const auto any = c.nodes->range(element);
+      const std::string index = any && any->high <= INT32_MAX ? "int" : "long long";
+      if (tile.along_k && rounds > 1) {
+        paths.before += filled(R"($index offsets_$letter[$rounds];
+#pragma unroll
+for (int i = 0; i < $rounds; ++i) {
+  const int $outer = $first + $letter_$outer + i * $step;
+  offsets_$letter[i] = $fixed;
+}
+)",
+                               [&] {
+                                 Holes more = holes;
+                                 more["index"] = index;
+                                 more["first"] = outer + "_first";
+                                 more["fixed"] = print.print_index(fixed);
+                                 return more;
+                               }());
+        print.indices[operand.k] = fmt::format("(tile * kTileK + {}_k)", letter);
+        paths.setup_from = fmt::format("const {}* const from = {} + ({});\n", from_type, buffer,
+                                       print.print_index(of_k));
+        paths.from = fmt::format("from + offsets_{}[i]", letter);
+      } else {
+        print.indices[operand.outer] = fmt::format("({0}_first + {1}_{0})", outer, letter);
+        paths.before += fmt::format("const {}* const from_{} = {} + ({});\n", from_type, letter,
+                                    buffer, print.print_index(fixed));
+        paths.from = fmt::format("from_{} + ({})", letter, print.print_index(of_k));
+      }
+    }
+    const std::string needs = used + " " + paths.from;
     const auto moving = [&](const std::string& name, bool moves, const std::string& first) {
-      if (!mentions(used, name) && !(loads && !(outer_stride && k_stride))) return std::string();
+      if (!mentions(needs, name) && !(loads && !apart && !(outer_stride && k_stride))) {
+        return std::string();
+      }
       return fmt::format("  const int {} = {} + {}_{}{};\n", name, first, letter, name,
                          moves && rounds > 1 ? fmt::format(" + i * {}", step) : "");
     };
-    std::string indices = moving(outer, outer_moves, outer + "_first") +
-                          moving("k", !outer_moves, "tile * kTileK");
-    paths.loop += indices;
+    paths.loop += moving(outer, outer_moves, outer + "_first") +
+                  moving("k", !outer_moves, "tile * kTileK");
+    if (apart) return paths;
     if (loads && outer_stride && k_stride) {
       Printer print = printer("");
       print.indices[operand.outer] = fmt::format("({}_first + {}_{})", outer, letter, outer);

@@ -62,6 +62,8 @@ void repair_fma(Schedule& s, ScalarType type) {
   while (!fits()) (s.bm > s.bn ? s.bm : s.bn) /= 2;
   s.bm = std::max(s.bm, 4 * s.tm);
   s.bn = std::max(s.bn, 8 * s.tn);
+  // All of a tile's multiply-adds are written out: at most 2048, which the instruction cache holds.
+  while (s.bk > 8 && s.tm * s.tn * s.bk > 2048) s.bk /= 2;
 }
 
 void repair_mma(Schedule& s) {

@@ -185,6 +185,54 @@ TEST(Contract, SeveralIndicesOfEachKind) {
   }
 }
 
+// A convolution is one too: out[b][o][y][x] = sum over c, r, s of in[b][c][y + r - 1][x + s - 1] *
+// w[o][c][r][s], in zeros where that is outside.
+TEST(Contract, Convolution) {
+  for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"}) {
+    NestCase p;
+    p.task.math = MathLevel::kTf32x3;
+    auto& nodes = p.nodes;
+    const std::int64_t batch = 2, from = 5, to = 20, height = 9, width = 12;
+    const auto symbol = [&](const char* name, std::int64_t extent) {
+      return nodes.new_symbol(name, extent);
+    };
+    const SymbolId b = symbol("b", batch), o = symbol("o", to), y = symbol("y", height),
+                   x = symbol("x", width), c = symbol("c", from), r = symbol("r", 3),
+                   s = symbol("s", 3);
+    p.buffer("in", ScalarType::kF32, batch * from * height * width, Role::kIn);
+    p.buffer("w", ScalarType::kF32, to * from * 9, Role::kIn);
+    p.buffer("out", ScalarType::kF32, batch * to * height * width, Role::kOut);
+    const auto at = [&](std::initializer_list<std::pair<Ref, std::int64_t>> digits) {
+      Ref element = nodes.integer(0);
+      for (const auto& [digit, size] : digits) element = nodes.add(nodes.scale(element, size), digit);
+      return element;
+    };
+    const auto index = [&](SymbolId id) { return nodes.index(id); };
+    const Ref row = nodes.add(nodes.add(index(y), index(r)), nodes.integer(-1));
+    const Ref column = nodes.add(nodes.add(index(x), index(s)), nodes.integer(-1));
+    Ref inside = nodes.boolean(true);
+    for (const auto& [place, size] : {std::pair(row, height), {column, width}}) {
+      inside = nodes.both(inside, nodes.non_negative(place));
+      inside = nodes.both(inside, nodes.less(place, nodes.integer(size)));
+    }
+    const Ref image = nodes.load("in", ScalarType::kF32,
+                                 at({{index(b), 1}, {index(c), from}, {row, height}, {column, width}}));
+    const Ref weight = nodes.load(
+        "w", ScalarType::kF32, at({{index(o), 1}, {index(c), from}, {index(r), 3}, {index(s), 3}}));
+    p.nest.buffer = "out";
+    p.nest.dims = {b, o, y, x};
+    p.nest.element = at({{index(b), 1}, {index(o), to}, {index(y), height}, {index(x), width}});
+    p.nest.value = nodes.reduce(
+        "+", {c, r, s},
+        nodes.select(inside, nodes.op("*", ScalarType::kF32, {image, weight}),
+                     nodes.number(0, ScalarType::kF32)));
+    for (const char* bk : {"16", "32"}) {
+      p.check(*kContract, {{"pipe", pipe}, {"bm", "32"}, {"bn", "64"}, {"bk", bk}, {"split_k", "1"}},
+              1e-5);
+    }
+  }
+}
+
 TEST(Contract, OnlyPartOfTheOutput) {
   // Below the diagonal: other tiles need no sum, other points write nothing.
   Product p({.m = 96, .n = 96, .k = 64});
