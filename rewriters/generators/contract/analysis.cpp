@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "rewriters/generators/contract/digits.h"
 #include "rewriters/generators/print_value.h"
 
 namespace hone::generators::contract {
@@ -220,10 +221,6 @@ void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds)
 
 }  // namespace
 
-bool Operand::is_plain() const {
-  return value->kind == Node::Kind::kLoad && mask->is_constant() && value->type == type;
-}
-
 std::string Contraction::describe() const {
   return fmt::format("{}{} x {} x {}", batch_size > 1 ? fmt::format("{} of ", batch_size) : "",
                      m_size, n_size, k_size);
@@ -339,7 +336,13 @@ Result<Contraction> analyse(const Goal& goal) {
     return refused("contract: sizes beyond 2^30");
   }
 
-  const auto flat = [&](Ref value) { return nodes.substitute(value, digits); };
+  const auto flat = [&](Ref value) {
+    value = nodes.substitute(value, digits);
+    for (const SymbolId symbol : {c.batch, c.m, c.n, c.k}) {
+      value = with_merged_digits(nodes, value, symbol);
+    }
+    return value;
+  };
   // Where a mask does not hold the element may be outside: then nothing is loaded but one by one.
   const auto masked_stays_inside = [&](Operand& operand) {
     if (operand.mask->is_constant() || operand.value->kind != Node::Kind::kLoad) return;

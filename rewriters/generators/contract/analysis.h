@@ -34,7 +34,6 @@ struct Operand {
   /// k, or along `outer`. 1: neither. Only for one plain load.
   bool along_k = false;
   int contiguous = 1;
-  [[nodiscard]] bool is_plain() const;  ///< a load and no mask
 };
 
 struct Contraction {

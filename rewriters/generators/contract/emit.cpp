@@ -37,11 +37,19 @@ std::string Emitter::buffer_type(const std::string& name) const {
 }
 
 std::string Emitter::parameter_name(const std::string& buffer) const {
+  // What the kernels call their own things.
   static const std::set<std::string, std::less<>> taken = {
-      "m",    "n",     "k",      "batch", "a",     "b",     "sum",   "tile",   "tiles", "stage",
-      "fill", "piece", "inside", "lane",  "warp",  "got",   "out",   "thread", "block", "store",
-      "read", "i",     "j",      "l",     "slice", "first", "value", "Vector", "start", "most"};
-  return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_in" : buffer;
+      "m",       "n",       "k",       "i",        "j",     "l",       "at",       "batch",
+      "big",     "block",   "column",  "each",     "every", "fill",    "first",    "from",
+      "frag_a",  "frag_b",  "fragment", "got",     "half",  "inside",  "lane",     "lower",
+      "made",    "m_first", "m_last",  "more",     "most",  "next",    "now",      "n_first",
+      "n_last",  "n_run",   "offsets_a", "offsets_b", "pair", "parts", "piece",    "plane",
+      "planes",  "read",    "row",     "rows_here", "run",  "slice",   "small",    "small_a",
+      "small_b", "split_b", "stage",   "staged",   "step",  "store",   "sum",      "sums",
+      "thread",  "tile",    "tile_a",  "tile_b",   "tiles", "to",      "upper",    "warp",
+      "Vector",  "a_m",     "a_k",     "b_n",      "b_k",   "place_a", "place_b",  "from_a",
+      "from_b",  "copy_a",  "copy_b",  "in_group", "first_row", "first_tile"};
+  return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
 }
 
 std::vector<std::string> Emitter::buffers(bool first) const {
@@ -276,14 +284,14 @@ std::string Emitter::finished(const std::string& width, bool vector,
                        {"guard", guarded ? fmt::format(" && {}", "(" + print.print(c.guard) + ")")
                                          : ""}};
   if (vector && !guarded) {
-    return filled(R"($pack out;
+    return filled(R"($pack made;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {
   $column
-  out.at[j] = $value;
+  made.at[j] = $value;
 }
 const int n = n_run;
-*reinterpret_cast<$pack*>(&$out[$element]) = out;
+*reinterpret_cast<$pack*>(&$out[$element]) = made;
 )",
                   holes);
   }

@@ -323,10 +323,10 @@ for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
         inside.empty() ? value : fmt::format("{} ? {} : {}", inside, value, holes["zero"]));
   }
   const bool keeps_vector = tile.vector && tile.along_k != tile.k_rows;
-  holes["keep"] = filled(keeps_vector ? R"($prefixpack<$type, $piece> out;
+  holes["keep"] = filled(keeps_vector ? R"($prefixpack<$type, $piece> made;
 #pragma unroll
-for (int j = 0; j < $piece; ++j) out.at[j] = staged_$letter[i][j];
-*reinterpret_cast<$prefixpack<$type, $piece>*>($to) = out;
+for (int j = 0; j < $piece; ++j) made.at[j] = staged_$letter[i][j];
+*reinterpret_cast<$prefixpack<$type, $piece>*>($to) = made;
 )"
                                       : R"(#pragma unroll
 for (int j = 0; j < $piece; ++j) ($to)[$along] = staged_$letter[i][j];

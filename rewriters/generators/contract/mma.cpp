@@ -66,7 +66,7 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   const int warp_m = warp / kWarpsN * kWarpM, warp_n = warp % kWarpsN * kWarpN;
 
   $moves
-  unsigned a[2][kBlocksM][4], b[2][kBlocksN][2];  // of this step of k and of the next
+  unsigned frag_a[2][kBlocksM][4], frag_b[2][kBlocksN][2];  // of this step of k and of the next
   float sums[kBlocksM][kBlocksN][4] = {};
   const auto read = [&](int to, int stage, int k) {
     const $type_a* const tile_a = &shared_a[stage * kElementsA];
@@ -122,37 +122,37 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
 constexpr const char* kMultiplyOnce = R"(#pragma unroll
 for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(sums[i][j], a[now][i], b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(sums[i][j], frag_a[now][i], frag_b[now][j]);
 }
 )";
 
 constexpr const char* kRoundFirst = R"(#pragma unroll
 for (int i = 0; i < kBlocksM; ++i)
 #pragma unroll
-  for (int l = 0; l < 4; ++l) a[now][i][l] = $prefixrounded(a[now][i][l]);
+  for (int l = 0; l < 4; ++l) frag_a[now][i][l] = $prefixrounded(frag_a[now][i][l]);
 #pragma unroll
 for (int j = 0; j < kBlocksN; ++j)
 #pragma unroll
-  for (int l = 0; l < 2; ++l) b[now][j][l] = $prefixrounded(b[now][j][l]);
+  for (int l = 0; l < 2; ++l) frag_b[now][j][l] = $prefixrounded(frag_b[now][j][l]);
 )";
 
 constexpr const char* kMultiplyThrice = R"(unsigned small_b[kBlocksN][2];
 #pragma unroll
 for (int j = 0; j < kBlocksN; ++j) {
 #pragma unroll
-  for (int l = 0; l < 2; ++l) $prefixsplit(b[now][j][l], small_b[j][l], b[now][j][l]);
+  for (int l = 0; l < 2; ++l) $prefixsplit(frag_b[now][j][l], small_b[j][l], frag_b[now][j][l]);
 }
 #pragma unroll
 for (int i = 0; i < kBlocksM; ++i) {
   unsigned small_a[4];
 #pragma unroll
-  for (int l = 0; l < 4; ++l) $prefixsplit(a[now][i][l], small_a[l], a[now][i][l]);
+  for (int l = 0; l < 4; ++l) $prefixsplit(frag_a[now][i][l], small_a[l], frag_a[now][i][l]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], small_a, b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], small_a, frag_b[now][j]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], a[now][i], small_b[j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], frag_a[now][i], small_b[j]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], a[now][i], b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], frag_a[now][i], frag_b[now][j]);
 }
 )";
 
@@ -172,19 +172,19 @@ std::string read_a(const Emitter& emit, bool narrow) {
         "#pragma unroll\n"
         "for (int l = 0; l < 4; ++l) {{\n"
         "  const int row = warp_m + i * 16 + lane / 4 + l % 2 * 8, column = k + lane % 4 + l / 2 * 4;\n"
-        "  a[to][i][l] = __float_as_uint(tile_a[{}]);\n"
+        "  frag_a[to][i][l] = __float_as_uint(tile_a[{}]);\n"
         "}}",
         emit.place(true, "row", "column"));
   }
   if (emit.a.k_rows) {
     return fmt::format(
         "const int row = warp_m + i * 16 + lane / 8 % 2 * 8, column = k + lane / 16 * 8 + lane % 8;\n"
-        "{}matrices_transposed(a[to][i], &tile_a[{}]);",
+        "{}matrices_transposed(frag_a[to][i], &tile_a[{}]);",
         emit.prefix, emit.place(true, "row", "column"));
   }
   return fmt::format(
       "const int row = warp_m + i * 16 + lane % 16, column = k + lane / 16 * {};\n"
-      "{}matrices(a[to][i], &tile_a[{}]);",
+      "{}matrices(frag_a[to][i], &tile_a[{}]);",
       half, emit.prefix, emit.place(true, "row", "column"));
 }
 
@@ -196,7 +196,7 @@ std::string read_b(const Emitter& emit, bool narrow) {
         "#pragma unroll\n"
         "for (int l = 0; l < 4; ++l) {{\n"
         "  const int row = warp_n + j * 8 + lane / 4 + l / 2 * 8, column = k + lane % 4 + l % 2 * 4;\n"
-        "  b[to][j + l / 2][l % 2] = __float_as_uint(tile_b[{}]);\n"
+        "  frag_b[to][j + l / 2][l % 2] = __float_as_uint(tile_b[{}]);\n"
         "}}",
         emit.place(false, "row", "column"));
   }
@@ -215,7 +215,7 @@ std::string read_b(const Emitter& emit, bool narrow) {
         half, emit.prefix, emit.place(false, "row", "column"));
   }
   return text +
-         "#pragma unroll\nfor (int l = 0; l < 4; ++l) b[to][j + l / 2][l % 2] = pair[l];";
+         "#pragma unroll\nfor (int l = 0; l < 4; ++l) frag_b[to][j + l / 2][l % 2] = pair[l];";
 }
 
 }  // namespace

@@ -23,12 +23,14 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
               : s.pipe == Pipe::kBf16 || s.pipe == Pipe::kWgmmaBf16 ? ScalarType::kBf16
                                        : operand.type;
   const int size = static_cast<int>(size_of(tile.type));
-  const bool same = operand.is_plain() && operand.type == tile.type;
+  const bool same = operand.value->kind == lift::Node::Kind::kLoad &&
+                    operand.value->type == tile.type;
 
   tile.piece = std::min({operand.contiguous, tile.along_k ? s.bk : tile.outer, 16 / size});
   tile.k_rows = fma || !operand.along_k;
   if (fma && tile.along_k && s.async_transpose) tile.piece = 1;
-  tile.async = same && tile.piece * size >= 4 && (!fma || !tile.along_k || s.async_transpose);
+  // A mask is for a whole piece where that is one element.
+  tile.async = same && (operand.mask->is_constant() || tile.piece == 1) && tile.piece * size >= 4 && (!fma || !tile.along_k || s.async_transpose);
   tile.vector = tile.piece > 1;
   tile.direct = !tile.async && tile.outer * s.bk / s.threads() > 16;
   tile.rows = tile.k_rows ? s.bk : tile.outer;

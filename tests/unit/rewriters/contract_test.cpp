@@ -289,6 +289,30 @@ TEST(Contract, RandomPoints) {
   }
 }
 
+TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
+  for (const auto& [x, y] : {std::pair("stage", "k"), {"frag_a", "kM"}, {"sums", "tile"}}) {
+    NestCase p;
+    auto& nodes = p.nodes;
+    p.task.math = MathLevel::kTf32x3;
+    const SymbolId i = nodes.new_symbol("i", 40), j = nodes.new_symbol("j", 32),
+                   l = nodes.new_symbol("l", 36);
+    p.buffer(x, ScalarType::kF32, std::int64_t{40} * 36, Role::kIn);
+    p.buffer(y, ScalarType::kF32, std::int64_t{36} * 32, Role::kIn);
+    p.buffer("made", ScalarType::kF32, std::int64_t{40} * 32, Role::kOut);
+    const auto at = [&](SymbolId row, SymbolId column) {
+      return nodes.add(nodes.scale(nodes.index(row), nodes.extent(column)), nodes.index(column));
+    };
+    p.nest.buffer = "made";
+    p.nest.dims = {i, j};
+    p.nest.element = at(i, j);
+    p.nest.value = nodes.reduce(
+        "+", {l}, nodes.op("*", ScalarType::kF32, {nodes.load(x, ScalarType::kF32, at(i, l)),
+                                                   nodes.load(y, ScalarType::kF32, at(l, j))}));
+    for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"})
+      p.check(*kContract, {{"pipe", pipe}, {"split_k", "1"}}, 1e-5);
+  }
+}
+
 TEST(Contract, Refusals) {
   const auto reason = [](const Product& p) {
     Goal goal{const_cast<lift::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};

@@ -253,6 +253,7 @@ class NestCase {
     const auto generated = generator.generate(goal(), step_at(*offer, choice), "g_");
     EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message);
     if (!generated) return {};
+    if (std::getenv("HONE_SHOW_SOURCE") != nullptr) std::puts(source_of(*generated).c_str());
     const std::vector<double> got = run(*generated), &want = expected();
     if (got.empty()) return {};
     int shown = 0;
