@@ -86,9 +86,8 @@ Ref first_load(Ref value) {
 /// Outermost, the largest stride in `by`, first.
 void sort_by_stride(std::vector<SymbolId>& symbols, Ref by) {
   if (by == nullptr) return;
-  std::ranges::stable_sort(symbols, [&](SymbolId x, SymbolId y) {
-    return stride_in(by, x) > stride_in(by, y);
-  });
+  std::ranges::stable_sort(
+      symbols, [&](SymbolId x, SymbolId y) { return stride_in(by, x) > stride_in(by, y); });
 }
 
 /// One index for all of `symbols`, and what each is of it.
@@ -116,8 +115,7 @@ bool steady(Ref value, SymbolId index, std::int64_t size) {
   if ((value->is("/") || value->is("%")) && value->args[1]->is_constant()) {
     if (steady(value->args[0], index, size)) return true;
     const Ref of = lift::peel(value->args[0]);
-    return value->is("/") && of->kind == Node::Kind::kIndex &&
-           value->args[1]->constant % size == 0;
+    return value->is("/") && of->kind == Node::Kind::kIndex && value->args[1]->constant % size == 0;
   }
   return false;
 }
@@ -373,13 +371,11 @@ Result<Contraction> analyse(const Goal& goal) {
   add_bounds(c, c.b.mask, c.bounds);
 
   c.sum = nodes.load("%sum", reduction->type, nodes.integer(0));
-  const Ref scaled = scale.empty()
-                         ? c.sum
-                         : nodes.op("*", reduction->type,
-                                    {c.sum, product_of(nodes, scale, reduction->type)});
-  c.value = flat(nodes.replace(nest.value, [&](Ref node) -> Ref {
-    return node == reduction ? scaled : nullptr;
-  }));
+  const Ref scaled = scale.empty() ? c.sum
+                                   : nodes.op("*", reduction->type,
+                                              {c.sum, product_of(nodes, scale, reduction->type)});
+  c.value = flat(nodes.replace(
+      nest.value, [&](Ref node) -> Ref { return node == reduction ? scaled : nullptr; }));
   c.element = flat(nest.element);
   c.guard = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
   add_bounds(c, c.guard, c.bounds);

@@ -63,9 +63,7 @@ class Contract : public Generator {
         types.push_back(buffer.type);
       }
     }
-    const auto has = [&](ScalarType type) {
-      return std::ranges::find(types, type) != types.end();
-    };
+    const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
     if (has(ScalarType::kF16)) generated.includes.emplace_back("cuda_fp16.h");
     if (has(ScalarType::kBf16)) generated.includes.emplace_back("cuda_bf16.h");
     generated.launches.push_back(emit.first_launch());

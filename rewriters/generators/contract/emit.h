@@ -37,8 +37,8 @@ class Emitter {
   [[nodiscard]] bool uses_async() const { return a.async || b.async; }
   /// A kernel's text with its $constants: those that it mentions, of every pipe's and of `more`.
   [[nodiscard]] std::string with_constants(
-      const std::string& kernel, const std::vector<std::pair<std::string, std::int64_t>>& more)
-      const;
+      const std::string& kernel,
+      const std::vector<std::pair<std::string, std::int64_t>>& more) const;
 
  private:
   struct Move {

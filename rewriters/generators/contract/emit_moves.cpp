@@ -89,11 +89,10 @@ Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
   if (tile.along_k && tile.k_rows) paths.along = fmt::format("j * {}", tile.stride);
   if (!regular) {
     holes["beyond"] = pieces % threads == 0 ? "" : fmt::format("if (piece >= {}) break;", pieces);
-    holes["in_tile"] =
-        tile.along_k ? fmt::format("{0}_k = piece % {1}{2}, {0}_{3} = piece / {1}", letter, along,
-                                   run, outer)
-                     : fmt::format("{0}_{3} = piece % {1}{2}, {0}_k = piece / {1}", letter, along,
-                                   run, outer);
+    holes["in_tile"] = tile.along_k ? fmt::format("{0}_k = piece % {1}{2}, {0}_{3} = piece / {1}",
+                                                  letter, along, run, outer)
+                                    : fmt::format("{0}_{3} = piece % {1}{2}, {0}_k = piece / {1}",
+                                                  letter, along, run, outer);
     paths.loop = filled(R"($unroll
 for (int i = 0; i < $rounds; ++i) {
   const int piece = i * kThreads + thread;
@@ -117,9 +116,10 @@ const int place_$letter = $place;
     if (pieces < threads) paths.loop += fmt::format("  if (thread >= {}) break;\n", pieces);
     const int column_step = tile.k_rows && outer_moves ? step : 0;
     const int row_step = column_step != 0 ? 0 : step;
-    const int row_size = tile.swizzled ? static_cast<int>(std::min<std::int64_t>(
-                                             tile.columns, 128 / size_of(tile.type)))
-                                       : tile.stride;
+    const int row_size =
+        tile.swizzled
+            ? static_cast<int>(std::min<std::int64_t>(tile.columns, 128 / size_of(tile.type)))
+            : tile.stride;
     const int each = row_step * row_size + column_step;
     paths.setup_to = filled(
         "$type* const to = &shared_$letter[stage * kElements$capital + place_$letter];\n", holes);
@@ -168,8 +168,8 @@ for (int i = 0; i < $rounds; ++i) {
       return fmt::format("  const int {} = {} + {}_{}{};\n", name, first, letter, name,
                          moves && rounds > 1 ? fmt::format(" + i * {}", step) : "");
     };
-    paths.loop += moving(outer, outer_moves, outer + "_first") +
-                  moving("k", !outer_moves, "tile * kTileK");
+    paths.loop +=
+        moving(outer, outer_moves, outer + "_first") + moving("k", !outer_moves, "tile * kTileK");
     if (apart) return paths;
     if (loads && outer_stride && k_stride) {
       Printer print = printer("");
@@ -182,11 +182,13 @@ for (int i = 0; i < $rounds; ++i) {
       const bool wide = each_tile * ((c.k_size + s.bk - 1) / s.bk) > INT32_MAX;
       holes["each_tile"] = fmt::format("{}{}", wide ? "(long long)" : "", each_tile);
       const std::int64_t apart = step * (outer_moves ? *outer_stride : *k_stride);
-      paths.before += filled(
-          "const $from_type* const from_$letter = $buffer + ($first);\n", holes);
+      paths.before += filled("const $from_type* const from_$letter = $buffer + ($first);\n", holes);
       paths.setup_from =
           filled("const $from_type* const from = from_$letter + tile * $each_tile;\n", holes);
-      paths.from = rounds == 1 ? "from" : fmt::format("from + i * {}{}", apart * rounds > INT32_MAX ? "(long long)" : "", apart);
+      paths.from = rounds == 1
+                       ? "from"
+                       : fmt::format("from + i * {}{}",
+                                     apart * rounds > INT32_MAX ? "(long long)" : "", apart);
       return paths;
     }
   }
@@ -206,8 +208,8 @@ for (int i = 0; i < $rounds; ++i) {
   }
   if (loads) {
     Printer print = printer("");
-    paths.from = fmt::format("&{}[{}]", parameter_name(operand.value->op),
-                             print.print_index(element));
+    paths.from =
+        fmt::format("&{}[{}]", parameter_name(operand.value->op), print.print_index(element));
   }
   return paths;
 }
@@ -310,11 +312,10 @@ for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
                             holes);
   } else {
     if (value.empty()) {
-      print.known[operand.value] = loaded == ScalarType::kF16
-                                       ? fmt::format("__half2float(*({}))", paths.from)
-                                   : loaded == ScalarType::kBf16
-                                       ? fmt::format("__bfloat162float(*({}))", paths.from)
-                                       : fmt::format("*({})", paths.from);
+      print.known[operand.value] =
+          loaded == ScalarType::kF16    ? fmt::format("__half2float(*({}))", paths.from)
+          : loaded == ScalarType::kBf16 ? fmt::format("__bfloat162float(*({}))", paths.from)
+                                        : fmt::format("*({})", paths.from);
       value = loaded == tile.type ? fmt::format("*({})", paths.from)
                                   : stored(operand.value, tile.type, print);
     }
@@ -360,7 +361,8 @@ const auto copy_$letter = [&](int stage, int tile) {
     result.start = fmt::format("copy_{}(fill, next);", letter);
     return result;
   }
-  result.definition = filled(R"(// A tile of $capital through registers: fetched early, put in shared memory late.
+  result.definition =
+      filled(R"(// A tile of $capital through registers: fetched early, put in shared memory late.
 $before
 $type staged_$letter[$rounds][$piece];
 const auto fetch_$letter = [&](int tile) {
@@ -376,7 +378,7 @@ const auto keep_$letter = [&](int stage) {
   }
 };
 )",
-                             holes);
+             holes);
   result.start = fmt::format("fetch_{}(next);", letter);
   result.end = fmt::format("keep_{}(fill);", letter);
   return result;

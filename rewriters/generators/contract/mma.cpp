@@ -171,14 +171,16 @@ std::string read_a(const Emitter& emit, bool narrow) {
     return fmt::format(
         "#pragma unroll\n"
         "for (int l = 0; l < 4; ++l) {{\n"
-        "  const int row = warp_m + i * 16 + lane / 4 + l % 2 * 8, column = k + lane % 4 + l / 2 * 4;\n"
+        "  const int row = warp_m + i * 16 + lane / 4 + l % 2 * 8, column = k + lane % 4 + l / 2 * "
+        "4;\n"
         "  frag_a[to][i][l] = __float_as_uint(tile_a[{}]);\n"
         "}}",
         emit.place(true, "row", "column"));
   }
   if (emit.a.k_rows) {
     return fmt::format(
-        "const int row = warp_m + i * 16 + lane / 8 % 2 * 8, column = k + lane / 16 * 8 + lane % 8;\n"
+        "const int row = warp_m + i * 16 + lane / 8 % 2 * 8, column = k + lane / 16 * 8 + lane % "
+        "8;\n"
         "{}matrices_transposed(frag_a[to][i], &tile_a[{}]);",
         emit.prefix, emit.place(true, "row", "column"));
   }
@@ -195,7 +197,8 @@ std::string read_b(const Emitter& emit, bool narrow) {
     return fmt::format(
         "#pragma unroll\n"
         "for (int l = 0; l < 4; ++l) {{\n"
-        "  const int row = warp_n + j * 8 + lane / 4 + l / 2 * 8, column = k + lane % 4 + l % 2 * 4;\n"
+        "  const int row = warp_n + j * 8 + lane / 4 + l / 2 * 8, column = k + lane % 4 + l % 2 * "
+        "4;\n"
         "  frag_b[to][j + l / 2][l % 2] = __float_as_uint(tile_b[{}]);\n"
         "}}",
         emit.place(false, "row", "column"));
@@ -203,13 +206,15 @@ std::string read_b(const Emitter& emit, bool narrow) {
   std::string text;
   if (emit.b.k_rows) {
     text = fmt::format(
-        "const int row = warp_n + j * 8 + lane / 16 * 8, column = k + lane / 8 % 2 * 8 + lane % 8;\n"
+        "const int row = warp_n + j * 8 + lane / 16 * 8, column = k + lane / 8 % 2 * 8 + lane % "
+        "8;\n"
         "unsigned pair[4];\n"
         "{}matrices_transposed(pair, &tile_b[{}]);\n",
         emit.prefix, emit.place(false, "row", "column"));
   } else {
     text = fmt::format(
-        "const int row = warp_n + j * 8 + lane / 16 * 8 + lane % 8, column = k + lane / 8 % 2 * {};\n"
+        "const int row = warp_n + j * 8 + lane / 16 * 8 + lane % 8, column = k + lane / 8 % 2 * "
+        "{};\n"
         "unsigned pair[4];\n"
         "{}matrices(pair, &tile_b[{}]);\n",
         half, emit.prefix, emit.place(false, "row", "column"));
@@ -237,9 +242,9 @@ std::string mma_kernel(const Emitter& emit) {
   holes["read_a"] = read_a(emit, narrow);
   holes["read_b"] = read_b(emit, narrow);
   holes["before"] = thrice ? "float parts[kBlocksM][kBlocksN][4] = {};  // of this tile" : "";
-  holes["after"] = thrice ? "// Rounded to nearest, which the tensor cores do not.\n" +
-                                std::string(kAddParts)
-                          : "";
+  holes["after"] =
+      thrice ? "// Rounded to nearest, which the tensor cores do not.\n" + std::string(kAddParts)
+             : "";
   holes["multiply"] = filled(thrice   ? kMultiplyThrice
                              : narrow ? std::string(kRoundFirst) + kMultiplyOnce
                                       : kMultiplyOnce,
@@ -251,14 +256,12 @@ std::string mma_kernel(const Emitter& emit) {
   if (narrow) text += kRound;
   if (thrice) text += kSplit;
   return filled(text, holes) +
-         emit.with_constants(
-             filled(kKernel, holes),
-             {{"kWarpM", s.wm},
-              {"kWarpN", s.wn},
-              {"kWarpsN", s.bn / s.wn},
-              {"kBlocksM", s.wm / 16},
-              {"kBlocksN", s.wn / 8},
-              {"kStep", narrow ? 8 : 16}});
+         emit.with_constants(filled(kKernel, holes), {{"kWarpM", s.wm},
+                                                      {"kWarpN", s.wn},
+                                                      {"kWarpsN", s.bn / s.wn},
+                                                      {"kBlocksM", s.wm / 16},
+                                                      {"kBlocksN", s.wn / 8},
+                                                      {"kStep", narrow ? 8 : 16}});
 }
 
 }  // namespace hone::generators::contract

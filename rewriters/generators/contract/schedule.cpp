@@ -9,9 +9,8 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,          Pipe::kWgmma,  Pipe::kMma,
-                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3, Pipe::kTf32,
-                           Pipe::kBf16,         Pipe::kWgmmaBf16};
+constexpr Pipe kPipes[] = {Pipe::kFma,    Pipe::kWgmma, Pipe::kMma,  Pipe::kWgmmaTf32x3,
+                           Pipe::kTf32x3, Pipe::kTf32,  Pipe::kBf16, Pipe::kWgmmaBf16};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -262,51 +261,77 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
 
 namespace {
 
-/// Of a schedule, in units of one SM's multiply-add cycles: waves of blocks, each a tile's work
-/// over how well the tile is reused.
+/// Multiply-adds a cycle of one SM that a good kernel reaches. Source: an H200's data sheet, less
+/// what such kernels leave.
+double rate_of(Pipe pipe, ScalarType type) {
+  switch (pipe) {
+    case Pipe::kFma:
+      return type == ScalarType::kF64 ? 58 : 115;
+    case Pipe::kMma:
+      return 700;
+    case Pipe::kTf32x3:
+      return 130;
+    case Pipe::kTf32:
+      return 350;
+    case Pipe::kBf16:
+      return 500;
+    case Pipe::kWgmma:
+      return 1600;
+    case Pipe::kWgmmaBf16:
+      return 900;
+    case Pipe::kWgmmaTf32x3:
+      return 230;
+  }
+  return 1;
+}
+
+/// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
+/// and blocks that are alone on their SM start and finish while nothing multiplies.
 double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
+  constexpr double kReadRate = 40, kWriteRate = 20;  // of one SM, when all do [B/cycle]
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm) *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
-  const int registers =
-      s.pipe == Pipe::kFma ? s.tm * s.tn + 2 * (s.tm + s.tn) + 32 : s.wm * s.wn / 32 + 80;
+  const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
+  const int sums = s.pipe == Pipe::kFma ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) - 48
+                   : is_wgmma(s.pipe)   ? s.wm * s.bn / 128
+                                        : s.wm * s.wn / 32;
+  const int registers = s.pipe == Pipe::kWgmmaTf32x3 ? 250 : sums + 80;
   const std::int64_t by_shared =
-      std::max<std::int64_t>(1, shared_limit(goal) / std::max<std::int64_t>(1, shared_bytes(c, s)));
-  const std::int64_t resident = std::clamp<std::int64_t>(
-      std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1,
-      2048 / s.threads());
+      (shared_limit(goal) + 1024) / std::max<std::int64_t>(1, shared_bytes(c, s) + 1024);
+  const auto resident = static_cast<double>(std::clamp<std::int64_t>(
+      std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1, 2048 / s.threads()));
   const double sms = sm_count(goal);
-  // Blocks that share an SM share its pipes too.
   const double per_sm = std::ceil(tiles / sms);
-  const double busy_warps =
-      std::min(per_sm, static_cast<double>(resident)) * s.threads() / 32.0;
-  const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 3;
-  const double work = static_cast<double>(s.bm) * s.bn * s.bk * steps;
-  const double reuse = 1.0 / (1.0 / s.bm + 1.0 / s.bn);
-  const double fed = reuse / (reuse + (s.pipe == Pipe::kFma ? 6 : 24));
-  const double hidden = std::min(1.0, busy_warps / 8);
-  double thread_reuse = 1;
+  const double warps = std::min(per_sm, resident) * s.threads() / 32.0;
+  const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 2;
+  double reuse = 1;  // of what a thread or a warp has read from shared memory
   if (s.pipe == Pipe::kFma) {
-    thread_reuse = static_cast<double>(s.tm * s.tn) / (s.tm * s.tn + 2.5 * (s.tm + s.tn) / 4 * 2);
+    reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
+  } else if (!is_wgmma(s.pipe)) {
+    reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
   } else {
-    thread_reuse = static_cast<double>(s.wm * s.wn) / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
+    reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
   }
-  const double sum_back = s.split_k > 1 ? static_cast<double>(c.m_size) * c.n_size *
-                                              c.batch_size * (s.split_k + 2) * 6 / sms + 400000
-                                        : 0;
-  return per_sm * work / (fed * hidden * thread_reuse) + sum_back;
+  const double hidden = std::min(1.0, warps / 8);
+  const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
+                             (rate_of(s.pipe, c.sum_type) * reuse * hidden);
+  const double reading = static_cast<double>(s.bm * size_of(c.a.type) + s.bn * size_of(c.b.type)) *
+                         s.bk * steps / kReadRate;
+  const double out =
+      static_cast<double>(s.split_k > 1 ? size_of(c.sum_type) : size_of(c.nest->type));
+  const double writing = s.bm * s.bn * out / kWriteRate;
+  const double alone = (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
+  // The second kernel: a launch, every slice read.
+  const double outputs = static_cast<double>(c.m_size) * c.n_size * c.batch_size;
+  const double again =
+      s.split_k == 1 ? 0 : 5000 + outputs * (s.split_k + 1) * 4 / (sms * kWriteRate);
+  return std::max(per_sm * std::max(multiplying, reading), per_sm * writing) + alone + again;
 }
 
 }  // namespace
 
 std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
                                      const std::vector<Parameter>& space) {
-  const std::vector<Pipe> pipes = pipes_for(c, goal);
-  // The fastest that the level allows; the least exact come last.
-  Pipe pipe = pipes.front();
-  for (const Pipe candidate : {Pipe::kFma, Pipe::kTf32x3, Pipe::kWgmmaTf32x3, Pipe::kTf32,
-                               Pipe::kWgmmaBf16, Pipe::kMma, Pipe::kWgmma}) {
-    if (std::ranges::find(pipes, candidate) != pipes.end()) pipe = candidate;
-  }
   struct Shape {
     int bm, bn, tm, tn, wm, wn;
   };
@@ -318,32 +343,33 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
       {32, 32, 4, 4, 16, 16},    {16, 128, 4, 8, 16, 32},   {16, 64, 4, 4, 16, 16}};
   Schedule best;
   double least = std::numeric_limits<double>::infinity();
-  for (const Shape& shape : kShapes) {
-    for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
-      Schedule s{.pipe = pipe,
-                 .bm = shape.bm,
-                 .bn = shape.bn,
-                 .bk = pipe == Pipe::kMma || is_wgmma(pipe) ? 64 : pipe == Pipe::kFma ? 16 : 32,
-                 .tm = shape.tm,
-                 .tn = shape.tn,
-                 .wm = shape.wm,
-                 .wn = shape.wn,
-                 // wgmma's copies lead by two tiles less than there are.
-                 .stages = is_wgmma(pipe) && shape.bm * shape.bn >= 128 * 256 ? 4 : 3,
-                 .split_k = split,
-                 .group = 8};
-      Schedule repaired = s;
-      repair(repaired, c, shared_limit(goal));
-      if (shared_bytes(c, repaired) > shared_limit(goal)) continue;
-      const double cost = cost_of(c, goal, repaired);
-      if (cost < least) {
-        least = cost;
-        best = repaired;
+  for (const Pipe pipe : pipes_for(c, goal)) {
+    for (const Shape& shape : kShapes) {
+      for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
+        Schedule s{.pipe = pipe,
+                   .bm = shape.bm,
+                   .bn = shape.bn,
+                   .bk = pipe == Pipe::kFma ? 16 : 64,
+                   .tm = shape.tm,
+                   .tn = shape.tn,
+                   .wm = shape.wm,
+                   .wn = shape.wn,
+                   // wgmma's copies lead by two tiles less than there are.
+                   .stages = is_wgmma(pipe) && shape.bm * shape.bn >= 128 * 256 ? 4 : 3,
+                   .split_k = split,
+                   .group = 8};
+        repair(s, c, shared_limit(goal));
+        if (shared_bytes(c, s) > shared_limit(goal)) continue;
+        const double cost = cost_of(c, goal, s);
+        if (cost < least) {
+          least = cost;
+          best = s;
+        }
       }
     }
   }
   const auto wanted = [&](const std::string& name) -> ParameterValue {
-    if (name == "pipe") return std::string(name_of(pipe));
+    if (name == "pipe") return std::string(name_of(best.pipe));
     if (name == "bm") return std::int64_t{best.bm};
     if (name == "bn") return std::int64_t{best.bn};
     if (name == "bk") return std::int64_t{best.bk};
@@ -359,9 +385,8 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
   std::vector<std::size_t> start;
   for (const Parameter& parameter : space) {
     const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
-    start.push_back(at == parameter.domain.end()
-                        ? 0
-                        : static_cast<std::size_t>(at - parameter.domain.begin()));
+    start.push_back(
+        at == parameter.domain.end() ? 0 : static_cast<std::size_t>(at - parameter.domain.begin()));
   }
   return start;
 }

@@ -68,7 +68,11 @@ std::string warpgroup_helpers(const Warpgroup& w, const std::string& prefix) {
   for (int i = 0; i < w.n / 2; ++i) {
     if (i % 8 == 0) sums += i == 0 ? "\"{" : "\"\n      \" ";
     sums += fmt::format("%{}{}", i, i + 1 == w.n / 2 ? "}, " : ", ");
-    operands += fmt::format("{}\"+f\"(sum[{}])", i == 0 ? "" : i % 4 == 0 ? ",\n        " : ", ", i);
+    operands += fmt::format("{}\"+f\"(sum[{}])",
+                            i == 0       ? ""
+                            : i % 4 == 0 ? ",\n        "
+                                         : ", ",
+                            i);
   }
   sums += "\"";
   // A from shared memory, or from four registers.
@@ -88,7 +92,8 @@ std::string warpgroup_helpers(const Warpgroup& w, const std::string& prefix) {
                    : number(0)},
       {"b", number(narrow ? 4 : 1)},
       {"add", number(narrow ? 5 : 2)},
-      {"orientation", narrow ? "" : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
+      {"orientation",
+       narrow ? "" : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
   };
   return filled(R"(
 // Calls f(0), f(1), ... with numbers that the compiler knows: sums that products under way change
@@ -165,8 +170,7 @@ std::string wgmma_kernel(const Emitter& emit) {
                             .a_k_rows = emit.a.k_rows,
                             .b_k_rows = emit.b.k_rows};
   return warpgroup_helpers(warpgroup, emit.prefix) +
-         emit.with_constants(filled(kKernel, holes),
-                             {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
+         emit.with_constants(filled(kKernel, holes), {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
 }
 
 }  // namespace hone::generators::contract

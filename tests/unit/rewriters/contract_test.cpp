@@ -34,10 +34,9 @@ class Product : public NestCase {
     buffer("C", s.out, s.batch * s.m * s.n, Role::kOut);
     const auto at = [&](SymbolId row, std::int64_t rows, SymbolId column, std::int64_t columns,
                         bool transposed) {
-      const Ref inside = transposed
-                             ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
-                             : nodes.add(nodes.scale(nodes.index(row), columns),
-                                         nodes.index(column));
+      const Ref inside =
+          transposed ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
+                     : nodes.add(nodes.scale(nodes.index(row), columns), nodes.index(column));
       return nodes.add(nodes.scale(nodes.index(batch), rows * columns), inside);
     };
     const ScalarType sum = s.type == ScalarType::kF64 ? s.type : ScalarType::kF32;
@@ -60,8 +59,8 @@ class Product : public NestCase {
 const std::unique_ptr<Generator> kContract = make_contract();
 using Choice = std::map<std::string, std::string>;
 
-const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}, {"bk", "8"}, {"tm", "4"},
-                       {"tn", "4"}, {"split_k", "1"}};
+const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"},    {"bk", "8"},
+                       {"tm", "4"},     {"tn", "4"},  {"split_k", "1"}};
 
 Ref bias_and_relu(Product& p, Ref sum) {
   Ref value = p.nodes.op("+", ScalarType::kF32,
@@ -71,9 +70,9 @@ Ref bias_and_relu(Product& p, Ref sum) {
 
 Ref below_diagonal(Product& p, Ref term) {
   // A[i][k] is zero above its diagonal.
-  return p.nodes.select(p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i),
-                                                              p.nodes.index(p.k))),
-                        term, p.nodes.number(0, ScalarType::kF32));
+  return p.nodes.select(
+      p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
+      p.nodes.number(0, ScalarType::kF32));
 }
 
 TEST(Contract, FmaInEveryOrientation) {
@@ -93,14 +92,21 @@ TEST(Contract, FmaAtManyPoints) {
   Product product(shape);
   for (const char* stages : {"2", "4"}) {
     for (const char* transpose : {"async", "registers"}) {
-      for (const auto& [bm, bn, bk, tm, tn] :
-           {std::tuple("64", "64", "16", "8", "4"), {"128", "128", "16", "8", "8"},
-            {"32", "128", "8", "4", "8"}, {"256", "128", "8", "16", "8"},
-            {"16", "64", "32", "16", "16"}}) {
+      for (const auto& [bm, bn, bk, tm, tn] : {std::tuple("64", "64", "16", "8", "4"),
+                                               {"128", "128", "16", "8", "8"},
+                                               {"32", "128", "8", "4", "8"},
+                                               {"256", "128", "8", "16", "8"},
+                                               {"16", "64", "32", "16", "16"}}) {
         SCOPED_TRACE(std::string(bm) + " " + bn + " " + bk + " " + stages);
         product.check(*kContract,
-                      {{"pipe", "fma"}, {"bm", bm}, {"bn", bn}, {"bk", bk}, {"tm", tm}, {"tn", tn},
-                       {"stages", stages}, {"transpose", transpose}},
+                      {{"pipe", "fma"},
+                       {"bm", bm},
+                       {"bn", bn},
+                       {"bk", bk},
+                       {"tm", tm},
+                       {"tn", tn},
+                       {"stages", stages},
+                       {"transpose", transpose}},
                       1e-5);
       }
     }
@@ -136,14 +142,15 @@ TEST(Contract, OperandsWithWorkOfTheirOwn) {
     const ScalarType f32 = ScalarType::kF32;
     Ref a = term->args[0], b = term->args[1];
     if (a->op != "A") std::swap(a, b);
-    return p.nodes.op("*", f32, {p.nodes.op("exp", f32, {a}),
-                                 p.nodes.op("+", f32, {b, p.nodes.number(1, f32)})});
+    return p.nodes.op(
+        "*", f32, {p.nodes.op("exp", f32, {a}), p.nodes.op("+", f32, {b, p.nodes.number(1, f32)})});
   };
   const auto residual = [](Product& p, Ref sum) {
     const Ref place = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 3), p.nodes.index(p.j));
-    return p.nodes.op("+", ScalarType::kF32,
-                      {p.nodes.op("*", ScalarType::kF32, {sum, p.nodes.number(0.5, ScalarType::kF32)}),
-                       p.nodes.load("A", ScalarType::kF32, place)});
+    return p.nodes.op(
+        "+", ScalarType::kF32,
+        {p.nodes.op("*", ScalarType::kF32, {sum, p.nodes.number(0.5, ScalarType::kF32)}),
+         p.nodes.load("A", ScalarType::kF32, place)});
   };
   Choice choice = kSmall;
   choice["bk"] = "32";
@@ -156,7 +163,8 @@ TEST(Contract, OperandsWithWorkOfTheirOwn) {
   }
 }
 
-/// An einsum over several indices: out[i0 j b i1] = sum over k0, k1 of A[b i0 k1 i1 k0] B[k0 j k1 b].
+/// An einsum over several indices: out[i0 j b i1] = sum over k0, k1 of A[b i0 k1 i1 k0] B[k0 j k1
+/// b].
 TEST(Contract, SeveralIndicesOfEachKind) {
   for (const char* pipe : {"fma", "wgmma-tf32x3"}) {
     NestCase p;
@@ -164,11 +172,13 @@ TEST(Contract, SeveralIndicesOfEachKind) {
     auto& nodes = p.nodes;
     const std::int64_t sizes[] = {3, 12, 8, 20, 6, 16};  // b, i0, i1, j, k0, k1
     std::vector<SymbolId> x;
-    for (int i = 0; i < 6; ++i) x.push_back(nodes.new_symbol(std::string(1, "bcdjkl"[i]), sizes[i]));
+    for (int i = 0; i < 6; ++i)
+      x.push_back(nodes.new_symbol(std::string(1, "bcdjkl"[i]), sizes[i]));
     const auto at = [&](std::initializer_list<int> order) {
       Ref element = nodes.integer(0);
       for (const int i : order) {
-        element = nodes.add(nodes.scale(element, sizes[i]), nodes.index(x[static_cast<std::size_t>(i)]));
+        element =
+            nodes.add(nodes.scale(element, sizes[i]), nodes.index(x[static_cast<std::size_t>(i)]));
       }
       return element;
     };
@@ -204,7 +214,8 @@ TEST(Contract, Convolution) {
     p.buffer("out", ScalarType::kF32, batch * to * height * width, Role::kOut);
     const auto at = [&](std::initializer_list<std::pair<Ref, std::int64_t>> digits) {
       Ref element = nodes.integer(0);
-      for (const auto& [digit, size] : digits) element = nodes.add(nodes.scale(element, size), digit);
+      for (const auto& [digit, size] : digits)
+        element = nodes.add(nodes.scale(element, size), digit);
       return element;
     };
     const auto index = [&](SymbolId id) { return nodes.index(id); };
@@ -215,20 +226,21 @@ TEST(Contract, Convolution) {
       inside = nodes.both(inside, nodes.non_negative(place));
       inside = nodes.both(inside, nodes.less(place, nodes.integer(size)));
     }
-    const Ref image = nodes.load("in", ScalarType::kF32,
-                                 at({{index(b), 1}, {index(c), from}, {row, height}, {column, width}}));
+    const Ref image =
+        nodes.load("in", ScalarType::kF32,
+                   at({{index(b), 1}, {index(c), from}, {row, height}, {column, width}}));
     const Ref weight = nodes.load(
         "w", ScalarType::kF32, at({{index(o), 1}, {index(c), from}, {index(r), 3}, {index(s), 3}}));
     p.nest.buffer = "out";
     p.nest.dims = {b, o, y, x};
     p.nest.element = at({{index(b), 1}, {index(o), to}, {index(y), height}, {index(x), width}});
-    p.nest.value = nodes.reduce(
-        "+", {c, r, s},
-        nodes.select(inside, nodes.op("*", ScalarType::kF32, {image, weight}),
-                     nodes.number(0, ScalarType::kF32)));
+    p.nest.value =
+        nodes.reduce("+", {c, r, s},
+                     nodes.select(inside, nodes.op("*", ScalarType::kF32, {image, weight}),
+                                  nodes.number(0, ScalarType::kF32)));
     for (const char* bk : {"16", "32"}) {
-      p.check(*kContract, {{"pipe", pipe}, {"bm", "32"}, {"bn", "64"}, {"bk", bk}, {"split_k", "1"}},
-              1e-5);
+      p.check(*kContract,
+              {{"pipe", pipe}, {"bm", "32"}, {"bn", "64"}, {"bk", bk}, {"split_k", "1"}}, 1e-5);
     }
   }
 }
@@ -278,8 +290,8 @@ TEST(Contract, RandomPoints) {
     Choice choice;
     std::string at;
     for (const Parameter& parameter : offer->parameters) {
-      choice[parameter.name] = to_string(
-          parameter.domain[below(static_cast<std::uint32_t>(parameter.domain.size()))]);
+      choice[parameter.name] =
+          to_string(parameter.domain[below(static_cast<std::uint32_t>(parameter.domain.size()))]);
       at += " " + parameter.name + "=" + choice[parameter.name];
     }
     SCOPED_TRACE(std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
@@ -305,9 +317,10 @@ TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
     p.nest.buffer = "made";
     p.nest.dims = {i, j};
     p.nest.element = at(i, j);
-    p.nest.value = nodes.reduce(
-        "+", {l}, nodes.op("*", ScalarType::kF32, {nodes.load(x, ScalarType::kF32, at(i, l)),
-                                                   nodes.load(y, ScalarType::kF32, at(l, j))}));
+    p.nest.value = nodes.reduce("+", {l},
+                                nodes.op("*", ScalarType::kF32,
+                                         {nodes.load(x, ScalarType::kF32, at(i, l)),
+                                          nodes.load(y, ScalarType::kF32, at(l, j))}));
     for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"})
       p.check(*kContract, {{"pipe", pipe}, {"split_k", "1"}}, 1e-5);
   }
@@ -358,22 +371,32 @@ void every_orientation(const Choice& choice, ScalarType type, MathLevel math, do
 }
 
 TEST(Contract, MmaInEveryOrientation) {
-  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"},
+  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"},    {"bk", "32"},
                          {"wm", "16"},    {"wn", "32"}, {"split_k", "1"}};
   every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
   every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
 }
 
 TEST(Contract, Tf32ThreeTimesInEveryOrientation) {
-  every_orientation({{"pipe", "tf32x3"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"}, {"wm", "16"},
-                     {"wn", "32"}, {"split_k", "1"}},
+  every_orientation({{"pipe", "tf32x3"},
+                     {"bm", "32"},
+                     {"bn", "64"},
+                     {"bk", "32"},
+                     {"wm", "16"},
+                     {"wn", "32"},
+                     {"split_k", "1"}},
                     ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
 }
 
 TEST(Contract, ReducedPipes) {
   for (const char* pipe : {"tf32", "bf16", "wgmma-bf16"}) {
-    every_orientation({{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"wm", "32"},
-                       {"wn", "16"}, {"split_k", "1"}},
+    every_orientation({{"pipe", pipe},
+                       {"bm", "64"},
+                       {"bn", "32"},
+                       {"bk", "32"},
+                       {"wm", "32"},
+                       {"wn", "16"},
+                       {"split_k", "1"}},
                       ScalarType::kF32, MathLevel::kReduced, 3e-2);
   }
 }
@@ -386,11 +409,17 @@ TEST(Contract, WgmmaInEveryOrientation) {
 
 TEST(Contract, WgmmaAtManyPoints) {
   for (const bool transposed : {false, true}) {
-    Product halves({.m = 264, .n = 272, .k = 328, .a_transposed = transposed,
-                    .b_transposed = transposed, .type = ScalarType::kF16});
-    for (const auto& [bm, bn, wm, stages] :
-         {std::tuple("128", "256", "64", "4"), {"128", "128", "128", "3"},
-          {"256", "128", "64", "5"}, {"256", "128", "128", "4"}, {"256", "256", "64", "3"}}) {
+    Product halves({.m = 264,
+                    .n = 272,
+                    .k = 328,
+                    .a_transposed = transposed,
+                    .b_transposed = transposed,
+                    .type = ScalarType::kF16});
+    for (const auto& [bm, bn, wm, stages] : {std::tuple("128", "256", "64", "4"),
+                                             {"128", "128", "128", "3"},
+                                             {"256", "128", "64", "5"},
+                                             {"256", "128", "128", "4"},
+                                             {"256", "256", "64", "3"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + wm + " " + stages);
       halves.check(*kContract,
                    {{"pipe", "wgmma"}, {"bm", bm}, {"bn", bn}, {"wm", wm}, {"stages", stages}},
@@ -406,8 +435,9 @@ TEST(Contract, WgmmaTf32InEveryOrientation) {
 
 TEST(Contract, WgmmaTf32AtManyPoints) {
   for (const bool transposed : {false, true}) {
-    Product floats({.m = 136, .n = 144, .k = 228, .a_transposed = transposed,
-                    .b_transposed = transposed}, {}, {}, MathLevel::kTf32x3);
+    Product floats(
+        {.m = 136, .n = 144, .k = 228, .a_transposed = transposed, .b_transposed = transposed}, {},
+        {}, MathLevel::kTf32x3);
     for (const auto& [bm, bn, stages] :
          {std::tuple("128", "128", "4"), {"128", "64", "3"}, {"64", "32", "5"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
@@ -421,11 +451,12 @@ TEST(Contract, MmaAtManyPoints) {
   Product halves({.m = 136, .n = 144, .k = 200, .type = ScalarType::kF16});
   Product floats({.m = 136, .n = 144, .k = 200}, {}, {}, MathLevel::kTf32x3);
   for (const char* stages : {"2", "4"}) {
-    for (const auto& [bm, bn, bk, wm, wn] :
-         {std::tuple("128", "128", "64", "64", "32"), {"128", "256", "32", "64", "64"},
-          {"64", "64", "16", "32", "32"}, {"16", "128", "64", "16", "16"}}) {
+    for (const auto& [bm, bn, bk, wm, wn] : {std::tuple("128", "128", "64", "64", "32"),
+                                             {"128", "256", "32", "64", "64"},
+                                             {"64", "64", "16", "32", "32"},
+                                             {"16", "128", "64", "16", "16"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + bk + " " + stages);
-      Choice choice = {{"pipe", "mma"}, {"bm", bm}, {"bn", bn}, {"bk", bk},
+      Choice choice = {{"pipe", "mma"}, {"bm", bm}, {"bn", bn},        {"bk", bk},
                        {"wm", wm},      {"wn", wn}, {"stages", stages}};
       halves.check(*kContract, choice, 1e-5);
       choice["pipe"] = "tf32x3";
