@@ -130,7 +130,10 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     default:
       repair_mma(s);
   }
-  while (s.split_k > 1 && c.k_size / s.split_k < s.bk) s.split_k /= 2;
+  // Slices of a tile at least, and their sums in what any device has to spare.
+  const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
+                      static_cast<double>(size_of(c.sum_type));
+  while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
   const int fewest = is_wgmma(s.pipe) ? 3 : 2;
   while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
   while (s.pipe == Pipe::kFma && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
@@ -414,6 +417,8 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.async_transpose = step.string_param("transpose", "async") == "async";
   repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
+  const std::int64_t tiles = ceil_divide(c.m_size, s.bm) * ceil_divide(c.n_size, s.bn);
+  if (tiles * c.batch_size > kMaxGrid[0]) return refused("contract: more blocks than a grid has");
   return s;
 }
 
