@@ -108,14 +108,34 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   $store
 #pragma unroll
   for (int i = 0; i < kBlocksM; ++i) {
-#pragma unroll
-    for (int j = 0; j < kBlocksN; ++j) {
-      const int m = m_first + warp_m + i * 16 + lane / 4;
-      const int n = n_first + warp_n + j * 8 + lane % 4 * 2;
-      store(m, n, {sums[i][j][0], sums[i][j][1]});
-      store(m + 8, n, {sums[i][j][2], sums[i][j][3]});
-    }
+    const int m = m_first + warp_m + i * 16 + lane / 4;
+    $write
   }
+}
+)";
+
+constexpr const char* kWriteTwo = R"(#pragma unroll
+for (int j = 0; j < kBlocksN; ++j) {
+  const int n = n_first + warp_n + j * 8 + lane % 4 * 2;
+  store(m, n, {sums[i][j][0], sums[i][j][1]});
+  store(m + 8, n, {sums[i][j][2], sums[i][j][3]});
+}
+)";
+
+// Outputs of two bytes: a pair of lanes fills a sector.
+constexpr const char* kWriteFour =
+    R"(// Two lanes swap halves, so that each has four neighbours of one row.
+const bool odd = lane % 2 != 0;
+#pragma unroll
+for (int l = 0; l < kBlocksN; ++l) {
+  const int half = l % 2;
+  const float* const left = &sums[i][l / 2 * 2][half * 2];
+  const float* const right = &sums[i][l / 2 * 2 + 1][half * 2];
+  const float got0 = __shfl_xor_sync(0xffffffffu, odd ? left[0] : right[0], 1);
+  const float got1 = __shfl_xor_sync(0xffffffffu, odd ? left[1] : right[1], 1);
+  const int n = n_first + warp_n + l / 2 * 16 + (odd ? 6 : 0) + lane % 4 * 2;
+  store(m + half * 8, n,
+        {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
 }
 )";
 
@@ -234,7 +254,9 @@ std::string mma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
   const bool thrice = s.pipe == Pipe::kTf32x3;
-  Holes holes = emit.holes(2);
+  const int width = emit.store_width();
+  Holes holes = emit.holes(width);
+  holes["write"] = filled(width == 4 ? kWriteFour : kWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["wn"] = std::to_string(s.wn);
   holes["k"] = narrow ? "8" : "16";

@@ -428,6 +428,17 @@ TEST(Contract, WgmmaAtManyPoints) {
   }
 }
 
+TEST(Contract, NarrowOutputs) {
+  for (const char* pipe : {"mma", "wgmma"}) {
+    for (const std::int64_t n : {96, 100, 98}) {
+      SCOPED_TRACE(std::string(pipe) + std::to_string(n));
+      Product({.m = 72, .n = n, .k = 64, .type = ScalarType::kF16, .out = ScalarType::kF16}, {},
+              bias_and_relu)
+          .check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}}, 1e-3);
+    }
+  }
+}
+
 TEST(Contract, WgmmaTf32InEveryOrientation) {
   every_orientation({{"pipe", "wgmma-tf32x3"}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}},
                     ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
