@@ -69,7 +69,8 @@ int main() {
 
 int main_of(int count, char** args) {
   if (count < 7) {
-    std::fputs("contract_variant M N K f32|f16|bf16|f64 NN|NT|TN|TT MATH [parameter=value …]\n", stderr);
+    std::fputs("contract_variant M N K f32|f16|bf16|f64 NN|NT|TN|TT MATH [parameter=value …]\n",
+               stderr);
     return 2;
   }
   const std::int64_t m = std::atoll(args[1]), n = std::atoll(args[2]), k = std::atoll(args[3]);
@@ -115,8 +116,7 @@ int main_of(int count, char** args) {
   std::fprintf(stderr, "%s\n%s\n", to_string(step).c_str(), program.log.c_str());
   for (const CompiledKernel& kernel : program.kernels) {
     std::fprintf(stderr, "%s: %d registers, %d bytes spilled\n", kernel.name.c_str(),
-                 kernel.resources.registers,
-                 kernel.resources.spill_bytes);
+                 kernel.resources.registers, kernel.resources.spill_bytes);
   }
 
   std::string launches, attributes;
@@ -125,12 +125,12 @@ int main_of(int count, char** args) {
     std::string list;
     for (const std::string& arg : launch.args)
       list += (list.empty() ? "" : ", ") + (arg == "g_partial" ? "partial" : arg);
-    launches += fmt::format("{}<<<dim3({}, {}), {}, {}>>>({}); ", launch.kernel, grid[0],
-                            grid.size() > 1 ? grid[1] : 1, launch.block[0], launch.shared_bytes,
-                            list);
-    attributes += fmt::format(
-        "cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", launch.kernel,
-        launch.shared_bytes);
+    launches +=
+        fmt::format("{}<<<dim3({}, {}), {}, {}>>>({}); ", launch.kernel, grid[0],
+                    grid.size() > 1 ? grid[1] : 1, launch.block[0], launch.shared_bytes, list);
+    attributes +=
+        fmt::format("cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});",
+                    launch.kernel, launch.shared_bytes);
   }
   std::int64_t scratch = 0;
   for (const Buffer& buffer : generated->scratch) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "rewriters/generators/contract/digits.h"
 #include "rewriters/generators/print_value.h"
 
 namespace hone::generators::contract {
@@ -85,9 +86,8 @@ Ref first_load(Ref value) {
 /// Outermost, the largest stride in `by`, first.
 void sort_by_stride(std::vector<SymbolId>& symbols, Ref by) {
   if (by == nullptr) return;
-  std::ranges::stable_sort(symbols, [&](SymbolId x, SymbolId y) {
-    return stride_in(by, x) > stride_in(by, y);
-  });
+  std::ranges::stable_sort(
+      symbols, [&](SymbolId x, SymbolId y) { return stride_in(by, x) > stride_in(by, y); });
 }
 
 /// One index for all of `symbols`, and what each is of it.
@@ -115,8 +115,7 @@ bool steady(Ref value, SymbolId index, std::int64_t size) {
   if ((value->is("/") || value->is("%")) && value->args[1]->is_constant()) {
     if (steady(value->args[0], index, size)) return true;
     const Ref of = lift::peel(value->args[0]);
-    return value->is("/") && of->kind == Node::Kind::kIndex &&
-           value->args[1]->constant % size == 0;
+    return value->is("/") && of->kind == Node::Kind::kIndex && value->args[1]->constant % size == 0;
   }
   return false;
 }
@@ -219,10 +218,6 @@ void add_bounds(const Contraction& c, Ref condition, std::vector<Bound>& bounds)
 }
 
 }  // namespace
-
-bool Operand::is_plain() const {
-  return value->kind == Node::Kind::kLoad && mask->is_constant() && value->type == type;
-}
 
 std::string Contraction::describe() const {
   return fmt::format("{}{} x {} x {}", batch_size > 1 ? fmt::format("{} of ", batch_size) : "",
@@ -339,7 +334,25 @@ Result<Contraction> analyse(const Goal& goal) {
     return refused("contract: sizes beyond 2^30");
   }
 
-  const auto flat = [&](Ref value) { return nodes.substitute(value, digits); };
+  const auto flat = [&](Ref value) {
+    value = nodes.substitute(value, digits);
+    for (const SymbolId symbol : {c.batch, c.m, c.n, c.k}) {
+      value = with_merged_digits(nodes, value, symbol);
+    }
+    return value;
+  };
+  // Where a mask does not hold the element may be outside: then nothing is loaded but one by one.
+  const auto masked_stays_inside = [&](Operand& operand) {
+    if (operand.mask->is_constant() || operand.value->kind != Node::Kind::kLoad) return;
+    const auto all = nodes.range(operand.value->args[0]);
+    for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
+      if (buffer.name == operand.value->op && all && all->low >= 0 &&
+          all->high < buffer.elements()) {
+        return;
+      }
+    }
+    operand.contiguous = 1;
+  };
   c.a = make_operand(nodes, flat(a_value), c.m, c.k, c.sum_type);
   c.b = make_operand(nodes, flat(b_value), c.n, c.k, c.sum_type);
   for (const Ref part : lift::conjuncts(flat(guard))) {
@@ -352,17 +365,17 @@ Result<Contraction> analyse(const Goal& goal) {
       return refused("contract: a condition about rows, columns and what is summed at once");
     }
   }
+  masked_stays_inside(c.a);
+  masked_stays_inside(c.b);
   add_bounds(c, c.a.mask, c.bounds);
   add_bounds(c, c.b.mask, c.bounds);
 
   c.sum = nodes.load("%sum", reduction->type, nodes.integer(0));
-  const Ref scaled = scale.empty()
-                         ? c.sum
-                         : nodes.op("*", reduction->type,
-                                    {c.sum, product_of(nodes, scale, reduction->type)});
-  c.value = flat(nodes.replace(nest.value, [&](Ref node) -> Ref {
-    return node == reduction ? scaled : nullptr;
-  }));
+  const Ref scaled = scale.empty() ? c.sum
+                                   : nodes.op("*", reduction->type,
+                                              {c.sum, product_of(nodes, scale, reduction->type)});
+  c.value = flat(nodes.replace(
+      nest.value, [&](Ref node) -> Ref { return node == reduction ? scaled : nullptr; }));
   c.element = flat(nest.element);
   c.guard = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
   add_bounds(c, c.guard, c.bounds);

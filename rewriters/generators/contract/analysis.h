@@ -24,8 +24,8 @@ struct Bound {
 };
 
 struct Operand {
-  Ref value = nullptr;  ///< an element, 0 where `mask` does not hold
-  Ref mask = nullptr;   ///< constant true: everywhere
+  Ref value = nullptr;                 ///< an element, 0 where `mask` does not hold
+  Ref mask = nullptr;                  ///< constant true: everywhere
   ScalarType type = ScalarType::kF32;  ///< that holds `value` exactly
   SymbolId outer = -1;                 ///< m of A, n of B
   SymbolId k = -1;
@@ -34,7 +34,6 @@ struct Operand {
   /// k, or along `outer`. 1: neither. Only for one plain load.
   bool along_k = false;
   int contiguous = 1;
-  [[nodiscard]] bool is_plain() const;  ///< a load and no mask
 };
 
 struct Contraction {

@@ -46,6 +46,7 @@ class Contract : public Generator {
         generated.source += fma_kernel(emit);
         break;
       case Pipe::kWgmma:
+      case Pipe::kWgmmaBf16:
         generated.source += wgmma_kernel(emit);
         break;
       case Pipe::kWgmmaTf32x3:
@@ -61,9 +62,7 @@ class Contract : public Generator {
         types.push_back(buffer.type);
       }
     }
-    const auto has = [&](ScalarType type) {
-      return std::ranges::find(types, type) != types.end();
-    };
+    const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
     if (has(ScalarType::kF16)) generated.includes.emplace_back("cuda_fp16.h");
     if (has(ScalarType::kBf16)) generated.includes.emplace_back("cuda_bf16.h");
     generated.launches.push_back(emit.first_launch());

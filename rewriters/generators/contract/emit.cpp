@@ -37,11 +37,21 @@ std::string Emitter::buffer_type(const std::string& name) const {
 }
 
 std::string Emitter::parameter_name(const std::string& buffer) const {
+  // What the kernels call their own things.
   static const std::set<std::string, std::less<>> taken = {
-      "m",    "n",     "k",      "batch", "a",     "b",     "sum",   "tile",   "tiles", "stage",
-      "fill", "piece", "inside", "lane",  "warp",  "got",   "out",   "thread", "block", "store",
-      "read", "i",     "j",      "l",     "slice", "first", "value", "Vector", "start", "most"};
-  return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_in" : buffer;
+      "m",      "n",       "k",      "i",        "j",         "l",         "at",
+      "batch",  "big",     "block",  "column",   "each",      "every",     "fill",
+      "first",  "from",    "frag_a", "frag_b",   "fragment",  "got",       "half",
+      "inside", "lane",    "lower",  "made",     "m_first",   "m_last",    "more",
+      "most",   "next",    "now",    "odd",      "left",      "right",     "got0",
+      "got1",   "n_first", "n_last", "n_run",    "offsets_a", "offsets_b", "pair",
+      "parts",  "piece",   "plane",  "planes",   "read",      "row",       "rows_here",
+      "run",    "slice",   "small",  "small_a",  "small_b",   "split_b",   "stage",
+      "staged", "step",    "store",  "sum",      "sums",      "thread",    "tile",
+      "tile_a", "tile_b",  "tiles",  "to",       "upper",     "warp",      "Vector",
+      "a_m",    "a_k",     "b_n",    "b_k",      "place_a",   "place_b",   "from_a",
+      "from_b", "copy_a",  "copy_b", "in_group", "first_row", "first_tile"};
+  return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
 }
 
 std::vector<std::string> Emitter::buffers(bool first) const {
@@ -65,8 +75,8 @@ std::string Emitter::parameters(bool first) const {
   const std::string& written = first && s.split_k > 1 ? partial : c.nest->buffer;
   for (const std::string& name : buffers(first)) {
     if (!text.empty()) text += ", ";
-    text += fmt::format("{}{}* __restrict__ {}", name == written ? "" : "const ",
-                        buffer_type(name), parameter_name(name));
+    text += fmt::format("{}{}* __restrict__ {}", name == written ? "" : "const ", buffer_type(name),
+                        parameter_name(name));
   }
   return text;
 }
@@ -84,17 +94,15 @@ Printer Emitter::printer(const std::string& sum) const {
 std::string Emitter::stored(Ref value, ScalarType type, Printer& printer) const {
   if (type == ScalarType::kF16 || type == ScalarType::kBf16) {
     // The rounding that the cast asks for is what storing does.
-    if (value->is("cast") && value->type == type && compute_type(value->args[0]->type) ==
-                                                        ScalarType::kF32) {
+    if (value->is("cast") && value->type == type &&
+        compute_type(value->args[0]->type) == ScalarType::kF32) {
       value = value->args[0];
     }
-    return fmt::format("{}({})",
-                       type == ScalarType::kF16 ? "__float2half" : "__float2bfloat16",
+    return fmt::format("{}({})", type == ScalarType::kF16 ? "__float2half" : "__float2bfloat16",
                        printer.print(value));
   }
   const std::string text = printer.print(value);
-  return compute_type(value->type) == type ? text
-                                           : fmt::format("({})({})", type_name(type), text);
+  return compute_type(value->type) == type ? text : fmt::format("({})({})", type_name(type), text);
 }
 
 // --- The kernel's frame -----------------------------------------------------------------------
@@ -105,8 +113,10 @@ std::string Emitter::with_constants(
   const std::vector<std::vector<std::pair<std::string, std::int64_t>>> lines = {
       {{"kM", c.m_size}, {"kN", c.n_size}, {"kK", c.k_size}},
       {{"kTileM", s.bm}, {"kTileN", s.bn}, {"kTileK", s.bk}, {"kStages", s.stages}},
-      {{"kThreads", s.threads()}, {"kTilesM", ceil_divide(c.m_size, s.bm)},
-       {"kTilesN", ceil_divide(c.n_size, s.bn)}, {"kGroup", s.group}},
+      {{"kThreads", s.threads()},
+       {"kTilesM", ceil_divide(c.m_size, s.bm)},
+       {"kTilesN", ceil_divide(c.n_size, s.bn)},
+       {"kGroup", s.group}},
       {{"kElementsA", a.elements()}, {"kElementsB", b.elements()}},
       more};
   std::string text;
@@ -151,15 +161,13 @@ std::string Emitter::k_range() const {
     if (bound.k == 0) {
       text += fmt::format("if ({} < 0) k_last = -1;\n", most);
     } else if (bound.k < 0) {
-      text += fmt::format("k_last = min(k_last, {} < 0 ? -1 : ({}) / {});\n", most, most,
-                          -bound.k);
+      text += fmt::format("k_last = min(k_last, {} < 0 ? -1 : ({}) / {});\n", most, most, -bound.k);
     } else {
-      text += fmt::format("k_first = max(k_first, ({} - ({})) / {});\n", bound.k - 1, most,
-                          bound.k);
+      text +=
+          fmt::format("k_first = max(k_first, ({} - ({})) / {});\n", bound.k - 1, most, bound.k);
     }
   }
-  text +=
-      "const int every = k_first <= k_last ? k_last / kTileK + 1 - k_first / kTileK : 0;\n";
+  text += "const int every = k_first <= k_last ? k_last / kTileK + 1 - k_first / kTileK : 0;\n";
   if (s.split_k == 1) {
     text += "const int first_tile = k_first / kTileK, tiles = every;";
   } else {
@@ -175,14 +183,16 @@ std::string Emitter::k_range() const {
 std::string Emitter::bounds() const {
   // As many blocks on an SM as registers and shared memory let, by what the sums need.
   const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
-  const int registers = s.pipe == Pipe::kFma
+  const bool gathers = (!a.async && !a.vector) || (!b.async && !b.vector) || a.direct || b.direct;
+  const int by_copies = gathers ? 24 : 0;
+  const int sums_need = s.pipe == Pipe::kFma
                             ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32
                             : s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1) + 80;
-  const std::int64_t shared = goal_.context == nullptr ? 228 * 1024
-                                                       : goal_.context->target.shared_per_sm;
-  const std::int64_t blocks =
-      std::min({std::int64_t{65536} / (s.threads() * registers), std::int64_t{8},
-                shared / (shared_bytes(c, s) + 1024)});
+  const int registers = sums_need + by_copies;
+  const std::int64_t shared =
+      goal_.context == nullptr ? 228 * 1024 : goal_.context->target.shared_per_sm;
+  const std::int64_t blocks = std::min({std::int64_t{65536} / (s.threads() * registers),
+                                        std::int64_t{8}, shared / (shared_bytes(c, s) + 1024)});
   return blocks > 1 ? fmt::format("{}, {}", s.threads(), blocks) : std::to_string(s.threads());
 }
 
@@ -219,8 +229,13 @@ $type_a* const shared_a = reinterpret_cast<$type_a*>($prefixshared);
 $type_b* const shared_b = reinterpret_cast<$type_b*>(shared_a + kStages * kElementsA);
 )",
                            holes);
-  holes["where"] =
-      filled(R"(// Blocks that run together go through kGroup rows of tiles: what they read stays in the L2.
+  // Where k ends at the row, the last rows have most to do: they go first.
+  const bool backwards = std::ranges::any_of(
+      c.bounds, [](const Bound& bound) { return bound.k < 0 && bound.row > 0; });
+  const std::string tile_number =
+      c.batch_size == 1 ? "blockIdx.x" : "blockIdx.x % (kTilesM * kTilesN)";
+  holes["where"] = filled(
+      R"(// Blocks that run together go through kGroup rows of tiles: what they read stays in the L2.
 const int thread = threadIdx.x;
 $batch
 const int first_row = tile_number / (kGroup * kTilesN) * kGroup;
@@ -229,10 +244,11 @@ const int in_group = tile_number % (kGroup * kTilesN);
 const int m_first = (first_row + in_group % rows_here) * kTileM;
 const int n_first = in_group / rows_here * kTileN;
 )",
-             {{"batch", c.batch_size == 1
-                            ? "const int tile_number = blockIdx.x;"
-                            : "const int tile_number = blockIdx.x % (kTilesM * kTilesN);\n"
-                              "const int batch = blockIdx.x / (kTilesM * kTilesN);"}});
+      {{"batch",
+        fmt::format(
+            "const int tile_number = {}{};{}", backwards ? "kTilesM * kTilesN - 1 - " : "",
+            tile_number,
+            c.batch_size == 1 ? "" : "\nconst int batch = blockIdx.x / (kTilesM * kTilesN);")}});
   holes["first_tiles"] = filled(R"(#pragma unroll
 for (int stage = 0; stage < kStages - 1; ++stage) {
   if (stage < tiles) {
@@ -250,31 +266,30 @@ for (int stage = 0; stage < kStages - 1; ++stage) {
 // --- Out --------------------------------------------------------------------------------------
 
 /// Statements that make `width` outputs from (m, n) on of `sum`.
-std::string Emitter::finished(const std::string& width, bool vector,
-                              const std::string& sum) const {
+std::string Emitter::finished(const std::string& width, bool vector, const std::string& sum) const {
   Printer print = printer(fmt::format("{}.at[j]", sum));
   const std::string type = type_name(c.nest->type);
   const std::string value = stored(c.value, c.nest->type, print);
   const std::string output = parameter_name(c.nest->buffer);
   const bool guarded = !c.guard->is_constant();
-  const Holes holes = {{"value", value},
-                       {"element", print.print_index(c.element)},
-                       {"out", output},
-                       {"type", type},
-                       {"pack", pack(prefix, type, width)},
-                       {"column", mentions(value, "n") ? "const int n = n_run + j;" : ""},
-                       {"width", width},
-                       {"guard", guarded ? fmt::format(" && {}", "(" + print.print(c.guard) + ")")
-                                         : ""}};
+  const Holes holes = {
+      {"value", value},
+      {"element", print.print_index(c.element)},
+      {"out", output},
+      {"type", type},
+      {"pack", pack(prefix, type, width)},
+      {"column", mentions(value, "n") ? "const int n = n_run + j;" : ""},
+      {"width", width},
+      {"guard", guarded ? fmt::format(" && {}", "(" + print.print(c.guard) + ")") : ""}};
   if (vector && !guarded) {
-    return filled(R"($pack out;
+    return filled(R"($pack made;
 #pragma unroll
 for (int j = 0; j < $width; ++j) {
   $column
-  out.at[j] = $value;
+  made.at[j] = $value;
 }
 const int n = n_run;
-*reinterpret_cast<$pack*>(&$out[$element]) = out;
+*reinterpret_cast<$pack*>(&$out[$element]) = made;
 )",
                   holes);
   }
@@ -305,15 +320,15 @@ std::string Emitter::store(int width) const {
     const bool wide = c.m_size * c.n_size * c.batch_size * s.split_k > INT32_MAX;
     holes["base"] = fmt::format("(({}slice * {} + {}) * kM + m) * kN", wide ? "(long long)" : "",
                                 c.batch_size, c.batch_size == 1 ? "0" : "batch");
-    holes["body"] = filled(c.n_size % width == 0
-                               ? R"(*reinterpret_cast<$pack*>(&$partial[$base + n_run]) = sum;
+    holes["body"] =
+        filled(c.n_size % width == 0 ? R"(*reinterpret_cast<$pack*>(&$partial[$base + n_run]) = sum;
 )"
-                               : R"(#pragma unroll
+                                     : R"(#pragma unroll
 for (int j = 0; j < $width; ++j) {
   if (n_run + j < kN) $partial[$base + n_run + j] = sum.at[j];
 }
 )",
-                           holes);
+               holes);
   } else {
     holes["body"] = finished(std::to_string(width), c.contiguous_n >= width, "sum");
   }

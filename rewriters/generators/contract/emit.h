@@ -34,11 +34,15 @@ class Emitter {
 
   /// "shared_a[stage * kElementsA + …]" without the brackets: the place of a row and a column.
   [[nodiscard]] std::string place(bool is_a, const std::string& outer, const std::string& k) const;
+  /// Outputs that a lane of the tensor cores' kernels writes at once.
+  [[nodiscard]] int store_width() const {
+    return s.split_k == 1 && size_of(c.nest->type) == 2 && c.contiguous_n >= 4 ? 4 : 2;
+  }
   [[nodiscard]] bool uses_async() const { return a.async || b.async; }
   /// A kernel's text with its $constants: those that it mentions, of every pipe's and of `more`.
   [[nodiscard]] std::string with_constants(
-      const std::string& kernel, const std::vector<std::pair<std::string, std::int64_t>>& more)
-      const;
+      const std::string& kernel,
+      const std::vector<std::pair<std::string, std::int64_t>>& more) const;
 
  private:
   struct Move {

@@ -19,7 +19,7 @@ __device__ __forceinline__ void $prefixcopy(void* to, const void* from, bool ins
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
   const int bytes = inside ? kBytes : 0;
   if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)
                  : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(kBytes),

@@ -36,6 +36,18 @@ std::optional<std::int64_t> plain_stride(Ref element, SymbolId symbol) {
   return stride;
 }
 
+/// An element number as a part without k and a part of k alone; false: they are mixed.
+bool separate(lift::Nodes& nodes, const Operand& operand, Ref element, Ref& fixed, Ref& of_k) {
+  fixed = nodes.integer(element->constant);
+  of_k = nodes.integer(0);
+  for (const lift::Term& term : element->terms) {
+    if (term.atom->uses(operand.k) && term.atom->uses(operand.outer)) return false;
+    Ref& part = term.atom->uses(operand.k) ? of_k : fixed;
+    part = nodes.add(part, nodes.scale(term.atom, term.coefficient));
+  }
+  return true;
+}
+
 }  // namespace
 
 /// Where this thread's pieces come from and go to: text with $from and $to for the i-th.
@@ -66,6 +78,7 @@ Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
   Holes holes = {{"letter", letter},
                  {"capital", is_a ? "A" : "B"},
                  {"outer", outer},
+                 {"unroll", rounds > 16 ? "#pragma unroll 8" : "#pragma unroll"},
                  {"rounds", std::to_string(rounds)},
                  {"type", type_name(tile.type)},
                  {"step", std::to_string(step)},
@@ -76,12 +89,11 @@ Emitter::Paths Emitter::paths(bool is_a, const std::string& used) const {
   if (tile.along_k && tile.k_rows) paths.along = fmt::format("j * {}", tile.stride);
   if (!regular) {
     holes["beyond"] = pieces % threads == 0 ? "" : fmt::format("if (piece >= {}) break;", pieces);
-    holes["in_tile"] =
-        tile.along_k ? fmt::format("{0}_k = piece % {1}{2}, {0}_{3} = piece / {1}", letter, along,
-                                   run, outer)
-                     : fmt::format("{0}_{3} = piece % {1}{2}, {0}_k = piece / {1}", letter, along,
-                                   run, outer);
-    paths.loop = filled(R"(#pragma unroll
+    holes["in_tile"] = tile.along_k ? fmt::format("{0}_k = piece % {1}{2}, {0}_{3} = piece / {1}",
+                                                  letter, along, run, outer)
+                                    : fmt::format("{0}_{3} = piece % {1}{2}, {0}_k = piece / {1}",
+                                                  letter, along, run, outer);
+    paths.loop = filled(R"($unroll
 for (int i = 0; i < $rounds; ++i) {
   const int piece = i * kThreads + thread;
   $beyond
@@ -100,25 +112,65 @@ const int place_$letter = $place;
                             more["place"] = place(is_a, letter + "_" + outer, letter + "_k");
                             return more;
                           }());
-    paths.loop = "#pragma unroll\nfor (int i = 0; i < " + std::to_string(rounds) + "; ++i) {\n";
+    paths.loop = filled("$unroll\nfor (int i = 0; i < $rounds; ++i) {\n", holes);
     if (pieces < threads) paths.loop += fmt::format("  if (thread >= {}) break;\n", pieces);
     const int column_step = tile.k_rows && outer_moves ? step : 0;
     const int row_step = column_step != 0 ? 0 : step;
-    const int row_size = tile.swizzled ? static_cast<int>(std::min<std::int64_t>(
-                                             tile.columns, 128 / size_of(tile.type)))
-                                       : tile.stride;
+    const int row_size =
+        tile.swizzled
+            ? static_cast<int>(std::min<std::int64_t>(tile.columns, 128 / size_of(tile.type)))
+            : tile.stride;
     const int each = row_step * row_size + column_step;
     paths.setup_to = filled(
         "$type* const to = &shared_$letter[stage * kElements$capital + place_$letter];\n", holes);
     paths.to = rounds == 1 ? "to" : fmt::format("to + i * {}", each);
+    Ref fixed = nullptr, of_k = nullptr;
+    const bool apart = loads && !(outer_stride && k_stride) && rounds <= 16 &&
+                       separate(*c.nodes, operand, element, fixed, of_k);
+    if (apart) {
+      // What k does not change is found once.
+      Printer print = printer("");
+      const std::string buffer = parameter_name(operand.value->op);
+      const std::string from_type = type_name(operand.value->type);
+      const auto any = c.nodes->range(element);
+      const std::string index = any && any->high <= INT32_MAX ? "int" : "long long";
+      if (tile.along_k && rounds > 1) {
+        paths.before += filled(R"($index offsets_$letter[$rounds];
+#pragma unroll
+for (int i = 0; i < $rounds; ++i) {
+  const int $outer = $first + $letter_$outer + i * $step;
+  offsets_$letter[i] = $fixed;
+}
+)",
+                               [&] {
+                                 Holes more = holes;
+                                 more["index"] = index;
+                                 more["first"] = outer + "_first";
+                                 more["fixed"] = print.print_index(fixed);
+                                 return more;
+                               }());
+        print.indices[operand.k] = fmt::format("(tile * kTileK + {}_k)", letter);
+        paths.setup_from = fmt::format("const {}* const from = {} + ({});\n", from_type, buffer,
+                                       print.print_index(of_k));
+        paths.from = fmt::format("from + offsets_{}[i]", letter);
+      } else {
+        print.indices[operand.outer] = fmt::format("({0}_first + {1}_{0})", outer, letter);
+        paths.before += fmt::format("const {}* const from_{} = {} + ({});\n", from_type, letter,
+                                    buffer, print.print_index(fixed));
+        paths.from = fmt::format("from_{} + ({})", letter, print.print_index(of_k));
+      }
+    }
+    const std::string needs = used + " " + paths.from;
     const auto moving = [&](const std::string& name, bool moves, const std::string& first) {
-      if (!mentions(used, name) && !(loads && !(outer_stride && k_stride))) return std::string();
+      if (!mentions(needs, name) && !(loads && !apart && !(outer_stride && k_stride))) {
+        return std::string();
+      }
       return fmt::format("  const int {} = {} + {}_{}{};\n", name, first, letter, name,
                          moves && rounds > 1 ? fmt::format(" + i * {}", step) : "");
     };
-    std::string indices = moving(outer, outer_moves, outer + "_first") +
-                          moving("k", !outer_moves, "tile * kTileK");
-    paths.loop += indices;
+    paths.loop +=
+        moving(outer, outer_moves, outer + "_first") + moving("k", !outer_moves, "tile * kTileK");
+    if (apart) return paths;
     if (loads && outer_stride && k_stride) {
       Printer print = printer("");
       print.indices[operand.outer] = fmt::format("({}_first + {}_{})", outer, letter, outer);
@@ -130,11 +182,13 @@ const int place_$letter = $place;
       const bool wide = each_tile * ((c.k_size + s.bk - 1) / s.bk) > INT32_MAX;
       holes["each_tile"] = fmt::format("{}{}", wide ? "(long long)" : "", each_tile);
       const std::int64_t apart = step * (outer_moves ? *outer_stride : *k_stride);
-      paths.before += filled(
-          "const $from_type* const from_$letter = $buffer + ($first);\n", holes);
+      paths.before += filled("const $from_type* const from_$letter = $buffer + ($first);\n", holes);
       paths.setup_from =
           filled("const $from_type* const from = from_$letter + tile * $each_tile;\n", holes);
-      paths.from = rounds == 1 ? "from" : fmt::format("from + i * {}", apart);
+      paths.from = rounds == 1
+                       ? "from"
+                       : fmt::format("from + i * {}{}",
+                                     apart * rounds > INT32_MAX ? "(long long)" : "", apart);
       return paths;
     }
   }
@@ -154,8 +208,8 @@ const int place_$letter = $place;
   }
   if (loads) {
     Printer print = printer("");
-    paths.from = fmt::format("&{}[{}]", parameter_name(operand.value->op),
-                             print.print_index(element));
+    paths.from =
+        fmt::format("&{}[{}]", parameter_name(operand.value->op), print.print_index(element));
   }
   return paths;
 }
@@ -258,11 +312,10 @@ for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
                             holes);
   } else {
     if (value.empty()) {
-      print.known[operand.value] = loaded == ScalarType::kF16
-                                       ? fmt::format("__half2float(*({}))", paths.from)
-                                   : loaded == ScalarType::kBf16
-                                       ? fmt::format("__bfloat162float(*({}))", paths.from)
-                                       : fmt::format("*({})", paths.from);
+      print.known[operand.value] =
+          loaded == ScalarType::kF16    ? fmt::format("__half2float(*({}))", paths.from)
+          : loaded == ScalarType::kBf16 ? fmt::format("__bfloat162float(*({}))", paths.from)
+                                        : fmt::format("*({})", paths.from);
       value = loaded == tile.type ? fmt::format("*({})", paths.from)
                                   : stored(operand.value, tile.type, print);
     }
@@ -271,16 +324,45 @@ for (int j = 0; j < $piece; ++j) staged_$letter[i][j] = $value;
         inside.empty() ? value : fmt::format("{} ? {} : {}", inside, value, holes["zero"]));
   }
   const bool keeps_vector = tile.vector && tile.along_k != tile.k_rows;
-  holes["keep"] = filled(keeps_vector ? R"($prefixpack<$type, $piece> out;
+  holes["keep"] = filled(keeps_vector ? R"($prefixpack<$type, $piece> made;
 #pragma unroll
-for (int j = 0; j < $piece; ++j) out.at[j] = staged_$letter[i][j];
-*reinterpret_cast<$prefixpack<$type, $piece>*>($to) = out;
+for (int j = 0; j < $piece; ++j) made.at[j] = staged_$letter[i][j];
+*reinterpret_cast<$prefixpack<$type, $piece>*>($to) = made;
 )"
                                       : R"(#pragma unroll
 for (int j = 0; j < $piece; ++j) ($to)[$along] = staged_$letter[i][j];
 )",
                          holes);
-  result.definition = filled(R"(// A tile of $capital through registers: fetched early, put in shared memory late.
+  if (tile.direct) {
+    // As many at a time as registers allow.
+    std::string loop = paths.loop;
+    const std::string all = "#pragma unroll\n";
+    if (loop.starts_with(all)) loop.replace(0, all.size(), "#pragma unroll 8\n");
+    holes["loop"] = loop;
+    for (const char* part : {"fetch", "keep"}) {
+      std::string& text = holes[part];
+      const std::string staged = "staged_" + letter + "[i]";
+      for (std::size_t at = 0; (at = text.find(staged, at)) != text.npos;)
+        text.replace(at, staged.size(), "staged");
+    }
+    result.definition = filled(R"(// A tile of $capital through registers.
+$before
+const auto copy_$letter = [&](int stage, int tile) {
+  $setup_to
+  $setup_from
+  $loop
+    $type staged[$piece];
+    $fetch
+    $keep
+  }
+};
+)",
+                               holes);
+    result.start = fmt::format("copy_{}(fill, next);", letter);
+    return result;
+  }
+  result.definition =
+      filled(R"(// A tile of $capital through registers: fetched early, put in shared memory late.
 $before
 $type staged_$letter[$rounds][$piece];
 const auto fetch_$letter = [&](int tile) {
@@ -296,7 +378,7 @@ const auto keep_$letter = [&](int stage) {
   }
 };
 )",
-                             holes);
+             holes);
   result.start = fmt::format("fetch_{}(next);", letter);
   result.end = fmt::format("keep_{}(fill);", letter);
   return result;

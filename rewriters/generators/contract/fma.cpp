@@ -22,17 +22,17 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   const int thread_n = warp % $warps_n * 8 + lane / 2 % 8;
 
   $moves
-  Vector a[2][kRunsM], b[2][kRunsN];  // of this k and of the next
+  Vector frag_a[2][kRunsM], frag_b[2][kRunsN];  // of this k and of the next
   Vector sums[kRunsM * kRun][kRunsN] = {};
   const auto read = [&](int to, int stage, int k) {
     const $type* const row_a = &shared_a[stage * kElementsA + k * kStrideA + thread_m * kRun];
     const $type* const row_b = &shared_b[stage * kElementsB + k * kStrideB + thread_n * kRun];
 #pragma unroll
     for (int i = 0; i < kRunsM; ++i)
-      a[to][i] = *reinterpret_cast<const Vector*>(row_a + i * (kTileM / kRunsM));
+      frag_a[to][i] = *reinterpret_cast<const Vector*>(row_a + i * (kTileM / kRunsM));
 #pragma unroll
     for (int i = 0; i < kRunsN; ++i)
-      b[to][i] = *reinterpret_cast<const Vector*>(row_b + i * (kTileN / kRunsN));
+      frag_b[to][i] = *reinterpret_cast<const Vector*>(row_b + i * (kTileN / kRunsN));
   };
 
   $first_tiles
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
 #pragma unroll
         for (int j = 0; j < kRunsN * kRun; ++j) {
           sums[i][j / kRun].at[j % kRun] +=
-              a[k % 2][i / kRun].at[i % kRun] * b[k % 2][j / kRun].at[j % kRun];
+              frag_a[k % 2][i / kRun].at[i % kRun] * frag_b[k % 2][j / kRun].at[j % kRun];
         }
       }
     }

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   const int warp_m = warp / kWarpsN * kWarpM, warp_n = warp % kWarpsN * kWarpN;
 
   $moves
-  unsigned a[2][kBlocksM][4], b[2][kBlocksN][2];  // of this step of k and of the next
+  unsigned frag_a[2][kBlocksM][4], frag_b[2][kBlocksN][2];  // of this step of k and of the next
   float sums[kBlocksM][kBlocksN][4] = {};
   const auto read = [&](int to, int stage, int k) {
     const $type_a* const tile_a = &shared_a[stage * kElementsA];
@@ -108,51 +108,71 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   $store
 #pragma unroll
   for (int i = 0; i < kBlocksM; ++i) {
-#pragma unroll
-    for (int j = 0; j < kBlocksN; ++j) {
-      const int m = m_first + warp_m + i * 16 + lane / 4;
-      const int n = n_first + warp_n + j * 8 + lane % 4 * 2;
-      store(m, n, {sums[i][j][0], sums[i][j][1]});
-      store(m + 8, n, {sums[i][j][2], sums[i][j][3]});
-    }
+    const int m = m_first + warp_m + i * 16 + lane / 4;
+    $write
   }
+}
+)";
+
+constexpr const char* kWriteTwo = R"(#pragma unroll
+for (int j = 0; j < kBlocksN; ++j) {
+  const int n = n_first + warp_n + j * 8 + lane % 4 * 2;
+  store(m, n, {sums[i][j][0], sums[i][j][1]});
+  store(m + 8, n, {sums[i][j][2], sums[i][j][3]});
+}
+)";
+
+// Outputs of two bytes: a pair of lanes fills a sector.
+constexpr const char* kWriteFour =
+    R"(// Two lanes swap halves, so that each has four neighbours of one row.
+const bool odd = lane % 2 != 0;
+#pragma unroll
+for (int l = 0; l < kBlocksN; ++l) {
+  const int half = l % 2;
+  const float* const left = &sums[i][l / 2 * 2][half * 2];
+  const float* const right = &sums[i][l / 2 * 2 + 1][half * 2];
+  const float got0 = __shfl_xor_sync(0xffffffffu, odd ? left[0] : right[0], 1);
+  const float got1 = __shfl_xor_sync(0xffffffffu, odd ? left[1] : right[1], 1);
+  const int n = n_first + warp_n + l / 2 * 16 + (odd ? 6 : 0) + lane % 4 * 2;
+  store(m + half * 8, n,
+        {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
 }
 )";
 
 constexpr const char* kMultiplyOnce = R"(#pragma unroll
 for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(sums[i][j], a[now][i], b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(sums[i][j], frag_a[now][i], frag_b[now][j]);
 }
 )";
 
 constexpr const char* kRoundFirst = R"(#pragma unroll
 for (int i = 0; i < kBlocksM; ++i)
 #pragma unroll
-  for (int l = 0; l < 4; ++l) a[now][i][l] = $prefixrounded(a[now][i][l]);
+  for (int l = 0; l < 4; ++l) frag_a[now][i][l] = $prefixrounded(frag_a[now][i][l]);
 #pragma unroll
 for (int j = 0; j < kBlocksN; ++j)
 #pragma unroll
-  for (int l = 0; l < 2; ++l) b[now][j][l] = $prefixrounded(b[now][j][l]);
+  for (int l = 0; l < 2; ++l) frag_b[now][j][l] = $prefixrounded(frag_b[now][j][l]);
 )";
 
 constexpr const char* kMultiplyThrice = R"(unsigned small_b[kBlocksN][2];
 #pragma unroll
 for (int j = 0; j < kBlocksN; ++j) {
 #pragma unroll
-  for (int l = 0; l < 2; ++l) $prefixsplit(b[now][j][l], small_b[j][l], b[now][j][l]);
+  for (int l = 0; l < 2; ++l) $prefixsplit(frag_b[now][j][l], small_b[j][l], frag_b[now][j][l]);
 }
 #pragma unroll
 for (int i = 0; i < kBlocksM; ++i) {
   unsigned small_a[4];
 #pragma unroll
-  for (int l = 0; l < 4; ++l) $prefixsplit(a[now][i][l], small_a[l], a[now][i][l]);
+  for (int l = 0; l < 4; ++l) $prefixsplit(frag_a[now][i][l], small_a[l], frag_a[now][i][l]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], small_a, b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], small_a, frag_b[now][j]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], a[now][i], small_b[j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], frag_a[now][i], small_b[j]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], a[now][i], b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], frag_a[now][i], frag_b[now][j]);
 }
 )";
 
@@ -171,20 +191,22 @@ std::string read_a(const Emitter& emit, bool narrow) {
     return fmt::format(
         "#pragma unroll\n"
         "for (int l = 0; l < 4; ++l) {{\n"
-        "  const int row = warp_m + i * 16 + lane / 4 + l % 2 * 8, column = k + lane % 4 + l / 2 * 4;\n"
-        "  a[to][i][l] = __float_as_uint(tile_a[{}]);\n"
+        "  const int row = warp_m + i * 16 + lane / 4 + l % 2 * 8, column = k + lane % 4 + l / 2 * "
+        "4;\n"
+        "  frag_a[to][i][l] = __float_as_uint(tile_a[{}]);\n"
         "}}",
         emit.place(true, "row", "column"));
   }
   if (emit.a.k_rows) {
     return fmt::format(
-        "const int row = warp_m + i * 16 + lane / 8 % 2 * 8, column = k + lane / 16 * 8 + lane % 8;\n"
-        "{}matrices_transposed(a[to][i], &tile_a[{}]);",
+        "const int row = warp_m + i * 16 + lane / 8 % 2 * 8, column = k + lane / 16 * 8 + lane % "
+        "8;\n"
+        "{}matrices_transposed(frag_a[to][i], &tile_a[{}]);",
         emit.prefix, emit.place(true, "row", "column"));
   }
   return fmt::format(
       "const int row = warp_m + i * 16 + lane % 16, column = k + lane / 16 * {};\n"
-      "{}matrices(a[to][i], &tile_a[{}]);",
+      "{}matrices(frag_a[to][i], &tile_a[{}]);",
       half, emit.prefix, emit.place(true, "row", "column"));
 }
 
@@ -195,27 +217,30 @@ std::string read_b(const Emitter& emit, bool narrow) {
     return fmt::format(
         "#pragma unroll\n"
         "for (int l = 0; l < 4; ++l) {{\n"
-        "  const int row = warp_n + j * 8 + lane / 4 + l / 2 * 8, column = k + lane % 4 + l % 2 * 4;\n"
-        "  b[to][j + l / 2][l % 2] = __float_as_uint(tile_b[{}]);\n"
+        "  const int row = warp_n + j * 8 + lane / 4 + l / 2 * 8, column = k + lane % 4 + l % 2 * "
+        "4;\n"
+        "  frag_b[to][j + l / 2][l % 2] = __float_as_uint(tile_b[{}]);\n"
         "}}",
         emit.place(false, "row", "column"));
   }
   std::string text;
   if (emit.b.k_rows) {
     text = fmt::format(
-        "const int row = warp_n + j * 8 + lane / 16 * 8, column = k + lane / 8 % 2 * 8 + lane % 8;\n"
+        "const int row = warp_n + j * 8 + lane / 16 * 8, column = k + lane / 8 % 2 * 8 + lane % "
+        "8;\n"
         "unsigned pair[4];\n"
         "{}matrices_transposed(pair, &tile_b[{}]);\n",
         emit.prefix, emit.place(false, "row", "column"));
   } else {
     text = fmt::format(
-        "const int row = warp_n + j * 8 + lane / 16 * 8 + lane % 8, column = k + lane / 8 % 2 * {};\n"
+        "const int row = warp_n + j * 8 + lane / 16 * 8 + lane % 8, column = k + lane / 8 % 2 * "
+        "{};\n"
         "unsigned pair[4];\n"
         "{}matrices(pair, &tile_b[{}]);\n",
         half, emit.prefix, emit.place(false, "row", "column"));
   }
   return text +
-         "#pragma unroll\nfor (int l = 0; l < 4; ++l) b[to][j + l / 2][l % 2] = pair[l];";
+         "#pragma unroll\nfor (int l = 0; l < 4; ++l) frag_b[to][j + l / 2][l % 2] = pair[l];";
 }
 
 }  // namespace
@@ -229,7 +254,9 @@ std::string mma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
   const bool thrice = s.pipe == Pipe::kTf32x3;
-  Holes holes = emit.holes(2);
+  const int width = emit.store_width();
+  Holes holes = emit.holes(width);
+  holes["write"] = filled(width == 4 ? kWriteFour : kWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["wn"] = std::to_string(s.wn);
   holes["k"] = narrow ? "8" : "16";
@@ -237,9 +264,9 @@ std::string mma_kernel(const Emitter& emit) {
   holes["read_a"] = read_a(emit, narrow);
   holes["read_b"] = read_b(emit, narrow);
   holes["before"] = thrice ? "float parts[kBlocksM][kBlocksN][4] = {};  // of this tile" : "";
-  holes["after"] = thrice ? "// Rounded to nearest, which the tensor cores do not.\n" +
-                                std::string(kAddParts)
-                          : "";
+  holes["after"] =
+      thrice ? "// Rounded to nearest, which the tensor cores do not.\n" + std::string(kAddParts)
+             : "";
   holes["multiply"] = filled(thrice   ? kMultiplyThrice
                              : narrow ? std::string(kRoundFirst) + kMultiplyOnce
                                       : kMultiplyOnce,
@@ -251,14 +278,12 @@ std::string mma_kernel(const Emitter& emit) {
   if (narrow) text += kRound;
   if (thrice) text += kSplit;
   return filled(text, holes) +
-         emit.with_constants(
-             filled(kKernel, holes),
-             {{"kWarpM", s.wm},
-              {"kWarpN", s.wn},
-              {"kWarpsN", s.bn / s.wn},
-              {"kBlocksM", s.wm / 16},
-              {"kBlocksN", s.wn / 8},
-              {"kStep", narrow ? 8 : 16}});
+         emit.with_constants(filled(kKernel, holes), {{"kWarpM", s.wm},
+                                                      {"kWarpN", s.wn},
+                                                      {"kWarpsN", s.bn / s.wn},
+                                                      {"kBlocksM", s.wm / 16},
+                                                      {"kBlocksN", s.wn / 8},
+                                                      {"kStep", narrow ? 8 : 16}});
 }
 
 }  // namespace hone::generators::contract

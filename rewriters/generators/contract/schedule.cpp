@@ -9,11 +9,14 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,          Pipe::kWgmma,  Pipe::kMma,
-                           Pipe::kWgmmaTf32x3, Pipe::kTf32x3, Pipe::kTf32,
-                           Pipe::kBf16};
+constexpr Pipe kPipes[] = {Pipe::kFma,    Pipe::kWgmma, Pipe::kMma,  Pipe::kWgmmaTf32x3,
+                           Pipe::kTf32x3, Pipe::kTf32,  Pipe::kBf16, Pipe::kWgmmaBf16};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
+
+bool is_wgmma(Pipe pipe) {
+  return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBf16 || pipe == Pipe::kWgmmaTf32x3;
+}
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -58,6 +61,8 @@ void repair_fma(Schedule& s, ScalarType type) {
   while (!fits()) (s.bm > s.bn ? s.bm : s.bn) /= 2;
   s.bm = std::max(s.bm, 4 * s.tm);
   s.bn = std::max(s.bn, 8 * s.tn);
+  // All of a tile's multiply-adds are written out: at most 2048, which the instruction cache holds.
+  while (s.bk > 8 && s.tm * s.tn * s.bk > 2048) s.bk /= 2;
 }
 
 void repair_mma(Schedule& s) {
@@ -70,6 +75,7 @@ void repair_mma(Schedule& s) {
   // Three products keep two sums and both halves of the operands: 64 x 32 at most.
   const int most = s.pipe == Pipe::kTf32x3 ? 64 * 32 : 64 * 64;
   while (s.wm * s.wn > most) (s.wn >= s.wm ? s.wn : s.wm) /= 2;
+  while (s.threads() < 128 && s.wm * s.wn > 16 * 16) (s.wm >= s.wn ? s.wm : s.wn) /= 2;
   const auto fits = [&] {
     const int sums = s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1);
     return s.threads() <= 512 && s.threads() * (sums + 80) <= 65536;
@@ -115,6 +121,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
       repair_fma(s, c.sum_type);
       break;
     case Pipe::kWgmma:
+    case Pipe::kWgmmaBf16:
       repair_wgmma(s);
       break;
     case Pipe::kWgmmaTf32x3:
@@ -123,8 +130,11 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
     default:
       repair_mma(s);
   }
-  while (s.split_k > 1 && c.k_size / s.split_k < s.bk) s.split_k /= 2;
-  const int fewest = s.pipe == Pipe::kWgmma || s.pipe == Pipe::kWgmmaTf32x3 ? 3 : 2;
+  // Slices of a tile at least, and their sums in what any device has to spare.
+  const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
+                      static_cast<double>(size_of(c.sum_type));
+  while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
+  const int fewest = is_wgmma(s.pipe) ? 3 : 2;
   while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
   while (s.pipe == Pipe::kFma && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
@@ -147,6 +157,8 @@ std::string_view name_of(Pipe pipe) {
       return "wgmma";
     case Pipe::kWgmmaTf32x3:
       return "wgmma-tf32x3";
+    case Pipe::kWgmmaBf16:
+      return "wgmma-bf16";
   }
   return "";
 }
@@ -158,6 +170,7 @@ MathLevel math_of(Pipe pipe) {
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
     case Pipe::kBf16:
+    case Pipe::kWgmmaBf16:
       return MathLevel::kReduced;
     default:
       return MathLevel::kReassociate;
@@ -166,7 +179,7 @@ MathLevel math_of(Pipe pipe) {
 
 int Schedule::threads() const {
   if (pipe == Pipe::kFma) return bm / tm * (bn / tn);
-  if (pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaTf32x3) return bm / wm * 128;
+  if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
 
@@ -196,6 +209,7 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
               is_half(c.a.type);
         break;
       case Pipe::kWgmmaTf32x3:
+      case Pipe::kWgmmaBf16:
         can = capability == 90 && c.sum_type == ScalarType::kF32 &&
               !(is_half(c.a.type) && c.a.type == c.b.type);
         break;
@@ -250,51 +264,77 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
 
 namespace {
 
-/// Of a schedule, in units of one SM's multiply-add cycles: waves of blocks, each a tile's work
-/// over how well the tile is reused.
+/// Multiply-adds a cycle of one SM that a good kernel reaches. Source: an H200's data sheet, less
+/// what such kernels leave.
+double rate_of(Pipe pipe, ScalarType type) {
+  switch (pipe) {
+    case Pipe::kFma:
+      return type == ScalarType::kF64 ? 58 : 115;
+    case Pipe::kMma:
+      return 700;
+    case Pipe::kTf32x3:
+      return 130;
+    case Pipe::kTf32:
+      return 350;
+    case Pipe::kBf16:
+      return 500;
+    case Pipe::kWgmma:
+      return 1600;
+    case Pipe::kWgmmaBf16:
+      return 900;
+    case Pipe::kWgmmaTf32x3:
+      return 230;
+  }
+  return 1;
+}
+
+/// Of a schedule, in cycles: waves of blocks, each bound by its multiplying or by what it reads,
+/// and blocks that are alone on their SM start and finish while nothing multiplies.
 double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
+  constexpr double kReadRate = 40, kWriteRate = 20;  // of one SM, when all do [B/cycle]
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm) *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
-  const int registers =
-      s.pipe == Pipe::kFma ? s.tm * s.tn + 2 * (s.tm + s.tn) + 32 : s.wm * s.wn / 32 + 80;
+  const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
+  const int sums = s.pipe == Pipe::kFma ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) - 48
+                   : is_wgmma(s.pipe)   ? s.wm * s.bn / 128
+                                        : s.wm * s.wn / 32;
+  const int registers = s.pipe == Pipe::kWgmmaTf32x3 ? 250 : sums + 80;
   const std::int64_t by_shared =
-      std::max<std::int64_t>(1, shared_limit(goal) / std::max<std::int64_t>(1, shared_bytes(c, s)));
-  const std::int64_t resident = std::clamp<std::int64_t>(
-      std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1,
-      2048 / s.threads());
+      (shared_limit(goal) + 1024) / std::max<std::int64_t>(1, shared_bytes(c, s) + 1024);
+  const auto resident = static_cast<double>(std::clamp<std::int64_t>(
+      std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1, 2048 / s.threads()));
   const double sms = sm_count(goal);
-  // Blocks that share an SM share its pipes too.
   const double per_sm = std::ceil(tiles / sms);
-  const double busy_warps =
-      std::min(per_sm, static_cast<double>(resident)) * s.threads() / 32.0;
-  const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 3;
-  const double work = static_cast<double>(s.bm) * s.bn * s.bk * steps;
-  const double reuse = 1.0 / (1.0 / s.bm + 1.0 / s.bn);
-  const double fed = reuse / (reuse + (s.pipe == Pipe::kFma ? 6 : 24));
-  const double hidden = std::min(1.0, busy_warps / 8);
-  double thread_reuse = 1;
+  const double warps = std::min(per_sm, resident) * s.threads() / 32.0;
+  const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 2;
+  double reuse = 1;  // of what a thread or a warp has read from shared memory
   if (s.pipe == Pipe::kFma) {
-    thread_reuse = static_cast<double>(s.tm * s.tn) / (s.tm * s.tn + 2.5 * (s.tm + s.tn) / 4 * 2);
+    reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
+  } else if (!is_wgmma(s.pipe)) {
+    reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
   } else {
-    thread_reuse = static_cast<double>(s.wm * s.wn) / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
+    reuse = std::min(1.0, s.bn / (s.pipe == Pipe::kWgmmaTf32x3 ? 128.0 : 256.0) + 0.25);
   }
-  const double sum_back = s.split_k > 1 ? static_cast<double>(c.m_size) * c.n_size *
-                                              c.batch_size * (s.split_k + 2) * 6 / sms + 400000
-                                        : 0;
-  return per_sm * work / (fed * hidden * thread_reuse) + sum_back;
+  const double hidden = std::min(1.0, warps / 8);
+  const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
+                             (rate_of(s.pipe, c.sum_type) * reuse * hidden);
+  const double reading = static_cast<double>(s.bm * size_of(c.a.type) + s.bn * size_of(c.b.type)) *
+                         s.bk * steps / kReadRate;
+  const double out =
+      static_cast<double>(s.split_k > 1 ? size_of(c.sum_type) : size_of(c.nest->type));
+  const double writing = s.bm * s.bn * out / kWriteRate;
+  const double alone = (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
+  // The second kernel: a launch, every slice read.
+  const double outputs = static_cast<double>(c.m_size) * c.n_size * c.batch_size;
+  const double again =
+      s.split_k == 1 ? 0 : 5000 + outputs * (s.split_k + 1) * 4 / (sms * kWriteRate);
+  return std::max(per_sm * std::max(multiplying, reading), per_sm * writing) + alone + again;
 }
 
 }  // namespace
 
 std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
                                      const std::vector<Parameter>& space) {
-  const std::vector<Pipe> pipes = pipes_for(c, goal);
-  // The fastest that the level allows; the least exact come last.
-  Pipe pipe = pipes.front();
-  for (const Pipe candidate : {Pipe::kFma, Pipe::kTf32x3, Pipe::kWgmmaTf32x3, Pipe::kTf32, Pipe::kMma,
-                               Pipe::kWgmma}) {
-    if (std::ranges::find(pipes, candidate) != pipes.end()) pipe = candidate;
-  }
   struct Shape {
     int bm, bn, tm, tn, wm, wn;
   };
@@ -306,31 +346,33 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
       {32, 32, 4, 4, 16, 16},    {16, 128, 4, 8, 16, 32},   {16, 64, 4, 4, 16, 16}};
   Schedule best;
   double least = std::numeric_limits<double>::infinity();
-  for (const Shape& shape : kShapes) {
-    for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
-      Schedule s{.pipe = pipe,
-                 .bm = shape.bm,
-                 .bn = shape.bn,
-                 .bk = pipe == Pipe::kMma || pipe == Pipe::kWgmma ? 64 : pipe == Pipe::kFma ? 16 : 32,
-                 .tm = shape.tm,
-                 .tn = shape.tn,
-                 .wm = shape.wm,
-                 .wn = shape.wn,
-                 .stages = 3,
-                 .split_k = split,
-                 .group = 8};
-      Schedule repaired = s;
-      repair(repaired, c, shared_limit(goal));
-      if (shared_bytes(c, repaired) > shared_limit(goal)) continue;
-      const double cost = cost_of(c, goal, repaired);
-      if (cost < least) {
-        least = cost;
-        best = repaired;
+  for (const Pipe pipe : pipes_for(c, goal)) {
+    for (const Shape& shape : kShapes) {
+      for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
+        Schedule s{.pipe = pipe,
+                   .bm = shape.bm,
+                   .bn = shape.bn,
+                   .bk = pipe == Pipe::kFma ? 16 : 64,
+                   .tm = shape.tm,
+                   .tn = shape.tn,
+                   .wm = shape.wm,
+                   .wn = shape.wn,
+                   // wgmma's copies lead by two tiles less than there are.
+                   .stages = is_wgmma(pipe) && shape.bm * shape.bn >= 128 * 256 ? 4 : 3,
+                   .split_k = split,
+                   .group = 8};
+        repair(s, c, shared_limit(goal));
+        if (shared_bytes(c, s) > shared_limit(goal)) continue;
+        const double cost = cost_of(c, goal, s);
+        if (cost < least) {
+          least = cost;
+          best = s;
+        }
       }
     }
   }
   const auto wanted = [&](const std::string& name) -> ParameterValue {
-    if (name == "pipe") return std::string(name_of(pipe));
+    if (name == "pipe") return std::string(name_of(best.pipe));
     if (name == "bm") return std::int64_t{best.bm};
     if (name == "bn") return std::int64_t{best.bn};
     if (name == "bk") return std::int64_t{best.bk};
@@ -346,9 +388,8 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
   std::vector<std::size_t> start;
   for (const Parameter& parameter : space) {
     const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
-    start.push_back(at == parameter.domain.end()
-                        ? 0
-                        : static_cast<std::size_t>(at - parameter.domain.begin()));
+    start.push_back(
+        at == parameter.domain.end() ? 0 : static_cast<std::size_t>(at - parameter.domain.begin()));
   }
   return start;
 }
@@ -376,6 +417,8 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.async_transpose = step.string_param("transpose", "async") == "async";
   repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");
+  const std::int64_t tiles = ceil_divide(c.m_size, s.bm) * ceil_divide(c.n_size, s.bn);
+  if (tiles * c.batch_size > kMaxGrid[0]) return refused("contract: more blocks than a grid has");
   return s;
 }
 

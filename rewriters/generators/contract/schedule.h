@@ -10,12 +10,13 @@ namespace hone::generators::contract {
 
 /// What multiplies.
 enum class Pipe {
-  kFma,     ///< one multiply-add per thread: f32 and f64
-  kMma,     ///< mma.sync m16n8k16: f16 and bf16, sums in f32
-  kTf32x3,  ///< mma.sync m16n8k8 three times: f32 as two tf32 each
-  kTf32,    ///< once: f32 rounded to tf32
-  kBf16,    ///< mma.sync m16n8k16: f32 rounded to bf16
-  kWgmma,   ///< wgmma m64nNk16: f16 and bf16, sums in f32
+  kFma,          ///< one multiply-add per thread: f32 and f64
+  kMma,          ///< mma.sync m16n8k16: f16 and bf16, sums in f32
+  kTf32x3,       ///< mma.sync m16n8k8 three times: f32 as two tf32 each
+  kTf32,         ///< once: f32 rounded to tf32
+  kBf16,         ///< mma.sync m16n8k16: f32 rounded to bf16
+  kWgmma,        ///< wgmma m64nNk16: f16 and bf16, sums in f32
+  kWgmmaBf16,    ///< the same, f32 rounded to bf16
   kWgmmaTf32x3,  ///< wgmma m64nNk8 three times
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);

@@ -17,19 +17,24 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
   tile.along_k = operand.along_k;
   const bool fma = s.pipe == Pipe::kFma;
   const bool planes = s.pipe == Pipe::kWgmmaTf32x3 && !is_a;
-  const bool tf32 = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
-  tile.type = fma                      ? c.sum_type
-              : tf32                   ? ScalarType::kF32
-              : s.pipe == Pipe::kBf16  ? ScalarType::kBf16
-                                       : operand.type;
+  const bool tf32 =
+      s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
+  tile.type = fma                                                   ? c.sum_type
+              : tf32                                                ? ScalarType::kF32
+              : s.pipe == Pipe::kBf16 || s.pipe == Pipe::kWgmmaBf16 ? ScalarType::kBf16
+                                                                    : operand.type;
   const int size = static_cast<int>(size_of(tile.type));
-  const bool same = operand.is_plain() && operand.type == tile.type;
+  const bool same =
+      operand.value->kind == lift::Node::Kind::kLoad && operand.value->type == tile.type;
 
   tile.piece = std::min({operand.contiguous, tile.along_k ? s.bk : tile.outer, 16 / size});
   tile.k_rows = fma || !operand.along_k;
   if (fma && tile.along_k && s.async_transpose) tile.piece = 1;
-  tile.async = same && tile.piece * size >= 4 && (!fma || !tile.along_k || s.async_transpose);
+  // A mask is for a whole piece where that is one element.
+  tile.async = same && (operand.mask->is_constant() || tile.piece == 1) && tile.piece * size >= 4 &&
+               (!fma || !tile.along_k || s.async_transpose);
   tile.vector = tile.piece > 1;
+  tile.direct = !tile.async && tile.outer * s.bk / s.threads() > 16;
   tile.rows = tile.k_rows ? s.bk : tile.outer;
   tile.columns = tile.k_rows ? tile.outer : s.bk;
   tile.stride = tile.columns;

@@ -18,6 +18,7 @@ struct Tile {
   int stride = 0;         ///< between rows where not swizzled [elements]
   bool swizzled = false;  ///< 16-byte pieces of a row at places that depend on the row
   bool async = false;     ///< cp.async; else through registers
+  bool direct = false;    ///< through registers at once: too much to keep until the end of a tile
   bool along_k = false;   ///< a thread's piece runs along k, else along the outer index
   int piece = 1;          ///< elements that a thread moves at once
   bool vector = false;    ///< a piece is one load

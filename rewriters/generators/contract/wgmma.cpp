@@ -51,14 +51,33 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
 
   $store
   $prefixeach<kBlocksM>([&](auto i) {
-    $prefixeach<kTileN / 8>([&](auto j) {
-      const int m = m_first + group_m + i * 64 + warp % 4 * 16 + lane / 4;
-      const int n = n_first + j * 8 + lane % 4 * 2;
-      store(m, n, {sums[i][j * 4], sums[i][j * 4 + 1]});
-      store(m + 8, n, {sums[i][j * 4 + 2], sums[i][j * 4 + 3]});
-    });
+    const int m = m_first + group_m + i * 64 + warp % 4 * 16 + lane / 4;
+    $write
   });
 }
+)";
+
+constexpr const char* kWriteTwo = R"($prefixeach<kTileN / 8>([&](auto j) {
+  const int n = n_first + j * 8 + lane % 4 * 2;
+  store(m, n, {sums[i][j * 4], sums[i][j * 4 + 1]});
+  store(m + 8, n, {sums[i][j * 4 + 2], sums[i][j * 4 + 3]});
+});
+)";
+
+// Outputs of two bytes: a pair of lanes fills a sector.
+constexpr const char* kWriteFour =
+    R"(// Two lanes swap halves, so that each has four neighbours of one row.
+const bool odd = lane % 2 != 0;
+$prefixeach<kTileN / 8>([&](auto l) {
+  constexpr int half = l % 2, at = l / 2 * 8 + half * 2;
+  const float left[2] = {sums[i][at], sums[i][at + 1]};
+  const float right[2] = {sums[i][at + 4], sums[i][at + 5]};
+  const float got0 = __shfl_xor_sync(0xffffffffu, odd ? left[0] : right[0], 1);
+  const float got1 = __shfl_xor_sync(0xffffffffu, odd ? left[1] : right[1], 1);
+  const int n = n_first + l / 2 * 16 + (odd ? 6 : 0) + lane % 4 * 2;
+  store(m + half * 8, n,
+        {odd ? got0 : left[0], odd ? got1 : left[1], odd ? right[0] : got0, odd ? right[1] : got1});
+});
 )";
 
 }  // namespace
@@ -68,7 +87,11 @@ std::string warpgroup_helpers(const Warpgroup& w, const std::string& prefix) {
   for (int i = 0; i < w.n / 2; ++i) {
     if (i % 8 == 0) sums += i == 0 ? "\"{" : "\"\n      \" ";
     sums += fmt::format("%{}{}", i, i + 1 == w.n / 2 ? "}, " : ", ");
-    operands += fmt::format("{}\"+f\"(sum[{}])", i == 0 ? "" : i % 4 == 0 ? ",\n        " : ", ", i);
+    operands += fmt::format("{}\"+f\"(sum[{}])",
+                            i == 0       ? ""
+                            : i % 4 == 0 ? ",\n        "
+                                         : ", ",
+                            i);
   }
   sums += "\"";
   // A from shared memory, or from four registers.
@@ -88,7 +111,8 @@ std::string warpgroup_helpers(const Warpgroup& w, const std::string& prefix) {
                    : number(0)},
       {"b", number(narrow ? 4 : 1)},
       {"add", number(narrow ? 5 : 2)},
-      {"orientation", narrow ? "" : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
+      {"orientation",
+       narrow ? "" : fmt::format(", {}, {}", w.a_k_rows ? 1 : 0, w.b_k_rows ? 1 : 0)},
   };
   return filled(R"(
 // Calls f(0), f(1), ... with numbers that the compiler knows: sums that products under way change
@@ -145,7 +169,9 @@ __device__ __forceinline__ void $prefixmultiply(float (&sum)[$half], $a_type,
 
 std::string wgmma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
-  Holes holes = emit.holes(2);
+  const int width = emit.store_width();
+  Holes holes = emit.holes(width);
+  holes["write"] = filled(width == 4 ? kWriteFour : kWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["bn"] = std::to_string(s.bn);
   // 16 of k: two groups of eight rows on, or 32 bytes; 64 rows or columns: a band, or 64 rows.
@@ -165,8 +191,7 @@ std::string wgmma_kernel(const Emitter& emit) {
                             .a_k_rows = emit.a.k_rows,
                             .b_k_rows = emit.b.k_rows};
   return warpgroup_helpers(warpgroup, emit.prefix) +
-         emit.with_constants(filled(kKernel, holes),
-                             {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
+         emit.with_constants(filled(kKernel, holes), {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
 }
 
 }  // namespace hone::generators::contract

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
     $split_b
   };
 
-  unsigned a[2][kSteps][4], small_a[2][kSteps][4];  // of this tile and of the last
+  unsigned frag_a[2][kSteps][4], small_a[2][kSteps][4];  // of this tile and of the last
   float parts[kTileN / 2] = {}, sums[kTileN / 2] = {};
   $first_tiles
   $wait
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
         $read_a
 #pragma unroll
         for (int l = 0; l < 4; ++l)
-          $prefixsplit(a[half][step][l], small_a[half][step][l], a[half][step][l]);
+          $prefixsplit(frag_a[half][step][l], small_a[half][step][l], frag_a[half][step][l]);
       }
       const float* const big_b = planes + plane * 2 * kPlane;
       $prefixwgmma_begin();
@@ -65,11 +65,11 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
       for (int step = 0; step < kSteps; ++step) {
         $prefixmultiply(parts, small_a[half][step], $prefixdescriptor<16>(big_b + step * 8),
                         half != 0 || step != 0);
-        $prefixmultiply(parts, a[half][step], $prefixdescriptor<16>(big_b + kPlane + step * 8), true);
+        $prefixmultiply(parts, frag_a[half][step], $prefixdescriptor<16>(big_b + kPlane + step * 8), true);
       }
 #pragma unroll
       for (int step = 0; step < kSteps; ++step)
-        $prefixmultiply(parts, a[half][step], $prefixdescriptor<16>(big_b + step * 8), true);
+        $prefixmultiply(parts, frag_a[half][step], $prefixdescriptor<16>(big_b + step * 8), true);
       $prefixwgmma_commit();
 
       const bool more = tile + kStages - 1 < tiles;
@@ -149,13 +149,13 @@ std::string wgmma_tf32_kernel(const Emitter& emit) {
         "#pragma unroll\n"
         "for (int l = 0; l < 4; ++l) {{\n"
         "  const int row = warp * 16 + lane / 4 + l % 2 * 8, column = k + lane % 4 + l / 2 * 4;\n"
-        "  a[half][step][l] = __float_as_uint(tile_a[{}]);\n"
+        "  frag_a[half][step][l] = __float_as_uint(tile_a[{}]);\n"
         "}}",
         emit.place(true, "row", "column"));
   } else {
     holes["read_a"] = fmt::format(
         "const int row = warp * 16 + lane % 16, column = k + lane / 16 * 4;\n"
-        "{}matrices(a[half][step], &tile_a[{}]);",
+        "{}matrices(frag_a[half][step], &tile_a[{}]);",
         emit.prefix, emit.place(true, "row", "column"));
   }
   const std::string wait = emit.uses_async() ? "$prefixwait<kStages - 3>();" : "";

@@ -34,10 +34,9 @@ class Product : public NestCase {
     buffer("C", s.out, s.batch * s.m * s.n, Role::kOut);
     const auto at = [&](SymbolId row, std::int64_t rows, SymbolId column, std::int64_t columns,
                         bool transposed) {
-      const Ref inside = transposed
-                             ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
-                             : nodes.add(nodes.scale(nodes.index(row), columns),
-                                         nodes.index(column));
+      const Ref inside =
+          transposed ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
+                     : nodes.add(nodes.scale(nodes.index(row), columns), nodes.index(column));
       return nodes.add(nodes.scale(nodes.index(batch), rows * columns), inside);
     };
     const ScalarType sum = s.type == ScalarType::kF64 ? s.type : ScalarType::kF32;
@@ -60,8 +59,8 @@ class Product : public NestCase {
 const std::unique_ptr<Generator> kContract = make_contract();
 using Choice = std::map<std::string, std::string>;
 
-const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"}, {"bk", "8"}, {"tm", "4"},
-                       {"tn", "4"}, {"split_k", "1"}};
+const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"},    {"bk", "8"},
+                       {"tm", "4"},     {"tn", "4"},  {"split_k", "1"}};
 
 Ref bias_and_relu(Product& p, Ref sum) {
   Ref value = p.nodes.op("+", ScalarType::kF32,
@@ -71,9 +70,9 @@ Ref bias_and_relu(Product& p, Ref sum) {
 
 Ref below_diagonal(Product& p, Ref term) {
   // A[i][k] is zero above its diagonal.
-  return p.nodes.select(p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i),
-                                                              p.nodes.index(p.k))),
-                        term, p.nodes.number(0, ScalarType::kF32));
+  return p.nodes.select(
+      p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.k))), term,
+      p.nodes.number(0, ScalarType::kF32));
 }
 
 TEST(Contract, FmaInEveryOrientation) {
@@ -93,14 +92,21 @@ TEST(Contract, FmaAtManyPoints) {
   Product product(shape);
   for (const char* stages : {"2", "4"}) {
     for (const char* transpose : {"async", "registers"}) {
-      for (const auto& [bm, bn, bk, tm, tn] :
-           {std::tuple("64", "64", "16", "8", "4"), {"128", "128", "16", "8", "8"},
-            {"32", "128", "8", "4", "8"}, {"256", "128", "8", "16", "8"},
-            {"16", "64", "32", "16", "16"}}) {
+      for (const auto& [bm, bn, bk, tm, tn] : {std::tuple("64", "64", "16", "8", "4"),
+                                               {"128", "128", "16", "8", "8"},
+                                               {"32", "128", "8", "4", "8"},
+                                               {"256", "128", "8", "16", "8"},
+                                               {"16", "64", "32", "16", "16"}}) {
         SCOPED_TRACE(std::string(bm) + " " + bn + " " + bk + " " + stages);
         product.check(*kContract,
-                      {{"pipe", "fma"}, {"bm", bm}, {"bn", bn}, {"bk", bk}, {"tm", tm}, {"tn", tn},
-                       {"stages", stages}, {"transpose", transpose}},
+                      {{"pipe", "fma"},
+                       {"bm", bm},
+                       {"bn", bn},
+                       {"bk", bk},
+                       {"tm", tm},
+                       {"tn", tn},
+                       {"stages", stages},
+                       {"transpose", transpose}},
                       1e-5);
       }
     }
@@ -130,6 +136,214 @@ TEST(Contract, TriangleSkipsWhatIsZero) {
   Product({.m = 130, .n = 33, .k = 130}, below_diagonal).check(*kContract, choice, 1e-5);
 }
 
+TEST(Contract, OperandsWithWorkOfTheirOwn) {
+  // exp(A) * (B + 1), with a residual added: nothing can be copied straight.
+  const auto body = [](Product& p, Ref term) {
+    const ScalarType f32 = ScalarType::kF32;
+    Ref a = term->args[0], b = term->args[1];
+    if (a->op != "A") std::swap(a, b);
+    return p.nodes.op(
+        "*", f32, {p.nodes.op("exp", f32, {a}), p.nodes.op("+", f32, {b, p.nodes.number(1, f32)})});
+  };
+  const auto residual = [](Product& p, Ref sum) {
+    const Ref place = p.nodes.add(p.nodes.scale(p.nodes.index(p.i), 3), p.nodes.index(p.j));
+    return p.nodes.op(
+        "+", ScalarType::kF32,
+        {p.nodes.op("*", ScalarType::kF32, {sum, p.nodes.number(0.5, ScalarType::kF32)}),
+         p.nodes.load("A", ScalarType::kF32, place)});
+  };
+  Choice choice = kSmall;
+  choice["bk"] = "32";
+  Product({.m = 40, .n = 36, .k = 75}, body, residual).check(*kContract, choice, 1e-5);
+  choice["split_k"] = "1";
+  for (const char* bk : {"8", "16"}) {
+    choice["bk"] = bk;
+    Product({.m = 40, .n = 36, .k = 72, .a_transposed = true}, body, residual)
+        .check(*kContract, choice, 1e-5);
+  }
+}
+
+/// An einsum over several indices: out[i0 j b i1] = sum over k0, k1 of A[b i0 k1 i1 k0] B[k0 j k1
+/// b].
+TEST(Contract, SeveralIndicesOfEachKind) {
+  for (const char* pipe : {"fma", "wgmma-tf32x3"}) {
+    NestCase p;
+    p.task.math = MathLevel::kTf32x3;
+    auto& nodes = p.nodes;
+    const std::int64_t sizes[] = {3, 12, 8, 20, 6, 16};  // b, i0, i1, j, k0, k1
+    std::vector<SymbolId> x;
+    for (int i = 0; i < 6; ++i)
+      x.push_back(nodes.new_symbol(std::string(1, "bcdjkl"[i]), sizes[i]));
+    const auto at = [&](std::initializer_list<int> order) {
+      Ref element = nodes.integer(0);
+      for (const int i : order) {
+        element =
+            nodes.add(nodes.scale(element, sizes[i]), nodes.index(x[static_cast<std::size_t>(i)]));
+      }
+      return element;
+    };
+    p.buffer("A", ScalarType::kF32, 3 * 12 * 16 * 8 * 6, Role::kIn);
+    p.buffer("B", ScalarType::kF32, 6 * 20 * 16 * 3, Role::kIn);
+    p.buffer("out", ScalarType::kF32, 12 * 20 * 3 * 8, Role::kOut);
+    const Ref a = nodes.load("A", ScalarType::kF32, at({0, 1, 5, 2, 4}));
+    const Ref b = nodes.load("B", ScalarType::kF32, at({4, 3, 5, 0}));
+    p.nest.buffer = "out";
+    p.nest.dims = {x[1], x[3], x[0], x[2]};
+    p.nest.element = at({1, 3, 0, 2});
+    p.nest.value = nodes.reduce("+", {x[4], x[5]}, nodes.op("*", ScalarType::kF32, {a, b}));
+    p.check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"split_k", "1"}}, 1e-5);
+  }
+}
+
+// A convolution is one too: out[b][o][y][x] = sum over c, r, s of in[b][c][y + r - 1][x + s - 1] *
+// w[o][c][r][s], in zeros where that is outside.
+TEST(Contract, Convolution) {
+  for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"}) {
+    NestCase p;
+    p.task.math = MathLevel::kTf32x3;
+    auto& nodes = p.nodes;
+    const std::int64_t batch = 2, from = 5, to = 20, height = 9, width = 12;
+    const auto symbol = [&](const char* name, std::int64_t extent) {
+      return nodes.new_symbol(name, extent);
+    };
+    const SymbolId b = symbol("b", batch), o = symbol("o", to), y = symbol("y", height),
+                   x = symbol("x", width), c = symbol("c", from), r = symbol("r", 3),
+                   s = symbol("s", 3);
+    p.buffer("in", ScalarType::kF32, batch * from * height * width, Role::kIn);
+    p.buffer("w", ScalarType::kF32, to * from * 9, Role::kIn);
+    p.buffer("out", ScalarType::kF32, batch * to * height * width, Role::kOut);
+    const auto at = [&](std::initializer_list<std::pair<Ref, std::int64_t>> digits) {
+      Ref element = nodes.integer(0);
+      for (const auto& [digit, size] : digits)
+        element = nodes.add(nodes.scale(element, size), digit);
+      return element;
+    };
+    const auto index = [&](SymbolId id) { return nodes.index(id); };
+    const Ref row = nodes.add(nodes.add(index(y), index(r)), nodes.integer(-1));
+    const Ref column = nodes.add(nodes.add(index(x), index(s)), nodes.integer(-1));
+    Ref inside = nodes.boolean(true);
+    for (const auto& [place, size] : {std::pair(row, height), {column, width}}) {
+      inside = nodes.both(inside, nodes.non_negative(place));
+      inside = nodes.both(inside, nodes.less(place, nodes.integer(size)));
+    }
+    const Ref image =
+        nodes.load("in", ScalarType::kF32,
+                   at({{index(b), 1}, {index(c), from}, {row, height}, {column, width}}));
+    const Ref weight = nodes.load(
+        "w", ScalarType::kF32, at({{index(o), 1}, {index(c), from}, {index(r), 3}, {index(s), 3}}));
+    p.nest.buffer = "out";
+    p.nest.dims = {b, o, y, x};
+    p.nest.element = at({{index(b), 1}, {index(o), to}, {index(y), height}, {index(x), width}});
+    p.nest.value =
+        nodes.reduce("+", {c, r, s},
+                     nodes.select(inside, nodes.op("*", ScalarType::kF32, {image, weight}),
+                                  nodes.number(0, ScalarType::kF32)));
+    for (const char* bk : {"16", "32"}) {
+      p.check(*kContract,
+              {{"pipe", pipe}, {"bm", "32"}, {"bn", "64"}, {"bk", bk}, {"split_k", "1"}}, 1e-5);
+    }
+  }
+}
+
+TEST(Contract, OnlyPartOfTheOutput) {
+  // Below the diagonal: other tiles need no sum, other points write nothing.
+  Product p({.m = 96, .n = 96, .k = 64});
+  p.nest.guard = p.nodes.non_negative(p.nodes.subtract(p.nodes.index(p.i), p.nodes.index(p.j)));
+  p.concrete.buffers[3].role = Role::kInOut;
+  p.check(*kContract, kSmall, 1e-5);
+  const auto part = p.last_counters.fp32;
+  // select(i >= j, sum, 0) writes zeros there.
+  Product zeros({.m = 96, .n = 96, .k = 64}, {}, [](Product& q, Ref sum) {
+    return q.nodes.select(
+        q.nodes.non_negative(q.nodes.subtract(q.nodes.index(q.i), q.nodes.index(q.j))), sum,
+        q.nodes.number(0, ScalarType::kF32));
+  });
+  zeros.check(*kContract, kSmall, 1e-5);
+  Product whole({.m = 96, .n = 96, .k = 64});
+  whole.check(*kContract, kSmall, 1e-5);
+  EXPECT_LT(part, whole.last_counters.fp32 * 4 / 5);
+  EXPECT_LT(zeros.last_counters.fp32, whole.last_counters.fp32 * 4 / 5);
+}
+
+// Whatever a search asks for is brought to something right: shapes and points by chance.
+TEST(Contract, RandomPoints) {
+  std::uint32_t state = 12345;
+  const auto below = [&](std::uint32_t bound) {
+    state = state * 1664525U + 1013904223U;
+    return (state >> 8) % bound;
+  };
+  for (int round = 0; round < 40; ++round) {
+    Shape shape{.m = 2 + below(150), .n = 2 + below(150), .k = 4 + below(200)};
+    const std::int64_t multiple = std::int64_t{1} << below(5);
+    for (std::int64_t* size : {&shape.m, &shape.n, &shape.k})
+      *size = std::max<std::int64_t>(*size / multiple, 1) * multiple;
+    if (std::min({shape.m, shape.n}) < 2 || shape.k < 4) continue;
+    shape.batch = below(4) == 0 ? 2 : 1;
+    shape.a_transposed = below(2) != 0;
+    shape.b_transposed = below(2) != 0;
+    if (below(2) != 0) shape.type = below(2) != 0 ? ScalarType::kF16 : ScalarType::kBf16;
+    if (shape.type != ScalarType::kF32 && below(2) != 0) shape.out = shape.type;
+    Product product(shape, below(4) == 0 ? below_diagonal : Product::Change(),
+                    below(4) == 0 ? bias_and_relu : Product::Change(), MathLevel::kTf32x3);
+    const auto offer = kContract->match(product.goal());
+    ASSERT_TRUE(offer) << offer.error().message;
+    Choice choice;
+    std::string at;
+    for (const Parameter& parameter : offer->parameters) {
+      choice[parameter.name] =
+          to_string(parameter.domain[below(static_cast<std::uint32_t>(parameter.domain.size()))]);
+      at += " " + parameter.name + "=" + choice[parameter.name];
+    }
+    SCOPED_TRACE(std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
+                 std::to_string(shape.k) + " " + std::string(to_string(shape.type)) + at);
+    product.check(*kContract, choice, shape.out == ScalarType::kF32 ? 3e-6 : 1e-2);
+    if (HasFailure()) break;
+  }
+}
+
+TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
+  for (const auto& [x, y] : {std::pair("stage", "k"), {"frag_a", "kM"}, {"sums", "tile"}}) {
+    NestCase p;
+    auto& nodes = p.nodes;
+    p.task.math = MathLevel::kTf32x3;
+    const SymbolId i = nodes.new_symbol("i", 40), j = nodes.new_symbol("j", 32),
+                   l = nodes.new_symbol("l", 36);
+    p.buffer(x, ScalarType::kF32, std::int64_t{40} * 36, Role::kIn);
+    p.buffer(y, ScalarType::kF32, std::int64_t{36} * 32, Role::kIn);
+    p.buffer("made", ScalarType::kF32, std::int64_t{40} * 32, Role::kOut);
+    const auto at = [&](SymbolId row, SymbolId column) {
+      return nodes.add(nodes.scale(nodes.index(row), nodes.extent(column)), nodes.index(column));
+    };
+    p.nest.buffer = "made";
+    p.nest.dims = {i, j};
+    p.nest.element = at(i, j);
+    p.nest.value = nodes.reduce("+", {l},
+                                nodes.op("*", ScalarType::kF32,
+                                         {nodes.load(x, ScalarType::kF32, at(i, l)),
+                                          nodes.load(y, ScalarType::kF32, at(l, j))}));
+    for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"})
+      p.check(*kContract, {{"pipe", pipe}, {"split_k", "1"}}, 1e-5);
+  }
+}
+
+TEST(Contract, Refusals) {
+  const auto reason = [](const Product& p) {
+    Goal goal{const_cast<lift::Nodes*>(&p.nodes), {p.nest}, &p.concrete, &p.context};
+    const auto offer = kContract->match(goal);
+    return offer ? std::string() : offer.error().message;
+  };
+  Product vector({.m = 64, .n = 1, .k = 64});
+  EXPECT_NE(reason(vector).find("vector"), std::string::npos) << reason(vector);
+  Product sum_of_one({.m = 64, .n = 64, .k = 64});
+  sum_of_one.nest.value = sum_of_one.nodes.reduce(
+      "+", {sum_of_one.k},
+      sum_of_one.nodes.load("A", ScalarType::kF32, sum_of_one.nodes.index(sum_of_one.k)));
+  EXPECT_NE(reason(sum_of_one).find("not of products"), std::string::npos) << reason(sum_of_one);
+  Product largest({.m = 64, .n = 64, .k = 64});
+  largest.nest.combine = "+";
+  EXPECT_NE(reason(largest).find("combines"), std::string::npos) << reason(largest);
+}
+
 TEST(Contract, Doubles) {
   Product({.m = 40, .n = 48, .k = 24, .type = ScalarType::kF64, .out = ScalarType::kF64})
       .check(*kContract, kSmall, 1e-12);
@@ -157,22 +371,32 @@ void every_orientation(const Choice& choice, ScalarType type, MathLevel math, do
 }
 
 TEST(Contract, MmaInEveryOrientation) {
-  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"},
+  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"},    {"bk", "32"},
                          {"wm", "16"},    {"wn", "32"}, {"split_k", "1"}};
   every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
   every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
 }
 
 TEST(Contract, Tf32ThreeTimesInEveryOrientation) {
-  every_orientation({{"pipe", "tf32x3"}, {"bm", "32"}, {"bn", "64"}, {"bk", "32"}, {"wm", "16"},
-                     {"wn", "32"}, {"split_k", "1"}},
+  every_orientation({{"pipe", "tf32x3"},
+                     {"bm", "32"},
+                     {"bn", "64"},
+                     {"bk", "32"},
+                     {"wm", "16"},
+                     {"wn", "32"},
+                     {"split_k", "1"}},
                     ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
 }
 
 TEST(Contract, ReducedPipes) {
-  for (const char* pipe : {"tf32", "bf16"}) {
-    every_orientation({{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"wm", "32"},
-                       {"wn", "16"}, {"split_k", "1"}},
+  for (const char* pipe : {"tf32", "bf16", "wgmma-bf16"}) {
+    every_orientation({{"pipe", pipe},
+                       {"bm", "64"},
+                       {"bn", "32"},
+                       {"bk", "32"},
+                       {"wm", "32"},
+                       {"wn", "16"},
+                       {"split_k", "1"}},
                       ScalarType::kF32, MathLevel::kReduced, 3e-2);
   }
 }
@@ -185,15 +409,32 @@ TEST(Contract, WgmmaInEveryOrientation) {
 
 TEST(Contract, WgmmaAtManyPoints) {
   for (const bool transposed : {false, true}) {
-    Product halves({.m = 264, .n = 272, .k = 328, .a_transposed = transposed,
-                    .b_transposed = transposed, .type = ScalarType::kF16});
-    for (const auto& [bm, bn, wm, stages] :
-         {std::tuple("128", "256", "64", "4"), {"128", "128", "128", "3"},
-          {"256", "128", "64", "5"}, {"256", "128", "128", "4"}, {"256", "256", "64", "3"}}) {
+    Product halves({.m = 264,
+                    .n = 272,
+                    .k = 328,
+                    .a_transposed = transposed,
+                    .b_transposed = transposed,
+                    .type = ScalarType::kF16});
+    for (const auto& [bm, bn, wm, stages] : {std::tuple("128", "256", "64", "4"),
+                                             {"128", "128", "128", "3"},
+                                             {"256", "128", "64", "5"},
+                                             {"256", "128", "128", "4"},
+                                             {"256", "256", "64", "3"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + wm + " " + stages);
       halves.check(*kContract,
                    {{"pipe", "wgmma"}, {"bm", bm}, {"bn", bn}, {"wm", wm}, {"stages", stages}},
                    1e-5);
+    }
+  }
+}
+
+TEST(Contract, NarrowOutputs) {
+  for (const char* pipe : {"mma", "wgmma"}) {
+    for (const std::int64_t n : {96, 100, 98}) {
+      SCOPED_TRACE(std::string(pipe) + std::to_string(n));
+      Product({.m = 72, .n = n, .k = 64, .type = ScalarType::kF16, .out = ScalarType::kF16}, {},
+              bias_and_relu)
+          .check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}}, 1e-3);
     }
   }
 }
@@ -205,8 +446,9 @@ TEST(Contract, WgmmaTf32InEveryOrientation) {
 
 TEST(Contract, WgmmaTf32AtManyPoints) {
   for (const bool transposed : {false, true}) {
-    Product floats({.m = 136, .n = 144, .k = 228, .a_transposed = transposed,
-                    .b_transposed = transposed}, {}, {}, MathLevel::kTf32x3);
+    Product floats(
+        {.m = 136, .n = 144, .k = 228, .a_transposed = transposed, .b_transposed = transposed}, {},
+        {}, MathLevel::kTf32x3);
     for (const auto& [bm, bn, stages] :
          {std::tuple("128", "128", "4"), {"128", "64", "3"}, {"64", "32", "5"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + stages);
@@ -220,11 +462,12 @@ TEST(Contract, MmaAtManyPoints) {
   Product halves({.m = 136, .n = 144, .k = 200, .type = ScalarType::kF16});
   Product floats({.m = 136, .n = 144, .k = 200}, {}, {}, MathLevel::kTf32x3);
   for (const char* stages : {"2", "4"}) {
-    for (const auto& [bm, bn, bk, wm, wn] :
-         {std::tuple("128", "128", "64", "64", "32"), {"128", "256", "32", "64", "64"},
-          {"64", "64", "16", "32", "32"}, {"16", "128", "64", "16", "16"}}) {
+    for (const auto& [bm, bn, bk, wm, wn] : {std::tuple("128", "128", "64", "64", "32"),
+                                             {"128", "256", "32", "64", "64"},
+                                             {"64", "64", "16", "32", "32"},
+                                             {"16", "128", "64", "16", "16"}}) {
       SCOPED_TRACE(std::string(bm) + " " + bn + " " + bk + " " + stages);
-      Choice choice = {{"pipe", "mma"}, {"bm", bm}, {"bn", bn}, {"bk", bk},
+      Choice choice = {{"pipe", "mma"}, {"bm", bm}, {"bn", bn},        {"bk", bk},
                        {"wm", wm},      {"wn", wn}, {"stages", stages}};
       halves.check(*kContract, choice, 1e-5);
       choice["pipe"] = "tf32x3";

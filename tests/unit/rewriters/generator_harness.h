@@ -188,8 +188,8 @@ class NestCase {
   }
 
   /// Runs the launches; the output buffer afterwards. Failures are the test's.
-  std::vector<double> run(const Generated& generated) {
-    const CompiledProgram program = compiled(generated, false);
+  std::vector<double> run(const Generated& generated, bool timing = false) {
+    const CompiledProgram program = compiled(generated, timing);
     if (program.verdict != Verdict::kOk) {
       ADD_FAILURE() << program.log << "\n" << source_of(generated);
       return {};
@@ -253,6 +253,7 @@ class NestCase {
     const auto generated = generator.generate(goal(), step_at(*offer, choice), "g_");
     EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message);
     if (!generated) return {};
+    if (std::getenv("HONE_SHOW_SOURCE") != nullptr) std::puts(source_of(*generated).c_str());
     const std::vector<double> got = run(*generated), &want = expected();
     if (got.empty()) return {};
     int shown = 0;
