@@ -45,7 +45,7 @@ class ScanPrinter {
     }
     for (const LaneBody::Store& store : plan_.stores) parameters_.write(store.buffer, store.type);
     for (const std::string& buffer : parameters_.args()) names_.take(buffer);
-    for (const char* word : {"col", "team", "active", "tile", "value", "other"}) names_.take(word);
+    for (const char* word : {"col", "team", "active", "tile"}) names_.take(word);
     for (const Running& one : plan_.running) carried_.push_back(carried(one));
 
     const Team& team = schedule_.team;
