@@ -15,7 +15,8 @@ constexpr std::int64_t kMostSpan = 40;     // registers for what neighbours shar
 
 class Planner {
  public:
-  Planner(const Goal& goal, int width) : goal_(goal), nodes_(*goal.nodes), width_(width) {}
+  Planner(const Goal& goal, int width, int along)
+      : goal_(goal), nodes_(*goal.nodes), width_(width), along_(along) {}
 
   Result<Plan> plan() {
     for (const lift::Nest& given : goal_.nests) {
@@ -32,10 +33,17 @@ class Planner {
   Result<void> add(const lift::Nest& nest) {
     if (nest.dims.empty()) return std::unexpected(refused("a single output"));
     if (nest.element->has_load) return std::unexpected(refused("a scattered store"));
-    // The column: what moves by one element in the output.
-    const auto unit = std::ranges::find_if(
-        nest.dims, [&](SymbolId symbol) { return std::abs(stride_of(nest.element, symbol)) == 1; });
-    const SymbolId inner = unit == nest.dims.end() ? nest.dims.back() : *unit;
+    // By stride in the output, the smallest last.
+    std::vector<SymbolId> outer = nest.dims;
+    std::ranges::stable_sort(outer, std::greater<>{}, [&](SymbolId symbol) {
+      return std::abs(stride_of(nest.element, symbol));
+    });
+    if (static_cast<std::size_t>(along_) >= outer.size()) {
+      return std::unexpected(refused("fewer dims than that"));
+    }
+    const auto column = outer.end() - 1 - along_;
+    const SymbolId inner = *column;
+    outer.erase(column);
     const std::int64_t columns = nodes_.extent(inner);
     const std::int64_t rows = points(nodes_, nest.dims) / columns;
     if (plan_.row < 0) {
@@ -50,8 +58,6 @@ class Planner {
     if (rows > INT32_MAX / 2 || rows * plan_.padded > INT32_MAX * std::int64_t{64}) {
       return std::unexpected(refused("more outputs than an int counts"));
     }
-    std::vector<SymbolId> outer = nest.dims;
-    std::erase(outer, inner);
     const auto over = [&](Ref value) {
       return nodes_.substitute(flatten(nodes_, value, outer, plan_.row),
                                {{inner, nodes_.index(plan_.column)}});
@@ -83,8 +89,7 @@ class Planner {
     const Ref body = inside_buffers(opened.body);
     for (Fold& fold : plan_.folds) {
       if (std::ranges::find(fold.nodes, node) != fold.nodes.end()) return {};
-      std::vector<SymbolId> own = fold.outer;
-      own.push_back(fold.inner);
+      const std::vector<SymbolId>& own = fold.window;
       const bool same = std::ranges::equal(own, opened.symbols, [&](SymbolId a, SymbolId b) {
         return nodes_.extent(a) == nodes_.extent(b);
       });
@@ -100,11 +105,39 @@ class Planner {
     Fold fold;
     fold.nodes = {node};
     fold.bodies = {body};
-    fold.outer = opened.symbols;
-    fold.inner = fold.outer.back();
-    fold.outer.pop_back();
+    fold.window = opened.symbols;
+    fold.inner = partner(body, fold.window);
     plan_.folds.push_back(std::move(fold));
     return {};
+  }
+
+  /// How far a step of the column is in steps of a window index; 0: no whole number of times.
+  [[nodiscard]] std::int64_t stride_in(Ref body, SymbolId index) const {
+    std::int64_t stride = 0;
+    for (const Ref load : loads_of(body)) {
+      const std::int64_t of_index = stride_of(load->args[0], index);
+      const std::int64_t of_column = stride_of(load->args[0], plan_.column);
+      if (of_index != 0 && of_column % of_index == 0 && of_column / of_index > 0) {
+        stride = of_column / of_index;
+      }
+    }
+    return stride;
+  }
+
+  /// The window index that runs along the column: -1: none.
+  SymbolId partner(Ref body, const std::vector<SymbolId>& window) {
+    SymbolId best = -1;
+    std::int64_t smallest = 0;
+    for (const SymbolId index : window) {
+      const std::int64_t stride = stride_in(body, index);
+      if (stride == 0 || stride > nodes_.extent(index)) continue;
+      if (best < 0 || stride < smallest) {
+        best = index;
+        smallest = stride;
+      }
+    }
+    plan_.overlaps |= best >= 0 && smallest < nodes_.extent(best);
+    return best;
   }
 
   /// Columns beyond the last read where their elements would be: not outside of the buffer.
@@ -145,14 +178,7 @@ class Planner {
     if (width_ == 1 || fold.inner < 0) return;
     lane_ = nodes_.new_symbol("v", width_);
     for (std::size_t i = 0; i < fold.bodies.size(); ++i) {
-      std::int64_t stride = 0;
-      for (const Ref load : loads_of(fold.bodies[i])) {
-        const std::int64_t of_inner = stride_of(load->args[0], fold.inner);
-        const std::int64_t of_column = stride_of(load->args[0], plan_.column);
-        if (of_inner != 0 && of_column % of_inner == 0 && of_column / of_inner > 0) {
-          stride = of_column / of_inner;
-        }
-      }
+      const std::int64_t stride = stride_in(fold.bodies[i], fold.inner);
       if (stride == 0) continue;
       // From the top: a select moves whole, with the guard of its load.
       fold.bodies[i] = nodes_.replace(fold.bodies[i], [&](Ref node) -> Ref {
@@ -194,13 +220,15 @@ class Planner {
 
   const Goal& goal_;
   lift::Nodes& nodes_;
-  int width_;
+  int width_, along_;
   Plan plan_;
   SymbolId lane_ = -1;
 };
 
 }  // namespace
 
-Result<Plan> plan_window(const Goal& goal, int width) { return Planner(goal, width).plan(); }
+Result<Plan> plan_window(const Goal& goal, int width, int along) {
+  return Planner(goal, width, along).plan();
+}
 
 }  // namespace hone::generators::window

@@ -1,10 +1,10 @@
-// Reductions over small windows: pooling, depthwise convolution. Outputs are numbered by a row and
-// a column; the columns are neighbours in memory.
+// Reductions over small windows: pooling, depthwise convolution. One dim of the outputs is the
+// column: a thread makes `width` neighbours along it; the other dims are numbered by a row.
 //
-//   out[row, w] = max over a < 3, b < 3 of x[…, 2*h + a - 1, 2*w + b - 1]   (where inside)
+//   out[row, h] = max over a < 3, b < 3 of x[…, 2*h + a - 1, 2*w + b - 1]   (where inside)
 //
-// Neighbouring outputs read the same elements: at column w + v and window index b stands what
-// stands at column w and index stride * v + b. Such values are loaded once for all of a thread's
+// Neighbouring outputs read the same elements: at column h + v and window index a stands what
+// stands at column h and index stride * v + a. Such values are loaded once for all of a thread's
 // outputs.
 #pragma once
 
@@ -27,10 +27,10 @@ struct Shared {
 
 /// Reductions of the same window extents: one nest of loops.
 struct Fold {
-  std::vector<Ref> nodes;       ///< the reductions
-  std::vector<Ref> bodies;      ///< over the symbols below
-  std::vector<SymbolId> outer;  ///< window indices
-  SymbolId inner = -1;
+  std::vector<Ref> nodes;        ///< the reductions
+  std::vector<Ref> bodies;       ///< over the symbols below
+  std::vector<SymbolId> window;  ///< its indices
+  SymbolId inner = -1;           ///< the one of them that goes with the column
   std::vector<Shared> shared;
 };
 
@@ -41,11 +41,13 @@ struct Plan {
   SymbolId row = -1;
   SymbolId column = -1;
   std::int64_t window = 1;  ///< points
+  bool overlaps = false;    ///< neighbours along the column share elements
   std::vector<Fold> folds;
   std::vector<LaneBody::Store> stores;
 };
 
-/// `width`: outputs of a thread. kRefused: windows too large, or none.
-[[nodiscard]] Result<Plan> plan_window(const Goal& goal, int width);
+/// `width`: outputs of a thread. `along`: which dim is the column: 0, that of neighbours in memory;
+/// 1, the next outer one; and so on. kRefused: windows too large, or none.
+[[nodiscard]] Result<Plan> plan_window(const Goal& goal, int width, int along);
 
 }  // namespace hone::generators::window

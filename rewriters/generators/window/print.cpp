@@ -37,8 +37,13 @@ class WindowPrinter {
     code_.open_function(
         fmt::format("__global__ void __launch_bounds__({}) {}", schedule_.threads, name),
         parameters_.texts());
-    code_.line(fmt::format("constexpr int kGroups = {};  // of {} outputs, in each of {} rows",
-                           groups, schedule_.width, plan_.rows));
+    if (schedule_.along == 0) {
+      code_.line(fmt::format("constexpr int kGroups = {};  // of {} outputs, in each of {} rows",
+                             groups, schedule_.width, plan_.rows));
+    } else {
+      code_.line(
+          fmt::format("constexpr int kRows = {};  // neighbours in memory first", plan_.rows));
+    }
     if (schedule_.width > 1) {
       code_.line(fmt::format("constexpr int kVec = {};  // neighbouring outputs of a thread",
                              schedule_.width));
@@ -51,9 +56,14 @@ class WindowPrinter {
     if (threads % schedule_.threads != 0) {
       code_.line(fmt::format("if (group >= {}) return;", threads));
     }
-    code_.line("const int row = group / kGroups;");
-    code_.line(schedule_.width > 1 ? "const int col = group % kGroups * kVec;"
-                                   : "const int col = group % kGroups;");
+    const std::string vec = schedule_.width > 1 ? " * kVec" : "";
+    if (schedule_.along == 0) {
+      code_.line("const int row = group / kGroups;");
+      code_.line(fmt::format("const int col = group % kGroups{};", vec));
+    } else {
+      code_.line("const int row = group % kRows;");
+      code_.line(fmt::format("const int col = group / kRows{};", vec));
+    }
     printer_.indices[plan_.row] = "row";
     for (const Fold& fold : plan_.folds) print_fold(fold);
     code_.line();
@@ -107,17 +117,16 @@ class WindowPrinter {
       code_.close();
     }
     int loops = 0;
-    std::string number;  // of the window's point, row-major
     const auto open_loop = [&](SymbolId symbol) {
       const std::string name = names_.fresh(nodes_.symbol(symbol).name);
       printer_.indices[symbol] = name;
-      const std::int64_t extent = nodes_.extent(symbol);
       code_.line("#pragma unroll");
-      code_.open(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", name, extent));
-      number = number.empty() ? name : fmt::format("({} * {} + {})", number, extent, name);
+      code_.open(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", name, nodes_.extent(symbol)));
       ++loops;
     };
-    for (const SymbolId symbol : fold.outer) open_loop(symbol);
+    for (const SymbolId symbol : fold.window) {
+      if (symbol != fold.inner) open_loop(symbol);
+    }
     LaneBody body = lanes();
     std::vector<std::string> arrays;
     for (const Shared& shared : fold.shared) {
@@ -134,6 +143,12 @@ class WindowPrinter {
       code_.close();
     }
     if (fold.inner >= 0) open_loop(fold.inner);
+    std::string number;  // of the window's point, row-major
+    for (const SymbolId symbol : fold.window) {
+      const std::string& index = printer_.indices[symbol];
+      number = number.empty() ? index
+                              : fmt::format("({} * {} + {})", number, nodes_.extent(symbol), index);
+    }
     body = lanes();
     for (std::size_t i = 0; i < fold.shared.size(); ++i) {
       const Shared& shared = fold.shared[i];

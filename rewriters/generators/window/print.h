@@ -10,6 +10,7 @@ namespace hone::generators::window {
 struct Schedule {
   int threads = 256;  ///< of a block
   int width = 1;      ///< neighbouring outputs of a thread
+  int along = 0;      ///< which dim they are neighbours of, from the innermost
   Cache cache = Cache::kDefault;
 };
 

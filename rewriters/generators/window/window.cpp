@@ -26,15 +26,24 @@ class Window : public Generator {
   }
 
   Result<Offer> match(const Goal& goal) const override {
-    const auto plan = plan_window(goal, 1);
+    const auto plan = plan_window(goal, 1, 0);
     if (!plan) return std::unexpected(plan.error());
     Offer offer;
     offer.math = MathLevel::kReassociate;
     offer.description = description(*plan);
     SpaceBuilder space(offer);
-    const std::int64_t most = std::min<std::int64_t>(
-        8, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan->columns))));
-    space.powers("outputs", 1, most, guess(*plan, goal));
+    // Neighbours that share elements, where warps still read whole lines.
+    std::vector<std::int64_t> dims = {0};
+    std::int64_t along = 0;
+    for (int dim = 1; dim < 4; ++dim) {
+      const auto other = plan_window(goal, 1, dim);
+      if (!other || !other->overlaps) continue;
+      dims.push_back(dim);
+      if (along == 0) along = dim;
+    }
+    const auto chosen = plan_window(goal, 1, static_cast<int>(along));
+    space.powers("outputs", 1, 8, guess(*chosen, goal));
+    space.numbers("along", dims, along);
     space.powers("threads", 64, 512, 256);
     space.values("cache", {std::string("default"), std::string("stream-stores")},
                  std::string("default"));
@@ -50,7 +59,12 @@ class Window : public Generator {
         static_cast<int>(std::clamp<std::int64_t>(step.int_param("threads", 256), 32, 1024)) / 32 *
         32;
     schedule.cache = parse_cache(step.string_param("cache", "default"));
-    const auto plan = plan_window(goal, schedule.width);
+    schedule.along = static_cast<int>(std::clamp<std::int64_t>(step.int_param("along", 0), 0, 8));
+    auto plan = plan_window(goal, schedule.width, schedule.along);
+    if (!plan && schedule.along > 0) {
+      schedule.along = 0;
+      plan = plan_window(goal, schedule.width, 0);
+    }
     if (!plan) return std::unexpected(plan.error());
     Helpers helpers(prefix);
     Code code;
@@ -62,11 +76,11 @@ class Window : public Generator {
   }
 
  private:
-  /// Vectors of outputs where they divide the row and leave threads enough.
+  /// So many that they share much and leave threads enough.
   static std::int64_t guess(const Plan& plan, const Goal& goal) {
     const std::int64_t threads = std::int64_t{goal.context->target.sm_count} * 2048;
-    std::int64_t width = 4;
-    while (width > 1 && (plan.columns % width != 0 || plan.rows * plan.columns / width < threads)) {
+    std::int64_t width = plan.overlaps ? 4 : 1;
+    while (width > 1 && (plan.columns < width || plan.rows * plan.columns / width < threads)) {
       width /= 2;
     }
     return width;

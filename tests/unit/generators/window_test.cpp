@@ -15,6 +15,7 @@ void at_all_points(const std::function<void(Problem&)>& make, double tolerance =
       Problem problem;
       make(problem);
       Choice choice = {{"outputs", outputs}, {"threads", threads}};
+      choice["along"] = std::int64_t{threads == 64 ? 0 : 1};
       if (threads == 64) choice["cache"] = std::string("stream-stores");
       expect_right(*generator, problem, choice, tolerance);
     }
@@ -121,8 +122,10 @@ TEST(Window, DISABLED_Model) {
   for (const std::int64_t outputs : {1, 2, 4, 8}) {
     Problem p;
     pool(p, {64 * 32, 128, 128, 3, 2, 1}, "max");
-    std::cout << outputs << ": " << modelled_us(*generator, p, {{"outputs", outputs}}) << " us of "
-              << 5.0 * 2048 * 128 * 128 / 4.2e6 << "\n";
+    for (const std::int64_t along : {0, 1})
+      std::cout << along << ", " << outputs << ": "
+                << modelled_us(*generator, p, {{"outputs", outputs}, {"along", along}}) << " us of "
+                << 5.0 * 2048 * 128 * 128 / 4.2e6 << "\n";
   }
 }
 
