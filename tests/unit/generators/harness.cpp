@@ -382,6 +382,14 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
 
   const auto report = (*program)->run_all(*built.module, 200'000'000, true);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
+  // Blocks and warps in another order: the same bits.
+  auto again = runner::EmulatedProgram::load(built.runnable, 7,
+                                             runner::EmulatedProgram::Outputs::kUninitialised);
+  const auto repeated = (*again)->run_all(*built.module, 200'000'000, false, 5);
+  ASSERT_EQ(repeated.verdict, Verdict::kOk) << repeated.detail;
+  for (std::size_t i = 0; i < problem.concrete().buffers.size(); ++i) {
+    EXPECT_EQ((*program)->read(static_cast<int>(i)), (*again)->read(static_cast<int>(i)));
+  }
   for (std::size_t i = 0; i < problem.concrete().buffers.size(); ++i) {
     const ConcreteBuffer& buffer = problem.concrete().buffers[i];
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
