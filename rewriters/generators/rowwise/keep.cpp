@@ -85,6 +85,11 @@ Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep) {
   return kept;
 }
 
+std::int64_t most_registers(const Team& team, const TargetLimits& target) {
+  const std::int64_t all = target.registers_per_sm / (std::int64_t{team.threads} * team.teams);
+  return std::min<std::int64_t>(96, all - 26);
+}
+
 std::int64_t registers_kept(const Goal& goal, const Plan& plan, const Schedule& schedule) {
   const Kept kept = kept_between_loops(goal, plan, Keep::kRegisters);
   const auto per_thread = [&](int space) {

@@ -35,6 +35,7 @@ class RowPrinter {
     printer_.indices[plan_.row] = "row";
     declare_shared();
     const bool loops = schedule_.blocks_per_sm > 0;
+    if (loops) load_for_all_rows();
     if (loops) {
       code_.open(
           "for (int first = blockIdx.x * kRowsPerBlock; first < kRows; "
@@ -233,6 +234,38 @@ class RowPrinter {
     }
   }
 
+  /// What does not depend on the row, such as weights: loaded once by a block that walks over rows.
+  void load_for_all_rows() {
+    if (schedule_.keep != Keep::kRegisters) return;
+    std::int64_t registers = registers_kept(goal_, plan_, schedule_);
+    for (int space = 0; space < static_cast<int>(plan_.spaces.size()); ++space) {
+      LaneBody body = body_for(space);
+      const std::int64_t length = plan_.spaces[static_cast<std::size_t>(space)].length;
+      const std::int64_t items = (length + step_length() - 1) / step_length();
+      std::vector<Ref> loads;
+      for (const Stream& stream : streams_of(goal_, plan_, space)) {
+        if (stream.load->uses(plan_.row) || !stream.certain) continue;
+        if (stream.load->args[0]->has_load || !body.moves_whole(stream.load)) continue;
+        registers +=
+            (items * schedule_.width * static_cast<std::int64_t>(size_of(stream.load->type)) + 3) /
+            4;
+        if (registers > most_registers(schedule_.team, goal_.context->target)) return;
+        std::erase_if(kept_.raw, [&](const Kept::Raw& one) { return one.load == stream.load; });
+        const std::string name = names_.fresh(stream.load->op + "_all");
+        for_all_rows_[stream.load] = name + "[i]";
+        code_.line(fmt::format(
+            "{} {}[{}];  // the same for all rows",
+            schedule_.width > 1 ? helpers_.pack(stream.load->type) : type_name(stream.load->type),
+            name, of_space("kItems", space)));
+        loads.push_back(stream.load);
+      }
+      if (loads.empty()) continue;
+      const int braces = open_loop(space, Segment::kWhole);
+      for (const Ref load : loads) body.emit_load(code_, load, for_all_rows_[load]);
+      for (int i = 0; i < braces; ++i) code_.close();
+    }
+  }
+
   /// Opens the loop over a row's columns; gives how many braces to close.
   int open_loop(int space, Segment segment) {
     const std::string cols = of_space("kCols", space);
@@ -264,6 +297,7 @@ class RowPrinter {
       return load->uses(row) && load->uses(column) && schedule_.keep != Keep::kReread;
     };
     if (spare_) body.store_if = "active";
+    body.at_hand = for_all_rows_;
     return body;
   }
 
@@ -382,7 +416,7 @@ class RowPrinter {
   Parameters parameters_;
   Names names_;
   Kept kept_;
-  std::map<Ref, std::string> place_of_, shared_place_;
+  std::map<Ref, std::string> place_of_, shared_place_, for_all_rows_;
   bool spare_ = false;
 };
 

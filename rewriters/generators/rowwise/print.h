@@ -42,6 +42,8 @@ struct Kept {
 };
 [[nodiscard]] Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep);
 
+/// Registers of a thread that may hold a row: beyond, others spill.
+[[nodiscard]] std::int64_t most_registers(const Team& team, const TargetLimits& target);
 /// Registers of a thread that hold parts of a row [4 B]; shared memory of a block [B].
 [[nodiscard]] std::int64_t registers_kept(const Goal& goal, const Plan& plan,
                                           const Schedule& schedule);

@@ -11,12 +11,6 @@ namespace hone::generators {
 namespace rowwise {
 namespace {
 
-/// Registers of a thread that may hold a row: beyond, others spill.
-std::int64_t most_registers(const Team& team, const TargetLimits& target) {
-  const std::int64_t all = target.registers_per_sm / (std::int64_t{team.threads} * team.teams);
-  return std::min<std::int64_t>(96, all - 26);
-}
-
 constexpr int kAcrossRows = 32;  // rows side by side
 
 std::int64_t longest(const Plan& plan) {
