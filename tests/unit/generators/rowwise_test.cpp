@@ -205,6 +205,12 @@ TEST(Rowwise, AccumulatesIntoWhatIsThere) {
   at_all_points(make);
 }
 
+TEST(Rowwise, DISABLED_Variant) {
+  Problem p;
+  softmax(p, 300, 3000);
+  std::cout << variant_text(*make_rowwise(), p);
+}
+
 // Run by hand (--gtest_also_run_disabled_tests): what the model says of the first guess.
 TEST(Rowwise, DISABLED_Model) {
   const auto generator = make_rowwise();

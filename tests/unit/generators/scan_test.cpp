@@ -143,6 +143,12 @@ TEST(Scan, RefusesPlainReductions) {
   EXPECT_FALSE(make_scan()->match(p.goal()).has_value());
 }
 
+TEST(Scan, DISABLED_Variant) {
+  Problem p;
+  running(p, 4, 65536, {});
+  std::cout << variant_text(*make_scan(), p);
+}
+
 TEST(Scan, DISABLED_Model) {
   const auto generator = make_scan();
   for (const std::int64_t cols : {512, 4096, 65536, 1 << 24}) {
