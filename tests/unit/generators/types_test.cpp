@@ -80,6 +80,27 @@ TEST(Types, Maps) {
   }
 }
 
+TEST(Types, BuffersBeyondTwoToThe31) {
+  // The last blocks of the grid: their addresses need 64 bits. Sampled, so that few pages are made.
+  Problem p;
+  p.in("x", {70000, 40000}, ScalarType::kF16);
+  p.out("y", {70000, 40000}, ScalarType::kF16);
+  const SymbolId i = p.symbol("i", 70000), j = p.symbol("j", 40000);
+  const Ref x = p.load("x", {p.at(i), p.at(j)});
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.op("*", x->type, {x, x}));
+  EXPECT_NE(generate(*make_map(), p, {}).source.find("long long point"), std::string::npos);
+  EXPECT_GT(modelled_us(*make_map(), p), 0);
+  Problem q;
+  q.in("x", {70000, 40000}, ScalarType::kF16);
+  q.out("y", {70000});
+  const SymbolId row = q.symbol("i", 70000), k = q.symbol("k", 40000);
+  q.store(
+      "y", {row}, {q.at(row)},
+      q.nodes.reduce("+", {k}, q.nodes.cast(q.load("x", {q.at(row), q.at(k)}), ScalarType::kF32)));
+  EXPECT_NE(generate(*make_rowwise(), q, {}).source.find("(long long)row"), std::string::npos);
+  EXPECT_GT(modelled_us(*make_rowwise(), q), 0);
+}
+
 TEST(Types, WholesAndScans) {
   for (const ScalarType type : kTypes) {
     SCOPED_TRACE(to_string(type));
