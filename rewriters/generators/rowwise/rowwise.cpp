@@ -74,6 +74,9 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
       static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.threads, 1, 1024))));
   team.teams =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.teams, 1, 1024))));
+  // No more threads than a row has elements; whole warps are had by more rows.
+  team.threads =
+      static_cast<int>(std::min<std::int64_t>(team.threads, power_of_two_from(longest(plan))));
   if (team.across) {
     team.threads = std::min(team.threads, 1024 / kAcrossRows);
     team.teams = kAcrossRows;
