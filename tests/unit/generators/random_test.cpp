@@ -147,6 +147,16 @@ TEST(Random, NestsAtRandomPoints) {
             random.below(static_cast<std::int64_t>(parameter.domain.size())))];
       }
       SCOPED_TRACE("seed " + std::to_string(seed));
+      // The same lift gives the same text.
+      Random repeated(seed);
+      Problem twin;
+      make(twin, repeated);
+      EXPECT_EQ(generate(*generator, twin, choice).source, [&] {
+        Random third(seed);
+        Problem other;
+        make(other, third);
+        return generate(*generator, other, choice).source;
+      }());
       expect_right(*generator, problem, choice, 1e-4);
       if (testing::Test::HasFailure()) return;
     }
