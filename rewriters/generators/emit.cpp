@@ -86,6 +86,7 @@ std::string variable_type(lift::Nodes& nodes, Ref value) {
 std::string widened(ScalarType type, const std::string& text) {
   if (type == ScalarType::kF16) return "__half2float(" + text + ")";
   if (type == ScalarType::kBf16) return "__bfloat162float(" + text + ")";
+  if (type == ScalarType::kU32) return "(long long)" + text;
   return text;
 }
 

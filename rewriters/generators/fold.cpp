@@ -62,8 +62,10 @@ void Accumulator::take(Code& code, const std::string& value, const std::string& 
     code.close();
   } else if (op == "min" || op == "max") {
     const bool real = type == "float" || type == "double";
+    // An int and a long long have no max().
+    const std::string cast = type == "long long" ? "(long long)(" + value + ")" : value;
     code.line(fmt::format("{} = {}{}{}({}, {});", name, real ? "f" : "", op,
-                          type == "float" ? "f" : "", name, value));
+                          type == "float" ? "f" : "", name, cast));
   } else {
     code.line(fmt::format("{} {}= {};", name, op, value));
   }

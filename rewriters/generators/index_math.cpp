@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
 namespace hone::generators {
 
@@ -57,6 +58,49 @@ Ref flatten(lift::Nodes& nodes, Ref value, std::vector<SymbolId> symbols, Symbol
     return rest;
   };
   return nodes.replace(value, change);
+}
+
+namespace {
+
+/// Is a digit taken of the symbol, "symbol / 64"?
+bool has_digits(Ref value, SymbolId symbol) {
+  std::set<Ref> seen;
+  const std::function<bool(Ref)> visit = [&](Ref node) {
+    if (!node->uses(symbol) || !seen.insert(node).second) return false;
+    if ((node->is("/") || node->is("%")) && node->is_integer()) return true;
+    return std::ranges::any_of(node->args, visit) ||
+           std::ranges::any_of(node->terms,
+                               [&](const lift::Term& term) { return visit(term.atom); });
+  };
+  return visit(value);
+}
+
+}  // namespace
+
+void merge_dims(lift::Nodes& nodes, const std::vector<Ref*>& values, std::vector<SymbolId>& dims) {
+  const auto merge_pair = [&]() {
+    for (const SymbolId outer : dims) {
+      for (const SymbolId inner : dims) {
+        if (outer == inner) continue;
+        const std::vector<SymbolId> pair = {outer, inner};
+        const SymbolId flat = nodes.new_symbol(nodes.symbol(outer).name, points(nodes, pair));
+        std::vector<Ref> flattened;
+        bool one = true;
+        for (const Ref* value : values) {
+          flattened.push_back(flatten(nodes, *value, pair, flat));
+          one = one && !has_digits(flattened.back(), flat);
+        }
+        if (!one) continue;
+        for (std::size_t i = 0; i < values.size(); ++i) *values[i] = flattened[i];
+        std::ranges::replace(dims, outer, flat);
+        std::erase(dims, inner);
+        return true;
+      }
+    }
+    return false;
+  };
+  while (merge_pair()) {
+  }
 }
 
 std::optional<std::int64_t> Lanes::step(Ref integer) {

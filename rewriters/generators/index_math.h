@@ -22,6 +22,10 @@ using lift::SymbolId;
 [[nodiscard]] Ref flatten(lift::Nodes& nodes, Ref value, std::vector<SymbolId> symbols,
                           SymbolId flat);
 
+/// Makes one dim of two wherever all values count them as one: 64*i + j, everywhere. Changes the
+/// values and the dims.
+void merge_dims(lift::Nodes& nodes, const std::vector<Ref*>& values, std::vector<SymbolId>& dims);
+
 /// Values at `width` neighbours: symbol = base + v, base a multiple of width, 0 <= v < width.
 class Lanes {
  public:

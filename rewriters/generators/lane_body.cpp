@@ -186,7 +186,12 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
     printer.known.try_emplace(keep.value, keep.place);
   }
   for (const Fold& fold : folds) {
-    fold.into->take(code, printer.print(fold.value), printer.indices[symbol_]);
+    const std::string value = printer.print(fold.value);
+    if (fold.position.empty()) {
+      fold.into->take(code, value, printer.indices[symbol_]);
+    } else {
+      fold.into->merge(code, value, fold.position);
+    }
   }
   for (std::size_t i = 0; i < stores.size(); ++i) emit_store(code, printer, stores[i], packs[i]);
   if (width_ > 1) code.close();

@@ -49,6 +49,7 @@ class LaneBody {
   struct Fold {
     const Accumulator* into = nullptr;
     Ref value = nullptr;
+    std::string position = {};  ///< for arg-max, in any order; empty: the index
   };
   struct Store {
     std::string buffer;

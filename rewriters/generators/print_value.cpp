@@ -67,6 +67,24 @@ bool binds_tightly(const std::string& text) {
   return !text.starts_with("-") && !text.starts_with("!");
 }
 
+/// Is its text an int in C: no long long in it, nor unsigned?
+bool surely_int(lift::Nodes& nodes, Ref value) {
+  if (is_float(value->type) || value->kind == Node::Kind::kReduce) return false;
+  if (value->kind == Node::Kind::kLoad) {
+    return size_of(value->type) <= 4 && value->type != ScalarType::kU32;
+  }
+  const auto all = nodes.range(value);
+  const bool fits = all && all->low >= INT32_MIN && all->high <= INT32_MAX;
+  if (!fits && !value->has_load) return false;
+  for (const Ref arg : value->args) {
+    if (!is_float(arg->type) && !surely_int(nodes, arg)) return false;
+  }
+  for (const lift::Term& term : value->terms) {
+    if (!surely_int(nodes, term.atom)) return false;
+  }
+  return true;
+}
+
 std::string tight(std::string text) { return binds_tightly(text) ? text : "(" + text + ")"; }
 
 }  // namespace
@@ -129,6 +147,7 @@ std::string Printer::print(Ref value) {
       const std::string element = fmt::format("{}[{}]", value->op, print(value->args[0]));
       if (value->type == ScalarType::kF16) return "__half2float(" + element + ")";
       if (value->type == ScalarType::kBf16) return "__bfloat162float(" + element + ")";
+      if (value->type == ScalarType::kU32) return "(long long)" + element;  // no wrapping sums
       return element;
     }
     case Node::Kind::kOp:
@@ -187,6 +206,11 @@ std::string Printer::print_op(Ref value) {
   if (infix.contains(op)) return rounded(fmt::format("{} {} {}", arg(0), op, arg(1)));
   std::string args;
   for (std::size_t i = 0; i < value->args.size(); ++i) args += (i == 0 ? "" : ", ") + bare(i);
+  if ((op == "min" || op == "max") && !is_float(value->type) &&
+      !(surely_int(*nodes_, value->args[0]) && surely_int(*nodes_, value->args[1]))) {
+    // There is no such function of an int and a long long.
+    return fmt::format("{}((long long){}, (long long){})", op, arg(0), arg(1));
+  }
   if (!is_float(value->type) || op.starts_with("__")) return fmt::format("{}({})", op, args);
   if (op == "min" || op == "max") return rounded(combined(op, type, bare(0), bare(1)));
   return rounded(fmt::format("{}{}({})", op, type == ScalarType::kF32 ? "f" : "", args));

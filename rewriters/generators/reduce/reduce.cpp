@@ -109,7 +109,9 @@ class Reduce : public Generator {
         "{} reduction{} of {}{}: {} launches", shape->outputs, shape->outputs == 1 ? "" : "s",
         shape->length, shape->across ? ", side by side in memory" : "", groups->size());
     SpaceBuilder space(offer);
-    space.powers("parts", 1, 4096, stages->most_parts > 1 ? power_near(stages->most_parts) : 1);
+    const std::int64_t first = stages->most_parts > 1 ? power_near(stages->most_parts) : 1;
+    const std::int64_t most = std::min<std::int64_t>(4096, shape->length / 16);
+    space.powers("parts", 1, std::max({std::int64_t{4}, first, most}), first);
     rowwise::Schedule guess;
     int width = 1;
     bool across = shape->across;

@@ -85,6 +85,11 @@ Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep) {
   return kept;
 }
 
+std::int64_t most_registers(const Team& team, const TargetLimits& target) {
+  const std::int64_t all = target.registers_per_sm / (std::int64_t{team.threads} * team.teams);
+  return std::min<std::int64_t>(96, all - 26);
+}
+
 std::int64_t registers_kept(const Goal& goal, const Plan& plan, const Schedule& schedule) {
   const Kept kept = kept_between_loops(goal, plan, Keep::kRegisters);
   const auto per_thread = [&](int space) {
@@ -114,12 +119,18 @@ std::int64_t registers_kept(const Goal& goal, const Plan& plan, const Schedule& 
   return std::max(most, loops / 2);
 }
 
+std::int64_t shared_row(const Plan& plan, const Schedule& schedule, const Kept::Raw& one) {
+  std::int64_t length = plan.spaces[static_cast<std::size_t>(one.space)].length;
+  if (schedule.keep == Keep::kSplit) {
+    length -= std::int64_t{schedule.held} * schedule.team.threads * schedule.width;
+  }
+  return std::max<std::int64_t>(0, length) * static_cast<std::int64_t>(size_of(one.load->type));
+}
+
 std::int64_t shared_kept(const Goal& goal, const Plan& plan, const Schedule& schedule) {
   std::int64_t bytes = 0;
   for (const Kept::Raw& one : kept_between_loops(goal, plan, Keep::kShared).raw) {
-    const std::int64_t row = plan.spaces[static_cast<std::size_t>(one.space)].length *
-                             static_cast<std::int64_t>(size_of(one.load->type));
-    bytes += (row * schedule.team.teams + 15) / 16 * 16;
+    bytes += (shared_row(plan, schedule, one) * schedule.team.teams + 15) / 16 * 16;
   }
   return bytes;
 }

@@ -35,6 +35,7 @@ class RowPrinter {
     printer_.indices[plan_.row] = "row";
     declare_shared();
     const bool loops = schedule_.blocks_per_sm > 0;
+    if (loops) load_for_all_rows();
     if (loops) {
       code_.open(
           "for (int first = blockIdx.x * kRowsPerBlock; first < kRows; "
@@ -61,8 +62,7 @@ class RowPrinter {
     launch.grid = {loops ? std::min(groups, most) : groups};
     launch.block = team.across ? std::vector<std::int64_t>{team.teams, team.threads}
                                : std::vector<std::int64_t>{block};
-    launch.shared_bytes =
-        schedule_.keep == Keep::kShared ? shared_kept(goal_, plan_, schedule_) : 0;
+    launch.shared_bytes = in_shared() ? shared_kept(goal_, plan_, schedule_) : 0;
     launch.args = parameters_.args();
     generated.launches.push_back(std::move(launch));
     for (const std::string& header : parameters_.includes()) {
@@ -101,6 +101,18 @@ class RowPrinter {
 
   [[nodiscard]] SymbolId column_of(int space) const {
     return plan_.spaces[static_cast<std::size_t>(space)].column;
+  }
+
+  /// The loops over a row: all of it, or what is in registers and then what is in shared memory.
+  enum class Segment { kWhole, kHeld, kRest };
+  [[nodiscard]] bool in_registers() const {
+    return schedule_.keep == Keep::kRegisters || schedule_.keep == Keep::kSplit;
+  }
+  [[nodiscard]] bool in_shared() const {
+    return schedule_.keep == Keep::kShared || schedule_.keep == Keep::kSplit;
+  }
+  [[nodiscard]] bool unrolled(Segment segment) const {
+    return segment == Segment::kHeld || schedule_.keep == Keep::kRegisters;
   }
 
   void collect_buffers() {
@@ -145,6 +157,12 @@ class RowPrinter {
                                       schedule_.width > 1 ? "kThreads * kVec" : "kThreads", step));
       }
     }
+    if (schedule_.keep == Keep::kSplit) {
+      code_.line(
+          fmt::format("constexpr int kItems = {};  // of a thread, in registers", schedule_.held));
+      code_.line(fmt::format("constexpr int kHeld = kItems * kThreads{};  // the rest is shared",
+                             schedule_.width > 1 ? " * kVec" : ""));
+    }
     code_.line();
   }
 
@@ -180,29 +198,28 @@ class RowPrinter {
   }
 
   void declare_shared() {
-    if (schedule_.keep != Keep::kShared || kept_.raw.empty()) return;
+    if (!in_shared() || kept_.raw.empty()) return;
     const std::string block = helpers_.prefix() + "rows";
     code_.line(fmt::format("extern __shared__ __align__(16) unsigned char {}[];", block));
     std::int64_t offset = 0;
+    const std::string col = schedule_.keep == Keep::kSplit ? "col - kHeld" : "col";
     for (const Kept::Raw& one : kept_.raw) {
-      const std::string name = names_.fresh(one.load->op + "_row");
+      const std::string name = names_.fresh(one.load->op + "_shared");
       const std::string cols = of_space("kCols", one.space);
       const bool along_teams = !schedule_.team.across && schedule_.team.teams > 1;
       code_.line(fmt::format("{0}* {1} = reinterpret_cast<{0}*>({2}{3}){4};",
                              type_name(one.load->type), name, block,
                              offset > 0 ? fmt::format(" + {}", offset) : "",
                              along_teams ? fmt::format(" + team * {}", cols) : ""));
-      const std::int64_t row = plan_.spaces[static_cast<std::size_t>(one.space)].length *
-                               static_cast<std::int64_t>(size_of(one.load->type));
-      offset += (row * schedule_.team.teams + 15) / 16 * 16;
-      place_of_[one.load] = schedule_.width > 1     ? name + " + col"
-                            : schedule_.team.across ? name + "[col * kRowsPerBlock + team]"
-                                                    : name + "[col]";
+      offset += (shared_row(plan_, schedule_, one) * schedule_.team.teams + 15) / 16 * 16;
+      shared_place_[one.load] = schedule_.width > 1     ? name + " + " + col
+                                : schedule_.team.across ? name + "[col * kRowsPerBlock + team]"
+                                                        : name + "[" + col + "]";
     }
   }
 
   void declare_registers() {
-    if (schedule_.keep != Keep::kRegisters) return;
+    if (!in_registers()) return;
     const bool vectors = schedule_.width > 1;
     for (const Kept::Raw& one : kept_.raw) {
       if (!place_of_.contains(one.load)) place_of_[one.load] = names_.fresh(one.load->op + "_row");
@@ -217,14 +234,46 @@ class RowPrinter {
     }
   }
 
+  /// What does not depend on the row, such as weights: loaded once by a block that walks over rows.
+  void load_for_all_rows() {
+    if (schedule_.keep != Keep::kRegisters) return;
+    std::int64_t registers = registers_kept(goal_, plan_, schedule_);
+    for (int space = 0; space < static_cast<int>(plan_.spaces.size()); ++space) {
+      LaneBody body = body_for(space);
+      const std::int64_t length = plan_.spaces[static_cast<std::size_t>(space)].length;
+      const std::int64_t items = (length + step_length() - 1) / step_length();
+      std::vector<Ref> loads;
+      for (const Stream& stream : streams_of(goal_, plan_, space)) {
+        if (stream.load->uses(plan_.row) || !stream.certain) continue;
+        if (stream.load->args[0]->has_load || !body.moves_whole(stream.load)) continue;
+        registers +=
+            (items * schedule_.width * static_cast<std::int64_t>(size_of(stream.load->type)) + 3) /
+            4;
+        if (registers > most_registers(schedule_.team, goal_.context->target)) return;
+        std::erase_if(kept_.raw, [&](const Kept::Raw& one) { return one.load == stream.load; });
+        const std::string name = names_.fresh(stream.load->op + "_all");
+        for_all_rows_[stream.load] = name + "[i]";
+        code_.line(fmt::format(
+            "{} {}[{}];  // the same for all rows",
+            schedule_.width > 1 ? helpers_.pack(stream.load->type) : type_name(stream.load->type),
+            name, of_space("kItems", space)));
+        loads.push_back(stream.load);
+      }
+      if (loads.empty()) continue;
+      const int braces = open_loop(space, Segment::kWhole);
+      for (const Ref load : loads) body.emit_load(code_, load, for_all_rows_[load]);
+      for (int i = 0; i < braces; ++i) code_.close();
+    }
+  }
+
   /// Opens the loop over a row's columns; gives how many braces to close.
-  int open_loop(int space) {
+  int open_loop(int space, Segment segment) {
     const std::string cols = of_space("kCols", space);
     const std::string scaled = schedule_.width > 1 ? " * kVec" : "";
-    if (schedule_.keep != Keep::kRegisters) {
+    if (!unrolled(segment)) {
       if (schedule_.unroll > 1) code_.line(fmt::format("#pragma unroll {}", schedule_.unroll));
-      code_.open(
-          fmt::format("for (int col = lane{0}; col < {1}; col += kThreads{0})", scaled, cols));
+      code_.open(fmt::format("for (int col = {2}lane{0}; col < {1}; col += kThreads{0})", scaled,
+                             cols, segment == Segment::kRest ? "kHeld + " : ""));
       return 1;
     }
     code_.line("#pragma unroll");
@@ -232,7 +281,7 @@ class RowPrinter {
     code_.line(schedule_.width > 1 ? "const int col = (i * kThreads + lane) * kVec;"
                                    : "const int col = i * kThreads + lane;");
     const std::int64_t length = plan_.spaces[static_cast<std::size_t>(space)].length;
-    if (length % step_length() == 0) return 1;
+    if (length % step_length() == 0 || segment == Segment::kHeld) return 1;
     code_.open(length < step_length()
                    ? fmt::format("if (col < {})", cols)
                    : fmt::format("if (i + 1 < {} || col < {})", of_space("kItems", space), cols));
@@ -248,6 +297,7 @@ class RowPrinter {
       return load->uses(row) && load->uses(column) && schedule_.keep != Keep::kReread;
     };
     if (spare_) body.store_if = "active";
+    body.at_hand = for_all_rows_;
     return body;
   }
 
@@ -271,7 +321,12 @@ class RowPrinter {
         made.push_back(&one);
       }
       for (std::size_t i = first; i < accumulators.size(); ++i) accumulators[i].declare(code_);
-      print_loop(level, space, accumulators, made, first);
+      if (schedule_.keep == Keep::kSplit) {
+        print_loop(level, space, Segment::kHeld, accumulators, made, first);
+        print_loop(level, space, Segment::kRest, accumulators, made, first);
+      } else {
+        print_loop(level, space, Segment::kWhole, accumulators, made, first);
+      }
     }
     if (accumulators.empty()) return false;
     emit_team_fold(code_, names_, schedule_.team, accumulators);
@@ -290,17 +345,18 @@ class RowPrinter {
     }
   }
 
-  void print_loop(int level, int space, const std::vector<Accumulator>& accumulators,
+  void print_loop(int level, int space, Segment segment,
+                  const std::vector<Accumulator>& accumulators,
                   const std::vector<const Reduction*>& made, std::size_t first) {
     LaneBody body = body_for(space);
-    const bool registers = schedule_.keep == Keep::kRegisters;
+    const bool registers = unrolled(segment);
     std::vector<Ref> fetched;
     for (const Kept::Raw& one : kept_.raw) {
       if (one.space != space) continue;
       if (one.level == level && registers) fetched.push_back(one.load);
       if (registers && one.level <= level) body.at_hand[one.load] = place_of_[one.load] + "[i]";
-      if (!registers && one.level == level) body.to_shared[one.load] = place_of_[one.load];
-      if (!registers && one.level < level) body.in_shared[one.load] = place_of_[one.load];
+      if (!registers && one.level == level) body.to_shared[one.load] = shared_place_[one.load];
+      if (!registers && one.level < level) body.in_shared[one.load] = shared_place_[one.load];
     }
     const std::string lane = schedule_.width > 1 ? "[i][v]" : "[i]";
     std::vector<LaneBody::Keep> keeps;
@@ -310,7 +366,7 @@ class RowPrinter {
       if (one.level < level) body.known[one.value] = place_of_[one.value] + lane;
     }
     if (!fetched.empty()) {
-      const int braces = open_loop(space);
+      const int braces = open_loop(space, segment);
       for (const Ref load : fetched) body.emit_load(code_, load, place_of_[load] + "[i]");
       for (int i = 0; i < braces; ++i) code_.close();
     }
@@ -323,7 +379,7 @@ class RowPrinter {
       if (one.level != level || one.space != space) continue;
       stores.push_back({one.buffer, one.type, one.element, one.value, one.guard});
     }
-    const int braces = open_loop(space);
+    const int braces = open_loop(space, segment);
     body.emit(code_, folds, stores, keeps);
     for (int i = 0; i < braces; ++i) code_.close();
   }
@@ -360,7 +416,7 @@ class RowPrinter {
   Parameters parameters_;
   Names names_;
   Kept kept_;
-  std::map<Ref, std::string> place_of_;
+  std::map<Ref, std::string> place_of_, shared_place_, for_all_rows_;
   bool spare_ = false;
 };
 

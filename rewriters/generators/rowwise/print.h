@@ -9,12 +9,14 @@
 namespace hone::generators::rowwise {
 
 /// Where a row's elements are between the loops that need them.
-enum class Keep { kRegisters, kShared, kReread };
+/// kSplit: the first vectors of each thread in registers, the rest in shared memory.
+enum class Keep { kRegisters, kShared, kSplit, kReread };
 
 struct Schedule {
   Team team;  ///< threads per row, rows per block
   int width = 1;
   Keep keep = Keep::kReread;
+  int held = 0;  ///< kSplit: vectors of a thread in registers; make_fit() says
   Cache cache = Cache::kDefault;
   int blocks_per_sm = 0;    ///< 0: a block for every group of rows; else so many walk over them
   int unroll = 4;           ///< of loops over a row that is not in registers
@@ -40,9 +42,13 @@ struct Kept {
 };
 [[nodiscard]] Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep);
 
+/// Registers of a thread that may hold a row: beyond, others spill.
+[[nodiscard]] std::int64_t most_registers(const Team& team, const TargetLimits& target);
 /// Registers of a thread that hold parts of a row [4 B]; shared memory of a block [B].
 [[nodiscard]] std::int64_t registers_kept(const Goal& goal, const Plan& plan,
                                           const Schedule& schedule);
+[[nodiscard]] std::int64_t shared_row(const Plan& plan, const Schedule& schedule,
+                                      const Kept::Raw& one);  ///< of one row [B]
 [[nodiscard]] std::int64_t shared_kept(const Goal& goal, const Plan& plan,
                                        const Schedule& schedule);
 

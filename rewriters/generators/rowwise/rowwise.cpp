@@ -11,12 +11,6 @@ namespace hone::generators {
 namespace rowwise {
 namespace {
 
-/// Registers of a thread that may hold a row: beyond, others spill.
-std::int64_t most_registers(const Team& team, const TargetLimits& target) {
-  const std::int64_t all = target.registers_per_sm / (std::int64_t{team.threads} * team.teams);
-  return std::min<std::int64_t>(96, all - 26);
-}
-
 constexpr int kAcrossRows = 32;  // rows side by side
 
 std::int64_t longest(const Plan& plan) {
@@ -28,6 +22,26 @@ std::int64_t longest(const Plan& plan) {
 std::int64_t power_of_two_from(std::int64_t value) {
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, value))));
+}
+
+}  // namespace
+
+namespace {
+
+/// As much as registers hold, the rest in shared memory; false: it is too much, or too little.
+bool split_fits(const Goal& goal, const Plan& plan, Schedule& schedule) {
+  if (plan.across || schedule.team.teams > 1 || plan.spaces.size() != 1) return false;
+  std::int64_t bytes = 0;  // of a vector
+  for (const Kept::Raw& one : kept_between_loops(goal, plan, Keep::kShared).raw) {
+    bytes += static_cast<std::int64_t>(size_of(one.load->type)) * schedule.width;
+  }
+  if (bytes == 0) return false;
+  const std::int64_t items =
+      plan.spaces[0].length / (std::int64_t{schedule.team.threads} * schedule.width);
+  const std::int64_t room = most_registers(schedule.team, goal.context->target) * 4 / bytes;
+  schedule.held = static_cast<int>(std::min(room, items - 1));
+  return schedule.held > 0 &&
+         shared_kept(goal, plan, schedule) <= goal.context->target.shared_per_block_optin - 8192;
 }
 
 }  // namespace
@@ -60,6 +74,9 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
       static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.threads, 1, 1024))));
   team.teams =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.teams, 1, 1024))));
+  // No more threads than a row has elements; whole warps are had by more rows.
+  team.threads =
+      static_cast<int>(std::min<std::int64_t>(team.threads, power_of_two_from(longest(plan))));
   if (team.across) {
     team.threads = std::min(team.threads, 1024 / kAcrossRows);
     team.teams = kAcrossRows;
@@ -76,6 +93,9 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
     }
     if (registers_kept(goal, plan, schedule) > most_registers(team, target))
       schedule.keep = Keep::kShared;
+  }
+  if (schedule.keep == Keep::kSplit && !split_fits(goal, plan, schedule)) {
+    schedule.keep = Keep::kReread;
   }
   if (schedule.keep == Keep::kShared) {
     while (!team.across && team.teams > std::max(1, 32 / team.threads) &&
@@ -116,17 +136,30 @@ Schedule first_guess(const Goal& goal, const Plan& plan) {
     schedule.team.teams = static_cast<int>(std::max<std::int64_t>(1, 128 / threads));
   }
   make_fit(goal, plan, schedule);
+  if (schedule.keep == Keep::kReread) {
+    Schedule split = schedule;
+    split.keep = Keep::kSplit;
+    split.team.threads = 1024;
+    make_fit(goal, plan, split);
+    if (split.keep == Keep::kSplit) return split;
+  }
   return schedule;
 }
 
 namespace {
 
 const char* name_of(Keep keep) {
-  return keep == Keep::kRegisters ? "registers" : keep == Keep::kShared ? "shared" : "reread";
+  return keep == Keep::kRegisters ? "registers"
+         : keep == Keep::kShared  ? "shared"
+         : keep == Keep::kSplit   ? "split"
+                                  : "reread";
 }
 
 Keep parse_keep(std::string_view text) {
-  return text == "registers" ? Keep::kRegisters : text == "shared" ? Keep::kShared : Keep::kReread;
+  for (const Keep keep : {Keep::kRegisters, Keep::kShared, Keep::kSplit}) {
+    if (text == name_of(keep)) return keep;
+  }
+  return Keep::kReread;
 }
 
 std::string description(const Plan& plan) {
@@ -162,9 +195,10 @@ class Rowwise : public Generator {
     space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
     space.powers("vector", 1, widest(goal, *plan), guess.width);
     std::vector<ParameterValue> keeps;
-    for (const Keep keep : {Keep::kRegisters, Keep::kShared, Keep::kReread}) {
+    for (const Keep keep : {Keep::kRegisters, Keep::kShared, Keep::kSplit, Keep::kReread}) {
       Schedule trial = guess;
       trial.keep = keep;
+      if (keep == Keep::kSplit) trial.team = {1024, 1, plan->across};
       make_fit(goal, *plan, trial);
       if (trial.keep == keep) keeps.emplace_back(std::string(rowwise::name_of(keep)));
     }

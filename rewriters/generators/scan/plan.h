@@ -16,6 +16,7 @@ struct Running {
   Ref node = nullptr;  ///< over row and column: the fold up to there
   Ref each = nullptr;  ///< what is folded, at the column
   std::string op;
+  Ref before = nullptr;  ///< of a cut row: the fold of a part of it, at `part`
 };
 
 struct Plan {
@@ -26,6 +27,9 @@ struct Plan {
   bool reverse = false;    ///< from the end
   bool exclusive = false;  ///< without the element itself
   bool across = false;     ///< rows are neighbours in memory, not columns
+  std::int64_t parts = 1;  ///< of a row; then `rows` counts parts
+  SymbolId part = -1;
+  Ref own_part = nullptr;  ///< of the row in hand
   std::vector<Running> running;
   std::vector<LaneBody::Store> stores;
 
@@ -35,6 +39,20 @@ struct Plan {
 
 /// kRefused: no running reductions, or of several kinds.
 [[nodiscard]] Result<Plan> plan_scan(const Goal& goal);
+
+/// Rows cut into parts, whose folds come first: nests that give them, the scratch buffers that hold
+/// them, and the plan of what remains, whose rows are parts.
+struct CutPlan {
+  Plan plan;
+  std::vector<lift::Nest> folds;
+  std::vector<ConcreteBuffer> scratch;
+};
+[[nodiscard]] CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
+                               const std::string& prefix);
+/// A number of equal parts near the one wanted; 1: there is none.
+[[nodiscard]] std::int64_t parts_near(const Plan& plan, std::int64_t wanted);
+/// As many as fill the device; 1: the rows do.
+[[nodiscard]] std::int64_t first_parts(const Goal& goal, const Plan& plan);
 
 struct Schedule {
   Team team;      ///< threads per row, rows per block

@@ -38,14 +38,18 @@ class ScanPrinter {
         parameters_(goal) {}
 
   void print(const std::string& name, const std::string& what, Generated& generated) {
-    for (const Running& one : plan_.running) parameters_.read_all(one.each);
+    for (const Running& one : plan_.running) {
+      if (one.before != nullptr) parameters_.read_all(one.before);
+      parameters_.read_all(one.each);
+    }
     for (const LaneBody::Store& store : plan_.stores) {
       parameters_.read_all(store.value);
       parameters_.read_all(store.guard);
     }
     for (const LaneBody::Store& store : plan_.stores) parameters_.write(store.buffer, store.type);
     for (const std::string& buffer : parameters_.args()) names_.take(buffer);
-    for (const char* word : {"col", "team", "active", "tile", "value", "other"}) names_.take(word);
+    for (const char* word : {"col", "team", "active", "tile", "part", "own_part"})
+      names_.take(word);
     for (const Running& one : plan_.running) carried_.push_back(carried(one));
 
     const Team& team = schedule_.team;
@@ -57,10 +61,7 @@ class ScanPrinter {
     print_constants();
     print_threads();
     printer_.indices[plan_.row] = "row";
-    for (const Carried& one : carried_) {
-      code_.line(
-          fmt::format("{} {} = {};  // of the tiles before", one.c_type, one.carry, one.start));
-    }
+    print_carry();
     if (tiles_) {
       code_.open("for (int tile = 0; tile < kCols; tile += kTile)");
     }
@@ -83,7 +84,11 @@ class ScanPrinter {
                                : std::vector<std::int64_t>{block};
     launch.args = parameters_.args();
     generated.launches.push_back(std::move(launch));
-    generated.includes = parameters_.includes();
+    for (const std::string& header : parameters_.includes()) {
+      if (std::ranges::find(generated.includes, header) == generated.includes.end()) {
+        generated.includes.push_back(header);
+      }
+    }
   }
 
  private:
@@ -166,6 +171,31 @@ class ScanPrinter {
                                tiles_ ? "[2]" : ""));
       }
     }
+  }
+
+  /// What comes before the first tile: of a cut row, its parts before.
+  void print_carry() {
+    std::vector<Accumulator> all;
+    for (std::size_t i = 0; i < carried_.size(); ++i) {
+      const Carried& one = carried_[i];
+      code_.line(fmt::format("{} {} = {};  // of {}", one.c_type, one.carry, one.start,
+                             tiles_ ? "the tiles before" : "what comes before"));
+      all.emplace_back(nodes_, plan_.running[i].node, plan_.running[i].each, names_);
+      all.back().name = one.carry;
+    }
+    if (plan_.parts == 1) return;
+    printer_.indices[plan_.part] = "part";
+    code_.line(fmt::format("const int own_part = {};", printer_.print(plan_.own_part)));
+    code_.open(plan_.reverse
+                   ? fmt::format("for (int part = own_part + 1 + lane; part < {}; part += "
+                                 "kThreads)",
+                                 plan_.parts)
+                   : std::string("for (int part = lane; part < own_part; part += kThreads)"));
+    for (std::size_t i = 0; i < carried_.size(); ++i) {
+      all[i].take(code_, printer_.print(plan_.running[i].before), "");
+    }
+    code_.close();
+    emit_team_fold(code_, names_, schedule_.team, all);
   }
 
   /// The loop over a thread's vectors, with `at` in the order of the scan and `col` in memory's.

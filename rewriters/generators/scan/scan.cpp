@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "rewriters/generators/rowwise/rowwise.h"
 #include "rewriters/generators/scan/plan.h"
 #include "rewriters/generators/space.h"
 
@@ -28,11 +29,18 @@ class Scan : public Generator {
   Result<Offer> match(const Goal& goal) const override {
     const auto plan = plan_scan(goal);
     if (!plan) return std::unexpected(plan.error());
-    const Schedule guess = first_guess(goal, *plan);
+    const std::int64_t parts = first_parts(goal, *plan);
+    const Schedule guess =
+        first_guess(goal, parts > 1 ? cut_rows(goal, *plan, parts, "p_").plan : *plan);
     Offer offer;
     offer.math = MathLevel::kReassociate;
     offer.description = description(*plan);
     SpaceBuilder space(offer);
+    // Powers of two; the next number of parts that are equal is taken.
+    std::int64_t near = 1;
+    while (near * 3 / 2 < parts) near *= 2;
+    space.powers("parts", 1, std::max<std::int64_t>(1, std::min<std::int64_t>(1024, near * 4)),
+                 near);
     space.powers("threads", plan->across ? 2 : 4, plan->across ? 32 : 1024, guess.team.threads);
     space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
     space.powers("vector", 1, widest(goal, *plan), guess.width);
@@ -43,22 +51,64 @@ class Scan : public Generator {
 
   Result<Generated> generate(const Goal& goal, const Step& step,
                              const std::string& prefix) const override {
-    const auto plan = plan_scan(goal);
+    auto plan = plan_scan(goal);
     if (!plan) return std::unexpected(plan.error());
-    Schedule schedule = first_guess(goal, *plan);
+    Helpers helpers(prefix);
+    Code code;
+    Generated generated;
+    const std::string what = description(*plan) + ".";
+    const std::int64_t parts = parts_near(*plan, step.int_param("parts", 1));
+    ConcreteProgram concrete;  // the buffers, and those of the parts
+    concrete.buffers = goal.concrete->buffers;
+    if (parts > 1 && plan->rows * parts <= INT32_MAX / 64) {
+      CutPlan cut = cut_rows(goal, *plan, parts, prefix);
+      for (const ConcreteBuffer& buffer : cut.scratch) {
+        concrete.buffers.push_back(buffer);
+        Buffer scratch;
+        scratch.name = buffer.name;
+        scratch.type = buffer.type;
+        scratch.shape = {*Expr::parse(std::to_string(buffer.elements()))};
+        scratch.role = Role::kScratch;
+        generated.scratch.push_back(std::move(scratch));
+      }
+      if (auto printed = print_folds(goal, concrete, cut.folds, prefix, helpers, code, generated);
+          !printed) {
+        return std::unexpected(printed.error());
+      }
+      plan = std::move(cut.plan);
+    }
+    Goal whole = goal;
+    whole.concrete = &concrete;
+    Schedule schedule = first_guess(whole, *plan);
     schedule.team.threads = static_cast<int>(step.int_param("threads", schedule.team.threads));
     schedule.team.teams = static_cast<int>(step.int_param("rows", schedule.team.teams));
     schedule.width = static_cast<int>(step.int_param("vector", schedule.width));
     schedule.items = static_cast<int>(step.int_param("items", schedule.items));
     schedule.cache = parse_cache(step.string_param("cache", "default"));
-    make_fit(goal, *plan, schedule);
-    Helpers helpers(prefix);
-    Code code;
-    Generated generated;
-    print_scan(goal, *plan, schedule, prefix + "scan_kernel", description(*plan) + ".", helpers,
-               code, generated);
+    make_fit(whole, *plan, schedule);
+    print_scan(whole, *plan, schedule, prefix + "scan_kernel", what, helpers, code, generated);
     generated.source = helpers.text() + code.text();
     return generated;
+  }
+
+ private:
+  /// The launch that folds each part.
+  static Result<void> print_folds(const Goal& goal, const ConcreteProgram& concrete,
+                                  const std::vector<lift::Nest>& folds, const std::string& prefix,
+                                  Helpers& helpers, Code& code, Generated& generated) {
+    Goal part = goal;
+    part.nests = folds;
+    part.concrete = &concrete;
+    const auto plan = rowwise::plan_rows(part);
+    if (!plan) return std::unexpected(plan.error());
+    rowwise::Schedule schedule = rowwise::first_guess(part, *plan);
+    schedule.keep = rowwise::Keep::kReread;
+    schedule.team.threads = std::min(schedule.team.threads, plan->across ? 32 : 256);
+    rowwise::make_fit(part, *plan, schedule);
+    print_rows(part, *plan, schedule, prefix + "part_kernel",
+               fmt::format("Parts of rows: {} of them, each folded.", plan->rows), helpers, code,
+               generated);
+    return {};
   }
 };
 

@@ -1,6 +1,7 @@
 #include "tests/unit/generators/harness.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstring>
@@ -382,6 +383,14 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
 
   const auto report = (*program)->run_all(*built.module, 200'000'000, true);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
+  // Blocks and warps in another order: the same bits.
+  auto again = runner::EmulatedProgram::load(built.runnable, 7,
+                                             runner::EmulatedProgram::Outputs::kUninitialised);
+  const auto repeated = (*again)->run_all(*built.module, 200'000'000, false, 5);
+  ASSERT_EQ(repeated.verdict, Verdict::kOk) << repeated.detail;
+  for (std::size_t i = 0; i < problem.concrete().buffers.size(); ++i) {
+    EXPECT_EQ((*program)->read(static_cast<int>(i)), (*again)->read(static_cast<int>(i)));
+  }
   for (std::size_t i = 0; i < problem.concrete().buffers.size(); ++i) {
     const ConcreteBuffer& buffer = problem.concrete().buffers[i];
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
@@ -397,6 +406,39 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
       ADD_FAILURE() << buffer.name << "[" << k << "]: " << got[k] << ", not " << want[k];
     }
   }
+}
+
+std::string variant_text(const Generator& generator, Problem& problem, const Choice& changed) {
+  const Generated generated = generate(generator, problem, changed);
+  std::string buffers, launches;
+  const auto put = [](std::string& list, const std::string& text) {
+    list += (list.empty() ? "" : ", ") + text;
+  };
+  for (const ConcreteBuffer& one : problem.concrete().buffers) {
+    put(buffers,
+        fmt::format(R"({{"name": "{}", "type": "{}", "shape": [{}]{}}})", one.name,
+                    to_string(one.type), fmt::join(one.shape, ", "),
+                    one.role == Role::kOut ? std::string(R"(, "role": "out")")
+                                           : fmt::format(R"(, "fill": {{"uniform": [{}, {}]}})",
+                                                         one.fill.a, one.fill.b)));
+  }
+  for (const Buffer& one : generated.scratch) {
+    put(buffers, fmt::format(R"({{"name": "{}", "type": "{}", "shape": [{}], "role": "scratch"}})",
+                             one.name, to_string(one.type), *one.shape[0].eval({})));
+  }
+  for (const GeneratedLaunch& one : generated.launches) {
+    put(launches,
+        fmt::format(
+            R"({{"kernel": "{}", "grid": [{}], "block": [{}], "shared_bytes": {}, "args": ["{}"]}})",
+            one.kernel, fmt::join(one.grid, ", "), fmt::join(one.block, ", "), one.shared_bytes,
+            fmt::join(one.args, "\", \"")));
+  }
+  std::string text = fmt::format(
+      "/* hone {{\"name\": \"t\", \"sizes\": {{\"N\": 1}}, \"check_sizes\": [{{\"N\": 2}}], "
+      "\"buffers\": [{}], \"launches\": [{}]}} */\n",
+      buffers, launches);
+  for (const std::string& header : generated.includes) text += "#include <" + header + ">\n";
+  return text + generated.source;
 }
 
 double modelled_us(const Generator& generator, Problem& problem, const Choice& changed) {

@@ -60,6 +60,9 @@ using Choice = std::map<std::string, ParameterValue>;
 /// Generates, runs, compares every output. `tolerance` is relative to the largest value.
 void expect_right(const Generator& generator, Problem& problem, const Choice& changed = {},
                   double tolerance = 2e-5);
+/// A file for `hone evaluate`, by hand.
+[[nodiscard]] std::string variant_text(const Generator& generator, Problem& problem,
+                                       const Choice& changed = {});
 /// The modelled time on an H200 [us], sampled: for large problems.
 [[nodiscard]] double modelled_us(const Generator& generator, Problem& problem,
                                  const Choice& changed = {});

@@ -81,6 +81,26 @@ TEST(Rowwise, SoftmaxInHalf) {
   at_all_points([](Problem& p) { softmax(p, 9, 512, ScalarType::kF16); }, 2e-3);
   at_all_points([](Problem& p) { softmax(p, 5, 264, ScalarType::kBf16); }, 1e-2);
 }
+TEST(Rowwise, RowsInRegistersAndShared) {
+  const auto generator = make_rowwise();
+  const Choice split = {
+      {"keep", std::string("split")}, {"threads", std::int64_t{32}}, {"rows", std::int64_t{1}}};
+  for (const std::int64_t cols : {65536, 60001}) {
+    Problem large;
+    softmax(large, 2, cols);
+    EXPECT_NE(generate(*generator, large, {}).source.find("kHeld"), std::string::npos);
+    expect_right(*generator, large);
+  }
+  for (const std::int64_t cols : {4096, 3999, 5000}) {
+    Problem p;
+    softmax(p, 3, cols);
+    expect_right(*generator, p, split);
+    Problem q;
+    layer_norm(q, 3, cols);
+    expect_right(*generator, q, split);
+  }
+}
+
 TEST(Rowwise, LayerNorm) {
   at_all_points([](Problem& p) { layer_norm(p, 10, 384); });
   at_all_points([](Problem& p) { layer_norm(p, 3, 129); });
@@ -183,6 +203,12 @@ TEST(Rowwise, AccumulatesIntoWhatIsThere) {
     p.store("y", {i, k}, {p.at(i)}, p.load("x", {p.at(i), p.at(k)}), "+");
   };
   at_all_points(make);
+}
+
+TEST(Rowwise, DISABLED_Variant) {
+  Problem p;
+  softmax(p, 300, 3000);
+  std::cout << variant_text(*make_rowwise(), p);
 }
 
 // Run by hand (--gtest_also_run_disabled_tests): what the model says of the first guess.

@@ -107,6 +107,33 @@ TEST(Scan, MaskedWithWorkBeforeAndAfter) {
       true);
 }
 
+TEST(Scan, CutRows) {
+  const auto generator = make_scan();
+  const auto check = [&](Problem& p, Choice choice) {
+    choice["parts"] = std::int64_t{4};
+    EXPECT_NE(generate(*generator, p, choice).source.find("own_part"), std::string::npos);
+    expect_right(*generator, p, choice, 1e-4);
+  };
+  for (const Kind kind : {Kind{}, Kind{true}, Kind{false, true}, Kind{false, false, "max"}}) {
+    for (const std::int64_t threads : {16, 64, 256}) {
+      Problem p;
+      running(p, 3, 768, kind);
+      check(p, {{"threads", threads}, {"items", std::int64_t{1}}});
+    }
+    // Along the first of two dims.
+    Problem p;
+    p.in("x", {400, 6});
+    p.out("y", {400, 6});
+    const SymbolId j = p.symbol("j", 400), c = p.symbol("c", 6), r = p.symbol("r", 400);
+    const Ref before = p.nodes.non_negative(kind.reverse ? p.nodes.subtract(p.at(r), p.at(j))
+                                                         : p.nodes.subtract(p.at(j), p.at(r)));
+    p.store("y", {j, c}, {p.at(j), p.at(c)},
+            p.nodes.reduce("+", {r},
+                           p.nodes.select(before, p.load("x", {p.at(r), p.at(c)}), p.number(0))));
+    check(p, {{"items", std::int64_t{2}}});
+  }
+}
+
 TEST(Scan, RefusesPlainReductions) {
   Problem p;
   p.in("x", {8, 16});
@@ -116,9 +143,15 @@ TEST(Scan, RefusesPlainReductions) {
   EXPECT_FALSE(make_scan()->match(p.goal()).has_value());
 }
 
+TEST(Scan, DISABLED_Variant) {
+  Problem p;
+  running(p, 4, 65536, {});
+  std::cout << variant_text(*make_scan(), p);
+}
+
 TEST(Scan, DISABLED_Model) {
   const auto generator = make_scan();
-  for (const std::int64_t cols : {512, 4096, 65536}) {
+  for (const std::int64_t cols : {512, 4096, 65536, 1 << 24}) {
     Problem p;
     running(p, (std::int64_t{1} << 26) / cols, cols, {});
     std::cout << cols << ": " << modelled_us(*generator, p) << " us of " << 8.0 * (1 << 26) / 4.2e6

@@ -1,0 +1,36 @@
+// A map as a batch of tiles: `stored` moves by one element in the output, `loaded` in the loads
+// that are turned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rewriters/generators/generator.h"
+#include "rewriters/generators/lane_body.h"
+
+namespace hone::generators::transpose {
+
+struct Plan {
+  LaneBody::Store store;
+  std::int64_t batches = 1;
+  SymbolId batch = -1;
+  SymbolId stored = -1;
+  SymbolId loaded = -1;
+  std::vector<Ref> turned;  ///< loads
+};
+
+/// kRefused: nothing to turn.
+[[nodiscard]] Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& nest);
+
+struct Schedule {
+  int tile = 32;    ///< elements, both ways
+  int threads = 8;  ///< rows of 32 threads
+  Cache cache = Cache::kDefault;
+};
+
+void print_transpose(const Goal& goal, const Plan& plan, const Schedule& schedule,
+                     const std::string& name, const std::string& what, Helpers& helpers, Code& code,
+                     Generated& generated);
+
+}  // namespace hone::generators::transpose
