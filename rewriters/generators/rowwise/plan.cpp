@@ -74,11 +74,29 @@ class Planner {
     return rows;
   }
 
+  bool some_load_is_of_one_row(const lift::Nest& nest, const std::vector<SymbolId>& dims) {
+    for (const Ref node : reductions_of(nest.value)) {
+      for (const Ref load : lift::loads_in(node)) {
+        if (std::ranges::all_of(dims, [&](SymbolId dim) {
+              return nodes_.extent(dim) == 1 || load->args[0]->uses(dim);
+            })) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   Result<void> find_rows(const std::vector<lift::Nest>& nests) {
     bool known = false;
     for (const lift::Nest& nest : nests) {
       if (reductions_of(nest.value).empty()) continue;
-      const std::int64_t rows = points(nodes_, row_dims(nest));
+      const std::vector<SymbolId> dims = row_dims(nest);
+      const std::int64_t rows = points(nodes_, dims);
+      if (rows > 1 && !some_load_is_of_one_row(nest, dims)) {
+        return std::unexpected(
+            refused("every element is read by many rows: a product, a prefix, or the like"));
+      }
       if (known && rows != plan_.rows) {
         return std::unexpected(refused(
             fmt::format("reductions of {} rows and of {} in one kernel", plan_.rows, rows)));
