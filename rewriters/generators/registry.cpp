@@ -6,6 +6,7 @@
 #include "rewriters/generators/reduce/reduce.h"
 #include "rewriters/generators/rowwise/rowwise.h"
 #include "rewriters/generators/scan/scan.h"
+#include "rewriters/generators/transpose/transpose.h"
 #include "rewriters/generators/window/window.h"
 
 namespace hone::generators {
@@ -25,6 +26,7 @@ const std::vector<const Generator*>& generators() {
     owned.push_back(make_reduce());
     owned.push_back(make_scan());
     owned.push_back(make_window());
+    owned.push_back(make_transpose());
     owned.push_back(make_map());
     auto* pointers = new std::vector<const Generator*>;  // lives as long as the process
     for (auto& generator : owned) pointers->push_back(generator.release());

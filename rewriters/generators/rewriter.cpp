@@ -25,6 +25,16 @@ struct Lifted {
   std::vector<lift::Site> sites;
 };
 
+std::shared_ptr<Lifted> freshly_lifted(const Program& program, const Bindings& sizes) {
+  auto made = std::make_shared<Lifted>();
+  made->program = lift::lift(program, sizes, [](std::string_view kernel) {
+    return kernel.starts_with(kPrefix);
+  });
+  if (made->program) made->sites = lift::sites(*made->program);
+  return made;
+}
+
+/// For questions alone: what is printed depends on the order in which nodes were made.
 std::shared_ptr<Lifted> lifted_of(const Program& program, const Bindings& sizes) {
   constexpr std::size_t kMost = 16;
   static std::mutex mutex;
@@ -39,11 +49,7 @@ std::shared_ptr<Lifted> lifted_of(const Program& program, const Bindings& sizes)
       return kept.front().second;
     }
   }
-  auto made = std::make_shared<Lifted>();
-  made->program = lift::lift(program, sizes, [](std::string_view kernel) {
-    return kernel.starts_with(kPrefix);
-  });
-  if (made->program) made->sites = lift::sites(*made->program);
+  auto made = freshly_lifted(program, sizes);
   const std::lock_guard lock(mutex);
   kept.emplace_front(std::move(key), made);
   if (kept.size() > kMost) kept.pop_back();
@@ -124,8 +130,7 @@ class GeneratorRewriter final : public Rewriter {
     if (context.task != nullptr && !context.task->specialize) {
       return refused("the task may not be specialised, and generated kernels are for given sizes");
     }
-    const auto lifted = lifted_of(program, context.sizes);
-    const std::lock_guard lock(lifted->mutex);
+    const auto lifted = freshly_lifted(program, context.sizes);
     if (!lifted->program) return std::unexpected(lifted->program.error());
     const auto site = std::ranges::find_if(lifted->sites, [&](const lift::Site& candidate) {
       return step.site == candidate.name || step.site == site_name(candidate, step.math);
