@@ -378,6 +378,10 @@ Value Executor::evaluate_assign(const Expr& expr) {
 Value Executor::evaluate_call(const Expr& expr) {
   using syntax::CallKind;
   const std::string& name = expr.text;
+  if (name.starts_with("__builtin_inf") || name.starts_with("__builtin_huge_val")) {
+    const ScalarType type = scalar_type(expr.type, *this, expr.position);
+    return {Value::Kind::kScalar, uniform(nodes_.number(HUGE_VAL, type)), -1, {}};
+  }
   switch (syntax::call_kind(expr)) {
     case CallKind::kUser:
       return call_function(expr);
@@ -414,10 +418,6 @@ Value Executor::evaluate_call(const Expr& expr) {
           converted(evaluate(*expr.operands[i]), pointee(expr.type), expr.position);
     }
     return made;
-  }
-  if (name.starts_with("__builtin_inf") || name.starts_with("__builtin_huge_val")) {
-    const ScalarType type = scalar_type(expr.type, *this, expr.position);
-    return {Value::Kind::kScalar, uniform(nodes_.number(HUGE_VAL, type)), -1, {}};
   }
   std::vector<Lanes> args;
   for (const Expr* operand : expr.operands) args.push_back(scalar(*operand));
