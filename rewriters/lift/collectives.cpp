@@ -41,7 +41,7 @@ Value Executor::shuffle(const Expr& expr) {
     } else if (name == "__shfl_xor_sync") {
       from = (mine ^ by->constant) < start + width ? mine ^ by->constant : mine;
     } else if (name == "__shfl_sync") {
-      from = start + by->constant % width;
+      from = start + ((by->constant % width) + width) % width;
     } else {
       refuse("the call of '" + name + "'", expr.position);
     }
@@ -60,8 +60,10 @@ Value Executor::atomic(const Expr& expr) {
   if (found == known.end() || expr.operands.size() != 2) {
     refuse("the call of '" + expr.text + "'", expr.position);
   }
-  const bool used = expr.parent != nullptr &&
-                    !(expr.parent->kind == Expr::Kind::kCast && expr.parent->parent == nullptr);
+  const bool plain = expr.parent == nullptr ||
+                     (expr.parent->kind == Expr::Kind::kCast && expr.parent->parent == nullptr);
+  const bool used = !plain || expr.statement == nullptr ||
+                    expr.statement->kind != syntax::Stmt::Kind::kExpression;
   if (used) refuse("the result of an atomic operation", expr.position);
   const Value pointer = evaluate(*expr.operands[0]);
   if (pointer.kind != Value::Kind::kPointer) refuse("'" + expr.text + "'", expr.position);
@@ -69,7 +71,7 @@ Value Executor::atomic(const Expr& expr) {
   const ScalarType type = memories[pointer.memory].type;
   value = map([&](Ref a) { return nodes_.cast(a, type); }, value);
   store(pointer.memory, pointer.lanes, value, expr.position, found->second);
-  return {Value::Kind::kScalar, uniform(nodes_.integer(0)), -1, {}};
+  return {};
 }
 
 }  // namespace hone::lift

@@ -20,6 +20,8 @@ namespace hone::lift {
 struct Refusal {
   std::string reason;
   int position = -1;  ///< in the source
+  /// Of a loop that was refused: rounds that may be run one after the other instead.
+  std::int64_t most_rounds = 1024;
 };
 
 /// One value for all threads, or one for each.
@@ -80,6 +82,15 @@ class Executor {
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
  private:
+  /// Of what was there before the launch.
+  struct Load {
+    int memory = -1;
+    std::size_t lane = 0;
+    Ref element = nullptr;
+    Ref active = nullptr;  ///< who loads
+    std::vector<SymbolId> loops;
+    int position = -1;
+  };
   using Variable = syntax::Variable;
   using Expr = syntax::Expr;
   using Stmt = syntax::Stmt;
@@ -89,12 +100,14 @@ class Executor {
     std::map<const Variable*, Value> variables;
     std::map<int, std::map<std::int64_t, Lanes>> local;  ///< by memory: elements of local arrays
     std::map<int, std::map<std::int64_t, Ref>> shared;   ///< likewise, one for the block
-    std::map<std::pair<int, std::vector<Ref>>, Lanes> cells;  ///< global elements a loop keeps
+    std::map<std::pair<int, std::int64_t>, Ref> shared_guards;  ///< where not surely written: if
+    std::map<std::pair<int, std::vector<Ref>>, Lanes> cells;    ///< global elements a loop keeps
   };
   struct Frame {
     const syntax::Function* function = nullptr;
     Lanes live;  ///< has not returned
     Value result;
+    std::size_t loops = 0;  ///< around the call
   };
 
   [[noreturn]] void refuse(std::string reason, int position = -1) const;
@@ -106,6 +119,10 @@ class Executor {
   Lanes map(F&& f, const Lanes& a) const;
   template <class F>
   Lanes map(F&& f, const Lanes& a, const Lanes& b) const;
+  /// Of an unsigned type: as the number that it stands for. Sums of these are kept without the
+  /// wrapping around; what is not sure to need none is refused where that would be seen.
+  Lanes wrapped(const Lanes& value, const syntax::Type& type, int position);
+  [[nodiscard]] bool fits(Ref value, std::size_t lane, std::int64_t low, std::int64_t high);
   Lanes choose(const Lanes& condition, const Lanes& then, const Lanes& otherwise);
   [[nodiscard]] static Ref lane(const Lanes& lanes, std::size_t i) {
     return lanes.size() == 1 ? lanes[0] : lanes[i];
@@ -143,14 +160,17 @@ class Executor {
   Value read(const Place& place, const syntax::Type& type, int position);
   void write(const Place& place, const Value& value, const syntax::Type& type, int position);
   int memory_of(const Variable& variable);
+  /// A number whose address is taken: an array of one.
+  bool in_memory(const Variable& variable);
   Value array_pointer(const Variable& variable);
 
   // memory.cpp
   Lanes load(int memory, const Lanes& element, int position);
   void store(int memory, const Lanes& element, const Lanes& value, int position,
              const std::string& combine = "");
-  Ref load_global(int memory, Ref element, std::size_t lane, int position);
+  Ref load_global(int memory, Ref element, std::size_t lane, int position, bool for_all);
   void barrier(int position);
+  [[nodiscard]] bool may_meet(const Load& load, const Store& store, std::size_t lane);
 
   // statements.cpp
   void run(const Stmt& statement);
@@ -176,28 +196,33 @@ class Executor {
     std::vector<std::string> fields;
     std::pair<int, Lanes> cell{-1, {}};
     std::pair<int, std::int64_t> element{-1, 0};  ///< of a local array
-    Lanes before;         ///< the loop
-    Lanes phi;            ///< stands for it in a round
-    Lanes after;          ///< one round, in terms of phi
-    Lanes step;           ///< an induction's; else empty
-    std::vector<std::optional<Folded>> folds;  ///< a reduction's, one per lane
-    Lanes result;         ///< after the loop
+    Lanes cell_guard;                             ///< who touches the cell
+    Lanes before;                                 ///< the loop
+    Lanes phi;                                    ///< stands for it in a round
+    Lanes after;                                  ///< one round, in terms of phi
+    Lanes step;                                   ///< an induction's; else empty
+    std::vector<std::optional<Folded>> folds;     ///< a reduction's, one per lane
+    Lanes result;                                 ///< after the loop
   };
   void run_loop(const Stmt& statement);
   void run_symbolic(const LoopParts& loop);
-  void unroll(const LoopParts& loop);
+  void unroll(const LoopParts& loop, std::int64_t most_rounds);
   std::vector<Carried> carried_by(const LoopParts& loop);
+  /// What a round has changed in `before` beyond `carried`, added to it.
+  bool carry_more(const LoopParts& loop, const State& before, std::vector<Carried>& carried);
+  void name_phis(Carried& one);
   void collect(const Variable* variable, const Value& value, std::vector<std::string> fields,
                std::vector<Carried>& all);
   Lanes& slot(const Carried& carried);
   /// One round; `values` are the carried ones' at its start. Returns the condition.
   Lanes round(const LoopParts& loop, std::vector<Carried>& carried,
-              const std::vector<Lanes>& values);
+              const std::vector<Lanes>& values, SymbolId symbol = -1);
   void run_dry(const LoopParts& loop);
   bool fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_online(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
                    const Lanes& guard);
-  bool find_cells(std::size_t first_store, SymbolId symbol, std::vector<Carried>& carried);
+  bool find_cells(std::size_t first_store, SymbolId symbol, const Lanes& guard,
+                  std::vector<Carried>& carried);
   Lanes folded(const Carried& one, SymbolId symbol, const Lanes& guard);
   void check_in_place();
 
@@ -210,19 +235,18 @@ class Executor {
   std::vector<Lanes> exits_;  ///< per loop being run: has neither continued nor broken off
   std::vector<Lanes> breaks_;
   std::map<const Variable*, int> memory_ids_;
+  std::map<const syntax::Function*, std::set<const Variable*>> addressed_;
+  std::vector<SymbolId> open_loops_;     ///< indices of the loops being run on symbols
   std::vector<std::size_t> loop_paths_;  ///< per loop being run: conditions around it
   std::vector<bool> loop_unrolls_;       ///< per loop being run: may be left by break
-  struct Load {
-    int memory = -1;
-    std::size_t lane = 0;
-    Ref element = nullptr;
-    int position = -1;
-  };
-  std::vector<Load> loads_;  ///< of what was there before the launch
+  std::vector<Load> loads_;              ///< of what was there before the launch
   std::set<std::pair<int, std::int64_t>> shared_read_early_;  ///< in the loop being run
   std::set<std::pair<int, std::int64_t>> shared_written_;
   bool dry_ = false;  ///< looking for inductions only: memory holds nobody knows what
 };
+
+/// Never equal, where the facts hold and whatever each index is.
+[[nodiscard]] bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts = {});
 
 /// The indices at which a store of an element hits `wanted`: element = base + sum of coefficients
 /// x symbols with the symbols as mixed-radix digits. Empty: not of that form, or not sure to be

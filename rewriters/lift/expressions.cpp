@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -19,12 +20,12 @@ using syntax::Variable;
 /// CUDA's names of a mathematical function without type: "expf" and "exp" are "exp".
 std::optional<std::string> math_name(std::string name) {
   static const std::set<std::string, std::less<>> known = {
-      "exp",   "exp2",  "exp10", "expm1", "log",   "log2",   "log10",     "log1p",
-      "sqrt",  "rsqrt", "cbrt",  "sin",   "cos",   "tan",    "sinpi",     "cospi",
-      "tanh",  "sinh",  "cosh",  "asin",  "acos",  "atan",   "asinh",     "acosh",
-      "atanh", "atan2", "pow",   "fabs",  "floor", "ceil",   "round",     "trunc",
-      "rint",  "erf",   "erfc",  "fmod",  "hypot", "fma",    "nearbyint", "copysign",
-      "fdim",  "min",   "max",   "erfinv", "normcdf", "lgamma", "tgamma", "fmin", "fmax"};
+      "exp",    "exp2",   "exp10",     "expm1",    "log",   "log2",  "log10", "log1p",  "sqrt",
+      "rsqrt",  "cbrt",   "sin",       "cos",      "tan",   "sinpi", "cospi", "tanh",   "sinh",
+      "cosh",   "asin",   "acos",      "atan",     "asinh", "acosh", "atanh", "atan2",  "pow",
+      "fabs",   "floor",  "ceil",      "round",    "trunc", "rint",  "erf",   "erfc",   "fmod",
+      "hypot",  "fma",    "nearbyint", "copysign", "fdim",  "min",   "max",   "erfinv", "normcdf",
+      "lgamma", "tgamma", "fmin",      "fmax"};
   if (name.starts_with("__")) return name;
   if (!known.contains(name) && name.ends_with("f")) name.pop_back();
   if (!known.contains(name)) return std::nullopt;
@@ -39,7 +40,8 @@ const Type& pointee(const Type& type) {
 
 /// Scalars in one element of a type: 4 for float4, 12 for float[3][4].
 std::int64_t scalars_in(const Type& type) {
-  if (type.kind == Type::Kind::kArray && type.element) return type.extent * scalars_in(*type.element);
+  if (type.kind == Type::Kind::kArray && type.element)
+    return type.extent * scalars_in(*type.element);
   if (type.kind == Type::Kind::kVector) return type.lanes;
   return 1;
 }
@@ -55,6 +57,7 @@ ScalarType Executor::scalar_type(const Type& type, const Executor& self, int pos
   if (type.name == "__half") return ScalarType::kF16;
   if (type.name == "__nv_bfloat16") return ScalarType::kBf16;
   if (type.kind == Type::Kind::kInt) {
+    if (type.bytes == 2) self.refuse(fmt::format("a value of type '{}'", type.spelling), position);
     if (type.bytes == 1) return type.is_signed ? ScalarType::kI8 : ScalarType::kU8;
     if (type.bytes <= 4) return type.is_signed ? ScalarType::kI32 : ScalarType::kU32;
     return ScalarType::kI64;
@@ -64,7 +67,12 @@ ScalarType Executor::scalar_type(const Type& type, const Executor& self, int pos
 
 Lanes Executor::scalar(const Expr& expr) {
   Value value = evaluate(expr);
-  if (value.kind != Value::Kind::kScalar) refuse("no number where one is used", expr.position);
+  if (value.kind != Value::Kind::kScalar) {
+    if (expr.kind == Expr::Kind::kCall && expr.text.starts_with("atomic")) {
+      refuse("the result of an atomic operation", expr.position);
+    }
+    refuse("no number where one is used", expr.position);
+  }
   return value.lanes;
 }
 
@@ -73,7 +81,9 @@ Lanes Executor::truth(const Expr& expr) {
 }
 
 Value Executor::builtin(const Expr& expr) {
-  const auto value = [&](Lanes lanes) { return Value{Value::Kind::kScalar, std::move(lanes), -1, {}}; };
+  const auto value = [&](Lanes lanes) {
+    return Value{Value::Kind::kScalar, std::move(lanes), -1, {}};
+  };
   if (expr.text == "warpSize") return value(uniform(nodes_.integer(32)));
   const std::size_t dot = expr.text.find('.');
   if (dot == std::string::npos) refuse("'" + expr.text + "' as a whole", expr.position);
@@ -89,8 +99,7 @@ Value Executor::builtin(const Expr& expr) {
   std::int64_t before = 1;
   for (int i = 0; i < axis; ++i) before *= launch.block[i];
   for (std::size_t i = 0; i < lanes_; ++i) {
-    lanes.push_back(
-        nodes_.integer(static_cast<std::int64_t>(i) / before % launch.block[axis]));
+    lanes.push_back(nodes_.integer(static_cast<std::int64_t>(i) / before % launch.block[axis]));
   }
   shrink(lanes);
   return value(std::move(lanes));
@@ -99,9 +108,7 @@ Value Executor::builtin(const Expr& expr) {
 Value Executor::evaluate(const Expr& expr) {
   check_budget();
   using Kind = Expr::Kind;
-  const auto value = [&](Ref node) {
-    return Value{Value::Kind::kScalar, uniform(node), -1, {}};
-  };
+  const auto value = [&](Ref node) { return Value{Value::Kind::kScalar, uniform(node), -1, {}}; };
   if (expr.constant && expr.type.is_integer()) {
     return value(nodes_.integer(*expr.constant, expr.type.kind == Type::Kind::kBool
                                                     ? ScalarType::kBool
@@ -159,6 +166,13 @@ Value Executor::evaluate(const Expr& expr) {
         }
         return made;
       }
+      if (expr.type.kind == Type::Kind::kStruct && !expr.type.fields.empty() &&
+          expr.operands.size() <= expr.type.fields.size()) {
+        made.kind = Value::Kind::kFields;
+        for (std::size_t i = 0; i < expr.operands.size(); ++i)
+          made.fields[expr.type.fields[i]] = evaluate(*expr.operands[i]);
+        return made;
+      }
       if (expr.operands.size() == 1) return evaluate(*expr.operands[0]);
       if (expr.operands.empty() && expr.type.kind == Type::Kind::kFloat) {
         return value(nodes_.number(0, scalar_type(expr.type, *this, expr.position)));
@@ -174,6 +188,13 @@ Value Executor::evaluate(const Expr& expr) {
 Value Executor::evaluate_variable(const Expr& expr) {
   const Variable& variable = *expr.variable;
   if (variable.type.kind == Type::Kind::kArray) return array_pointer(variable);
+  if (variable.is_reference && variable.storage == Variable::Storage::kLocal) {
+    return read(place_of(expr), variable.type, expr.position);
+  }
+  if (in_memory(variable)) {
+    return read({nullptr, {}, memory_of(variable), uniform(nodes_.integer(0))}, variable.type,
+                expr.position);
+  }
   const auto found = state_.variables.find(&variable);
   if (found != state_.variables.end()) {
     if (found->second.kind == Value::Kind::kNone) {
@@ -208,6 +229,23 @@ Value Executor::evaluate_cast(const Expr& expr) {
   }
   if (value.kind == Value::Kind::kFields) return value;
   if (expr.type.kind == Type::Kind::kVoid) return value;
+  const Type& from = expr.operands[0]->type;
+  if (value.kind == Value::Kind::kScalar && from.kind == Type::Kind::kInt) {
+    const bool wider = expr.type.kind == Type::Kind::kInt && expr.type.bytes > from.bytes;
+    if (expr.type.is_float() || wider) wrapped(value.lanes, from, expr.position);
+    // An index is taken to fit; data may not.
+    const bool narrower =
+        expr.type.kind == Type::Kind::kInt && expr.type.bytes == 4 &&
+        (expr.type.bytes < from.bytes ||
+         (expr.type.bytes == from.bytes && expr.type.is_signed && !from.is_signed));
+    for (std::size_t i = 0; narrower && i < value.lanes.size(); ++i) {
+      const bool is_signed = expr.type.is_signed;
+      const bool data = value.lanes[i]->has_load;
+      if (data && !fits(value.lanes[i], i, INT32_MIN, is_signed ? INT32_MAX : UINT32_MAX)) {
+        refuse(fmt::format("a number that may not fit '{}'", expr.type.spelling), expr.position);
+      }
+    }
+  }
   return converted(value, expr.type, expr.position);
 }
 
@@ -233,10 +271,6 @@ Value Executor::arithmetic(const std::string& op, const Value& a, const Value& b
           y = nodes_.cast(y, wide);
         }
         const bool real = is_float(x->type);
-        if (!real && (type.kind == Type::Kind::kInt && !type.is_signed && type.bytes <= 4) &&
-            (x->has_load || y->has_load) && op != "%" && op != "/" && op != ">>" && op != "&") {
-          refuse("unsigned arithmetic on data, which may wrap around", position);
-        }
         if (op == ">") return nodes_.op("<", ScalarType::kBool, {y, x});
         if (op == ">=") return nodes_.op("<=", ScalarType::kBool, {y, x});
         if (op == "<" || op == "<=" || op == "==" || op == "!=") {
@@ -247,7 +281,43 @@ Value Executor::arithmetic(const std::string& op, const Value& a, const Value& b
         return nodes_.op(op, real ? x->type : result, {x, y});
       },
       a.lanes, b.lanes);
+  if (type.kind == Type::Kind::kInt && !type.is_signed && type.bytes <= 4) {
+    for (std::size_t i = 0; i < made.lanes.size(); ++i) {
+      if (!fits(made.lanes[i], i, INT32_MIN, UINT32_MAX)) {
+        refuse("unsigned arithmetic that may wrap around", position);
+      }
+    }
+  }
   return made;
+}
+
+bool Executor::fits(Ref value, std::size_t lane_index, std::int64_t low, std::int64_t high) {
+  if (dry_) return true;
+  const auto all = nodes_.range(value);
+  if (all && all->low >= low && all->high <= high) return true;
+  Facts facts;
+  const Lanes now = active();
+  if (now.size() == 1 || lane_index > 0) facts.add(lane(now, lane_index));
+  const auto at_least = [&](std::int64_t bound) {
+    return (all && all->low >= bound) ||
+           facts.prove(nodes_, nodes_.non_negative(nodes_.subtract(value, nodes_.integer(bound))));
+  };
+  const auto at_most = [&](std::int64_t bound) {
+    return (all && all->high <= bound) ||
+           facts.prove(nodes_, nodes_.non_negative(nodes_.subtract(nodes_.integer(bound), value)));
+  };
+  return at_least(low) && at_most(high);
+}
+
+Lanes Executor::wrapped(const Lanes& value, const Type& type, int position) {
+  const bool is_unsigned = type.kind == Type::Kind::kInt && !type.is_signed && type.bytes >= 4;
+  if (!is_unsigned) return value;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!fits(value[i], i, 0, type.bytes == 4 ? UINT32_MAX : INT64_MAX)) {
+      refuse("unsigned arithmetic that may wrap around", position);
+    }
+  }
+  return value;
 }
 
 Value Executor::evaluate_binary(const Expr& expr) {
@@ -266,9 +336,9 @@ Value Executor::evaluate_binary(const Expr& expr) {
     path_.push_back(op == "&&" ? left : map([&](Ref a) { return nodes_.negate(a); }, left));
     const Lanes right = truth(*expr.operands[1]);
     path_.pop_back();
-    return boolean(map([&](Ref a, Ref b) { return op == "&&" ? nodes_.both(a, b)
-                                                             : nodes_.either(a, b); },
-                       left, right));
+    return boolean(
+        map([&](Ref a, Ref b) { return op == "&&" ? nodes_.both(a, b) : nodes_.either(a, b); },
+            left, right));
   }
   const Value a = evaluate(*expr.operands[0]), b = evaluate(*expr.operands[1]);
   const bool left = a.kind == Value::Kind::kPointer, right = b.kind == Value::Kind::kPointer;
@@ -293,6 +363,45 @@ Value Executor::evaluate_binary(const Expr& expr) {
     const Value x{Value::Kind::kScalar, a.lanes, -1, {}}, y{Value::Kind::kScalar, b.lanes, -1, {}};
     return arithmetic(op, x, y, expr.type, expr.position);
   }
+  const Type& type = expr.operands[0]->type;
+  const bool is_unsigned = type.kind == Type::Kind::kInt && !type.is_signed && type.bytes >= 4;
+  if (is_unsigned && a.kind == Value::Kind::kScalar && b.kind == Value::Kind::kScalar) {
+    const std::int64_t most = type.bytes == 4 ? UINT32_MAX : INT64_MAX;
+    const auto all_fit = [&](const Lanes& lanes, std::int64_t low, std::int64_t high) {
+      for (std::size_t i = 0; i < lanes.size(); ++i)
+        if (!fits(lanes[i], i, low, high)) return false;
+      return true;
+    };
+    const bool orders = op == "<" || op == "<=" || op == ">" || op == ">=";
+    if (orders && (!all_fit(a.lanes, 0, most) || !all_fit(b.lanes, 0, most))) {
+      // What would be below zero is larger than what an int can hold.
+      const bool of_left = all_fit(b.lanes, 0, INT32_MAX);
+      const Value& value = of_left ? a : b;
+      const Value& bound = of_left ? b : a;
+      if (all_fit(value.lanes, INT32_MIN, INT32_MAX) && all_fit(bound.lanes, 0, INT32_MAX)) {
+        const bool smaller = (op == "<" || op == "<=") == of_left;
+        Value compared = arithmetic(op, a, b, expr.type, expr.position);
+        compared.lanes = map(
+            [&](Ref result, Ref x) {
+              const Ref positive = nodes_.non_negative(x);
+              return smaller ? nodes_.both(positive, result)
+                             : nodes_.either(nodes_.negate(positive), result);
+            },
+            compared.lanes, value.lanes);
+        return compared;
+      }
+    }
+    if (op == "==" || op == "!=") {
+      const Lanes over = map([&](Ref x, Ref y) { return nodes_.subtract(x, y); }, a.lanes, b.lanes);
+      if (!all_fit(over, -most, most)) {
+        wrapped(a.lanes, type, expr.position);
+        wrapped(b.lanes, type, expr.position);
+      }
+    } else if (orders || op == "/" || op == "%" || op == ">>") {
+      wrapped(a.lanes, type, expr.position);
+      wrapped(b.lanes, expr.operands[1]->type, expr.position);
+    }
+  }
   return arithmetic(op, a, b, expr.type, expr.position);
 }
 
@@ -301,7 +410,9 @@ Value Executor::evaluate_unary(const Expr& expr) {
   const Expr& operand = *expr.operands[0];
   if (op == "&") {
     const Place place = place_of(operand);
-    if (place.variable != nullptr) refuse("the address of a variable", expr.position);
+    if (place.variable != nullptr) {
+      refuse("the address of a variable that is no number", expr.position);
+    }
     return Value{Value::Kind::kPointer, place.element, place.memory, {}};
   }
   if (op == "*") {
@@ -315,8 +426,7 @@ Value Executor::evaluate_unary(const Expr& expr) {
     Value after = before;
     if (before.kind == Value::Kind::kPointer) {
       const std::int64_t size = scalars_in(pointee(operand.type)) * by;
-      after.lanes =
-          map([&](Ref a) { return nodes_.add(a, nodes_.integer(size)); }, before.lanes);
+      after.lanes = map([&](Ref a) { return nodes_.add(a, nodes_.integer(size)); }, before.lanes);
     } else {
       after.lanes = map(
           [&](Ref a) {
@@ -341,13 +451,12 @@ Value Executor::evaluate_unary(const Expr& expr) {
     return value;
   }
   if (op == "!") {
-    value.lanes = map(
-        [&](Ref a) { return nodes_.negate(nodes_.cast(a, ScalarType::kBool)); }, value.lanes);
+    value.lanes =
+        map([&](Ref a) { return nodes_.negate(nodes_.cast(a, ScalarType::kBool)); }, value.lanes);
     return value;
   }
   if (op == "~") {
-    value.lanes =
-        map([&](Ref a) { return nodes_.subtract(nodes_.integer(-1), a); }, value.lanes);
+    value.lanes = map([&](Ref a) { return nodes_.subtract(nodes_.integer(-1), a); }, value.lanes);
     return value;
   }
   refuse("'" + op + "'", expr.position);
@@ -367,6 +476,18 @@ Value Executor::evaluate_assign(const Expr& expr) {
                         before.lanes, value.lanes);
       value = moved;
     } else {
+      if (op == "/" || op == "%" || op == ">>") {
+        if (before.kind == Value::Kind::kScalar) wrapped(before.lanes, target.type, expr.position);
+        const Type& by = expr.operands[1]->type;
+        if (value.kind == Value::Kind::kScalar) wrapped(value.lanes, by, expr.position);
+        if (target.type.is_integer() && by.kind == Type::Kind::kInt && !by.is_signed) {
+          for (std::size_t i = 0; i < before.lanes.size(); ++i) {
+            if (!fits(before.lanes[i], i, 0, INT64_MAX)) {
+              refuse("unsigned arithmetic that may wrap around", expr.position);
+            }
+          }
+        }
+      }
       value = arithmetic(op, before, value, target.type, expr.position);
     }
   }
@@ -378,9 +499,14 @@ Value Executor::evaluate_assign(const Expr& expr) {
 Value Executor::evaluate_call(const Expr& expr) {
   using syntax::CallKind;
   const std::string& name = expr.text;
-  if (name.starts_with("__builtin_inf") || name.starts_with("__builtin_huge_val")) {
+  static const std::map<std::string, double, std::less<>> constants = {
+      {"__builtin_inff", HUGE_VAL},
+      {"__builtin_inf", HUGE_VAL},
+      {"__builtin_huge_valf", HUGE_VAL},
+      {"__builtin_huge_val", HUGE_VAL}};
+  if (const auto constant = constants.find(name); constant != constants.end()) {
     const ScalarType type = scalar_type(expr.type, *this, expr.position);
-    return {Value::Kind::kScalar, uniform(nodes_.number(HUGE_VAL, type)), -1, {}};
+    return {Value::Kind::kScalar, uniform(nodes_.number(constant->second, type)), -1, {}};
   }
   switch (syntax::call_kind(expr)) {
     case CallKind::kUser:
@@ -421,15 +547,25 @@ Value Executor::evaluate_call(const Expr& expr) {
   }
   std::vector<Lanes> args;
   for (const Expr* operand : expr.operands) args.push_back(scalar(*operand));
+  if (name == "__int_as_float" && args.size() == 1 && args[0].size() == 1 &&
+      args[0][0]->is_constant()) {
+    const auto bits = static_cast<std::uint32_t>(args[0][0]->constant);
+    return {Value::Kind::kScalar,
+            uniform(nodes_.number(std::bit_cast<float>(bits), ScalarType::kF32)),
+            -1,
+            {}};
+  }
   if (args.empty() || args.size() > 3) refuse("the call of '" + name + "'", expr.position);
   const ScalarType type = scalar_type(expr.type, *this, expr.position);
+  for (std::size_t i = 0; i < args.size(); ++i)
+    wrapped(args[i], expr.operands[i]->type, expr.position);
   static const std::set<std::string, std::less<>> conversions = {
-      "__half2float",     "__float2half",      "__float2half_rn", "__bfloat162float",
+      "__half2float",     "__float2half",        "__float2half_rn", "__bfloat162float",
       "__float2bfloat16", "__float2bfloat16_rn", "__int2float_rn",  "__uint2float_rn",
       "__double2half",    "__int2half_rn"};
   static const std::map<std::string, std::string, std::less<>> operators = {
-      {"__hadd", "+"},  {"__hsub", "-"},  {"__hmul", "*"},       {"__hdiv", "/"},
-      {"__hmax", "max"}, {"__hmin", "min"}, {"__fadd_rn", "+"},  {"__fmul_rn", "*"},
+      {"__hadd", "+"},    {"__hsub", "-"},    {"__hmul", "*"},      {"__hdiv", "/"},
+      {"__hmax", "max"},  {"__hmin", "min"},  {"__fadd_rn", "+"},   {"__fmul_rn", "*"},
       {"__fsub_rn", "-"}, {"__fdiv_rn", "/"}, {"__fmaf_rn", "fma"}, {"__fsqrt_rn", "sqrt"},
       {"__mul24", "*"}};
   const auto apply = [&](const std::string& op, std::size_t count) {
@@ -459,19 +595,18 @@ Value Executor::evaluate_call(const Expr& expr) {
   if (name == "abs" || name == "labs" || name == "llabs") {
     if (is_float(type)) return apply("fabs", 1);
     Value made{Value::Kind::kScalar, {}, -1, {}};
-    made.lanes = map(
-        [&](Ref a) {
-          return nodes_.select(nodes_.non_negative(a), a, nodes_.scale(a, -1));
-        },
-        args[0]);
+    made.lanes =
+        map([&](Ref a) { return nodes_.select(nodes_.non_negative(a), a, nodes_.scale(a, -1)); },
+            args[0]);
     return made;
   }
   if (name == "__saturatef") {
     Value made = apply("max", 1);
     made.lanes = map(
         [&](Ref a) {
-          return nodes_.op("min", type, {nodes_.op("max", type, {a, nodes_.number(0, type)}),
-                                         nodes_.number(1, type)});
+          return nodes_.op(
+              "min", type,
+              {nodes_.op("max", type, {a, nodes_.number(0, type)}), nodes_.number(1, type)});
         },
         args[0]);
     return made;
@@ -491,9 +626,15 @@ Value Executor::call_function(const Expr& expr) {
     refuse("the call of '" + expr.text + "'", expr.position);
   }
   if (frames_.size() > 8) refuse("calls nested too deeply", expr.position);
+  for (const Frame& above : frames_) {
+    if (above.function == callee) {
+      refuse(fmt::format("'{}' calls itself", callee->name), expr.position);
+    }
+  }
   Frame frame;
   frame.function = callee;
   frame.live = uniform(nodes_.boolean(true));
+  frame.loops = loop_unrolls_.size();
   // A reference parameter writes back to its argument when the call ends.
   std::vector<std::pair<const Variable*, Place>> references;
   if (callee->parameters.size() != expr.operands.size()) {
@@ -505,24 +646,55 @@ Value Executor::call_function(const Expr& expr) {
     const Expr& operand = *expr.operands[i];
     if (parameter->is_reference && !parameter->type.is_const) {
       const Place place = place_of(operand);
-      parameters[parameter] = read(place, parameter->type, expr.position);
+      // It may be there to be written.
+      const bool unset =
+          place.variable != nullptr
+              ? place.fields.empty() && state_.variables[place.variable].kind == Value::Kind::kNone
+              : memories[place.memory].kind == Memory::Kind::kLocal && place.element.size() == 1 &&
+                    place.element[0]->is_constant() &&
+                    !state_.local[place.memory].contains(place.element[0]->constant);
+      parameters[parameter] = unset ? Value{} : read(place, parameter->type, expr.position);
       references.emplace_back(parameter, place);
     } else {
       parameters[parameter] = converted(evaluate(operand), parameter->type, expr.position);
     }
   }
-  for (auto& [parameter, value] : parameters) state_.variables[parameter] = std::move(value);
+  for (auto& [parameter, value] : parameters) {
+    if (in_memory(*parameter) && value.kind == Value::Kind::kScalar) {
+      if (parameter->is_reference) refuse("the address of a reference", expr.position);
+      state_.local[memory_of(*parameter)].clear();
+      state_.local[memory_of(*parameter)][0] = value.lanes;
+    } else {
+      state_.variables[parameter] = std::move(value);
+    }
+  }
   frames_.push_back(std::move(frame));
   run(*callee->body);
   Frame done = std::move(frames_.back());
   frames_.pop_back();
   for (const auto& [parameter, place] : references) {
-    write(place, state_.variables[parameter], parameter->type, expr.position);
+    const Value& last = state_.variables[parameter];
+    if (last.kind != Value::Kind::kNone) write(place, last, parameter->type, expr.position);
   }
   if (done.result.kind == Value::Kind::kScalar) {
     return converted(done.result, expr.type, expr.position);
   }
   return done.result;
+}
+
+bool Executor::in_memory(const Variable& variable) {
+  if (!variable.address_taken || variable.function == nullptr || variable.is_reference)
+    return false;
+  if (!variable.type.is_float() && !variable.type.is_integer()) return false;
+  const auto known = addressed_.find(variable.function);
+  if (known != addressed_.end()) return known->second.contains(&variable);
+  std::set<const Variable*>& all = addressed_[variable.function];
+  for (const Expr* expr : variable.function->all_expressions) {
+    if (expr->kind != Expr::Kind::kUnary || expr->text != "&") continue;
+    const Expr* of = expr->operands[0];
+    if (of->kind == Expr::Kind::kVariable) all.insert(of->variable);
+  }
+  return all.contains(&variable);
 }
 
 // --- Places -----------------------------------------------------------------------------------
@@ -578,6 +750,9 @@ Executor::Place Executor::place_of(const Expr& expr) {
         if (variable.init == nullptr) refuse("a reference", expr.position);
         return place_of(*variable.init);
       }
+      if (in_memory(variable)) {
+        return {nullptr, {}, memory_of(variable), uniform(nodes_.integer(0))};
+      }
       return {&variable, {}, -1, {}};
     }
     case Kind::kMember: {
@@ -606,8 +781,8 @@ Executor::Place Executor::place_of(const Expr& expr) {
       return {nullptr,
               {},
               pointer.memory,
-              map([&](Ref x, Ref y) { return nodes_.add(x, nodes_.scale(y, size)); },
-                  pointer.lanes, index)};
+              map([&](Ref x, Ref y) { return nodes_.add(x, nodes_.scale(y, size)); }, pointer.lanes,
+                  index)};
     }
     case Kind::kUnary:
       if (expr.text == "*") {
@@ -645,7 +820,8 @@ Value Executor::read(const Place& place, const Type& type, int position) {
     return *value;
   }
   if (type.kind == Type::Kind::kVector) {
-    if (!type.element || scalar_type(*type.element, *this, position) != memories[place.memory].type) {
+    if (!type.element ||
+        scalar_type(*type.element, *this, position) != memories[place.memory].type) {
       refuse("a buffer read as another type", position);
     }
     Value made;
@@ -661,9 +837,9 @@ Value Executor::read(const Place& place, const Type& type, int position) {
   if (type.kind != Type::Kind::kFloat && !type.is_integer()) {
     refuse("a struct in memory", position);
   }
-  const ScalarType as = scalar_type(type, *this, position), is = memories[place.memory].type;
-  if (as != is && size_of(as) != size_of(is)) refuse("a buffer read as another type", position);
-  if (is_float(as) != is_float(is)) refuse("a buffer read as another type", position);
+  if (scalar_type(type, *this, position) != memories[place.memory].type) {
+    refuse("a buffer read as another type", position);
+  }
   return Value{Value::Kind::kScalar, load(place.memory, place.element, position), -1, {}};
 }
 
@@ -706,6 +882,9 @@ void Executor::write(const Place& place, const Value& value, const Type& type, i
   }
   if (value.kind != Value::Kind::kScalar) refuse("a value in memory that is no number", position);
   const ScalarType as = memories[place.memory].type;
+  if (scalar_type(type, *this, position) != as) {
+    refuse("a buffer written as another type", position);
+  }
   store(place.memory, place.element,
         map([&](Ref a) { return is_float(a->type) == is_float(as) ? nodes_.cast(a, as) : a; },
             value.lanes),

@@ -18,9 +18,69 @@ bool works_together(const syntax::KernelInfo& kernel) {
   return kernel.has_barrier || kernel.has_warp_ops || kernel.has_shared;
 }
 
+/// A store after another one into the same element by the same thread: what both leave. In loops of
+/// their own where these run alike.
+bool merge_into(Nodes& nodes, Store& earlier, const Store& later) {
+  if (earlier.memory != later.memory || !earlier.combine.empty() || !later.combine.empty()) {
+    return false;
+  }
+  if (earlier.symbols.size() != later.symbols.size()) return false;
+  Nodes::Substitution renamed;
+  for (std::size_t i = 0; i < later.symbols.size(); ++i) {
+    const SymbolId from = later.symbols[i], to = earlier.symbols[i];
+    if (nodes.extent(from) != nodes.extent(to)) return false;
+    if (from != to) renamed[from] = nodes.index(to);
+  }
+  const auto at = [](const Lanes& lanes, std::size_t i) {
+    return lanes.size() == 1 ? lanes[0] : lanes[i];
+  };
+  const std::size_t width =
+      std::max({earlier.element.size(), later.element.size(), earlier.guard.size(),
+                later.guard.size(), earlier.value.size(), later.value.size()});
+  std::vector<Ref> elements(width);
+  for (std::size_t i = 0; i < width; ++i) {
+    elements[i] = nodes.substitute(at(later.element, i), renamed);
+    const Ref guard = at(later.guard, i), first = at(earlier.guard, i);
+    const bool never = (guard->is_constant() && guard->constant == 0) ||
+                       (first->is_constant() && first->constant == 0);
+    if (elements[i] != at(earlier.element, i) && !never) return false;
+  }
+  Lanes values, guards, places;
+  for (std::size_t i = 0; i < width; ++i) {
+    const Ref first = at(earlier.guard, i);
+    const Ref second = nodes.substitute(at(later.guard, i), renamed);
+    const Ref value = nodes.substitute(at(later.value, i), renamed);
+    const bool never = first->is_constant() && first->constant == 0;
+    places.push_back(never ? elements[i] : at(earlier.element, i));
+    const Ref either = nodes.either(first, second);
+    // What both ask for is no choice between them.
+    Facts facts;
+    facts.add(either);
+    guards.push_back(either);
+    values.push_back(
+        never ? value : nodes.select(under(nodes, second, facts), value, at(earlier.value, i)));
+  }
+  earlier.element = std::move(places);
+  earlier.value = std::move(values);
+  earlier.guard = std::move(guards);
+  return true;
+}
+
+/// One store for each element that a thread stores to.
+std::vector<Store> merged(Nodes& nodes, const std::vector<Store>& stores) {
+  std::vector<Store> all;
+  for (const Store& store : stores) {
+    bool done = false;
+    for (auto earlier = all.rbegin(); earlier != all.rend() && !done; ++earlier)
+      done = merge_into(nodes, *earlier, store);
+    if (!done) all.push_back(store);
+  }
+  return all;
+}
+
 std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in_lockstep) {
   std::vector<Scattered> all;
-  for (const Store& store : executor.stores) {
+  for (const Store& store : merged(nodes, executor.stores)) {
     Scattered made;
     made.buffer = executor.memories[store.memory].name;
     made.type = executor.memories[store.memory].type;
@@ -94,7 +154,8 @@ std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in
       done = true;
       break;
     }
-    if (!done) throw Refusal{"threads of a block do things too different from each other", store.position};
+    if (!done)
+      throw Refusal{"threads of a block do things too different from each other", store.position};
     all.push_back(std::move(made));
   }
   return all;
@@ -158,26 +219,40 @@ Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
     made.kernel = launch.kernel;
     const bool skipped = skip && skip(launch.kernel);
     if (skipped) made.refusal = launch.kernel + ": not looked into";
-    if (!skipped) try {
-      const Launched launched{unit->get(), function, &lifted.concrete, &launch, in_lockstep};
-      Executor executor(*lifted.nodes, launched);
-      executor.run();
-      made.nests =
-          nests_of(*lifted.nodes, scattered(*lifted.nodes, executor, in_lockstep), lifted.concrete);
-      for (const Nest& nest : made.nests) {
-        add_once(made.writes, nest.buffer);
-        if (!nest.combine.empty()) add_once(made.reads, nest.buffer);
-        for (const Ref part : {nest.element, nest.guard, nest.value})
-          for (const Ref load : loads_in(part)) add_once(made.reads, load->op);
+    const bool several = std::ranges::any_of(program.launches, [&](const Launch& other) {
+      return other.kernel != launch.kernel && (*unit)->find_function(other.kernel) == function;
+    });
+    if (!skipped && several) {
+      made.refusal = launch.kernel + ": a template that is instantiated in several ways";
+    } else if (!skipped)
+      try {
+        const Launched launched{unit->get(), function, &lifted.concrete, &launch, in_lockstep};
+        lifted.nodes->plain_conditions = in_lockstep;
+        Executor executor(*lifted.nodes, launched);
+        executor.run();
+        std::vector<Scattered> stores = scattered(*lifted.nodes, executor, in_lockstep);
+        lifted.nodes->plain_conditions = false;
+        for (Scattered& store : stores) {
+          store.element = lifted.nodes->settled(store.element);
+          store.value = lifted.nodes->settled(store.value);
+          store.guard = lifted.nodes->settled(store.guard);
+        }
+        made.nests = nests_of(*lifted.nodes, std::move(stores), lifted.concrete);
+        for (const Nest& nest : made.nests) {
+          add_once(made.writes, nest.buffer);
+          if (!nest.combine.empty()) add_once(made.reads, nest.buffer);
+          for (const Ref part : {nest.element, nest.guard, nest.value})
+            for (const Ref load : loads_in(part)) add_once(made.reads, load->op);
+        }
+      } catch (const Refusal& refusal) {
+        lifted.nodes->plain_conditions = false;
+        std::string where = launch.kernel;
+        if (refusal.position >= 0) {
+          where += fmt::format(", line {}", (*unit)->line_of(refusal.position));
+        }
+        made.refusal = fmt::format("{}: {}", where, refusal.reason);
+        made.nests.clear();
       }
-    } catch (const Refusal& refusal) {
-      std::string where = launch.kernel;
-      if (refusal.position >= 0) {
-        where += fmt::format(", line {}", (*unit)->line_of(refusal.position));
-      }
-      made.refusal = fmt::format("{}: {}", where, refusal.reason);
-      made.nests.clear();
-    }
     if (!made.refusal.empty()) assume_all(lifted.concrete, launch, *function, made);
     lifted.launches.push_back(std::move(made));
   }

@@ -15,8 +15,6 @@ using syntax::Variable;
 
 namespace {
 
-constexpr std::int64_t kMostRounds = 4096;  // unrolled
-
 bool depends(Ref value, Ref phi) {
   if (!value->has_phi) return false;
   if (value == phi) return true;
@@ -164,15 +162,72 @@ std::vector<Executor::Carried> Executor::carried_by(const LoopParts& loop) {
       }
     }
   }
-  for (Carried& one : all) {
-    for (std::size_t i = 0; i < lanes_; ++i) {
-      const Ref phi = nodes_.phi(lane(one.before, i)->type);
-      one.phi.push_back(is_float(phi->type) || phi->type == ScalarType::kBool
-                            ? phi
-                            : nodes_.add(phi, nodes_.integer(0)));
+  for (Carried& one : all) name_phis(one);
+  return all;
+}
+
+void Executor::name_phis(Carried& one) {
+  for (std::size_t i = 0; i < lanes_; ++i) {
+    const Ref phi = nodes_.phi(lane(one.before, i)->type);
+    one.phi.push_back(is_float(phi->type) || phi->type == ScalarType::kBool
+                          ? phi
+                          : nodes_.add(phi, nodes_.integer(0)));
+  }
+}
+
+namespace {
+
+bool same(const Value& a, const Value& b) {
+  if (a.kind != b.kind || a.lanes != b.lanes || a.memory != b.memory) return false;
+  return std::ranges::equal(a.fields, b.fields, [](const auto& x, const auto& y) {
+    return x.first == y.first && same(x.second, y.second);
+  });
+}
+
+bool has_effects(const syntax::Expr& expr) {
+  using Kind = syntax::Expr::Kind;
+  bool found = false;
+  syntax::for_each_expr(expr, [&](const syntax::Expr& part) {
+    found = found || part.kind == Kind::kAssign ||
+            (part.kind == Kind::kCall && part.callee != nullptr) ||
+            (part.kind == Kind::kUnary && part.text.size() == 3);
+  });
+  return found;
+}
+
+}  // namespace
+
+bool Executor::carry_more(const LoopParts& loop, const State& before,
+                          std::vector<Carried>& carried) {
+  std::vector<Carried> more;
+  for (const auto& [variable, value] : before.variables) {
+    if (std::ranges::find(carried, variable, &Carried::variable) != carried.end()) continue;
+    if (same(value, state_.variables[variable])) continue;
+    if (variable->statement != nullptr && syntax::is_inside(variable->statement, loop.statement)) {
+      continue;
+    }
+    const bool lives = std::ranges::any_of(
+        frames_, [&](const Frame& frame) { return frame.function == variable->function; });
+    if (lives) collect(variable, value, {}, more);
+  }
+  for (const auto& [memory, cells] : before.local) {
+    for (const auto& [element, lanes] : cells) {
+      const std::pair<int, std::int64_t> place{memory, element};
+      if (std::ranges::find(carried, place, &Carried::element) != carried.end()) continue;
+      const auto& now = state_.local[memory];
+      const auto found = now.find(element);
+      if (found != now.end() && found->second == lanes) continue;
+      Carried one;
+      one.element = place;
+      one.before = lanes;
+      more.push_back(std::move(one));
     }
   }
-  return all;
+  for (Carried& one : more) {
+    name_phis(one);
+    carried.push_back(std::move(one));
+  }
+  return !more.empty();
 }
 
 Lanes& Executor::slot(const Carried& carried) {
@@ -186,7 +241,8 @@ Lanes& Executor::slot(const Carried& carried) {
 }
 
 Lanes Executor::round(const LoopParts& loop, std::vector<Carried>& carried,
-                      const std::vector<Lanes>& values) {
+                      const std::vector<Lanes>& values, SymbolId symbol) {
+  if (symbol >= 0) open_loops_.push_back(symbol);
   for (std::size_t i = 0; i < carried.size(); ++i) {
     slot(carried[i]) = values[i];
     shrink(slot(carried[i]));
@@ -209,6 +265,7 @@ Lanes Executor::round(const LoopParts& loop, std::vector<Carried>& carried,
   loop_unrolls_.pop_back();
   if (loop.step != nullptr) evaluate(*loop.step);
   path_.pop_back();
+  if (symbol >= 0) open_loops_.pop_back();
   for (const auto& cell : shared_read_early_) {
     if (shared_written_.contains(cell)) {
       refuse("shared memory that one round of a loop leaves to the next", loop.statement->position);
@@ -229,8 +286,10 @@ void Executor::run_dry(const LoopParts& loop) {
   std::vector<Lanes> values;
   for (const Carried& one : carried) values.push_back(one.phi);
   const std::size_t first_store = stores.size();
+  const State before = state_;
   round(loop, carried, values);
   stores.resize(first_store);
+  carry_more(loop, before, carried);
   for (const Carried& one : carried) {
     Lanes unknown;
     for (const Ref phi : one.phi) {
@@ -261,14 +320,15 @@ Lanes Executor::folded(const Carried& one, SymbolId symbol, const Lanes& guard) 
   return result;
 }
 
-bool Executor::find_cells(std::size_t first_store, SymbolId symbol,
+bool Executor::find_cells(std::size_t first_store, SymbolId symbol, const Lanes& guard,
                           std::vector<Carried>& carried) {
   bool found = false;
+  const Lanes outside = active();
   for (std::size_t i = first_store; i < stores.size(); ++i) {
     const Store& store = stores[i];
     if (!store.combine.empty() || !store.symbols.empty()) continue;
-    const bool fixed = std::ranges::all_of(
-        store.element, [&](Ref e) { return !e->has_phi && !e->uses(symbol); });
+    const bool fixed =
+        std::ranges::all_of(store.element, [&](Ref e) { return !e->has_phi && !e->uses(symbol); });
     const std::pair<int, Lanes> cell{store.memory, store.element};
     const bool known = std::ranges::find(carried, cell, &Carried::cell) != carried.end();
     if (!fixed || known) continue;
@@ -277,8 +337,36 @@ bool Executor::find_cells(std::size_t first_store, SymbolId symbol,
       return load.memory == store.memory && load.element == lane(store.element, load.lane);
     });
     if (!read) continue;
+    // Who is in the loop at all, and meets what the loop does not change. Whether one of its
+    // rounds stores may depend on the round only where the element has been stored before.
+    const bool stored = std::ranges::any_of(stores, [&](const Store& other) {
+      return &other < &stores[first_store] && other.memory == store.memory &&
+             other.element == store.element && other.symbols.empty() && other.combine.empty() &&
+             other.guard == outside;
+    });
     Carried one;
     one.cell = cell;
+    for (std::size_t j = 0; j < lanes_; ++j) {
+      Ref touches = nodes_.boolean(true);
+      Facts facts;
+      facts.add(lane(outside, j));
+      Facts in_round;
+      in_round.add(lane(guard, j));
+      for (const Ref part : conjuncts(lane(store.guard, j))) {
+        if (facts.prove(nodes_, part)) continue;
+        if (in_round.prove(nodes_, part)) {
+          touches = nodes_.both(touches, nodes_.substitute(part, {{symbol, nodes_.integer(0)}}));
+        } else if (part->has_phi || part->uses(symbol)) {
+          if (!stored) {
+            refuse("an element that some rounds of a loop store", store.position);
+          }
+        } else {
+          touches = nodes_.both(touches, part);
+        }
+      }
+      one.cell_guard.push_back(stored ? nodes_.boolean(true) : touches);
+    }
+    shrink(one.cell_guard);
     for (std::size_t j = 0; j < lanes_; ++j) {
       const ScalarType type = memories[store.memory].type;
       const Ref phi = nodes_.phi(type);
@@ -323,9 +411,8 @@ bool Executor::fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId sy
       const Ref place = nodes_.reduce("arg" + fold.op, {symbol}, values);
       const Ref value = nodes_.substitute(after->args[1], {{symbol, place}});
       const Ref start = lane(best.before, i);
-      const Ref better = fold.op == "max"
-                             ? nodes_.op("<", ScalarType::kBool, {start, extreme})
-                             : nodes_.op("<", ScalarType::kBool, {extreme, start});
+      const Ref better = fold.op == "max" ? nodes_.op("<", ScalarType::kBool, {start, extreme})
+                                          : nodes_.op("<", ScalarType::kBool, {extreme, start});
       found = nodes_.select(better, value, lane(one.before, i));
       break;
     }
@@ -402,13 +489,12 @@ bool Executor::fold_online(std::vector<Carried>& carried, Carried& one, SymbolId
                                 nodes_.select(lane(guard, i), x, nodes_.identity("max", type)))});
       Ref term = nodes_.op(function, type, {nodes_.op("-", type, {x, most})});
       for (const Ref weight : added) term = nodes_.op("*", type, {term, weight});
-      found = nodes_.reduce("+", {symbol},
-                            nodes_.select(lane(guard, i), term, nodes_.number(0, type)));
+      found =
+          nodes_.reduce("+", {symbol}, nodes_.select(lane(guard, i), term, nodes_.number(0, type)));
       const Ref first = lane(one.before, i);
       if (first->kind != Node::Kind::kFloat || first->value != 0) {
         const Ref rescaled = nodes_.op(
-            "*", type,
-            {first, nodes_.op(function, type, {nodes_.op("-", type, {start, most})})});
+            "*", type, {first, nodes_.op(function, type, {nodes_.op("-", type, {start, most})})});
         found = nodes_.op("+", type, {rescaled, found});
       }
       break;
@@ -436,12 +522,13 @@ void Executor::run_loop(const Stmt& statement) {
     return;
   }
   if (loop.tests_last || loop.condition == nullptr) {
-    unroll(loop);
+    unroll(loop, Refusal{}.most_rounds);
     return;
   }
   const State before = state_;
   const auto frames = frames_;
   const auto path = path_, exits = exits_, breaks = breaks_;
+  const auto open_loops = open_loops_;
   const auto loop_paths = loop_paths_;
   const auto loop_unrolls = loop_unrolls_;
   const auto early = shared_read_early_, written = shared_written_;
@@ -453,6 +540,7 @@ void Executor::run_loop(const Stmt& statement) {
     exits_ = exits;
     breaks_ = breaks;
     loop_paths_ = loop_paths;
+    open_loops_ = open_loops;
     loop_unrolls_ = loop_unrolls;
     shared_read_early_ = early;
     shared_written_ = written;
@@ -466,7 +554,7 @@ void Executor::run_loop(const Stmt& statement) {
     restore();
     if (refusal.position == -2) throw;
     try {
-      unroll(loop);
+      unroll(loop, refusal.most_rounds);
     } catch (const Refusal& second) {
       if (second.position == -2) throw;
       throw refusal;
@@ -474,7 +562,7 @@ void Executor::run_loop(const Stmt& statement) {
   }
 }
 
-void Executor::unroll(const LoopParts& loop) {
+void Executor::unroll(const LoopParts& loop, std::int64_t most_rounds) {
   path_.push_back(uniform(nodes_.boolean(true)));
   loop_paths_.push_back(path_.size());
   loop_unrolls_.push_back(true);
@@ -482,7 +570,7 @@ void Executor::unroll(const LoopParts& loop) {
   breaks_.push_back(uniform(nodes_.boolean(true)));
   for (std::int64_t count = 0;; ++count) {
     exits_.back() = breaks_.back();
-    if (count > kMostRounds) refuse("a loop of too many rounds", loop.statement->position);
+    if (count > most_rounds) refuse("a loop of too many rounds", loop.statement->position);
     if (loop.condition != nullptr && (count > 0 || !loop.tests_last)) {
       const Lanes condition = truth(*loop.condition);
       const Lanes now = active();
@@ -529,6 +617,13 @@ void Executor::run_symbolic(const LoopParts& loop) {
   for (const Carried& one : carried) values.push_back(one.phi);
   dry_ = true;
   round(loop, carried, values);
+  // What is written through other names shows in what has changed.
+  while (carry_more(loop, before, carried)) {
+    rewind();
+    values.clear();
+    for (const Carried& one : carried) values.push_back(one.phi);
+    round(loop, carried, values);
+  }
   dry_ = false;
   rewind();
   for (Carried& one : carried) {
@@ -543,19 +638,22 @@ void Executor::run_symbolic(const LoopParts& loop) {
     if (step.size() == lanes_) one.step = step;
   }
   const auto at = [&](const Carried& one, Ref index) {
-    return map([&](Ref start, Ref step) {
-                 return nodes_.add(start, nodes_.multiply(index, step));
-               },
+    return map([&](Ref start, Ref step) { return nodes_.add(start, nodes_.multiply(index, step)); },
                one.before, one.step);
   };
 
   // How many rounds: the condition with the inductions as functions of the round.
   const SymbolId unknown = nodes_.new_symbol("round", std::int64_t{1} << 40);
   for (std::size_t i = 0; i < carried.size(); ++i) {
-    slot(carried[i]) = carried[i].step.empty() ? carried[i].phi : at(carried[i], nodes_.index(unknown));
+    slot(carried[i]) =
+        carried[i].step.empty() ? carried[i].phi : at(carried[i], nodes_.index(unknown));
   }
   const Lanes test = truth(*loop.condition);
+  const std::vector<Load> test_loads(loads_.begin() + static_cast<std::ptrdiff_t>(first_load),
+                                     loads_.end());
   rewind();
+  // What the condition does is done once more than the rounds.
+  const bool condition_acts = has_effects(*loop.condition);
   std::int64_t rounds = 0;
   Lanes trips;  // per lane; null: not one number
   for (std::size_t i = 0; i < lanes_; ++i) {
@@ -566,10 +664,13 @@ void Executor::run_symbolic(const LoopParts& loop) {
     }
     std::int64_t most = -1;
     Ref exact = nullptr;
+    const auto no_bound = [&] { refuse("a loop whose number of rounds is not known", position); };
     for (const Ref part : conjuncts(condition)) {
+      // Once false it must stay false: else it were a filter.
+      if (part->has_phi) no_bound();
       if (!part->uses(unknown)) continue;
       const bool differs = part->is("!") && part->args[0]->is("==0");
-      if (!part->is(">=0") && !differs) continue;
+      if (!part->is(">=0") && !differs) no_bound();
       const Ref sum = differs ? part->args[0]->args[0] : part->args[0];
       const Ref atom = peel(nodes_.index(unknown));
       std::int64_t coefficient = 0;
@@ -586,11 +687,13 @@ void Executor::run_symbolic(const LoopParts& loop) {
         coefficient = -coefficient;
         rest = nodes_.scale(rest, -1);
       }
-      if (!linear || coefficient >= 0) continue;
+      if (!linear || coefficient >= 0) no_bound();
       const auto range = nodes_.range(rest);
       if (!range) continue;
       if (differs) {
-        if (!rest->is_constant() || rest->constant % coefficient != 0 || rest->constant < 0) continue;
+        if (!rest->is_constant() || rest->constant % coefficient != 0 || rest->constant < 0) {
+          no_bound();
+        }
         most = rest->constant / -coefficient;
         exact = nodes_.integer(most);
         continue;
@@ -603,11 +706,14 @@ void Executor::run_symbolic(const LoopParts& loop) {
                   : nullptr;
     }
     if (conjuncts(condition).size() != 1) exact = nullptr;
-    if (most < 0) refuse("a loop whose number of rounds is not known", position);
+    if (most < 0) no_bound();
     rounds = std::max(rounds, most);
     trips.push_back(exact);
   }
-  if (rounds == 0) return;
+  if (rounds == 0) {
+    if (condition_acts) truth(*loop.condition);
+    return;
+  }
   std::string name = "i";
   for (const Carried& one : carried) {
     if (!one.step.empty() && one.variable != nullptr) name = one.variable->name;
@@ -630,13 +736,15 @@ void Executor::run_symbolic(const LoopParts& loop) {
         values.push_back(known[i] ? *known[i] : one.phi);
       }
     }
-    guard = round(loop, carried, values);
+    guard = round(loop, carried, values, symbol);
     after = state_;
-    if (tries == 0 && find_cells(first_store, symbol, carried)) {
+    if (tries == 0 && rounds > 1 && find_cells(first_store, symbol, guard, carried)) {
       rewind();
       for (Carried& one : carried) {
         if (one.cell.first < 0 || !one.before.empty()) continue;
+        path_.push_back(one.cell_guard);
         one.before = load(one.cell.first, one.cell.second, position);
+        path_.pop_back();
       }
       first_load = loads_.size();
       continue;
@@ -696,13 +804,12 @@ void Executor::run_symbolic(const LoopParts& loop) {
           start.push_back(nodes_.select(nodes_.is_zero(nodes_.index(symbol)), first, last));
         } else {
           const Folded& fold = *one.folds[i];
-          const Ref happened =
-              nodes_.both(nodes_.less(nodes_.index(earlier), nodes_.index(symbol)),
-                          nodes_.substitute(lane(guard, i), rename));
+          const Ref happened = nodes_.both(nodes_.less(nodes_.index(earlier), nodes_.index(symbol)),
+                                           nodes_.substitute(lane(guard, i), rename));
           const Ref more = nodes_.select(happened, nodes_.substitute(fold.more, rename),
                                          nodes_.identity(fold.op, first->type));
-          start.push_back(nodes_.op(fold.op, first->type,
-                                    {first, nodes_.reduce(fold.op, {earlier}, more)}));
+          start.push_back(
+              nodes_.op(fold.op, first->type, {first, nodes_.reduce(fold.op, {earlier}, more)}));
         }
       }
       shrink(start);
@@ -721,9 +828,18 @@ void Executor::run_symbolic(const LoopParts& loop) {
         if (one.step.empty() && one.result.empty() && !settled(one) && one.variable != nullptr)
           what = "'" + one.variable->name + "'";
       }
-      refuse(fmt::format("{}, which a loop carries in a way that is no reduction", what), position);
+      throw Refusal{fmt::format("{}, which a loop carries in a way that is no reduction", what),
+                    position, 64};
     }
     rewind();
+  }
+
+  for (const Load& load : test_loads) {
+    for (std::size_t i = first_store; i < stores.size(); ++i) {
+      if (stores[i].memory == load.memory) {
+        refuse("a loop whose number of rounds is not known", position);
+      }
+    }
   }
 
   // What is left after the loop.
@@ -745,10 +861,9 @@ void Executor::run_symbolic(const LoopParts& loop) {
       result = one.result;
     } else if (!one.step.empty()) {
       for (std::size_t i = 0; i < lanes_; ++i) {
-        result.push_back(trips[i] == nullptr
-                             ? nullptr
-                             : nodes_.add(lane(one.before, i),
-                                          nodes_.multiply(trips[i], one.step[i])));
+        result.push_back(trips[i] == nullptr ? nullptr
+                                             : nodes_.add(lane(one.before, i),
+                                                          nodes_.multiply(trips[i], one.step[i])));
       }
     } else {
       const Lanes last = last_of(one.after);
@@ -784,8 +899,15 @@ void Executor::run_symbolic(const LoopParts& loop) {
       }
     }
   }
+  auto shared_guards = before.shared_guards;
+  for (const auto& [cell, guard_of] : after.shared_guards) {
+    const auto memory = shared.find(cell.first);
+    if (memory == shared.end() || !memory->second.contains(cell.second)) continue;
+    shared_guards[cell] = nodes_.substitute(guard_of, {{symbol, nodes_.integer(rounds - 1)}});
+  }
   state_ = before;
   state_.shared = std::move(shared);
+  state_.shared_guards = std::move(shared_guards);
   for (std::size_t i = first_store; i < stores.size(); ++i) stores[i].symbols.push_back(symbol);
   for (auto& [n, result] : results) {
     Carried& one = carried[n];
@@ -794,7 +916,9 @@ void Executor::run_symbolic(const LoopParts& loop) {
     shrink(result);
     if (one.cell.first >= 0) {
       if (unknown_value) refuse("an element whose last value is not known", position);
+      path_.push_back(one.cell_guard);
       store(one.cell.first, one.cell.second, result, position);
+      path_.pop_back();
     } else if (unknown_value) {
       if (one.element.first >= 0) {
         state_.local[one.element.first].erase(one.element.second);
@@ -805,6 +929,7 @@ void Executor::run_symbolic(const LoopParts& loop) {
       slot(one) = result;
     }
   }
+  if (condition_acts) truth(*loop.condition);
 }
 
 }  // namespace hone::lift

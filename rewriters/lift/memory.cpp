@@ -2,11 +2,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
 
 namespace hone::lift {
+
+bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts) {
+  const Ref over = nodes.subtract(a, b);
+  if (const auto all = nodes.range(over); all && (all->low > 0 || all->high < 0)) return true;
+  // Some terms in steps of g, the rest within less than g of no multiple of it.
+  std::set<std::int64_t> steps;
+  std::int64_t common = 0;
+  for (const Term& term : over->terms) {
+    steps.insert(std::abs(term.coefficient));
+    common = std::gcd(common, term.coefficient);
+  }
+  steps.insert(common);
+  for (const std::int64_t step : steps) {
+    if (step <= 1) continue;
+    Ref rest = nodes.integer(over->constant);
+    for (const Term& term : over->terms) {
+      if (term.coefficient % step != 0)
+        rest = nodes.add(rest, nodes.scale(term.atom, term.coefficient));
+    }
+    const auto all = nodes.range(rest);
+    if (!all) continue;
+    const std::int64_t below = all->high / step - (all->high % step < 0 ? 1 : 0);
+    if (below * step < all->low) return true;
+  }
+  const Ref one = nodes.integer(1);
+  return facts.prove(nodes, nodes.non_negative(nodes.subtract(over, one))) ||
+         facts.prove(nodes, nodes.non_negative(nodes.subtract(nodes.scale(over, -1), one)));
+}
 
 std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
                                              const std::vector<SymbolId>& symbols, Ref wanted) {
@@ -65,22 +94,19 @@ std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
   return solution;
 }
 
-Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int position) {
-  Lanes now = active();
+Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int position,
+                          bool for_all) {
+  const Lanes now = active();
   Facts facts;
-  facts.add(lane(now, lane_index));
-  const auto apart = [&](Ref a, Ref b) {
-    const auto over = nodes_.range(nodes_.subtract(a, b));
-    return over && (over->low > 0 || over->high < 0);
-  };
+  if (now.size() == 1 || !for_all) facts.add(lane(now, lane_index));
   for (const auto& [key, value] : state_.cells) {
     if (key.first != memory) continue;
     const Ref cell = lane(key.second, lane_index);
     if (cell == element) return lane(value, lane_index);
-    if (!apart(cell, element)) {
-      refuse(fmt::format("'{}' is read where a loop may just have written it",
-                         memories[memory].name),
-             position);
+    if (!apart(nodes_, cell, element, facts)) {
+      refuse(
+          fmt::format("'{}' is read where a loop may just have written it", memories[memory].name),
+          position);
     }
   }
   // From the last store back to the first; those that may not have happened are kept as choices.
@@ -91,11 +117,12 @@ Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int p
     const Ref at = lane(store->element, lane_index);
     Ref guard = lane(store->guard, lane_index), value = lane(store->value, lane_index);
     if (guard->is_constant() && guard->constant == 0) continue;
-    if (!store->combine.empty()) refuse("an element read after an atomic operation on it", position);
+    if (!store->combine.empty())
+      refuse("an element read after an atomic operation on it", position);
     if (!store->symbols.empty()) {
       const auto solution = solve_for(nodes_, at, store->symbols, element);
       if (!solution) {
-        if (apart(at, element)) continue;
+        if (apart(nodes_, at, element, facts)) continue;
         refuse(fmt::format("'{}' is read where it may or may not have been written",
                            memories[memory].name),
                position);
@@ -103,7 +130,7 @@ Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int p
       guard = nodes_.substitute(guard, *solution);
       value = nodes_.substitute(value, *solution);
     } else if (at != element) {
-      if (apart(at, element)) continue;
+      if (apart(nodes_, at, element, facts)) continue;
       refuse(fmt::format("'{}' is read where it may or may not have been written",
                          memories[memory].name),
              position);
@@ -117,7 +144,9 @@ Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int p
     }
   }
   if (found == nullptr) {
-    loads_.push_back({memory, lane_index, element, position});
+    // One load for all lanes may be any lane's.
+    const Ref who = now.size() > 1 && for_all ? nodes_.boolean(true) : lane(now, lane_index);
+    loads_.push_back({memory, lane_index, element, who, open_loops_, position});
     found = nodes_.load(memories[memory].name, memories[memory].type, element);
     if (memories[memory].type == ScalarType::kI32 || memories[memory].type == ScalarType::kI64 ||
         memories[memory].type == ScalarType::kU32 || memories[memory].type == ScalarType::kI8 ||
@@ -150,7 +179,7 @@ Lanes Executor::load(int memory, const Lanes& element, int position) {
         result.push_back(nodes_.identity("+", from.type));  // nobody looks
         continue;
       }
-      result.push_back(load_global(memory, element[i], i, position));
+      result.push_back(load_global(memory, element[i], i, position, element.size() == 1));
     }
     shrink(result);
     return result;
@@ -166,12 +195,14 @@ Lanes Executor::load(int memory, const Lanes& element, int position) {
     const std::size_t width = element.size();
     if (width == 1) {
       const auto found = cells.find(element[0]->constant);
-      if (found == cells.end()) refuse(fmt::format("'{}' is read before it is written", from.name), position);
+      if (found == cells.end())
+        refuse(fmt::format("'{}' is read before it is written", from.name), position);
       return found->second;
     }
     for (std::size_t i = 0; i < width; ++i) {
       const auto found = cells.find(element[i]->constant);
-      if (found == cells.end()) refuse(fmt::format("'{}' is read before it is written", from.name), position);
+      if (found == cells.end())
+        refuse(fmt::format("'{}' is read before it is written", from.name), position);
       result.push_back(lane(found->second, i));
     }
     shrink(result);
@@ -192,8 +223,16 @@ Lanes Executor::load(int memory, const Lanes& element, int position) {
              position);
     }
     const auto found = cells.find(at->constant);
-    if (found == cells.end()) {
+    const auto unread = [&] {
       refuse(fmt::format("'{}' is read before it is written", from.name), position);
+    };
+    if (found == cells.end()) unread();
+    // Else it may hold what somebody left there before.
+    const auto guard = state_.shared_guards.find({memory, at->constant});
+    if (guard != state_.shared_guards.end()) {
+      Facts facts;
+      facts.add(runs);
+      if (!facts.prove(nodes_, guard->second)) unread();
     }
     if (!shared_written_.contains({memory, at->constant}))
       shared_read_early_.insert({memory, at->constant});
@@ -219,8 +258,7 @@ void Executor::store(int memory, const Lanes& element, const Lanes& value, int p
     for (const auto& [key, kept] : state_.cells) {
       if (key.first != memory) continue;
       for (std::size_t i = 0; i < std::max(element.size(), key.second.size()); ++i) {
-        const auto over = nodes_.range(nodes_.subtract(lane(key.second, i), lane(element, i)));
-        if (!over || (over->low <= 0 && over->high >= 0)) {
+        if (!apart(nodes_, lane(key.second, i), lane(element, i))) {
           refuse(fmt::format("two stores into '{}' in a loop that may meet", to.name), position);
         }
       }
@@ -238,8 +276,11 @@ void Executor::store(int memory, const Lanes& element, const Lanes& value, int p
       }
     }
     Lanes stays = uniform(nodes_.boolean(true));
-    for (const Lanes& exit : exits_)
-      stays = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, stays, exit);
+    const auto keep = [&](const Lanes& condition) {
+      stays = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, stays, condition);
+    };
+    for (const Lanes& exit : exits_) keep(exit);
+    for (std::size_t i = 1; i < frames_.size(); ++i) keep(frames_[i].live);
     if (element.size() == 1) {
       Lanes& cell = state_.local[memory][element[0]->constant];
       cell = cell.empty() ? value : choose(stays, value, cell);
@@ -271,6 +312,14 @@ void Executor::store(int memory, const Lanes& element, const Lanes& value, int p
       if (found == cells.end()) refuse("an atomic on shared memory that holds nothing", position);
       written = nodes_.op(combine, to.type, {found->second, written});
     }
+    const std::pair<int, std::int64_t> cell{memory, at->constant};
+    if (found == cells.end()) {
+      if (!runs->is_constant()) state_.shared_guards[cell] = runs;
+    } else if (state_.shared_guards.contains(cell)) {
+      Ref& guard = state_.shared_guards[cell];
+      guard = nodes_.either(guard, runs);
+      if (guard->is_constant() || guard == nodes_.boolean(true)) state_.shared_guards.erase(cell);
+    }
     cells[at->constant] =
         found == cells.end() ? written : nodes_.select(runs, written, found->second);
     shared_written_.insert({memory, at->constant});
@@ -282,47 +331,80 @@ void Executor::barrier(int position) {
   if (!launched_.in_lockstep) refuse("a barrier", position);
 }
 
+/// May the store of one lane of a block, at any of its points, meet a load of what was there before
+/// the launch, at another point or after it at the same?
+bool Executor::may_meet(const Load& load, const Store& store, std::size_t lane_index) {
+  const Ref at = lane(store.element, lane_index), guard = lane(store.guard, lane_index);
+  if (guard->is_constant() && guard->constant == 0) return false;
+  if (load.active->is_constant() && load.active->constant == 0) return false;
+  const bool same_lane = !launched_.in_lockstep || lane_index == load.lane;
+  std::vector<SymbolId> all = store.symbols;
+  for (int axis = 0; axis < 3; ++axis) {
+    all.push_back(block[axis]);
+    if (!launched_.in_lockstep) all.push_back(thread[axis]);
+  }
+  // The store as if its indices were others'.
+  Nodes::Substitution others;
+  std::vector<SymbolId> other_symbols;
+  std::map<SymbolId, SymbolId> original;
+  for (const SymbolId symbol : all) {
+    const SymbolId other = nodes_.new_symbol("other", nodes_.extent(symbol));
+    others[symbol] = nodes_.index(other);
+    other_symbols.push_back(other);
+    original[other] = symbol;
+  }
+  const Ref element = nodes_.substitute(at, others);
+  Facts facts;
+  facts.add(load.active);
+  const Facts loaded = facts;
+  facts.add(nodes_.substitute(guard, others));
+  if (apart(nodes_, element, load.element, facts)) return false;
+  if (!same_lane) return true;
+  // The same element as the same point's: others do not write it, else the store is refused. So
+  // too where a loop stores what a loop before it has loaded.
+  Nodes::Substitution renamed;
+  bool alike = store.symbols.size() == load.loops.size();
+  for (std::size_t i = 0; alike && i < load.loops.size(); ++i) {
+    const SymbolId mine = store.symbols[store.symbols.size() - 1 - i], its = load.loops[i];
+    if (mine == its && renamed.empty()) continue;
+    alike = nodes_.extent(mine) == nodes_.extent(its) &&
+            std::ranges::find(load.loops, mine) == load.loops.end();
+    renamed[mine] = nodes_.index(its);
+  }
+  if (store.symbols.empty() || alike) {
+    Ref inside = nodes_.boolean(true);
+    const Ref own = nodes_.substitute(guard, renamed);
+    for (const Ref part : conjuncts(own))
+      if (!part->has_load) inside = nodes_.both(inside, part);
+    if (nodes_.substitute(at, renamed) == load.element && loaded.prove(nodes_, inside))
+      return false;
+  }
+  // A thread index made of block and thread counts as one.
+  const auto solution = solve_for(nodes_, element, other_symbols, load.element);
+  if (!solution) return true;
+  for (const auto& [symbol, value] : *solution) {
+    const SymbolId mine = original[symbol];
+    if (value == nodes_.index(mine)) continue;
+    const bool of_loop = std::ranges::find(store.symbols, mine) != store.symbols.end();
+    const bool within = std::ranges::find(load.loops, mine) != load.loops.end();
+    // A loop that the load is not in comes before or after it as a whole.
+    if (of_loop && !within) continue;
+    return true;
+  }
+  return false;
+}
+
 void Executor::check_in_place() {
   for (const Load& load : loads_) {
     for (const Store& store : stores) {
       if (store.memory != load.memory) continue;
-      const auto fail = [&] {
+      bool meet = !store.combine.empty();
+      const std::size_t width = launched_.in_lockstep ? lanes_ : 1;
+      for (std::size_t i = 0; i < width && !meet; ++i) meet = may_meet(load, store, i);
+      if (meet) {
         refuse(fmt::format("'{}' is read and written by threads that may meet",
                            memories[load.memory].name),
                load.position);
-      };
-      if (!store.combine.empty()) fail();
-      const Ref at = lane(store.element, load.lane);
-      if (at == load.element) continue;
-      const auto over = nodes_.range(nodes_.subtract(at, load.element));
-      if (over && (over->low > 0 || over->high < 0)) continue;
-      if (launched_.in_lockstep) fail();
-      std::vector<SymbolId> all = store.symbols;
-      for (int axis = 0; axis < 3; ++axis) {
-        all.push_back(block[axis]);
-        all.push_back(thread[axis]);
-      }
-      // The store that meets this load, as if its indices were others'.
-      Nodes::Substitution others;
-      std::vector<SymbolId> other_symbols;
-      std::map<SymbolId, SymbolId> original;
-      for (const SymbolId symbol : all) {
-        const SymbolId other = nodes_.new_symbol("other", nodes_.extent(symbol));
-        others[symbol] = nodes_.index(other);
-        other_symbols.push_back(other);
-        original[other] = symbol;
-      }
-      // A thread index made of block and thread counts as one.
-      const Ref element = nodes_.substitute(at, others);
-      const auto solution = solve_for(nodes_, element, other_symbols, load.element);
-      if (!solution) fail();
-      for (const auto& [symbol, value] : *solution) {
-        const SymbolId mine = original[symbol];
-        const bool of_loop = std::ranges::find(store.symbols, mine) != store.symbols.end();
-        if (value == nodes_.index(mine)) continue;
-        // A loop that has nothing to do with the load's comes before or after it as a whole.
-        if (of_loop && !load.element->uses(mine)) continue;
-        fail();
       }
     }
   }

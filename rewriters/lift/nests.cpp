@@ -47,8 +47,9 @@ bool join_two(Nodes& nodes, Scattered& store) {
       if (name.starts_with("threadIdx.")) name = std::string(1, "xyz"[name.back() - 'x']);
       const SymbolId whole = nodes.new_symbol(name, size * nodes.extent(outer));
       Scattered joined = store;
-      substitute(nodes, joined,
-                 {{inner, nodes.subtract(nodes.index(whole), nodes.scale(nodes.index(outer), size))}});
+      substitute(
+          nodes, joined,
+          {{inner, nodes.subtract(nodes.index(whole), nodes.scale(nodes.index(outer), size))}});
       if (uses(joined, outer)) continue;
       std::erase(joined.symbols, inner);
       std::ranges::replace(joined.symbols, outer, whole);
@@ -72,8 +73,7 @@ bool bound_one(Nodes& nodes, Scattered& store) {
         term.coefficient > 0 ? size : std::min<std::int64_t>(size, constant + 1);
     if (high <= low || (low == 0 && high == size)) continue;
     const SymbolId smaller = nodes.new_symbol(nodes.symbol(symbol).name, high - low);
-    substitute(nodes, store,
-               {{symbol, nodes.add(nodes.index(smaller), nodes.integer(low))}});
+    substitute(nodes, store, {{symbol, nodes.add(nodes.index(smaller), nodes.integer(low))}});
     std::ranges::replace(store.symbols, symbol, smaller);
     return true;
   }
@@ -81,8 +81,8 @@ bool bound_one(Nodes& nodes, Scattered& store) {
 }
 
 /// The divisors that an index is taken apart by.
-void find_divisors(Ref value, SymbolId symbol, std::set<std::int64_t>& all,
-                   std::set<Ref>& seen, bool& other) {
+void find_divisors(Ref value, SymbolId symbol, std::set<std::int64_t>& all, std::set<Ref>& seen,
+                   bool& other) {
   if (!value->uses(symbol) || !seen.insert(value).second) return;
   const auto is_index = [&](Ref sum) {
     return peel(sum)->kind == Node::Kind::kIndex && peel(sum)->symbol == symbol;
@@ -131,7 +131,8 @@ bool take_apart(Nodes& nodes, Scattered& store) {
     const std::string name = nodes.symbol(symbol).name;
     for (std::size_t i = 0; i <= chain.size(); ++i) {
       const std::int64_t next = i < chain.size() ? chain[i] : (size + before - 1) / before * before;
-      const SymbolId digit = nodes.new_symbol(fmt::format("{}{}", name, chain.size() - i), next / before);
+      const SymbolId digit =
+          nodes.new_symbol(fmt::format("{}{}", name, chain.size() - i), next / before);
       sum = nodes.add(sum, nodes.scale(nodes.index(digit), before));
       digits.push_back(digit);
       before = next;
@@ -191,8 +192,10 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     if (!store.element->uses(symbol)) folded.push_back(symbol);
   }
   if (!folded.empty()) {
-    if (store.combine.empty()) fail(fmt::format("several threads write one element of '{}'", store.buffer));
-    std::erase_if(store.symbols, [&](SymbolId s) { return std::ranges::find(folded, s) != folded.end(); });
+    if (store.combine.empty())
+      fail(fmt::format("several threads write one element of '{}'", store.buffer));
+    std::erase_if(store.symbols,
+                  [&](SymbolId s) { return std::ranges::find(folded, s) != folded.end(); });
     const Ref nothing = nodes.identity(store.combine, store.value->type);
     Ref outside = nodes.boolean(true), inside = nodes.boolean(true);
     for (const Ref part : conjuncts(store.guard)) {
@@ -216,7 +219,8 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     strides.push_back({symbol, coefficient});
   }
   if (!affine) {
-    if (store.combine.empty()) fail(fmt::format("where '{}' is written is no plain function of indices", store.buffer));
+    if (store.combine.empty())
+      fail(fmt::format("where '{}' is written is no plain function of indices", store.buffer));
     nest.dims = store.symbols;
     nest.element = store.element;
     nest.guard = store.guard;
@@ -229,8 +233,8 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     const SymbolId turned =
         nodes.new_symbol(nodes.symbol(stride.symbol).name, nodes.extent(stride.symbol));
     substitute(nodes, store,
-               {{stride.symbol, nodes.subtract(nodes.integer(nodes.extent(turned) - 1),
-                                               nodes.index(turned))}});
+               {{stride.symbol,
+                 nodes.subtract(nodes.integer(nodes.extent(turned) - 1), nodes.index(turned))}});
     stride = {turned, -stride.coefficient};
   }
   std::ranges::sort(strides, std::greater<>(), &Stride::coefficient);
@@ -253,6 +257,48 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
   return nest;
 }
 
+namespace {
+
+/// Stores of one thread side by side as one store with an index of its own, or two: a tile.
+std::optional<Scattered> as_one(Nodes& nodes, const std::vector<Scattered>& stores,
+                                const std::vector<std::size_t>& which) {
+  const auto count = static_cast<std::int64_t>(which.size());
+  std::vector<std::vector<std::int64_t>> shapes{{count}};
+  for (std::int64_t r = 2; r < count; ++r)
+    if (count % r == 0) shapes.push_back({r, count / r});
+  const Scattered& first = stores[which[0]];
+  for (const auto& shape : shapes) {
+    Basis basis;
+    for (const std::int64_t extent : shape)
+      basis.symbols.push_back(nodes.new_symbol("part", extent));
+    std::vector<Ref> elements, values, guards;
+    for (std::int64_t i = 0; i < count; ++i) {
+      basis.digits.push_back({});
+      std::int64_t rest = i;
+      for (const std::int64_t extent : shape) {
+        basis.digits.back().push_back(rest % extent);
+        rest /= extent;
+      }
+      const Scattered& store = stores[which[static_cast<std::size_t>(i)]];
+      elements.push_back(store.element);
+      values.push_back(store.value);
+      guards.push_back(store.guard);
+    }
+    Scattered merged = first;
+    merged.element = unified(nodes, elements, basis);
+    if (merged.element == nullptr) continue;
+    merged.value = unified(nodes, values, basis);
+    if (merged.value == nullptr) continue;
+    merged.guard = unified(nodes, guards, basis);
+    if (merged.guard == nullptr) continue;
+    for (const SymbolId symbol : basis.symbols) merged.symbols.push_back(symbol);
+    return merged;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
                            const ConcreteProgram& program) {
   std::vector<Nest> nests;
@@ -263,36 +309,20 @@ std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
   for (std::size_t i = 0; i < stores.size(); ++i) {
     std::vector<std::size_t> alike{i};
     const Scattered& first = stores[i];
-    std::int64_t step = 0;
     for (std::size_t j = i + 1; j < stores.size(); ++j) {
       const Scattered& next = stores[j];
       if (next.buffer != first.buffer || next.symbols != first.symbols ||
-          next.guard != first.guard || next.combine != first.combine) {
+          next.combine != first.combine) {
         break;
       }
-      const Ref over = nodes.subtract(next.element, stores[alike.back()].element);
+      const Ref over = nodes.subtract(next.element, first.element);
       if (!over->is_constant() || over->constant == 0) break;
-      if (step == 0) step = over->constant;
-      if (over->constant != step) break;
       alike.push_back(j);
     }
     for (; alike.size() > 1; alike.pop_back()) {
-      const auto count = static_cast<std::int64_t>(alike.size());
-      Basis basis;
-      basis.symbols = {nodes.new_symbol("part", count)};
-      std::vector<Ref> values;
-      for (std::int64_t j = 0; j < count; ++j) {
-        basis.digits.push_back({j});
-        values.push_back(stores[alike[j]].value);
-      }
-      const Ref value = unified(nodes, values, basis);
-      if (value == nullptr) continue;
-      Scattered merged = first;
-      merged.value = value;
-      merged.element =
-          nodes.add(first.element, nodes.scale(nodes.index(basis.symbols[0]), step));
-      merged.symbols.push_back(basis.symbols[0]);
-      stores[i] = std::move(merged);
+      auto merged = as_one(nodes, stores, alike);
+      if (!merged) continue;
+      stores[i] = std::move(*merged);
       stores.erase(stores.begin() + static_cast<std::ptrdiff_t>(alike[1]),
                    stores.begin() + static_cast<std::ptrdiff_t>(alike.back()) + 1);
       break;
@@ -301,14 +331,14 @@ std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
   for (Scattered& store : stores) {
     const int position = store.position;
     Nest nest = canonical(nodes, std::move(store), find(store.buffer));
-    if (nest.covers && nest.combine.empty()) {
-      std::erase_if(nests, [&](const Nest& earlier) { return earlier.buffer == nest.buffer; });
-    }
     for (const Nest& earlier : nests) {
       if (earlier.buffer != nest.buffer) continue;
-      const auto over = nodes.range(nodes.subtract(earlier.element, nest.element));
-      if (over && (over->low > 0 || over->high < 0)) continue;
-      // Both sides of a branch: the guards exclude each other; anything else may overlap.
+      // Their indices are their own. Who of two threads comes last is not said.
+      Facts facts;
+      facts.add(earlier.guard);
+      facts.add(nest.guard);
+      if (earlier.combine == nest.combine && !nest.combine.empty()) continue;
+      if (apart(nodes, earlier.element, nest.element, facts)) continue;
       throw Refusal{fmt::format("'{}' is written in two places that may meet", nest.buffer),
                     position};
     }

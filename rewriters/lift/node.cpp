@@ -36,8 +36,8 @@ SymbolId Nodes::new_symbol(std::string name, std::int64_t extent) {
 }
 
 Ref Nodes::make(Node node) {
-  std::string key = fmt::format("{}|{}|{}|", static_cast<int>(node.kind),
-                                static_cast<int>(node.type), node.op);
+  std::string key =
+      fmt::format("{}|{}|{}|", static_cast<int>(node.kind), static_cast<int>(node.type), node.op);
   for (const Ref arg : node.args) key += fmt::format("{},", arg->id);
   for (const Term& term : node.terms) key += fmt::format("{}*{}+", term.coefficient, term.atom->id);
   for (const SymbolId symbol : node.symbols) key += fmt::format("s{}", symbol);
@@ -246,8 +246,8 @@ Ref Nodes::quotient(Ref a, std::int64_t divisor, bool want_remainder) {
       for (const Term& term : remaining->terms)
         reduced.push_back({term.coefficient / common, term.atom});
       const std::int64_t low = remaining->constant % common;
-      const Ref inner = quotient(sum(remaining->constant / common, reduced), divisor / common,
-                                 want_remainder);
+      const Ref inner =
+          quotient(sum(remaining->constant / common, reduced), divisor / common, want_remainder);
       return want_remainder ? add(scale(inner, common), integer(low)) : inner;
     }
     return opaque(a, divisor);
@@ -282,6 +282,10 @@ std::optional<Range> type_range(ScalarType type) {
       return Range{-128, 127};
     case ScalarType::kU8:
       return Range{0, 255};
+    case ScalarType::kI32:
+      return Range{INT32_MIN, INT32_MAX};
+    case ScalarType::kU32:
+      return Range{0, UINT32_MAX};
     default:
       return std::nullopt;
   }
@@ -325,15 +329,15 @@ std::optional<Range> Nodes::range(Ref a) {
     case Node::Kind::kOp: {
       const auto first = a->args.empty() ? std::nullopt : range(a->args[0]);
       const auto second = a->args.size() < 2 ? std::nullopt : range(a->args[1]);
-      const bool by_constant = a->args.size() == 2 && a->args[1]->is_constant() &&
-                               a->args[1]->constant > 0;
+      const bool by_constant =
+          a->args.size() == 2 && a->args[1]->is_constant() && a->args[1]->constant > 0;
       if (a->op == "/" && by_constant && first) {
         const std::int64_t by = a->args[1]->constant;
         result = Range{first->low / by, first->high / by};
       } else if (a->op == "%" && by_constant) {
         const std::int64_t most = a->args[1]->constant - 1;
-        result = first && first->low >= 0 ? Range{0, std::min(most, first->high)}
-                                          : Range{-most, most};
+        result =
+            first && first->low >= 0 ? Range{0, std::min(most, first->high)} : Range{-most, most};
       } else if (a->op == "*" && first && second) {
         std::int64_t corner[4];
         if (!__builtin_mul_overflow(first->low, second->low, &corner[0]) &&
@@ -349,14 +353,16 @@ std::optional<Range> Nodes::range(Ref a) {
       } else if (a->op == "select") {
         const auto then = range(a->args[1]), otherwise = range(a->args[2]);
         if (then && otherwise) {
-          result = Range{std::min(then->low, otherwise->low), std::max(then->high, otherwise->high)};
+          result =
+              Range{std::min(then->low, otherwise->low), std::max(then->high, otherwise->high)};
         }
       } else if (a->op == "&" && by_constant) {
         result = Range{0, a->args[1]->constant};
       } else if (a->op == "cast" && !is_float(a->args[0]->type)) {
         result = first;
       }
-      if (!result) result = type_range(a->type);
+      // What is kept as 64 bits here need not be.
+      if (!result && (a->op == "cast" || size_of(a->type) == 1)) result = type_range(a->type);
       break;
     }
     default:
@@ -375,7 +381,7 @@ Ref Nodes::non_negative(Ref a) {
   }
   std::int64_t common = 0;
   for (const Term& term : a->terms) common = std::gcd(common, term.coefficient);
-  if (common > 1) {
+  if (common > 1 && !plain_conditions) {
     std::vector<Term> reduced;
     for (const Term& term : a->terms) reduced.push_back({term.coefficient / common, term.atom});
     a = sum(floor_divide(a->constant, common), reduced);
@@ -421,7 +427,8 @@ Ref Nodes::both(Ref a, Ref b) {
     if (std::ranges::find(parts, negate(part)) != parts.end()) return boolean(false);
     parts.push_back(part);
   }
-  std::ranges::sort(parts, {}, &Node::id);
+  // What is about data last: it may be there to be read only where the rest holds.
+  std::ranges::sort(parts, {}, [](Ref part) { return std::make_pair(part->has_load, part->id); });
   Ref all = parts[0];
   for (std::size_t i = 1; i < parts.size(); ++i) {
     Node node;
@@ -438,10 +445,31 @@ Ref Nodes::either(Ref a, Ref b) {
   if (b->is_constant()) return b->constant != 0 ? b : a;
   if (a == b) return a;
   if (a == negate(b)) return boolean(true);
+  // (c && a) || (c && b) is c && (a || b).
+  const std::vector<Ref> left = conjuncts(a), right = conjuncts(b);
+  Ref common = boolean(true), only_left = boolean(true), only_right = boolean(true);
+  for (const Ref part : left) {
+    const bool shared = std::ranges::find(right, part) != right.end();
+    (shared ? common : only_left) = both(shared ? common : only_left, part);
+  }
+  for (const Ref part : right)
+    if (std::ranges::find(left, part) == left.end()) only_right = both(only_right, part);
+  if (!common->is_constant()) return both(common, either(only_left, only_right));
+  // a || (!a && b) is a || b.
+  if (left.size() == 1 && std::ranges::find(right, negate(a)) != right.end()) {
+    Ref rest = boolean(true);
+    for (const Ref part : right)
+      if (part != negate(a)) rest = both(rest, part);
+    if (!a->has_load || !rest->has_load) return either(a, rest);
+  }
+  if (right.size() == 1 && left.size() > 1 && std::ranges::find(left, negate(b)) != left.end()) {
+    return either(b, a);
+  }
   Node node;
   node.type = ScalarType::kBool;
   node.op = "||";
-  node.args = a->id < b->id ? std::vector{a, b} : std::vector{b, a};
+  const bool in_order = std::make_pair(a->has_load, a->id) < std::make_pair(b->has_load, b->id);
+  node.args = in_order ? std::vector{a, b} : std::vector{b, a};
   return make(std::move(node));
 }
 
@@ -522,7 +550,7 @@ Ref Nodes::cast(Ref a, ScalarType type) {
   if (!is_float(a->type)) {
     // An index is taken to fit; data may not.
     const auto all = range(a);
-    const auto fits = type_range(type);
+    const auto fits = size_of(type) == 1 ? type_range(type) : std::nullopt;
     if (fits ? all && all->low >= fits->low && all->high <= fits->high
              : type != ScalarType::kU32 || !a->has_load) {
       return a->type == ScalarType::kBool ? sum(0, {{1, a}}) : a;
@@ -623,8 +651,8 @@ Ref Nodes::op(std::string_view name, ScalarType type, std::vector<Ref> args) {
       const Ref body = fold->args[0];
       if (substitute(body, {{fold->symbols[0], integer(-1)}}) != first) continue;
       const SymbolId longer = new_symbol("k", extent(fold->symbols[0]) + 1);
-      return reduce(name, {longer}, substitute(body, {{fold->symbols[0],
-                                                       subtract(index(longer), integer(1))}}));
+      return reduce(name, {longer},
+                    substitute(body, {{fold->symbols[0], subtract(index(longer), integer(1))}}));
     }
   }
   if (name == "neg" && args[0]->kind == Node::Kind::kFloat) {
@@ -678,7 +706,8 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
     }
     // Conditions that are about one symbol alone are bounds of it; those about none are no
     // business of the reduction.
-    if (const Ref chosen = peel(body); chosen->is("select") && chosen->args[2] == nothing) {
+    const Ref chosen = peel(body);
+    if (!plain_conditions && chosen->is("select") && chosen->args[2] == nothing) {
       Ref outside = boolean(true), kept = boolean(true);
       Substitution bounds;
       std::vector<SymbolId> bounded = symbols;
@@ -737,8 +766,8 @@ Ref Nodes::reduce(std::string_view op, std::vector<SymbolId> symbols, Ref body) 
     const auto key = std::make_tuple(height, static_cast<int>(i), extent(used[i]));
     auto place = bound_.find(key);
     if (place == bound_.end()) {
-      const std::string name = fmt::format("{}{}", kNames[std::min(height - 1, 6)],
-                                           i == 0 ? "" : std::to_string(i));
+      const std::string name =
+          fmt::format("{}{}", kNames[std::min(height - 1, 6)], i == 0 ? "" : std::to_string(i));
       place = bound_.emplace(key, new_symbol(name, extent(used[i]))).first;
     }
     bound.push_back(place->second);
@@ -806,11 +835,20 @@ Ref Nodes::replace(Ref root, const std::function<Ref(Ref)>& change) {
   return visit(root);
 }
 
+Ref Nodes::settled(Ref value) {
+  return replace(value, [&](Ref node) -> Ref {
+    if (node->is(">=0")) return non_negative(settled(node->args[0]));
+    if (node->kind != Node::Kind::kReduce) return nullptr;
+    const Opened opened = open(node);
+    return reduce(node->op, opened.symbols, settled(opened.body));
+  });
+}
+
 Ref Nodes::substitute(Ref root, const Substitution& values) {
   std::unordered_map<Ref, Ref> done;
   const std::function<Ref(Ref)> visit = [&](Ref node) -> Ref {
-    const bool touched = std::ranges::any_of(
-        values, [&](const auto& entry) { return node->uses(entry.first); });
+    const bool touched =
+        std::ranges::any_of(values, [&](const auto& entry) { return node->uses(entry.first); });
     if (!touched) return node;
     const auto found = done.find(node);
     if (found != done.end()) return found->second;
@@ -930,9 +968,8 @@ std::string to_string(const Nodes& nodes, Ref value) {
     case Node::Kind::kOp:
       break;
   }
-  static const std::set<std::string, std::less<>> infix = {"+", "-", "*",  "/",  "%",  "<", "<=",
-                                                           "&", "|", "^",  "==", "!=", "&&",
-                                                           "||", ">>", "<<"};
+  static const std::set<std::string, std::less<>> infix = {
+      "+", "-", "*", "/", "%", "<", "<=", "&", "|", "^", "==", "!=", "&&", "||", ">>", "<<"};
   if (value->is(">=0")) return fmt::format("({} >= 0)", text(value->args[0]));
   if (value->is("==0")) return fmt::format("({} == 0)", text(value->args[0]));
   if (value->is("cast")) {

@@ -41,11 +41,11 @@ struct Term {
 
 struct Node {
   enum class Kind {
-    kFloat,   ///< `value`, of type `type`
-    kSum,     ///< an integer (or bool constant): `constant` + `terms`, sorted by the atoms' ids
-    kIndex,   ///< `symbol`
-    kLoad,    ///< element args[0] of buffer `op`, as it is before the launch (or before the program)
-    kOp,      ///< `op` over `args`; the names are below
+    kFloat,  ///< `value`, of type `type`
+    kSum,    ///< an integer (or bool constant): `constant` + `terms`, sorted by the atoms' ids
+    kIndex,  ///< `symbol`
+    kLoad,   ///< element args[0] of buffer `op`, as it is before the launch (or before the program)
+    kOp,     ///< `op` over `args`; the names are below
     kReduce,  ///< args[0] folded by `op` over all values of `symbols`; order is free
     kPhi,     ///< inside the lift only: a loop-carried value
   };
@@ -70,7 +70,7 @@ struct Node {
   bool has_phi = false;
   bool has_load = false;
   int height = 0;  ///< of reductions nested in it
-  int id = 0;  ///< in order of making
+  int id = 0;      ///< in order of making
 
   [[nodiscard]] bool is_integer() const { return !is_float(type); }
   [[nodiscard]] bool is(std::string_view name) const { return kind == Kind::kOp && op == name; }
@@ -94,6 +94,11 @@ class Nodes {
   SymbolId new_symbol(std::string name, std::int64_t extent);
   [[nodiscard]] const Symbol& symbol(SymbolId id) const { return symbols_[id]; }
   [[nodiscard]] std::int64_t extent(SymbolId id) const { return symbols_[id].extent; }
+
+  /// While threads are run side by side their conditions stay as they are written, so that they
+  /// stay alike: not in lowest terms, and no bounds of reductions. settled() does both later.
+  bool plain_conditions = false;
+  Ref settled(Ref value);
 
   // Leaves.
   Ref integer(std::int64_t value, ScalarType type = ScalarType::kI64);

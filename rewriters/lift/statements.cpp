@@ -14,7 +14,7 @@ using syntax::Stmt;
 using syntax::Variable;
 
 namespace {
-constexpr std::size_t kMostNodes = 3'000'000;
+constexpr std::size_t kMostNodes = 1'500'000;
 }
 
 Executor::Executor(Nodes& nodes, const Launched& launched) : nodes_(nodes), launched_(launched) {
@@ -22,8 +22,7 @@ Executor::Executor(Nodes& nodes, const Launched& launched) : nodes_(nodes), laun
   static constexpr const char* kAxes[] = {"x", "y", "z"};
   for (int axis = 0; axis < 3; ++axis) {
     block[axis] = nodes.new_symbol(fmt::format("blockIdx.{}", kAxes[axis]), launch.grid[axis]);
-    thread[axis] =
-        nodes.new_symbol(fmt::format("threadIdx.{}", kAxes[axis]), launch.block[axis]);
+    thread[axis] = nodes.new_symbol(fmt::format("threadIdx.{}", kAxes[axis]), launch.block[axis]);
   }
   if (launched.in_lockstep) {
     lanes_ = static_cast<std::size_t>(launch.block[0] * launch.block[1] * launch.block[2]);
@@ -56,8 +55,7 @@ Lanes Executor::choose(const Lanes& condition, const Lanes& then, const Lanes& o
   Lanes result;
   const std::size_t width = std::max({condition.size(), then.size(), otherwise.size()});
   for (std::size_t i = 0; i < width; ++i) {
-    result.push_back(
-        nodes_.select(lane(condition, i), lane(then, i), lane(otherwise, i)));
+    result.push_back(nodes_.select(lane(condition, i), lane(then, i), lane(otherwise, i)));
   }
   shrink(result);
   return result;
@@ -144,6 +142,15 @@ void Executor::declare(const Variable& variable) {
   }
   if (variable.storage != Variable::Storage::kLocal) return;
   if (variable.is_reference) return;  // followed to its initialiser where it is used
+  if (in_memory(variable)) {
+    const int memory = memory_of(variable);
+    state_.local[memory].clear();
+    if (variable.init == nullptr) return;
+    const Value first =
+        converted(evaluate(*variable.init), variable.type, variable.name_range.begin);
+    state_.local[memory][0] = first.lanes;
+    return;
+  }
   if (variable.init == nullptr) {
     state_.variables[&variable] = {};
     return;
@@ -169,27 +176,27 @@ void Executor::run_if(const Stmt& statement) {
   // What was stored in shared memory stays stored: it carries its condition.
   state_ = std::move(before);
   state_.shared = then.shared;
+  state_.shared_guards = then.shared_guards;
   state_.cells = then.cells;
   path_.back() = map([&](Ref a) { return nodes_.negate(a); }, condition);
   if (statement.children.size() > 1) run(*statement.children[1]);
   path_.pop_back();
   then.shared = state_.shared;
+  then.shared_guards = state_.shared_guards;
   then.cells = state_.cells;
   state_ = merge(condition, std::move(then), std::move(state_));
 }
 
 void Executor::run_return(const Stmt& statement) {
-  Frame& frame = frames_.back();
-  Lanes here = uniform(nodes_.boolean(true));
-  for (const Lanes& condition : path_)
-    here = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, here, condition);
+  const Lanes here = active();
   if (statement.expr != nullptr) {
     Value value = evaluate(*statement.expr);
     Frame& now = frames_.back();
     now.result = now.result.kind == Value::Kind::kNone ? value : merge(now.live, value, now.result);
   }
-  for (std::size_t i = 0; i < loop_unrolls_.size(); ++i) {
-    if (!loop_unrolls_[i]) refuse("a return inside a loop", statement.position);
+  Frame& frame = frames_.back();
+  for (std::size_t i = frame.loops; i < loop_unrolls_.size(); ++i) {
+    if (!loop_unrolls_[i]) throw Refusal{"a return inside a loop", statement.position, 64};
   }
   frame.live =
       map([&](Ref a, Ref b) { return nodes_.both(a, nodes_.negate(b)); }, frame.live, here);
@@ -226,9 +233,9 @@ void Executor::run(const Stmt& statement) {
     case Kind::kBreak: {
       if (exits_.empty()) break;
       if (statement.kind == Kind::kBreak && !loop_unrolls_.back()) {
-        refuse("a loop that is left early", statement.position);
+        throw Refusal{"a loop that is left early", statement.position, 64};
       }
-      Lanes here = uniform(nodes_.boolean(true));
+      Lanes here = exits_.back();
       for (std::size_t i = loop_paths_.back(); i < path_.size(); ++i)
         here = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, here, path_[i]);
       const auto leave = [&](Lanes& exit) {
@@ -267,6 +274,10 @@ void Executor::run() {
       Ref node = nodes_.number(number, ScalarType::kF64);
       value = {Value::Kind::kScalar, uniform(node), -1, {}};
       value = converted(value, parameter.type, parameter.name_range.begin);
+    }
+    if (in_memory(parameter) && value.kind == Value::Kind::kScalar) {
+      state_.local[memory_of(parameter)][0] = value.lanes;
+      continue;
     }
     state_.variables[&parameter] = std::move(value);
   }

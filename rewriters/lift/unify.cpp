@@ -79,8 +79,18 @@ class Unifier {
 
   Ref unify_different(const std::vector<Ref>& values) {
     const Ref first = values[0];
-    if (std::ranges::all_of(values, [](Ref v) { return v->kind == Node::Kind::kSum && v->type != ScalarType::kBool; })) {
+    if (std::ranges::all_of(values, [](Ref v) {
+          return v->kind == Node::Kind::kSum && v->type != ScalarType::kBool;
+        })) {
       return unify_sums(values);
+    }
+    const bool conditions =
+        std::ranges::all_of(values, [](Ref v) { return v->type == ScalarType::kBool; });
+    if (conditions) {
+      if (const Ref made = unify_conditions(values)) return made;
+    }
+    if (std::ranges::any_of(values, [](Ref v) { return v->is("select"); })) {
+      if (const Ref made = unify_choices(values)) return made;
     }
     for (const Ref value : values) {
       if (value->kind != first->kind || value->op != first->op || value->type != first->type ||
@@ -111,7 +121,129 @@ class Unifier {
     return peel_if(first, nodes_.with_args(first, args));
   }
 
-  static Ref peel_if(Ref first, Ref made) { return first->kind == Node::Kind::kOp ? peel(made) : made; }
+  /// constants[i] where there is one, as an affine function of the digits.
+  Ref fitted(const std::vector<std::optional<std::int64_t>>& constants) {
+    std::optional<std::size_t> base;
+    for (std::size_t i = 0; i < constants.size() && !base; ++i)
+      if (constants[i]) base = i;
+    if (!base) return nullptr;
+    std::vector<std::int64_t> slopes(basis_.symbols.size(), 0);
+    for (std::size_t d = 0; d < slopes.size(); ++d) {
+      for (std::size_t i = 0; i < constants.size(); ++i) {
+        if (!constants[i]) continue;
+        bool only_this = basis_.digits[i][d] != basis_.digits[*base][d];
+        for (std::size_t e = 0; e < slopes.size(); ++e)
+          only_this = only_this && (e == d || basis_.digits[i][e] == basis_.digits[*base][e]);
+        if (!only_this) continue;
+        slopes[d] =
+            (*constants[i] - *constants[*base]) / (basis_.digits[i][d] - basis_.digits[*base][d]);
+        break;
+      }
+    }
+    Ref sum = nodes_.integer(*constants[*base]);
+    for (std::size_t d = 0; d < slopes.size(); ++d) {
+      const Ref over =
+          nodes_.subtract(nodes_.index(basis_.symbols[d]), nodes_.integer(basis_.digits[*base][d]));
+      sum = nodes_.add(sum, nodes_.scale(over, slopes[d]));
+    }
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+      if (constants[i] && at(sum, i)->constant != *constants[i]) return nullptr;
+    }
+    return sum;
+  }
+
+  /// A value of the digits in one row.
+  Ref at(Ref value, std::size_t row) {
+    Nodes::Substitution digits;
+    for (std::size_t d = 0; d < basis_.symbols.size(); ++d)
+      digits[basis_.symbols[d]] = nodes_.integer(basis_.digits[row][d]);
+    return nodes_.substitute(value, digits);
+  }
+
+  /// Conjunctions of which some rows lack a part because it is sure to hold there, or are false as
+  /// a whole: bounds that are affine in the digits.
+  Ref unify_conditions(const std::vector<Ref>& values) {
+    using Key = std::pair<std::vector<std::pair<std::int64_t, int>>, std::size_t>;
+    std::map<Key, std::vector<Ref>> bounds;  // by their terms: one of each row, or null
+    std::map<std::pair<std::string, std::size_t>, std::vector<Ref>> others;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i]->is_constant()) continue;
+      std::map<std::vector<std::pair<std::int64_t, int>>, std::size_t> seen;
+      std::map<std::string, std::size_t> counts;
+      for (const Ref part : conjuncts(values[i])) {
+        std::vector<Ref>* column = nullptr;
+        if (part->is(">=0")) {
+          std::vector<std::pair<std::int64_t, int>> terms;
+          for (const Term& term : part->args[0]->terms)
+            terms.emplace_back(term.coefficient, term.atom->id);
+          const std::size_t place = seen[terms]++;
+          column = &bounds[{std::move(terms), place}];
+        } else {
+          const std::size_t place = counts[part->op]++;
+          column = &others[{part->op, place}];
+        }
+        column->resize(values.size(), nullptr);
+        (*column)[i] = part;
+      }
+    }
+    Ref all = nodes_.boolean(true);
+    for (const auto& [key, column] : bounds) {
+      std::vector<std::optional<std::int64_t>> constants;
+      Ref terms = nullptr;
+      for (const Ref part : column) {
+        constants.emplace_back(part == nullptr ? std::nullopt
+                                               : std::optional(part->args[0]->constant));
+        if (part != nullptr && terms == nullptr)
+          terms = nodes_.subtract(part->args[0], nodes_.integer(part->args[0]->constant));
+      }
+      const Ref constant = fitted(constants);
+      if (constant == nullptr) return nullptr;
+      all = nodes_.both(all, nodes_.non_negative(nodes_.add(terms, constant)));
+    }
+    for (const auto& [key, column] : others) {
+      if (std::ranges::find(column, nullptr) != column.end()) return nullptr;
+      const Ref part = std::ranges::all_of(column, [&](Ref p) { return p == column[0]; })
+                           ? column[0]
+                           : unify_parts(column);
+      if (part == nullptr) return nullptr;
+      all = nodes_.both(all, part);
+    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (at(all, i) != values[i]) return nullptr;
+    return all;
+  }
+
+  Ref unify_parts(const std::vector<Ref>& parts) {
+    const Ref first = parts[0];
+    std::vector<std::vector<Ref>> rows;
+    for (const Ref part : parts) {
+      if (part->op != first->op || part->args.size() != first->args.size()) return nullptr;
+      rows.push_back(part->args);
+    }
+    const std::vector<Ref> args = unify_args(rows);
+    return args.empty() ? nullptr : nodes_.with_args(first, args);
+  }
+
+  /// Choices that some rows have made already.
+  Ref unify_choices(const std::vector<Ref>& values) {
+    const Ref choice = *std::ranges::find_if(values, [](Ref v) { return v->is("select"); });
+    std::vector<std::vector<Ref>> rows;
+    for (const Ref value : values) {
+      if (value->is("select")) {
+        rows.push_back(value->args);
+      } else if (value != choice->args[2]) {
+        rows.push_back({nodes_.boolean(true), value, choice->args[2]});
+      } else {
+        return nullptr;
+      }
+    }
+    const std::vector<Ref> args = unify_args(rows);
+    return args.empty() ? nullptr : peel_if(choice, nodes_.with_args(choice, args));
+  }
+
+  static Ref peel_if(Ref first, Ref made) {
+    return first->kind == Node::Kind::kOp ? peel(made) : made;
+  }
 
   static bool commutes(Ref value) {
     return value->kind == Node::Kind::kOp &&
@@ -204,7 +336,8 @@ Ref unified(Nodes& nodes, const std::vector<Ref>& values, const Basis& basis) {
 Ref rerolled(Nodes& nodes, Ref value) {
   return nodes.replace(value, [&](Ref node) -> Ref {
     if (node->kind != Node::Kind::kOp || node->args.size() != 2) return nullptr;
-    if (node->op != "+" && node->op != "*" && node->op != "min" && node->op != "max") return nullptr;
+    if (node->op != "+" && node->op != "*" && node->op != "min" && node->op != "max")
+      return nullptr;
     if (!is_float(node->type)) return nullptr;
     std::vector<Ref> terms;
     flatten(node->op, node, terms);

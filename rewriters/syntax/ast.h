@@ -40,6 +40,7 @@ struct Type {
   std::shared_ptr<const Type> element;  ///< pointee, array element; for kVector the component
   std::int64_t extent = -1;             ///< array extent; -1: unknown or extern []
   int lanes = 1;                        ///< kVector: 2 for float2, 4 for float4
+  std::vector<std::string> fields;      ///< kStruct without bases: in order
 
   [[nodiscard]] bool is_integer() const { return kind == Kind::kInt || kind == Kind::kBool; }
   [[nodiscard]] bool is_pointer() const { return kind == Kind::kPointer; }

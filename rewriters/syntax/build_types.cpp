@@ -93,6 +93,10 @@ Type TypeConverter::convert(clang::QualType written) const {
       }
     } else {
       result.kind = Type::Kind::kStruct;
+      if (record->hasDefinition() && record->getNumBases() == 0) {
+        for (const clang::FieldDecl* field : record->fields())
+          result.fields.push_back(field->getNameAsString());
+      }
     }
   }
   return result;

@@ -1,0 +1,23 @@
+/* hone
+{ "name": "cumsum_rows",
+  "sizes": {"M": 512, "N": 512},
+  "check_sizes": [{"M": 33, "N": 79},
+                  {"M": 16, "N": 96}],
+  "buffers": [
+    {"name": "x", "type": "f32", "shape": ["M", "N"]},
+    {"name": "y", "type": "f32", "shape": ["M", "N"], "role": "out"} ],
+  "launches": [
+    {"kernel": "scan", "grid": ["ceildiv(M,32)"], "block": [32],
+     "args": ["x", "y", "M", "N"]} ] }
+*/
+// lift: yes
+
+__global__ void scan(const float* x, float* y, int rows, int cols) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float sum = 0;
+  for (int c = 0; c < cols; ++c) {
+    sum += x[r * cols + c];
+    y[r * cols + c] = sum;
+  }
+}
