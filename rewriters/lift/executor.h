@@ -205,6 +205,7 @@ class Executor {
     Lanes result;                                 ///< after the loop
   };
   void run_loop(const Stmt& statement);
+  void run_whole_loop(const Stmt& statement);
   void run_symbolic(const LoopParts& loop);
   void unroll(const LoopParts& loop, std::int64_t most_rounds);
   std::vector<Carried> carried_by(const LoopParts& loop);
@@ -242,7 +243,8 @@ class Executor {
   std::vector<Load> loads_;              ///< of what was there before the launch
   std::set<std::pair<int, std::int64_t>> shared_read_early_;  ///< in the loop being run
   std::set<std::pair<int, std::int64_t>> shared_written_;
-  bool dry_ = false;  ///< looking for inductions only: memory holds nobody knows what
+  bool counting_ = false;  ///< rounds, of which there may be any number yet
+  bool dry_ = false;       ///< looking for inductions only: memory holds nobody knows what
 };
 
 /// Never equal, where the facts hold and whatever each index is.

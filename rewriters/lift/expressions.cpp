@@ -306,7 +306,7 @@ bool Executor::fits(Ref value, std::size_t lane_index, std::int64_t low, std::in
     return (all && all->high <= bound) ||
            facts.prove(nodes_, nodes_.non_negative(nodes_.subtract(nodes_.integer(bound), value)));
   };
-  return at_least(low) && at_most(high);
+  return at_least(low) && (counting_ || at_most(high));
 }
 
 Lanes Executor::wrapped(const Lanes& value, const Type& type, int position) {

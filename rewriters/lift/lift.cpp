@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "rewriters/lift/nest.h"
 #include "rewriters/lift/nests.h"
@@ -78,8 +79,27 @@ std::vector<Store> merged(Nodes& nodes, const std::vector<Store>& stores) {
   return all;
 }
 
+/// Operations where what is used twice is written twice.
+double written_out(Ref value, std::unordered_map<Ref, double>& known) {
+  const auto found = known.find(value);
+  if (found != known.end()) return found->second;
+  double count = 1;
+  for (const Ref arg : value->args) count += written_out(arg, known);
+  for (const Term& term : value->terms) count += written_out(term.atom, known);
+  known.emplace(value, count);
+  return count;
+}
+
 std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in_lockstep) {
+  constexpr double kMostOperations = 200'000;
   std::vector<Scattered> all;
+  std::unordered_map<Ref, double> known;
+  for (const Store& store : executor.stores) {
+    for (const Ref value : store.value) {
+      if (written_out(value, known) > kMostOperations)
+        throw Refusal{"a value of too many operations", store.position};
+    }
+  }
   for (const Store& store : merged(nodes, executor.stores)) {
     Scattered made;
     made.buffer = executor.memories[store.memory].name;

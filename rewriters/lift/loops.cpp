@@ -70,6 +70,27 @@ std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after) {
   }
   if (after->kind != Node::Kind::kOp) return std::nullopt;
   if (after->is("select")) {
+    // c && before < x ? x : before.
+    if (depends(after->args[0], before) && peel(after->args[2]) == before) {
+      Ref rest = nodes.boolean(true);
+      std::string op;
+      for (const Ref part : conjuncts(after->args[0])) {
+        const bool orders = part->is("<") || part->is("<=");
+        if (!depends(part, before)) {
+          rest = nodes.both(rest, part);
+        } else if (op.empty() && orders && part->args[0] == before &&
+                   part->args[1] == after->args[1]) {
+          op = "max";
+        } else if (op.empty() && orders && part->args[1] == before &&
+                   part->args[0] == after->args[1]) {
+          op = "min";
+        } else {
+          return std::nullopt;
+        }
+      }
+      if (op.empty() || depends(after->args[1], before)) return std::nullopt;
+      return Folded{op, nodes.select(rest, after->args[1], nodes.identity(op, after->type))};
+    }
     if (depends(after->args[0], before)) return std::nullopt;
     std::optional<Folded> sides[2];
     std::string op;
@@ -223,6 +244,17 @@ bool Executor::carry_more(const LoopParts& loop, const State& before,
       more.push_back(std::move(one));
     }
   }
+  // Elements that a loop around this one keeps.
+  for (const auto& [cell, lanes] : before.cells) {
+    if (std::ranges::find(carried, cell, &Carried::cell) != carried.end()) continue;
+    const auto found = state_.cells.find(cell);
+    if (found != state_.cells.end() && found->second == lanes) continue;
+    Carried one;
+    one.cell = cell;
+    one.cell_guard = uniform(nodes_.boolean(true));
+    one.before = lanes;
+    more.push_back(std::move(one));
+  }
   for (Carried& one : more) {
     name_phis(one);
     carried.push_back(std::move(one));
@@ -332,10 +364,18 @@ bool Executor::find_cells(std::size_t first_store, SymbolId symbol, const Lanes&
     const std::pair<int, Lanes> cell{store.memory, store.element};
     const bool known = std::ranges::find(carried, cell, &Carried::cell) != carried.end();
     if (!fixed || known) continue;
-    // Only where the rounds read it.
-    const bool read = std::ranges::any_of(loads_, [&](const Load& load) {
+    // Only where the rounds read it: what was there, or what has been stored before the loop.
+    const auto reads = [&](const Load& load) {
       return load.memory == store.memory && load.element == lane(store.element, load.lane);
-    });
+    };
+    const auto stores_too = [&](const Store& other) {
+      return other.memory == store.memory && other.element == store.element &&
+             other.combine.empty() && other.symbols.empty();
+    };
+    const bool read =
+        std::ranges::any_of(loads_, reads) ||
+        std::any_of(stores.begin(), stores.begin() + static_cast<std::ptrdiff_t>(first_store),
+                    stores_too);
     if (!read) continue;
     // Who is in the loop at all, and meets what the loop does not change. Whether one of its
     // rounds stores may depend on the round only where the element has been stored before.
@@ -507,7 +547,36 @@ bool Executor::fold_online(std::vector<Carried>& carried, Carried& one, SymbolId
   return true;
 }
 
+/// Who has left a round of a loop around this one, or the function, is in none of its rounds: told
+/// once around the loop, not by each store in it.
 void Executor::run_loop(const Stmt& statement) {
+  Lanes stays = uniform(nodes_.boolean(true));
+  const auto keep = [&](const Lanes& condition) {
+    stays = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, stays, condition);
+  };
+  for (const Lanes& exit : exits_) keep(exit);
+  if (frames_.size() > 1) keep(frames_.back().live);
+  if (decided(stays).value_or(false)) {
+    run_whole_loop(statement);
+    return;
+  }
+  State before = state_;
+  const auto exits = exits_;
+  const Lanes live = frames_.back().live;
+  for (Lanes& exit : exits_) exit = uniform(nodes_.boolean(true));
+  if (frames_.size() > 1) frames_.back().live = uniform(nodes_.boolean(true));
+  path_.push_back(stays);
+  run_whole_loop(statement);
+  path_.pop_back();
+  exits_ = exits;
+  if (frames_.size() > 1) {
+    frames_.back().live =
+        map([&](Ref a, Ref b) { return nodes_.both(a, b); }, live, frames_.back().live);
+  }
+  state_ = merge(stays, std::move(state_), std::move(before));
+}
+
+void Executor::run_whole_loop(const Stmt& statement) {
   LoopParts loop;
   loop.statement = &statement;
   loop.body = statement.children[0];
@@ -547,6 +616,7 @@ void Executor::run_loop(const Stmt& statement) {
     stores.resize(store_count);
     loads_.resize(load_count);
     dry_ = false;
+    counting_ = false;
   };
   try {
     run_symbolic(loop);
@@ -648,7 +718,9 @@ void Executor::run_symbolic(const LoopParts& loop) {
     slot(carried[i]) =
         carried[i].step.empty() ? carried[i].phi : at(carried[i], nodes_.index(unknown));
   }
+  counting_ = true;
   const Lanes test = truth(*loop.condition);
+  counting_ = false;
   const std::vector<Load> test_loads(loads_.begin() + static_cast<std::ptrdiff_t>(first_load),
                                      loads_.end());
   rewind();
@@ -725,7 +797,7 @@ void Executor::run_symbolic(const LoopParts& loop) {
   std::vector<std::optional<Lanes>> known(carried.size());
   Lanes guard;
   State after;
-  for (int tries = 0;; ++tries) {
+  for (bool looked = false;;) {
     values.clear();
     known.resize(carried.size());
     for (std::size_t i = 0; i < carried.size(); ++i) {
@@ -738,7 +810,13 @@ void Executor::run_symbolic(const LoopParts& loop) {
     }
     guard = round(loop, carried, values, symbol);
     after = state_;
-    if (tries == 0 && rounds > 1 && find_cells(first_store, symbol, guard, carried)) {
+    if (carry_more(loop, before, carried)) {
+      rewind();
+      continue;
+    }
+    const bool looks = !looked && rounds > 1;
+    looked = true;
+    if (looks && find_cells(first_store, symbol, guard, carried)) {
       rewind();
       for (Carried& one : carried) {
         if (one.cell.first < 0 || !one.before.empty()) continue;

@@ -256,7 +256,7 @@ void Executor::store(int memory, const Lanes& element, const Lanes& value, int p
       }
     }
     for (const auto& [key, kept] : state_.cells) {
-      if (key.first != memory) continue;
+      if (key.first != memory || dry_) continue;
       for (std::size_t i = 0; i < std::max(element.size(), key.second.size()); ++i) {
         if (!apart(nodes_, lane(key.second, i), lane(element, i))) {
           refuse(fmt::format("two stores into '{}' in a loop that may meet", to.name), position);

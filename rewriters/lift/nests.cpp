@@ -80,6 +80,34 @@ bool bound_one(Nodes& nodes, Scattered& store) {
   return false;
 }
 
+/// A condition that leaves one value of some indices: i == 3; i + j == 0.
+bool pin_one(Nodes& nodes, Scattered& store) {
+  for (const Ref part : conjuncts(store.guard)) {
+    if (!part->is("==0")) continue;
+    const Ref sum = part->args[0];
+    bool indices = !sum->terms.empty(), positive = sum->constant == 0;
+    for (const Term& term : sum->terms) {
+      indices = indices && term.atom->kind == Node::Kind::kIndex;
+      positive = positive && term.coefficient > 0;
+    }
+    if (!indices) continue;
+    Nodes::Substitution pinned;
+    if (positive) {
+      for (const Term& term : sum->terms) pinned[term.atom->symbol] = nodes.integer(0);
+    } else if (sum->terms.size() == 1 && sum->constant % sum->terms[0].coefficient == 0) {
+      const std::int64_t at = -sum->constant / sum->terms[0].coefficient;
+      const SymbolId symbol = sum->terms[0].atom->symbol;
+      if (at < 0 || at >= nodes.extent(symbol)) continue;
+      pinned[symbol] = nodes.integer(at);
+    }
+    if (pinned.empty()) continue;
+    substitute(nodes, store, pinned);
+    std::erase_if(store.symbols, [&](SymbolId symbol) { return pinned.contains(symbol); });
+    return true;
+  }
+  return false;
+}
+
 /// The divisors that an index is taken apart by.
 void find_divisors(Ref value, SymbolId symbol, std::set<std::int64_t>& all, std::set<Ref>& seen,
                    bool& other) {
@@ -108,15 +136,21 @@ void find_divisors(Ref value, SymbolId symbol, std::set<std::int64_t>& all, std:
 
 bool take_apart(Nodes& nodes, Scattered& store) {
   for (const SymbolId symbol : store.symbols) {
-    std::set<std::int64_t> divisors;
+    std::set<std::int64_t> divisors, of_element;
     std::set<Ref> seen;
     bool other = false;
+    find_divisors(store.element, symbol, of_element, seen, other);
+    seen.clear();
     for (const Ref part : {store.element, store.guard, store.value})
       find_divisors(part, symbol, divisors, seen, other);
     std::vector<std::int64_t> chain;
     const std::int64_t size = nodes.extent(symbol);
     for (const std::int64_t divisor : divisors) {
       if (divisor <= 1 || divisor >= size) continue;
+      // Else there were elements with two names.
+      if (size % divisor != 0 && store.element->uses(symbol) && !of_element.contains(divisor)) {
+        continue;
+      }
       if (!chain.empty() && divisor % chain.back() != 0) {
         chain.clear();
         break;
@@ -175,7 +209,7 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
   settle();
   drop_unused(nodes, store);
   for (bool again = true; again;) {
-    again = bound_one(nodes, store) || join_two(nodes, store);
+    again = pin_one(nodes, store) || bound_one(nodes, store) || join_two(nodes, store);
     drop_unused(nodes, store);
     if (!again) again = take_apart(nodes, store);
     if (again) settle();

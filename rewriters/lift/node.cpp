@@ -445,6 +445,12 @@ Ref Nodes::either(Ref a, Ref b) {
   if (b->is_constant()) return b->constant != 0 ? b : a;
   if (a == b) return a;
   if (a == negate(b)) return boolean(true);
+  // What follows from the other adds nothing.
+  Facts when_a, when_b;
+  when_a.add(a);
+  when_b.add(b);
+  if (when_a.prove(*this, b)) return b;
+  if (when_b.prove(*this, a)) return a;
   // (c && a) || (c && b) is c && (a || b).
   const std::vector<Ref> left = conjuncts(a), right = conjuncts(b);
   Ref common = boolean(true), only_left = boolean(true), only_right = boolean(true);

@@ -286,6 +286,21 @@ void constants_of(Ref value, std::vector<std::int64_t>& all) {
   for (const Ref arg : value->args) constants_of(arg, all);
 }
 
+/// Those of where it loads alone: bounds may be missing where they are sure to hold.
+void load_constants_of(Ref value, std::vector<std::int64_t>& all) {
+  if (!value->has_load) return;
+  if (value->kind == Node::Kind::kLoad) {
+    constants_of(value, all);
+    return;
+  }
+  for (const Term& term : value->terms) load_constants_of(term.atom, all);
+  if (value->is("select")) {
+    for (std::size_t i = 1; i < value->args.size(); ++i) load_constants_of(value->args[i], all);
+    return;
+  }
+  for (const Ref arg : value->args) load_constants_of(arg, all);
+}
+
 void flatten(const std::string& op, Ref value, std::vector<Ref>& terms) {
   if (value->is(op)) {
     flatten(op, value->args[0], terms);
@@ -297,10 +312,12 @@ void flatten(const std::string& op, Ref value, std::vector<Ref>& terms) {
 
 Ref roll(Nodes& nodes, const std::string& op, std::vector<Ref> terms) {
   const auto count = static_cast<std::int64_t>(terms.size());
-  std::vector<std::pair<std::vector<std::int64_t>, Ref>> keyed;
+  using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
+  std::vector<std::pair<Key, Ref>> keyed;
   for (const Ref term : terms) {
     keyed.emplace_back();
-    constants_of(term, keyed.back().first);
+    load_constants_of(term, keyed.back().first.first);
+    constants_of(term, keyed.back().first.second);
     keyed.back().second = term;
   }
   std::ranges::stable_sort(keyed, {}, [](const auto& entry) { return entry.first; });
@@ -348,7 +365,8 @@ Ref rerolled(Nodes& nodes, Ref value) {
     std::map<std::size_t, std::vector<Ref>> by_shape;
     for (const Ref term : inner) {
       std::vector<std::int64_t> constants;
-      constants_of(term, constants);
+      load_constants_of(term, constants);
+      if (constants.empty()) constants_of(term, constants);
       by_shape[constants.size()].push_back(term);
     }
     Ref whole = nullptr;
