@@ -115,7 +115,8 @@ Step decode_step(JsonCursor cursor) {
 
 Proposal decode_proposal(const JsonCursor& cursor) {
   Proposal proposal;
-  if (!cursor.expect_keys({"rewriter", "version", "site", "parameters", "start", "math", "description"})) {
+  if (!cursor.expect_keys(
+          {"rewriter", "version", "site", "parameters", "start", "math", "description"})) {
     return proposal;
   }
   proposal.rewriter = cursor.at("rewriter").string();
@@ -131,9 +132,8 @@ Proposal decode_proposal(const JsonCursor& cursor) {
   }
   for (const JsonCursor& element : cursor.at("start").elements()) {
     const std::size_t place = proposal.start.size();
-    const std::size_t most = place < proposal.parameters.size()
-                                 ? proposal.parameters[place].domain.size()
-                                 : 0;
+    const std::size_t most =
+        place < proposal.parameters.size() ? proposal.parameters[place].domain.size() : 0;
     if (most == 0) {
       element.fail("has no parameter that it would choose for");
       return proposal;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/results/json.h"
 #include "engine/results/roofline.h"
@@ -19,6 +20,7 @@ struct Options {
   DatabaseOptions database;
   std::string candidate;
   bool source_only = false;
+  bool lift = false;
   bool ablate = false;
   DeviceOptions device;
 };
@@ -215,7 +217,36 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
   }
 }
 
+/// Of a task's file, or of a candidate: what its program computes.
+int show_lift(const Options& options) {
+  std::optional<Task> task;
+  Program program;
+  if (options.candidate.ends_with(".cu") || options.candidate.ends_with(".json")) {
+    auto read = read_task(options.candidate);
+    if (!read) return options.common.fail(read.error());
+    task = std::move(*read);
+    program = task->reference;
+  } else {
+    auto store = options.database.open_existing();
+    if (!store) return options.common.fail(store.error());
+    auto row = (*store)->find_candidate(options.candidate);
+    if (!row) return options.common.fail(row.error());
+    auto found = (*store)->find_task(row->candidate.task_hash);
+    if (!found) return options.common.fail(found.error());
+    task = std::move(*found);
+    program = row->candidate.program;
+  }
+  RewriteContext context;
+  context.task = &*task;
+  context.sizes = task->sizes;
+  const auto text = open_rewriting()->lifted(context, program);
+  if (!text) return options.common.fail(text.error());
+  if (!options.common.json_on_stdout()) fmt::print("{}", *text);
+  return options.common.write_json({{"lift", *text}}) ? kDone : kEnvironmentLacks;
+}
+
 int run(const Options& options) {
+  if (options.lift) return show_lift(options);
   auto store = options.database.open_existing();
   if (!store) return options.common.fail(store.error());
   const auto shown = read(**store, options.candidate);
@@ -258,6 +289,9 @@ Registration add_show(CLI::App& root) {
   CLI::App* app = root.add_subcommand("show", "One candidate: numbers, recipe, launches, source");
   app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
   app->add_flag("--source", options->source_only, "Only the source");
+  app->add_flag("--lift", options->lift,
+                "What its program computes, as loop nests, and which generators can print it; also "
+                "of a task's file");
   app->add_flag("--ablate", options->ablate,
                 "Measure what each step contributes: the recipe without it, evaluated now");
   options->device.add_to(*app);

@@ -21,10 +21,11 @@
 namespace hone::generators {
 
 /// What is to be computed: for every point of each nest's box, one element. Nests do not read what
-/// others here write, and no nest reads the buffer that it writes but at the element that it writes.
+/// others here write, and no nest reads the buffer that it writes but at the element that it
+/// writes.
 struct Goal {
   lift::Nodes* nodes = nullptr;
-  std::vector<lift::Nest> nests;           ///< at least one
+  std::vector<lift::Nest> nests;              ///< at least one
   const ConcreteProgram* concrete = nullptr;  ///< types, shapes and roles of the buffers
   const RewriteContext* context = nullptr;    ///< target, math level, tolerance
 
@@ -45,7 +46,7 @@ struct Offer {
 };
 
 struct GeneratedLaunch {
-  std::string kernel;  ///< as in `source`
+  std::string kernel;               ///< as in `source`
   std::vector<std::int64_t> grid;   ///< 1 to 3 entries, x first
   std::vector<std::int64_t> block;  ///< likewise
   std::int64_t shared_bytes = 0;    // dynamic [B]

@@ -27,9 +27,8 @@ struct Lifted {
 
 std::shared_ptr<Lifted> freshly_lifted(const Program& program, const Bindings& sizes) {
   auto made = std::make_shared<Lifted>();
-  made->program = lift::lift(program, sizes, [](std::string_view kernel) {
-    return kernel.starts_with(kPrefix);
-  });
+  made->program = lift::lift(program, sizes,
+                             [](std::string_view kernel) { return kernel.starts_with(kPrefix); });
   if (made->program) made->sites = lift::sites(*made->program);
   return made;
 }
@@ -82,7 +81,8 @@ Result<std::string> spliced(const Program& program, const std::set<std::string>&
   if (!unit) return std::unexpected(unit.error());
   syntax::Edits edits(**unit);
   for (const syntax::Function* function : (*unit)->functions) {
-    if (!function->is_kernel || function->is_template || launched.contains(function->name)) continue;
+    if (!function->is_kernel || function->is_template || launched.contains(function->name))
+      continue;
     if (function->range.valid()) edits.remove(function->range);
   }
   auto rest = edits.apply();

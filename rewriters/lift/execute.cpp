@@ -57,19 +57,44 @@ using Function = double (*)(double);
 
 Function function_of(const std::string& name) {
   static const std::map<std::string, Function, std::less<>> known = {
-      {"exp", std::exp},     {"exp2", std::exp2},   {"expm1", std::expm1},
-      {"log", std::log},     {"log2", std::log2},   {"log10", std::log10},
-      {"log1p", std::log1p}, {"sqrt", std::sqrt},   {"cbrt", std::cbrt},
-      {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
-      {"tanh", std::tanh},   {"sinh", std::sinh},   {"cosh", std::cosh},
-      {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},
-      {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh},
-      {"fabs", std::fabs},   {"floor", std::floor}, {"ceil", std::ceil},
-      {"round", std::round}, {"trunc", std::trunc}, {"rint", std::rint},
-      {"nearbyint", std::nearbyint},                {"erf", std::erf},
-      {"erfc", std::erfc},   {"lgamma", std::lgamma}, {"tgamma", std::tgamma},
-      {"__expf", std::exp},  {"__logf", std::log},  {"__sinf", std::sin},
-      {"__cosf", std::cos},  {"__log2f", std::log2}, {"__tanf", std::tan},
+      {"exp", std::exp},
+      {"exp2", std::exp2},
+      {"expm1", std::expm1},
+      {"log", std::log},
+      {"log2", std::log2},
+      {"log10", std::log10},
+      {"log1p", std::log1p},
+      {"sqrt", std::sqrt},
+      {"cbrt", std::cbrt},
+      {"sin", std::sin},
+      {"cos", std::cos},
+      {"tan", std::tan},
+      {"tanh", std::tanh},
+      {"sinh", std::sinh},
+      {"cosh", std::cosh},
+      {"asin", std::asin},
+      {"acos", std::acos},
+      {"atan", std::atan},
+      {"asinh", std::asinh},
+      {"acosh", std::acosh},
+      {"atanh", std::atanh},
+      {"fabs", std::fabs},
+      {"floor", std::floor},
+      {"ceil", std::ceil},
+      {"round", std::round},
+      {"trunc", std::trunc},
+      {"rint", std::rint},
+      {"nearbyint", std::nearbyint},
+      {"erf", std::erf},
+      {"erfc", std::erfc},
+      {"lgamma", std::lgamma},
+      {"tgamma", std::tgamma},
+      {"__expf", std::exp},
+      {"__logf", std::log},
+      {"__sinf", std::sin},
+      {"__cosf", std::cos},
+      {"__log2f", std::log2},
+      {"__tanf", std::tan},
       {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
       {"exp10", [](double x) { return std::pow(10.0, x); }},
       {"__exp10f", [](double x) { return std::pow(10.0, x); }},
@@ -108,8 +133,8 @@ class Machine {
         const std::vector<double>& buffer = contents->at(node->op);
         const std::int64_t element = whole(node->args[0]);
         if (element < 0 || element >= static_cast<std::int64_t>(buffer.size())) {
-          throw Stop{fmt::format("element {} of '{}', which has {}", element, node->op,
-                                 buffer.size())};
+          throw Stop{
+              fmt::format("element {} of '{}', which has {}", element, node->op, buffer.size())};
         }
         return buffer[static_cast<std::size_t>(element)];
       }
@@ -236,8 +261,8 @@ void run(const Nodes& nodes, const Nest& nest, Machine& machine, const Contents&
     if (machine.value(nest.guard) == 0) continue;
     const std::int64_t element = machine.whole(nest.element);
     if (element < 0 || element >= static_cast<std::int64_t>(buffer.size())) {
-      throw Stop{fmt::format("element {} of '{}', which has {}", element, nest.buffer,
-                             buffer.size())};
+      throw Stop{
+          fmt::format("element {} of '{}', which has {}", element, nest.buffer, buffer.size())};
     }
     double& place = buffer[static_cast<std::size_t>(element)];
     const double value = machine.value(nest.value);

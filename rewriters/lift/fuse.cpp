@@ -162,9 +162,7 @@ class Fuser {
     for (const Nest& nest : nests) written.insert(nest.buffer);
     for (Nest& nest : nests) {
       bool valid = true;
-      const auto plain = [&](Ref value) {
-        return unversioned(value, valid);
-      };
+      const auto plain = [&](Ref value) { return unversioned(value, valid); };
       nest.value = plain(nest.value);
       nest.element = plain(nest.element);
       nest.guard = plain(nest.guard);

@@ -33,8 +33,9 @@ struct Nest {
 /// What one launch does. Loads see the buffers as they are before it.
 struct LiftedLaunch {
   std::string kernel;
-  std::vector<Nest> nests;  ///< at most one plain one per element; by buffer in order of first store
-  std::string refusal;      ///< why there are no nests: "matmul, line 12: …"; else empty
+  std::vector<Nest>
+      nests;            ///< at most one plain one per element; by buffer in order of first store
+  std::string refusal;  ///< why there are no nests: "matmul, line 12: …"; else empty
   std::vector<std::string> reads;   ///< buffers; where it was refused, all that it is given
   std::vector<std::string> writes;  ///< likewise, but for those given as const
 };
