@@ -497,6 +497,14 @@ Ref Nodes::select(Ref condition, Ref then, Ref otherwise) {
   if (condition->is_constant()) return condition->constant != 0 ? then : otherwise;
   if (then == otherwise) return then;
   if (condition->is("!")) return select(condition->args[0], otherwise, then);
+  // A constant stands on the other side: one form for "outside: 0" and "inside: x".
+  const auto is_leaf = [](Ref value) {
+    return value->kind == Node::Kind::kFloat || value->is_constant();
+  };
+  if (is_leaf(then) && !is_leaf(otherwise) && (condition->is(">=0") || condition->is("||"))) {
+    const Ref opposite = negate(condition);
+    if (!opposite->is("!")) return select(opposite, otherwise, then);
+  }
   if (then->type == ScalarType::kBool && otherwise->type == ScalarType::kBool) {
     return either(both(condition, then), both(negate(condition), otherwise));
   }

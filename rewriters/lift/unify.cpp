@@ -252,6 +252,8 @@ class Unifier {
 
   /// The same shape as far as is quickly told: buffers and operators.
   static bool alike(Ref a, Ref b) {
+    while (a->is("select")) a = a->args[1];
+    while (b->is("select")) b = b->args[1];
     if (a->kind != b->kind || a->op != b->op || a->args.size() != b->args.size()) return false;
     if (a->kind == Node::Kind::kLoad || a->kind == Node::Kind::kSum) return true;
     for (std::size_t i = 0; i < a->args.size(); ++i)

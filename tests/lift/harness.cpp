@@ -282,7 +282,7 @@ Outcome check(const Task& task, const Checks& checks) {
     if (!whole) continue;
     const Emulated reference = emulate(task.reference, sizes);
     if (!reference.failure.empty()) {
-      outcome.wrong.push_back(where + ": the reference: " + reference.failure);
+      outcome.unrun.push_back(where + ": the reference: " + reference.failure);
       continue;
     }
     lift::Contents contents = reference.before;

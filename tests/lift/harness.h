@@ -17,6 +17,7 @@ namespace hone::lift_tests {
 /// What came of one task, over all its check sizes.
 struct Outcome {
   std::vector<std::string> wrong;        ///< answers that differ, kernels that do not run
+  std::vector<std::string> unrun;        ///< references that do not run: nothing to compare with
   std::vector<std::string> refusals;     ///< of launches, without the line: "a barrier"
   int sites = 0;                         ///< fused and compared
   int generated = 0;                     ///< programs that generators made and that were compared

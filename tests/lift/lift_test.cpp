@@ -23,6 +23,7 @@ std::string name_of(const testing::TestParamInfo<std::filesystem::path>& info) {
 void expect_right(const Task& task) {
   const Outcome outcome = check(task, {});
   for (const std::string& refusal : outcome.refusals) ADD_FAILURE() << "refused: " << refusal;
+  for (const std::string& unrun : outcome.unrun) ADD_FAILURE() << unrun;
   for (const std::string& wrong : outcome.wrong) ADD_FAILURE() << wrong;
 }
 

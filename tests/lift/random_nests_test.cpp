@@ -22,6 +22,7 @@ TEST(RandomNests, AreRightOrRefused) {
     const Outcome outcome = check(*task, {});
     lifted += outcome.lifted() ? 1 : 0;
     if (!outcome.lifted()) ++refusals[outcome.refusals[0]];
+    for (const std::string& unrun : outcome.unrun) ADD_FAILURE() << unrun << "\n" << text;
     for (const std::string& wrong : outcome.wrong) ADD_FAILURE() << wrong << "\n" << text;
   }
   std::cout << fmt::format("random nests: {} of 60 lifted\n", lifted);

@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
       if (print) std::cout << "refused: " << outcome.refusals[0] << "\n";
     }
     for (const std::string& why : outcome.ungenerated) ++ungenerated[why];
+    for (const std::string& what : outcome.unrun) std::cout << "NOT RUN: " << what << "\n";
     if (outcome.wrong.empty()) continue;
     ++wrong;
     std::cout << fmt::format("WRONG: {}\n", name);
