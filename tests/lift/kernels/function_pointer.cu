@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["ceildiv(N,32)"], "block": [32],
      "args": ["x", "y", "N"]} ] }
 */
-// lift: no: 
+// lift: no: an expression that hone does not follow
 
 __device__ float twice(float v) { return 2 * v; }
 __device__ float square(float v) { return v * v; }
