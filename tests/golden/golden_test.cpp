@@ -181,6 +181,7 @@ TEST_P(Refusal, NothingIsProposed) {
 TEST(GoldenFolders, EveryRuleHasGoldensAndRefusals) {
   const fs::path root = fs::path(HONE_SOURCE_DIR) / "tests/golden";
   for (const Rewriter* rule : rewriters()) {
+    if (rule->name().starts_with("generate-")) continue;  // generators_tests run what they print
     int steps = 0, refusals = 0;
     const fs::path folder = root / std::string(rule->name());
     if (fs::exists(folder)) {
