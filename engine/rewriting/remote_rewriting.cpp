@@ -108,7 +108,8 @@ Json RemoteRewriting::about(const char* op, const RewriteContext& context, const
   Json request = {{"op", op},
                   {"task", *context.task},
                   {"sizes", context.sizes},
-                  {"target", rewriting::to_message(context.target)}};
+                  {"target", rewriting::to_message(context.target)},
+                  {"generate", context.generate}};
   if (!(program == context.task->reference)) request["program"] = program;
   return request;
 }

@@ -25,7 +25,6 @@
 #include "engine/service/records.h"
 #include "engine/service/requests.h"
 #include "engine/service/workers.h"
-#include "rewriters/core/registry.h"
 
 namespace hone {
 namespace {
@@ -207,14 +206,10 @@ Result<void> Search::read() {
 Result<void> Search::admit() {
   report("admit");
   if (auto readable = read(); !readable) return readable;
-  std::vector<std::string> disabled = options_.disabled;
-  if (!options_.generate) {
-    for (const Rewriter* rewriter : rewriters())
-      if (rewriter->name().starts_with("generate-")) disabled.emplace_back(rewriter->name());
-  }
   auto builder = RequestBuilder::make(
-      rewriting_, task_, target_limits(target_.info.arch), std::move(disabled),
-      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()});
+      rewriting_, task_, target_limits(target_.info.arch), options_.disabled,
+      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()},
+      options_.generate);
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());
