@@ -147,8 +147,7 @@ Result<std::vector<Proposal>> RemoteRewriting::proposals(const RewriteContext& c
   return proposals;
 }
 
-Result<std::string> RemoteRewriting::lifted(const RewriteContext& context,
-                                            const Program& program) {
+Result<std::string> RemoteRewriting::lifted(const RewriteContext& context, const Program& program) {
   const auto reply = ask(about("lifted", context, program));
   if (!reply) return std::unexpected(as_refusal(reply.error()));
   if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);
