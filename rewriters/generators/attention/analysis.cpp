@@ -101,9 +101,7 @@ class Analysis {
     if (reduction == nullptr) return refuse("no sum of exponentials times values");
 
     const ScalarType type = reduction->type;
-    const auto leaf = [&](const char* name) {
-      return nodes_.load(name, type, nodes_.integer(0));
-    };
+    const auto leaf = [&](const char* name) { return nodes_.load(name, type, nodes_.integer(0)); };
     a_.weighted = leaf("%weighted"), a_.sum = leaf("%sum"), a_.mean = leaf("%mean");
     Ref whole = a_.weighted;
     for (const Ref factor : found_.above.product.below) {
@@ -123,8 +121,8 @@ class Analysis {
       const Ref body =
           nodes_.substitute(opened.body, {{opened.symbols[0], nodes_.index(found_.key)}});
       const auto sum = weighted(body, found_.key);
-      const bool bare = sum && sum->values.empty() && sum->product.outer.empty() &&
-                        sum->product.below.empty();
+      const bool bare =
+          sum && sum->values.empty() && sum->product.outer.empty() && sum->product.below.empty();
       if (!bare) return refuse("a sum that is not of the weights");
       if (found_.below.exponent != nullptr) {
         if (!same(nodes_, sum->exponent, found_.below.exponent) ||
@@ -133,12 +131,14 @@ class Analysis {
         }
       }
       found_.below = *sum;
-      value = nodes_.replace(value, [&](Ref node) -> Ref { return node == rest ? a_.sum : nullptr; });
+      value =
+          nodes_.replace(value, [&](Ref node) -> Ref { return node == rest ? a_.sum : nullptr; });
     }
-    if (found_.below.exponent == nullptr) return refuse("weights that nothing divides by their sum");
+    if (found_.below.exponent == nullptr)
+      return refuse("weights that nothing divides by their sum");
     const Ref quotient = nodes_.op("/", type, {a_.weighted, a_.sum});
-    value_ = nodes_.replace(
-        value, [&](Ref node) -> Ref { return node == quotient ? a_.mean : nullptr; });
+    value_ = nodes_.replace(value,
+                            [&](Ref node) -> Ref { return node == quotient ? a_.mean : nullptr; });
     if (degree(value_) != 0) return refuse("the sum of weights is used by itself");
     return {};
   }
@@ -182,9 +182,9 @@ class Analysis {
     for (const Ref factor : factors) {
       const bool summed = std::ranges::any_of(
           opened.symbols, [&](SymbolId symbol) { return factor->uses(symbol); });
-      (!summed                       ? found_.scale
+      (!summed                    ? found_.scale
        : factor->uses(found_.key) ? found_.key_factors
-                                     : found_.query_factors)
+                                  : found_.query_factors)
           .push_back(factor);
     }
     if (found_.key_factors.empty() || found_.query_factors.empty()) {
@@ -202,8 +202,8 @@ class Analysis {
     std::vector<SymbolId> batch, rows, columns;
     for (const SymbolId symbol : nest_.dims) {
       const bool in_values = any_uses(found_.above.values, symbol);
-      const bool in_weights = found_.above.exponent->uses(symbol) ||
-                              found_.above.product.guard->uses(symbol);
+      const bool in_weights =
+          found_.above.exponent->uses(symbol) || found_.above.product.guard->uses(symbol);
       const bool in_keys = any_uses(found_.key_factors, symbol);
       if (in_values && !in_weights) {
         columns.push_back(symbol);
@@ -324,8 +324,8 @@ class Analysis {
     if (sums.size() != 1) return refuse("no single sum in the scores");
     Ref scaled = a_.score;
     for (const Ref factor : found_.scale) scaled = nodes_.op("*", type, {scaled, flat(factor)});
-    a_.logits = nodes_.replace(
-        above, [&](Ref node) -> Ref { return node == sums[0] ? scaled : nullptr; });
+    a_.logits =
+        nodes_.replace(above, [&](Ref node) -> Ref { return node == sums[0] ? scaled : nullptr; });
     if (a_.logits->uses(a_.e)) return refuse("scores that depend on the column");
     a_.scale = scale_of(a_.logits);
     if (a_.scale && *a_.scale <= 0) a_.scale.reset();

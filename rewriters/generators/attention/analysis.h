@@ -52,8 +52,8 @@ struct Attention {
   bool always_a_key = true;     ///< every query is allowed key 0, or one that comes first
   bool finite = true;           ///< no logit is minus infinity by itself, as far as one can see
 
-  Ref mean = nullptr;                      ///< stands for the weighted mean in `value`
-  Ref weighted = nullptr, sum = nullptr;   ///< likewise its two sums, where they are used alone
+  Ref mean = nullptr;                     ///< stands for the weighted mean in `value`
+  Ref weighted = nullptr, sum = nullptr;  ///< likewise its two sums, where they are used alone
   Ref value = nullptr;
   Ref element = nullptr;
   Ref guard = nullptr;

@@ -1,0 +1,167 @@
+// generate-attention against references of many styles: both run on the emulator.
+#include "rewriters/generators/attention/attention.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "candidates/task_reader.h"
+#include "rewriters/generators/rewriter.h"
+#include "tests/lift/harness.h"
+
+namespace hone::generators {
+namespace {
+
+/// A reference of three launches, put together from text.
+struct Reference {
+  std::string type = "f32";
+  int heads = 2, groups = 1, queries = 64, keys = 64, depth = 16, columns = 16;
+  /// Where elements lie; h: head, of keys and values h / groups.
+  std::string query_at = "(h * Q + q) * D + d", key_at = "(h / G * K + k) * D + d";
+  std::string value_at = "(h / G * K + k) * E + e", out_at = "(h * Q + q) * E + e";
+  std::string product = "x * y";         ///< of an element of a query and of a key
+  std::string logit = "score * 0.25f";   ///< of score, q, k, h, bias
+  std::string begin = "-INFINITY";       ///< where the maximum starts
+  std::string last = "K";                ///< keys before it are looked at
+  std::string weight = "expf(s - top)";
+  std::string whole = "weight / sum";    ///< what of a weight is kept
+  std::string term = "p * v", result = "out";
+  double low = -1, high = 1;
+
+  [[nodiscard]] Task task(MathLevel math) const {
+    const std::string element = type == "f16" ? "__half" : type == "bf16" ? "__nv_bfloat16" : "float";
+    const std::string read = type == "f16" ? "__half2float" : type == "bf16" ? "__bfloat162float" : "";
+    const std::string write = type == "f16" ? "__float2half" : type == "bf16" ? "__float2bfloat16" : "";
+    const auto buffer = [&](const char* name, const std::string& of, std::int64_t size,
+                            const std::string& rest) {
+      return fmt::format(R"({{"name": "{}", "type": "{}", "shape": [{}], {}}})", name, of, size, rest);
+    };
+    const std::string in = fmt::format(R"("fill": {{"uniform": [{}, {}]}})", low, high);
+    const std::int64_t q = std::int64_t{heads} * queries, k = std::int64_t{heads} / groups * keys;
+    std::string text = "/* hone { \"name\": \"t\", \"sizes\": {\"Q\": 1}, \"check_sizes\": [{\"Q\": 1}], \"buffers\": [";
+    text += buffer("A", type, q * depth, in) + ", " + buffer("B", type, k * depth, in) + ", " +
+            buffer("C", type, k * columns, in) + ", " +
+            buffer("bias", "f32", std::int64_t{queries} * keys, in) + ", " +
+            buffer("length", "i32", heads, fmt::format(R"("fill": {{"integers": [1, {}]}})", keys)) + ", " +
+            buffer("S", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
+            buffer("P", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
+            buffer("O", type, q * columns, "\"role\": \"out\"");
+    text += fmt::format(R"(], "launches": [
+      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "bias", "length", "S"]}},
+      {{"kernel": "weights", "grid": [{}], "block": [32], "args": ["S", "P"]}},
+      {{"kernel": "mix", "grid": [{}, {}, {}], "block": [16, 8], "args": ["P", "C", "O"]}} ],
+      "tolerance": {{"rtol": 1e-4, "atol": 1e-5}}, "math": "{}" }} */
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+)",
+                        (keys + 15) / 16, (queries + 7) / 8, heads, (q + 31) / 32,
+                        (columns + 15) / 16, (queries + 7) / 8, heads, to_string(math));
+    text += fmt::format("constexpr int H = {}, G = {}, Q = {}, K = {}, D = {}, E = {};\n", heads,
+                        groups, queries, keys, depth, columns);
+    text += fmt::format(R"(
+__global__ void scores(const {0}* A, const {0}* B, const float* bias, const int* length, float* S) {{
+  int k = blockIdx.x * 16 + threadIdx.x, q = blockIdx.y * 8 + threadIdx.y, h = blockIdx.z;
+  if (q >= Q || k >= K) return;
+  float score = 0.0f;
+  for (int d = 0; d < D; d++) {{
+    float x = {1}(A[{2}]), y = {1}(B[{3}]);
+    score += {4};
+  }}
+  S[(h * Q + q) * K + k] = {5};
+}}
+)",
+                        element, read, query_at, key_at, product, logit);
+    text += fmt::format(R"(
+__global__ void weights(const float* S, float* P) {{
+  int row = blockIdx.x * 32 + threadIdx.x;
+  if (row >= H * Q) return;
+  int q = row % Q;
+  float top = {0}, sum = 0.0f;
+  for (int k = 0; k < {1}; k++) top = fmaxf(top, S[row * K + k]);
+  for (int k = 0; k < {1}; k++) {{
+    float s = S[row * K + k];
+    sum += {2};
+  }}
+  for (int k = 0; k < K; k++) {{
+    float s = S[row * K + k], weight = {2};
+    P[row * K + k] = k < {1} ? {3} : 0.0f;
+  }}
+}}
+)",
+                        begin, last, weight, whole);
+    text += fmt::format(R"(
+__global__ void mix(const float* P, const {0}* C, {0}* O) {{
+  int e = blockIdx.x * 16 + threadIdx.x, q = blockIdx.y * 8 + threadIdx.y, h = blockIdx.z;
+  if (q >= Q || e >= E) return;
+  float out = 0.0f;
+  for (int k = 0; k < {5}; k++) {{
+    float p = P[(h * Q + q) * K + k], v = {1}(C[{2}]);
+    out += {3};
+  }}
+  O[{4}] = {6}({7});
+}}
+)",
+                        element, read, value_at, term, out_at, last, write, result);
+    auto task = parse_task(text, "t.cu");
+    EXPECT_TRUE(task.has_value()) << (task ? "" : task.error().message) << text;
+    return task ? *task : Task{};
+  }
+};
+
+using Choice = std::map<std::string, ParameterValue>;
+const std::unique_ptr<Generator> kAttention = make_attention();
+
+Choice at(const std::string& pipe, std::int64_t rows, std::int64_t keys, std::int64_t stages = 2) {
+  return {{"pipe", pipe}, {"rows", rows}, {"keys", keys}, {"stages", stages}};
+}
+
+/// Errors relative to the largest output.
+void expect_right(const Reference& reference, const Choice& choice, double tolerance = 2e-5,
+                  const std::string& arch = "sm_90") {
+  const Task task = reference.task(MathLevel::kReduced);
+  RewriteContext context{&task, task.sizes, target_limits(arch), true};
+  const auto rewriter = make_rewriter(*kAttention);
+  Step step;
+  step.rewriter = "generate-attention";
+  step.site = "O";
+  step.params = choice;
+  const auto made = rewriter->apply(task.reference, step, context);
+  if (!made) {
+    const auto why = explained(task.reference, context);
+    FAIL() << made.error().message << "\n" << (why ? *why : "");
+  }
+  ASSERT_EQ(made->launches.size(), 1U);
+  SCOPED_TRACE(made->source);
+  if (std::getenv("SHOW_SOURCE") != nullptr) std::puts(made->source.c_str());
+  const auto want = lift_tests::emulate(task.reference, task.sizes);
+  ASSERT_EQ(want.failure, "");
+  const auto got = lift_tests::emulate(*made, task.sizes);
+  ASSERT_EQ(got.failure, "");
+  const std::vector<double>& x = want.after.at("O");
+  const std::vector<double>& y = got.after.at("O");
+  double largest = 0;
+  for (const double value : x) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  int wrong = 0;
+  for (std::size_t i = 0; i < x.size() && wrong < 4; ++i) {
+    if (std::isnan(x[i]) ? std::isnan(y[i]) : std::abs(x[i] - y[i]) <= tolerance * largest) continue;
+    ++wrong;
+    ADD_FAILURE() << "O[" << i << "] is " << y[i] << ", not " << x[i];
+  }
+}
+
+TEST(Attention, Fma) {
+  expect_right({}, at("fma", 64, 32));
+}
+
+TEST(Attention, Mma) {
+  expect_right({.type = "f16"}, at("mma", 64, 32), 2e-3);
+}
+
+TEST(Attention, Tf32) {
+  expect_right({}, at("tf32x3", 64, 32));
+  expect_right({}, at("tf32", 64, 32), 2e-3);
+}
+
+}  // namespace
+}  // namespace hone::generators
