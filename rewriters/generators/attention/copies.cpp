@@ -32,38 +32,53 @@ std::string Emitter::copy(Which which) const {
     return tile.transposed ? fmt::format("{} * {} + {}", c, tile.stride, r)
                            : fmt::format("{} * {} + {}", r, tile.stride, c);
   };
-  Holes holes = {
-      {"prefix", prefix},
-      {"name", name},
-      {"what", is_query ? "The block's queries"
-                        : "A tile of " + std::string(name == "key" ? "keys" : name)},
-      {"type", type_name(tile.type)},
-      {"stage", is_query ? "" : "int stage, int tile"},
-      {"shared", is_query ? "shared_query"
-                          : fmt::format("shared_{} + stage * kElements{}", name,
-                                        which == Which::kKey ? "K" : "V")},
-      {"unroll", rounds > 16 ? "#pragma unroll 4" : "#pragma unroll"},
-      {"rounds", std::to_string(rounds)},
-      {"beyond", pieces % threads == 0 ? "" : fmt::format("if (piece >= {}) break;", pieces)},
-      {"row", row},
-      {"column", column},
-      {"first", is_query ? "q_first" : "tile * kTileK"},
-      {"in_tile", tile.along_rows
-                      ? fmt::format("row = piece % {0}{1}, {2} = piece / {0}", along, run, column)
-                      : fmt::format("row = piece / {0}, {2} = piece % {0}{1}", along, run, column)},
-      {"bytes", std::to_string(tile.piece * static_cast<int>(size_of(tile.type)))},
-      {"place", place("row", column)},
-      {"comma_inside", inside.empty() ? "" : ", " + inside},
-      {"if_inside", inside.empty() ? "" : "if (" + inside + ") "},
-      {"piece", std::to_string(tile.piece)},
-      {"zero", tile.type == ScalarType::kF16    ? "__float2half(0.0f)"
-               : tile.type == ScalarType::kBf16 ? "__float2bfloat16(0.0f)"
-                                                : "0.0f"}};
-  const std::string frame = R"(const auto copy_$name = [&]($stage) {
+  // Where this thread's pieces are: a step apart, where that is so.
+  const std::string outer = tile.along_rows ? column : "row",
+                    inner = tile.along_rows ? "row" : column;
+  const bool regular = threads % along == 0 && (pieces % threads == 0 || rounds == 1);
+  std::string before, in_tile, beyond;
+  if (regular) {
+    before = fmt::format("const int {0}_{1} = thread / {2}, {0}_{3} = thread % {2}{4};\n", name,
+                         outer, along, inner, run);
+    in_tile = fmt::format("{0} = {1}_{0}{2}, {3} = {1}_{3}", outer, name,
+                          rounds == 1 ? "" : fmt::format(" + i * {}", threads / along), inner);
+    if (pieces < threads) beyond = fmt::format("if (thread >= {}) break;", pieces);
+  } else {
+    in_tile = fmt::format("{0} = piece / {1}, {2} = piece % {1}{3}", outer, along, inner, run);
+    if (pieces % threads != 0) beyond = fmt::format("if (piece >= {}) break;", pieces);
+  }
+  Holes holes = {{"prefix", prefix},
+                 {"name", name},
+                 {"what", is_query ? "The block's queries"
+                                   : "A tile of " + std::string(name == "key" ? "keys" : name)},
+                 {"type", type_name(tile.type)},
+                 {"stage", is_query ? "" : "int stage, int tile"},
+                 {"shared", is_query ? "shared_query"
+                                     : fmt::format("shared_{} + stage * kElements{}", name,
+                                                   which == Which::kKey ? "K" : "V")},
+                 {"unroll", rounds > 16 ? "#pragma unroll 4" : "#pragma unroll"},
+                 {"rounds", std::to_string(rounds)},
+                 {"beyond", beyond},
+                 {"row", row},
+                 {"column", column},
+                 {"first", is_query ? "q_first" : "tile * kTileK"},
+                 {"in_tile", in_tile},
+                 {"before", before},
+                 {"number", regular ? "" : "const int piece = i * kThreads + thread;"},
+                 {"bytes", std::to_string(tile.piece * static_cast<int>(size_of(tile.type)))},
+                 {"place", place("row", column)},
+                 {"comma_inside", inside.empty() ? "" : ", " + inside},
+                 {"if_inside", inside.empty() ? "" : "if (" + inside + ") "},
+                 {"piece", std::to_string(tile.piece)},
+                 {"zero", tile.type == ScalarType::kF16    ? "__float2half(0.0f)"
+                          : tile.type == ScalarType::kBf16 ? "__float2bfloat16(0.0f)"
+                                                           : "0.0f"}};
+  const std::string frame = R"($before
+const auto copy_$name = [&]($stage) {
   $type* const to = $shared;
 $unroll
   for (int i = 0; i < $rounds; ++i) {
-    const int piece = i * kThreads + thread;
+    $number
     $beyond
     const int $in_tile;
     const int $row = $first + row;
