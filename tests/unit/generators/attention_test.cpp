@@ -150,17 +150,74 @@ void expect_right(const Reference& reference, const Choice& choice, double toler
   }
 }
 
-TEST(Attention, Fma) {
-  expect_right({}, at("fma", 64, 32));
+TEST(Attention, MmaAtManyPoints) {
+  const Reference reference{.type = "f16", .heads = 2, .queries = 160, .keys = 136, .depth = 64, .columns = 64};
+  for (const std::int64_t warp_rows : {16, 32}) {
+    for (const char* query : {"registers", "shared"}) {
+      for (const std::int64_t stages : {1, 2, 3}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", warp_rows, query, stages));
+        Choice choice = at("mma", stages == 1 ? 64 : 128, stages == 3 ? 32 : 64, stages);
+        choice["warp_rows"] = warp_rows;
+        choice["query"] = std::string(query);
+        expect_right(reference, choice, 2e-3);
+      }
+    }
+  }
 }
 
-TEST(Attention, Mma) {
-  expect_right({.type = "f16"}, at("mma", 64, 32), 2e-3);
+TEST(Attention, HeadsOfManySizes) {
+  for (const auto& [depth, columns] : {std::pair(11, 11), {16, 40}, {72, 24}, {128, 128}, {136, 256}}) {
+    SCOPED_TRACE(fmt::format("{} {}", depth, columns));
+    const Reference reference{.queries = 70, .keys = 45, .depth = depth, .columns = columns};
+    expect_right(reference, at("fma", 64, 32));
+    expect_right(reference, at("tf32x3", 64, 32));
+    expect_right(reference, at("tf32", 64, 64), 3e-3);
+    Reference half = reference;
+    half.type = depth == 72 ? "bf16" : "f16";
+    expect_right(half, at("mma", 64, 64), depth == 72 ? 1.5e-2 : 2e-3);
+    if (depth == 16) expect_right(half, at("fma", 64, 64), 1e-3);
+  }
 }
 
-TEST(Attention, Tf32) {
-  expect_right({}, at("tf32x3", 64, 32));
-  expect_right({}, at("tf32", 64, 32), 2e-3);
+const std::map<std::string, Reference> kStyles = {
+    {"causal", {.logit = "k <= q ? score * 0.25f : -INFINITY"}},
+    {"causal by a large number", {.logit = "k <= q ? score * 0.25f : -1e30f", .begin = "-1e30f"}},
+    {"causal by a term", {.logit = "score * 0.25f + (k > q ? -1e9f : 0.0f)"}},
+    {"causal by a bound", {.last = "q + 1"}},
+    {"causal with keys before", {.queries = 40, .keys = 150, .logit = "k <= q + 110 ? score : -INFINITY"}},
+    {"window", {.queries = 150, .keys = 150, .logit = "k <= q && k > q - 20 ? score : -INFINITY"}},
+    {"window both ways", {.queries = 150, .keys = 150, .logit = "abs(k - q) < 30 ? score : -INFINITY"}},
+    {"rows without a key", {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -INFINITY", .begin = "-1e30f"}},
+    {"rows without a key, by a number", {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -1e30f"}},
+    {"bias", {.queries = 70, .keys = 45, .logit = "score / sqrtf((float)D) + bias[q * K + k]"}},
+    {"bias of heads", {.logit = "score * 0.2f - 0.5f / (h + 1) * (q - k)"}},
+    {"lengths", {.queries = 70, .keys = 85, .logit = "k < length[h] ? score : -INFINITY"}},
+    {"capped", {.logit = "5.0f * tanhf(score / 5.0f)"}},
+    {"no maximum", {.weight = "expf(s)"}},
+    {"scaled in the exponent", {.logit = "score", .weight = "expf((s - top) * 0.25f)"}},
+    {"negative scale", {.logit = "score * -0.3f"}},
+    {"power of two", {.weight = "exp2f(s - top)"}},
+    {"scaled query", {.product = "(x * 0.25f) * y", .logit = "score"}},
+    {"inverse", {.whole = "weight * (1.0f / sum)"}},
+    {"other result", {.result = "2.0f * out + 0.5f"}},
+    {"shared heads", {.heads = 4, .groups = 2, .queries = 70, .logit = "k <= q ? score * 0.25f : -INFINITY"}},
+    {"sequence first", {.query_at = "(q * H + h) * D + d", .key_at = "(k * (H / G) + h / G) * D + d",
+                        .value_at = "(k * (H / G) + h / G) * E + e", .out_at = "(q * H + h) * E + e"}},
+    {"columns first", {.queries = 72, .keys = 48, .query_at = "(h * D + d) * Q + q", .key_at = "(h * D + d) * K + k",
+                       .value_at = "(h * E + e) * K + k", .out_at = "(h * E + e) * Q + q"}},
+    {"columns first, odd", {.queries = 71, .keys = 45, .query_at = "(h * D + d) * Q + q", .key_at = "(h * D + d) * K + k",
+                       .value_at = "(h * E + e) * K + k", .out_at = "(h * E + e) * Q + q"}},
+    {"one query", {.heads = 8, .groups = 4, .queries = 1, .keys = 100}},
+};
+
+TEST(Attention, Styles) {
+  for (const auto& [name, reference] : kStyles) {
+    SCOPED_TRACE(name);
+    expect_right(reference, at("fma", 64, 32));
+    Reference half = reference;
+    half.type = "f16";
+    expect_right(half, at("mma", 64, 32), 2e-3);
+  }
 }
 
 }  // namespace
