@@ -42,7 +42,9 @@ class AttentionGenerator : public Generator {
 
     Generated generated;
     generated.source = emit.helpers();
-    generated.source += schedule->pipe == Pipe::kFma ? fma_kernel(emit) : mma_kernel(emit);
+    generated.source += schedule->pipe == Pipe::kFma     ? fma_kernel(emit)
+                        : schedule->pipe == Pipe::kWgmma ? wgmma_kernel(emit)
+                                                         : mma_kernel(emit);
     std::vector<ScalarType> types{found->nest->type};
     for (const std::string& input : found->inputs) {
       if (const ConcreteBuffer* buffer = goal.buffer(input)) types.push_back(buffer->type);

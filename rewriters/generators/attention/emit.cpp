@@ -300,6 +300,7 @@ Holes Emitter::holes() const {
       {"type_k", type_name(key.type)},
       {"type_v", type_name(values.type)},
       {"nothing", kNothing},
+      {"align", query.swizzled ? "1024" : "128"},
   };
   holes["what"] =
       fmt::format("// {}: {} queries a block, {} keys at a time, {}.", a.describe(), s.rows, s.keys,
@@ -312,7 +313,7 @@ Holes Emitter::holes() const {
                   backwards ? "// The last queries have most to do: they go first.\n"
                               "const int q_first = (kBlocks - 1 - blockIdx.x % kBlocks) * kTileQ;"
                             : "const int q_first = blockIdx.x % kBlocks * kTileQ;");
-  holes["shared"] = filled(R"(extern __shared__ __align__(128) unsigned char $prefixshared[];
+  holes["shared"] = filled(R"(extern __shared__ __align__($align) unsigned char $prefixshared[];
 $type_q* const shared_query = reinterpret_cast<$type_q*>($prefixshared);
 $type_k* const shared_key = reinterpret_cast<$type_k*>(shared_query + kElementsQ);
 $type_v* const shared_values = reinterpret_cast<$type_v*>(shared_key + kStages * kElementsK);
@@ -461,6 +462,15 @@ __device__ __forceinline__ void $prefixwait() {
 }
 )";
 
+constexpr const char* kSwizzled = R"(
+// Where an element of a tile is: bands of 64 columns, in which the pieces of 8 of each row change
+// places, so that eight rows of one column lie in different banks.
+template <int kRows>
+__device__ __forceinline__ int $prefixswizzled(int row, int column) {
+  return column / 64 * (kRows * 64) + row * 64 + ((column % 64 / 8) ^ row % 8) * 8 + column % 8;
+}
+)";
+
 constexpr const char* kPower = R"(
 // 2^x to two units in the last place; 0 where that is below the normal numbers.
 __device__ __forceinline__ float $prefixpower(float x) {
@@ -473,7 +483,8 @@ __device__ __forceinline__ float $prefixpower(float x) {
 }  // namespace
 
 std::string Emitter::helpers() const {
-  const std::string text = std::string(kPack) + (uses_async() ? kAsync : "") + kPower;
+  const std::string text = std::string(kPack) + (uses_async() ? kAsync : "") +
+                           (query.swizzled ? kSwizzled : "") + kPower;
   return filled(text, {{"prefix", prefix}});
 }
 

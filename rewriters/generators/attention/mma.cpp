@@ -239,6 +239,11 @@ std::string read_right(const Emitter& emit, const std::string& tile, const std::
 
 }  // namespace
 
+std::string pair_helper(const Emitter& emit) {
+  return filled(kPair, {{"prefix", emit.prefix},
+                        {"kind", emit.query.type == ScalarType::kF16 ? "f16" : "bf16"}});
+}
+
 std::string mma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const bool narrow = s.pipe != Pipe::kMma;  // tf32
@@ -283,8 +288,7 @@ std::string mma_kernel(const Emitter& emit) {
   std::string text = kMatrices;
   if (!narrow) text += kTransposed;
   text += kMultiply;
-  if (!narrow) text += kPair;
-  return filled(text, holes) + tf32_helpers(emit) +
+  return filled(text, holes) + (narrow ? tf32_helpers(emit) : pair_helper(emit)) +
          emit.with_constants(filled(kKernel, holes),
                              {{"kWarpQ", s.warp_rows},
                               {"kBlocksQ", s.warp_rows / 16},

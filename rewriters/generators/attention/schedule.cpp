@@ -8,7 +8,7 @@
 namespace hone::generators::attention {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kMma, Pipe::kFma, Pipe::kTf32x3, Pipe::kTf32};
+constexpr Pipe kPipes[] = {Pipe::kWgmma, Pipe::kMma, Pipe::kFma, Pipe::kTf32x3, Pipe::kTf32};
 constexpr int kMostRegisters = 255;
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
@@ -37,13 +37,14 @@ bool fits(const Attention& a, const Goal& goal, const Schedule& s) {
 /// Less of one thing after the other, what costs least first.
 void repair(const Attention& a, const Goal& goal, Schedule& s) {
   const bool fma = s.pipe == Pipe::kFma;
-  if (fma || s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3) s.query_in_registers = false;
+  if (s.pipe == Pipe::kWgmma) s.stages = 2;
+  if (s.pipe != Pipe::kMma) s.query_in_registers = false;
   if (fma) s.warp_rows = 16;
   if (s.warp_rows > 16 && s.rows % 32 != 0) s.warp_rows = 16;
   if (!fits(a, goal, s)) s.query_in_registers = false;
   while (!fits(a, goal, s) && s.stages > 2) --s.stages;
   while (!fits(a, goal, s) && s.keys > 32) s.keys /= 2;
-  if (!fits(a, goal, s)) s.stages = 1;
+  if (!fits(a, goal, s) && s.pipe != Pipe::kWgmma) s.stages = 1;
   if (!fits(a, goal, s)) s.warp_rows = 16;
   while (!fits(a, goal, s) && s.rows > 64) s.rows = s.rows == 192 ? 128 : s.rows / 2;
   while (!fits(a, goal, s) && s.keys > 16) s.keys /= 2;
@@ -61,6 +62,8 @@ std::string_view name_of(Pipe pipe) {
       return "tf32x3";
     case Pipe::kTf32:
       return "tf32";
+    case Pipe::kWgmma:
+      return "wgmma";
   }
   return "";
 }
@@ -68,6 +71,7 @@ std::string_view name_of(Pipe pipe) {
 MathLevel math_of(const Attention& a, Pipe pipe) {
   switch (pipe) {
     case Pipe::kMma:
+    case Pipe::kWgmma:
       // Rounding the weights costs no more than rounding the output.
       return a.nest->type == a.values.type ? MathLevel::kReassociate : MathLevel::kReduced;
     case Pipe::kTf32x3:
@@ -80,11 +84,13 @@ MathLevel math_of(const Attention& a, Pipe pipe) {
 }
 
 int padded_depth(const Attention& a, Pipe pipe) {
-  return pipe == Pipe::kFma ? static_cast<int>(a.depth)
-                            : rounded_up(a.depth, pipe == Pipe::kMma ? 16 : 8);
+  if (pipe == Pipe::kFma) return static_cast<int>(a.depth);
+  return rounded_up(a.depth, pipe == Pipe::kWgmma ? 64 : pipe == Pipe::kMma ? 16 : 8);
 }
 
-int padded_columns(const Attention& a, Pipe) { return rounded_up(a.columns, 16); }
+int padded_columns(const Attention& a, Pipe pipe) {
+  return rounded_up(a.columns, pipe == Pipe::kWgmma ? 64 : 16);
+}
 
 std::int64_t shared_bytes(const Attention& a, const Schedule& s) {
   const std::int64_t tiles =
@@ -100,6 +106,7 @@ int registers_of(const Attention& a, const Schedule& s) {
     const int per_row = columns / 16 + s.keys / 16;
     return Schedule::kFmaRows * (per_row + 3) + s.keys / 8 + 48;
   }
+  if (s.pipe == Pipe::kWgmma) return columns / 2 + s.keys / 2 + s.keys / 4 + 40;
   const int blocks = s.warp_rows / 16;
   const int query = s.query_in_registers ? blocks * depth / 4 : blocks * 4;
   const int scores = blocks * s.keys / 2;
@@ -122,6 +129,10 @@ std::vector<Pipe> pipes_for(const Attention& a, const Goal& goal) {
     if (pipe != Pipe::kFma && capability < 80) continue;
     const bool half = all_half(a);
     if (pipe == Pipe::kMma && !half) continue;
+    // Rows of 128 bytes, which are half empty for small heads; tiles as they lie in memory.
+    const bool dense = std::min(a.depth, a.columns) > 32 && !a.query.rows_are_near &&
+                       !a.key.rows_are_near && !a.values.rows_are_near;
+    if (pipe == Pipe::kWgmma && (!half || capability != 90 || !dense)) continue;
     if ((pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3) && half) continue;
     pipes.push_back(pipe);
   }
@@ -155,9 +166,12 @@ std::vector<std::size_t> first_guess(const Attention& a, const Goal& goal,
                                      const std::vector<Parameter>& space) {
   // The fastest pipe of those that are allowed.
   const std::vector<Pipe> pipes = pipes_for(a, goal);
-  Schedule s{.pipe = pipes.front() == Pipe::kMma ? Pipe::kMma : pipes.back()};
+  const bool halves = pipes.front() == Pipe::kMma || pipes.front() == Pipe::kWgmma;
+  Schedule s{.pipe = halves ? pipes.front() : pipes.back()};
   const bool large = padded_columns(a, s.pipe) > 64;
-  if (s.pipe == Pipe::kMma) {
+  if (s.pipe == Pipe::kWgmma) {
+    s.keys = 128;
+  } else if (s.pipe == Pipe::kMma) {
     s.warp_rows = 32;
     s.query_in_registers = !large;
   } else if (s.pipe == Pipe::kFma) {

@@ -14,6 +14,7 @@ enum class Pipe {
   kMma,     ///< mma.sync m16n8k16: f16 and bf16, weights rounded to them
   kTf32x3,  ///< mma.sync m16n8k8 three times: f32 as two tf32 each
   kTf32,    ///< once: f32 rounded to tf32
+  kWgmma,   ///< wgmma m64nNk16: as kMma, by warpgroups of 128 threads
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 
@@ -26,7 +27,9 @@ struct Schedule {
   bool query_in_registers = true;  ///< else read from shared memory for every tile (mma)
 
   [[nodiscard]] int threads() const {
-    return pipe == Pipe::kFma ? rows / kFmaRows * 16 : rows / warp_rows * 32;
+    return pipe == Pipe::kFma     ? rows / kFmaRows * 16
+           : pipe == Pipe::kWgmma ? rows * 2
+                                  : rows / warp_rows * 32;
   }
   static constexpr int kFmaRows = 8;  ///< queries of a thread; 16 threads share them
 };

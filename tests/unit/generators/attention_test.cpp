@@ -165,6 +165,17 @@ TEST(Attention, MmaAtManyPoints) {
   }
 }
 
+TEST(Attention, Wgmma) {
+  Reference reference{.type = "f16", .queries = 128, .keys = 256, .depth = 64, .columns = 64};
+  expect_right(reference, at("wgmma", 128, 128), 2e-3);
+  reference = {.type = "bf16", .queries = 200, .keys = 152, .depth = 72, .columns = 128};
+  reference.logit = "k <= q ? score * 0.25f : -INFINITY";
+  expect_right(reference, at("wgmma", 192, 64), 1.5e-2);
+  reference.type = "f16";
+  reference.logit = "score * 0.1f + bias[q * K + k]";
+  expect_right(reference, at("wgmma", 64, 32), 2e-3);
+}
+
 TEST(Attention, HeadsOfManySizes) {
   for (const auto& [depth, columns] : {std::pair(11, 11), {16, 40}, {72, 24}, {128, 128}, {136, 256}}) {
     SCOPED_TRACE(fmt::format("{} {}", depth, columns));
