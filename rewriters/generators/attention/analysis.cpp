@@ -245,10 +245,6 @@ class Analysis {
     a_.query = operand(product(found_.query_factors), a_.q, a_.d);
     a_.key = operand(product(found_.key_factors), a_.k, a_.d);
     a_.values = operand(product(found_.above.values), a_.k, a_.e);
-    if (a_.values.value->uses(a_.q)) return refuse("values that depend on the query");
-    if (a_.query.value->uses(a_.e) || a_.key.value->uses(a_.e)) {
-      return refuse("scores that depend on the column");
-    }
     return {};
   }
 
@@ -326,7 +322,6 @@ class Analysis {
     for (const Ref factor : found_.scale) scaled = nodes_.op("*", type, {scaled, flat(factor)});
     a_.logits =
         nodes_.replace(above, [&](Ref node) -> Ref { return node == sums[0] ? scaled : nullptr; });
-    if (a_.logits->uses(a_.e)) return refuse("scores that depend on the column");
     a_.scale = scale_of(a_.logits);
     if (a_.scale && *a_.scale <= 0) a_.scale.reset();
     a_.finite = a_.scale.has_value();

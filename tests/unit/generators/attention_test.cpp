@@ -20,33 +20,43 @@ struct Reference {
   /// Where elements lie; h: head, of keys and values h / groups.
   std::string query_at = "(h * Q + q) * D + d", key_at = "(h / G * K + k) * D + d";
   std::string value_at = "(h / G * K + k) * E + e", out_at = "(h * Q + q) * E + e";
-  std::string product = "x * y";         ///< of an element of a query and of a key
-  std::string logit = "score * 0.25f";   ///< of score, q, k, h, bias
-  std::string begin = "-INFINITY";       ///< where the maximum starts
-  std::string last = "K";                ///< keys before it are looked at
+  std::string product = "x * y";        ///< of an element of a query and of a key
+  std::string logit = "score * 0.25f";  ///< of score, q, k, h, bias
+  std::string begin = "-INFINITY";      ///< where the maximum starts
+  std::string last = "K";               ///< keys before it are looked at
   std::string weight = "expf(s - top)";
-  std::string whole = "weight / sum";    ///< what of a weight is kept
+  std::string whole = "weight / sum";  ///< what of a weight is kept
   std::string term = "p * v", result = "out";
   double low = -1, high = 1;
 
   [[nodiscard]] Task task(MathLevel math) const {
-    const std::string element = type == "f16" ? "__half" : type == "bf16" ? "__nv_bfloat16" : "float";
-    const std::string read = type == "f16" ? "__half2float" : type == "bf16" ? "__bfloat162float" : "";
-    const std::string write = type == "f16" ? "__float2half" : type == "bf16" ? "__float2bfloat16" : "";
+    const std::string element = type == "f16"    ? "__half"
+                                : type == "bf16" ? "__nv_bfloat16"
+                                                 : "float";
+    const std::string read = type == "f16"    ? "__half2float"
+                             : type == "bf16" ? "__bfloat162float"
+                                              : "";
+    const std::string write = type == "f16"    ? "__float2half"
+                              : type == "bf16" ? "__float2bfloat16"
+                                               : "";
     const auto buffer = [&](const char* name, const std::string& of, std::int64_t size,
                             const std::string& rest) {
-      return fmt::format(R"({{"name": "{}", "type": "{}", "shape": [{}], {}}})", name, of, size, rest);
+      return fmt::format(R"({{"name": "{}", "type": "{}", "shape": [{}], {}}})", name, of, size,
+                         rest);
     };
     const std::string in = fmt::format(R"("fill": {{"uniform": [{}, {}]}})", low, high);
     const std::int64_t q = std::int64_t{heads} * queries, k = std::int64_t{heads} / groups * keys;
-    std::string text = "/* hone { \"name\": \"t\", \"sizes\": {\"Q\": 1}, \"check_sizes\": [{\"Q\": 1}], \"buffers\": [";
-    text += buffer("A", type, q * depth, in) + ", " + buffer("B", type, k * depth, in) + ", " +
-            buffer("C", type, k * columns, in) + ", " +
-            buffer("bias", "f32", std::int64_t{queries} * keys, in) + ", " +
-            buffer("length", "i32", heads, fmt::format(R"("fill": {{"integers": [1, {}]}})", keys)) + ", " +
-            buffer("S", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
-            buffer("P", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
-            buffer("O", type, q * columns, "\"role\": \"out\"");
+    std::string text =
+        "/* hone { \"name\": \"t\", \"sizes\": {\"Q\": 1}, \"check_sizes\": [{\"Q\": 1}], "
+        "\"buffers\": [";
+    text +=
+        buffer("A", type, q * depth, in) + ", " + buffer("B", type, k * depth, in) + ", " +
+        buffer("C", type, k * columns, in) + ", " +
+        buffer("bias", "f32", std::int64_t{queries} * keys, in) + ", " +
+        buffer("length", "i32", heads, fmt::format(R"("fill": {{"integers": [1, {}]}})", keys)) +
+        ", " + buffer("S", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
+        buffer("P", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
+        buffer("O", type, q * columns, "\"role\": \"out\"");
     text += fmt::format(R"(], "launches": [
       {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "bias", "length", "S"]}},
       {{"kernel": "weights", "grid": [{}], "block": [32], "args": ["S", "P"]}},
@@ -116,6 +126,14 @@ Choice at(const std::string& pipe, std::int64_t rows, std::int64_t keys, std::in
   return {{"pipe", pipe}, {"rows", rows}, {"keys", keys}, {"stages", stages}};
 }
 
+/// What a reference gives, once for all points of the space.
+const lift_tests::Emulated& emulated(const Task& task) {
+  static std::map<std::string, lift_tests::Emulated> known;
+  const auto [place, is_new] = known.try_emplace(task.reference.source);
+  if (is_new) place->second = lift_tests::emulate(task.reference, task.sizes);
+  return place->second;
+}
+
 /// Errors relative to the largest output.
 void expect_right(const Reference& reference, const Choice& choice, double tolerance = 2e-5,
                   const std::string& arch = "sm_90") {
@@ -134,24 +152,28 @@ void expect_right(const Reference& reference, const Choice& choice, double toler
   ASSERT_EQ(made->launches.size(), 1U);
   SCOPED_TRACE(made->source);
   if (std::getenv("SHOW_SOURCE") != nullptr) std::puts(made->source.c_str());
-  const auto want = lift_tests::emulate(task.reference, task.sizes);
+  const lift_tests::Emulated& want = emulated(task);
   ASSERT_EQ(want.failure, "");
   const auto got = lift_tests::emulate(*made, task.sizes);
   ASSERT_EQ(got.failure, "");
   const std::vector<double>& x = want.after.at("O");
   const std::vector<double>& y = got.after.at("O");
   double largest = 0;
-  for (const double value : x) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  for (const double value : x)
+    largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
   int wrong = 0;
   for (std::size_t i = 0; i < x.size() && wrong < 4; ++i) {
-    if (std::isnan(x[i]) ? std::isnan(y[i]) : std::abs(x[i] - y[i]) <= tolerance * largest) continue;
+    if (std::isnan(x[i]) ? std::isnan(y[i]) : std::abs(x[i] - y[i]) <= tolerance * largest)
+      continue;
     ++wrong;
     ADD_FAILURE() << "O[" << i << "] is " << y[i] << ", not " << x[i];
   }
 }
 
 TEST(Attention, MmaAtManyPoints) {
-  const Reference reference{.type = "f16", .heads = 2, .queries = 160, .keys = 136, .depth = 64, .columns = 64};
+  const Reference reference{
+      .type = "f16", .heads = 2, .queries = 160, .keys = 136, .depth = 64, .columns = 64};
+  expect_right(reference, at("mma", 64, 64), 2e-3, "sm_80");
   for (const std::int64_t warp_rows : {16, 32}) {
     for (const char* query : {"registers", "shared"}) {
       for (const std::int64_t stages : {1, 2, 3}) {
@@ -177,7 +199,8 @@ TEST(Attention, Wgmma) {
 }
 
 TEST(Attention, HeadsOfManySizes) {
-  for (const auto& [depth, columns] : {std::pair(11, 11), {16, 40}, {72, 24}, {128, 128}, {136, 256}}) {
+  for (const auto& [depth, columns] :
+       {std::pair(11, 11), {16, 40}, {72, 24}, {128, 128}, {136, 256}}) {
     SCOPED_TRACE(fmt::format("{} {}", depth, columns));
     const Reference reference{.queries = 70, .keys = 45, .depth = depth, .columns = columns};
     expect_right(reference, at("fma", 64, 32));
@@ -195,11 +218,15 @@ const std::map<std::string, Reference> kStyles = {
     {"causal by a large number", {.logit = "k <= q ? score * 0.25f : -1e30f", .begin = "-1e30f"}},
     {"causal by a term", {.logit = "score * 0.25f + (k > q ? -1e9f : 0.0f)"}},
     {"causal by a bound", {.last = "q + 1"}},
-    {"causal with keys before", {.queries = 40, .keys = 150, .logit = "k <= q + 110 ? score : -INFINITY"}},
+    {"causal with keys before",
+     {.queries = 40, .keys = 150, .logit = "k <= q + 110 ? score : -INFINITY"}},
     {"window", {.queries = 150, .keys = 150, .logit = "k <= q && k > q - 20 ? score : -INFINITY"}},
-    {"window both ways", {.queries = 150, .keys = 150, .logit = "abs(k - q) < 30 ? score : -INFINITY"}},
-    {"rows without a key", {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -INFINITY", .begin = "-1e30f"}},
-    {"rows without a key, by a number", {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -1e30f"}},
+    {"window both ways",
+     {.queries = 150, .keys = 150, .logit = "abs(k - q) < 30 ? score : -INFINITY"}},
+    {"rows without a key",
+     {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -INFINITY", .begin = "-1e30f"}},
+    {"rows without a key, by a number",
+     {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -1e30f"}},
     {"bias", {.queries = 70, .keys = 45, .logit = "score / sqrtf((float)D) + bias[q * K + k]"}},
     {"bias of heads", {.logit = "score * 0.2f - 0.5f / (h + 1) * (q - k)"}},
     {"lengths", {.queries = 70, .keys = 85, .logit = "k < length[h] ? score : -INFINITY"}},
@@ -211,13 +238,27 @@ const std::map<std::string, Reference> kStyles = {
     {"scaled query", {.product = "(x * 0.25f) * y", .logit = "score"}},
     {"inverse", {.whole = "weight * (1.0f / sum)"}},
     {"other result", {.result = "2.0f * out + 0.5f"}},
-    {"shared heads", {.heads = 4, .groups = 2, .queries = 70, .logit = "k <= q ? score * 0.25f : -INFINITY"}},
-    {"sequence first", {.query_at = "(q * H + h) * D + d", .key_at = "(k * (H / G) + h / G) * D + d",
-                        .value_at = "(k * (H / G) + h / G) * E + e", .out_at = "(q * H + h) * E + e"}},
-    {"columns first", {.queries = 72, .keys = 48, .query_at = "(h * D + d) * Q + q", .key_at = "(h * D + d) * K + k",
-                       .value_at = "(h * E + e) * K + k", .out_at = "(h * E + e) * Q + q"}},
-    {"columns first, odd", {.queries = 71, .keys = 45, .query_at = "(h * D + d) * Q + q", .key_at = "(h * D + d) * K + k",
-                       .value_at = "(h * E + e) * K + k", .out_at = "(h * E + e) * Q + q"}},
+    {"shared heads",
+     {.heads = 4, .groups = 2, .queries = 70, .logit = "k <= q ? score * 0.25f : -INFINITY"}},
+    {"sequence first",
+     {.query_at = "(q * H + h) * D + d",
+      .key_at = "(k * (H / G) + h / G) * D + d",
+      .value_at = "(k * (H / G) + h / G) * E + e",
+      .out_at = "(q * H + h) * E + e"}},
+    {"columns first",
+     {.queries = 72,
+      .keys = 48,
+      .query_at = "(h * D + d) * Q + q",
+      .key_at = "(h * D + d) * K + k",
+      .value_at = "(h * E + e) * K + k",
+      .out_at = "(h * E + e) * Q + q"}},
+    {"columns first, odd",
+     {.queries = 71,
+      .keys = 45,
+      .query_at = "(h * D + d) * Q + q",
+      .key_at = "(h * D + d) * K + k",
+      .value_at = "(h * E + e) * K + k",
+      .out_at = "(h * E + e) * Q + q"}},
     {"one query", {.heads = 8, .groups = 4, .queries = 1, .keys = 100}},
 };
 
@@ -229,6 +270,81 @@ TEST(Attention, Styles) {
     half.type = "f16";
     expect_right(half, at("mma", 64, 32), 2e-3);
   }
+}
+
+/// Why there is no offer for the site of the output.
+std::string refusal(const Reference& reference, MathLevel math = MathLevel::kReduced) {
+  const Task task = reference.task(math);
+  const RewriteContext context{&task, task.sizes, target_limits("sm_90"), true};
+  const auto text = explained(task.reference, context);
+  EXPECT_TRUE(text.has_value());
+  const std::size_t site = text->find("site 'O'");
+  const std::size_t begin = text->find("generate-attention: ", site) + 20;
+  return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+TEST(Attention, SaysWhatItSees) {
+  EXPECT_EQ(refusal({}), "attention of 2 of 64 queries x 64 keys of 16");
+  EXPECT_EQ(refusal({.columns = 24, .logit = "k <= q ? score : -INFINITY"}),
+            "attention of 2 of 64 queries x 64 keys of 16 and 24, causal");
+  EXPECT_EQ(refusal({.logit = "k < length[h] ? score : -INFINITY"}),
+            "attention of 2 of 64 queries x 64 keys of 16, masked");
+}
+
+TEST(Attention, Refuses) {
+  EXPECT_EQ(refusal({.whole = "weight"}),
+            "no, attention: weights that nothing divides by their sum");
+  EXPECT_EQ(refusal({.whole = "weight / (sum + 1.0f)"}),
+            "no, attention: the sum of weights is used by itself");
+  EXPECT_EQ(refusal({.weight = "s * s"}), "no, attention: no sum of exponentials times values");
+  EXPECT_EQ(refusal({.product = "fabsf(x - y)"}),
+            "no, attention: scores that are no products of queries and keys");
+  EXPECT_EQ(refusal({.whole = "k % 2 == 0 ? weight / sum : 0.0f"}),
+            "no, attention: the sum is of other keys than those used");
+  EXPECT_EQ(refusal({.depth = 300}), "no, attention: heads of more than 256");
+  EXPECT_EQ(refusal({.term = "p"}), "no, attention: no sum of exponentials times values");
+}
+
+TEST(Attention, MathLevels) {
+  const auto pipes = [](const Reference& reference, MathLevel math, const std::string& arch) {
+    const Task task = reference.task(math);
+    const RewriteContext context{&task, task.sizes, target_limits(arch), true};
+    std::string text;
+    for (const Proposal& proposal : make_rewriter(*kAttention)->propose(task.reference, context)) {
+      if (proposal.site.substr(0, 1) != "O") continue;
+      text += fmt::format("{}:", to_string(proposal.math));
+      for (const auto& value : proposal.parameters[0].domain) text += " " + to_string(value);
+      text += "; ";
+    }
+    return text;
+  };
+  const Reference f32{}, f16{.type = "f16", .depth = 64, .columns = 64};
+  EXPECT_EQ(pipes(f32, MathLevel::kReassociate, "sm_90"), "reassociate: fma; ");
+  EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_80"),
+            "reassociate: fma; tf32x3: tf32x3; reduced: tf32; ");
+  EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_75"), "reassociate: fma; ");
+  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"), "reassociate: wgmma mma fma; ");
+  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_80"), "reassociate: mma fma; ");
+}
+
+TEST(Attention, SkipsWhatIsMasked) {
+  // Half of the tiles, but for the diagonal: half of the multiply-adds.
+  const auto operations = [](const std::string& logit) {
+    const Reference reference{.heads = 1, .queries = 256, .keys = 256, .logit = logit};
+    const Task task = reference.task(MathLevel::kReassociate);
+    const RewriteContext context{&task, task.sizes, target_limits("sm_90"), true};
+    Step step;
+    step.site = "O";
+    step.params = at("fma", 64, 32);
+    const auto made = make_rewriter(*kAttention)->apply(task.reference, step, context);
+    EXPECT_TRUE(made.has_value());
+    return made->source;
+  };
+  EXPECT_NE(operations("k <= q ? score : -INFINITY").find("k_last = min(k_last, q_last)"),
+            std::string::npos);
+  EXPECT_EQ(operations("score").find("k_last"), std::string::npos);
+  // A row that is allowed nothing weighs all alike: nothing can be left out.
+  EXPECT_EQ(operations("k < q ? score : -1e30f").find("k_last"), std::string::npos);
 }
 
 }  // namespace
