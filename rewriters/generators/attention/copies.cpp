@@ -52,7 +52,7 @@ std::string Emitter::copy(Which which) const {
   const bool swizzled_once = tile.swizzled && regular && (rounds == 1 || threads / along % 8 == 0);
   const std::string swizzled_place =
       name + "_place" + (rounds == 1 ? "" : fmt::format(" + i * {}", threads / along * 64));
-  if (swizzled_once) {
+  if (swizzled_once && !tile.async) {
     before +=
         fmt::format("const int {}_place = {};\n", name, place(name + "_row", name + "_" + column));
   }
@@ -82,9 +82,10 @@ std::string Emitter::copy(Which which) const {
                  {"zero", tile.type == ScalarType::kF16    ? "__float2half(0.0f)"
                           : tile.type == ScalarType::kBf16 ? "__float2bfloat16(0.0f)"
                                                            : "0.0f"}};
+  holes["to"] = filled("$type* const to = $shared;", holes);
   const std::string frame = R"($before
 const auto copy_$name = [&]($stage) {
-  $type* const to = $shared;
+  $to
 $unroll
   for (int i = 0; i < $rounds; ++i) {
     $number
@@ -98,7 +99,28 @@ $unroll
   if (tile.async) {
     holes["from"] = fmt::format("&{}[{}]", parameter_name(operand.value->op),
                                 print.print_index(operand.value->args[0]));
-    holes["move"] = filled("$prefixcopy<$bytes>(&to[$place], $from$comma_inside);", holes);
+    // Of the i-th piece: further than the thread's first by a number, where that is so.
+    const bool by_step = regular && (!tile.swizzled || swizzled_once);
+    const int step = threads / along *
+                     (tile.swizzled                        ? 64
+                      : tile.along_rows == tile.transposed ? tile.stride
+                                                           : 1);
+    if (by_step) {
+      holes["before"] += fmt::format("const unsigned {}_to = {}address(&shared_{}[{}]);\n", name,
+                                     prefix, name, place(name + "_row", name + "_" + column));
+      holes["to"] = is_query
+                        ? ""
+                        : fmt::format("const unsigned to = {}_to + stage * (kElements{} * {});",
+                                      name, which == Which::kKey ? "K" : "V", size_of(tile.type));
+      holes["at"] =
+          (is_query ? name + "_to" : "to") +
+          (rounds == 1 ? ""
+                       : fmt::format(" + i * {}", step * static_cast<int>(size_of(tile.type))));
+    } else {
+      holes["to"] = filled("const unsigned to = $prefixaddress($shared);", holes);
+      holes["at"] = fmt::format("to + ({}) * {}", place("row", column), size_of(tile.type));
+    }
+    holes["move"] = filled("$prefixcopy<$bytes>($at, $from$comma_inside);", holes);
     return filled(
         "// $what straight to shared memory, $bytes bytes a time; zeros beyond the edges.\n" +
             frame,

@@ -77,6 +77,10 @@ std::string Emitter::parameter_name(const std::string& buffer) const {
                                                            "split",
                                                            "stage",
                                                            "step",
+                                                           "values_at",
+                                                           "keys_at",
+                                                           "query_at",
+                                                           "at",
                                                            "sum",
                                                            "sums",
                                                            "thread",
@@ -436,11 +440,17 @@ struct alignas(sizeof(T) * N) $prefixpack {
 };
 )";
 
+constexpr const char* kAddress = R"(
+// Where something is in shared memory, in 32 bits.
+__device__ __forceinline__ unsigned $prefixaddress(const void* of) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(of));
+}
+)";
+
 constexpr const char* kAsync = R"(
 // Starts a copy from global to shared memory; zeros where not `inside`.
 template <int kBytes>
-__device__ __forceinline__ void $prefixcopy(void* to, const void* from, bool inside = true) {
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+__device__ __forceinline__ void $prefixcopy(unsigned at, const void* from, bool inside = true) {
   const int bytes = inside ? kBytes : 0;
   if constexpr (kBytes == 16) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(at), "l"(from),
@@ -483,7 +493,7 @@ __device__ __forceinline__ float $prefixpower(float x) {
 }  // namespace
 
 std::string Emitter::helpers() const {
-  const std::string text = std::string(kPack) + (uses_async() ? kAsync : "") +
+  const std::string text = std::string(kPack) + kAddress + (uses_async() ? kAsync : "") +
                            (query.swizzled ? kSwizzled : "") + kPower;
   return filled(text, {{"prefix", prefix}});
 }

@@ -9,9 +9,9 @@ namespace hone::generators::attention {
 namespace {
 
 constexpr const char* kMatrices = R"(
-// Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane gives a row's address.
-__device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], const void* row) {
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
+// Four 8 x 8 matrices of 16-bit values, or 8 x 4 of 32-bit ones: each lane gives a row's
+// address.
+__device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], unsigned at) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(at)
@@ -20,8 +20,7 @@ __device__ __forceinline__ void $prefixmatrices(unsigned (&to)[4], const void* r
 )";
 
 constexpr const char* kTransposed = R"(// The same, each matrix transposed.
-__device__ __forceinline__ void $prefixmatrices_transposed(unsigned (&to)[4], const void* row) {
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
+__device__ __forceinline__ void $prefixmatrices_transposed(unsigned (&to)[4], unsigned at) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(at)
@@ -62,6 +61,10 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   $copies
   const float nothing = $nothing;
   const int lane = thread % 32, warp_row = thread / 32 * kWarpQ;
+  // Where this lane reads its parts of operands from.
+  const unsigned query_at = $prefixaddress(&shared_query[$lane_q]);
+  const unsigned keys_at = $prefixaddress(&shared_key[$lane_k]);
+  const unsigned values_at = $prefixaddress(&shared_values[$lane_v]);
   float sums[kBlocksQ][kBlocksE][4] = {};       // of weights times values
   float most[kBlocksQ][2], total[kBlocksQ][2];  // of each row: the largest score, the sum of weights
 #pragma unroll
@@ -75,12 +78,12 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   for (int tile = first_tile; tile < end_tile; ++tile) {
     $start_tile
     float scores[kBlocksQ][kBlocksK][4] = {};
-    const $type_k* const keys = &shared_key[stage * kElementsK];
+    const unsigned keys = keys_at + stage * (kElementsK * $size);
     $multiply_scores
     $middle
     $mask
     $softmax
-    const $type_v* const values = &shared_values[stage * kElementsV];
+    const unsigned values = values_at + stage * (kElementsV * $size);
     $multiply_values
     $end_tile
   }
@@ -205,36 +208,49 @@ for (int j = 0; j < kBlocksK; j += 2) {
 }
 )";
 
-/// Of a tile: 16 rows by 16 bytes twice (a left operand), from (row, column) on.
-std::string read_left(const Emitter& emit, const std::string& to, const std::string& row,
-                      const std::string& column) {
-  const int half = emit.query.type == ScalarType::kF32 ? 4 : 8;
+/// How lanes read fragments of a tile: from an address of the lane's own, plus what all share.
+struct Reading {
+  std::string lane;    ///< element of the tile
+  std::string offset;  ///< further elements
+  bool transposed = false;
+};
+
+/// A left operand: 16 rows from `row` on, two runs of 16 bytes from `column` on.
+Reading read_left(const Emitter& emit) {
   if (emit.query.transposed) {
-    return fmt::format(
-        "{}matrices_transposed({}, &shared_query[({} + lane / 16 * 8 + lane % 8) * kStrideQ + {} + "
-        "lane / 8 % 2 * 8]);",
-        emit.prefix, to, column, row);
+    return {"(lane / 16 * 8 + lane % 8) * kStrideQ + warp_row + lane / 8 % 2 * 8",
+            "step * 16 * kStrideQ + i * 16", true};
   }
-  return fmt::format(
-      "{}matrices({}, &shared_query[({} + lane % 16) * kStrideQ + {} + lane / 16 * {}]);",
-      emit.prefix, to, row, column, half);
+  const bool narrow = emit.query.type == ScalarType::kF32;
+  return {fmt::format("(warp_row + lane % 16) * kStrideQ + lane / 16 * {}", narrow ? 4 : 8),
+          fmt::format("i * 16 * kStrideQ + step * {}", narrow ? 8 : 16)};
 }
 
 /// A right operand: 16 columns by one step, two registers of the first eight, then two of the rest.
 /// `outer` counts columns, `inner` what is summed; `by_outer`: a row of shared memory is of one
 /// column.
-std::string read_right(const Emitter& emit, const std::string& tile, const std::string& stride,
-                       bool by_outer, const std::string& outer, const std::string& inner) {
-  const int half = emit.key.type == ScalarType::kF32 ? 4 : 8;
+Reading read_right(const Emitter& emit, const std::string& stride, bool by_outer,
+                   const std::string& outer, const std::string& inner) {
   if (!by_outer) {
-    return fmt::format(
-        "{}matrices_transposed(pair, &{}[({} + lane / 8 % 2 * 8 + lane % 8) * {} + {} + lane / 16 "
-        "* 8]);",
-        emit.prefix, tile, inner, stride, outer);
+    return {fmt::format("(lane / 8 % 2 * 8 + lane % 8) * {} + lane / 16 * 8", stride),
+            fmt::format("{} * {} + {}", inner, stride, outer), true};
   }
-  return fmt::format(
-      "{}matrices(pair, &{}[({} + lane / 16 * 8 + lane % 8) * {} + {} + lane / 8 % 2 * {}]);",
-      emit.prefix, tile, outer, stride, inner, half);
+  const bool narrow = emit.key.type == ScalarType::kF32;
+  return {
+      fmt::format("(lane / 16 * 8 + lane % 8) * {} + lane / 8 % 2 * {}", stride, narrow ? 4 : 8),
+      fmt::format("{} * {} + {}", outer, stride, inner)};
+}
+
+std::string text_of(const Emitter& emit, const Reading& reading, const std::string& to,
+                    const std::string& from) {
+  return fmt::format("{}matrices{}({}, {} + ({}) * {});", emit.prefix,
+                     reading.transposed ? "_transposed" : "", to, from, reading.offset,
+                     size_of(emit.query.type));
+}
+
+/// Scalars: the step's row t of eight is key 2 * t, row t + 4 key 2 * t + 1.
+Reading tf32_values_place() {
+  return {"lane % 4 * 2 * kStrideV + lane / 4", "(j * 8 + l) * kStrideV + n * 8"};
 }
 
 }  // namespace
@@ -251,19 +267,22 @@ std::string mma_kernel(const Emitter& emit) {
   holes["warp_rows"] = std::to_string(s.warp_rows);
   holes["depth"] = narrow ? "8" : "16";
   holes["kind"] = narrow ? "tf32" : emit.query.type == ScalarType::kF16 ? "f16" : "bf16";
-  const std::string row = "warp_row + i * 16";
-  const std::string step = narrow ? "step * 8" : "step * 16";
+  const Reading left = read_left(emit);
+  const Reading keys = read_right(emit, "kStrideK", !emit.key.transposed, "j * 8",
+                                  narrow ? "step * 8" : "step * 16");
+  const Reading values =
+      narrow ? tf32_values_place()
+             : read_right(emit, "kStrideV", emit.values.transposed, "n * 8", "j * 8");
+  holes["lane_q"] = left.lane;
+  holes["lane_k"] = keys.lane;
+  holes["lane_v"] = values.lane;
+  holes["size"] = std::to_string(size_of(emit.query.type));
+  holes["query"] = s.query_in_registers ? "query[i][step]" : "query[i]";
+  holes["read"] = text_of(emit, left, holes["query"], "query_at");
   holes["read_query"] = "";
-  if (s.query_in_registers) {
-    holes["read"] = read_left(emit, "query[i][step]", row, step);
-    holes["query"] = "query[i][step]";
-  } else {
-    holes["read"] = read_left(emit, "query[i]", row, step);
-    holes["query"] = "query[i]";
-  }
-  holes["read_key"] = read_right(emit, "keys", "kStrideK", !emit.key.transposed, "j * 8", step);
-  holes["read_values"] =
-      read_right(emit, "values", "kStrideV", emit.values.transposed, "n * 8", "j * 8");
+  holes["read_key"] = text_of(emit, keys, "pair", "keys");
+  holes["read_values"] = text_of(emit, values, "pair", "values");
+  holes["value_at"] = values.offset;
   Holes inner = holes;
   if (!s.query_in_registers) inner["read_query"] = filled(kQueryHere, holes);
   if (narrow) {

@@ -21,6 +21,15 @@ __device__ __forceinline__ void $prefixsplit(unsigned& big, unsigned& small, uns
 }
 )";
 
+constexpr const char* kElement = R"(
+// The bits of a float in shared memory.
+__device__ __forceinline__ unsigned $prefixelement(unsigned at) {
+  unsigned bits;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(bits) : "r"(at) : "memory");
+  return bits;
+}
+)";
+
 constexpr const char* kScoresOnce = R"(#pragma unroll
 for (int step = 0; step < kStepsD; ++step) {
   $read_query
@@ -84,7 +93,7 @@ for (int j = 0; j < kBlocksK; ++j) {
     unsigned pair[2];
 #pragma unroll
     for (int l = 0; l < 2; ++l)
-      pair[l] = $prefixrounded(__float_as_uint($value));
+      pair[l] = $prefixrounded($prefixelement(values + ($value_at) * 4));
 #pragma unroll
     for (int i = 0; i < kBlocksQ; ++i) $prefixmultiply(sums[i][n], weights[i], pair[0], pair[1]);
   }
@@ -109,7 +118,7 @@ for (int n = 0; n < kBlocksE; ++n) {
   for (int j = 0; j < kBlocksK; ++j) {
     unsigned pair[2], part[2];
 #pragma unroll
-    for (int l = 0; l < 2; ++l) $prefixsplit(pair[l], part[l], __float_as_uint($value));
+    for (int l = 0; l < 2; ++l) $prefixsplit(pair[l], part[l], $prefixelement(values + ($value_at) * 4));
 #pragma unroll
     for (int i = 0; i < kBlocksQ; ++i) {
       $prefixmultiply(parts[i], small[i][j], pair[0], pair[1]);
@@ -131,14 +140,12 @@ std::string tf32_scores(const Emitter& emit) {
 }
 
 std::string tf32_values(const Emitter& emit) {
-  return filled(emit.s.pipe == Pipe::kTf32x3 ? kValuesThrice : kValuesOnce,
-                {{"prefix", emit.prefix},
-                 {"value", "values[(j * 8 + lane % 4 * 2 + l) * kStrideV + n * 8 + lane / 4]"}});
+  return emit.s.pipe == Pipe::kTf32x3 ? kValuesThrice : kValuesOnce;
 }
 
 std::string tf32_helpers(const Emitter& emit) {
   if (emit.s.pipe == Pipe::kMma) return "";
-  return filled(std::string(kRound) + (emit.s.pipe == Pipe::kTf32x3 ? kSplit : ""),
+  return filled(std::string(kElement) + kRound + (emit.s.pipe == Pipe::kTf32x3 ? kSplit : ""),
                 {{"prefix", emit.prefix}});
 }
 
