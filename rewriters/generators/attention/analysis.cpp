@@ -303,7 +303,9 @@ class Analysis {
       const Masked all = masked(nodes_, flat(sum.exponent));
       const Ref both = nodes_.both(allowed, all.allowed);
       if (all.finite && !has_key(both)) {
+        // Rows of such numbers alone weigh them alike: they stay finite.
         logit = flat(sum.exponent);
+        logit = nodes_.op("max", logit->type, {logit, nodes_.number(-3e38, logit->type)});
       } else {
         logit = all.logit;
         allowed = both;
@@ -324,9 +326,6 @@ class Analysis {
         nodes_.replace(above, [&](Ref node) -> Ref { return node == sums[0] ? scaled : nullptr; });
     a_.scale = scale_of(a_.logits);
     if (a_.scale && *a_.scale <= 0) a_.scale.reset();
-    a_.finite = a_.scale.has_value();
-    a_.always_a_key = a_.allowed->is_constant() ||
-                      holds(nodes_.substitute(a_.allowed, {{a_.k, nodes_.integer(0)}}));
     a_.value = flat(value_);
     a_.element = flat(nest_.element);
     a_.guard = nest_.guard == nullptr ? nodes_.boolean(true) : flat(nest_.guard);

@@ -49,8 +49,6 @@ struct Attention {
   Ref allowed = nullptr;        ///< constant true: every key
   std::vector<Bound> bounds;    ///< parts of `allowed`
   bool only_bounds = true;      ///< `allowed` has no other parts
-  bool always_a_key = true;     ///< every query is allowed key 0, or one that comes first
-  bool finite = true;           ///< no logit is minus infinity by itself, as far as one can see
 
   Ref mean = nullptr;                     ///< stands for the weighted mean in `value`
   Ref weighted = nullptr, sum = nullptr;  ///< likewise its two sums, where they are used alone

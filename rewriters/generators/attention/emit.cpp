@@ -274,10 +274,10 @@ std::string Emitter::with_constants(
     }
     if (!names.empty()) text += "constexpr int " + names + ";\n";
   }
-  if (mentions(kernel, "kScale")) {
-    text += fmt::format("constexpr float kScale = {};  // [log 2]\n",
-                        literal(a.scale.value_or(1), ScalarType::kF32));
-  }
+  // Of a row that no key has been allowed yet: less than any logit.
+  text += fmt::format("constexpr float kScale = {}, kLeast = -3.4e38f{};  // [log 2]\n",
+                      literal(a.scale.value_or(1), ScalarType::kF32),
+                      mentions(kernel, "kSlack") ? ", kSlack = 8.0f" : "");
   return filled(kernel, {{"constants", text}});
 }
 
@@ -370,9 +370,6 @@ $commit
   holes["logit"] = logit();
   const std::string whole = whole_tile();
   holes["if_masked"] = makes_logits() || whole.empty() ? "" : "if (!(" + whole + ")) ";
-  // A row that no key has been allowed: its maximum is nothing, too.
-  holes["shift"] =
-      a.always_a_key && a.finite ? "top * kScale" : "top == nothing ? 0.0f : top * kScale";
   holes["row_exists"] = row_exists();
   return holes;
 }

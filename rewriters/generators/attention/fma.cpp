@@ -21,9 +21,9 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   const float nothing = $nothing;
   const int part = thread % 16, first_row = thread / 16 * kRows, first_key = part * kEach;
   float sums[kRows][kGroups][kWidth] = {};  // of weights times values
-  float most[kRows], total[kRows];          // the largest score, the sum of weights
+  float shift[kRows], total[kRows];         // the largest logit so far, the sum of weights
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) most[i] = nothing, total[i] = 0.0f;
+  for (int i = 0; i < kRows; ++i) shift[i] = kLeast, total[i] = 0.0f;
 
   $first_tiles
   $stages
@@ -47,16 +47,16 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
     $mask
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      float top = most[i];
+      float top = scores[i][0];
 #pragma unroll
-      for (int j = 0; j < kEach; ++j) top = fmaxf(top, scores[i][j]);
+      for (int j = 1; j < kEach; ++j) top = fmaxf(top, scores[i][j]);
 #pragma unroll
       for (int other = 1; other < 16; other *= 2)
         top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, other));
       // What was summed so far has weights for a smaller maximum.
-      const float shift = $shift;
-      const float shrink = $prefixpower(most[i] * kScale - shift);
-      most[i] = top;
+      const float before = shift[i];
+      shift[i] = fmaxf(before, top * kScale);
+      const float shrink = $prefixpower(before - shift[i]);
       total[i] *= shrink;
 #pragma unroll
       for (int n = 0; n < kGroups; ++n)
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
         for (int l = 0; l < kWidth; ++l) sums[i][n][l] *= shrink;
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        const float weight = $prefixpower(scores[i][j] * kScale - shift);
+        const float weight = $prefixpower(scores[i][j] * kScale - shift[i]);
         total[i] += weight;
         scores[i][j] = weight;
       }

@@ -65,12 +65,14 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   const unsigned query_at = $prefixaddress(&shared_query[$lane_q]);
   const unsigned keys_at = $prefixaddress(&shared_key[$lane_k]);
   const unsigned values_at = $prefixaddress(&shared_values[$lane_v]);
-  float sums[kBlocksQ][kBlocksE][4] = {};       // of weights times values
-  float most[kBlocksQ][2], total[kBlocksQ][2];  // of each row: the largest score, the sum of weights
+  // A weight is 2^(logit - shift). The shift is the largest logit so far, or up to kSlack less, so
+  // that sums seldom have to follow it.
+  float sums[kBlocksQ][kBlocksE][4] = {};        // of weights times values
+  float shift[kBlocksQ][2], total[kBlocksQ][2];  // of each row; the sum of weights
 #pragma unroll
   for (int i = 0; i < kBlocksQ; ++i)
 #pragma unroll
-    for (int half = 0; half < 2; ++half) most[i][half] = nothing, total[i][half] = 0.0f;
+    for (int half = 0; half < 2; ++half) shift[i][half] = kLeast, total[i][half] = 0.0f;
 
   $first_tiles
   $read_query
@@ -122,36 +124,45 @@ $if_masked{
 }
 )";
 
-constexpr const char* kSoftmax = R"(#pragma unroll
+constexpr const char* kSoftmax = R"(bool grows = false;
+float shrink[kBlocksQ][2];
+#pragma unroll
 for (int i = 0; i < kBlocksQ; ++i) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    float top = most[i][half];
+    float top = scores[i][0][2 * half];
 #pragma unroll
     for (int j = 0; j < kBlocksK; ++j)
       top = fmaxf(top, fmaxf(scores[i][j][2 * half], scores[i][j][2 * half + 1]));
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
-    // What was summed so far has weights for a smaller maximum.
-    const float shift = $shift;
-    const float shrink = $prefixpower(most[i][half] * kScale - shift);
-    most[i][half] = top;
-    float sum = total[i][half] * shrink;
-#pragma unroll
-    for (int n = 0; n < kBlocksE; ++n)
-#pragma unroll
-      for (int l = 0; l < 2; ++l) sums[i][n][2 * half + l] *= shrink;
-#pragma unroll
-    for (int j = 0; j < kBlocksK; ++j)
-#pragma unroll
-      for (int l = 0; l < 2; ++l) {
-        float& score = scores[i][j][2 * half + l];
-        score = $prefixpower(score * kScale - shift);
-        sum += score;
-      }
-    total[i][half] = sum;
+    const float before = shift[i][half];
+    shift[i][half] = top * kScale > before + kSlack ? top * kScale : before;
+    grows = grows || shift[i][half] != before;
+    shrink[i][half] = $prefixpower(before - shift[i][half]);
   }
 }
+if (__any_sync(0xffffffffu, grows)) {
+#pragma unroll
+  for (int i = 0; i < kBlocksQ; ++i)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      total[i][half] *= shrink[i][half];
+#pragma unroll
+      for (int n = 0; n < kBlocksE; ++n)
+#pragma unroll
+        for (int l = 0; l < 2; ++l) sums[i][n][2 * half + l] *= shrink[i][half];
+    }
+}
+#pragma unroll
+for (int i = 0; i < kBlocksQ; ++i)
+#pragma unroll
+  for (int j = 0; j < kBlocksK; ++j)
+#pragma unroll
+    for (int l = 0; l < 4; ++l) {
+      scores[i][j][l] = $prefixpower(scores[i][j][l] * kScale - shift[i][l / 2]);
+      total[i][l / 2] += scores[i][j][l];
+    }
 )";
 
 constexpr const char* kReadQuery = R"(unsigned query[kBlocksQ][kStepsD][4];

@@ -37,7 +37,7 @@ bool fits(const Attention& a, const Goal& goal, const Schedule& s) {
 /// Less of one thing after the other, what costs least first.
 void repair(const Attention& a, const Goal& goal, Schedule& s) {
   const bool fma = s.pipe == Pipe::kFma;
-  if (s.pipe == Pipe::kWgmma) s.stages = 2;
+  if (s.pipe == Pipe::kWgmma) s.stages = std::max(s.stages, 2);
   if (s.pipe != Pipe::kMma) s.query_in_registers = false;
   if (fma) s.warp_rows = 16;
   if (s.warp_rows > 16 && s.rows % 32 != 0) s.warp_rows = 16;
@@ -113,7 +113,7 @@ int registers_of(const Attention& a, const Schedule& s) {
   const int fixed = blocks * columns / 2 + blocks * 4 + 32;
   switch (s.pipe) {
     case Pipe::kTf32x3:
-      return fixed + 2 * scores + 4 * blocks + 24;
+      return fixed + 2 * scores + 4 * blocks + 32;
     case Pipe::kTf32:
       return fixed + scores + query + 16;
     default:

@@ -9,10 +9,10 @@ namespace hone::generators::attention {
 namespace {
 
 constexpr const char* kKernel = R"(
-// $what_first
+$what
 // Each warpgroup of 128 threads has 64 queries. With g = lane / 4 and t = lane % 4, a lane keeps
 // the sums of rows g and g + 8 of a warp's 16, and of columns 2 * t and 2 * t + 1 of each 8.
-__global__ void __launch_bounds__($threads) $prefixattention($params) {
+__global__ void __launch_bounds__($bounds) $prefixattention($params) {
   $constants
   $shared
   $where
@@ -23,7 +23,9 @@ __global__ void __launch_bounds__($threads) $prefixattention($params) {
   const int lane = thread % 32, warp_row = thread / 32 * 16;
   float scores[kTileK / 2], sums[kColumnsHere / 2] = {};  // sums: of weights times values
   unsigned weights[kTileK / 16][4];                       // rounded to $kind
-  float most[2] = {nothing, nothing}, total[2] = {};  // the largest score, the sum of weights
+  // A weight is 2^(logit - shift). The shift is the largest logit so far, or up to kSlack less, so
+  // that sums seldom have to follow it.
+  float shift[2] = {kLeast, kLeast}, total[2] = {};  // of each row; the sum of weights
   float shrink[2];
 
   const auto multiply_scores = [&](int stage) {
@@ -43,29 +45,31 @@ __global__ void __launch_bounds__($threads) $prefixattention($params) {
     });
     $prefixwgmma_commit();
   };
-  // Scores to weights that are not rounded yet.
+  // Scores to weights that are not rounded yet; has a row of the warp another shift?
   const auto weigh = [&](int tile) {
     $mask
+    bool grows = false;
     $prefixeach<2>([&](auto half) {
-      float top = most[half];
+      float top = scores[2 * half];
       $prefixeach<kTileK / 8>([&](auto j) {
         top = fmaxf(top, fmaxf(scores[j * 4 + 2 * half], scores[j * 4 + 2 * half + 1]));
       });
       top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
       top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
-      // What was summed so far has weights for a smaller maximum.
-      const float shift = $shift;
-      shrink[half] = $prefixpower(most[half] * kScale - shift);
-      most[half] = top;
+      const float before = shift[half];
+      shift[half] = top * kScale > before + kSlack ? top * kScale : before;
+      grows = grows || shift[half] != before;
+      shrink[half] = $prefixpower(before - shift[half]);
       total[half] *= shrink[half];
       $prefixeach<kTileK / 8>([&](auto j) {
         $prefixeach<2>([&](auto l) {
           float& score = scores[j * 4 + 2 * half + l];
-          score = $prefixpower(score * kScale - shift);
+          score = $prefixpower(score * kScale - shift[half]);
           total[half] += score;
         });
       });
     });
+    return __any_sync(0xffffffffu, grows) != 0;
   };
   const auto round = [&] {
     $prefixeach<kTileK / 16>([&](auto j) {
@@ -79,9 +83,12 @@ __global__ void __launch_bounds__($threads) $prefixattention($params) {
     copy_query();
     copy_key(0, first_tile);
     $commit
-    if (first_tile + 1 < end_tile) copy_key(1, first_tile + 1);
-    copy_values(0, first_tile);
-    $commit
+#pragma unroll
+    for (int i = 0; i < kStages - 1; ++i) {
+      if (first_tile + i + 1 < end_tile) copy_key(i + 1, first_tile + i + 1);
+      if (first_tile + i < end_tile) copy_values(i, first_tile + i);
+      $commit
+    }
     $wait_first
     $prefixpublish();
     __syncthreads();
@@ -90,25 +97,30 @@ __global__ void __launch_bounds__($threads) $prefixattention($params) {
     $prefixwgmma_wait<0>();
     weigh(first_tile);
     round();
-    int stage = 0;
-    for (int tile = first_tile; tile + 1 < end_tile; ++tile, stage = 1 - stage) {
-      $wait_all
+    int before = kStages - 1, stage = 0, next = 1;  // where tiles lie
+    for (int tile = first_tile; tile + 1 < end_tile; ++tile) {
+      $wait_ring
       $prefixpublish();
       __syncthreads();
       $prefixwgmma_begin();
-      multiply_scores(1 - stage);
+      multiply_scores(next);
       multiply_values(stage);
-      // Everyone is done with the tile's keys, and with the values before it.
-      if (tile + 2 < end_tile) copy_key(stage, tile + 2);
-      copy_values(1 - stage, tile + 1);
+      // Everyone is done with this tile's keys, and with the values before.
+      if (tile + kStages < end_tile) copy_key(stage, tile + kStages);
+      if (tile + kStages - 1 < end_tile) copy_values(before, tile + kStages - 1);
       $commit
       $prefixwgmma_wait<1>();
-      weigh(tile + 1);
+      const bool grows = weigh(tile + 1);
       $prefixwgmma_wait<0>();
-      $prefixeach<kColumnsHere / 8>([&](auto n) {
-        $prefixeach<4>([&](auto l) { sums[n * 4 + l] *= shrink[l / 2]; });
-      });
+      if (grows) {
+        $prefixeach<kColumnsHere / 8>([&](auto n) {
+          $prefixeach<4>([&](auto l) { sums[n * 4 + l] *= shrink[l / 2]; });
+        });
+      }
       round();
+      before = stage;
+      stage = next;
+      next = next + 1 == kStages ? 0 : next + 1;
     }
     $wait_all
     $prefixpublish();
@@ -149,12 +161,8 @@ std::string wgmma_kernel(const Emitter& emit) {
   const int columns = padded_columns(emit.a, s.pipe), depth = padded_depth(emit.a, s.pipe);
   const std::string kind = emit.query.type == ScalarType::kF16 ? "f16" : "bf16";
   Holes holes = emit.holes();
-  holes["what_first"] = fmt::format(
-      "{}: {} queries a block, {} keys at a time, two tiles of them in shared memory at once.",
-      emit.a.describe(), s.rows, s.keys);
-  holes["threads"] = std::to_string(s.threads());
   holes["kind"] = kind;
-  holes["wait_first"] = holes["commit"].empty() ? "" : filled("$prefixwait<1>();", holes);
+  holes["wait_first"] = holes["commit"].empty() ? "" : filled("$prefixwait<kStages - 1>();", holes);
   const bool spare = emit.a.queries % s.rows != 0;
   const std::string q = "q_first + warp_row + i / 2 % 2 * 8 + lane / 4";
   holes["q"] = spare ? "min(" + q + ", kQueries - 1)" : q;
