@@ -294,6 +294,7 @@ TEST(Attention, Tasks) {
       const Proposal& proposal = proposals.back();  // the fastest pipe's
       Step step;
       step.site = proposal.site;
+      step.math = proposal.math;
       for (std::size_t p = 0; p < proposal.parameters.size(); ++p) {
         step.params[proposal.parameters[p].name] = proposal.parameters[p].domain[proposal.start[p]];
       }
