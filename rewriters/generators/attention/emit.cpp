@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <string_view>
 
 namespace hone::generators::attention {
 namespace {
@@ -28,83 +28,18 @@ Emitter::Emitter(const Attention& attention, const Schedule& schedule, const Goa
 
 std::string Emitter::parameter_name(const std::string& buffer) const {
   // What the kernels call their own things.
-  static const std::set<std::string, std::less<>> taken = {"batch",
-                                                           "big",
-                                                           "block",
-                                                           "column",
-                                                           "copy_key",
-                                                           "copy_query",
-                                                           "copy_values",
-                                                           "d",
-                                                           "e",
-                                                           "end_tile",
-                                                           "fill",
-                                                           "first_tile",
-                                                           "fragment",
-                                                           "from",
-                                                           "got",
-                                                           "half",
-                                                           "i",
-                                                           "inverse",
-                                                           "j",
-                                                           "k",
-                                                           "k_first",
-                                                           "k_last",
-                                                           "key",
-                                                           "l",
-                                                           "lane",
-                                                           "logits",
-                                                           "made",
-                                                           "most",
-                                                           "n",
-                                                           "nothing",
-                                                           "pair",
-                                                           "part",
-                                                           "parts",
-                                                           "piece",
-                                                           "q",
-                                                           "q_first",
-                                                           "q_last",
-                                                           "query",
-                                                           "read_query",
-                                                           "row",
-                                                           "rows",
-                                                           "score",
-                                                           "scores",
-                                                           "shift",
-                                                           "shrink",
-                                                           "small",
-                                                           "split",
-                                                           "stage",
-                                                           "step",
-                                                           "values_at",
-                                                           "keys_at",
-                                                           "query_at",
-                                                           "at",
-                                                           "sum",
-                                                           "sums",
-                                                           "thread",
-                                                           "tile",
-                                                           "tile_k",
-                                                           "tile_v",
-                                                           "to",
-                                                           "top",
-                                                           "total",
-                                                           "values",
-                                                           "warp_row",
-                                                           "weight",
-                                                           "weights",
-                                                           "whole",
-                                                           "x",
-                                                           "y",
-                                                           "tile_q",
-                                                           "shared_key",
-                                                           "shared_query",
-                                                           "shared_values",
-                                                           "shared_weights",
-                                                           "first_row",
-                                                           "first_key"};
-  return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
+  constexpr std::string_view kTaken =
+      " at batch before big bits block column copy_key copy_query copy_values d e e_first end_tile "
+      "fill first_key first_row first_tile from got grows half i inverse j k k_first k_last key "
+      "key_at keys keys_at l lane made multiply_scores multiply_values n next nothing other pair "
+      "part parts piece q q_first q_last query query_at read round row score scores shift shrink "
+      "small stage step sum sums thread tile tile_k to top total value values values_at warp_row "
+      "weigh weight weights ";
+  const bool taken = kTaken.find(" " + buffer + " ") != kTaken.npos;
+  // So that no name of a tile's places, and no constant, is a buffer's.
+  const bool alike = buffer.starts_with("k") || buffer.starts_with("shared_") ||
+                     buffer.starts_with("query_") || buffer.starts_with("values_");
+  return taken || alike ? buffer + "_" : buffer;
 }
 
 std::vector<std::string> Emitter::buffers() const {
@@ -423,76 +358,6 @@ GeneratedLaunch Emitter::launch() const {
   launch.shared_bytes = shared_bytes(a, s);
   launch.args = buffers();
   return launch;
-}
-
-// --- Before the kernel ------------------------------------------------------------------------
-
-namespace {
-
-constexpr const char* kPack = R"(
-// N values that are loaded and stored at once.
-template <class T, int N>
-struct alignas(sizeof(T) * N) $prefixpack {
-  T at[N];
-};
-)";
-
-constexpr const char* kAddress = R"(
-// Where something is in shared memory, in 32 bits.
-__device__ __forceinline__ unsigned $prefixaddress(const void* of) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(of));
-}
-)";
-
-constexpr const char* kAsync = R"(
-// Starts a copy from global to shared memory; zeros where not `inside`.
-template <int kBytes>
-__device__ __forceinline__ void $prefixcopy(unsigned at, const void* from, bool inside = true) {
-  const int bytes = inside ? kBytes : 0;
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(at), "l"(from),
-                 "r"(bytes)
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(kBytes),
-                 "r"(bytes)
-                 : "memory");
-  }
-}
-// Closes a group of copies, and waits until at most kLeft groups are on their way.
-__device__ __forceinline__ void $prefixcommit() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-template <int kLeft>
-__device__ __forceinline__ void $prefixwait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
-)";
-
-constexpr const char* kSwizzled = R"(
-// Where an element of a tile is: bands of 64 columns, in which the pieces of 8 of each row change
-// places, so that eight rows of one column lie in different banks.
-template <int kRows>
-__device__ __forceinline__ int $prefixswizzled(int row, int column) {
-  return column / 64 * (kRows * 64) + row * 64 + ((column % 64 / 8) ^ row % 8) * 8 + column % 8;
-}
-)";
-
-constexpr const char* kPower = R"(
-// 2^x to two units in the last place; 0 where that is below the normal numbers.
-__device__ __forceinline__ float $prefixpower(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-)";
-
-}  // namespace
-
-std::string Emitter::helpers() const {
-  const std::string text = std::string(kPack) + kAddress + (uses_async() ? kAsync : "") +
-                           (query.swizzled ? kSwizzled : "") + kPower;
-  return filled(text, {{"prefix", prefix}});
 }
 
 }  // namespace hone::generators::attention
