@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "rewriters/lift/folds.h"
 #include "rewriters/lift/node.h"
 #include "rewriters/syntax/analysis.h"
 
@@ -60,13 +61,6 @@ struct Launched {
   const ConcreteLaunch* launch = nullptr;
   bool in_lockstep = false;  ///< every thread of the block as a lane of its own
 };
-
-/// A carried value after one round, seen as "before (op) more": the operator and `more`.
-struct Folded {
-  std::string op;
-  Ref more = nullptr;
-};
-[[nodiscard]] std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after);
 
 class Executor {
  public:
@@ -130,7 +124,7 @@ class Executor {
   static void shrink(Lanes& lanes);
   [[nodiscard]] static std::optional<bool> decided(const Lanes& condition);
 
-  // expressions.cpp
+  // expressions.cpp, arithmetic.cpp, calls.cpp, collectives.cpp
   Value evaluate(const Expr& expr);
   Lanes scalar(const Expr& expr);
   Lanes truth(const Expr& expr);
@@ -149,7 +143,7 @@ class Executor {
   Value builtin(const Expr& expr);
   static ScalarType scalar_type(const syntax::Type& type, const Executor& self, int position);
 
-  // Places.
+  // places.cpp
   struct Place {
     const Variable* variable = nullptr;  ///< with `fields` into it, or
     std::vector<std::string> fields;
@@ -206,8 +200,13 @@ class Executor {
   };
   void run_loop(const Stmt& statement);
   void run_whole_loop(const Stmt& statement);
-  void run_symbolic(const LoopParts& loop);
   void unroll(const LoopParts& loop, std::int64_t most_rounds);
+  /// One round; `values` are the carried ones' at its start. Returns the condition.
+  Lanes round(const LoopParts& loop, std::vector<Carried>& carried,
+              const std::vector<Lanes>& values, SymbolId symbol = -1);
+  void run_dry(const LoopParts& loop);
+
+  // carried.cpp
   std::vector<Carried> carried_by(const LoopParts& loop);
   /// What a round has changed in `before` beyond `carried`, added to it.
   bool carry_more(const LoopParts& loop, const State& before, std::vector<Carried>& carried);
@@ -215,16 +214,50 @@ class Executor {
   void collect(const Variable* variable, const Value& value, std::vector<std::string> fields,
                std::vector<Carried>& all);
   Lanes& slot(const Carried& carried);
-  /// One round; `values` are the carried ones' at its start. Returns the condition.
-  Lanes round(const LoopParts& loop, std::vector<Carried>& carried,
-              const std::vector<Lanes>& values, SymbolId symbol = -1);
-  void run_dry(const LoopParts& loop);
+  bool find_cells(std::size_t first_store, SymbolId symbol, const Lanes& guard,
+                  std::vector<Carried>& carried);
+
+  // folds.cpp
+  Lanes folded(const Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_online(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
                    const Lanes& guard);
-  bool find_cells(std::size_t first_store, SymbolId symbol, const Lanes& guard,
-                  std::vector<Carried>& carried);
-  Lanes folded(const Carried& one, SymbolId symbol, const Lanes& guard);
+
+  // loop_rounds.cpp
+  /// A loop run on symbols, as far as it has come.
+  struct Rounds {
+    const LoopParts* loop = nullptr;
+    State before;  ///< the loop
+    std::vector<Frame> frames;
+    std::size_t first_store = 0, first_load = 0;
+    std::vector<Carried> carried;
+    std::int64_t count = 0;                   ///< at most, of any lane
+    Lanes trips;                              ///< per lane; null: not one number
+    SymbolId symbol = -1;                     ///< of the round
+    Lanes guard;                              ///< who runs it
+    State after;                              ///< it
+    std::vector<std::optional<Lanes>> known;  ///< per carried: at the start of round `symbol`
+  };
+  struct Trips {
+    std::int64_t most = -1;  ///< -1: not known
+    Ref exact = nullptr;
+  };
+  void run_symbolic(const LoopParts& loop);
+  void rewind(const Rounds& rounds);
+  Lanes at_round(const Carried& one, Ref index);
+  void find_inductions(Rounds& rounds);
+  std::vector<Load> count_rounds(Rounds& rounds);
+  Trips trips_of(Ref part, SymbolId unknown, int position);
+  void run_rounds(Rounds& rounds);
+  [[nodiscard]] bool is_settled(const Carried& one) const;
+  [[nodiscard]] bool leaves_phis(const Rounds& rounds) const;
+  bool all_folds(Rounds& rounds);
+  Lanes at_start(const Carried& one, const Rounds& rounds);
+  void settle(Rounds& rounds);
+  Lanes result_of(const Carried& one, const std::optional<Lanes>& known, const Rounds& rounds);
+  void leave_shared(Rounds& rounds);
+  void leave_loop(Rounds& rounds);
+
   void check_in_place();
 
   Nodes& nodes_;

@@ -1,0 +1,160 @@
+// Conditions: kept as sums that are not negative, conjunctions without repetition; and facts, what
+// is known where they hold.
+#include <algorithm>
+#include <numeric>
+
+#include "rewriters/lift/node.h"
+#include "rewriters/lift/node_math.h"
+
+namespace hone::lift {
+
+Ref Nodes::non_negative(Ref a) {
+  if (const auto all = range(a)) {
+    if (all->low >= 0) return boolean(true);
+    if (all->high < 0) return boolean(false);
+  }
+  std::int64_t common = 0;
+  for (const Term& term : a->terms) common = std::gcd(common, term.coefficient);
+  if (common > 1 && !plain_conditions) {
+    std::vector<Term> reduced;
+    for (const Term& term : a->terms) reduced.push_back({term.coefficient / common, term.atom});
+    a = sum(floor_divide(a->constant, common), reduced);
+  }
+  Node node;
+  node.type = ScalarType::kBool;
+  node.op = ">=0";
+  node.args = {a};
+  return make(std::move(node));
+}
+
+Ref Nodes::is_zero(Ref a) {
+  if (a->is_constant()) return boolean(a->constant == 0);
+  if (const auto all = range(a); all && (all->low > 0 || all->high < 0)) return boolean(false);
+  if (a->terms[0].coefficient < 0) a = scale(a, -1);
+  Node node;
+  node.type = ScalarType::kBool;
+  node.op = "==0";
+  node.args = {a};
+  return make(std::move(node));
+}
+
+std::vector<Ref> conjuncts(Ref condition) {
+  if (!condition->is("&&")) return {condition};
+  std::vector<Ref> all = conjuncts(condition->args[0]);
+  const std::vector<Ref> more = conjuncts(condition->args[1]);
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+Ref Nodes::both(Ref a, Ref b) {
+  if (a->is_constant()) return a->constant != 0 ? b : a;
+  if (b->is_constant()) return b->constant != 0 ? a : b;
+  std::vector<Ref> parts = conjuncts(a);
+  for (const Ref part : conjuncts(b)) {
+    if (std::ranges::find(parts, part) != parts.end()) continue;
+    if (std::ranges::find(parts, negate(part)) != parts.end()) return boolean(false);
+    parts.push_back(part);
+  }
+  // What is about data last: it may be there to be read only where the rest holds.
+  std::ranges::sort(parts, {}, [](Ref part) { return std::make_pair(part->has_load, part->id); });
+  Ref all = parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Node node;
+    node.type = ScalarType::kBool;
+    node.op = "&&";
+    node.args = {all, parts[i]};
+    all = make(std::move(node));
+  }
+  return all;
+}
+
+Ref Nodes::either(Ref a, Ref b) {
+  if (a->is_constant()) return a->constant != 0 ? a : b;
+  if (b->is_constant()) return b->constant != 0 ? b : a;
+  if (a == b) return a;
+  if (a == negate(b)) return boolean(true);
+  // What follows from the other adds nothing.
+  Facts when_a, when_b;
+  when_a.add(a);
+  when_b.add(b);
+  if (when_a.prove(*this, b)) return b;
+  if (when_b.prove(*this, a)) return a;
+  // (c && a) || (c && b) is c && (a || b).
+  const std::vector<Ref> left = conjuncts(a), right = conjuncts(b);
+  Ref common = boolean(true), only_left = boolean(true), only_right = boolean(true);
+  for (const Ref part : left) {
+    const bool shared = std::ranges::find(right, part) != right.end();
+    (shared ? common : only_left) = both(shared ? common : only_left, part);
+  }
+  for (const Ref part : right)
+    if (std::ranges::find(left, part) == left.end()) only_right = both(only_right, part);
+  if (!common->is_constant()) return both(common, either(only_left, only_right));
+  // a || (!a && b) is a || b.
+  if (left.size() == 1 && std::ranges::find(right, negate(a)) != right.end()) {
+    Ref rest = boolean(true);
+    for (const Ref part : right)
+      if (part != negate(a)) rest = both(rest, part);
+    if (!a->has_load || !rest->has_load) return either(a, rest);
+  }
+  if (right.size() == 1 && left.size() > 1 && std::ranges::find(left, negate(b)) != left.end()) {
+    return either(b, a);
+  }
+  Node node;
+  node.type = ScalarType::kBool;
+  node.op = "||";
+  const bool in_order = std::make_pair(a->has_load, a->id) < std::make_pair(b->has_load, b->id);
+  node.args = in_order ? std::vector{a, b} : std::vector{b, a};
+  return make(std::move(node));
+}
+
+Ref Nodes::negate(Ref a) {
+  if (a->is_constant()) return boolean(a->constant == 0);
+  if (a->is("!")) return a->args[0];
+  if (a->is(">=0")) return non_negative(sum(-1, {{-1, a->args[0]}}));
+  if (a->is("||")) return both(negate(a->args[0]), negate(a->args[1]));
+  Node node;
+  node.type = ScalarType::kBool;
+  node.op = "!";
+  node.args = {a};
+  return make(std::move(node));
+}
+
+void Facts::add(Ref condition) {
+  for (const Ref part : conjuncts(condition)) {
+    if (part->is_constant()) continue;
+    if (std::ranges::find(conditions_, part) == conditions_.end()) conditions_.push_back(part);
+  }
+}
+
+bool Facts::prove(Nodes& nodes, Ref condition) const {
+  for (const Ref part : conjuncts(condition)) {
+    if (part->is_constant()) {
+      if (part->constant == 0) return false;
+      continue;
+    }
+    if (std::ranges::find(conditions_, part) != conditions_.end()) continue;
+    bool shown = false;
+    if (part->is(">=0")) {
+      for (const Ref fact : conditions_) {
+        if (!fact->is(">=0")) continue;
+        const auto over = nodes.range(nodes.subtract(part->args[0], fact->args[0]));
+        shown = shown || (over && over->low >= 0);
+      }
+    }
+    if (part->is("||")) shown = prove(nodes, part->args[0]) || prove(nodes, part->args[1]);
+    if (!shown) return false;
+  }
+  return true;
+}
+
+Ref under(Nodes& nodes, Ref value, const Facts& facts) {
+  if (facts.conditions().empty()) return value;
+  return nodes.replace(value, [&](Ref node) -> Ref {
+    if (node->type != ScalarType::kBool || node->kind != Node::Kind::kOp) return nullptr;
+    if (facts.prove(nodes, node)) return nodes.boolean(true);
+    if (facts.prove(nodes, nodes.negate(node))) return nodes.boolean(false);
+    return nullptr;
+  });
+}
+
+}  // namespace hone::lift
