@@ -168,7 +168,13 @@ class Executor {
              const std::string& combine = "");
   Ref load_global(int memory, Ref element, std::size_t lane, int position, bool for_all);
   void barrier(int position);
-  [[nodiscard]] bool may_meet(const Load& load, const Store& store, std::size_t lane);
+
+  // shared.cpp
+  Lanes load_shared(int memory, const Lanes& element, int position);
+  void store_shared(int memory, const Lanes& element, const Lanes& value, int position,
+                    const std::string& combine);
+  Ref shared_cell(int memory, std::int64_t at, Ref runs);
+  Ref shared_cells(int memory, Ref element, Ref runs);
 
   // statements.cpp, jumps.cpp
   void run(const Stmt& statement);
@@ -237,6 +243,7 @@ class Executor {
     Ref values = nullptr, start = nullptr;
     bool ties = false;  ///< an equal one takes the place
   };
+  Ref folded(const Carried& one, std::size_t lane, SymbolId symbol, const Lanes& guard);
   Lanes folded(const Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_arg_alone(Carried& one, SymbolId symbol, const Lanes& guard);
@@ -289,6 +296,7 @@ class Executor {
   void finish(Rounds& rounds);
 
   void check_in_place();
+  [[nodiscard]] bool may_meet(const Load& load, const Store& store, std::size_t lane);
 
   Nodes& nodes_;
   const Launched launched_;

@@ -129,20 +129,19 @@ std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after) {
   return std::nullopt;
 }
 
+Ref Executor::folded(const Carried& one, std::size_t i, SymbolId symbol, const Lanes& guard) {
+  const Ref before = lane(one.before, i);
+  if (lane(one.after, i) == lane(one.phi, i)) return before;
+  const Folded& fold = *one.folds[i];
+  const Ref nothing = nodes_.identity(fold.op, before->type);
+  const Ref whole =
+      nodes_.reduce(fold.op, {symbol}, nodes_.select(lane(guard, i), fold.more, nothing));
+  return nodes_.op(fold.op, before->type, {before, whole});
+}
+
 Lanes Executor::folded(const Carried& one, SymbolId symbol, const Lanes& guard) {
   Lanes result;
-  for (std::size_t i = 0; i < lanes_; ++i) {
-    const Ref before = lane(one.before, i);
-    if (lane(one.after, i) == lane(one.phi, i)) {
-      result.push_back(before);
-      continue;
-    }
-    const Folded& fold = *one.folds[i];
-    const Ref nothing = nodes_.identity(fold.op, before->type);
-    const Ref whole =
-        nodes_.reduce(fold.op, {symbol}, nodes_.select(lane(guard, i), fold.more, nothing));
-    result.push_back(nodes_.op(fold.op, before->type, {before, whole}));
-  }
+  for (std::size_t i = 0; i < lanes_; ++i) result.push_back(folded(one, i, symbol, guard));
   shrink(result);
   return result;
 }

@@ -294,7 +294,7 @@ Lanes Executor::result_of(const Carried& one, const std::optional<Lanes>& known,
     if (next == phi || (known && next == lane(*known, i))) {
       result.push_back(lane(one.before, i));
     } else if (next->has_phi) {
-      result.push_back(lane(folded(one, rounds.symbol, rounds.guard), i));
+      result.push_back(folded(one, i, rounds.symbol, rounds.guard));
     } else {
       const Ref last = nodes_.integer(rounds.count - 1);
       result.push_back(always ? nodes_.substitute(next, {{rounds.symbol, last}}) : nullptr);
@@ -307,6 +307,12 @@ Lanes Executor::result_of(const Carried& one, const std::optional<Lanes>& known,
 void Executor::leave_shared(Rounds& rounds) {
   const bool always = decided(rounds.guard).value_or(false) && !rounds.left_early;
   const Nodes::Substitution last{{rounds.symbol, nodes_.integer(rounds.count - 1)}};
+  if (rounds.count == 1 && !rounds.left_early) {  // all of them
+    state_ = rounds.before;
+    state_.shared = rounds.after.shared;
+    state_.shared_guards = rounds.after.shared_guards;
+    return;
+  }
   auto shared = rounds.after.shared;
   for (auto& [memory, cells] : shared) {
     for (auto cell = cells.begin(); cell != cells.end();) {
