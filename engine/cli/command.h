@@ -20,9 +20,6 @@
 
 namespace hone::cli {
 
-inline constexpr const char* kGenerateHelp =
-    "Also whole kernels, generated from what the task's kernels compute (`hone show --lift TASK`)";
-
 enum ExitStatus {
   kDone = 0,
   kCheckFailed = 1,  ///< the task or the candidate failed its checks

@@ -160,7 +160,6 @@ Registration add_bench(CLI::App& root) {
       ->capture_default_str();
   app->add_option("--without", options->search.disabled, "Rewriters that may not be used")
       ->delimiter(',');
-  app->add_flag("--generate", options->search.generate, kGenerateHelp);
   app->add_flag("--again", options->again, "Search also what was searched with these settings");
   app->add_flag("--quiet", options->quiet, "No progress");
   add_json_option(*app, options->common);

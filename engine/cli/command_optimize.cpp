@@ -26,7 +26,6 @@ struct Options {
   bool prescreen = true;
   int finalists = 5;
   std::vector<std::string> disabled;
-  bool generate = false;
   bool quiet = false;
 };
 
@@ -93,7 +92,6 @@ int run(const Options& options) {
   search.prescreen = options.prescreen;
   search.finalists = options.finalists;
   search.disabled = options.disabled;
-  search.generate = options.generate;
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
   auto outcome =
@@ -165,7 +163,6 @@ Registration add_optimize(CLI::App& root) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app->add_option("--without", options->disabled, "Rewriters that may not be used")->delimiter(',');
-  app->add_flag("--generate", options->generate, kGenerateHelp);
   app->add_flag("--quiet", options->quiet, "No progress");
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

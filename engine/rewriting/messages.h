@@ -9,8 +9,6 @@
 //   format     {source}                                         -> {source}
 //   init       {source, path}                                   -> {task, notes}
 //
-// `generate` stands beside `target`: may generators propose?
-//
 // Without `program` the task's reference is meant. A question that has no such answer is answered
 // with {"refused": text} or {"invalid": text}; {"error": text}, the channel's own, is a failure.
 #pragma once

@@ -108,8 +108,7 @@ Json RemoteRewriting::about(const char* op, const RewriteContext& context, const
   Json request = {{"op", op},
                   {"task", *context.task},
                   {"sizes", context.sizes},
-                  {"target", rewriting::to_message(context.target)},
-                  {"generate", context.generate}};
+                  {"target", rewriting::to_message(context.target)}};
   if (!(program == context.task->reference)) request["program"] = program;
   return request;
 }

@@ -104,7 +104,6 @@ Result<Json> Server::answer(const Json& message) {
   HONE_TAKE(context.task, task_from(message.value("task", Json())));
   HONE_TAKE(context.sizes, rewriting::sizes_from(message.value("sizes", Json())));
   HONE_TAKE(context.target, rewriting::target_from(message.value("target", Json())));
-  HONE_TAKE(context.generate, protocol::get_bool(message, "generate"));
   const Program& program = sent ? *sent : context.task->reference;
   if (op == "proposals") {
     std::vector<Proposal> proposals;

@@ -124,11 +124,10 @@ Result<BenchRow> bench_row_from_json(const nlohmann::json& json) {
 std::string bench_key(const Provenance& provenance, const std::string& budget,
                       const SearchOptions& options) {
   const Provenance& p = provenance;
-  return content_hash(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", p.device_name,
+  return content_hash(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", p.device_name,
                                   p.toolchain, p.driver, p.hone_version, p.sandbox, budget,
                                   options.seed, options.strategy, options.prescreen,
-                                  options.finalists, fmt::join(options.disabled, ","),
-                                  options.generate))
+                                  options.finalists, fmt::join(options.disabled, ",")))
       .substr(0, 12);
 }
 

@@ -44,8 +44,7 @@ Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& s
 Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewriting, const Task& task,
                                                              const TargetLimits& target,
                                                              std::vector<std::string> disabled,
-                                                             const RequestSecrets& secrets,
-                                                             bool generate) {
+                                                             const RequestSecrets& secrets) {
   std::unique_ptr<RequestBuilder> builder(new RequestBuilder(rewriting, task));
   builder->target_ = target;
   builder->secrets_ = secrets;
@@ -58,7 +57,7 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewritin
     builder->flops_ = static_cast<double>(*flops);
   }
   builder->timed_ = std::make_unique<Space>(
-      rewriting, RewriteContext{&task, task.sizes, target, generate},
+      rewriting, RewriteContext{&task, task.sizes, target},
       SpaceOptions{.disabled = std::move(disabled), .hashes = true, .memory = builder->memory_});
   for (const Bindings& sizes : task.check_sizes) {
     auto check = builder->check_space(sizes);

@@ -27,7 +27,7 @@ class RequestBuilder {
   /// at some sizes.
   [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(
       Rewriting& rewriting, const Task& task, const TargetLimits& target,
-      std::vector<std::string> disabled, const RequestSecrets& secrets = {}, bool generate = false);
+      std::vector<std::string> disabled, const RequestSecrets& secrets = {});
 
   /// The space at the timed sizes.
   [[nodiscard]] Space& space() { return *timed_; }

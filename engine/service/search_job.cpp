@@ -208,8 +208,7 @@ Result<void> Search::admit() {
   if (auto readable = read(); !readable) return readable;
   auto builder = RequestBuilder::make(
       rewriting_, task_, target_limits(target_.info.arch), options_.disabled,
-      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()},
-      options_.generate);
+      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());

@@ -38,9 +38,6 @@ struct SearchOptions {
   int finalists = 5;
   int workers = 0;                    ///< evaluating threads; 0: as many as are in flight
   std::vector<std::string> disabled;  ///< rewriters that may not propose
-  /// Generators (rewriters/generators) may propose: whole kernels from what was lifted. Off until
-  /// their searches are as cheap as those of rules.
-  bool generate = false;
   bool prescreen = true;  ///< on a real GPU: measure only what the time model gives a chance
   std::function<void(const Progress&)> on_progress;
   const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there

@@ -77,7 +77,6 @@ std::vector<Proposal> propose_all(const Program& program, const RewriteContext& 
   (void)syntax::parse(program);
   std::vector<std::future<std::vector<Proposal>>> parts;
   for (const Rewriter* rewriter : rewriters()) {
-    if (!context.generate && rewriter->name().starts_with("generate-")) continue;
     parts.push_back(std::async(std::launch::async,
                                [&, rewriter] { return rewriter->propose(program, context); }));
   }

@@ -30,8 +30,6 @@ struct RewriteContext {
   const Task* task = nullptr;  ///< sizes to be held, math level, specialize, tolerance
   Bindings sizes;              ///< the sizes this replay is for (timed or check sizes)
   TargetLimits target;
-  /// Generators propose, too (rewriters/generators): their steps can be applied in any case.
-  bool generate = false;
 };
 
 class Rewriter {

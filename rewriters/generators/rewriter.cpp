@@ -20,39 +20,72 @@ constexpr std::string_view kPrefix = "hone_";
 
 /// A program lifted, for all generators. Its nodes grow as generators work: one at a time.
 struct Lifted {
+  std::once_flag once;
   std::mutex mutex;
   Result<lift::LiftedProgram> program = refused("not lifted");
   std::vector<lift::Site> sites;
 };
 
-std::shared_ptr<Lifted> freshly_lifted(const Program& program, const Bindings& sizes) {
-  auto made = std::make_shared<Lifted>();
-  made->program = lift::lift(program, sizes,
-                             [](std::string_view kernel) { return kernel.starts_with(kPrefix); });
-  if (made->program) made->sites = lift::sites(*made->program);
-  return made;
+std::string_view text_of(const syntax::TranslationUnit& unit, std::string_view function) {
+  for (const syntax::Function* known : unit.functions) {
+    if (known->name == function && known->range.valid()) return unit.text(known->range);
+  }
+  return {};
+}
+
+/// The kernels that a lift does not look into: generated ones, and those that earlier steps
+/// changed. Those compute what the task's own compute, and are lifted slowly, if at all.
+std::set<std::string> left_alone(const Program& program, const Task* task) {
+  std::set<std::string> names;
+  const auto unit = syntax::parse(program);
+  const auto original = task != nullptr
+                            ? syntax::parse(task->reference)
+                            : Result<std::shared_ptr<const syntax::TranslationUnit>>(nullptr);
+  for (const Launch& launch : program.launches) {
+    const std::string function = launch.kernel.substr(0, launch.kernel.find('<'));
+    const bool is_ours = function.starts_with(kPrefix);
+    if (is_ours ||
+        (task != nullptr && unit && original &&
+         (program.defines != task->reference.defines ||
+          std::ranges::find(task->reference.launches, launch) == task->reference.launches.end() ||
+          text_of(**unit, function) != text_of(**original, function)))) {
+      names.insert(launch.kernel);
+    }
+  }
+  return names;
+}
+
+void fill(Lifted& lifted, const Program& program, const Bindings& sizes,
+          const std::set<std::string>& skipped) {
+  lifted.program = lift::lift(program, sizes, [&](std::string_view kernel) {
+    return skipped.contains(std::string(kernel));
+  });
+  if (lifted.program) lifted.sites = lift::sites(*lifted.program);
 }
 
 /// For questions alone: what is printed depends on the order in which nodes were made.
-std::shared_ptr<Lifted> lifted_of(const Program& program, const Bindings& sizes) {
+std::shared_ptr<Lifted> lifted_of(const Program& program, const RewriteContext& context) {
   constexpr std::size_t kMost = 16;
   static std::mutex mutex;
   static std::list<std::pair<std::string, std::shared_ptr<Lifted>>> kept;  // the newest first
   std::string key = nlohmann::json(program).dump();
-  for (const auto& [name, value] : sizes) key += fmt::format("|{}={}", name, value);
+  if (context.task != nullptr) key += nlohmann::json(context.task->reference).dump();
+  for (const auto& [name, value] : context.sizes) key += fmt::format("|{}={}", name, value);
+  std::shared_ptr<Lifted> lifted;
   {
     const std::lock_guard lock(mutex);
     const auto found = std::ranges::find(kept, key, [](const auto& entry) { return entry.first; });
     if (found != kept.end()) {
       kept.splice(kept.begin(), kept, found);
-      return kept.front().second;
+    } else {
+      kept.emplace_front(std::move(key), std::make_shared<Lifted>());
+      if (kept.size() > kMost) kept.pop_back();
     }
+    lifted = kept.front().second;
   }
-  auto made = freshly_lifted(program, sizes);
-  const std::lock_guard lock(mutex);
-  kept.emplace_front(std::move(key), made);
-  if (kept.size() > kMost) kept.pop_back();
-  return made;
+  std::call_once(lifted->once,
+                 [&] { fill(*lifted, program, context.sizes, left_alone(program, context.task)); });
+  return lifted;
 }
 
 std::string identifier(const std::string& text) {
@@ -111,7 +144,7 @@ class GeneratorRewriter final : public Rewriter {
                                 const RewriteContext& context) const override {
     std::vector<Proposal> proposals;
     if (context.task != nullptr && !context.task->specialize) return proposals;
-    const auto lifted = lifted_of(program, context.sizes);
+    const auto lifted = lifted_of(program, context);
     const std::lock_guard lock(lifted->mutex);
     if (!lifted->program) return proposals;
     for (const lift::Site& site : lifted->sites) {
@@ -130,15 +163,16 @@ class GeneratorRewriter final : public Rewriter {
     if (context.task != nullptr && !context.task->specialize) {
       return refused("the task may not be specialised, and generated kernels are for given sizes");
     }
-    const auto lifted = freshly_lifted(program, context.sizes);
-    if (!lifted->program) return std::unexpected(lifted->program.error());
-    const auto site = std::ranges::find_if(lifted->sites, [&](const lift::Site& candidate) {
+    Lifted lifted;
+    fill(lifted, program, context.sizes, left_alone(program, context.task));
+    if (!lifted.program) return std::unexpected(lifted.program.error());
+    const auto site = std::ranges::find_if(lifted.sites, [&](const lift::Site& candidate) {
       return step.site == candidate.name || step.site == site_name(candidate, step.math);
     });
-    if (site == lifted->sites.end()) return refused(why_no_site(*lifted, step.site));
+    if (site == lifted.sites.end()) return refused(why_no_site(lifted, step.site));
     std::string prefix = fmt::format("{}{}_", kPrefix, identifier(site->name));
     while (program.source.find(prefix) != std::string::npos) prefix += "2_";
-    auto generated = generator_.generate(goal_of(*lifted, *site, context), step, prefix);
+    auto generated = generator_.generate(goal_of(lifted, *site, context), step, prefix);
     if (!generated) return std::unexpected(generated.error());
 
     Program result = program;
@@ -237,15 +271,19 @@ class GeneratorRewriter final : public Rewriter {
 }  // namespace
 
 Result<std::string> explained(const Program& program, const RewriteContext& context) {
-  const auto lifted = lifted_of(program, context.sizes);
-  const std::lock_guard lock(lifted->mutex);
-  if (!lifted->program) return std::unexpected(lifted->program.error());
-  std::string text = lift::to_string(*lifted->program);
-  for (const lift::Site& site : lifted->sites) {
+  Lifted lifted;  // also of kernels that steps changed
+  std::set<std::string> generated;
+  for (const Launch& launch : program.launches) {
+    if (launch.kernel.starts_with(kPrefix)) generated.insert(launch.kernel);
+  }
+  fill(lifted, program, context.sizes, generated);
+  if (!lifted.program) return std::unexpected(lifted.program.error());
+  std::string text = lift::to_string(*lifted.program);
+  for (const lift::Site& site : lifted.sites) {
     text += fmt::format("\nsite '{}' ({} launch{}):\n", site.name, site.launches.size(),
                         site.launches.size() == 1 ? "" : "es");
     for (const Generator* generator : generators()) {
-      const auto offer = generator->match(goal_of(*lifted, site, context));
+      const auto offer = generator->match(goal_of(lifted, site, context));
       text += fmt::format("  {}: {}\n", generator->name(),
                           offer ? offer->description : "no, " + offer.error().message);
     }

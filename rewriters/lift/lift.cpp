@@ -238,7 +238,7 @@ Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
     LiftedLaunch made;
     made.kernel = launch.kernel;
     const bool skipped = skip && skip(launch.kernel);
-    if (skipped) made.refusal = launch.kernel + ": not looked into";
+    if (skipped) made.refusal = launch.kernel + ": generated, or changed by an earlier step";
     const bool several = std::ranges::any_of(program.launches, [&](const Launch& other) {
       return other.kernel != launch.kernel && (*unit)->find_function(other.kernel) == function;
     });
