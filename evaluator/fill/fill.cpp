@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "evaluator/fill/formula_cpu.h"
 
@@ -35,6 +38,29 @@ class GeneratedSource : public Source {
  private:
   hone_fill fill_;
   std::size_t size_;
+};
+
+class RepeatingSource : public Source {
+ public:
+  RepeatingSource(std::shared_ptr<const Source> source, std::uint64_t period)
+      : source_(std::move(source)), contents_(period) {}
+
+  void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
+    std::call_once(once_, [&] { source_->read(0, contents_.data(), contents_.size()); });
+    while (size > 0) {
+      const std::size_t at = offset % contents_.size();
+      const std::size_t n = std::min(size, contents_.size() - at);
+      std::memcpy(out, contents_.data() + at, n);
+      out += n;
+      offset += n;
+      size -= n;
+    }
+  }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  mutable std::once_flag once_;
+  mutable std::vector<std::uint8_t> contents_;
 };
 
 class FileSource : public Source {
@@ -86,6 +112,18 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
   close(fd);
   if (data == MAP_FAILED) return invalid(fmt::format("{}: {}", where, std::strerror(errno)));
   return std::make_shared<FileSource>(static_cast<const std::uint8_t*>(data), bytes);
+}
+
+Result<std::shared_ptr<const Source>> Source::open_repeating(const ConcreteBuffer& buffer,
+                                                             std::uint64_t seed) {
+  constexpr std::uint64_t kElements = 262147;  // a prime: rows of a matrix differ
+  auto source = open(buffer, seed);
+  const bool random = buffer.fill.kind == Fill::Kind::kUniform ||
+                      buffer.fill.kind == Fill::Kind::kNormal ||
+                      buffer.fill.kind == Fill::Kind::kIntegers;
+  const std::uint64_t period = kElements * size_of(buffer.type);
+  if (!source || !random || static_cast<std::uint64_t>(buffer.bytes()) <= 4 * period) return source;
+  return std::make_shared<RepeatingSource>(std::move(*source), period);
 }
 
 }  // namespace hone::fill

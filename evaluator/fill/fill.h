@@ -25,6 +25,10 @@ class Source {
   /// Errors: kInvalidInput, a fill file that is missing or shorter than the buffer.
   [[nodiscard]] static Result<std::shared_ptr<const Source>> open(const ConcreteBuffer& buffer,
                                                                   std::uint64_t seed);
+  /// For samples of large programs: random contents repeat after a megabyte or so, which saves
+  /// making them. Others, and small buffers, are as open() has them.
+  [[nodiscard]] static Result<std::shared_ptr<const Source>> open_repeating(
+      const ConcreteBuffer& buffer, std::uint64_t seed);
   virtual ~Source() = default;
   /// Bytes [offset, offset + size) of the buffer.
   virtual void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const = 0;

@@ -29,7 +29,8 @@ Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(const protocol::R
   for (const auto& buffer : runnable.program.buffers) {
     const auto bytes = static_cast<std::uint64_t>(buffer.bytes());
     if (has_fill(buffer.role)) {
-      auto source = fill::Source::open(buffer, seed);
+      auto source = outputs == Outputs::kZero ? fill::Source::open_repeating(buffer, seed)
+                                              : fill::Source::open(buffer, seed);
       if (!source) return std::unexpected(source.error());
       p->addresses_.push_back(p->memory_.allocate(
           buffer.name, bytes, true,

@@ -246,10 +246,11 @@ class RowPrinter {
       for (const Stream& stream : streams_of(goal_, plan_, space)) {
         if (stream.load->uses(plan_.row) || !stream.certain) continue;
         if (stream.load->args[0]->has_load || !body.moves_whole(stream.load)) continue;
-        registers +=
+        const std::int64_t more =
             (items * schedule_.width * static_cast<std::int64_t>(size_of(stream.load->type)) + 3) /
             4;
-        if (registers > most_registers(schedule_.team, goal_.context->target)) return;
+        if (registers + more > most_registers(schedule_.team, goal_.context->target)) continue;
+        registers += more;
         std::erase_if(kept_.raw, [&](const Kept::Raw& one) { return one.load == stream.load; });
         const std::string name = names_.fresh(stream.load->op + "_all");
         for_all_rows_[stream.load] = name + "[i]";

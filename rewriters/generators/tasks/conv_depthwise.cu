@@ -12,7 +12,7 @@
   "tolerance": {"rtol": 1e-4, "atol": 1e-5},
   "math": "reassociate",
   "flops": "18*N*C*(H-2)*(W-2)",
-  "torch": "torch.nn.functional.conv2d(input, weight, groups=C)" }
+  "torch": "torch.nn.functional.conv2d(input, weight, groups=input.shape[1])" }
 */
 
 __global__ void conv_depthwise(const float* input, const float* weight, float* output, int total, int C, int H, int W) {

@@ -27,6 +27,7 @@ struct Schedule {
   int tile = 32;    ///< elements, both ways
   int threads = 8;  ///< rows of 32 threads
   Cache cache = Cache::kDefault;
+  std::int64_t group = 16;  ///< tiles along the stored dim that blocks take side by side
 };
 
 void print_transpose(const Goal& goal, const Plan& plan, const Schedule& schedule,

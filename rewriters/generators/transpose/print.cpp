@@ -16,7 +16,8 @@ void print_transpose(const Goal& goal, const Plan& plan, const Schedule& schedul
   parameters.write(plan.store.buffer, plan.store.type);
   Names names;
   for (const std::string& buffer : parameters.args()) names.take(buffer);
-  for (const char* word : {"batch", "r", "c", "x", "y", "tile"}) names.take(word);
+  for (const char* word : {"batch", "r", "c", "x", "y", "place", "first", "wide", "within"})
+    names.take(word);
 
   const int threads = 32 * schedule.threads;
   const auto tiles = [&](SymbolId symbol) {
@@ -46,10 +47,23 @@ void print_transpose(const Goal& goal, const Plan& plan, const Schedule& schedul
                           type_name(load->type), arrays.back()));
     body.at_hand[load] = arrays.back() + "[column][line]";
   }
-  code.line("const int tile = blockIdx.x / kLoadedTiles;");
-  code.line("const int first_r = blockIdx.x % kLoadedTiles * kTile;");
-  code.line("const int first_c = tile % kStoredTiles * kTile;");
-  code.line("const int batch = tile / kStoredTiles;");
+  const std::int64_t stored_tiles = tiles(plan.stored);
+  const std::int64_t group = std::min(schedule.group, stored_tiles);
+  code.line("const int batch = blockIdx.x / (kLoadedTiles * kStoredTiles);");
+  code.line("const int place = blockIdx.x % (kLoadedTiles * kStoredTiles);");
+  if (group == 1) {
+    code.line("const int first_r = place % kLoadedTiles * kTile;");
+    code.line("const int first_c = place / kLoadedTiles * kTile;");
+  } else {
+    // Blocks that run together then cover long pieces of rows on both sides.
+    code.line(fmt::format("constexpr int kGroup = {};  // stored tiles side by side", group));
+    code.line("const int first = place / (kLoadedTiles * kGroup) * kGroup;");
+    code.line(stored_tiles % group == 0 ? "constexpr int wide = kGroup;"
+                                        : "const int wide = min(kGroup, kStoredTiles - first);");
+    code.line("const int within = place - first * kLoadedTiles;");
+    code.line("const int first_r = within / wide * kTile;");
+    code.line("const int first_c = (first + within % wide) * kTile;");
+  }
   const bool ragged = nodes.extent(plan.stored) % schedule.tile != 0 ||
                       nodes.extent(plan.loaded) % schedule.tile != 0;
   // `line` and `column` number the tile's elements by r and by c.

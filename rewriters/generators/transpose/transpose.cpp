@@ -42,6 +42,7 @@ class Transpose : public Generator {
     SpaceBuilder space(offer);
     space.powers("tile", 32, largest > 4 ? 32 : 64, largest < 4 ? 64 : 32);
     space.powers("threads", 64, 1024, 256);
+    space.powers("group", 1, 64, 16);
     space.values("cache", cache_values(), std::string("default"));
     return offer;
   }
@@ -54,6 +55,7 @@ class Transpose : public Generator {
     schedule.tile = step.int_param("tile", 32) > 32 ? 64 : 32;
     schedule.threads =
         static_cast<int>(std::clamp<std::int64_t>(step.int_param("threads", 256) / 32, 1, 32));
+    schedule.group = std::clamp<std::int64_t>(step.int_param("group", 16), 1, 64);
     schedule.cache = parse_cache(step.string_param("cache", "default"));
     Helpers helpers(prefix);
     Code code;

@@ -52,7 +52,7 @@ class FakeEvaluator final : public Evaluator {
     Evaluation evaluation;
     evaluation.verdict = Verdict::kOk;
     evaluation.measurement.modelled = modelled_;
-    evaluation.measurement.time_us = evaluation.measurement.reference_time_us = 1000;
+    evaluation.measurement.time_us = evaluation.measurement.reference_time_us = reference_us_;
     evaluation.measurement.speedup = 1;
     return evaluation;
   }
@@ -105,6 +105,7 @@ class FakeEvaluator final : public Evaluator {
 
   Lie lie_;                        ///< changes what it says; may be empty
   int measured_ = 0;               ///< ceilings
+  double reference_us_ = 1000;     ///< when it is admitted
   int calls_ = 0;                  ///< of evaluate(), where it was not cancelled
   std::atomic<int> answered_ = 0;  ///< in the quick stage
   std::atomic<int> finals_ = 0;    ///< begun

@@ -8,6 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <mutex>
+#include <vector>
 
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
@@ -69,6 +72,28 @@ TEST_F(SearchJob, OnAGpuSeveralThreadsProposeAndTheBudgetIsExact) {
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_EQ(all->stop_reason, "exhausted");
   EXPECT_EQ(all->counts.evaluated(), 63);  // and the reference
+}
+
+TEST_F(SearchJob, WhereTheReferenceIsSlowGeneratedKernelsAreTriedFirst) {
+  const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  device_ = *DeviceSpec::parse("cuda:0");
+  options_.budget.evaluations = 30;
+  options_.workers = 1;
+  std::mutex mutex;
+  std::vector<bool> generated;
+  evaluator_.lie_ = [&](const EvaluationRequest& request, Evaluation& evaluation) {
+    if (request.stage != Stage::kQuick) return;
+    evaluation.verdict = Verdict::kOk;
+    const std::lock_guard lock(mutex);
+    generated.push_back(request.timed.candidate.source.contains("hone_C_"));
+  };
+  evaluator_.reference_us_ = 50e3;
+  const auto outcome = run_search(*task, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_GE(generated.size(), 30U);
+  EXPECT_TRUE(generated.front());
+  EXPECT_FALSE(std::ranges::all_of(generated, std::identity{})) << "rules have their turn";
 }
 
 TEST_F(SearchJob, ChildrenThatRewriteChangeNothing) {

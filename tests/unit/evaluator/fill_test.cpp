@@ -64,6 +64,25 @@ TEST(Fill, AnyRangeIsTheSame) {
   }
 }
 
+TEST(Fill, RepeatingContentsAreThoseOfTheBeginning) {
+  const auto large = buffer(ScalarType::kF32, {Fill::Kind::kNormal, 0, 2}, 2'000'000);
+  const auto plain = *Source::open(large, 7), repeating = *Source::open_repeating(large, 7);
+  const std::uint64_t period = 4 * 262147;
+  for (const std::uint64_t offset : {0UL, 5UL, period - 3, period + 1, 6 * period + 12}) {
+    std::vector<std::uint8_t> want(64), got(64);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      plain->read((offset + i) % period, want.data() + i, 1);
+    repeating->read(offset, got.data(), got.size());
+    EXPECT_EQ(got, want) << offset;
+  }
+  // What counts from the start does not repeat.
+  const auto iota = buffer(ScalarType::kI32, {Fill::Kind::kIota, 0, 1}, 2'000'000);
+  std::int32_t last = 0;
+  (*Source::open_repeating(iota, 7))
+      ->read(4 * 1'999'999ULL, reinterpret_cast<std::uint8_t*>(&last), sizeof last);
+  EXPECT_EQ(last, values<std::int32_t>(iota).back());
+}
+
 TEST(Fill, SeedAndNameDecide) {
   auto b = buffer(ScalarType::kF32, {}, 64);
   EXPECT_NE(bytes_of(b, 1), bytes_of(b, 2));

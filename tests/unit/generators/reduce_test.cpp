@@ -69,6 +69,19 @@ TEST(Reduce, ArgMaxOverAll) {
   });
 }
 
+TEST(Reduce, ReductionsOfOneLengthInsideEachOther) {
+  // The largest of 40 sums of 40 products; both indices have the same extent.
+  at_all_points([](Problem& p) {
+    p.in("a", {2, 40, 40});
+    p.in("b", {40});
+    p.out("y", {2});
+    const SymbolId i = p.symbol("i", 2), j = p.symbol("j", 40), k = p.symbol("k", 40);
+    const Ref product =
+        p.f("*", {p.load("a", {p.at(i), p.at(j), p.at(k)}), p.load("b", {p.at(k)})});
+    p.store("y", {i}, {p.at(i)}, p.nodes.reduce("max", {j}, p.nodes.reduce("+", {k}, product)));
+  });
+}
+
 TEST(Reduce, NormalisesByTheWhole) {
   at_all_points([](Problem& p) {
     p.in("x", {50, 40});

@@ -101,6 +101,19 @@ TEST(Rowwise, RowsInRegistersAndShared) {
   }
 }
 
+TEST(Rowwise, WeightsOfWhichOnlySomeFitTheRegisters) {
+  // Blocks that walk over rows keep one of two weights.
+  const auto generator = make_rowwise();
+  Problem p;
+  layer_norm(p, 6, 8192);
+  const Choice choice = {{"threads", std::int64_t{512}},
+                         {"rows", std::int64_t{2}},
+                         {"keep", std::string("registers")},
+                         {"blocks_per_sm", std::int64_t{1}}};
+  EXPECT_NE(generate(*generator, p, choice).source.find("_all["), std::string::npos);
+  expect_right(*generator, p, choice, 2e-5);
+}
+
 TEST(Rowwise, LayerNorm) {
   at_all_points([](Problem& p) { layer_norm(p, 10, 384); });
   at_all_points([](Problem& p) { layer_norm(p, 3, 129); });

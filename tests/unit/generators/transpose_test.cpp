@@ -10,7 +10,8 @@ namespace {
 
 const std::vector<Choice> kPoints = {
     {},
-    {{"tile", std::int64_t{32}}, {"threads", std::int64_t{1024}}},
+    {{"tile", std::int64_t{32}}, {"threads", std::int64_t{1024}}, {"group", std::int64_t{1}}},
+    {{"tile", std::int64_t{32}}, {"group", std::int64_t{2}}},
     {{"tile", std::int64_t{32}}, {"threads", std::int64_t{64}}, {"cache", std::string("stream")}},
 };
 
