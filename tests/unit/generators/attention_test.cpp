@@ -192,9 +192,18 @@ TEST(Attention, Wgmma) {
   reference = {.type = "bf16", .queries = 200, .keys = 152, .depth = 72, .columns = 128};
   reference.logit = "k <= q ? score * 0.25f : -INFINITY";
   expect_right(reference, at("wgmma", 192, 64), 1.5e-2);
+  Choice ahead = at("wgmma", 64, 64);
+  ahead["ahead"] = std::int64_t{2};
+  expect_right(reference, ahead, 1.5e-2);
   reference.type = "f16";
   reference.logit = "score * 0.1f + bias[q * K + k]";
   expect_right(reference, at("wgmma", 64, 32), 2e-3);
+  for (const std::int64_t stages : {2, 3}) {
+    ahead = at("wgmma", 64, 32, stages);
+    ahead["ahead"] = std::int64_t{2};
+    reference.keys = stages == 2 ? 152 : 192;
+    expect_right(reference, ahead, 2e-3);
+  }
 }
 
 TEST(Attention, HeadsOfManySizes) {
