@@ -295,6 +295,21 @@ TEST(Attention, StylesInTf32) {
   }
 }
 
+TEST(Attention, MaximumThatGrowsMuch) {
+  // Beyond 2^8 from tile to tile: sums have to follow.
+  Reference reference{
+      .heads = 1, .queries = 64, .keys = 256, .depth = 64, .columns = 64, .logit = "score * 3.0f"};
+  expect_right(reference, at("fma", 64, 32), 1e-4);
+  expect_right(reference, at("tf32x3", 64, 32), 1e-4);
+  reference.type = "f16";
+  expect_right(reference, at("mma", 64, 32), 2e-3);
+  for (const std::int64_t ahead : {1, 2}) {
+    Choice choice = at("wgmma", 64, 32);
+    choice["ahead"] = ahead;
+    expect_right(reference, choice, 2e-3);
+  }
+}
+
 TEST(Attention, WeightsKeptInFewBits) {
   expect_right({.whole = "__half2float(__float2half(weight / sum))"}, at("fma", 64, 32), 1e-3);
 }
