@@ -17,6 +17,8 @@ Value Executor::arithmetic(const std::string& op, const Value& a, const Value& b
   if (a.kind == Value::Kind::kPointer || b.kind == Value::Kind::kPointer) {
     refuse("arithmetic on pointers that hone does not follow", position);
   }
+  const bool vectors = a.kind == Value::Kind::kFields && b.kind == Value::Kind::kFields;
+  if (vectors && type.kind == Type::Kind::kVector) return fieldwise(op, {a, b}, type, position);
   if (a.kind != Value::Kind::kScalar || b.kind != Value::Kind::kScalar) {
     refuse("arithmetic on what is no number", position);
   }

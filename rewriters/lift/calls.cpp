@@ -76,6 +76,7 @@ Value Executor::evaluate_call(const Expr& expr) {
     default:
       refuse("the call of '" + name + "'", expr.position);
   }
+  if (auto vector = vector_call(expr)) return *vector;
   if (name.starts_with("make_")) {
     Value made;
     made.kind = Value::Kind::kFields;

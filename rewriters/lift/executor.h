@@ -124,7 +124,7 @@ class Executor {
   static void shrink(Lanes& lanes);
   [[nodiscard]] static std::optional<bool> decided(const Lanes& condition);
 
-  // expressions.cpp, arithmetic.cpp, calls.cpp, collectives.cpp
+  // expressions.cpp, arithmetic.cpp, calls.cpp, vectors.cpp, collectives.cpp
   Value evaluate(const Expr& expr);
   Lanes scalar(const Expr& expr);
   Lanes truth(const Expr& expr);
@@ -134,6 +134,10 @@ class Executor {
   Value evaluate_assign(const Expr& expr);
   Value evaluate_cast(const Expr& expr);
   Value evaluate_call(const Expr& expr);
+  std::optional<Value> vector_call(const Expr& expr);
+  Value field_of(const Value& value, const std::string& name, int position);
+  Value fieldwise(const std::string& op, const std::vector<Value>& args, const syntax::Type& type,
+                  int position);
   Value call_function(const Expr& expr);
   Value shuffle(const Expr& expr);
   Value atomic(const Expr& expr);
@@ -164,12 +168,26 @@ class Executor {
              const std::string& combine = "");
   Ref load_global(int memory, Ref element, std::size_t lane, int position, bool for_all);
   void barrier(int position);
-  [[nodiscard]] bool may_meet(const Load& load, const Store& store, std::size_t lane);
 
-  // statements.cpp
+  // shared.cpp
+  Lanes load_shared(int memory, const Lanes& element, int position);
+  void store_shared(int memory, const Lanes& element, const Lanes& value, int position,
+                    const std::string& combine);
+  Ref shared_cell(int memory, std::int64_t at, Ref runs);
+  Ref shared_cells(int memory, Ref element, Ref runs);
+
+  // statements.cpp, jumps.cpp
   void run(const Stmt& statement);
   void declare(const Variable& variable);
+  void initialise(int memory, std::int64_t first, const syntax::Type& type, const Expr& init);
   void run_if(const Stmt& statement);
+  void run_choice(const Lanes& condition, const Stmt& first, const Stmt* second);
+  void run_switch(const Stmt& statement);
+  void run_jump(const Stmt& statement);
+  /// Around a loop's body, or a switch's. Returns whether it may have been left early.
+  void enter_loop(bool unrolls);
+  bool leave_loop();
+  [[nodiscard]] bool stays_so(const Lanes& condition);
   void run_return(const Stmt& statement);
   [[nodiscard]] Lanes active();  ///< who runs the present statement
   State merge(const Lanes& condition, State then, State otherwise);
@@ -205,6 +223,7 @@ class Executor {
   Lanes round(const LoopParts& loop, std::vector<Carried>& carried,
               const std::vector<Lanes>& values, SymbolId symbol = -1);
   void run_dry(const LoopParts& loop);
+  void run_step(const LoopParts& loop, const std::vector<Carried>& carried);
 
   // carried.cpp
   std::vector<Carried> carried_by(const LoopParts& loop);
@@ -217,11 +236,28 @@ class Executor {
   bool find_cells(std::size_t first_store, SymbolId symbol, const Lanes& guard,
                   std::vector<Carried>& carried);
 
-  // folds.cpp
+  // folds.cpp, arg_folds.cpp, online_folds.cpp, welford.cpp
+  struct Rounds;
+  struct Extreme {
+    std::string op;  ///< "max", "min"
+    Ref values = nullptr, start = nullptr;
+    bool ties = false;  ///< an equal one takes the place
+  };
+  Ref folded(const Carried& one, std::size_t lane, SymbolId symbol, const Lanes& guard);
   Lanes folded(const Carried& one, SymbolId symbol, const Lanes& guard);
   bool fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol, const Lanes& guard);
+  bool fold_arg_alone(Carried& one, SymbolId symbol, const Lanes& guard);
+  Ref place_of_extreme(const std::string& op, SymbolId symbol, Ref values, bool last);
+  Ref chosen_at(const Extreme& extreme, SymbolId symbol, Ref place, Ref otherwise);
   bool fold_online(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
                    const Lanes& guard);
+  Ref online_sum(const Carried& one, const Carried& top, std::size_t lane, SymbolId symbol,
+                 Ref guard);
+  bool fold_mean(Carried& one, const Rounds& rounds);
+  bool fold_squares(std::vector<Carried>& carried, Carried& one, const Rounds& rounds);
+  Ref mean_of(const Carried& one, std::size_t lane, const Rounds& rounds);
+  Ref squares_of(const Carried& one, const Carried& top, std::size_t lane, const Rounds& rounds);
+  Ref times(std::int64_t count, Ref value);
 
   // loop_rounds.cpp
   /// A loop run on symbols, as far as it has come.
@@ -231,11 +267,12 @@ class Executor {
     std::vector<Frame> frames;
     std::size_t first_store = 0, first_load = 0;
     std::vector<Carried> carried;
-    std::int64_t count = 0;                   ///< at most, of any lane
-    Lanes trips;                              ///< per lane; null: not one number
-    SymbolId symbol = -1;                     ///< of the round
-    Lanes guard;                              ///< who runs it
-    State after;                              ///< it
+    std::int64_t count = 0;  ///< at most, of any lane
+    Lanes trips;             ///< per lane; null: not one number
+    SymbolId symbol = -1;    ///< of the round
+    Lanes guard;             ///< who runs it
+    State after;             ///< it
+    bool left_early = false;
     std::vector<std::optional<Lanes>> known;  ///< per carried: at the start of round `symbol`
   };
   struct Trips {
@@ -256,9 +293,10 @@ class Executor {
   void settle(Rounds& rounds);
   Lanes result_of(const Carried& one, const std::optional<Lanes>& known, const Rounds& rounds);
   void leave_shared(Rounds& rounds);
-  void leave_loop(Rounds& rounds);
+  void finish(Rounds& rounds);
 
   void check_in_place();
+  [[nodiscard]] bool may_meet(const Load& load, const Store& store, std::size_t lane);
 
   Nodes& nodes_;
   const Launched launched_;
@@ -273,12 +311,17 @@ class Executor {
   std::vector<SymbolId> open_loops_;     ///< indices of the loops being run on symbols
   std::vector<std::size_t> loop_paths_;  ///< per loop being run: conditions around it
   std::vector<bool> loop_unrolls_;       ///< per loop being run: may be left by break
+  std::vector<bool> loop_left_;          ///< per loop being run: has a break that was reached
+  bool left_early_ = false;              ///< the last round that was run
   std::vector<Load> loads_;              ///< of what was there before the launch
   std::set<std::pair<int, std::int64_t>> shared_read_early_;  ///< in the loop being run
   std::set<std::pair<int, std::int64_t>> shared_written_;
   bool counting_ = false;  ///< rounds, of which there may be any number yet
   bool dry_ = false;       ///< looking for inductions only: memory holds nobody knows what
 };
+
+/// May evaluating it change anything?
+[[nodiscard]] bool has_effects(const syntax::Expr& expr);
 
 /// Never equal, where the facts hold and whatever each index is.
 [[nodiscard]] bool apart(Nodes& nodes, Ref a, Ref b, const Facts& facts = {});

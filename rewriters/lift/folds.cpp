@@ -129,151 +129,21 @@ std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after) {
   return std::nullopt;
 }
 
+Ref Executor::folded(const Carried& one, std::size_t i, SymbolId symbol, const Lanes& guard) {
+  const Ref before = lane(one.before, i);
+  if (lane(one.after, i) == lane(one.phi, i)) return before;
+  const Folded& fold = *one.folds[i];
+  const Ref nothing = nodes_.identity(fold.op, before->type);
+  const Ref whole =
+      nodes_.reduce(fold.op, {symbol}, nodes_.select(lane(guard, i), fold.more, nothing));
+  return nodes_.op(fold.op, before->type, {before, whole});
+}
+
 Lanes Executor::folded(const Carried& one, SymbolId symbol, const Lanes& guard) {
   Lanes result;
-  for (std::size_t i = 0; i < lanes_; ++i) {
-    const Ref before = lane(one.before, i);
-    if (lane(one.after, i) == lane(one.phi, i)) {
-      result.push_back(before);
-      continue;
-    }
-    const Folded& fold = *one.folds[i];
-    const Ref nothing = nodes_.identity(fold.op, before->type);
-    const Ref whole =
-        nodes_.reduce(fold.op, {symbol}, nodes_.select(lane(guard, i), fold.more, nothing));
-    result.push_back(nodes_.op(fold.op, before->type, {before, whole}));
-  }
+  for (std::size_t i = 0; i < lanes_; ++i) result.push_back(folded(one, i, symbol, guard));
   shrink(result);
   return result;
-}
-
-/// best and where: `where` changes when `best` does.
-bool Executor::fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
-                        const Lanes& guard) {
-  Lanes result;
-  for (std::size_t i = 0; i < lanes_; ++i) {
-    const Ref after = peel(lane(one.after, i)), phi = lane(one.phi, i);
-    if (!after->is("select") || peel(after->args[2]) != peel(phi) || after->args[1]->has_phi) {
-      return false;
-    }
-    Ref found = nullptr;
-    for (const Carried& best : carried) {
-      if (&best == &one || best.folds.empty() || !best.folds[i]) continue;
-      const Folded& fold = *best.folds[i];
-      if (fold.op != "max" && fold.op != "min") continue;
-      const Ref before = peel(lane(best.phi, i));
-      Ref rest = nodes_.boolean(true), compared = nullptr;
-      for (const Ref part : conjuncts(after->args[0])) {
-        if (!part->has_phi) {
-          rest = nodes_.both(rest, part);
-        } else if (part->is("<") && part->args[fold.op == "max" ? 0 : 1] == before) {
-          compared = part->args[fold.op == "max" ? 1 : 0];
-        } else {
-          compared = nullptr;
-          break;
-        }
-      }
-      const Ref nothing = nodes_.identity(fold.op, fold.more->type);
-      if (compared == nullptr || nodes_.select(rest, compared, nothing) != fold.more) continue;
-      const Ref values = nodes_.select(lane(guard, i), fold.more, nothing);
-      const Ref extreme = nodes_.reduce(fold.op, {symbol}, values);
-      const Ref place = nodes_.reduce("arg" + fold.op, {symbol}, values);
-      const Ref value = nodes_.substitute(after->args[1], {{symbol, place}});
-      const Ref start = lane(best.before, i);
-      const Ref better = fold.op == "max" ? nodes_.op("<", ScalarType::kBool, {start, extreme})
-                                          : nodes_.op("<", ScalarType::kBool, {extreme, start});
-      found = nodes_.select(better, value, lane(one.before, i));
-      break;
-    }
-    if (found == nullptr) return false;
-    result.push_back(found);
-  }
-  shrink(result);
-  one.result = result;
-  return true;
-}
-
-namespace {
-
-/// The factors of a product of floats.
-void factors(Ref value, std::vector<Ref>& all) {
-  if (value->is("*")) {
-    factors(value->args[0], all);
-    factors(value->args[1], all);
-  } else {
-    all.push_back(value);
-  }
-}
-
-}  // namespace
-
-/// s = s * exp(m - m') + w * exp(x - m') with m' = max(m, x): the sum of w * exp(x - max).
-bool Executor::fold_online(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
-                           const Lanes& guard) {
-  Lanes result;
-  for (std::size_t i = 0; i < lanes_; ++i) {
-    const Ref after = lane(one.after, i), phi = lane(one.phi, i);
-    Ref left = nullptr, right = nullptr;
-    if (after->is("+")) {
-      left = after->args[0];
-      right = after->args[1];
-    } else if (after->is("fma")) {
-      left = nodes_.op("*", after->type, {after->args[0], after->args[1]});
-      right = after->args[2];
-    } else {
-      return false;
-    }
-    if (!depends(left, phi)) std::swap(left, right);
-    Ref found = nullptr;
-    for (const Carried& top : carried) {
-      if (&top == &one || top.folds.empty() || !top.folds[i] || top.folds[i]->op != "max") continue;
-      const Ref before = lane(top.phi, i), now = lane(top.after, i), x = top.folds[i]->more;
-      std::vector<Ref> scaled, added;
-      factors(left, scaled);
-      factors(right, added);
-      std::string function;
-      const auto is_exp_of = [&](Ref value, Ref from) {
-        if (value->kind != Node::Kind::kOp || value->args.size() != 1) return false;
-        if (value->op != "exp" && value->op != "__expf" && value->op != "exp2") return false;
-        const Ref over = value->args[0];
-        if (!over->is("-") || over->args[0] != from || over->args[1] != now) return false;
-        function = value->op;
-        return true;
-      };
-      const auto take = [&](std::vector<Ref>& all, auto&& wanted) {
-        const auto place = std::ranges::find_if(all, wanted);
-        if (place == all.end()) return false;
-        all.erase(place);
-        return true;
-      };
-      if (!take(scaled, [&](Ref f) { return f == phi; })) continue;
-      if (!take(scaled, [&](Ref f) { return is_exp_of(f, before); }) || !scaled.empty()) continue;
-      if (!take(added, [&](Ref f) { return is_exp_of(f, x); })) continue;
-      if (std::ranges::any_of(added, &Node::has_phi)) continue;
-      const ScalarType type = after->type;
-      const Ref start = lane(top.before, i);
-      const Ref most = nodes_.op(
-          "max", type,
-          {start, nodes_.reduce("max", {symbol},
-                                nodes_.select(lane(guard, i), x, nodes_.identity("max", type)))});
-      Ref term = nodes_.op(function, type, {nodes_.op("-", type, {x, most})});
-      for (const Ref weight : added) term = nodes_.op("*", type, {term, weight});
-      found =
-          nodes_.reduce("+", {symbol}, nodes_.select(lane(guard, i), term, nodes_.number(0, type)));
-      const Ref first = lane(one.before, i);
-      if (first->kind != Node::Kind::kFloat || first->value != 0) {
-        const Ref rescaled = nodes_.op(
-            "*", type, {first, nodes_.op(function, type, {nodes_.op("-", type, {start, most})})});
-        found = nodes_.op("+", type, {rescaled, found});
-      }
-      break;
-    }
-    if (found == nullptr) return false;
-    result.push_back(found);
-  }
-  shrink(result);
-  one.result = result;
-  return true;
 }
 
 }  // namespace hone::lift

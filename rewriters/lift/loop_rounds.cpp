@@ -5,23 +5,8 @@
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
-#include "rewriters/syntax/walk.h"
 
 namespace hone::lift {
-namespace {
-
-bool has_effects(const syntax::Expr& expr) {
-  using Kind = syntax::Expr::Kind;
-  bool found = false;
-  syntax::for_each_expr(expr, [&](const syntax::Expr& part) {
-    found = found || part.kind == Kind::kAssign ||
-            (part.kind == Kind::kCall && part.callee != nullptr) ||
-            (part.kind == Kind::kUnary && part.text.size() == 3);
-  });
-  return found;
-}
-
-}  // namespace
 
 void Executor::rewind(const Rounds& rounds) {
   state_ = rounds.before;
@@ -174,7 +159,9 @@ bool Executor::all_folds(Rounds& rounds) {
   for (Carried& one : rounds.carried) {
     if (!one.step.empty() || !one.result.empty() || is_settled(one)) continue;
     all = (fold_arg(rounds.carried, one, rounds.symbol, rounds.guard) ||
-           fold_online(rounds.carried, one, rounds.symbol, rounds.guard)) &&
+           fold_arg_alone(one, rounds.symbol, rounds.guard) ||
+           fold_online(rounds.carried, one, rounds.symbol, rounds.guard) ||
+           fold_mean(one, rounds) || fold_squares(rounds.carried, one, rounds)) &&
           all;
   }
   return all;
@@ -188,8 +175,16 @@ Lanes Executor::at_start(const Carried& one, const Rounds& rounds) {
   const Nodes::Substitution rename{{symbol, nodes_.index(earlier)}};
   for (std::size_t i = 0; i < lanes_; ++i) {
     const Ref first = lane(one.before, i), next = lane(one.after, i);
+    const Ref always = lane(rounds.guard, i);
     if (next == lane(one.phi, i)) {
       start.push_back(first);
+    } else if (next->has_phi && one.folds[i]->op == "+" && !one.folds[i]->more->uses(symbol) &&
+               always->is_constant() && always->constant != 0) {
+      // A count.
+      const Ref more = one.folds[i]->more,
+                rounds_before = nodes_.cast(nodes_.index(symbol), first->type);
+      start.push_back(
+          nodes_.op("+", first->type, {first, nodes_.op("*", first->type, {rounds_before, more})}));
     } else if (!next->has_phi) {
       const Ref last = nodes_.substitute(
           next, {{symbol, nodes_.subtract(nodes_.index(symbol), nodes_.integer(1))}});
@@ -251,6 +246,13 @@ void Executor::run_rounds(Rounds& rounds) {
     }
     rounds.guard = round(*rounds.loop, carried, values, rounds.symbol);
     rounds.after = state_;
+    if (left_early_) {
+      if (has_effects(*rounds.loop->condition)) {
+        throw Refusal{"a loop that is left early", rounds.loop->statement->position, 64};
+      }
+      rounds.left_early = true;
+      std::ranges::fill(rounds.trips, nullptr);
+    }
     if (carry_more(*rounds.loop, rounds.before, carried)) {
       rewind(rounds);
       continue;
@@ -278,7 +280,7 @@ void Executor::run_rounds(Rounds& rounds) {
 Lanes Executor::result_of(const Carried& one, const std::optional<Lanes>& known,
                           const Rounds& rounds) {
   if (!one.result.empty()) return one.result;
-  const bool always = decided(rounds.guard).value_or(false);
+  const bool always = decided(rounds.guard).value_or(false) && !rounds.left_early;
   Lanes result;
   for (std::size_t i = 0; i < lanes_; ++i) {
     if (!one.step.empty()) {
@@ -292,7 +294,7 @@ Lanes Executor::result_of(const Carried& one, const std::optional<Lanes>& known,
     if (next == phi || (known && next == lane(*known, i))) {
       result.push_back(lane(one.before, i));
     } else if (next->has_phi) {
-      result.push_back(lane(folded(one, rounds.symbol, rounds.guard), i));
+      result.push_back(folded(one, i, rounds.symbol, rounds.guard));
     } else {
       const Ref last = nodes_.integer(rounds.count - 1);
       result.push_back(always ? nodes_.substitute(next, {{rounds.symbol, last}}) : nullptr);
@@ -303,8 +305,14 @@ Lanes Executor::result_of(const Carried& one, const std::optional<Lanes>& known,
 
 /// Shared memory: what the last round left.
 void Executor::leave_shared(Rounds& rounds) {
-  const bool always = decided(rounds.guard).value_or(false);
+  const bool always = decided(rounds.guard).value_or(false) && !rounds.left_early;
   const Nodes::Substitution last{{rounds.symbol, nodes_.integer(rounds.count - 1)}};
+  if (rounds.count == 1 && !rounds.left_early) {  // all of them
+    state_ = rounds.before;
+    state_.shared = rounds.after.shared;
+    state_.shared_guards = rounds.after.shared_guards;
+    return;
+  }
   auto shared = rounds.after.shared;
   for (auto& [memory, cells] : shared) {
     for (auto cell = cells.begin(); cell != cells.end();) {
@@ -334,7 +342,7 @@ void Executor::leave_shared(Rounds& rounds) {
 }
 
 /// The state after the loop.
-void Executor::leave_loop(Rounds& rounds) {
+void Executor::finish(Rounds& rounds) {
   const int position = rounds.loop->statement->position;
   std::vector<Lanes> results;
   for (std::size_t n = 0; n < rounds.carried.size(); ++n)
@@ -390,7 +398,7 @@ void Executor::run_symbolic(const LoopParts& loop) {
       }
     }
   }
-  leave_loop(rounds);
+  finish(rounds);
   if (condition_acts) truth(*loop.condition);
 }
 

@@ -20,20 +20,14 @@ Lanes Executor::round(const LoopParts& loop, std::vector<Carried>& carried,
   Lanes condition = uniform(nodes_.boolean(true));
   if (loop.condition != nullptr) condition = truth(*loop.condition);
   path_.push_back(condition);
-  loop_paths_.push_back(path_.size());
-  loop_unrolls_.push_back(false);
-  exits_.push_back(uniform(nodes_.boolean(true)));
-  breaks_.push_back(uniform(nodes_.boolean(true)));
+  enter_loop(false);
   const auto early = std::move(shared_read_early_);
   const auto written = std::move(shared_written_);
   shared_read_early_.clear();
   shared_written_.clear();
   run(*loop.body);
-  exits_.pop_back();
-  breaks_.pop_back();
-  loop_paths_.pop_back();
-  loop_unrolls_.pop_back();
-  if (loop.step != nullptr) evaluate(*loop.step);
+  left_early_ = leave_loop();
+  if (loop.step != nullptr) run_step(loop, carried);
   path_.pop_back();
   if (symbol >= 0) open_loops_.pop_back();
   for (const auto& cell : shared_read_early_) {
@@ -48,6 +42,19 @@ Lanes Executor::round(const LoopParts& loop, std::vector<Carried>& carried,
   shared_read_early_.insert(early.begin(), early.end());
   for (std::size_t i = 0; i < carried.size(); ++i) carried[i].after = slot(carried[i]);
   return condition;
+}
+
+/// Who has left the loop takes no step: inductions are not known after that, others must not be
+/// stepped.
+void Executor::run_step(const LoopParts& loop, const std::vector<Carried>& carried) {
+  std::vector<Lanes> before;
+  for (const Carried& one : carried) before.push_back(slot(one));
+  evaluate(*loop.step);
+  for (std::size_t i = 0; left_early_ && !dry_ && i < carried.size(); ++i) {
+    if (carried[i].step.empty() && slot(carried[i]) != before[i]) {
+      throw Refusal{"a loop that is left early", loop.statement->position, 64};
+    }
+  }
 }
 
 /// Memory is unknown here: what the loop may write becomes so, too.
@@ -124,7 +131,7 @@ void Executor::run_whole_loop(const Stmt& statement) {
   const auto path = path_, exits = exits_, breaks = breaks_;
   const auto open_loops = open_loops_;
   const auto loop_paths = loop_paths_;
-  const auto loop_unrolls = loop_unrolls_;
+  const auto loop_unrolls = loop_unrolls_, loop_left = loop_left_;
   const auto early = shared_read_early_, written = shared_written_;
   const std::size_t store_count = stores.size(), load_count = loads_.size();
   const auto restore = [&] {
@@ -136,6 +143,7 @@ void Executor::run_whole_loop(const Stmt& statement) {
     loop_paths_ = loop_paths;
     open_loops_ = open_loops;
     loop_unrolls_ = loop_unrolls;
+    loop_left_ = loop_left;
     shared_read_early_ = early;
     shared_written_ = written;
     stores.resize(store_count);
@@ -159,10 +167,7 @@ void Executor::run_whole_loop(const Stmt& statement) {
 
 void Executor::unroll(const LoopParts& loop, std::int64_t most_rounds) {
   path_.push_back(uniform(nodes_.boolean(true)));
-  loop_paths_.push_back(path_.size());
-  loop_unrolls_.push_back(true);
-  exits_.push_back(uniform(nodes_.boolean(true)));
-  breaks_.push_back(uniform(nodes_.boolean(true)));
+  enter_loop(true);
   for (std::int64_t count = 0;; ++count) {
     exits_.back() = breaks_.back();
     if (count > most_rounds) refuse("a loop of too many rounds", loop.statement->position);
@@ -187,10 +192,7 @@ void Executor::unroll(const LoopParts& loop, std::int64_t most_rounds) {
     if (loop.step != nullptr) evaluate(*loop.step);
   }
   path_.pop_back();
-  loop_paths_.pop_back();
-  loop_unrolls_.pop_back();
-  exits_.pop_back();
-  breaks_.pop_back();
+  leave_loop();
 }
 
 }  // namespace hone::lift

@@ -208,38 +208,7 @@ Lanes Executor::load(int memory, const Lanes& element, int position) {
     shrink(result);
     return result;
   }
-  const Lanes now = active();
-  auto& cells = state_.shared[memory];
-  const std::size_t width = std::max(element.size(), now.size());
-  for (std::size_t i = 0; i < width; ++i) {
-    const Ref runs = lane(now, i);
-    if (runs->is_constant() && runs->constant == 0) {
-      result.push_back(nodes_.identity("+", from.type));
-      continue;
-    }
-    const Ref at = lane(element, i);
-    if (!at->is_constant()) {
-      refuse(fmt::format("the shared array '{}' is indexed by what is not known", from.name),
-             position);
-    }
-    const auto found = cells.find(at->constant);
-    const auto unread = [&] {
-      refuse(fmt::format("'{}' is read before it is written", from.name), position);
-    };
-    if (found == cells.end()) unread();
-    // Else it may hold what somebody left there before.
-    const auto guard = state_.shared_guards.find({memory, at->constant});
-    if (guard != state_.shared_guards.end()) {
-      Facts facts;
-      facts.add(runs);
-      if (!facts.prove(nodes_, guard->second)) unread();
-    }
-    if (!shared_written_.contains({memory, at->constant}))
-      shared_read_early_.insert({memory, at->constant});
-    result.push_back(found->second);
-  }
-  shrink(result);
-  return result;
+  return load_shared(memory, element, position);
 }
 
 void Executor::store(int memory, const Lanes& element, const Lanes& value, int position,
@@ -297,33 +266,7 @@ void Executor::store(int memory, const Lanes& element, const Lanes& value, int p
     }
     return;
   }
-  auto& cells = state_.shared[memory];
-  for (std::size_t i = 0; i < lanes_; ++i) {
-    const Ref runs = lane(now, i);
-    if (runs->is_constant() && runs->constant == 0) continue;
-    const Ref at = lane(element, i);
-    if (!at->is_constant()) {
-      refuse(fmt::format("the shared array '{}' is indexed by what is not known", to.name),
-             position);
-    }
-    const auto found = cells.find(at->constant);
-    Ref written = lane(value, i);
-    if (!combine.empty()) {
-      if (found == cells.end()) refuse("an atomic on shared memory that holds nothing", position);
-      written = nodes_.op(combine, to.type, {found->second, written});
-    }
-    const std::pair<int, std::int64_t> cell{memory, at->constant};
-    if (found == cells.end()) {
-      if (!runs->is_constant()) state_.shared_guards[cell] = runs;
-    } else if (state_.shared_guards.contains(cell)) {
-      Ref& guard = state_.shared_guards[cell];
-      guard = nodes_.either(guard, runs);
-      if (guard->is_constant() || guard == nodes_.boolean(true)) state_.shared_guards.erase(cell);
-    }
-    cells[at->constant] =
-        found == cells.end() ? written : nodes_.select(runs, written, found->second);
-    shared_written_.insert({memory, at->constant});
-  }
+  store_shared(memory, element, value, position, combine);
 }
 
 void Executor::barrier(int position) {

@@ -19,6 +19,34 @@ std::vector<SymbolId> merged(std::vector<SymbolId> a, const std::vector<SymbolId
   return a;
 }
 
+template <class T>
+void append(std::string& key, const T& part) {
+  key.append(reinterpret_cast<const char*>(&part), sizeof part);
+}
+
+/// The same for equal nodes alone.
+std::string key_of(const Node& node) {
+  std::string key;
+  key.reserve(64);
+  append(key, node.kind);
+  append(key, node.type);
+  append(key, node.op.size());
+  key += node.op;
+  append(key, node.args.size());
+  for (const Ref arg : node.args) append(key, arg->id);
+  append(key, node.terms.size());
+  for (const Term& term : node.terms) {
+    append(key, term.coefficient);
+    append(key, term.atom->id);
+  }
+  append(key, node.symbols.size());
+  for (const SymbolId symbol : node.symbols) append(key, symbol);
+  append(key, node.constant);
+  append(key, node.symbol);
+  append(key, node.value);
+  return key;
+}
+
 bool is_associative(std::string_view op) {
   return op == "+" || op == "*" || op == "min" || op == "max" || op == "&" || op == "|" ||
          op == "^";
@@ -34,13 +62,8 @@ SymbolId Nodes::new_symbol(std::string name, std::int64_t extent) {
 }
 
 Ref Nodes::make(Node node) {
-  std::string key =
-      fmt::format("{}|{}|{}|", static_cast<int>(node.kind), static_cast<int>(node.type), node.op);
-  for (const Ref arg : node.args) key += fmt::format("{},", arg->id);
-  for (const Term& term : node.terms) key += fmt::format("{}*{}+", term.coefficient, term.atom->id);
-  for (const SymbolId symbol : node.symbols) key += fmt::format("s{}", symbol);
-  key += fmt::format("|{}|{}|{:a}", node.constant, node.symbol, node.value);
-  if (node.kind == Node::Kind::kPhi) key += fmt::format("p{}", nodes_.size());
+  std::string key = key_of(node);
+  if (node.kind == Node::Kind::kPhi) append(key, nodes_.size());
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
 

@@ -5,6 +5,7 @@
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
+#include "rewriters/lift/types.h"
 #include "rewriters/syntax/walk.h"
 
 namespace hone::lift {
@@ -112,32 +113,34 @@ Executor::State Executor::merge(const Lanes& condition, State then, State otherw
   return result;
 }
 
+/// What the list leaves out is zero.
+void Executor::initialise(int memory, std::int64_t first, const syntax::Type& type,
+                          const Expr& init) {
+  const Expr& list = syntax::without_casts(init);
+  if (list.kind != Expr::Kind::kInitList) refuse("an array's initialiser", list.position);
+  const ScalarType as = memories[memory].type;
+  const std::int64_t size = scalars_in(*type.element);
+  for (std::int64_t i = 0; i < type.extent; ++i) {
+    const std::int64_t at = first + i * size;
+    if (static_cast<std::size_t>(i) >= list.operands.size()) {
+      const Ref zero = is_float(as) ? nodes_.number(0, as) : nodes_.integer(0);
+      for (std::int64_t j = 0; j < size; ++j) state_.local[memory][at + j] = uniform(zero);
+    } else if (type.element->kind == syntax::Type::Kind::kArray) {
+      initialise(memory, at, *type.element, *list.operands[i]);
+    } else {
+      state_.local[memory][at] =
+          map([&](Ref a) { return nodes_.cast(a, as); }, scalar(*list.operands[i]));
+    }
+  }
+}
+
 void Executor::declare(const Variable& variable) {
   if (variable.type.kind == syntax::Type::Kind::kArray) {
     if (variable.storage != Variable::Storage::kLocal) return;
     const int memory = memory_of(variable);
     state_.local[memory].clear();
     if (variable.init == nullptr) return;
-    const Expr& list = syntax::without_casts(*variable.init);
-    if (list.kind != Expr::Kind::kInitList) refuse("an array's initialiser", list.position);
-    const std::int64_t count = variable.type.extent;
-    for (std::int64_t i = 0; i < count; ++i) {
-      Ref zero = is_float(memories[memory].type) ? nodes_.number(0, memories[memory].type)
-                                                 : nodes_.integer(0);
-      Lanes value = uniform(zero);
-      if (static_cast<std::size_t>(i) < list.operands.size()) {
-        if (variable.type.element->kind == syntax::Type::Kind::kArray) {
-          refuse("a nested array's initialiser", list.position);
-        }
-        value = map([&](Ref a) { return nodes_.cast(a, memories[memory].type); },
-                    scalar(*list.operands[i]));
-      } else if (variable.type.element->kind == syntax::Type::Kind::kArray) {
-        const std::int64_t inner = variable.type.element->extent;
-        for (std::int64_t j = 0; j < inner; ++j) state_.local[memory][i * inner + j] = value;
-        continue;
-      }
-      state_.local[memory][i] = value;
-    }
+    initialise(memory, 0, variable.type, *variable.init);
     return;
   }
   if (variable.storage != Variable::Storage::kLocal) return;
@@ -160,18 +163,22 @@ void Executor::declare(const Variable& variable) {
 }
 
 void Executor::run_if(const Stmt& statement) {
-  const Lanes condition = truth(*statement.expr);
+  run_choice(truth(*statement.expr), *statement.children[0],
+             statement.children.size() > 1 ? statement.children[1] : nullptr);
+}
+
+void Executor::run_choice(const Lanes& condition, const Stmt& first, const Stmt* second) {
   if (const auto known = decided(condition)) {
     if (*known) {
-      run(*statement.children[0]);
-    } else if (statement.children.size() > 1) {
-      run(*statement.children[1]);
+      run(first);
+    } else if (second != nullptr) {
+      run(*second);
     }
     return;
   }
   State before = state_;
   path_.push_back(condition);
-  run(*statement.children[0]);
+  run(first);
   State then = std::move(state_);
   // What was stored in shared memory stays stored: it carries its condition.
   state_ = std::move(before);
@@ -179,7 +186,7 @@ void Executor::run_if(const Stmt& statement) {
   state_.shared_guards = then.shared_guards;
   state_.cells = then.cells;
   path_.back() = map([&](Ref a) { return nodes_.negate(a); }, condition);
-  if (statement.children.size() > 1) run(*statement.children[1]);
+  if (second != nullptr) run(*second);
   path_.pop_back();
   then.shared = state_.shared;
   then.shared_guards = state_.shared_guards;
@@ -229,22 +236,13 @@ void Executor::run(const Stmt& statement) {
       return;
     case Kind::kNull:
       return;
-    case Kind::kContinue:
-    case Kind::kBreak: {
-      if (exits_.empty()) break;
-      if (statement.kind == Kind::kBreak && !loop_unrolls_.back()) {
-        throw Refusal{"a loop that is left early", statement.position, 64};
-      }
-      Lanes here = exits_.back();
-      for (std::size_t i = loop_paths_.back(); i < path_.size(); ++i)
-        here = map([&](Ref a, Ref b) { return nodes_.both(a, b); }, here, path_[i]);
-      const auto leave = [&](Lanes& exit) {
-        exit = map([&](Ref a, Ref b) { return nodes_.both(a, nodes_.negate(b)); }, exit, here);
-      };
-      leave(exits_.back());
-      if (statement.kind == Kind::kBreak) leave(breaks_.back());
+    case Kind::kSwitch:
+      run_switch(statement);
       return;
-    }
+    case Kind::kContinue:
+    case Kind::kBreak:
+      run_jump(statement);
+      return;
     default:
       break;
   }

@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["ceildiv(N,32)"], "block": [32],
      "args": ["x", "y", "N", "1"]} ] }
 */
-// lift: no: a statement that hone does not follow
+// lift: yes
 
 __global__ void k(const float* x, float* y, int n, int mode) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

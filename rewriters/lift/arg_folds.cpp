@@ -1,0 +1,149 @@
+// The place of an extreme, beside the extreme itself or alone.
+#include "rewriters/lift/executor.h"
+#include "rewriters/lift/executor_lanes.h"
+
+namespace hone::lift {
+namespace {
+
+/// select(condition, new place, the old one).
+struct Replaced {
+  Ref condition = nullptr;  ///< null: it is none
+  Ref place = nullptr;
+};
+
+Replaced replaced(Nodes& nodes, Ref after, Ref phi) {
+  after = peel(after);
+  if (!after->is("select")) return {};
+  if (peel(after->args[2]) == peel(phi)) return {after->args[0], after->args[1]};
+  if (peel(after->args[1]) == peel(phi)) return {nodes.negate(after->args[0]), after->args[2]};
+  return {};
+}
+
+/// Is a float `part` "less < more", or "<=" with `ties`?
+struct Order {
+  Ref less = nullptr;  ///< null: it is none
+  Ref more = nullptr;
+  bool ties = false;
+};
+
+Order order_of(Ref part) {
+  const bool turned = part->is("!");
+  if (turned) part = part->args[0];
+  if (!part->is("<") && !part->is("<=")) return {};
+  const bool ties = part->is("<=") != turned;
+  return turned ? Order{part->args[1], part->args[0], ties}
+                : Order{part->args[0], part->args[1], ties};
+}
+
+/// Does `part` say that x is better than `before`? Then whether an equal x is, too.
+std::optional<bool> says_better(Nodes& nodes, Ref part, Ref before, Ref x, bool is_max) {
+  if (is_float(before->type)) {
+    const Order order = order_of(part);
+    if (order.less != (is_max ? before : x) || order.more != (is_max ? x : before)) return {};
+    return order.ties;
+  }
+  if (!part->is(">=0")) return {};
+  const Ref over = is_max ? nodes.subtract(x, before) : nodes.subtract(before, x);
+  const Ref left = nodes.subtract(part->args[0], over);
+  if (!left->is_constant() || left->constant > 0 || left->constant < -1) return {};
+  return left->constant == 0;
+}
+
+/// Nothing beats or equals it that is not in the fold.
+bool is_inside(Nodes& nodes, Ref start, const std::string& op) {
+  return (start->kind == Node::Kind::kFloat || start->is_constant()) &&
+         start != nodes.identity(op, start->type);
+}
+
+}  // namespace
+
+/// The index at which the values are extreme: the first, or with `last` the last of equals.
+Ref Executor::place_of_extreme(const std::string& op, SymbolId symbol, Ref values, bool last) {
+  if (!last) return nodes_.reduce("arg" + op, {symbol}, values);
+  const Ref end = nodes_.integer(nodes_.extent(symbol) - 1);
+  const Ref backwards =
+      nodes_.substitute(values, {{symbol, nodes_.subtract(end, nodes_.index(symbol))}});
+  return nodes_.subtract(end, nodes_.reduce("arg" + op, {symbol}, backwards));
+}
+
+Ref Executor::chosen_at(const Extreme& extreme, SymbolId symbol, Ref place, Ref otherwise) {
+  const Ref values = extreme.values;
+  const Ref best = nodes_.reduce(extreme.op, {symbol}, values);
+  const Ref at = place_of_extreme(extreme.op, symbol, values, extreme.ties);
+  const bool is_max = extreme.op == "max";
+  const Ref better = nodes_.op(extreme.ties ? "<=" : "<", ScalarType::kBool,
+                               {is_max ? extreme.start : best, is_max ? best : extreme.start});
+  return nodes_.select(better, nodes_.substitute(place, {{symbol, at}}), otherwise);
+}
+
+/// best and where: `where` changes when `best` does.
+bool Executor::fold_arg(std::vector<Carried>& carried, Carried& one, SymbolId symbol,
+                        const Lanes& guard) {
+  Lanes result;
+  for (std::size_t i = 0; i < lanes_; ++i) {
+    const Replaced change = replaced(nodes_, lane(one.after, i), lane(one.phi, i));
+    if (change.condition == nullptr || change.place->has_phi) return false;
+    Ref found = nullptr;
+    for (const Carried& best : carried) {
+      if (&best == &one || best.folds.empty() || !best.folds[i]) continue;
+      const Folded& fold = *best.folds[i];
+      if (fold.op != "max" && fold.op != "min") continue;
+      const Ref nothing = nodes_.identity(fold.op, fold.more->type);
+      const Ref more = peel(fold.more);
+      const bool bounded = more->is("select") && more->args[2] == nothing;
+      const Ref before = lane(best.phi, i), x = bounded ? more->args[1] : fold.more;
+      Ref rest = nodes_.boolean(true);
+      std::optional<bool> better;
+      bool known = true;
+      for (const Ref part : conjuncts(change.condition)) {
+        if (!part->has_phi) {
+          rest = nodes_.both(rest, part);
+        } else {
+          known = known && !better;
+          better = says_better(nodes_, part, before, x, fold.op == "max");
+          known = known && better;
+        }
+      }
+      if (!known || !better || nodes_.select(rest, x, nothing) != fold.more) continue;
+      Extreme extreme{fold.op, nodes_.select(lane(guard, i), fold.more, nothing),
+                      lane(best.before, i), *better};
+      const bool whole = extreme.values == x;
+      if (extreme.ties && !whole && !is_inside(nodes_, extreme.start, fold.op)) continue;
+      found = chosen_at(extreme, symbol, change.place, lane(one.before, i));
+      break;
+    }
+    if (found == nullptr) return false;
+    result.push_back(found);
+  }
+  shrink(result);
+  one.result = result;
+  return true;
+}
+
+/// where, with x[where] looked up again: x[where] < x[k] ? k : where.
+bool Executor::fold_arg_alone(Carried& one, SymbolId symbol, const Lanes& guard) {
+  Lanes result;
+  for (std::size_t i = 0; i < lanes_; ++i) {
+    const Ref phi = peel(lane(one.phi, i));
+    if (is_float(phi->type)) return false;
+    const Replaced change = replaced(nodes_, lane(one.after, i), phi);
+    if (change.condition == nullptr || change.place->has_phi) return false;
+    const Order order = order_of(change.condition);
+    if (order.less == nullptr || order.less->has_phi == order.more->has_phi) return false;
+    const bool is_max = order.less->has_phi;
+    const Ref old = is_max ? order.less : order.more, x = is_max ? order.more : order.less;
+    const auto with = [&](Ref place) {
+      return nodes_.replace(old, [&](Ref node) { return node == phi ? place : nullptr; });
+    };
+    const Ref again = with(change.place);
+    const bool always = decided(guard).value_or(false);
+    if (again != x || with(lane(one.before, i))->has_phi || !always) return false;
+    const Extreme extreme{is_max ? "max" : "min", x, with(lane(one.before, i)), order.ties};
+    result.push_back(chosen_at(extreme, symbol, change.place, lane(one.before, i)));
+  }
+  shrink(result);
+  one.result = result;
+  return true;
+}
+
+}  // namespace hone::lift
