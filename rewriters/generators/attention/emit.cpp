@@ -239,6 +239,7 @@ Holes Emitter::holes() const {
       {"type_k", type_name(key.type)},
       {"type_v", type_name(values.type)},
       {"nothing", kNothing},
+      {"key_stages", s.ahead == 2 ? "(kStages + 1)" : "kStages"},
       {"align", query.swizzled ? "1024" : "128"},
   };
   holes["what"] =
@@ -255,7 +256,7 @@ Holes Emitter::holes() const {
   holes["shared"] = filled(R"(extern __shared__ __align__($align) unsigned char $prefixshared[];
 $type_q* const shared_query = reinterpret_cast<$type_q*>($prefixshared);
 $type_k* const shared_key = reinterpret_cast<$type_k*>(shared_query + kElementsQ);
-$type_v* const shared_values = reinterpret_cast<$type_v*>(shared_key + kStages * kElementsK);
+$type_v* const shared_values = reinterpret_cast<$type_v*>(shared_key + $key_stages * kElementsK);
 )",
                            holes);
   holes["first_tiles"] = filled(ring ? R"(copy_query();

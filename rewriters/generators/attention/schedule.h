@@ -24,6 +24,7 @@ struct Schedule {
   int keys = 64;       ///< in shared memory at once
   int warp_rows = 16;  ///< queries of a warp (tensor cores)
   int stages = 2;      ///< tiles of keys and values; 1: each is refilled while the other is used
+  int ahead = 1;       ///< tiles whose scores are made before their weights (wgmma)
   bool query_in_registers = true;  ///< else read from shared memory for every tile (mma)
 
   [[nodiscard]] int threads() const {
@@ -31,6 +32,7 @@ struct Schedule {
            : pipe == Pipe::kWgmma ? rows * 2
                                   : rows / warp_rows * 32;
   }
+  [[nodiscard]] int key_stages() const { return ahead == 2 ? stages + 1 : stages; }
   static constexpr int kFmaRows = 8;  ///< queries of a thread; 16 threads share them
 };
 

@@ -1,5 +1,6 @@
 // Hopper's tensor cores: a warpgroup of 128 threads has 64 queries. While it makes weights of one
-// tile's scores, the tensor cores multiply the tile before with its values.
+// tile's scores, the tensor cores multiply the tile before with its values, and the queries with
+// the next keys.
 #include <fmt/format.h>
 
 #include "rewriters/generators/attention/emit.h"
@@ -21,14 +22,14 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
   $copies
   const float nothing = $nothing;
   const int lane = thread % 32, warp_row = thread / 32 * 16;
-  float scores[kTileK / 2], sums[kColumnsHere / 2] = {};  // sums: of weights times values
+  float $buffers, sums[kColumnsHere / 2] = {};  // sums: of weights times values
   unsigned weights[kTileK / 16][4];                       // rounded to $kind
   // A weight is 2^(logit - shift). The shift is the largest logit so far, or up to kSlack less, so
   // that sums seldom have to follow it.
   float shift[2] = {kLeast, kLeast}, total[2] = {};  // of each row; the sum of weights
   float shrink[2];
 
-  const auto multiply_scores = [&](int stage) {
+  const auto multiply_scores = [&](float (&scores)[kTileK / 2], int stage) {
     const $type_q* const query = &shared_query[thread / 128 * 64 * 64];
     const $type_k* const keys = &shared_key[stage * kElementsK];
 #pragma unroll
@@ -46,7 +47,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
     $prefixwgmma_commit();
   };
   // Scores to weights that are not rounded yet; has a row of the warp another shift?
-  const auto weigh = [&](int tile) {
+  const auto weigh = [&](float (&scores)[kTileK / 2], int tile) {
     $mask
     bool grows = false;
     $prefixeach<2>([&](auto half) {
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
     });
     return __any_sync(0xffffffffu, grows) != 0;
   };
-  const auto round = [&] {
+  const auto round = [&](float (&scores)[kTileK / 2]) {
     $prefixeach<kTileK / 16>([&](auto j) {
       $prefixeach<4>([&](auto l) {
         weights[j][l] = $prefixpair(scores[j * 8 + l * 2], scores[j * 8 + l * 2 + 1]);
@@ -79,57 +80,13 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
     });
   };
 
-  if (first_tile < end_tile) {
-    copy_query();
-    copy_key(0, first_tile);
-    $commit
-#pragma unroll
-    for (int i = 0; i < kStages - 1; ++i) {
-      if (first_tile + i + 1 < end_tile) copy_key(i + 1, first_tile + i + 1);
-      if (first_tile + i < end_tile) copy_values(i, first_tile + i);
-      $commit
-    }
-    $wait_first
-    $prefixpublish();
-    __syncthreads();
-    $prefixwgmma_begin();
-    multiply_scores(0);
-    $prefixwgmma_wait<0>();
-    weigh(first_tile);
-    round();
-    int before = kStages - 1, stage = 0, next = 1;  // where tiles lie
-    for (int tile = first_tile; tile + 1 < end_tile; ++tile) {
-      $wait_ring
-      $prefixpublish();
-      __syncthreads();
-      $prefixwgmma_begin();
-      multiply_scores(next);
-      multiply_values(stage);
-      // Everyone is done with this tile's keys, and with the values before.
-      if (tile + kStages < end_tile) copy_key(stage, tile + kStages);
-      if (tile + kStages - 1 < end_tile) copy_values(before, tile + kStages - 1);
-      $commit
-      $prefixwgmma_wait<1>();
-      const bool grows = weigh(tile + 1);
-      $prefixwgmma_wait<0>();
-      if (grows) {
-        $prefixeach<kColumnsHere / 8>([&](auto n) {
-          $prefixeach<4>([&](auto l) { sums[n * 4 + l] *= shrink[l / 2]; });
-        });
-      }
-      round();
-      before = stage;
-      stage = next;
-      next = next + 1 == kStages ? 0 : next + 1;
-    }
-    $wait_all
-    $prefixpublish();
-    __syncthreads();
-    $prefixwgmma_begin();
-    multiply_values(stage);
-    $prefixwgmma_wait<0>();
-  }
-
+  const auto follow = [&](bool grows) {
+    if (!grows) return;
+    $prefixeach<kColumnsHere / 8>([&](auto n) {
+      $prefixeach<4>([&](auto l) { sums[n * 4 + l] *= shrink[l / 2]; });
+    });
+  };
+  $loop
   $prefixeach<2>([&](auto half) {
     float sum = total[half];
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
@@ -141,6 +98,126 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
       $write
     });
   });
+}
+)";
+
+constexpr const char* kOneAhead = R"(if (first_tile < end_tile) {
+  copy_query();
+  copy_key(0, first_tile);
+  $commit
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i) {
+    if (first_tile + i + 1 < end_tile) copy_key(i + 1, first_tile + i + 1);
+    if (first_tile + i < end_tile) copy_values(i, first_tile + i);
+    $commit
+  }
+  $wait_first
+  $prefixpublish();
+  __syncthreads();
+  $prefixwgmma_begin();
+  multiply_scores(scores, 0);
+  $prefixwgmma_wait<0>();
+  weigh(scores, first_tile);
+  round(scores);
+  int before = kStages - 1, stage = 0, next = 1;  // where tiles lie
+  for (int tile = first_tile; tile + 1 < end_tile; ++tile) {
+    $wait_ring
+    $prefixpublish();
+    __syncthreads();
+    $prefixwgmma_begin();
+    multiply_scores(scores, next);
+    multiply_values(stage);
+    // Everyone is done with this tile's keys, and with the values before.
+    if (tile + kStages < end_tile) copy_key(stage, tile + kStages);
+    if (tile + kStages - 1 < end_tile) copy_values(before, tile + kStages - 1);
+    $commit
+    $prefixwgmma_wait<1>();
+    const bool grows = weigh(scores, tile + 1);
+    $prefixwgmma_wait<0>();
+    follow(grows);
+    round(scores);
+    before = stage;
+    stage = next;
+    next = next + 1 == kStages ? 0 : next + 1;
+  }
+  $wait_all
+  $prefixpublish();
+  __syncthreads();
+  $prefixwgmma_begin();
+  multiply_values(stage);
+  $prefixwgmma_wait<0>();
+}
+)";
+
+// There is one more tile of keys than of values.
+constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
+  copy_query();
+  copy_key(0, first_tile);
+  if (first_tile + 1 < end_tile) copy_key(1, first_tile + 1);
+  $commit
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i) {
+    if (first_tile + i + 2 < end_tile) copy_key(i + 2, first_tile + i + 2);
+    if (first_tile + i < end_tile) copy_values(i, first_tile + i);
+    $commit
+  }
+  $wait_first
+  $prefixpublish();
+  __syncthreads();
+  $prefixwgmma_begin();
+  multiply_scores(scores, 0);
+  $prefixwgmma_wait<0>();
+  if (first_tile + 1 < end_tile) {
+    $prefixwgmma_begin();
+    multiply_scores(others, 1);
+    weigh(scores, first_tile);
+    $prefixwgmma_wait<0>();
+  } else {
+    weigh(scores, first_tile);
+  }
+  round(scores);
+  int before = kStages - 1, stage = 0;  // where values lie
+  int done = 0, ahead = 2;              // where keys lie
+  // One tile's values, the scores of the second after it if there is one, the weights of the first.
+  const auto step = [&](int tile, float (&ready)[kTileK / 2], float (&coming)[kTileK / 2], auto more) {
+    $wait_ring
+    $prefixpublish();
+    __syncthreads();
+    $prefixwgmma_begin();
+    if constexpr (more) multiply_scores(coming, ahead);
+    multiply_values(stage);
+    // Everyone is done with this tile's keys, and with the values before.
+    if (tile + kStages + 1 < end_tile) copy_key(done, tile + kStages + 1);
+    if (tile + kStages - 1 < end_tile) copy_values(before, tile + kStages - 1);
+    $commit
+    const bool grows = weigh(ready, tile + 1);
+    $prefixwgmma_wait<0>();
+    follow(grows);
+    round(ready);
+    before = stage;
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+    done = done == kStages ? 0 : done + 1;
+    ahead = ahead == kStages ? 0 : ahead + 1;
+  };
+  constexpr $prefixnumber<1> more;
+  constexpr $prefixnumber<0> last;
+  int tile = first_tile;
+  for (; tile + 3 < end_tile; tile += 2) {
+    step(tile, others, scores, more);
+    step(tile + 1, scores, others, more);
+  }
+  if (tile + 2 < end_tile) {
+    step(tile, others, scores, more);
+    step(tile + 1, scores, others, last);
+  } else if (tile + 1 < end_tile) {
+    step(tile, others, scores, last);
+  }
+  $wait_all
+  $prefixpublish();
+  __syncthreads();
+  $prefixwgmma_begin();
+  multiply_values(stage);
+  $prefixwgmma_wait<0>();
 }
 )";
 
@@ -173,6 +250,9 @@ std::string wgmma_kernel(const Emitter& emit) {
                    {{"row_exists", emit.row_exists()}, {"write", write}});
   }
   holes["write"] = write;
+  const bool two = s.ahead == 2;
+  holes["buffers"] = two ? "scores[kTileK / 2], others[kTileK / 2]" : "scores[kTileK / 2]";
+  holes["loop"] = filled(two ? kTwoAhead : kOneAhead, holes);
   return warpgroup_helpers(emit.prefix) +
          warpgroup_multiply({.n = s.keys, .kind = kind, .name = "score"}, emit.prefix) +
          warpgroup_multiply({.n = columns,
