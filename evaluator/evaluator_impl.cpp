@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
+#include "evaluator/timing/statistics.h"
 #include "evaluator/verdicts.h"
 
 namespace hone {
@@ -205,6 +207,28 @@ Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
   std::lock_guard lock(mutex_);
   // The first one stands: every speedup of a run is against the same number.
   return reference_times_.emplace(timed.reference.key, reply->time_us).first->second;
+}
+
+double EvaluatorImpl::measured_reference_us(const std::string& reference_key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = reference_samples_.find(reference_key);
+  return known == reference_samples_.end() ? 0 : timing::median(known->second);
+}
+
+double EvaluatorImpl::fastest_modelled_us(const std::string& reference_key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = fastest_.find(reference_key);
+  return known == fastest_.end() ? std::numeric_limits<double>::infinity()
+                                 : known->second.modelled_us;
+}
+
+bool EvaluatorImpl::is_fastest(const std::string& reference_key, double measured_us,
+                               double modelled_us) {
+  const std::lock_guard lock(mutex_);
+  Fastest& fastest = fastest_[reference_key];
+  if (fastest.measured_us > 0 && fastest.measured_us <= measured_us) return false;
+  fastest = {measured_us, modelled_us};
+  return true;
 }
 
 void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& reply,

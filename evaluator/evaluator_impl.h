@@ -93,6 +93,13 @@ class EvaluatorImpl final : public Evaluator {
   void set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,
                     const EvaluationRequest& request) const;
 
+  /// The reference's median, measured; 0: not yet.
+  [[nodiscard]] double measured_reference_us(const std::string& reference_key);
+  /// What the model says of the fastest candidate that was measured; infinity: nobody knows.
+  [[nodiscard]] double fastest_modelled_us(const std::string& reference_key);
+  /// Notes it; true: no candidate of this task was measured to be faster.
+  bool is_fastest(const std::string& reference_key, double measured_us, double modelled_us);
+
   /// Of one emulator runner: as many as leave every runner its own cores.
   [[nodiscard]] int check_threads() const;
 
@@ -110,9 +117,13 @@ class EvaluatorImpl final : public Evaluator {
   std::mutex mutex_;  ///< of what follows
   std::set<FinalRunners*> final_runners_;
   bool cancelled_ = false;
-  std::list<std::pair<std::string, SharedProgram>> compiled_;     ///< oldest first
-  std::map<std::string, double> reference_times_;                 ///< modelled, by runnable key
-  std::map<std::string, Floor> floors_;                           ///< likewise
+  std::list<std::pair<std::string, SharedProgram>> compiled_;  ///< oldest first
+  std::map<std::string, double> reference_times_;              ///< modelled, by runnable key
+  std::map<std::string, Floor> floors_;                        ///< likewise
+  struct Fastest {
+    double measured_us = 0, modelled_us = 0;
+  };
+  std::map<std::string, Fastest> fastest_;                        ///< likewise
   std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise
 };
 

@@ -23,6 +23,10 @@ using protocol::Runnable;
 constexpr double kOutpaced = 1.3;
 /// Candidates that wait for a GPU that is not to idle before others come.
 constexpr std::size_t kBusyGpu = 4;
+/// A reference that takes longer [us] makes every measurement dear: then the model is always asked,
+constexpr double kSlowReference_us = 100e3;
+/// and what it gives this many times as long as what was found to be fastest is not measured.
+constexpr double kHopeless = 4;
 /// Times the reference alone: a candidate may have slowed it.
 constexpr double kDrift = 1.1;
 /// Of the reference, that a final stage may wait for: checks, other inputs, the fewest pairs.
@@ -87,6 +91,8 @@ class EvaluatorImpl::Gates {
   std::optional<FinalRunners> own_;
   Effort for_candidate_, for_reference_;
   Evaluation evaluation_;
+  Turn turn_;
+  double hopeless_above_ = 0;  ///< rank per modelled us of the fastest
   Case timed_;
   std::vector<Case> checks_;          ///< for the emulator
   std::vector<Case> checks_for_gpu_;  ///< none in the quick stage, but where the emulator cannot
@@ -120,7 +126,10 @@ Result<bool> EvaluatorImpl::Gates::screen() {
   if (!e_.gpu_ || request_.screen_above_us <= 0) return true;
   // The model spares a busy GPU. One that idles measures sooner than a processor models; but what
   // is asked to learn from, is modelled.
-  if (std::isfinite(request_.screen_above_us) && e_.gpu_->waiting() < kBusyGpu) return true;
+  const double reference_us = e_.measured_reference_us(timed_.reference.key);
+  const bool dear = reference_us > kSlowReference_us;
+  if (std::isfinite(request_.screen_above_us) && !dear && e_.gpu_->waiting() < kBusyGpu)
+    return true;
   protocol::EmulateRequest model;
   model.arch = e_.info_.arch;
   model.timed = timed_;
@@ -130,7 +139,13 @@ Result<bool> EvaluatorImpl::Gates::screen() {
   // What the model cannot judge is measured; what goes wrong in it shows in the checks, too.
   if (reply->verdict != Verdict::kOk) return true;
   evaluation_.modelled_us = reply->time_us;
-  evaluation_.screened = reply->time_us > request_.screen_above_us;
+  if (dear) {
+    turn_ = {reply->time_us / reference_us, timed_.reference.key};
+    hopeless_above_ = kHopeless / reference_us;
+  }
+  evaluation_.screened =
+      reply->time_us > request_.screen_above_us ||
+      (dear && reply->time_us > kHopeless * e_.fastest_modelled_us(timed_.reference.key));
   if (evaluation_.screened) evaluation_.verdict = Verdict::kOk;
   return !evaluation_.screened;
 }
@@ -276,8 +291,14 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   const double reference_s = timing::median(measure.reference_samples_us) * 1e-6;
   const double deadline_s =
       60 + 4 * e_.options_.device_timeout_s + (measure.final_stage ? kFinalRuns * reference_s : 0);
-  const auto reply = e_.gpu_->measure(measure, measure.final_stage, deadline_s, &evaluation_.gates);
+  const auto reply =
+      e_.gpu_->measure(measure, measure.final_stage, deadline_s, &evaluation_.gates, &turn_);
   if (!reply) return std::unexpected(reply.error());
+  if (turn_.sent_away) {
+    evaluation_.screened = true;
+    evaluation_.verdict = Verdict::kOk;
+    return false;
+  }
   if (reply->reference_failed)
     return infrastructure("the reference failed on the GPU: " + reply->detail);
   evaluation_.verdict = reply->verdict;
@@ -289,6 +310,10 @@ Result<bool> EvaluatorImpl::Gates::measure() {
     e_.reference_samples_[timed_.reference.key] = reply->reference_samples_us;
   }
   e_.set_measured(evaluation_, *reply, request_);
+  if (!turn_.group.empty() &&
+      e_.is_fastest(turn_.group, evaluation_.measurement.time_us, evaluation_.modelled_us)) {
+    e_.gpu_->send_away(turn_.group, hopeless_above_ * evaluation_.modelled_us);
+  }
   const double alone_us = timing::median(measure.reference_samples_us);
   if (measure.final_stage && alone_us > 0 && reply->reference_time_us > kDrift * alone_us) {
     evaluation_.note += fmt::format(
@@ -299,7 +324,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
 }
 
 Result<bool> EvaluatorImpl::Gates::measure_first() {
-  if (auto go = measure(); !go) return go;
+  if (auto go = measure(); !go || evaluation_.screened) return go;
   if (evaluation_.verdict != Verdict::kOk) {
     // The emulator says where and why, unless it finds nothing wrong.
     Evaluation on_gpu = evaluation_;

@@ -11,16 +11,22 @@ namespace hone {
 EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double reference_time_us)
     : space_(space), reference_time_us_(reference_time_us), random_(seed) {
   parents_.push_back({{}, reference_time_us});
-  // The opening: every site once where its rewriter would start, or else in the middle of its
-  // domains, and a few times at random.
+  // The opening: every site once, those first whose rewriter knows where to start, the others in
+  // the middle of their domains; then a few times at random.
   const auto roots = space_.proposals({});
-  for (const Proposal& proposal : *roots) {
-    std::vector<std::size_t> first = proposal.start;
-    if (first.empty()) {
-      for (const Parameter& p : proposal.parameters) first.push_back(p.domain.size() / 2);
+  const auto open = [&](bool with_start) {
+    for (const Proposal& proposal : *roots) {
+      if (proposal.start.empty() == with_start) continue;
+      std::vector<std::size_t> first = proposal.start;
+      if (!with_start) {
+        for (const Parameter& p : proposal.parameters) first.push_back(p.domain.size() / 2);
+      }
+      opening_.push_back({proposal.step(first)});
     }
-    opening_.push_back({proposal.step(first)});
-  }
+  };
+  open(true);
+  pioneers_ = opening_.size();
+  open(false);
   for (int round = 0; round < 3; ++round) {
     for (const Proposal& proposal : *roots) {
       if (!proposal.parameters.empty()) opening_.push_back({random_step(proposal, random_)});
@@ -156,7 +162,11 @@ Recipe EvolveStrategy::child(Lock& lock) {
   std::string rewriter;
   std::optional<Recipe> made;
   const double draw = random_.unit();
-  if (draw < 0.42) {
+  // A generated kernel is tuned by its own parameters more than by rules.
+  std::size_t parameters = 0;
+  for (const Step& step : base) parameters += step.params.size();
+  const double tuned = std::clamp(0.04 * (static_cast<double>(parameters) - 4), 0.0, 0.25);
+  if (draw < 0.42 - tuned) {
     made = add_step(lock, base, &rewriter);
     if (made && random_.chance(0.25)) {
       std::string second;

@@ -22,6 +22,8 @@ class EvolveStrategy final : public Strategy {
   std::string_view name() const override { return "evolve"; }
   Recipe ask() override;
   void tell(const Outcome& outcome) override;
+  /// The starting points of rewriters that know where to start.
+  [[nodiscard]] std::size_t pioneers() const override { return pioneers_; }
 
  private:
   struct Parent {
@@ -55,6 +57,7 @@ class EvolveStrategy final : public Strategy {
   static constexpr std::size_t kMaxSteps = 10;
   Space& space_;
   const double reference_time_us_;
+  std::size_t pioneers_ = 0;
   std::mutex mutex_;  ///< of what follows
   Random random_;
   std::deque<Recipe> opening_;   // one or two steps at every site, before evolution starts

@@ -32,6 +32,8 @@ class Strategy {
   /// The next recipe to try; may repeat an earlier one (the service notices).
   [[nodiscard]] virtual Recipe ask() = 0;
   virtual void tell(const Outcome& outcome) = 0;
+  /// So many of its first recipes are worth waiting for where measuring is dear.
+  [[nodiscard]] virtual std::size_t pioneers() const { return 0; }
 };
 
 struct StrategyInfo {

@@ -42,6 +42,13 @@ constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
 constexpr double kFirstReading_s = 10;
 /// For asking again what an earlier process was told, at most.
 constexpr double kReplay_s = 600;
+constexpr double kSlowReference_us = 10e3;
+/// Where the reference is slow, a search waits so long for what its strategy sends ahead.
+constexpr double kPioneers_s = 10;
+/// Runs of the reference in one final stage: checks, other inputs, pairs.
+constexpr double kFinalRuns = 100;
+/// Of a budget in seconds, for the final stages of all where the reference is slow.
+constexpr double kMostForFinals = 0.3;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -112,6 +119,9 @@ class Search {
   [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
   [[nodiscard]] Result<Evaluation> have_done(EvaluationRequest request, Work::Kind kind);
   [[nodiscard]] double search_seconds() const;
+  [[nodiscard]] double seconds_per_finalist() const;
+  [[nodiscard]] bool reference_is_slow() const;
+  [[nodiscard]] int affordable_finalists() const;
 
   const Task& task_;
   const Target target_;
@@ -156,9 +166,28 @@ double Search::search_seconds() const {
   const double total = options_.budget.seconds;
   if (total == 0) return 1e30;
   // What is kept back for the finalists.
-  const double reserve = provenance_.modelled ? std::clamp(0.05 * total, 0.5, 5.0)
-                                              : std::clamp(0.12 * total, 2.0, 20.0);
+  double reserve = provenance_.modelled ? std::clamp(0.05 * total, 0.5, 5.0)
+                                        : std::clamp(0.12 * total, 2.0, 20.0);
+  if (reference_is_slow())
+    reserve = std::max(reserve, std::min(kMostForFinals * total, 3 * seconds_per_finalist()));
   return std::max(0.2 * total, total - reserve);
+}
+
+/// What the final stage of one candidate takes: the reference runs beside it, again and again.
+double Search::seconds_per_finalist() const {
+  return 4 + kFinalRuns * outcome_.reference_time_us * 1e-6;
+}
+
+bool Search::reference_is_slow() const {
+  return !provenance_.modelled && outcome_.reference_time_us > kSlowReference_us;
+}
+
+/// As many as were asked for, but for those that the budget has no time for.
+int Search::affordable_finalists() const {
+  if (options_.budget.seconds == 0 || !reference_is_slow()) return options_.finalists;
+  const double affordable = kMostForFinals * options_.budget.seconds / seconds_per_finalist();
+  return std::clamp(static_cast<int>(affordable), std::min(2, options_.finalists),
+                    options_.finalists);
 }
 
 void Search::stored(const Result<void>& result) {
@@ -457,9 +486,14 @@ void Search::search() {
                    outcome_.counts.screened - refused_later_ >=
                options_.budget.evaluations;
   };
+  const auto window = [&]() -> std::size_t {
+    const bool waits = !in_order && reference_is_slow() && strategy->pioneers() > 0 &&
+                       best_.empty() && seconds_since(search_start) < kPioneers_s;
+    return waits ? std::min(strategy->pioneers(), target_.window) : target_.window;
+  };
   // Exactly one told for one asked once the window is full.
   const auto may_ask = [&] {
-    return asking && slots.size() + proposer.pending() < target_.window && !time_is_up() &&
+    return asking && slots.size() + proposer.pending() < window() && !time_is_up() &&
            // What is in flight may bring something new.
            (fruitless_ < kExhaustedAfter || in_flight_.empty()) && !budget_spent();
   };
@@ -567,7 +601,7 @@ void Search::finals() {
   };
   stage.warn = [&](std::string warning) { outcome_.warnings.push_back(std::move(warning)); };
   outcome_.ranked =
-      time_finalists(stage, std::move(finalists), std::move(reference), options_.finalists);
+      time_finalists(stage, std::move(finalists), std::move(reference), affordable_finalists());
 }
 
 Result<SearchOutcome> Search::run() {

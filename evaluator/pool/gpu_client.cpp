@@ -13,6 +13,22 @@ constexpr double kBenchTimeout_s = 120;
 
 Error environment(std::string message) { return {ErrorCode::kEnvironment, std::move(message)}; }
 
+class HeldTurn {
+ public:
+  HeldTurn(Turns& turns, const Turn& turn)
+      : turns_(turns), held_(turns.take(turn.rank, turn.group)) {}
+  ~HeldTurn() {
+    if (held_) turns_.give_back();
+  }
+  HeldTurn(const HeldTurn&) = delete;
+  HeldTurn& operator=(const HeldTurn&) = delete;
+  explicit operator bool() const { return held_; }
+
+ private:
+  Turns& turns_;
+  const bool held_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorOptions& options,
@@ -86,16 +102,21 @@ void GpuClient::stop() {
 }
 
 Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest& request,
-                                                  bool fresh, double deadline_s,
-                                                  GateSeconds* gates) {
+                                                  bool fresh, double deadline_s, GateSeconds* gates,
+                                                  Turn* turn) {
   GateSeconds unused;
   GateSeconds& spent = gates != nullptr ? *gates : unused;
   // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
   const auto message = protocol::frame(protocol::to_message(request));
   if (!message) return std::unexpected(message.error());
   StopWatch waiting(spent.wait);
-  std::lock_guard turn(turn_);
+  Turn first;
+  const HeldTurn held(turns_, turn != nullptr ? *turn : first);
   waiting.stop();
+  if (!held) {
+    turn->sent_away = true;
+    return protocol::MeasureReply();
+  }
   StopWatch measuring(spent.measure);
   if (fresh) stop();
   pool::RunnerProcess* runner = nullptr;
@@ -148,7 +169,7 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
 }
 
 Result<nlohmann::json> GpuClient::call(const nlohmann::json& message) {
-  std::lock_guard turn(turn_);
+  const HeldTurn held(turns_, Turn());
   pool::RunnerProcess* runner = nullptr;
   {
     std::lock_guard lock(mutex_);
@@ -200,7 +221,7 @@ void GpuClient::cancel() {
 }
 
 void GpuClient::resume() {
-  std::lock_guard turn(turn_);  // a request that cancel() ended still holds the runner
+  const HeldTurn held(turns_, Turn());  // a request that cancel() ended still holds the runner
   std::lock_guard lock(mutex_);
   cancelled_ = false;
   runner_.reset();  // killed by cancel(): the next measurement starts a fresh one

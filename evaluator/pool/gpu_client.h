@@ -7,12 +7,19 @@
 
 #include "candidates/measurement.h"
 #include "candidates/stop_watch.h"
-#include "evaluator/pool/fair_mutex.h"
 #include "evaluator/pool/runner_pool.h"
+#include "evaluator/pool/turns.h"
 #include "evaluator/protocol/calibrate_messages.h"
 #include "evaluator/protocol/measure_messages.h"
 
 namespace hone {
+
+/// Of a request that waits for the GPU: those of the lowest rank go first.
+struct Turn {
+  double rank = 0;
+  std::string group;       ///< whose ranks can be compared
+  bool sent_away = false;  ///< by send_away(), while it waited: nothing was measured
+};
 
 class GpuClient {
  public:
@@ -26,15 +33,18 @@ class GpuClient {
   [[nodiscard]] const protocol::DeviceFacts& facts() const { return facts_; }
 
   /// `fresh`: in a new process. `deadline_s`: the watchdog; a runner that has not answered by then
-  /// is killed (Verdict::kTimeout). A runner that dies is kCrash. Requests wait for the GPU in the
-  /// order in which they came; `gates`: how long they waited and measured is added to it. Errors:
-  /// kInfrastructure.
+  /// is killed (Verdict::kTimeout). A runner that dies is kCrash. `gates`: how long it waited and
+  /// measured is added to it. Errors: kInfrastructure.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
                                                        bool fresh, double deadline_s,
-                                                       GateSeconds* gates = nullptr);
+                                                       GateSeconds* gates = nullptr,
+                                                       Turn* turn = nullptr);
 
   /// How many requests wait for the GPU.
-  [[nodiscard]] std::size_t waiting() { return turn_.waiting(); }
+  [[nodiscard]] std::size_t waiting() { return turns_.waiting(); }
+
+  /// Those of the group that wait with a higher rank need not be measured any more.
+  void send_away(const std::string& group, double above) { turns_.send_away(group, above); }
 
   /// Of a client of the mode "library": opens cuBLAS and says which it is. Errors: kEnvironment.
   [[nodiscard]] Result<std::string> open_library();
@@ -62,7 +72,7 @@ class GpuClient {
   protocol::DeviceFacts facts_;
   std::string helpers_;  ///< cubin
 
-  FairMutex turn_;    ///< one request at a time
+  Turns turns_;       ///< one request at a time
   std::mutex mutex_;  ///< of what follows
   std::unique_ptr<pool::RunnerProcess> runner_;
   bool cancelled_ = false;

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "rewriters/generators/attention/attention.h"
 #include "rewriters/generators/contract/contract.h"
 #include "rewriters/generators/generator.h"
 #include "rewriters/generators/map/map.h"
@@ -21,6 +22,7 @@ const ConcreteBuffer* Goal::buffer(std::string_view name) const {
 const std::vector<const Generator*>& generators() {
   static const auto* const list = [] {
     std::vector<std::unique_ptr<Generator>> owned;
+    owned.push_back(make_attention());
     owned.push_back(make_contract());
     owned.push_back(make_rowwise());
     owned.push_back(make_reduce());

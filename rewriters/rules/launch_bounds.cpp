@@ -27,6 +27,11 @@ int threads_per_sm(const TargetLimits& target) {
   }
 }
 
+/// ptxas does not spill the accumulators of warp group products: with fewer it gives up.
+std::int64_t least_registers(const Program& program) {
+  return program.source.contains("wgmma.mma_async") ? 168 : 16;
+}
+
 class LaunchBounds final : public Rewriter {
  public:
   std::string_view name() const override { return "launch-bounds"; }
@@ -44,7 +49,9 @@ class LaunchBounds final : public Rewriter {
       if (!threads || !has_place(kernel)) continue;
       Parameter blocks{"min_blocks", {}};
       for (const std::int64_t count : kMinBlocks) {
-        if (count * *threads <= threads_per_sm(context.target)) blocks.domain.emplace_back(count);
+        if (count * *threads <= threads_per_sm(context.target) &&
+            count * *threads * least_registers(program) <= context.target.registers_per_sm)
+          blocks.domain.emplace_back(count);
       }
       if (blocks.domain.empty()) continue;
       Proposal& proposal = proposals.emplace_back();

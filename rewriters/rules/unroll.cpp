@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "rewriters/core/kernel_edit.h"
 
@@ -14,6 +15,41 @@ using syntax::Loop;
 
 constexpr std::int64_t kFactors[] = {1, 2, 4, 8, 16};
 constexpr std::int64_t kMostFullTrips = 64;
+/// Of a loop, unrolled together with the loops in it: more take the compiler seconds and more.
+constexpr std::int64_t kMostStatements = 4096;
+/// Loops of so few constant rounds are unrolled by the compiler itself.
+constexpr std::int64_t kFewTrips = 16;
+
+/// How often a loop's body stands in the code.
+std::int64_t copies(const KernelInfo& kernel, const Loop& loop, const syntax::TranslationUnit& unit,
+                    const Bindings& sizes) {
+  const auto trips = kernel.trip_count(loop, sizes);
+  const bool constant = trips && loop.lower->constant && loop.upper->constant;
+  const std::int64_t all = constant ? std::max<std::int64_t>(1, *trips) : 1;
+  if (!loop.statement->pragma.valid()) return all <= kFewTrips ? all : 1;
+  const std::string_view text = unit.text(loop.statement->pragma);
+  const auto digits = text.find_first_of("0123456789");
+  if (digits == std::string_view::npos) return all;
+  return std::max<std::int64_t>(1, std::atoll(std::string(text.substr(digits)).c_str()));
+}
+
+/// The statements of a loop's body with the loops in it unrolled as they will be.
+std::int64_t statements_in(const KernelInfo& kernel, const Loop& loop,
+                           const syntax::TranslationUnit& unit, const Bindings& sizes) {
+  std::int64_t count = 0;
+  for (const syntax::Stmt* statement : kernel.function->all_statements) {
+    if (statement == loop.statement || !loop.statement->range.contains(statement->range)) continue;
+    std::int64_t times = 1;
+    for (const auto& inner : kernel.loops) {
+      if (inner.get() == &loop || inner->statement == statement) continue;
+      if (!loop.statement->range.contains(inner->statement->range)) continue;
+      if (inner->statement->range.contains(statement->range))
+        times *= copies(kernel, *inner, unit, sizes);
+    }
+    count = std::min(count + times, kMostStatements + 1);
+  }
+  return count;
+}
 
 class Unroll final : public Rewriter {
  public:
@@ -32,11 +68,14 @@ class Unroll final : public Rewriter {
         if (!insertion_point(*read, *loop)) continue;
         const auto trips = kernel.trip_count(*loop, context.sizes);
         if (trips && *trips < 2) continue;
+        const std::int64_t body = statements_in(kernel, *loop, *read->unit, context.sizes);
         Parameter factor{"factor", {}};
         for (const std::int64_t value : kFactors) {
+          if (value > 1 && value * body > kMostStatements) break;
           if (!trips || value <= *trips) factor.domain.emplace_back(value);
         }
-        if (may_be_full(kernel, *loop, context)) factor.domain.emplace_back("full");
+        if (may_be_full(kernel, *loop, context) && *trips * body <= kMostStatements)
+          factor.domain.emplace_back("full");
         Proposal& proposal = proposals.emplace_back();
         proposal.rewriter = name();
         proposal.site = loop->site;

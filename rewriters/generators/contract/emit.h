@@ -4,7 +4,7 @@
 #include <string>
 
 #include "rewriters/generators/contract/schedule.h"
-#include "rewriters/generators/contract/text.h"
+#include "rewriters/generators/text.h"
 #include "rewriters/generators/contract/tile.h"
 #include "rewriters/generators/print_value.h"
 

@@ -6,9 +6,9 @@ namespace {
 
 constexpr const char* kPack = R"(
 // N values that are loaded and stored at once.
-template <class T, int N>
-struct alignas(sizeof(T) * N) $prefixpack {
-  T at[N];
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) $prefixpack {
+  T at[kCount];
 };
 )";
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "rewriters/generators/contract/emit.h"
-#include "rewriters/generators/contract/warpgroup.h"
+#include "rewriters/generators/warpgroup.h"
 
 namespace hone::generators::contract {
 namespace {
@@ -162,9 +162,9 @@ std::string wgmma_tf32_kernel(const Emitter& emit) {
   holes["wait_only"] = filled(wait, holes);
   holes["wait"] = filled(wait + "\n__syncthreads();", holes);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
-  const Warpgroup warpgroup{.n = s.bn, .k = 8, .kind = "tf32"};
-  return warpgroup_helpers(warpgroup, emit.prefix) + tf32_helpers(emit) +
-         emit.with_constants(filled(kKernel, holes), {});
+  const Warpgroup warpgroup{.n = s.bn, .k = 8, .kind = "tf32", .a_in_registers = true};
+  return warpgroup_helpers(emit.prefix) + warpgroup_multiply(warpgroup, emit.prefix) +
+         tf32_helpers(emit) + emit.with_constants(filled(kKernel, holes), {});
 }
 
 }  // namespace hone::generators::contract

@@ -170,14 +170,15 @@ class Splitter {
     const Symbols outer = ordered(node->free);
     const std::int64_t outputs = points(nodes_, outer);
     const bool across = lies_across(opened.body, outer, opened.symbols);
-    const SymbolId col = shared_symbol("col", length);
+    const SymbolId col = shared_symbol("col", length, node);
     const Ref body = flatten(nodes_, opened.body, opened.symbols, col);
     const bool twice = body->height > 0 && node->op == "+";  // its parts are gone over twice
     const Cut cut = cut_for(outputs, length, across, numbered_places, twice);
     if (cut.parts <= 1) return nodes_.reduce(node->op, {col}, finished(body, col));
     stages_.most_parts = std::max(stages_.most_parts, cut.parts);
 
-    const SymbolId part = shared_symbol("part", cut.parts), c = shared_symbol("c", cut.chunk);
+    const SymbolId part = shared_symbol("part", cut.parts, node),
+                   c = shared_symbol("c", cut.chunk, node);
     Symbols dims = outer;
     dims.insert(across ? dims.begin() : dims.end(), part);
     const lift::Nodes::Substitution inside = {
@@ -229,7 +230,7 @@ class Splitter {
     }
     const std::int64_t rest = length - cut.parts * cut.chunk;
     if (rest == 0) return whole;
-    const SymbolId tail = shared_symbol("tail", rest);
+    const SymbolId tail = shared_symbol("tail", rest, node);
     const Ref behind = nodes_.substitute(
         each, {{col, nodes_.add(nodes_.index(tail), nodes_.integer(length - rest))}});
     return nodes_.op(node->op, is_float(whole->type) ? whole->type : ScalarType::kI64,
@@ -321,10 +322,14 @@ class Splitter {
     return {wanted, chunk};
   }
 
-  SymbolId shared_symbol(const std::string& name, std::int64_t extent) {
-    const auto [place, fresh] = symbols_.try_emplace({name, extent}, -1);
-    if (fresh) place->second = nodes_.new_symbol(name, extent);
-    return place->second;
+  /// The same for all reductions, so that equal ones are one; but not what `node`, which may lie
+  /// within another reduction, depends on.
+  SymbolId shared_symbol(const std::string& name, std::int64_t extent, Ref node) {
+    std::vector<SymbolId>& made = symbols_[{name, extent}];
+    for (const SymbolId symbol : made)
+      if (!node->uses(symbol)) return symbol;
+    made.push_back(nodes_.new_symbol(name, extent));
+    return made.back();
   }
 
   const Goal& goal_;
@@ -335,7 +340,7 @@ class Splitter {
   std::int64_t largest_ = 0;  ///< elements of the reduction that reads the most
   std::map<std::string, int> depth_of_;
   std::map<Ref, Ref> stored_, split_;
-  std::map<std::pair<std::string, std::int64_t>, SymbolId> symbols_;
+  std::map<std::pair<std::string, std::int64_t>, std::vector<SymbolId>> symbols_;
 };
 
 }  // namespace

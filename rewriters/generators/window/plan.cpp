@@ -10,7 +10,7 @@ namespace {
 
 using lift::Node;
 
-constexpr std::int64_t kMostPoints = 256;  // of a window
+constexpr std::int64_t kMostPoints = 128;  // of a window
 constexpr std::int64_t kMostSpan = 40;     // registers for what neighbours share
 
 class Planner {

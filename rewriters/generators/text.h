@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace hone::generators::contract {
+namespace hone::generators {
 
 using Holes = std::map<std::string, std::string, std::less<>>;
 
@@ -16,4 +16,4 @@ using Holes = std::map<std::string, std::string, std::less<>>;
 /// Does the text hold this identifier?
 [[nodiscard]] bool mentions(std::string_view text, std::string_view name);
 
-}  // namespace hone::generators::contract
+}  // namespace hone::generators

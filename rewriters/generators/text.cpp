@@ -1,8 +1,8 @@
-#include "rewriters/generators/contract/text.h"
+#include "rewriters/generators/text.h"
 
 #include <cctype>
 
-namespace hone::generators::contract {
+namespace hone::generators {
 namespace {
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -72,4 +72,4 @@ std::string filled(std::string_view text, const Holes& holes) {
   return out;
 }
 
-}  // namespace hone::generators::contract
+}  // namespace hone::generators

@@ -1,11 +1,11 @@
-#include "rewriters/generators/contract/digits.h"
+#include "rewriters/generators/digits.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace hone::generators::contract {
+namespace hone::generators {
 namespace {
 
 using lift::Node;
@@ -85,4 +85,4 @@ Ref with_merged_digits(Nodes& nodes, Ref value, SymbolId symbol) {
   });
 }
 
-}  // namespace hone::generators::contract
+}  // namespace hone::generators

@@ -3,10 +3,10 @@
 
 #include "rewriters/lift/node.h"
 
-namespace hone::generators::contract {
+namespace hone::generators {
 
 /// The value with every sum of neighbouring digits of `symbol` as one digit.
 [[nodiscard]] lift::Ref with_merged_digits(lift::Nodes& nodes, lift::Ref value,
                                            lift::SymbolId symbol);
 
-}  // namespace hone::generators::contract
+}  // namespace hone::generators

@@ -1,0 +1,64 @@
+#include "rewriters/generators/attention/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriters/generators/attention/emit.h"
+
+namespace hone::generators {
+namespace {
+
+using namespace attention;
+
+class AttentionGenerator : public Generator {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "generate-attention"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "softmax of products of queries and keys, weighing values => one kernel that keeps the "
+           "running maximum and sums of each query in registers; legal when the sums' order is "
+           "free";
+  }
+
+  [[nodiscard]] Result<Offer> match(const Goal& goal) const override {
+    const auto found = analyse(goal);
+    if (!found) return std::unexpected(found.error());
+    Offer offer;
+    offer.parameters = space_of(*found, goal);
+    offer.start = first_guess(*found, goal, offer.parameters);
+    offer.math_parameter = 0;
+    for (const Pipe pipe : pipes_for(*found, goal)) offer.maths.push_back(math_of(*found, pipe));
+    offer.description = fmt::format("attention of {}", found->describe());
+    return offer;
+  }
+
+  [[nodiscard]] Result<Generated> generate(const Goal& goal, const Step& step,
+                                           const std::string& prefix) const override {
+    const auto found = analyse(goal);
+    if (!found) return std::unexpected(found.error());
+    const auto schedule = schedule_of(*found, goal, step);
+    if (!schedule) return std::unexpected(schedule.error());
+    const Emitter emit(*found, *schedule, goal, prefix);
+
+    Generated generated;
+    generated.source = emit.helpers();
+    generated.source += schedule->pipe == Pipe::kFma     ? fma_kernel(emit)
+                        : schedule->pipe == Pipe::kWgmma ? wgmma_kernel(emit)
+                                                         : mma_kernel(emit);
+    std::vector<ScalarType> types{found->nest->type};
+    for (const std::string& input : found->inputs) {
+      if (const ConcreteBuffer* buffer = goal.buffer(input)) types.push_back(buffer->type);
+    }
+    const auto has = [&](ScalarType type) { return std::ranges::find(types, type) != types.end(); };
+    if (has(ScalarType::kF16)) generated.includes.emplace_back("cuda_fp16.h");
+    if (has(ScalarType::kBf16)) generated.includes.emplace_back("cuda_bf16.h");
+    generated.launches.push_back(emit.launch());
+    return generated;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Generator> make_attention() { return std::make_unique<AttentionGenerator>(); }
+
+}  // namespace hone::generators

@@ -1,0 +1,230 @@
+#include "rewriters/generators/attention/schedule.h"
+
+#include <algorithm>
+
+#include "rewriters/generators/attention/tile.h"
+#include "rewriters/generators/nests.h"
+
+namespace hone::generators::attention {
+namespace {
+
+constexpr Pipe kPipes[] = {Pipe::kWgmma, Pipe::kMma, Pipe::kFma, Pipe::kTf32x3, Pipe::kTf32};
+constexpr int kMostRegisters = 255;
+
+bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
+
+bool all_half(const Attention& a) {
+  return is_half(a.query.type) && a.query.type == a.key.type && a.query.type == a.values.type;
+}
+
+int rounded_up(std::int64_t value, int to) { return static_cast<int>((value + to - 1) / to) * to; }
+
+std::int64_t shared_limit(const Goal& goal) {
+  return goal.context == nullptr ? 227 * 1024 : goal.context->target.shared_per_block_optin;
+}
+
+MathLevel allowed_math(const Goal& goal) {
+  const bool known = goal.context != nullptr && goal.context->task != nullptr;
+  return known ? goal.context->task->math : MathLevel::kReassociate;
+}
+
+bool fits(const Attention& a, const Goal& goal, const Schedule& s) {
+  return s.threads() <= 512 && registers_of(a, s) <= kMostRegisters &&
+         s.threads() * rounded_up(registers_of(a, s), 8) <= 65536 &&
+         shared_bytes(a, s) <= shared_limit(goal);
+}
+
+/// Less of one thing after the other, what costs least first.
+void repair(const Attention& a, const Goal& goal, Schedule& s) {
+  const bool fma = s.pipe == Pipe::kFma;
+  if (s.pipe == Pipe::kWgmma) s.stages = std::max(s.stages, 2);
+  if (s.pipe != Pipe::kMma) s.query_in_registers = false;
+  if (fma) s.warp_rows = 16;
+  if (s.warp_rows > 16 && s.rows % 32 != 0) s.warp_rows = 16;
+  if (!fits(a, goal, s)) s.query_in_registers = false;
+  while (!fits(a, goal, s) && s.stages > 2) --s.stages;
+  while (!fits(a, goal, s) && s.keys > 32) s.keys /= 2;
+  if (!fits(a, goal, s) && s.pipe != Pipe::kWgmma) s.stages = 1;
+  if (!fits(a, goal, s)) s.warp_rows = 16;
+  while (!fits(a, goal, s) && s.rows > 64) s.rows = s.rows == 192 ? 128 : s.rows / 2;
+  while (!fits(a, goal, s) && s.keys > 16) s.keys /= 2;
+}
+
+}  // namespace
+
+std::string_view name_of(Pipe pipe) {
+  switch (pipe) {
+    case Pipe::kFma:
+      return "fma";
+    case Pipe::kMma:
+      return "mma";
+    case Pipe::kTf32x3:
+      return "tf32x3";
+    case Pipe::kTf32:
+      return "tf32";
+    case Pipe::kWgmma:
+      return "wgmma";
+  }
+  return "";
+}
+
+MathLevel math_of(const Attention& a, Pipe pipe) {
+  switch (pipe) {
+    case Pipe::kMma:
+    case Pipe::kWgmma:
+      // Rounding the weights costs no more than rounding the output.
+      return a.nest->type == a.values.type ? MathLevel::kReassociate : MathLevel::kReduced;
+    case Pipe::kTf32x3:
+      return MathLevel::kTf32x3;
+    case Pipe::kTf32:
+      return MathLevel::kReduced;
+    default:
+      return MathLevel::kReassociate;
+  }
+}
+
+int padded_depth(const Attention& a, Pipe pipe) {
+  if (pipe == Pipe::kFma) return static_cast<int>(a.depth);
+  return rounded_up(a.depth, pipe == Pipe::kWgmma ? 64 : pipe == Pipe::kMma ? 16 : 8);
+}
+
+int padded_columns(const Attention& a, Pipe pipe) {
+  return rounded_up(a.columns, pipe == Pipe::kWgmma ? 64 : 16);
+}
+
+std::int64_t shared_bytes(const Attention& a, const Schedule& s) {
+  const std::int64_t tiles =
+      tile_of(a, s, Which::kQuery).bytes() +
+      s.stages * (tile_of(a, s, Which::kKey).bytes() + tile_of(a, s, Which::kValues).bytes());
+  // Weights go through shared memory, a row of them for each key.
+  return tiles + (s.pipe == Pipe::kFma ? std::int64_t{s.keys} * (s.rows + 4) * 4 : 0);
+}
+
+int registers_of(const Attention& a, const Schedule& s) {
+  const int depth = padded_depth(a, s.pipe), columns = padded_columns(a, s.pipe);
+  if (s.pipe == Pipe::kFma) {
+    const int per_row = columns / 16 + s.keys / 16;
+    return Schedule::kFmaRows * (per_row + 3) + s.keys / 8 + 48;
+  }
+  if (s.pipe == Pipe::kWgmma) return columns / 2 + s.keys / 2 + s.keys / 4 + 40;
+  const int blocks = s.warp_rows / 16;
+  const int query = s.query_in_registers ? blocks * depth / 4 : blocks * 4;
+  const int scores = blocks * s.keys / 2;
+  const int fixed = blocks * columns / 2 + blocks * 4 + 32;
+  switch (s.pipe) {
+    case Pipe::kTf32x3:
+      return fixed + 2 * scores + 4 * blocks + 32;
+    case Pipe::kTf32:
+      return fixed + scores + query + 16;
+    default:
+      return fixed + scores + query;
+  }
+}
+
+std::vector<Pipe> pipes_for(const Attention& a, const Goal& goal) {
+  const int capability = goal.context == nullptr ? 90 : goal.context->target.compute_capability;
+  std::vector<Pipe> pipes;
+  for (const Pipe pipe : kPipes) {
+    if (math_of(a, pipe) > allowed_math(goal)) continue;
+    if (pipe != Pipe::kFma && capability < 80) continue;
+    const bool half = all_half(a);
+    if (pipe == Pipe::kMma && !half) continue;
+    // Rows of 128 bytes, which are half empty for small heads; tiles as they lie in memory.
+    const bool dense = std::min(a.depth, a.columns) > 32 && !a.query.rows_are_near &&
+                       !a.key.rows_are_near && !a.values.rows_are_near;
+    if (pipe == Pipe::kWgmma && (!half || capability != 90 || !dense)) continue;
+    if ((pipe == Pipe::kTf32 || pipe == Pipe::kTf32x3) && half) continue;
+    pipes.push_back(pipe);
+  }
+  return pipes;
+}
+
+std::vector<Parameter> space_of(const Attention& a, const Goal& goal) {
+  std::vector<Parameter> space;
+  const auto add = [&](std::string name, std::vector<ParameterValue> domain) {
+    space.push_back({std::move(name), std::move(domain)});
+  };
+  const auto numbers = [](std::initializer_list<std::int64_t> values) {
+    return std::vector<ParameterValue>(values.begin(), values.end());
+  };
+  std::vector<ParameterValue> pipes;
+  bool tensor = false;
+  for (const Pipe pipe : pipes_for(a, goal)) {
+    pipes.emplace_back(std::string(name_of(pipe)));
+    tensor = tensor || pipe != Pipe::kFma;
+  }
+  add("pipe", pipes);
+  add("rows", numbers({64, 128, 192, 256}));
+  add("keys", numbers({32, 64, 128}));
+  add("stages", numbers({1, 2, 3}));
+  if (tensor) add("warp_rows", numbers({16, 32}));
+  if (all_half(a)) add("query", {std::string("registers"), std::string("shared")});
+  return space;
+}
+
+std::vector<std::size_t> first_guess(const Attention& a, const Goal& goal,
+                                     const std::vector<Parameter>& space) {
+  // The fastest pipe of those that are allowed.
+  const std::vector<Pipe> pipes = pipes_for(a, goal);
+  const bool halves = pipes.front() == Pipe::kMma || pipes.front() == Pipe::kWgmma;
+  Schedule s{.pipe = halves ? pipes.front() : pipes.back()};
+  const bool large = padded_columns(a, s.pipe) > 64;
+  if (s.pipe == Pipe::kWgmma) {
+    s.keys = 128;
+  } else if (s.pipe == Pipe::kMma) {
+    s.warp_rows = 32;
+    s.query_in_registers = !large;
+  } else if (s.pipe == Pipe::kFma) {
+    s.rows = 64;
+    s.stages = 2;
+  } else {
+    s.rows = 64;
+    s.keys = 32;
+  }
+  repair(a, goal, s);
+  const auto wanted = [&](const std::string& name) -> ParameterValue {
+    if (name == "pipe") return std::string(name_of(s.pipe));
+    if (name == "rows") return std::int64_t{s.rows};
+    if (name == "keys") return std::int64_t{s.keys};
+    if (name == "stages") return std::int64_t{s.stages};
+    if (name == "warp_rows") return std::int64_t{s.warp_rows};
+    return std::string(s.query_in_registers ? "registers" : "shared");
+  };
+  std::vector<std::size_t> start;
+  for (const Parameter& parameter : space) {
+    const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
+    start.push_back(
+        at == parameter.domain.end() ? 0 : static_cast<std::size_t>(at - parameter.domain.begin()));
+  }
+  return start;
+}
+
+Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& step) {
+  Schedule s;
+  const std::vector<Pipe> pipes = pipes_for(a, goal);
+  const std::string asked = step.string_param("pipe", "fma");
+  const auto pipe = std::ranges::find_if(pipes, [&](Pipe p) { return name_of(p) == asked; });
+  if (pipe == pipes.end()) {
+    return std::unexpected(refused("attention: pipe " + asked + " cannot do this"));
+  }
+  s.pipe = *pipe;
+  const auto among = [&](const char* name, std::initializer_list<int> all, int otherwise) {
+    const std::int64_t value = step.int_param(name, otherwise);
+    return std::ranges::find(all, value) == all.end() ? otherwise : static_cast<int>(value);
+  };
+  s.rows = among("rows", {64, 128, 192, 256}, 128);
+  s.keys = among("keys", {16, 32, 64, 128}, 64);
+  s.stages = among("stages", {1, 2, 3, 4}, 2);
+  s.warp_rows = among("warp_rows", {16, 32}, 16);
+  s.query_in_registers = step.string_param("query", "shared") == "registers";
+  repair(a, goal, s);
+  if (!fits(a, goal, s)) {
+    return std::unexpected(refused("attention: too many registers or too much shared memory"));
+  }
+  if ((a.queries + s.rows - 1) / s.rows * a.batches > INT32_MAX) {
+    return std::unexpected(refused("attention: more blocks than a grid has"));
+  }
+  return s;
+}
+
+}  // namespace hone::generators::attention

@@ -1,0 +1,60 @@
+/* hone
+{ "name": "attention_causal_f16",
+  "sizes": {"HEADS": 32, "SEQ": 4096, "DIM": 128},
+  "check_sizes": [{"HEADS": 2, "SEQ": 64, "DIM": 32}, {"HEADS": 3, "SEQ": 40, "DIM": 16},
+                  {"HEADS": 2, "SEQ": 29, "DIM": 11}],
+  "buffers": [
+    {"name": "Q", "type": "f16", "shape": ["HEADS", "SEQ", "DIM"], "fill": {"normal": [0, 1]}},
+    {"name": "K", "type": "f16", "shape": ["HEADS", "SEQ", "DIM"], "fill": {"normal": [0, 1]}},
+    {"name": "V", "type": "f16", "shape": ["HEADS", "SEQ", "DIM"], "fill": {"normal": [0, 1]}},
+    {"name": "S", "type": "f32", "shape": ["HEADS", "SEQ", "SEQ"], "role": "scratch"},
+    {"name": "O", "type": "f16", "shape": ["HEADS", "SEQ", "DIM"], "role": "out"} ],
+  "launches": [
+    {"kernel": "attention_scores", "grid": ["ceildiv(SEQ,16)", "ceildiv(SEQ,16)", "HEADS"], "block": [16, 16], "args": ["Q", "K", "S", "SEQ", "DIM"]},
+    {"kernel": "attention_softmax", "grid": ["ceildiv(HEADS*SEQ,128)"], "block": [128], "args": ["S", "HEADS*SEQ", "SEQ"]},
+    {"kernel": "attention_values", "grid": ["ceildiv(DIM,16)", "ceildiv(SEQ,16)", "HEADS"], "block": [16, 16], "args": ["S", "V", "O", "SEQ", "DIM"]} ],
+  "tolerance": {"rtol": 4e-3, "atol": 2e-4},
+  "math": "reassociate",
+  "flops": "2*HEADS*SEQ*(SEQ+1)*DIM",
+  "torch": "torch.nn.functional.scaled_dot_product_attention(Q[None], K[None], V[None], is_causal=True)[0]" }
+*/
+
+#include <cuda_fp16.h>
+
+// S = Q K^T / sqrt(dim), one thread per score; no row sees a later column.
+__global__ void attention_scores(const __half* Q, const __half* K, float* S, int seq, int dim) {
+  int col = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = blockIdx.y * blockDim.y + threadIdx.y;
+  int head = blockIdx.z;
+  if (row >= seq || col >= seq) return;
+  float score = 0.0f;
+  for (int d = 0; d < dim; d++) {
+    score += __half2float(Q[(head * seq + row) * dim + d]) * __half2float(K[(head * seq + col) * dim + d]);
+  }
+  S[(head * seq + row) * seq + col] = col <= row ? score / sqrtf((float)dim) : -INFINITY;
+}
+
+// Softmax of every row of S, in place, one thread per row.
+__global__ void attention_softmax(float* S, int rows, int cols) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float* s = S + row * cols;
+  float largest = -INFINITY;
+  for (int j = 0; j < cols; j++) largest = fmaxf(largest, s[j]);
+  float sum = 0.0f;
+  for (int j = 0; j < cols; j++) sum += expf(s[j] - largest);
+  for (int j = 0; j < cols; j++) s[j] = expf(s[j] - largest) / sum;
+}
+
+// O = S V, one thread per output element.
+__global__ void attention_values(const float* S, const __half* V, __half* O, int seq, int dim) {
+  int d = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = blockIdx.y * blockDim.y + threadIdx.y;
+  int head = blockIdx.z;
+  if (row >= seq || d >= dim) return;
+  float out = 0.0f;
+  for (int j = 0; j < seq; j++) {
+    out += S[(head * seq + row) * seq + j] * __half2float(V[(head * seq + j) * dim + d]);
+  }
+  O[(head * seq + row) * dim + d] = __float2half(out);
+}

@@ -1,0 +1,395 @@
+// generate-attention against references of many styles: both run on the emulator.
+#include "rewriters/generators/attention/attention.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "candidates/task_reader.h"
+#include "rewriters/generators/rewriter.h"
+#include "tests/lift/harness.h"
+
+namespace hone::generators {
+namespace {
+
+/// A reference of three launches, put together from text.
+struct Reference {
+  std::string type = "f32";
+  int heads = 2, groups = 1, queries = 64, keys = 64, depth = 16, columns = 16;
+  /// Where elements lie; h: head, of keys and values h / groups.
+  std::string query_at = "(h * Q + q) * D + d", key_at = "(h / G * K + k) * D + d";
+  std::string value_at = "(h / G * K + k) * E + e", out_at = "(h * Q + q) * E + e";
+  std::string product = "x * y";        ///< of an element of a query and of a key
+  std::string logit = "score * 0.25f";  ///< of score, q, k, h, bias
+  std::string begin = "-INFINITY";      ///< where the maximum starts
+  std::string last = "K";               ///< keys before it are looked at
+  std::string weight = "expf(s - top)";
+  std::string whole = "weight / sum";  ///< what of a weight is kept
+  std::string term = "p * v", result = "out";
+
+  [[nodiscard]] Task task(MathLevel math) const {
+    const std::string element = type == "f16"    ? "__half"
+                                : type == "bf16" ? "__nv_bfloat16"
+                                                 : "float";
+    const std::string read = type == "f16"    ? "__half2float"
+                             : type == "bf16" ? "__bfloat162float"
+                                              : "";
+    const std::string write = type == "f16"    ? "__float2half"
+                              : type == "bf16" ? "__float2bfloat16"
+                                               : "";
+    const auto buffer = [&](const char* name, const std::string& of, std::int64_t size,
+                            const std::string& rest) {
+      return fmt::format(R"({{"name": "{}", "type": "{}", "shape": [{}], {}}})", name, of, size,
+                         rest);
+    };
+    const std::string in = R"("fill": {"uniform": [-1, 1]})";
+    const std::int64_t q = std::int64_t{heads} * queries, k = std::int64_t{heads} / groups * keys;
+    std::string text =
+        "/* hone { \"name\": \"t\", \"sizes\": {\"Q\": 1}, \"check_sizes\": [{\"Q\": 1}], "
+        "\"buffers\": [";
+    text +=
+        buffer("A", type, q * depth, in) + ", " + buffer("B", type, k * depth, in) + ", " +
+        buffer("C", type, k * columns, in) + ", " +
+        buffer("bias", "f32", std::int64_t{queries} * keys, in) + ", " +
+        buffer("length", "i32", heads, fmt::format(R"("fill": {{"integers": [1, {}]}})", keys)) +
+        ", " + buffer("S", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
+        buffer("P", "f32", q * keys, "\"role\": \"scratch\"") + ", " +
+        buffer("O", type, q * columns, "\"role\": \"out\"");
+    text += fmt::format(R"(], "launches": [
+      {{"kernel": "scores", "grid": [{}, {}, {}], "block": [16, 8], "args": ["A", "B", "bias", "length", "S"]}},
+      {{"kernel": "weights", "grid": [{}], "block": [32], "args": ["S", "P"]}},
+      {{"kernel": "mix", "grid": [{}, {}, {}], "block": [16, 8], "args": ["P", "C", "O"]}} ],
+      "tolerance": {{"rtol": 1e-4, "atol": 1e-5}}, "math": "{}" }} */
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+)",
+                        (keys + 15) / 16, (queries + 7) / 8, heads, (q + 31) / 32,
+                        (columns + 15) / 16, (queries + 7) / 8, heads, to_string(math));
+    text += fmt::format("constexpr int H = {}, G = {}, Q = {}, K = {}, D = {}, E = {};\n", heads,
+                        groups, queries, keys, depth, columns);
+    text += fmt::format(R"(
+__global__ void scores(const {0}* A, const {0}* B, const float* bias, const int* length, float* S) {{
+  int k = blockIdx.x * 16 + threadIdx.x, q = blockIdx.y * 8 + threadIdx.y, h = blockIdx.z;
+  if (q >= Q || k >= K) return;
+  float score = 0.0f;
+  for (int d = 0; d < D; d++) {{
+    float x = {1}(A[{2}]), y = {1}(B[{3}]);
+    score += {4};
+  }}
+  S[(h * Q + q) * K + k] = {5};
+}}
+)",
+                        element, read, query_at, key_at, product, logit);
+    text += fmt::format(R"(
+__global__ void weights(const float* S, float* P) {{
+  int row = blockIdx.x * 32 + threadIdx.x;
+  if (row >= H * Q) return;
+  int q = row % Q;
+  float top = {0}, sum = 0.0f;
+  for (int k = 0; k < {1}; k++) top = fmaxf(top, S[row * K + k]);
+  for (int k = 0; k < {1}; k++) {{
+    float s = S[row * K + k];
+    sum += {2};
+  }}
+  for (int k = 0; k < K; k++) {{
+    float s = S[row * K + k], weight = {2};
+    P[row * K + k] = k < {1} ? {3} : 0.0f;
+  }}
+}}
+)",
+                        begin, last, weight, whole);
+    text += fmt::format(R"(
+__global__ void mix(const float* P, const {0}* C, {0}* O) {{
+  int e = blockIdx.x * 16 + threadIdx.x, q = blockIdx.y * 8 + threadIdx.y, h = blockIdx.z;
+  if (q >= Q || e >= E) return;
+  float out = 0.0f;
+  for (int k = 0; k < {5}; k++) {{
+    float p = P[(h * Q + q) * K + k], v = {1}(C[{2}]);
+    out += {3};
+  }}
+  O[{4}] = {6}({7});
+}}
+)",
+                        element, read, value_at, term, out_at, last, write, result);
+    auto task = parse_task(text, "t.cu");
+    EXPECT_TRUE(task.has_value()) << (task ? "" : task.error().message) << text;
+    return task ? *task : Task{};
+  }
+};
+
+using Choice = std::map<std::string, ParameterValue>;
+const std::unique_ptr<Generator> kAttention = make_attention();
+
+Choice at(const std::string& pipe, std::int64_t rows, std::int64_t keys, std::int64_t stages = 2) {
+  return {{"pipe", pipe}, {"rows", rows}, {"keys", keys}, {"stages", stages}};
+}
+
+/// What a reference gives, once for all points of the space.
+const lift_tests::Emulated& emulated(const Task& task) {
+  static std::map<std::string, lift_tests::Emulated> known;
+  const auto [place, is_new] = known.try_emplace(task.reference.source);
+  if (is_new) place->second = lift_tests::emulate(task.reference, task.sizes);
+  return place->second;
+}
+
+/// Errors relative to the largest output.
+void expect_right(const Reference& reference, const Choice& choice, double tolerance = 2e-5,
+                  const std::string& arch = "sm_90") {
+  const Task task = reference.task(MathLevel::kReduced);
+  RewriteContext context{&task, task.sizes, target_limits(arch), true};
+  const auto rewriter = make_rewriter(*kAttention);
+  Step step;
+  step.rewriter = "generate-attention";
+  step.site = "O";
+  step.params = choice;
+  const auto made = rewriter->apply(task.reference, step, context);
+  if (!made) {
+    const auto why = explained(task.reference, context);
+    FAIL() << made.error().message << "\n" << (why ? *why : "");
+  }
+  ASSERT_EQ(made->launches.size(), 1U);
+  SCOPED_TRACE(made->source);
+  if (std::getenv("SHOW_SOURCE") != nullptr) std::puts(made->source.c_str());
+  const lift_tests::Emulated& want = emulated(task);
+  ASSERT_EQ(want.failure, "");
+  const auto got = lift_tests::emulate(*made, task.sizes);
+  ASSERT_EQ(got.failure, "");
+  const std::vector<double>& x = want.after.at("O");
+  const std::vector<double>& y = got.after.at("O");
+  double largest = 0;
+  for (const double value : x)
+    largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  int wrong = 0;
+  for (std::size_t i = 0; i < x.size() && wrong < 4; ++i) {
+    if (std::isnan(x[i]) ? std::isnan(y[i]) : std::abs(x[i] - y[i]) <= tolerance * largest)
+      continue;
+    ++wrong;
+    ADD_FAILURE() << "O[" << i << "] is " << y[i] << ", not " << x[i];
+  }
+}
+
+TEST(Attention, MmaAtManyPoints) {
+  const Reference reference{
+      .type = "f16", .heads = 2, .queries = 160, .keys = 136, .depth = 64, .columns = 64};
+  expect_right(reference, at("mma", 64, 64), 2e-3, "sm_80");
+  for (const std::int64_t warp_rows : {16, 32}) {
+    for (const char* query : {"registers", "shared"}) {
+      for (const std::int64_t stages : {1, 2, 3}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", warp_rows, query, stages));
+        Choice choice = at("mma", stages == 1 ? 64 : 128, stages == 3 ? 32 : 64, stages);
+        choice["warp_rows"] = warp_rows;
+        choice["query"] = std::string(query);
+        expect_right(reference, choice, 2e-3);
+      }
+    }
+  }
+}
+
+TEST(Attention, Wgmma) {
+  Reference reference{.type = "f16", .queries = 128, .keys = 256, .depth = 64, .columns = 64};
+  expect_right(reference, at("wgmma", 128, 128), 2e-3);
+  reference = {.type = "bf16", .queries = 200, .keys = 152, .depth = 72, .columns = 128};
+  reference.logit = "k <= q ? score * 0.25f : -INFINITY";
+  expect_right(reference, at("wgmma", 192, 64), 1.5e-2);
+  reference.type = "f16";
+  reference.logit = "score * 0.1f + bias[q * K + k]";
+  expect_right(reference, at("wgmma", 64, 32), 2e-3);
+}
+
+TEST(Attention, HeadsOfManySizes) {
+  for (const auto& [depth, columns] :
+       {std::pair(11, 11), {16, 40}, {72, 24}, {128, 128}, {136, 256}}) {
+    SCOPED_TRACE(fmt::format("{} {}", depth, columns));
+    const Reference reference{.queries = 70, .keys = 45, .depth = depth, .columns = columns};
+    expect_right(reference, at("fma", 64, 32));
+    expect_right(reference, at("tf32x3", 64, 32));
+    expect_right(reference, at("tf32", 64, 64), 3e-3);
+    Reference half = reference;
+    half.type = depth == 72 ? "bf16" : "f16";
+    expect_right(half, at("mma", 64, 64), depth == 72 ? 1.5e-2 : 2e-3);
+    if (depth == 16) expect_right(half, at("fma", 64, 64), 1e-3);
+  }
+}
+
+const std::map<std::string, Reference> kStyles = {
+    {"causal", {.logit = "k <= q ? score * 0.25f : -INFINITY"}},
+    {"causal by a large number", {.logit = "k <= q ? score * 0.25f : -1e30f", .begin = "-1e30f"}},
+    {"causal by a term", {.logit = "score * 0.25f + (k > q ? -1e9f : 0.0f)"}},
+    {"causal by a bound", {.last = "q + 1"}},
+    {"causal with keys before",
+     {.queries = 40, .keys = 150, .logit = "k <= q + 110 ? score : -INFINITY"}},
+    {"window", {.queries = 150, .keys = 150, .logit = "k <= q && k > q - 20 ? score : -INFINITY"}},
+    {"window both ways",
+     {.queries = 150, .keys = 150, .logit = "abs(k - q) < 30 ? score : -INFINITY"}},
+    {"rows without a key",
+     {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -INFINITY", .begin = "-1e30f"}},
+    {"rows without a key, by a number",
+     {.queries = 70, .keys = 70, .logit = "k < q - 30 ? score : -1e30f"}},
+    {"bias", {.queries = 70, .keys = 45, .logit = "score / sqrtf((float)D) + bias[q * K + k]"}},
+    {"bias of heads", {.logit = "score * 0.2f - 0.5f / (h + 1) * (q - k)"}},
+    {"lengths", {.queries = 70, .keys = 85, .logit = "k < length[h] ? score : -INFINITY"}},
+    {"capped", {.logit = "5.0f * tanhf(score / 5.0f)"}},
+    {"no maximum", {.weight = "expf(s)"}},
+    {"scaled in the exponent", {.logit = "score", .weight = "expf((s - top) * 0.25f)"}},
+    {"negative scale", {.logit = "score * -0.3f"}},
+    {"power of two", {.weight = "exp2f(s - top)"}},
+    {"scaled query", {.product = "(x * 0.25f) * y", .logit = "score"}},
+    {"inverse", {.whole = "weight * (1.0f / sum)"}},
+    {"other result", {.result = "2.0f * out + 0.5f"}},
+    {"shared heads",
+     {.heads = 4, .groups = 2, .queries = 70, .logit = "k <= q ? score * 0.25f : -INFINITY"}},
+    {"sequence first",
+     {.query_at = "(q * H + h) * D + d",
+      .key_at = "(k * (H / G) + h / G) * D + d",
+      .value_at = "(k * (H / G) + h / G) * E + e",
+      .out_at = "(q * H + h) * E + e"}},
+    {"columns first",
+     {.queries = 72,
+      .keys = 48,
+      .query_at = "(h * D + d) * Q + q",
+      .key_at = "(h * D + d) * K + k",
+      .value_at = "(h * E + e) * K + k",
+      .out_at = "(h * E + e) * Q + q"}},
+    {"columns first, odd",
+     {.queries = 71,
+      .keys = 45,
+      .query_at = "(h * D + d) * Q + q",
+      .key_at = "(h * D + d) * K + k",
+      .value_at = "(h * E + e) * K + k",
+      .out_at = "(h * E + e) * Q + q"}},
+    {"one query", {.heads = 8, .groups = 4, .queries = 1, .keys = 100}},
+};
+
+TEST(Attention, Styles) {
+  for (const auto& [name, reference] : kStyles) {
+    SCOPED_TRACE(name);
+    expect_right(reference, at("fma", 64, 32));
+  }
+}
+
+TEST(Attention, StylesOnTensorCores) {
+  for (const char* name : {"causal with keys before", "window", "rows without a key",
+                           "rows without a key, by a number", "bias", "lengths", "shared heads",
+                           "sequence first", "columns first", "columns first, odd", "one query"}) {
+    SCOPED_TRACE(name);
+    Reference reference = kStyles.at(name);
+    reference.type = "f16";
+    expect_right(reference, at("mma", 64, 32), 2e-3);
+  }
+}
+
+TEST(Attention, Tasks) {
+  for (const char* name :
+       {"attention_f32", "attention_f16", "attention_causal_f16", "attention_causal_f32"}) {
+    SCOPED_TRACE(name);
+    const auto task =
+        read_task(fmt::format("{}/rewriters/generators/tasks/{}.cu", HONE_SOURCE_DIR, name));
+    ASSERT_TRUE(task.has_value()) << task.error().message;
+    const auto rewriter = make_rewriter(*kAttention);
+    for (const std::size_t i : {0U, 2U}) {
+      const RewriteContext context{&*task, task->check_sizes.at(i), target_limits("sm_90"), true};
+      const std::vector<Proposal> proposals = rewriter->propose(task->reference, context);
+      ASSERT_FALSE(proposals.empty());
+      const Proposal& proposal = proposals.back();  // the fastest pipe's
+      Step step;
+      step.site = proposal.site;
+      step.math = proposal.math;
+      for (std::size_t p = 0; p < proposal.parameters.size(); ++p) {
+        step.params[proposal.parameters[p].name] = proposal.parameters[p].domain[proposal.start[p]];
+      }
+      const auto made = rewriter->apply(task->reference, step, context);
+      ASSERT_TRUE(made.has_value()) << made.error().message;
+      const auto want = lift_tests::emulate(task->reference, context.sizes);
+      const auto got = lift_tests::emulate(*made, context.sizes);
+      ASSERT_EQ(want.failure + got.failure, "");
+      double square = 0;
+      for (const double value : want.after.at("O")) square += value * value;
+      const double rms = std::sqrt(square / static_cast<double>(want.after.at("O").size()));
+      for (std::size_t e = 0; e < want.after.at("O").size(); ++e) {
+        const double x = want.after.at("O")[e], y = got.after.at("O")[e];
+        ASSERT_LE(std::abs(x - y),
+                  task->tolerance.atol + task->tolerance.rtol * std::max(std::abs(x), rms))
+            << e << ": " << y << ", not " << x;
+      }
+    }
+  }
+}
+
+/// Why there is no offer for the site of the output.
+std::string refusal(const Reference& reference, MathLevel math = MathLevel::kReduced) {
+  const Task task = reference.task(math);
+  const RewriteContext context{&task, task.sizes, target_limits("sm_90"), true};
+  const auto text = explained(task.reference, context);
+  EXPECT_TRUE(text.has_value());
+  const std::size_t site = text->find("site 'O'");
+  const std::size_t begin = text->find("generate-attention: ", site) + 20;
+  return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+TEST(Attention, SaysWhatItSees) {
+  EXPECT_EQ(refusal({}), "attention of 2 of 64 queries x 64 keys of 16");
+  EXPECT_EQ(refusal({.columns = 24, .logit = "k <= q ? score : -INFINITY"}),
+            "attention of 2 of 64 queries x 64 keys of 16 and 24, causal");
+  EXPECT_EQ(refusal({.logit = "k < length[h] ? score : -INFINITY"}),
+            "attention of 2 of 64 queries x 64 keys of 16, masked");
+}
+
+TEST(Attention, Refuses) {
+  EXPECT_EQ(refusal({.whole = "weight"}),
+            "no, attention: weights that nothing divides by their sum");
+  EXPECT_EQ(refusal({.whole = "weight / (sum + 1.0f)"}),
+            "no, attention: the sum of weights is used by itself");
+  EXPECT_EQ(refusal({.weight = "s * s"}), "no, attention: no sum of exponentials times values");
+  EXPECT_EQ(refusal({.product = "fabsf(x - y)"}),
+            "no, attention: scores that are no products of queries and keys");
+  EXPECT_EQ(refusal({.whole = "k % 2 == 0 ? weight / sum : 0.0f"}),
+            "no, attention: the sum is of other keys than those used");
+  EXPECT_EQ(refusal({.depth = 300}), "no, attention: heads of more than 256");
+  EXPECT_EQ(refusal({.term = "p"}), "no, attention: no sum of exponentials times values");
+}
+
+TEST(Attention, MathLevels) {
+  const auto pipes = [](const Reference& reference, MathLevel math, const std::string& arch) {
+    const Task task = reference.task(math);
+    const RewriteContext context{&task, task.sizes, target_limits(arch), true};
+    std::string text;
+    for (const Proposal& proposal : make_rewriter(*kAttention)->propose(task.reference, context)) {
+      if (proposal.site.substr(0, 1) != "O") continue;
+      text += fmt::format("{}:", to_string(proposal.math));
+      for (const auto& value : proposal.parameters[0].domain) text += " " + to_string(value);
+      text += "; ";
+    }
+    return text;
+  };
+  const Reference f32{}, f16{.type = "f16", .depth = 64, .columns = 64};
+  EXPECT_EQ(pipes(f32, MathLevel::kReassociate, "sm_90"), "reassociate: fma; ");
+  EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_80"),
+            "reassociate: fma; tf32x3: tf32x3; reduced: tf32; ");
+  EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_75"), "reassociate: fma; ");
+  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"), "reassociate: wgmma mma fma; ");
+  EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_80"), "reassociate: mma fma; ");
+}
+
+TEST(Attention, SkipsWhatIsMasked) {
+  // Half of the tiles, but for the diagonal: half of the multiply-adds.
+  const auto operations = [](const std::string& logit) {
+    const Reference reference{.heads = 1, .queries = 256, .keys = 256, .logit = logit};
+    const Task task = reference.task(MathLevel::kReassociate);
+    const RewriteContext context{&task, task.sizes, target_limits("sm_90"), true};
+    Step step;
+    step.site = "O";
+    step.params = at("fma", 64, 32);
+    const auto made = make_rewriter(*kAttention)->apply(task.reference, step, context);
+    EXPECT_TRUE(made.has_value());
+    return made->source;
+  };
+  EXPECT_NE(operations("k <= q ? score : -INFINITY").find("k_last = min(k_last, q_last)"),
+            std::string::npos);
+  EXPECT_EQ(operations("score").find("k_last"), std::string::npos);
+  // A row that is allowed nothing weighs all alike: nothing can be left out.
+  EXPECT_EQ(operations("k < q ? score : -1e30f").find("k_last"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone::generators
