@@ -137,7 +137,7 @@ const lift_tests::Emulated& emulated(const Task& task) {
 void expect_right(const Reference& reference, const Choice& choice, double tolerance = 2e-5,
                   const std::string& arch = "sm_90") {
   const Task task = reference.task(MathLevel::kReduced);
-  RewriteContext context{&task, task.sizes, target_limits(arch), true};
+  RewriteContext context{&task, task.sizes, target_limits(arch)};
   const auto rewriter = make_rewriter(*kAttention);
   Step step;
   step.rewriter = "generate-attention";
@@ -288,7 +288,7 @@ TEST(Attention, Tasks) {
     ASSERT_TRUE(task.has_value()) << task.error().message;
     const auto rewriter = make_rewriter(*kAttention);
     for (const std::size_t i : {0U, 2U}) {
-      const RewriteContext context{&*task, task->check_sizes.at(i), target_limits("sm_90"), true};
+      const RewriteContext context{&*task, task->check_sizes.at(i), target_limits("sm_90")};
       const std::vector<Proposal> proposals = rewriter->propose(task->reference, context);
       ASSERT_FALSE(proposals.empty());
       const Proposal& proposal = proposals.back();  // the fastest pipe's
@@ -319,7 +319,7 @@ TEST(Attention, Tasks) {
 /// Why there is no offer for the site of the output.
 std::string refusal(const Reference& reference, MathLevel math = MathLevel::kReduced) {
   const Task task = reference.task(math);
-  const RewriteContext context{&task, task.sizes, target_limits("sm_90"), true};
+  const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
   const auto text = explained(task.reference, context);
   EXPECT_TRUE(text.has_value());
   const std::size_t site = text->find("site 'O'");
@@ -352,7 +352,7 @@ TEST(Attention, Refuses) {
 TEST(Attention, MathLevels) {
   const auto pipes = [](const Reference& reference, MathLevel math, const std::string& arch) {
     const Task task = reference.task(math);
-    const RewriteContext context{&task, task.sizes, target_limits(arch), true};
+    const RewriteContext context{&task, task.sizes, target_limits(arch)};
     std::string text;
     for (const Proposal& proposal : make_rewriter(*kAttention)->propose(task.reference, context)) {
       if (proposal.site.substr(0, 1) != "O") continue;
@@ -376,7 +376,7 @@ TEST(Attention, SkipsWhatIsMasked) {
   const auto operations = [](const std::string& logit) {
     const Reference reference{.heads = 1, .queries = 256, .keys = 256, .logit = logit};
     const Task task = reference.task(MathLevel::kReassociate);
-    const RewriteContext context{&task, task.sizes, target_limits("sm_90"), true};
+    const RewriteContext context{&task, task.sizes, target_limits("sm_90")};
     Step step;
     step.site = "O";
     step.params = at("fma", 64, 32);
