@@ -70,9 +70,11 @@ struct Evaluation {
   double elapsed_s = 0;
   // Of this evaluation only, not stored:
   GateSeconds gates;
-  double modelled_us = 0;  // what the time model said before a real GPU was asked; 0: it was not
-  bool outpaced = false;   ///< see EvaluationRequest::measure_first: not checked further
-  bool screened = false;   ///< not measured: modelled above EvaluationRequest::screen_above_us
+  double modelled_us = 0;    // what the time model said before a real GPU was asked; 0: it was not
+  bool outpaced = false;     ///< see EvaluationRequest::measure_first: not checked further
+  int expected_checked = 0;  ///< of an admission: check sizes with CheckCase::expected
+  std::string expected_differs;  ///< the first place that is not as expected; else empty
+  bool screened = false;  ///< not measured: modelled above EvaluationRequest::screen_above_us
 };
 
 /// Begins the note of a result that lacks the emulator's checks.

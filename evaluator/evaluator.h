@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +65,9 @@ struct CheckCase {
   InputSet inputs = InputSet::kOwn;  ///< other than the task's own: may turn out unusable
   /// A size that the task does not list: a reference that fails there is not blamed.
   bool hidden = false;
+  /// Of an admission: what buffers hold after the reference, found in another way (its lift).
+  /// Compared with the emulated reference; decides nothing. Stays in this process and its runners.
+  std::map<std::string, std::string> expected = {};
 };
 
 enum class Stage {

@@ -314,9 +314,11 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     if (!precise) return std::unexpected(precise.error());
     emulated.checks.push_back(
         {.reference = std::move(*reference), .precise = std::move(*precise), .seed = check.seed});
+    emulated.checks.back().expected = check.expected;
   }
   const Case timed_case{.reference = *timed, .seed = request.timed.seed};
-  const auto checks = emulated.checks;
+  auto checks = emulated.checks;
+  for (Case& one : checks) one.expected.clear();
   if (!gpu_) emulated.timed = timed_case;
 
   Evaluation evaluation;
@@ -328,6 +330,8 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     if (!uncovered) read_whole = reply->read_whole;
     evaluation.reference_error = reply->reference_error;
+    evaluation.expected_checked = reply->expected_checked;
+    evaluation.expected_differs = reply->expected_differs;
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
     if (!gpu_) {

@@ -11,6 +11,8 @@
 #include "engine/results/words.h"
 #include "engine/service/ablation.h"
 #include "engine/service/ceilings.h"
+#include "engine/service/lift_check.h"
+#include "engine/service/requests.h"
 
 namespace hone::cli {
 namespace {
@@ -217,6 +219,28 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
   }
 }
 
+/// Is the lift what the kernels compute, at the check sizes?
+std::string check_of_lift(const Options& options, const Task& task) {
+  DeviceOptions chosen = options.device;
+  chosen.device = "emu:sm_90";
+  chosen.profile.clear();
+  auto device = open_device(chosen, task);
+  if (!device) return "not checked: " + device.error().message;
+  auto builder = RequestBuilder::make(*device->rewriting, task,
+                                      target_limits(device->evaluator->info().arch), {});
+  if (!builder) return "not checked: " + builder.error().message;
+  auto request = (*builder)->for_program(task.reference, 1);
+  if (!request) return "not checked: " + request.error().message;
+  if (request->checks.empty()) return "not checked: the task has no check sizes";
+  request->timed = request->checks.front();  // nobody asks for a time
+  const LiftCheck check =
+      expect_lifted(*device->rewriting, (*builder)->space().context(), task.reference, *request);
+  if (check.sizes == 0) return check.text();
+  const auto admitted = device->evaluator->admit(*request);
+  if (!admitted) return "not checked: " + admitted.error().message;
+  return judged(check, *admitted).text();
+}
+
 /// Of a task's file, or of a candidate: what its program computes.
 int show_lift(const Options& options) {
   std::optional<Task> task;
@@ -241,8 +265,14 @@ int show_lift(const Options& options) {
   context.sizes = task->sizes;
   const auto text = open_rewriting()->lifted(context, program);
   if (!text) return options.common.fail(text.error());
-  if (!options.common.json_on_stdout()) fmt::print("{}", *text);
-  return options.common.write_json({{"lift", *text}}) ? kDone : kEnvironmentLacks;
+  // A candidate may be for its sizes only.
+  const bool is_reference = program == task->reference;
+  const std::string check = is_reference ? check_of_lift(options, *task) : "";
+  if (!options.common.json_on_stdout()) {
+    fmt::print("{}", *text);
+    if (!check.empty()) fmt::print("{}\n", check);
+  }
+  return options.common.write_json({{"lift", *text}, {"check", check}}) ? kDone : kEnvironmentLacks;
 }
 
 int run(const Options& options) {

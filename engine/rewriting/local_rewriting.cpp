@@ -29,6 +29,11 @@ Result<std::string> LocalRewriting::lifted(const RewriteContext& context, const 
   return generators::explained(program, context);
 }
 
+Result<NestOutputs> LocalRewriting::executed(const RewriteContext& context, const Program& program,
+                                             std::uint64_t seed) {
+  return run_nests(program, context.sizes, seed);
+}
+
 Result<void> LocalRewriting::validate(const Program& program, const std::string& path) {
   return validate_launches(program, path);
 }

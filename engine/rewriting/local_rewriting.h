@@ -12,6 +12,8 @@ class LocalRewriting final : public Rewriting {
   Result<std::vector<Proposal>> proposals(const RewriteContext& context,
                                           const Program& program) override;
   Result<std::string> lifted(const RewriteContext& context, const Program& program) override;
+  Result<NestOutputs> executed(const RewriteContext& context, const Program& program,
+                               std::uint64_t seed) override;
   Result<void> validate(const Program& program, const std::string& path) override;
   Result<std::string> hash(const Program& program, const std::string& path) override;
   std::string formatted(const std::string& source) override;

@@ -107,6 +107,30 @@ Result<InitResult> init_result_from(const Json& message) {
   return result;
 }
 
+Json to_message(const NestOutputs& outputs) {
+  Json after = Json::object();
+  for (const auto& [name, bytes] : outputs.after) after[name] = protocol::blob(bytes);
+  return {{"lifted", outputs.lifted}, {"unchecked", outputs.unchecked}, {"after", after}};
+}
+
+Result<NestOutputs> nest_outputs_from(const Json& message) {
+  NestOutputs outputs;
+  HONE_TAKE(outputs.lifted, protocol::get_bool(message, "lifted"));
+  HONE_TAKE(outputs.unchecked, protocol::get_string(message, "unchecked", kMaxText));
+  outputs.unchecked = protocol::clean_text(outputs.unchecked, kMaxText);
+  const Json* after = nullptr;
+  HONE_TAKE(after, protocol::get_object(message, "after"));
+  for (const auto& [name, bytes] : after->items())
+    HONE_TAKE(outputs.after[name], protocol::get_blob(*after, name.c_str()));
+  return outputs;
+}
+
+Result<std::uint64_t> seed_from(const Json& message) {
+  if (!message.contains("seed") || !message["seed"].is_number_integer())
+    return malformed("no seed");
+  return message["seed"].get<std::uint64_t>();
+}
+
 Result<std::string> hash_from(const Json& message) {
   auto hash = protocol::get_string(message, "hash", 32);
   if (!hash) return hash;

@@ -4,6 +4,7 @@
 //   apply      {task, sizes, target, program?, step, with_hash} -> {program, hash}
 //   proposals  {task, sizes, target, program?}                  -> {proposals}
 //   lifted     {task, sizes, target, program?}                  -> {text}
+//   executed   {task, sizes, target, program?, seed}            -> {lifted, unchecked, after}
 //   validate   {program, path}                                  -> {}
 //   hash       {program}                                        -> {hash}
 //   format     {source}                                         -> {source}
@@ -18,6 +19,7 @@
 
 #include "candidates/result.h"
 #include "engine/rewriting/init_task.h"
+#include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
 
 namespace hone::rewriting {
@@ -33,6 +35,10 @@ namespace hone::rewriting {
 
 [[nodiscard]] nlohmann::json to_message(const InitResult& result);
 [[nodiscard]] Result<InitResult> init_result_from(const nlohmann::json& message);
+
+[[nodiscard]] nlohmann::json to_message(const NestOutputs& outputs);
+[[nodiscard]] Result<NestOutputs> nest_outputs_from(const nlohmann::json& message);
+[[nodiscard]] Result<std::uint64_t> seed_from(const nlohmann::json& message);
 
 /// 32 hex digits.
 [[nodiscard]] Result<std::string> hash_from(const nlohmann::json& message);

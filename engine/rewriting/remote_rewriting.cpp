@@ -155,6 +155,18 @@ Result<std::string> RemoteRewriting::lifted(const RewriteContext& context, const
   return *text;
 }
 
+Result<NestOutputs> RemoteRewriting::executed(const RewriteContext& context, const Program& program,
+                                              std::uint64_t seed) {
+  Json request = about("executed", context, program);
+  request["seed"] = seed;
+  const auto reply = ask(request);
+  if (!reply) return std::unexpected(as_refusal(reply.error()));
+  if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);
+  auto outputs = rewriting::nest_outputs_from(*reply);
+  if (!outputs) return refused(nonsense(outputs.error().message).error().message);
+  return outputs;
+}
+
 Result<void> RemoteRewriting::validate(const Program& program, const std::string& path) {
   const auto reply = ask({{"op", "validate"}, {"program", program}, {"path", path}});
   if (!reply) return std::unexpected(cannot_be_read(reply.error(), path));

@@ -9,6 +9,7 @@
 #include "candidates/recipe.h"
 #include "candidates/result.h"
 #include "engine/rewriting/init_task.h"
+#include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
 
 namespace hone {
@@ -37,6 +38,12 @@ class Rewriting {
   /// can, as text for people. Errors: kRefused, the source is more than the child bears.
   [[nodiscard]] virtual Result<std::string> lifted(const RewriteContext& context,
                                                    const Program& program) = 0;
+
+  /// What the program's nests leave in its buffers at the context's sizes, as run_nests does it.
+  /// Errors: kRefused, the source is more than the child bears.
+  [[nodiscard]] virtual Result<NestOutputs> executed(const RewriteContext& context,
+                                                     const Program& program,
+                                                     std::uint64_t seed) = 0;
 
   /// As validate_launches, beside that kInvalidInput for what the child does not bear.
   [[nodiscard]] virtual Result<void> validate(const Program& program, const std::string& path) = 0;

@@ -115,6 +115,13 @@ Result<Json> Server::answer(const Json& message) {
     HONE_TAKE(text, local_.lifted(context, program));
     return Json{{"text", text}};
   }
+  if (op == "executed") {
+    std::uint64_t seed = 0;
+    HONE_TAKE(seed, rewriting::seed_from(message));
+    NestOutputs outputs;
+    HONE_TAKE(outputs, local_.executed(context, program, seed));
+    return rewriting::to_message(outputs);
+  }
   if (op != "apply") return fail(ErrorCode::kInternal, "no such question");
   const auto step = step_from_json(message.value("step", Json()));
   if (!step) return fail(ErrorCode::kInternal, step.error().message);

@@ -21,6 +21,7 @@
 #include "engine/service/ceilings.h"
 #include "engine/service/feeder.h"
 #include "engine/service/finals.h"
+#include "engine/service/lift_check.h"
 #include "engine/service/proposer.h"
 #include "engine/service/records.h"
 #include "engine/service/requests.h"
@@ -103,6 +104,7 @@ class Search {
  private:
   Result<void> admit();
   Result<void> read();
+  void judge(const LiftCheck& lift);
   void search();
   void finals();
   Slot slot_of(Proposed proposed);
@@ -243,6 +245,8 @@ Result<void> Search::admit() {
   auto request = builder_->for_program(task_.reference, random_.bits());
   if (!request) return std::unexpected(request.error());
   reference_request_ = *request;
+  const LiftCheck lift =
+      expect_lifted(rewriting_, builder_->space().context(), task_.reference, *request);
   auto admitted = have_done(*request, Work::Kind::kAdmit);
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
   if (admitted->verdict != Verdict::kOk) {
@@ -251,6 +255,7 @@ Result<void> Search::admit() {
                                              to_string(admitted->verdict), admitted->detail)},
         task_));
   }
+  judge(judged(lift, *admitted));
   outcome_.reference_time_us = admitted->measurement.time_us;
   outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, target_.info);
   // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
@@ -271,6 +276,12 @@ Result<void> Search::admit() {
   }
   known_[reference_hash_] = {Verdict::kOk, outcome_.reference_time_us};
   return {};
+}
+
+void Search::judge(const LiftCheck& lift) {
+  if (lift.differs.empty()) return;
+  outcome_.warnings.push_back(lift.text() + "; generators are not asked");
+  for (std::string& name : names_of_generators()) builder_->space().disable(std::move(name));
 }
 
 Result<Evaluation> Search::have_done(EvaluationRequest request, Work::Kind kind) {

@@ -196,6 +196,7 @@ Json to_message(const Case& one) {
   if (one.inputs != InputSet::kOwn) m["inputs"] = static_cast<int>(one.inputs);
   if (one.made_up) m["made_up"] = true;
   if (one.repeatable) m["repeatable"] = true;
+  for (const auto& [name, bytes] : one.expected) m["expected"][name] = blob(bytes);
   return m;
 }
 
@@ -222,6 +223,11 @@ Result<Case> case_from(const Json& m) {
   }
   if (m.contains("made_up")) HONE_TAKE(one.made_up, get_bool(m, "made_up"));
   if (m.contains("repeatable")) HONE_TAKE(one.repeatable, get_bool(m, "repeatable"));
+  if (m.contains("expected")) {
+    HONE_TAKE(part, get_object(m, "expected"));
+    for (const auto& [name, bytes] : part->items())
+      HONE_TAKE(one.expected[name], get_blob(*part, name.c_str()));
+  }
   return one;
 }
 
@@ -278,6 +284,8 @@ Json to_message(const EmulateReply& r) {
           {"reference_error", r.reference_error},
           {"unusable", r.unusable},
           {"read_whole", r.read_whole},
+          {"expected_checked", r.expected_checked},
+          {"expected_differs", r.expected_differs},
           {"time_us", r.time_us},
           {"bound", r.bound},
           {"counters", r.counters}};
@@ -303,6 +311,12 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
     if (!item.is_number_integer()) return malformed("unusable");
     r.unusable.push_back(item.get<int>());
   }
+  std::int64_t checked = 0;
+  HONE_TAKE(checked, get_int(m, "expected_checked"));
+  if (checked < 0 || checked > 64) return malformed("expected_checked");
+  r.expected_checked = static_cast<int>(checked);
+  HONE_TAKE(r.expected_differs, get_string(m, "expected_differs"));
+  r.expected_differs = clean_text(r.expected_differs, 2048);
   HONE_TAKE(r.time_us, get_positive(m, "time_us"));
   HONE_TAKE(r.bound, get_string(m, "bound", 256));
   r.bound = clean_text(r.bound, 256);

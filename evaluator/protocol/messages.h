@@ -54,6 +54,7 @@ struct Case {
   /// are not finite, the case says nothing.
   bool made_up = false;
   bool repeatable = false;  ///< two runs of the candidate must agree to the bit
+  std::map<std::string, std::string> expected = {};  ///< see CheckCase
 };
 [[nodiscard]] nlohmann::json to_message(const Case& one);
 [[nodiscard]] Result<Case> case_from(const nlohmann::json& message);
@@ -76,7 +77,9 @@ struct EmulateReply {
   std::vector<int> unusable;   ///< made-up checks that said nothing, by index
   /// Of an admission: inputs that the reference read to the last byte at every check size.
   std::set<std::string> read_whole;
-  double time_us = 0;  ///< of the timed program
+  int expected_checked = 0;      ///< of an admission: sizes at which there was something expected
+  std::string expected_differs;  ///< where the first of it is not what came out; else empty
+  double time_us = 0;            ///< of the timed program
   std::string bound;
   std::map<std::string, double> counters;
 };

@@ -225,6 +225,33 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
   return check::compare(want, got, buffer.type, tolerance);
 }
 
+std::string Emulate::unexpected_place(const Case& one,
+                                      const std::map<int, std::vector<std::uint8_t>>& outputs,
+                                      const Tolerance& tolerance) {
+  const auto precise = precise_run(one);
+  for (const auto& [index, want] : outputs) {
+    const auto& buffer = one.reference.program.buffers[static_cast<std::size_t>(index)];
+    const auto expected = one.expected.find(buffer.name);
+    if (expected == one.expected.end()) continue;
+    const auto& bytes = expected->second;
+    const std::span<const std::uint8_t> got(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                            bytes.size());
+    const auto plain = check::compare(want, got, buffer.type, tolerance);
+    if (!plain) return plain.error().message;
+    if (plain->ok()) continue;
+    if (precise != nullptr) {
+      const auto truth =
+          check::compare(precise->outputs.at(buffer.name), precise->types.at(buffer.name), got,
+                         buffer.type, tolerance);
+      if (truth && truth->ok()) continue;
+    }
+    return fmt::format("{}, at {}",
+                       check::describe(*plain, buffer.name, buffer.type, buffer.elements()),
+                       sizes_text(one.reference.program));
+  }
+  return "";
+}
+
 EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool reorder,
                             check::Fakes& fakes) {
   const auto& program = one.reference.program;
@@ -280,6 +307,10 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     if ((*first)->touched_whole(static_cast<int>(i)))
       admitted.read_whole.insert(program.buffers[i].name);
+  }
+  if (!one.expected.empty()) {
+    admitted.expected_checked = 1;
+    admitted.expected_differs = unexpected_place(one, outputs, tolerance);
   }
   const auto precise = precise_run(one);
   for (const auto& [index, bytes] : outputs) {
@@ -434,6 +465,8 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   const std::size_t reordered = smallest(request.checks);
   check::Fakes fakes(request.tolerance);
   double reference_error = 0;
+  int expected_checked = 0;
+  std::string expected_differs;
   std::vector<int> unusable;
   std::optional<std::set<std::string>> read_whole;  // everywhere so far
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
@@ -443,6 +476,8 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
                                 : admit(one, request.tolerance, i == reordered, fakes);
     if (useless) unusable.push_back(static_cast<int>(i));
     reference_error = std::max(reference_error, result.reference_error);
+    expected_checked += result.expected_checked;
+    if (expected_differs.empty()) expected_differs = result.expected_differs;
     if (!one.candidate && !read_whole) read_whole = result.read_whole;
     if (read_whole)
       std::erase_if(*read_whole, [&](const auto& b) { return !result.read_whole.contains(b); });
@@ -478,6 +513,8 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   }
   result.max_rel_error = max_rel_error;
   result.reference_error = reference_error;
+  result.expected_checked = expected_checked;
+  result.expected_differs = std::move(expected_differs);
   result.unusable = std::move(unusable);
   if (read_whole) result.read_whole = std::move(*read_whole);
   return result;

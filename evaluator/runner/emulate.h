@@ -51,6 +51,10 @@ class Emulate {
   /// `reorder`: under other schedules of blocks and warps too, which must give the same answer.
   [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance,
                                              bool reorder, check::Fakes& fakes);
+  /// Where an expected buffer is not what the reference left; empty: nowhere.
+  [[nodiscard]] std::string unexpected_place(
+      const protocol::Case& one, const std::map<int, std::vector<std::uint8_t>>& outputs,
+      const Tolerance& tolerance);
   /// Sets `unusable` when a made-up case says nothing.
   [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one,
                                              const protocol::EmulateRequest& request, bool reorder,

@@ -152,6 +152,9 @@ class FakeRewriting final : public Rewriting {
     return std::vector<Proposal>{proposal, empty, loose};
   }
   Result<std::string> lifted(const RewriteContext&, const Program&) override { return ""; }
+  Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t) override {
+    return NestOutputs{};
+  }
   Result<void> validate(const Program&, const std::string&) override { return {}; }
   Result<std::string> hash(const Program&, const std::string&) override { return "a"; }
   std::string formatted(const std::string& source) override { return source; }

@@ -1,0 +1,73 @@
+#include "engine/service/lift_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "rewriters/core/registry.h"
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kMostTime = std::chrono::milliseconds(700);
+
+}  // namespace
+
+std::string LiftCheck::text() const {
+  if (!differs.empty()) return "the lift is wrong: " + differs;
+  if (checked > 0) {
+    const std::string rest = unchecked.empty() ? "" : fmt::format("; not at all: {}", unchecked);
+    return fmt::format("checked at {} size{}: agrees with the emulated kernels{}", checked,
+                       checked == 1 ? "" : "s", rest);
+  }
+  return unchecked.empty() ? "" : "not checked: " + unchecked;
+}
+
+LiftCheck expect_lifted(Rewriting& rewriting, const RewriteContext& context, const Program& program,
+                        EvaluationRequest& admission) {
+  LiftCheck check;
+  const auto begin = Clock::now();
+  const auto& sizes = context.task->check_sizes;
+  for (std::size_t i = 0; i < std::min(sizes.size(), admission.checks.size()); ++i) {
+    if (Clock::now() - begin > kMostTime) {
+      check.unchecked = "it takes too long";
+      break;
+    }
+    RewriteContext here = context;
+    here.sizes = sizes[i];
+    // Others than the checks' own, which nobody is told.
+    admission.checks[i].seed = admission.seed + 1 + i;
+    auto outputs = rewriting.executed(here, program, admission.checks[i].seed);
+    if (!outputs || !outputs->lifted) continue;
+    if (!outputs->unchecked.empty()) {
+      check.unchecked = outputs->unchecked;
+      continue;
+    }
+    admission.checks[i].expected = std::move(outputs->after);
+    ++check.sizes;
+  }
+  return check;
+}
+
+LiftCheck judged(LiftCheck check, const Evaluation& admitted) {
+  check.checked = admitted.expected_checked;
+  check.differs = admitted.expected_differs;
+  if (check.checked < check.sizes && check.differs.empty() && check.unchecked.empty()) {
+    check.unchecked = "the kernels were not emulated";
+  }
+  return check;
+}
+
+std::vector<std::string> names_of_generators() {
+  std::vector<std::string> names;
+  for (const Rewriter* rewriter : rewriters()) {
+    std::string name(rewriter->name());
+    if (name.starts_with("generate-")) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace hone
