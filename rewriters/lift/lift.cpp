@@ -93,6 +93,7 @@ double written_out(Ref value, std::unordered_map<Ref, double>& known) {
 std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in_lockstep) {
   constexpr double kMostOperations = 200'000;
   std::vector<Scattered> all;
+  Rerolled known_folds;
   std::unordered_map<Ref, double> known;
   for (const Store& store : executor.stores) {
     for (const Ref value : store.value) {
@@ -163,7 +164,7 @@ std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in
       std::vector<Ref> elements, values, guards;
       for (const std::size_t lane : lanes) {
         elements.push_back(at(store.element, lane));
-        values.push_back(rerolled(nodes, at(store.value, lane)));
+        values.push_back(rerolled(nodes, at(store.value, lane), known_folds));
         guards.push_back(at(store.guard, lane));
       }
       made.element = unified(nodes, elements, basis);

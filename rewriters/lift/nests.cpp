@@ -214,7 +214,8 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     if (!again) again = take_apart(nodes, store);
     if (again) settle();
   }
-  store.value = rerolled(nodes, store.value);
+  Rerolled known;
+  store.value = rerolled(nodes, store.value, known);
 
   Nest nest;
   nest.buffer = store.buffer;

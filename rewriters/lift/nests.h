@@ -1,6 +1,7 @@
 // From what a thread stores to nests over boxes of indices. Internal to rewriters/lift.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "rewriters/lift/executor.h"
@@ -34,7 +35,9 @@ struct Basis {
 };
 [[nodiscard]] Ref unified(Nodes& nodes, const std::vector<Ref>& values, const Basis& basis);
 
-/// Sums (and other folds) of many like terms become reductions.
-[[nodiscard]] Ref rerolled(Nodes& nodes, Ref value);
+/// Sums (and other folds) of many like terms become reductions. What became of a fold is kept in
+/// `known`: many lanes share it.
+using Rerolled = std::unordered_map<Ref, Ref>;
+[[nodiscard]] Ref rerolled(Nodes& nodes, Ref value, Rerolled& known);
 
 }  // namespace hone::lift

@@ -352,37 +352,50 @@ Ref unified(Nodes& nodes, const std::vector<Ref>& values, const Basis& basis) {
   return Unifier(nodes, basis).unify(values);
 }
 
-Ref rerolled(Nodes& nodes, Ref value) {
+namespace {
+
+/// A fold of four terms or more; null: none of them are alike.
+Ref rolled_fold(Nodes& nodes, Ref node, Rerolled& known) {
+  std::vector<Ref> terms;
+  flatten(node->op, node, terms);
+  if (terms.size() < 4) return nullptr;
+  // A bias or a start beside the like terms.
+  std::vector<Ref> inner;
+  for (const Ref term : terms) inner.push_back(rerolled(nodes, term, known));
+  std::map<std::size_t, std::vector<Ref>> by_shape;
+  for (const Ref term : inner) {
+    std::vector<std::int64_t> constants;
+    load_constants_of(term, constants);
+    if (constants.empty()) constants_of(term, constants);
+    by_shape[constants.size()].push_back(term);
+  }
+  Ref whole = nullptr;
+  bool rolled = false;
+  for (const auto& [shape, alike] : by_shape) {
+    Ref part = alike.size() >= 4 ? roll(nodes, node->op, alike) : nullptr;
+    rolled = rolled || part != nullptr;
+    if (part == nullptr) {
+      for (const Ref term : alike)
+        part = part == nullptr ? term : nodes.op(node->op, node->type, {part, term});
+    }
+    whole = whole == nullptr ? part : nodes.op(node->op, node->type, {whole, part});
+  }
+  return rolled ? whole : nullptr;
+}
+
+}  // namespace
+
+Ref rerolled(Nodes& nodes, Ref value, Rerolled& known) {
   return nodes.replace(value, [&](Ref node) -> Ref {
     if (node->kind != Node::Kind::kOp || node->args.size() != 2) return nullptr;
     if (node->op != "+" && node->op != "*" && node->op != "min" && node->op != "max")
       return nullptr;
     if (!is_float(node->type)) return nullptr;
-    std::vector<Ref> terms;
-    flatten(node->op, node, terms);
-    if (terms.size() < 4) return nullptr;
-    // A bias or a start beside the like terms.
-    std::vector<Ref> inner;
-    for (const Ref term : terms) inner.push_back(rerolled(nodes, term));
-    std::map<std::size_t, std::vector<Ref>> by_shape;
-    for (const Ref term : inner) {
-      std::vector<std::int64_t> constants;
-      load_constants_of(term, constants);
-      if (constants.empty()) constants_of(term, constants);
-      by_shape[constants.size()].push_back(term);
-    }
-    Ref whole = nullptr;
-    bool rolled = false;
-    for (const auto& [shape, alike] : by_shape) {
-      Ref part = alike.size() >= 4 ? roll(nodes, node->op, alike) : nullptr;
-      rolled = rolled || part != nullptr;
-      if (part == nullptr) {
-        for (const Ref term : alike)
-          part = part == nullptr ? term : nodes.op(node->op, node->type, {part, term});
-      }
-      whole = whole == nullptr ? part : nodes.op(node->op, node->type, {whole, part});
-    }
-    return rolled ? whole : nullptr;
+    const auto found = known.find(node);
+    if (found != known.end()) return found->second;
+    const Ref made = rolled_fold(nodes, node, known);
+    known.emplace(node, made);
+    return made;
   });
 }
 
