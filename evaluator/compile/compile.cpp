@@ -66,7 +66,10 @@ std::vector<std::string> options_for(const CompileJob& job, const Nvrtc& nvrtc) 
   // nvcc includes its run-time header, and with it math.h's macros, in every file.
   options.push_back("--pre-include=math.h");
   if (job.exact_math) options.push_back("--fmad=false");
-  if (job.code_for != CodeFor::kTiming && compiles_fast(nvrtc)) options.push_back(kFast);
+  // Compiled fast, arrays stay in memory, and what a wgmma writes is read before it was waited for.
+  const bool asynchronous = job.source.contains("wgmma.mma_async");
+  if (job.code_for != CodeFor::kTiming && !asynchronous && compiles_fast(nvrtc))
+    options.push_back(kFast);
   for (const auto& folder : include_path()) options.push_back("-I" + folder.string());
   for (const auto& [name, value] : job.defines) options.push_back("-D" + name + "=" + value);
   return options;

@@ -42,6 +42,17 @@ template <int kLeft>
 __device__ __forceinline__ void $prefixwgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
 }
+// What products are to read, or have written: the compiler moves no use of it over this.
+template <int kCount>
+__device__ __forceinline__ void $prefixsettle(float (&values)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
+}
+template <int kCount>
+__device__ __forceinline__ void $prefixsettle(unsigned (&values)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+r"(values[i])::"memory");
+}
 // What was copied to shared memory, for the tensor cores to see after a barrier.
 __device__ __forceinline__ void $prefixpublish() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -5,10 +5,10 @@ namespace hone::generators::attention {
 namespace {
 
 constexpr const char* kPack = R"(
-// N values that are loaded and stored at once.
-template <class T, int N>
-struct alignas(sizeof(T) * N) $prefixpack {
-  T at[N];
+// kCount values that are loaded and stored at once.
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) $prefixpack {
+  T at[kCount];
 };
 )";
 

@@ -77,6 +77,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
       $prefixeach<4>([&](auto l) {
         weights[j][l] = $prefixpair(scores[j * 8 + l * 2], scores[j * 8 + l * 2 + 1]);
       });
+      $prefixsettle(weights[j]);
     });
   };
 
@@ -85,6 +86,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
     $prefixeach<kColumnsHere / 8>([&](auto n) {
       $prefixeach<4>([&](auto l) { sums[n * 4 + l] *= shrink[l / 2]; });
     });
+    $prefixsettle(sums);
   };
   $loop
   $prefixeach<2>([&](auto half) {
@@ -117,6 +119,7 @@ constexpr const char* kOneAhead = R"(if (first_tile < end_tile) {
   $prefixwgmma_begin();
   multiply_scores(scores, 0);
   $prefixwgmma_wait<0>();
+  $prefixsettle(scores);
   weigh(scores, first_tile);
   round(scores);
   int before = kStages - 1, stage = 0, next = 1;  // where tiles lie
@@ -132,8 +135,10 @@ constexpr const char* kOneAhead = R"(if (first_tile < end_tile) {
     if (tile + kStages - 1 < end_tile) copy_values(before, tile + kStages - 1);
     $commit
     $prefixwgmma_wait<1>();
+    $prefixsettle(scores);
     const bool grows = weigh(scores, tile + 1);
     $prefixwgmma_wait<0>();
+    $prefixsettle(sums);
     follow(grows);
     round(scores);
     before = stage;
@@ -146,6 +151,7 @@ constexpr const char* kOneAhead = R"(if (first_tile < end_tile) {
   $prefixwgmma_begin();
   multiply_values(stage);
   $prefixwgmma_wait<0>();
+  $prefixsettle(sums);
 }
 )";
 
@@ -167,11 +173,13 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
   $prefixwgmma_begin();
   multiply_scores(scores, 0);
   $prefixwgmma_wait<0>();
+  $prefixsettle(scores);
   if (first_tile + 1 < end_tile) {
     $prefixwgmma_begin();
     multiply_scores(others, 1);
     weigh(scores, first_tile);
     $prefixwgmma_wait<0>();
+    $prefixsettle(others);
   } else {
     weigh(scores, first_tile);
   }
@@ -192,6 +200,8 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
     $commit
     const bool grows = weigh(ready, tile + 1);
     $prefixwgmma_wait<0>();
+    $prefixsettle(sums);
+    if constexpr (more) $prefixsettle(coming);
     follow(grows);
     round(ready);
     before = stage;
@@ -218,6 +228,7 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
   $prefixwgmma_begin();
   multiply_values(stage);
   $prefixwgmma_wait<0>();
+  $prefixsettle(sums);
 }
 )";
 

@@ -5,7 +5,7 @@ namespace hone::generators::contract {
 namespace {
 
 constexpr const char* kPack = R"(
-// N values that are loaded and stored at once.
+// kCount values that are loaded and stored at once.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount) $prefixpack {
   T at[kCount];

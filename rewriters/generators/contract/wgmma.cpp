@@ -48,6 +48,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
     fill = fill + 1 == kStages ? 0 : fill + 1;
   }
   $prefixwgmma_wait<0>();
+  $prefixeach<kBlocksM>([&](auto i) { $prefixsettle(sums[i]); });
 
   $store
   $prefixeach<kBlocksM>([&](auto i) {

@@ -83,6 +83,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
         $prefixwgmma_wait<1>();
       } else {
         $prefixwgmma_wait<0>();
+        $prefixsettle(parts);
         $prefixeach<kTileN / 2>([&](auto i) { sums[i] += parts[i]; });
       }
       $if_end

@@ -41,7 +41,7 @@ TEST(Unroll, AShortBodyByAllFactors) {
 TEST(Unroll, WhatIsUnrolledWithinCounts) {
   const Task task = task_of(R"(  for (int i = 0; i < n; i += 1024) {
 #pragma unroll
-    for (int j = 0; j < 32; ++j) {
+    for (int j = 0; j < 16; ++j) {
 #pragma unroll
       for (int k = 0; k < 32; ++k) sum += x[i + j * 32 + k];
     }
