@@ -215,19 +215,19 @@ double EvaluatorImpl::measured_reference_us(const std::string& reference_key) {
   return known == reference_samples_.end() ? 0 : timing::median(known->second);
 }
 
-double EvaluatorImpl::fastest_modelled_us(const std::string& reference_key) {
+double EvaluatorImpl::hopeless_above_us(const std::string& group) {
   const std::lock_guard lock(mutex_);
-  const auto known = fastest_.find(reference_key);
+  const auto known = fastest_.find(group);
   return known == fastest_.end() ? std::numeric_limits<double>::infinity()
-                                 : known->second.modelled_us;
+                                 : known->second.hopeless_above_us;
 }
 
-bool EvaluatorImpl::is_fastest(const std::string& reference_key, double measured_us,
-                               double modelled_us) {
+bool EvaluatorImpl::is_fastest(const std::string& group, double measured_us,
+                               double hopeless_above_us) {
   const std::lock_guard lock(mutex_);
-  Fastest& fastest = fastest_[reference_key];
+  Fastest& fastest = fastest_[group];
   if (fastest.measured_us > 0 && fastest.measured_us <= measured_us) return false;
-  fastest = {measured_us, modelled_us};
+  fastest = {measured_us, hopeless_above_us};
   return true;
 }
 

@@ -95,10 +95,10 @@ class EvaluatorImpl final : public Evaluator {
 
   /// The reference's median, measured; 0: not yet.
   [[nodiscard]] double measured_reference_us(const std::string& reference_key);
-  /// What the model says of the fastest candidate that was measured; infinity: nobody knows.
-  [[nodiscard]] double fastest_modelled_us(const std::string& reference_key);
-  /// Notes it; true: no candidate of this task was measured to be faster.
-  bool is_fastest(const std::string& reference_key, double measured_us, double modelled_us);
+  /// Modelled times above it are not worth a dear measurement; infinity: nobody knows.
+  [[nodiscard]] double hopeless_above_us(const std::string& group);
+  /// Notes it; true: no candidate of the group was measured to be faster.
+  bool is_fastest(const std::string& group, double measured_us, double hopeless_above_us);
 
   /// Of one emulator runner: as many as leave every runner its own cores.
   [[nodiscard]] int check_threads() const;
@@ -121,9 +121,9 @@ class EvaluatorImpl final : public Evaluator {
   std::map<std::string, double> reference_times_;              ///< modelled, by runnable key
   std::map<std::string, Floor> floors_;                        ///< likewise
   struct Fastest {
-    double measured_us = 0, modelled_us = 0;
+    double measured_us = 0, hopeless_above_us = 0;
   };
-  std::map<std::string, Fastest> fastest_;                        ///< likewise
+  std::map<std::string, Fastest> fastest_;                        ///< by group
   std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise
 };
 

@@ -24,8 +24,9 @@ constexpr double kOutpaced = 1.3;
 /// Candidates that wait for a GPU that is not to idle before others come.
 constexpr std::size_t kBusyGpu = 4;
 /// A reference that takes longer [us] makes every measurement dear: then the model is always asked,
-constexpr double kSlowReference_us = 100e3;
-/// and what it gives this many times as long as what was found to be fastest is not measured.
+constexpr double kDearReference_us = 100e3;
+/// and what it gives this many times as long as the fastest takes, measured or modelled, is not
+/// measured.
 constexpr double kHopeless = 4;
 /// Times the reference alone: a candidate may have slowed it.
 constexpr double kDrift = 1.1;
@@ -75,6 +76,7 @@ class EvaluatorImpl::Gates {
   GoesOn measure();
   /// On the GPU before the checks.
   GoesOn measure_first();
+  void note_fastest();
   bool stop_at(Evaluation verdict);
   /// Makes checks_; false: stopped.
   GoesOn compile_checks(CodeFor code_for);
@@ -92,7 +94,7 @@ class EvaluatorImpl::Gates {
   Effort for_candidate_, for_reference_;
   Evaluation evaluation_;
   Turn turn_;
-  double hopeless_above_ = 0;  ///< rank per modelled us of the fastest
+  std::string group_;  ///< of candidates that compete for a dear GPU; empty: it is not
   Case timed_;
   std::vector<Case> checks_;          ///< for the emulator
   std::vector<Case> checks_for_gpu_;  ///< none in the quick stage, but where the emulator cannot
@@ -127,7 +129,7 @@ Result<bool> EvaluatorImpl::Gates::screen() {
   // The model spares a busy GPU. One that idles measures sooner than a processor models; but what
   // is asked to learn from, is modelled.
   const double reference_us = e_.measured_reference_us(timed_.reference.key);
-  const bool dear = reference_us > kSlowReference_us;
+  const bool dear = reference_us > kDearReference_us;
   if (std::isfinite(request_.screen_above_us) && !dear && e_.gpu_->waiting() < kBusyGpu)
     return true;
   protocol::EmulateRequest model;
@@ -140,12 +142,13 @@ Result<bool> EvaluatorImpl::Gates::screen() {
   if (reply->verdict != Verdict::kOk) return true;
   evaluation_.modelled_us = reply->time_us;
   if (dear) {
-    turn_ = {reply->time_us / reference_us, timed_.reference.key};
-    hopeless_above_ = kHopeless / reference_us;
+    const Tolerance& t = request_.tolerance;
+    group_ =
+        fmt::format("{} {} {} {}", timed_.reference.key, to_string(request_.math), t.rtol, t.atol);
+    turn_ = {reply->time_us, group_};
   }
-  evaluation_.screened =
-      reply->time_us > request_.screen_above_us ||
-      (dear && reply->time_us > kHopeless * e_.fastest_modelled_us(timed_.reference.key));
+  evaluation_.screened = reply->time_us > request_.screen_above_us ||
+                         (dear && reply->time_us > e_.hopeless_above_us(group_));
   if (evaluation_.screened) evaluation_.verdict = Verdict::kOk;
   return !evaluation_.screened;
 }
@@ -310,10 +313,6 @@ Result<bool> EvaluatorImpl::Gates::measure() {
     e_.reference_samples_[timed_.reference.key] = reply->reference_samples_us;
   }
   e_.set_measured(evaluation_, *reply, request_);
-  if (!turn_.group.empty() &&
-      e_.is_fastest(turn_.group, evaluation_.measurement.time_us, evaluation_.modelled_us)) {
-    e_.gpu_->send_away(turn_.group, hopeless_above_ * evaluation_.modelled_us);
-  }
   const double alone_us = timing::median(measure.reference_samples_us);
   if (measure.final_stage && alone_us > 0 && reply->reference_time_us > kDrift * alone_us) {
     evaluation_.note += fmt::format(
@@ -337,8 +336,17 @@ Result<bool> EvaluatorImpl::Gates::measure_first() {
     evaluation_.detail = "much slower than the best: not checked further";
     return true;
   }
+  turn_ = {};  // what was measured once is not sent away
   if (auto go = check(); !go || !*go) return go;
   return checks_for_gpu_.empty() ? Result<bool>(true) : measure();
+}
+
+/// Where measuring is dear, what is believed to be fastest sends away what has no chance beside it.
+void EvaluatorImpl::Gates::note_fastest() {
+  if (group_.empty() || evaluation_.verdict != Verdict::kOk || evaluation_.screened) return;
+  const double us = evaluation_.measurement.time_us;
+  const double hopeless = kHopeless * std::max(us, evaluation_.modelled_us);
+  if (e_.is_fastest(group_, us, hopeless)) e_.gpu_->send_away(group_, hopeless);
 }
 
 Result<Evaluation> EvaluatorImpl::Gates::run() {
@@ -353,6 +361,7 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
   }
   if (!go) return std::unexpected(go.error());
   if (*go) e_.raise_alarm(evaluation_, timed_.reference.key);
+  if (*go) note_fastest();
   return std::move(evaluation_);
 }
 

@@ -23,7 +23,8 @@ struct LiftCheck {
 };
 
 /// Puts what the nests of `program` leave into `admission`, whose checks are at the task's check
-/// sizes. Takes a second at most, and leaves away the sizes that it has no time for.
+/// sizes. No size is begun after 0.7 s. In a service the answer does
+/// not travel: jobs of workers are not checked.
 [[nodiscard]] LiftCheck expect_lifted(Rewriting& rewriting, const RewriteContext& context,
                                       const Program& program, EvaluationRequest& admission);
 

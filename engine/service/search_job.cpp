@@ -43,9 +43,11 @@ constexpr double kFirstReading_s = 10;
 /// For asking again what an earlier process was told, at most.
 constexpr double kReplay_s = 600;
 constexpr double kSlowReference_us = 10e3;
+/// Of what checks the lift; a source may be slow to lift.
+constexpr double kLiftCheck_s = 5;
 /// Where the reference is slow, a search waits so long for what its strategy sends ahead.
 constexpr double kPioneers_s = 10;
-/// Runs of the reference in one final stage: checks, other inputs, pairs.
+/// Runs of the reference that one final stage is expected to take: checks, other inputs, pairs.
 constexpr double kFinalRuns = 100;
 /// Of a budget in seconds, for the final stages of all where the reference is slow.
 constexpr double kMostForFinals = 0.3;
@@ -245,8 +247,10 @@ Result<void> Search::admit() {
   auto request = builder_->for_program(task_.reference, random_.bits());
   if (!request) return std::unexpected(request.error());
   reference_request_ = *request;
-  const LiftCheck lift =
-      expect_lifted(rewriting_, builder_->space().context(), task_.reference, *request);
+  const LiftCheck lift = [&] {
+    const RewritingWatch watch(rewriting_, options_.stop, kLiftCheck_s);
+    return expect_lifted(rewriting_, builder_->space().context(), task_.reference, *request);
+  }();
   auto admitted = have_done(*request, Work::Kind::kAdmit);
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
   if (admitted->verdict != Verdict::kOk) {

@@ -1,10 +1,9 @@
 // One at a time: of those that wait, the one of the lowest rank gets the next turn, of equal ranks
-// the one that came first. Who has waited for long goes before all ranks, so that nobody waits for
+// the one that came first. Who was overtaken often goes before all ranks, so that nobody waits for
 // ever. Those of a group above a rank can be sent away.
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <list>
@@ -15,8 +14,6 @@ namespace hone {
 
 class Turns {
  public:
-  using Clock = std::chrono::steady_clock;
-
   /// Waits. false: sent away meanwhile, and there is no turn to give back.
   [[nodiscard]] bool take(double rank = 0, const std::string& group = "") {
     std::unique_lock hold(mutex_);
@@ -24,7 +21,7 @@ class Turns {
       held_ = true;
       return true;
     }
-    Waiter self{rank, group, Clock::now()};
+    Waiter self(rank, group);
     waiting_.push_back(&self);
     self.called.wait(hold, [&] { return self.served || self.sent_away; });
     return self.served;
@@ -36,10 +33,11 @@ class Turns {
       held_ = false;
       return;
     }
-    const bool patient = Clock::now() - waiting_.front()->since < kPatience;
-    const auto next =
-        patient ? std::ranges::min_element(waiting_, {}, [](const auto* w) { return w->rank; })
-                : waiting_.begin();
+    auto next = waiting_.begin();
+    if ((*next)->overtaken < kMostOvertaken) {
+      next = std::ranges::min_element(waiting_, {}, [](const Waiter* w) { return w->rank; });
+      for (auto before = waiting_.begin(); before != next; ++before) ++(*before)->overtaken;
+    }
     (*next)->served = true;
     (*next)->called.notify_one();
     waiting_.erase(next);
@@ -61,16 +59,16 @@ class Turns {
   }
 
  private:
-  static constexpr std::chrono::seconds kPatience{20};
+  static constexpr int kMostOvertaken = 64;
 
   struct Waiter {
     double rank = 0;
     std::string group;
-    Clock::time_point since;
+    int overtaken = 0;
     std::condition_variable called;
     bool served = false, sent_away = false;
 
-    Waiter(double r, std::string g, Clock::time_point s) : rank(r), group(std::move(g)), since(s) {}
+    Waiter(double r, std::string g) : rank(r), group(std::move(g)) {}
   };
   std::mutex mutex_;            ///< of what follows
   std::list<Waiter*> waiting_;  ///< as they came

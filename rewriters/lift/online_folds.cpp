@@ -65,7 +65,7 @@ class Matcher {
     if (!kept.empty() || std::ranges::any_of(added, &Node::has_phi)) return std::nullopt;
     if (!online.rescales && now != before_) return std::nullopt;
     if (!online.scales && now != x_) return std::nullopt;
-    std::ranges::sort(added);
+    std::ranges::sort(added, {}, &Node::id);
     online.weight = std::move(added);
     return online;
   }
@@ -111,7 +111,12 @@ Ref Executor::online_sum(const Carried& one, const Carried& top, std::size_t i, 
   Ref after = lane(one.after, i);
   // Rounds that do not count leave both as they are.
   if (after->is("select") && !after->args[0]->has_phi && after->args[2] == phi) {
-    guard = nodes_.both(guard, after->args[0]);
+    const Ref counts = after->args[0];
+    const Ref otherwise = nodes_.replace(lane(top.after, i), [&](Ref node) -> Ref {
+      return node == counts ? nodes_.boolean(false) : nullptr;
+    });
+    if (otherwise != before) return nullptr;
+    guard = nodes_.both(guard, counts);
     after = after->args[1];
   }
   Facts facts;

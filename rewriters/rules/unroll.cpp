@@ -25,12 +25,13 @@ std::int64_t copies(const KernelInfo& kernel, const Loop& loop, const syntax::Tr
                     const Bindings& sizes) {
   const auto trips = kernel.trip_count(loop, sizes);
   const bool constant = trips && loop.lower->constant && loop.upper->constant;
-  const std::int64_t all = constant ? std::max<std::int64_t>(1, *trips) : 1;
+  const std::int64_t all = constant ? std::clamp<std::int64_t>(*trips, 1, kMostStatements) : 1;
   if (!loop.statement->pragma.valid()) return all <= kFewTrips ? all : 1;
   const std::string_view text = unit.text(loop.statement->pragma);
   const auto digits = text.find_first_of("0123456789");
   if (digits == std::string_view::npos) return all;
-  return std::max<std::int64_t>(1, std::atoll(std::string(text.substr(digits)).c_str()));
+  const std::int64_t written = std::atoll(std::string(text.substr(digits)).c_str());
+  return std::clamp<std::int64_t>(written, 1, kMostStatements);
 }
 
 /// The statements of a loop's body with the loops in it unrolled as they will be.
@@ -44,11 +45,25 @@ std::int64_t statements_in(const KernelInfo& kernel, const Loop& loop,
       if (inner.get() == &loop || inner->statement == statement) continue;
       if (!loop.statement->range.contains(inner->statement->range)) continue;
       if (inner->statement->range.contains(statement->range))
-        times *= copies(kernel, *inner, unit, sizes);
+        times = std::min(times * copies(kernel, *inner, unit, sizes), kMostStatements);
     }
     count = std::min(count + times, kMostStatements + 1);
   }
   return count;
+}
+
+/// Unrolled as a whole so that an array stays in registers: other factors put it into memory.
+bool keeps_registers(const KernelInfo& kernel, const Loop& loop,
+                     const syntax::TranslationUnit& unit) {
+  const syntax::SourceRange& pragma = loop.statement->pragma;
+  if (!pragma.valid() || unit.text(pragma).find_first_of("0123456789") != std::string_view::npos)
+    return false;
+  return std::ranges::any_of(kernel.accesses, [&](const syntax::Access& access) {
+    return access.base != nullptr && access.statement != nullptr &&
+           access.base->storage == syntax::Variable::Storage::kLocal &&
+           access.base->type.kind == syntax::Type::Kind::kArray &&
+           loop.statement->range.contains(access.statement->range);
+  });
 }
 
 class Unroll final : public Rewriter {
@@ -68,6 +83,7 @@ class Unroll final : public Rewriter {
         if (!insertion_point(*read, *loop)) continue;
         const auto trips = kernel.trip_count(*loop, context.sizes);
         if (trips && *trips < 2) continue;
+        if (keeps_registers(kernel, *loop, *read->unit)) continue;
         const std::int64_t body = statements_in(kernel, *loop, *read->unit, context.sizes);
         Parameter factor{"factor", {}};
         for (const std::int64_t value : kFactors) {

@@ -245,6 +245,12 @@ class Analysis {
     a_.query = operand(product(found_.query_factors), a_.q, a_.d);
     a_.key = operand(product(found_.key_factors), a_.k, a_.d);
     a_.values = operand(product(found_.above.values), a_.k, a_.e);
+    for (const Operand* one : {&a_.query, &a_.key, &a_.values}) {
+      if (one->value->type == ScalarType::kF64) return std::unexpected(refused("double precision"));
+      // Tiles are copied whole, also where no key is allowed.
+      if (!all_in_range(goal_, one->value))
+        return std::unexpected(refused("a guard keeps loads inside their buffers"));
+    }
     return {};
   }
 

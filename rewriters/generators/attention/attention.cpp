@@ -23,6 +23,8 @@ class AttentionGenerator : public Generator {
   [[nodiscard]] Result<Offer> match(const Goal& goal) const override {
     const auto found = analyse(goal);
     if (!found) return std::unexpected(found.error());
+    if (pipes_for(*found, goal).empty())
+      return std::unexpected(refused("sums in another order, which the task does not allow"));
     Offer offer;
     offer.parameters = space_of(*found, goal);
     offer.start = first_guess(*found, goal, offer.parameters);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -59,6 +60,16 @@ TEST(Turns, TheLowestRankFirstAndEqualOnesAsTheyCame) {
   waiting.add("middling", 2);
   waiting.turns.give_back();
   EXPECT_EQ(waiting.told(4), (std::vector<std::string>{"fast", "also fast", "middling", "slow"}));
+}
+
+TEST(Turns, NobodyIsOvertakenForEver) {
+  Waiting waiting;
+  ASSERT_TRUE(waiting.turns.take());
+  waiting.add("slow", 9);
+  for (int i = 0; i < 70; ++i) waiting.add("fast", 1);
+  waiting.turns.give_back();
+  const std::vector<std::string> told = waiting.told(71);
+  EXPECT_EQ(std::ranges::find(told, "slow") - told.begin(), 64);
 }
 
 TEST(Turns, OnlyThoseOfTheGroupAboveTheRankAreSentAway) {
