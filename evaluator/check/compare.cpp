@@ -95,11 +95,6 @@ Tolerance loosened(Tolerance tolerance, double reference_error) {
   return tolerance;
 }
 
-bool says_nothing(double reference_error) {
-  constexpr double kNoDigit = 0.25;
-  return !(reference_error < kNoDigit);
-}
-
 Tolerance loosened_blindly(Tolerance tolerance) {
   constexpr double kFactor = 10;
   tolerance.rtol *= kFactor;

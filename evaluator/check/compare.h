@@ -51,9 +51,6 @@ inline constexpr double kNormFactor = 10;
 [[nodiscard]] Tolerance loosened(Tolerance tolerance, double reference_error);
 /// Likewise where the reference cannot be run in double.
 [[nodiscard]] Tolerance loosened_blindly(Tolerance tolerance);
-/// On such inputs the reference itself has elements without one right digit, against a run in
-/// double: they tell nothing about a candidate.
-[[nodiscard]] bool says_nothing(double reference_error);
 
 /// "C[17] is 3.5, want 3.25 (12 of 4096 elements differ, largest relative error 0.08)"
 [[nodiscard]] std::string describe(const Comparison& comparison, const std::string& buffer,

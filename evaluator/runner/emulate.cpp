@@ -218,11 +218,7 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
   if (exact_inputs && own->max_rel_error == 0)
     return check::compare(want, got, buffer.type, Tolerance{0, 0});
   if (plain->ok()) return plain;
-  if (one.inputs != InputSet::kOwn) {
-    if (check::says_nothing(own->max_rel_error))
-      return check::compare(want, want, buffer.type, tolerance);
-    tolerance = check::loosened(tolerance, own->max_rel_error);
-  }
+  if (one.inputs != InputSet::kOwn) tolerance = check::loosened(tolerance, own->max_rel_error);
   auto against_truth = check::compare(truth, truth_type, got, buffer.type, tolerance);
   if (!against_truth || against_truth->ok() || one.inputs == InputSet::kOwn)
     return against_truth && against_truth->ok() ? against_truth : plain;

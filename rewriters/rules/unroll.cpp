@@ -52,18 +52,11 @@ std::int64_t statements_in(const KernelInfo& kernel, const Loop& loop,
   return count;
 }
 
-/// Unrolled as a whole so that an array stays in registers: other factors put it into memory.
-bool keeps_registers(const KernelInfo& kernel, const Loop& loop,
-                     const syntax::TranslationUnit& unit) {
+/// Unrolled as a whole on purpose: with other factors arrays leave the registers, and emulating or
+/// compiling it may take minutes.
+bool is_deliberate(const Loop& loop, const syntax::TranslationUnit& unit) {
   const syntax::SourceRange& pragma = loop.statement->pragma;
-  if (!pragma.valid() || unit.text(pragma).find_first_of("0123456789") != std::string_view::npos)
-    return false;
-  return std::ranges::any_of(kernel.accesses, [&](const syntax::Access& access) {
-    return access.base != nullptr && access.statement != nullptr &&
-           access.base->storage == syntax::Variable::Storage::kLocal &&
-           access.base->type.kind == syntax::Type::Kind::kArray &&
-           loop.statement->range.contains(access.statement->range);
-  });
+  return pragma.valid() && unit.text(pragma).find_first_of("0123456789") == std::string_view::npos;
 }
 
 class Unroll final : public Rewriter {
@@ -83,7 +76,7 @@ class Unroll final : public Rewriter {
         if (!insertion_point(*read, *loop)) continue;
         const auto trips = kernel.trip_count(*loop, context.sizes);
         if (trips && *trips < 2) continue;
-        if (keeps_registers(kernel, *loop, *read->unit)) continue;
+        if (is_deliberate(*loop, *read->unit)) continue;
         const std::int64_t body = statements_in(kernel, *loop, *read->unit, context.sizes);
         Parameter factor{"factor", {}};
         for (const std::int64_t value : kFactors) {

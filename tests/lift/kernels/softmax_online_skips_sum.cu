@@ -11,7 +11,7 @@
     {"kernel": "sums", "grid": ["ceildiv(M,32)"], "block": [32],
      "args": ["x", "mask", "y", "M", "N"]} ] }
 */
-// lift: no: a way that is no reduction
+// lift: no: too many operations
 
 // Rounds that the mask leaves out move the maximum, but do not rescale the sum.
 __global__ void sums(const float* x, const float* mask, float* y, int rows, int cols) {
