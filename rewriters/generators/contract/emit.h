@@ -4,9 +4,9 @@
 #include <string>
 
 #include "rewriters/generators/contract/schedule.h"
-#include "rewriters/generators/text.h"
 #include "rewriters/generators/contract/tile.h"
 #include "rewriters/generators/print_value.h"
+#include "rewriters/generators/text.h"
 
 namespace hone::generators::contract {
 
