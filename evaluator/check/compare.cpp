@@ -37,6 +37,7 @@ Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_t
   const int t = static_cast<int>(type), wt = static_cast<int>(want_type);
   Comparison c;
   c.want_type = want_type;
+  c.elements = static_cast<std::int64_t>(n);
   double squares = 0;
   std::size_t finite = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -99,6 +100,13 @@ Tolerance loosened_blindly(Tolerance tolerance) {
   constexpr double kFactor = 10;
   tolerance.rtol *= kFactor;
   return tolerance;
+}
+
+bool as_right(const Comparison& candidate, const Comparison& reference) {
+  constexpr std::int64_t kTimesItsMismatches = 4, kOneOf = 1000;
+  return reference.mismatches > 0 && reference.mismatches <= reference.elements / kOneOf &&
+         candidate.mismatches <= kTimesItsMismatches * reference.mismatches &&
+         candidate.norm_error <= std::max(candidate.norm_limit, 2 * reference.norm_error);
 }
 
 std::string describe(const Comparison& c, const std::string& buffer, ScalarType type,

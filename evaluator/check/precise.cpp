@@ -44,6 +44,10 @@ constexpr std::pair<std::string_view, std::string_view> kIntrinsics[] = {
     {"__float2int_rd", "__double2int_rd"},
     {"__float2int_ru", "__double2int_ru"},
     {"__int2float_rn", "__int2double_rn"},
+    {"__float2half", "__double2half"},
+    {"__float2half_rn", "__double2half"},
+    {"__float2bfloat16", "__double2bfloat16"},
+    {"__float2bfloat16_rn", "__double2bfloat16"},
     {"make_float2", "make_double2"},
     {"make_float3", "make_double3"},
     {"make_float4", "make_double4"},
@@ -80,6 +84,16 @@ std::string definitions() {
   return out;
 }
 
+/// Not where it is a part of other names: __half2float is no packed half, bfloat16 no float1.
+bool uses(std::string_view source, std::string_view word) {
+  for (auto at = source.find(word); at != source.npos; at = source.find(word, at + 1)) {
+    const bool converts = source.substr(at + word.size()).starts_with("float");
+    const bool brain = word.starts_with("float") && at > 0 && source[at - 1] == 'b';
+    if (!converts && !brain) return true;
+  }
+  return false;
+}
+
 /// Past the last line that includes something: the headers must not see the definitions.
 std::size_t after_includes(const std::string& source) {
   std::size_t at = 0;
@@ -101,8 +115,8 @@ std::size_t after_includes(const std::string& source) {
 
 std::optional<ConcreteProgram> in_double(const ConcreteProgram& program) {
   if (program.source.find("float") == std::string::npos) return std::nullopt;
-  for (const auto word : kUnfit)
-    if (program.source.find(word) != std::string::npos) return std::nullopt;
+  if (std::ranges::any_of(kUnfit, [&](auto word) { return uses(program.source, word); }))
+    return std::nullopt;
   ConcreteProgram out = program;
   for (auto& buffer : out.buffers) {
     if (buffer.type != ScalarType::kF32) continue;

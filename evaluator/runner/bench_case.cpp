@@ -283,6 +283,7 @@ Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tol
     const auto comparison =
         blame(got, gpu_.compare(want.buffers[i], buffers[i].type, bytes, *other, tolerance));
     if (!comparison) return std::unexpected(comparison.error());
+    result.outputs.push_back(*comparison);
     result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
     result.all_finite = result.all_finite && comparison->all_finite;
     if (!comparison->ok() && result.ok)

@@ -76,6 +76,7 @@ class BenchCase {
     bool all_finite = true;  ///< what was wanted
     double max_rel_error = 0;
     std::string detail;  ///< when not ok
+    std::vector<check::Comparison> outputs;
   };
   [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
   /// Compares every output of the candidate with the reference's; kWrongResult.

@@ -366,6 +366,7 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, ScalarType wan
                          {&pw, &wanted, &pg, &type, &elements, &rms, &rtol, &atol, &scratch_}));
   HONE_TRY(download(result, scratch_, sizeof result));
   c.rms = __builtin_bit_cast(double, result[3]);
+  c.elements = static_cast<std::int64_t>(elements);
   c.mismatches = static_cast<std::int64_t>(result[0]);
   c.max_rel_error = __builtin_bit_cast(double, result[2]);
   const double differences = __builtin_bit_cast(double, result[4]);

@@ -102,6 +102,31 @@ TEST_F(OnTheEmulator, GoodCandidateIsOkAndModelled) {
   EXPECT_GT(e.measurement.counters.at("warp_instructions"), 0);
 }
 
+TEST_F(OnTheEmulator, WhereTheReferenceHasNoRightDigitSoMayACandidate) {
+  // In f32 nothing is left of x in those few elements, in double everything.
+  const auto kernel = [](const char* few) {
+    return std::string(
+               "__global__ void scale(const float* x, float* y, int n) {\n"
+               "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+               "  if (i >= n) return;\n"
+               "  float z = __fmul_rn(x[i], 1e9f);\n"
+               "  y[i] = i % 1500 == 7 ? __fsub_rn(__fadd_rn(z, x[i] + 3.0f), z) : ") +
+           few + ";\n}\n";
+  };
+  const auto verdict = [&](const char* few, InputSet inputs) {
+    EvaluationRequest r;
+    r.checks.push_back({program(kernel("2.0f * x[i]"), 6000), program(kernel(few), 6000), 11});
+    r.checks[0].inputs = inputs;
+    r.timed = {program(kernel("2.0f * x[i]"), 6000), program(kernel(few), 6000), 12};
+    const auto e = evaluator_->evaluate(r);
+    EXPECT_TRUE(e) << e.error().message;
+    return e ? e->verdict : Verdict::kCrash;
+  };
+  EXPECT_EQ(verdict("i % 1000 == 9 ? 3.0f : 2.0f * x[i]", InputSet::kEither), Verdict::kOk);
+  EXPECT_EQ(verdict("i % 1000 == 9 ? 3.0f : 2.0f * x[i]", InputSet::kOwn), Verdict::kWrongResult);
+  EXPECT_EQ(verdict("i % 100 == 9 ? 3.0f : 2.0f * x[i]", InputSet::kEither), Verdict::kWrongResult);
+}
+
 TEST_F(OnTheEmulator, TheSameRequestGivesTheSameAnswer) {
   const auto a = evaluate(kReference), b = evaluate(kReference);
   EXPECT_EQ(a.measurement.time_us, b.measurement.time_us);

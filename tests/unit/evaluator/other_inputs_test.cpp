@@ -85,6 +85,18 @@ TEST(Precise, ReadsFloatAsDoubleWithTheSameInputs) {
     EXPECT_FALSE(check::in_double(program({}, source))) << source;
 }
 
+TEST(Precise, HalvesThatAreReadAsFloatsArePrecise) {
+  const auto wide = check::in_double(program(
+      {},
+      "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n__global__ void k(__half* y, float* x, "
+      "__nv_bfloat16* z) {\n  y[0] = __float2half(__half2float(y[1]) * x[0]);\n"
+      "  z[0] = __float2bfloat16(__bfloat162float(z[1]));\n}"));
+  ASSERT_TRUE(wide);
+  EXPECT_TRUE(wide->source.contains("#define __float2half __double2half"));
+  for (const char* packed : {"half2 h;", "__nv_bfloat162 b;", "__half22float2(h)"})
+    EXPECT_FALSE(check::in_double(program({}, std::string("float f; ") + packed))) << packed;
+}
+
 TEST(Fakes, AreFoundByWhatTheyWouldAnswer) {
   const auto p = program({});
   const auto x = contents(p.buffers[0]);
