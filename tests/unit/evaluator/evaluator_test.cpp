@@ -117,7 +117,7 @@ TEST_F(OnTheEmulator, WhereTheReferenceHasNoRightDigitSoMayACandidate) {
     EvaluationRequest r;
     r.checks.push_back({program(kernel("2.0f * x[i]"), 6000), program(kernel(few), 6000), 11});
     r.checks[0].inputs = inputs;
-    r.timed = {program(kernel("2.0f * x[i]"), 6000), program(kernel(few), 6000), 12};
+    r.timed = {program(kReference, 6000), program(kReference, 6000), 12};
     const auto e = evaluator_->evaluate(r);
     EXPECT_TRUE(e) << e.error().message;
     return e ? e->verdict : Verdict::kCrash;
