@@ -103,9 +103,10 @@ Tolerance loosened_blindly(Tolerance tolerance) {
 }
 
 bool as_right(const Comparison& candidate, const Comparison& reference) {
-  constexpr std::int64_t kTimesItsMismatches = 4, kOneOf = 1000;
+  constexpr std::int64_t kTimesItsMismatches = 4, kOneOf = 1000, kAndOneOf = 10'000;
   return reference.mismatches > 0 && reference.mismatches <= reference.elements / kOneOf &&
-         candidate.mismatches <= kTimesItsMismatches * reference.mismatches &&
+         candidate.mismatches <=
+             kTimesItsMismatches * reference.mismatches + reference.elements / kAndOneOf &&
          candidate.norm_error <= std::max(candidate.norm_limit, 2 * reference.norm_error);
 }
 

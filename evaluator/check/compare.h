@@ -55,8 +55,9 @@ inline constexpr double kNormFactor = 10;
 
 /// Whether a candidate is as right as the reference where that itself has a few elements without a
 /// right digit (a softmax of two scores that only rounding tells apart): both compared with a run
-/// in double at the same loosened tolerance. Those few are at most 0.1 % of the elements; the
-/// candidate may have other ones, at most four times as many.
+/// in double, the reference at the task's tolerance, the candidate at the loosened one. Of the
+/// reference's elements at most 0.1 % are off; the candidate may have other ones, four times as
+/// many and 0.01 % (they come in whole rows, so that few differ much from draw to draw).
 [[nodiscard]] bool as_right(const Comparison& candidate, const Comparison& reference);
 
 /// "C[17] is 3.5, want 3.25 (12 of 4096 elements differ, largest relative error 0.08)"

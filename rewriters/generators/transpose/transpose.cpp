@@ -12,6 +12,16 @@ namespace hone::generators {
 namespace transpose {
 namespace {
 
+constexpr int kWidest = 8;
+constexpr std::size_t kMostShared = 46000;  // bytes
+
+/// The largest power of two up to `value`, within limits.
+int power_of_two(std::int64_t value, int least, int most) {
+  int power = least;
+  while (power < most && power * 2 <= value) power *= 2;
+  return power;
+}
+
 class Transpose : public Generator {
  public:
   std::string_view name() const override { return "generate-transpose"; }
@@ -25,6 +35,7 @@ class Transpose : public Generator {
     offer.math = MathLevel::kExact;
     std::optional<Error> why;
     std::size_t largest = 1;
+    int widest = 1;
     for (const lift::Nest& nest : goal.nests) {
       const auto plan = plan_transpose(goal, nest);
       if (!plan) {
@@ -36,13 +47,16 @@ class Transpose : public Generator {
           fmt::format("{}{} batches of {} x {}, turned", offer.description.empty() ? "" : "; ",
                       plan->batches, extent(plan->stored), extent(plan->loaded));
       for (const Ref load : plan->turned) largest = std::max(largest, size_of(load->type));
+      widest = std::max(widest, widest_block(goal, *plan, kWidest));
     }
     if (offer.description.empty()) return std::unexpected(*why);
     if (const auto all = others(goal); !all) return std::unexpected(all.error());
     SpaceBuilder space(offer);
-    space.powers("tile", 32, largest > 4 ? 32 : 64, largest < 4 ? 64 : 32);
+    const bool small = largest > 4;
+    space.powers("tile", 32, largest < 4 ? 128 : small ? 32 : 64, small ? 32 : 64);
     space.powers("threads", 64, 1024, 256);
-    space.powers("group", 1, 64, 16);
+    space.powers("width", 1, widest, widest);
+    space.powers("group", 1, 1024, 1024);
     space.values("cache", cache_values(), std::string("default"));
     return offer;
   }
@@ -52,10 +66,11 @@ class Transpose : public Generator {
     const auto rest = others(goal);
     if (!rest) return std::unexpected(rest.error());
     Schedule schedule;
-    schedule.tile = step.int_param("tile", 32) > 32 ? 64 : 32;
+    schedule.tile = power_of_two(step.int_param("tile", 64), 32, 128);
     schedule.threads =
-        static_cast<int>(std::clamp<std::int64_t>(step.int_param("threads", 256) / 32, 1, 32));
-    schedule.group = std::clamp<std::int64_t>(step.int_param("group", 16), 1, 64);
+        static_cast<int>(std::clamp<std::int64_t>(step.int_param("threads", 256) / 32, 1, 32)) * 32;
+    schedule.width = power_of_two(step.int_param("width", kWidest), 1, kWidest);
+    schedule.group = std::clamp<std::int64_t>(step.int_param("group", 1024), 1, 1024);
     schedule.cache = parse_cache(step.string_param("cache", "default"));
     Helpers helpers(prefix);
     Code code;
@@ -67,8 +82,12 @@ class Transpose : public Generator {
       Schedule own = schedule;
       std::size_t bytes = 0;
       for (const Ref load : plan->turned) bytes += size_of(load->type);
-      if (bytes * 64 * 65 > 46000) own.tile = 32;
-      if (bytes * 33 * 32 > 46000) return std::unexpected(refused("too many tiles at once"));
+      own.width = widest_block(goal, *plan, schedule.width);
+      const auto needs = [&](int tile) {
+        return bytes * static_cast<std::size_t>(tile * (own.width > 1 ? tile : tile + 1));
+      };
+      while (own.tile > 32 && needs(own.tile) > kMostShared) own.tile /= 2;
+      if (needs(own.tile) > kMostShared) return std::unexpected(refused("too many tiles at once"));
       ++number;
       print_transpose(
           goal, *plan, own,

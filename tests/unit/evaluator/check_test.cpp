@@ -54,6 +54,26 @@ TEST(Compare, NanAndInfMasksMustAgree) {
   EXPECT_FALSE(compared<float>(ScalarType::kF32, {kInf, 1}, {kInf, 1.1F}).ok());
 }
 
+TEST(Compare, AsRightAsAReferenceThatIsOff) {
+  const auto off = [](std::int64_t mismatches) {
+    Comparison c;
+    c.elements = 100'000;
+    c.mismatches = mismatches;
+    c.norm_limit = 0.01;
+    return c;
+  };
+  EXPECT_TRUE(as_right(off(26), off(4)));  // 4 * 4 + 10
+  EXPECT_FALSE(as_right(off(27), off(4)));
+  EXPECT_FALSE(as_right(off(1), off(0)));    // the reference is right everywhere
+  EXPECT_TRUE(as_right(off(1), off(100)));   // 0.1 %
+  EXPECT_FALSE(as_right(off(1), off(101)));  // so wrong that it tells nothing
+  auto candidate = off(5), reference = off(5);
+  candidate.norm_error = 0.02;
+  EXPECT_FALSE(as_right(candidate, reference));
+  reference.norm_error = 0.01;
+  EXPECT_TRUE(as_right(candidate, reference));
+}
+
 TEST(Compare, SignedZerosAreEqual) {
   EXPECT_TRUE(compared<float>(ScalarType::kF32, {0.0F}, {-0.0F}, {0, 0}).ok());
 }

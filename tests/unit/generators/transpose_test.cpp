@@ -13,6 +13,9 @@ const std::vector<Choice> kPoints = {
     {{"tile", std::int64_t{32}}, {"threads", std::int64_t{1024}}, {"group", std::int64_t{1}}},
     {{"tile", std::int64_t{32}}, {"group", std::int64_t{2}}},
     {{"tile", std::int64_t{32}}, {"threads", std::int64_t{64}}, {"cache", std::string("stream")}},
+    {{"tile", std::int64_t{64}}, {"width", std::int64_t{1}}},
+    {{"tile", std::int64_t{32}}, {"width", std::int64_t{2}}, {"group", std::int64_t{3}}},
+    {{"tile", std::int64_t{128}}, {"threads", std::int64_t{96}}, {"width", std::int64_t{8}}},
 };
 
 void at_all_points(const std::function<void(Problem&)>& make, double tolerance = 2e-5) {
@@ -35,6 +38,8 @@ TEST(Transpose, Matrices) {
   at_all_points([](Problem& p) { turn(p, 96, 64); });
   at_all_points([](Problem& p) { turn(p, 45, 71); });
   at_all_points([](Problem& p) { turn(p, 70, 80, ScalarType::kF16); });
+  at_all_points([](Problem& p) { turn(p, 136, 200, ScalarType::kF16); });
+  at_all_points([](Problem& p) { turn(p, 68, 132); });
   at_all_points([](Problem& p) { turn(p, 33, 40, ScalarType::kF64); });
 }
 
