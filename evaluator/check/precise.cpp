@@ -79,6 +79,8 @@ std::string definitions() {
   std::string out;
   for (const auto name : kSuffixed) out += fmt::format("#define {0}f {0}\n", name);
   for (const auto& [from, to] : kIntrinsics) out += fmt::format("#define {} {}\n", from, to);
+  out += "#undef INFINITY\n#define INFINITY __builtin_bit_cast(double, 0x7ff0000000000000ULL)\n";
+  out += "#undef NAN\n#define NAN __builtin_bit_cast(double, 0x7ff8000000000000ULL)\n";
   out += "#define __fdividef(a, b) ((a) / (b))\n";
   out += "#define __saturatef(a) fmin(fmax((a), 0.0), 1.0)\n";
   return out;

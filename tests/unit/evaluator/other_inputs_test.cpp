@@ -3,10 +3,13 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
+#include "candidates/task_reader.h"
 #include "evaluator/check/fakes.h"
 #include "evaluator/check/precise.h"
+#include "evaluator/compile/compile.h"
 #include "evaluator/fill/fill.h"
 #include "evaluator/fill/input_sets.h"
 
@@ -95,6 +98,31 @@ TEST(Precise, HalvesThatAreReadAsFloatsArePrecise) {
   EXPECT_TRUE(wide->source.contains("#define __float2half __double2half"));
   for (const char* packed : {"half2 h;", "__nv_bfloat162 b;", "__half22float2(h)"})
     EXPECT_FALSE(check::in_double(program({}, std::string("float f; ") + packed))) << packed;
+}
+
+// A reference that silently has no double run is held to its own rounding errors.
+TEST(Precise, ReferencesThatHaveADoubleFormCompileInIt) {
+  int compiled = 0, none = 0;
+  for (const char* folder : {"/baselines", "/rewriters/generators/tasks"}) {
+    for (const auto& file :
+         std::filesystem::recursive_directory_iterator(std::string(HONE_SOURCE_DIR) + folder)) {
+      if (file.path().extension() != ".cu") continue;
+      const auto task = read_task(file.path());
+      ASSERT_TRUE(task) << task.error().message;
+      const auto wide = check::in_double(*instantiate(task->reference, task->check_sizes[0]));
+      if (!wide) {
+        ++none;
+        continue;
+      }
+      std::vector<std::string> kernels;
+      for (const auto& launch : wide->launches) kernels.push_back(launch.kernel);
+      const auto result = compile::compile_program({wide->source, wide->defines, kernels, "sm_90"});
+      EXPECT_EQ(result.verdict, Verdict::kOk) << file.path() << ": " << result.log;
+      ++compiled;
+    }
+  }
+  EXPECT_GE(compiled, 35);
+  EXPECT_LE(none, 2);  // a histogram, and bf16 without a float in it
 }
 
 TEST(Fakes, AreFoundByWhatTheyWouldAnswer) {
