@@ -102,6 +102,17 @@ Tolerance loosened_blindly(Tolerance tolerance) {
   return tolerance;
 }
 
+Tolerance exactly(ScalarType type) {
+  switch (type) {
+    case ScalarType::kF16:
+      return {0x1p-10, 0};
+    case ScalarType::kBf16:
+      return {0x1p-7, 0};
+    default:
+      return {0, 0};
+  }
+}
+
 bool as_right(const Comparison& candidate, const Comparison& reference) {
   constexpr std::int64_t kTimesItsMismatches = 4, kOneOf = 1000, kAndOneOf = 10'000;
   return reference.mismatches > 0 && reference.mismatches <= reference.elements / kOneOf &&

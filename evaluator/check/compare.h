@@ -52,6 +52,9 @@ inline constexpr double kNormFactor = 10;
 [[nodiscard]] Tolerance loosened(Tolerance tolerance, double reference_error);
 /// Likewise where the reference cannot be run in double.
 [[nodiscard]] Tolerance loosened_blindly(Tolerance tolerance);
+/// Of what must come without error: to the bit, or to the last one where the type is narrower than
+/// what it was computed in, so that its rounding hides errors of the reference.
+[[nodiscard]] Tolerance exactly(ScalarType type);
 
 /// Whether a candidate is as right as the reference where that itself has a few elements without a
 /// right digit (a softmax of two scores that only rounding tells apart): both compared with a run

@@ -216,7 +216,7 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
   if (!own) return own;
   // What f32 gave without any error, fewer bits or another formula must give, too.
   if (exact_inputs && own->max_rel_error == 0)
-    return check::compare(want, got, buffer.type, Tolerance{0, 0});
+    return check::compare(want, got, buffer.type, check::exactly(buffer.type));
   if (plain->ok()) return plain;
   if (one.inputs != InputSet::kOwn) tolerance = check::loosened(tolerance, own->max_rel_error);
   auto against_truth = check::compare(truth, truth_type, got, buffer.type, tolerance);

@@ -298,7 +298,7 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
   if (!own) return std::unexpected(own.error());
   // What f32 gave without any error, fewer bits or another formula must give, too.
   if (exact_inputs && own->max_rel_error == 0) {
-    const auto strict = agreed(bench.reference(), Tolerance{0, 0});
+    const auto strict = bench.agreement(bench.reference(), bench.second(), std::nullopt);
     if (!strict) return std::unexpected(strict.error());
     return strict->ok ? Step<void>() : wrong(*strict);
   }

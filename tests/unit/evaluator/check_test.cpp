@@ -74,6 +74,20 @@ TEST(Compare, AsRightAsAReferenceThatIsOff) {
   EXPECT_TRUE(as_right(candidate, reference));
 }
 
+TEST(Compare, ExactlyIsToTheLastBitOfNarrowTypes) {
+  const auto ok = [](ScalarType type, std::uint16_t want, std::uint16_t got) {
+    return compared<std::uint16_t>(type, {want}, {got}, exactly(type)).ok();
+  };
+  for (const std::uint16_t want : {0x3C00, 0x38CD, 0x3BFF}) {
+    EXPECT_TRUE(ok(ScalarType::kF16, want, want + 1)) << want;
+    EXPECT_FALSE(ok(ScalarType::kF16, want, want + 3)) << want;
+    EXPECT_TRUE(ok(ScalarType::kBf16, want, want + 1)) << want;
+    EXPECT_FALSE(ok(ScalarType::kBf16, want, want + 3)) << want;
+  }
+  EXPECT_FALSE(
+      compared<float>(ScalarType::kF32, {1}, {1.0000001F}, exactly(ScalarType::kF32)).ok());
+}
+
 TEST(Compare, SignedZerosAreEqual) {
   EXPECT_TRUE(compared<float>(ScalarType::kF32, {0.0F}, {-0.0F}, {0, 0}).ok());
 }
