@@ -44,6 +44,7 @@ class Problem {
   [[nodiscard]] Goal goal();
   [[nodiscard]] ConcreteProgram& concrete() { return concrete_; }
   [[nodiscard]] std::vector<lift::Nest>& nests() { return nests_; }
+  [[nodiscard]] RewriteContext& context() { return context_; }
 
  private:
   ConcreteProgram concrete_;
