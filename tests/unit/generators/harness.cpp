@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <sstream>
 #include <unordered_map>
 
 #include "evaluator/compile/compile.h"
@@ -326,6 +327,19 @@ std::vector<double> contents_of(const runner::EmulatedProgram& program, int inde
 }  // namespace
 
 // --- Both -------------------------------------------------------------------------------------
+
+Choice choice_from(const char* text) {
+  Choice choice;
+  std::stringstream parts(text == nullptr ? "" : text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    const std::string value = part.substr(equals + 1);
+    const bool number = value.find_first_not_of("0123456789") == std::string::npos;
+    choice[part.substr(0, equals)] =
+        number ? ParameterValue(std::int64_t{std::stoll(value)}) : ParameterValue(value);
+  }
+  return choice;
+}
 
 Step step_for(const Generator& generator, Problem& problem, const Choice& changed) {
   Step step;

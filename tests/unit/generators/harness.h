@@ -54,6 +54,8 @@ class Problem {
 
 using Choice = std::map<std::string, ParameterValue>;
 
+/// "cluster=8,keep=shared" as a choice; null or empty: none.
+[[nodiscard]] Choice choice_from(const char* text);
 /// The start of the offer, with some values changed.
 [[nodiscard]] Step step_for(const Generator& generator, Problem& problem, const Choice& changed);
 [[nodiscard]] Generated generate(const Generator& generator, Problem& problem,

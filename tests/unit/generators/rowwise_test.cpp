@@ -347,6 +347,24 @@ TEST(Rowwise, DISABLED_Variant) {
   std::cout << variant_text(*make_rowwise(), p);
 }
 
+/// y = x - log(sum(exp(x - max))) - max.
+void log_softmax(Problem& p, std::int64_t rows, std::int64_t cols) {
+  p.in("x", {rows, cols}, ScalarType::kF32, -4, 4);
+  p.out("y", {rows, cols});
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), k = p.symbol("k", cols);
+  const auto x = [&](SymbolId col) { return p.load("x", {p.at(i), p.at(col)}); };
+  const Ref peak = p.nodes.reduce("max", {k}, x(k));
+  const Ref sum = p.nodes.reduce("+", {k}, p.f("exp", {p.f("-", {x(k), peak})}));
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("-", {x(j), p.f("+", {peak, p.f("log", {sum})})}));
+}
+
+// By hand: VARIANT="cluster=8,threads=256,keep=registers" prints it for `hone evaluate` or nvcc.
+TEST(Rowwise, DISABLED_LongRows) {
+  Problem p;
+  log_softmax(p, 4096, 65536);
+  std::cout << variant_text(*make_rowwise(), p, choice_from(std::getenv("VARIANT")));
+}
+
 // Run by hand (--gtest_also_run_disabled_tests): what the model says of the first guess.
 TEST(Rowwise, DISABLED_Model) {
   const auto generator = make_rowwise();
