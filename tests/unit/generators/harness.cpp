@@ -373,7 +373,7 @@ Generated generate(const Generator& generator, Problem& problem, const Choice& c
 }
 
 void expect_right(const Generator& generator, Problem& problem, const Choice& changed,
-                  double tolerance) {
+                  double tolerance, Problem* known) {
   const Generated generated = generate(generator, problem, changed);
   if (generated.source.empty()) return;
   std::string what = to_string(step_for(generator, problem, changed)) + "\n" + generated.source;
@@ -393,7 +393,8 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
     before[problem.concrete().buffers[i].name] = contents_of(**program, static_cast<int>(i));
   }
   Contents after = before;
-  for (const lift::Nest& nest : problem.nests()) execute(problem.nodes, nest, before, after);
+  Problem& reference = known == nullptr ? problem : *known;
+  for (const lift::Nest& nest : reference.nests()) execute(reference.nodes, nest, before, after);
 
   const auto report = (*program)->run_all(*built.module, 200'000'000, true);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
