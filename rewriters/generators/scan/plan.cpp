@@ -203,7 +203,12 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
   if (!plan.across && team.threads > 32) {
     schedule.items = std::min(schedule.items, 32 / (team.threads / 32));
   }
-  // One tile needs nobody; blocks are counted by an int.
+  // Short rows, as those of checks are, in smaller tiles: one tile would look at nobody.
+  while (schedule.single_pass && tiles_of(plan, schedule) < 4 &&
+         (schedule.items > 1 || team.threads > 64)) {
+    (schedule.items > 1 ? schedule.items : team.threads) /= 2;
+  }
+  // Blocks are counted by an int.
   const std::int64_t tiles = tiles_of(plan, schedule);
   if (tiles < 2 || plan.rows * tiles > INT32_MAX / 64) schedule.single_pass = false;
 }

@@ -382,6 +382,13 @@ TEST(Rowwise, DISABLED_Model) {
   Problem p;
   layer_norm(p, 16384, 4096);
   std::cout << "layer norm " << modelled_us(*generator, p) << " us\n";
+  for (const char* text :
+       {"cluster=1,keep=split,threads=1024", "cluster=4,threads=512", "cluster=8,threads=256",
+        "cluster=8,threads=512", "cluster=8,threads=512,keep=shared"}) {
+    Problem q;
+    log_softmax(q, 4096, 65536);
+    std::cout << text << ": " << modelled_us(*generator, q, choice_from(text)) << " us\n";
+  }
 }
 
 TEST(Rowwise, RefusesScans) {
