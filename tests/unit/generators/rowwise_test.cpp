@@ -358,6 +358,30 @@ void log_softmax(Problem& p, std::int64_t rows, std::int64_t cols) {
   p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("-", {x(j), p.f("+", {peak, p.f("log", {sum})})}));
 }
 
+/// y = x / sqrt(mean(x^2) + eps) * gain.
+void rms_norm(Problem& p, std::int64_t rows, std::int64_t cols) {
+  p.in("x", {rows, cols});
+  p.in("gain", {cols});
+  p.out("y", {rows, cols});
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), k = p.symbol("k", cols);
+  const auto x = [&](SymbolId col) { return p.load("x", {p.at(i), p.at(col)}); };
+  const Ref mean = p.f(
+      "/", {p.nodes.reduce("+", {k}, p.f("*", {x(k), x(k)})), p.number(static_cast<double>(cols))});
+  const Ref scale = p.f("rsqrt", {p.f("+", {mean, p.number(1e-5)})});
+  p.store("y", {i, j}, {p.at(i), p.at(j)},
+          p.f("*", {p.f("*", {x(j), scale}), p.load("gain", {p.at(j)})}));
+}
+
+TEST(Rowwise, DISABLED_Norms) {
+  Problem p;
+  if (std::getenv("LAYER") != nullptr) {
+    layer_norm(p, 16384, 8192);
+  } else {
+    rms_norm(p, 65536, 4096);
+  }
+  std::cout << variant_text(*make_rowwise(), p, choice_from(std::getenv("VARIANT")));
+}
+
 // By hand: VARIANT="cluster=8,threads=256,keep=registers" prints it for `hone evaluate` or nvcc.
 TEST(Rowwise, DISABLED_LongRows) {
   Problem p;
