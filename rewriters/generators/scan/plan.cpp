@@ -204,9 +204,13 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
     schedule.items = std::min(schedule.items, 32 / (team.threads / 32));
   }
   // Short rows, as those of checks are, in smaller tiles: one tile would look at nobody.
-  while (schedule.single_pass && tiles_of(plan, schedule) < 4 &&
-         (schedule.items > 1 || team.threads > 64)) {
-    (schedule.items > 1 ? schedule.items : team.threads) /= 2;
+  while (schedule.single_pass && tiles_of(plan, schedule) < 4) {
+    int* const most = schedule.items > 1   ? &schedule.items
+                      : team.threads > 64  ? &team.threads
+                      : schedule.width > 1 ? &schedule.width
+                                           : nullptr;
+    if (most == nullptr) break;
+    *most /= 2;
   }
   // Blocks are counted by an int.
   const std::int64_t tiles = tiles_of(plan, schedule);
