@@ -385,7 +385,8 @@ TEST(Rowwise, DISABLED_Norms) {
 // By hand: VARIANT="cluster=8,threads=256,keep=registers" prints it for `hone evaluate` or nvcc.
 TEST(Rowwise, DISABLED_LongRows) {
   Problem p;
-  log_softmax(p, 4096, 65536);
+  const char* rows = std::getenv("ROWS");
+  log_softmax(p, rows == nullptr ? 4096 : std::atoi(rows), 65536);
   std::cout << variant_text(*make_rowwise(), p, choice_from(std::getenv("VARIANT")));
 }
 
