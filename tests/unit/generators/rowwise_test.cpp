@@ -408,6 +408,23 @@ TEST(Rowwise, DISABLED_Model) {
   layer_norm(p, 16384, 4096);
   std::cout << "layer norm " << modelled_us(*generator, p) << " us\n";
   for (const char* text :
+       {"", "cache=stream", "threads=256,rows=1,blocks_per_sm=4",
+        "threads=256,rows=1,blocks_per_sm=4,load_ahead=row",
+        "threads=1024,rows=1,blocks_per_sm=2,load_ahead=row", "threads=128,rows=1"}) {
+    Problem q;
+    rms_norm(q, 65536, 4096);
+    std::cout << "rms norm, " << text << ": " << modelled_us(*generator, q, choice_from(text))
+              << " us\n";
+  }
+  for (const char* text : {"", "cache=stream", "threads=1024,rows=1,blocks_per_sm=1,load_ahead=row",
+                           "threads=512,rows=1,blocks_per_sm=2", "threads=128,rows=1",
+                           "threads=512,cluster=2,blocks_per_sm=2,load_ahead=row"}) {
+    Problem q;
+    layer_norm(q, 16384, 8192);
+    std::cout << "layer norm, " << text << ": " << modelled_us(*generator, q, choice_from(text))
+              << " us\n";
+  }
+  for (const char* text :
        {"cluster=1,keep=split,threads=1024", "cluster=4,threads=512", "cluster=8,threads=256",
         "cluster=8,threads=512", "cluster=8,threads=512,keep=shared"}) {
     Problem q;
