@@ -80,11 +80,8 @@ void Accumulator::merge(Code& code, const std::string& value, const std::string&
   code.close();
 }
 
-namespace {
-
-/// A butterfly over `lanes` neighbours: each holds the whole afterwards.
-void emit_shuffles(Code& code, Names& names, const std::string& lanes,
-                   const std::vector<Accumulator>& all) {
+void emit_lane_fold(Code& code, Names& names, const std::string& lanes,
+                    const std::vector<Accumulator>& all) {
   code.line("#pragma unroll");
   code.open(fmt::format("for (int step = {} / 2; step > 0; step /= 2)", lanes));
   for (const Accumulator& one : all) {
@@ -102,8 +99,6 @@ void emit_shuffles(Code& code, Names& names, const std::string& lanes,
   code.close();
 }
 
-}  // namespace
-
 bool folds_in_shared(const Team& team) {
   return team.across ? team.threads > 1 : team.threads > 32;
 }
@@ -112,7 +107,7 @@ void emit_team_fold(Code& code, Names& names, const Team& team,
                     const std::vector<Accumulator>& accumulators) {
   if (accumulators.empty() || team.threads == 1) return;
   if (!team.across) {
-    emit_shuffles(code, names, team.threads > 32 ? "32" : "kThreads", accumulators);
+    emit_lane_fold(code, names, team.threads > 32 ? "32" : "kThreads", accumulators);
     if (team.threads <= 32) return;
   }
   struct Parts {
@@ -166,7 +161,7 @@ void emit_team_fold(Code& code, Names& names, const Team& team,
       code.line(fmt::format("{} = {}{};", accumulators[i].place, parts[i].places, theirs));
     }
   }
-  emit_shuffles(code, names, "kWarps", accumulators);
+  emit_lane_fold(code, names, "kWarps", accumulators);
 }
 
 }  // namespace hone::generators

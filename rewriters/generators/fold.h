@@ -33,6 +33,9 @@ struct Team {
   bool across = false;
 };
 
+/// A butterfly over `lanes` neighbours of a warp, a power of two: each holds the whole afterwards.
+void emit_lane_fold(Code& code, Names& names, const std::string& lanes,
+                    const std::vector<Accumulator>& accumulators);
 /// After it every thread of a team holds the whole. Uses the variables `lane` (the thread's number
 /// in its team) and `team` (the team's number in the block). All threads of the block take part.
 void emit_team_fold(Code& code, Names& names, const Team& team,

@@ -29,6 +29,11 @@ std::string Helpers::store(bool streaming) {
   return fmt::format("{}store{}", prefix_, streaming ? "_streaming" : "");
 }
 
+std::string Helpers::cluster(std::string_view function) {
+  clusters_ = true;
+  return fmt::format("{}{}", prefix_, function);
+}
+
 namespace {
 
 constexpr const char* kPack = R"(// kN neighbouring elements, moved by one access of up to 16 bytes.
@@ -97,6 +102,25 @@ __device__ __forceinline__ void @store_streaming(T* to, const @Pack<T, kN>& pack
 
 )";
 
+constexpr const char* kCluster =
+    R"(// All threads of all blocks of the cluster; what they wrote before arriving is seen after the wait.
+__device__ __forceinline__ void @cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void @cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// Writes a variable in shared memory as another block of the cluster has it.
+template <typename T>
+__device__ __forceinline__ void @push(T* slot, int block, T value) {
+  T* theirs;
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(slot), "r"(block));
+  *theirs = value;
+}
+
+)";
+
 }  // namespace
 
 std::string Helpers::text() const {
@@ -116,6 +140,7 @@ std::string Helpers::text() const {
   put(streaming_loads_, kLoadStreaming);
   put(stores_, kStore);
   put(streaming_stores_, kStoreStreaming);
+  put(clusters_, kCluster);
   return text;
 }
 

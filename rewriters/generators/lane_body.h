@@ -29,13 +29,15 @@ class Helpers {
   [[nodiscard]] std::string pack(ScalarType type);  ///< "p_Pack<float, kVec>"
   [[nodiscard]] std::string load(bool streaming);   ///< "p_load"
   [[nodiscard]] std::string store(bool streaming);
+  /// "p_push": of cluster_arrive, cluster_wait and push.
+  [[nodiscard]] std::string cluster(std::string_view function);
   [[nodiscard]] const std::string& prefix() const { return prefix_; }
   [[nodiscard]] std::string text() const;
 
  private:
   std::string prefix_;
   bool pack_ = false, loads_ = false, stores_ = false;
-  bool streaming_loads_ = false, streaming_stores_ = false;
+  bool streaming_loads_ = false, streaming_stores_ = false, clusters_ = false;
 };
 
 /// The most elements that may be moved at once (at most `most`): all indexed loads in `values` that

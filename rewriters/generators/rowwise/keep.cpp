@@ -85,6 +85,20 @@ Kept kept_between_loops(const Goal& goal, const Plan& plan, Keep keep) {
   return kept;
 }
 
+std::int64_t part_of_row(const Plan& plan, const Schedule& schedule, int space) {
+  const std::int64_t vectors = plan.spaces[static_cast<std::size_t>(space)].length / schedule.width;
+  return (vectors + schedule.cluster - 1) / schedule.cluster * schedule.width;
+}
+
+std::int64_t bytes_kept(const Goal& goal, const Plan& plan) {
+  std::int64_t bytes = 0;
+  for (const Kept::Raw& one : kept_between_loops(goal, plan, Keep::kShared).raw) {
+    bytes += plan.spaces[static_cast<std::size_t>(one.space)].length *
+             static_cast<std::int64_t>(size_of(one.load->type));
+  }
+  return bytes;
+}
+
 std::int64_t most_registers(const Team& team, const TargetLimits& target) {
   const std::int64_t all = target.registers_per_sm / (std::int64_t{team.threads} * team.teams);
   return std::min<std::int64_t>(96, all - 26);
@@ -93,7 +107,7 @@ std::int64_t most_registers(const Team& team, const TargetLimits& target) {
 std::int64_t registers_kept(const Goal& goal, const Plan& plan, const Schedule& schedule) {
   const Kept kept = kept_between_loops(goal, plan, Keep::kRegisters);
   const auto per_thread = [&](int space) {
-    const std::int64_t length = plan.spaces[static_cast<std::size_t>(space)].length;
+    const std::int64_t length = part_of_row(plan, schedule, space);
     const std::int64_t step = std::int64_t{schedule.team.threads} * schedule.width;
     return (length + step - 1) / step * schedule.width;
   };
@@ -119,8 +133,19 @@ std::int64_t registers_kept(const Goal& goal, const Plan& plan, const Schedule& 
   return std::max(most, loops / 2);
 }
 
+std::int64_t registers_ahead(const Goal& goal, const Plan& plan, const Schedule& schedule) {
+  std::int64_t bytes = 0;
+  for (const Kept::Raw& one : kept_between_loops(goal, plan, Keep::kRegisters).raw) {
+    if (!one.load->uses(plan.row)) continue;
+    const std::int64_t step = std::int64_t{schedule.team.threads} * schedule.width;
+    const std::int64_t items = (part_of_row(plan, schedule, one.space) + step - 1) / step;
+    bytes += items * schedule.width * static_cast<std::int64_t>(size_of(one.load->type));
+  }
+  return (bytes + 3) / 4;
+}
+
 std::int64_t shared_row(const Plan& plan, const Schedule& schedule, const Kept::Raw& one) {
-  std::int64_t length = plan.spaces[static_cast<std::size_t>(one.space)].length;
+  std::int64_t length = part_of_row(plan, schedule, one.space);
   if (schedule.keep == Keep::kSplit) {
     length -= std::int64_t{schedule.held} * schedule.team.threads * schedule.width;
   }

@@ -11,7 +11,10 @@ namespace hone::generators {
 namespace rowwise {
 namespace {
 
-constexpr int kAcrossRows = 32;  // rows side by side
+constexpr int kAcrossRows = 32;    // rows side by side
+constexpr int kMostInCluster = 8;  // blocks: what every GPU with clusters can do
+// Beyond, fewer than two rows are on a multiprocessor at once; and a part of which four are [B].
+constexpr std::int64_t kMostForBlock = 64 * 1024, kGoodForBlock = 32 * 1024;
 
 std::int64_t longest(const Plan& plan) {
   std::int64_t length = 1;
@@ -28,6 +31,25 @@ std::int64_t power_of_two_from(std::int64_t value) {
 
 namespace {
 
+/// Rows of at least a warp for each block; rows side by side have their threads in one.
+void fit_cluster(const Goal& goal, const Plan& plan, Schedule& schedule) {
+  schedule.cluster = static_cast<int>(
+      std::bit_floor(static_cast<unsigned>(std::clamp(schedule.cluster, 1, kMostInCluster))));
+  if (goal.context->target.compute_capability < 90 || plan.across) schedule.cluster = 1;
+  while (schedule.cluster > 1 && longest(plan) < std::int64_t{schedule.cluster} * 32) {
+    schedule.cluster /= 2;
+  }
+}
+
+/// Of the row's parts in the blocks of a cluster.
+std::int64_t longest_part(const Plan& plan, const Schedule& schedule) {
+  std::int64_t length = 1;
+  for (int space = 0; space < static_cast<int>(plan.spaces.size()); ++space) {
+    length = std::max(length, part_of_row(plan, schedule, space));
+  }
+  return length;
+}
+
 /// As much as registers hold, the rest in shared memory; false: it is too much, or too little.
 bool split_fits(const Goal& goal, const Plan& plan, Schedule& schedule) {
   if (plan.across || schedule.team.teams > 1 || plan.spaces.size() != 1) return false;
@@ -36,8 +58,10 @@ bool split_fits(const Goal& goal, const Plan& plan, Schedule& schedule) {
     bytes += static_cast<std::int64_t>(size_of(one.load->type)) * schedule.width;
   }
   if (bytes == 0) return false;
-  const std::int64_t items =
-      plan.spaces[0].length / (std::int64_t{schedule.team.threads} * schedule.width);
+  // The last block of a cluster has the shortest part.
+  const std::int64_t part = part_of_row(plan, schedule, 0);
+  const std::int64_t shortest = plan.spaces[0].length - part * (schedule.cluster - 1);
+  const std::int64_t items = shortest / (std::int64_t{schedule.team.threads} * schedule.width);
   const std::int64_t room = most_registers(schedule.team, goal.context->target) * 4 / bytes;
   schedule.held = static_cast<int>(std::min(room, items - 1));
   return schedule.held > 0 &&
@@ -70,13 +94,15 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
   Team& team = schedule.team;
   team.across = plan.across;
   while (schedule.width > widest(goal, plan)) schedule.width /= 2;
+  fit_cluster(goal, plan, schedule);
   team.threads =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.threads, 1, 1024))));
   team.teams =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(std::clamp(team.teams, 1, 1024))));
   // No more threads than a row has elements; whole warps are had by more rows.
-  team.threads =
-      static_cast<int>(std::min<std::int64_t>(team.threads, power_of_two_from(longest(plan))));
+  team.threads = static_cast<int>(
+      std::min(std::int64_t{team.threads}, power_of_two_from(longest_part(plan, schedule))));
+  if (schedule.cluster > 1) team.threads = std::max(team.threads, 32);
   if (team.across) {
     team.threads = std::min(team.threads, 1024 / kAcrossRows);
     team.teams = kAcrossRows;
@@ -108,15 +134,98 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
   }
   const std::int64_t room = INT32_MAX / 4;
   if (plan.rows > room) schedule.blocks_per_sm = 0;
+  // The next row waits in registers, beside this one.
+  schedule.ahead = schedule.ahead && schedule.blocks_per_sm > 0 &&
+                   schedule.keep == Keep::kRegisters && registers_ahead(goal, plan, schedule) > 0 &&
+                   registers_kept(goal, plan, schedule) + registers_ahead(goal, plan, schedule) <=
+                       most_registers(team, target);
 }
 
-Schedule first_guess(const Goal& goal, const Plan& plan) {
+namespace {
+
+/// Blocks for a row, so that several rows' parts are on a multiprocessor at once and one is loaded
+/// while another is stored; and where rows are few, so that all multiprocessors have some.
+int good_cluster(const Goal& goal, const Plan& plan) {
+  if (plan.across || goal.context->target.compute_capability < 90) return 1;
+  const std::int64_t bytes = bytes_kept(goal, plan);
+  const std::int64_t sms = std::max(1, goal.context->target.sm_count);
+  const bool large = bytes > kMostForBlock;
+  int cluster = 1;
+  while (cluster < kMostInCluster &&
+         ((large && bytes > cluster * kGoodForBlock) ||
+          (plan.rows * cluster < sms && longest(plan) >= std::int64_t{cluster} * 8192))) {
+    cluster *= 2;
+  }
+  return cluster;
+}
+
+/// Registers of a thread for what is the same for all rows, such as weights.
+std::int64_t registers_for_all_rows(const Goal& goal, const Plan& plan, const Schedule& schedule) {
+  std::int64_t bytes = 0;
+  const std::int64_t step = std::int64_t{schedule.team.threads} * schedule.width;
+  for (int space = 0; space < static_cast<int>(plan.spaces.size()); ++space) {
+    const std::int64_t items = (part_of_row(plan, schedule, space) + step - 1) / step;
+    for (const Stream& stream : streams_of(goal, plan, space)) {
+      if (stream.load->uses(plan.row) || !stream.certain) continue;
+      bytes += items * schedule.width * static_cast<std::int64_t>(size_of(stream.load->type));
+    }
+  }
+  return (bytes + 3) / 4;
+}
+
+/// Many rows with weights: as many blocks as registers have room for walk over them, and load the
+/// weights once; by itself on its multiprocessor, a block loads ahead.
+void guess_walk(const Goal& goal, const Plan& plan, Schedule& schedule) {
+  constexpr std::int64_t kForOthers = 16;  // registers of a thread
+  const TargetLimits& target = goal.context->target;
+  const std::int64_t weights = registers_for_all_rows(goal, plan, schedule);
+  const std::int64_t all = registers_kept(goal, plan, schedule) + weights;
+  if (schedule.keep != Keep::kRegisters || plan.across || weights == 0) return;
+  if (all > most_registers(schedule.team, target)) return;
+  const std::int64_t threads = std::int64_t{schedule.team.threads} * schedule.team.teams;
+  const std::int64_t blocks = std::clamp<std::int64_t>(
+      std::min(target.registers_per_sm / (threads * (all + kForOthers)), 2048 / threads), 1, 16);
+  const std::int64_t groups = plan.rows / schedule.team.teams * schedule.cluster;
+  if (groups < 4 * blocks * std::max(1, target.sm_count)) return;
+  schedule.blocks_per_sm = static_cast<int>(std::bit_floor(static_cast<unsigned>(blocks)));
+  schedule.ahead = blocks == 1;
+  make_fit(goal, plan, schedule);
+}
+
+/// 128 bytes a thread; few rows: more threads for each.
+void guess_in_cluster(const Goal& goal, const Plan& plan, Schedule& schedule) {
+  const std::int64_t sms = std::max(1, goal.context->target.sm_count);
+  const std::int64_t part = longest_part(plan, schedule);
+  std::int64_t threads = power_of_two_from(std::max(bytes_kept(goal, plan) / schedule.cluster / 128,
+                                                    part / std::max(32, schedule.width)));
+  threads = std::clamp<std::int64_t>(threads, 64, 1024);
+  while (threads < 1024 && threads * schedule.width < part &&
+         threads * schedule.cluster * plan.rows < sms * 1024) {
+    threads *= 2;
+  }
+  schedule.team = {static_cast<int>(threads), 1, false};
+  make_fit(goal, plan, schedule);
+}
+
+}  // namespace
+
+Schedule first_guess(const Goal& goal, const Plan& plan, bool alone) {
   Schedule schedule;
   const std::int64_t length = longest(plan);
   schedule.width = widest(goal, plan);
   schedule.keep = Keep::kRegisters;
   schedule.reciprocal = true;
   const std::int64_t sms = std::max(1, goal.context->target.sm_count);
+  if (alone) schedule.cluster = good_cluster(goal, plan);
+  if (schedule.cluster > 1) {
+    Schedule shared_rows = schedule;
+    guess_in_cluster(goal, plan, shared_rows);
+    if (shared_rows.keep != Keep::kReread) {
+      guess_walk(goal, plan, shared_rows);
+      return shared_rows;
+    }
+    schedule.cluster = 1;
+  }
   if (plan.across) {
     // As many threads over the column as fill the device: 2048 of each multiprocessor.
     const std::int64_t groups = (plan.rows + kAcrossRows - 1) / kAcrossRows;
@@ -143,6 +252,7 @@ Schedule first_guess(const Goal& goal, const Plan& plan) {
     make_fit(goal, plan, split);
     if (split.keep == Keep::kSplit) return split;
   }
+  if (alone) guess_walk(goal, plan, schedule);
   return schedule;
 }
 
@@ -176,14 +286,15 @@ class Rowwise : public Generator {
   std::string_view name() const override { return "generate-rowwise"; }
   std::string_view summary() const override {
     return "nests over the same rows, with reductions => one kernel: threads share a row, which "
-           "stays in registers or shared memory between the reductions; legal when every reduction "
+           "stays in registers or shared memory between the reductions, of one block or of a "
+           "cluster; legal when every reduction "
            "depends on the row alone";
   }
 
   Result<Offer> match(const Goal& goal) const override {
     auto plan = plan_rows(goal);
     if (!plan) return std::unexpected(plan.error());
-    const Schedule guess = first_guess(goal, *plan);
+    const Schedule guess = first_guess(goal, *plan, true);
     Offer offer;
     offer.description = description(*plan);
     offer.math = MathLevel::kReassociate;
@@ -196,15 +307,25 @@ class Rowwise : public Generator {
     space.powers("vector", 1, widest(goal, *plan), guess.width);
     std::vector<ParameterValue> keeps;
     for (const Keep keep : {Keep::kRegisters, Keep::kShared, Keep::kSplit, Keep::kReread}) {
-      Schedule trial = guess;
-      trial.keep = keep;
-      if (keep == Keep::kSplit) trial.team = {1024, 1, plan->across};
-      make_fit(goal, *plan, trial);
-      if (trial.keep == keep) keeps.emplace_back(std::string(rowwise::name_of(keep)));
+      const auto fits = [&](int cluster) {
+        Schedule trial = guess;
+        trial.keep = keep;
+        trial.cluster = cluster;
+        if (keep == Keep::kSplit) trial.team = {1024, 1, plan->across};
+        make_fit(goal, *plan, trial);
+        return trial.keep == keep;
+      };
+      if (fits(guess.cluster) || fits(1)) keeps.emplace_back(std::string(rowwise::name_of(keep)));
     }
+    Schedule widest_cluster = guess;
+    widest_cluster.cluster = kMostInCluster;
+    fit_cluster(goal, *plan, widest_cluster);
+    space.powers("cluster", 1, widest_cluster.cluster, guess.cluster);
     space.values("keep", std::move(keeps), std::string(rowwise::name_of(guess.keep)));
     space.values("cache", cache_values(), std::string("default"));
-    space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, 0);
+    space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, guess.blocks_per_sm);
+    space.values("load_ahead", {std::string("no"), std::string("row")},
+                 std::string(guess.ahead ? "row" : "no"));
     space.powers("unroll", 1, 8, 4);
     space.values("divide", {std::string("exact"), std::string("reciprocal")},
                  std::string("reciprocal"));
@@ -215,13 +336,15 @@ class Rowwise : public Generator {
                              const std::string& prefix) const override {
     auto plan = plan_rows(goal);
     if (!plan) return std::unexpected(plan.error());
-    Schedule schedule = first_guess(goal, *plan);
+    Schedule schedule = first_guess(goal, *plan, true);
     schedule.team.threads = static_cast<int>(step.int_param("threads", schedule.team.threads));
     schedule.team.teams = static_cast<int>(step.int_param("rows", schedule.team.teams));
     schedule.width = static_cast<int>(step.int_param("vector", schedule.width));
+    schedule.cluster = static_cast<int>(step.int_param("cluster", 1));
     schedule.keep = parse_keep(step.string_param("keep", rowwise::name_of(schedule.keep)));
     schedule.cache = parse_cache(step.string_param("cache", "default"));
     schedule.blocks_per_sm = static_cast<int>(step.int_param("blocks_per_sm", 0));
+    schedule.ahead = step.string_param("load_ahead", "no") == "row";
     schedule.unroll =
         static_cast<int>(std::clamp<std::int64_t>(step.int_param("unroll", 4), 1, 16));
     schedule.reciprocal = step.string_param("divide", "exact") == "reciprocal";

@@ -194,10 +194,37 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
   team.teams = plan.across ? 32 : floor(team.teams, std::max(1, 1024 / team.threads));
   if (!plan.across) team.teams = std::max(team.teams, 32 / team.threads);
   schedule.items = floor(schedule.items, 16);
+  if (plan.across || plan.parts > 1) schedule.single_pass = false;
+  if (schedule.single_pass) {
+    team.threads = std::max(team.threads, 64);
+    team.teams = 1;
+  }
   // The sums of all warps' tiles are added up by one warp.
   if (!plan.across && team.threads > 32) {
     schedule.items = std::min(schedule.items, 32 / (team.threads / 32));
   }
+  // Short rows, as those of checks are, in smaller tiles: one tile would look at nobody.
+  while (schedule.single_pass && tiles_of(plan, schedule) < 4) {
+    int* const most = schedule.items > 1   ? &schedule.items
+                      : team.threads > 64  ? &team.threads
+                      : schedule.width > 1 ? &schedule.width
+                                           : nullptr;
+    if (most == nullptr) break;
+    *most /= 2;
+  }
+  // Blocks are counted by an int.
+  const std::int64_t tiles = tiles_of(plan, schedule);
+  if (tiles < 2 || plan.rows * tiles > INT32_MAX / 64) schedule.single_pass = false;
+}
+
+Schedule first_guess_of_tiles(const Goal& goal, const Plan& plan) {
+  Schedule schedule;
+  schedule.width = widest(goal, plan);
+  schedule.team.threads = 256;
+  schedule.items = static_cast<int>(std::max<std::int64_t>(1, 16 / schedule.width));
+  schedule.single_pass = true;
+  make_fit(goal, plan, schedule);
+  return schedule;
 }
 
 Schedule first_guess(const Goal& goal, const Plan& plan) {

@@ -59,12 +59,21 @@ struct Schedule {
   int width = 1;  ///< elements moved at once
   int items = 1;  ///< vectors of a thread in a tile
   Cache cache = Cache::kDefault;
+  bool single_pass = false;  ///< a block for each tile, which looks back at those before
 };
 
 [[nodiscard]] Schedule first_guess(const Goal& goal, const Plan& plan);
 /// Brings it to one that can be printed.
 void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule);
+/// A single pass of long rows: 256 threads for a tile.
+[[nodiscard]] Schedule first_guess_of_tiles(const Goal& goal, const Plan& plan);
 [[nodiscard]] int widest(const Goal& goal, const Plan& plan);
+
+/// Of a single pass: tiles of a row, the buffer of what they tell each other, its 8-byte words.
+[[nodiscard]] std::int64_t tiles_of(const Plan& plan, const Schedule& schedule);
+[[nodiscard]] std::string state_buffer(const std::string& prefix);
+[[nodiscard]] std::int64_t words_of_state(lift::Nodes& nodes, const Plan& plan,
+                                          const Schedule& schedule);
 
 void print_scan(const Goal& goal, const Plan& plan, const Schedule& schedule,
                 const std::string& name, const std::string& what, Helpers& helpers, Code& code,

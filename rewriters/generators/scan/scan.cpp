@@ -18,6 +18,9 @@ std::string description(const Plan& plan) {
                      plan.across ? ", side by side in memory" : "");
 }
 
+/// So much that a second read would not find it in the L2 cache.
+bool is_large(const Plan& plan) { return plan.rows * plan.length >= (std::int64_t{1} << 23); }
+
 class Scan : public Generator {
  public:
   std::string_view name() const override { return "generate-scan"; }
@@ -30,8 +33,12 @@ class Scan : public Generator {
     const auto plan = plan_scan(goal);
     if (!plan) return std::unexpected(plan.error());
     const std::int64_t parts = first_parts(goal, *plan);
+    Schedule tiles = first_guess_of_tiles(goal, *plan);
+    const bool single_pass = tiles.single_pass && parts > 1 && is_large(*plan);
     const Schedule guess =
-        first_guess(goal, parts > 1 ? cut_rows(goal, *plan, parts, "p_").plan : *plan);
+        single_pass
+            ? tiles
+            : first_guess(goal, parts > 1 ? cut_rows(goal, *plan, parts, "p_").plan : *plan);
     Offer offer;
     offer.math = MathLevel::kReassociate;
     offer.description = description(*plan);
@@ -41,6 +48,9 @@ class Scan : public Generator {
     while (near * 3 / 2 < parts) near *= 2;
     space.powers("parts", 1, std::max<std::int64_t>(1, std::min<std::int64_t>(1024, near * 4)),
                  near);
+    std::vector<ParameterValue> passes = {std::string("no")};
+    if (tiles.single_pass) passes.emplace_back(std::string("yes"));
+    space.values("single_pass", std::move(passes), std::string(single_pass ? "yes" : "no"));
     space.powers("threads", plan->across ? 2 : 4, plan->across ? 32 : 1024, guess.team.threads);
     space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
     space.powers("vector", 1, widest(goal, *plan), guess.width);
@@ -57,20 +67,14 @@ class Scan : public Generator {
     Code code;
     Generated generated;
     const std::string what = description(*plan) + ".";
-    const std::int64_t parts = parts_near(*plan, step.int_param("parts", 1));
+    const bool single_pass = step.string_param("single_pass", "no") == "yes" &&
+                             first_guess_of_tiles(goal, *plan).single_pass;
+    const std::int64_t parts = single_pass ? 1 : parts_near(*plan, step.int_param("parts", 1));
     ConcreteProgram concrete;  // the buffers, and those of the parts
     concrete.buffers = goal.concrete->buffers;
     if (parts > 1 && plan->rows * parts <= INT32_MAX / 64) {
       CutPlan cut = cut_rows(goal, *plan, parts, prefix);
-      for (const ConcreteBuffer& buffer : cut.scratch) {
-        concrete.buffers.push_back(buffer);
-        Buffer scratch;
-        scratch.name = buffer.name;
-        scratch.type = buffer.type;
-        scratch.shape = {*Expr::parse(std::to_string(buffer.elements()))};
-        scratch.role = Role::kScratch;
-        generated.scratch.push_back(std::move(scratch));
-      }
+      for (const ConcreteBuffer& buffer : cut.scratch) add_scratch(buffer, concrete, generated);
       if (auto printed = print_folds(goal, concrete, cut.folds, prefix, helpers, code, generated);
           !printed) {
         return std::unexpected(printed.error());
@@ -79,19 +83,37 @@ class Scan : public Generator {
     }
     Goal whole = goal;
     whole.concrete = &concrete;
-    Schedule schedule = first_guess(whole, *plan);
+    Schedule schedule =
+        single_pass ? first_guess_of_tiles(whole, *plan) : first_guess(whole, *plan);
     schedule.team.threads = static_cast<int>(step.int_param("threads", schedule.team.threads));
     schedule.team.teams = static_cast<int>(step.int_param("rows", schedule.team.teams));
     schedule.width = static_cast<int>(step.int_param("vector", schedule.width));
     schedule.items = static_cast<int>(step.int_param("items", schedule.items));
     schedule.cache = parse_cache(step.string_param("cache", "default"));
+    schedule.single_pass = single_pass;
     make_fit(whole, *plan, schedule);
+    if (schedule.single_pass) {
+      const std::int64_t words = words_of_state(*goal.nodes, *plan, schedule);
+      add_scratch({state_buffer(prefix), ScalarType::kI64, {words}, Role::kScratch, {}}, concrete,
+                  generated);
+    }
     print_scan(whole, *plan, schedule, prefix + "scan_kernel", what, helpers, code, generated);
     generated.source = helpers.text() + code.text();
     return generated;
   }
 
  private:
+  static void add_scratch(const ConcreteBuffer& buffer, ConcreteProgram& concrete,
+                          Generated& generated) {
+    concrete.buffers.push_back(buffer);
+    Buffer scratch;
+    scratch.name = buffer.name;
+    scratch.type = buffer.type;
+    scratch.shape = {*Expr::parse(std::to_string(buffer.elements()))};
+    scratch.role = Role::kScratch;
+    generated.scratch.push_back(std::move(scratch));
+  }
+
   /// The launch that folds each part.
   static Result<void> print_folds(const Goal& goal, const ConcreteProgram& concrete,
                                   const std::vector<lift::Nest>& folds, const std::string& prefix,

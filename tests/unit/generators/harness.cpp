@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <sstream>
 #include <unordered_map>
 
 #include "evaluator/compile/compile.h"
@@ -327,6 +328,19 @@ std::vector<double> contents_of(const runner::EmulatedProgram& program, int inde
 
 // --- Both -------------------------------------------------------------------------------------
 
+Choice choice_from(const char* text) {
+  Choice choice;
+  std::stringstream parts(text == nullptr ? "" : text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    const std::string value = part.substr(equals + 1);
+    const bool number = value.find_first_not_of("0123456789") == std::string::npos;
+    choice[part.substr(0, equals)] =
+        number ? ParameterValue(std::int64_t{std::stoll(value)}) : ParameterValue(value);
+  }
+  return choice;
+}
+
 Step step_for(const Generator& generator, Problem& problem, const Choice& changed) {
   Step step;
   step.rewriter = std::string(generator.name());
@@ -359,7 +373,7 @@ Generated generate(const Generator& generator, Problem& problem, const Choice& c
 }
 
 void expect_right(const Generator& generator, Problem& problem, const Choice& changed,
-                  double tolerance) {
+                  double tolerance, Problem* known) {
   const Generated generated = generate(generator, problem, changed);
   if (generated.source.empty()) return;
   std::string what = to_string(step_for(generator, problem, changed)) + "\n" + generated.source;
@@ -379,7 +393,8 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
     before[problem.concrete().buffers[i].name] = contents_of(**program, static_cast<int>(i));
   }
   Contents after = before;
-  for (const lift::Nest& nest : problem.nests()) execute(problem.nodes, nest, before, after);
+  Problem& reference = known == nullptr ? problem : *known;
+  for (const lift::Nest& nest : reference.nests()) execute(reference.nodes, nest, before, after);
 
   const auto report = (*program)->run_all(*built.module, 200'000'000, true);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;

@@ -44,6 +44,7 @@ class Problem {
   [[nodiscard]] Goal goal();
   [[nodiscard]] ConcreteProgram& concrete() { return concrete_; }
   [[nodiscard]] std::vector<lift::Nest>& nests() { return nests_; }
+  [[nodiscard]] RewriteContext& context() { return context_; }
 
  private:
   ConcreteProgram concrete_;
@@ -53,13 +54,16 @@ class Problem {
 
 using Choice = std::map<std::string, ParameterValue>;
 
+/// "cluster=8,keep=shared" as a choice; null or empty: none.
+[[nodiscard]] Choice choice_from(const char* text);
 /// The start of the offer, with some values changed.
 [[nodiscard]] Step step_for(const Generator& generator, Problem& problem, const Choice& changed);
 [[nodiscard]] Generated generate(const Generator& generator, Problem& problem,
                                  const Choice& changed);
-/// Generates, runs, compares every output. `tolerance` is relative to the largest value.
+/// Generates, runs, compares every output. `tolerance` is relative to the largest value. `known`
+/// computes the same where that is quicker.
 void expect_right(const Generator& generator, Problem& problem, const Choice& changed = {},
-                  double tolerance = 2e-5);
+                  double tolerance = 2e-5, Problem* known = nullptr);
 /// A file for `hone evaluate`, by hand.
 [[nodiscard]] std::string variant_text(const Generator& generator, Problem& problem,
                                        const Choice& changed = {});

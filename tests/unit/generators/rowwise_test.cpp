@@ -61,12 +61,140 @@ const std::vector<Choice> kPoints = {
     {{"threads", std::int64_t{64}}, {"rows", std::int64_t{1}}, {"blocks_per_sm", std::int64_t{1}}},
 };
 
+const std::vector<Choice> kClusters = {
+    {{"cluster", std::int64_t{2}}, {"threads", std::int64_t{32}}, {"rows", std::int64_t{1}}},
+    {{"cluster", std::int64_t{2}},
+     {"threads", std::int64_t{64}},
+     {"rows", std::int64_t{2}},
+     {"vector", std::int64_t{1}},
+     {"keep", std::string("shared")}},
+    {{"cluster", std::int64_t{4}},
+     {"threads", std::int64_t{32}},
+     {"rows", std::int64_t{4}},
+     {"blocks_per_sm", std::int64_t{1}}},
+    {{"cluster", std::int64_t{8}},
+     {"threads", std::int64_t{256}},
+     {"rows", std::int64_t{1}},
+     {"keep", std::string("reread")}},
+};
+
 void at_all_points(const std::function<void(Problem&)>& make, double tolerance = 2e-5) {
   const auto generator = make_rowwise();
   for (const Choice& choice : kPoints) {
     Problem problem;
     make(problem);
     expect_right(*generator, problem, choice, tolerance);
+  }
+}
+
+/// At sizes that fill clusters, and with other blocks of them idle.
+void in_clusters(const std::function<void(Problem&)>& make, double tolerance = 2e-5) {
+  const auto generator = make_rowwise();
+  for (const Choice& choice : kClusters) {
+    Problem problem;
+    make(problem);
+    expect_right(*generator, problem, choice, tolerance);
+  }
+}
+
+TEST(Rowwise, SoftmaxInClusters) {
+  in_clusters([](Problem& p) { softmax(p, 9, 2048); });
+  in_clusters([](Problem& p) { softmax(p, 5, 1999); });
+  in_clusters([](Problem& p) { softmax(p, 3, 300); });
+  in_clusters([](Problem& p) { softmax(p, 7, 4104, ScalarType::kF16); }, 2e-3);
+}
+TEST(Rowwise, LayerNormInClusters) {
+  in_clusters([](Problem& p) { layer_norm(p, 6, 2560); });
+  in_clusters([](Problem& p) { layer_norm(p, 3, 1027); });
+}
+
+TEST(Rowwise, OneFoldInClustersThatWalkOverRows) {
+  // Slots take turns: no other fold lies between two of a row's.
+  const auto generator = make_rowwise();
+  for (const std::int64_t rows : {700, 333}) {
+    Problem p;
+    p.in("x", {rows, 512});
+    p.out("sums", {rows});
+    const SymbolId i = p.symbol("i", rows), k = p.symbol("k", 512);
+    p.store("sums", {i}, {p.at(i)}, p.nodes.reduce("+", {k}, p.load("x", {p.at(i), p.at(k)})));
+    const Choice choice = {{"cluster", std::int64_t{4}},
+                           {"threads", std::int64_t{32}},
+                           {"rows", std::int64_t{2}},
+                           {"blocks_per_sm", std::int64_t{1}}};
+    EXPECT_NE(generate(*generator, p, choice).source.find("[turn]"), std::string::npos);
+    expect_right(*generator, p, choice);
+  }
+}
+
+TEST(Rowwise, PositionsInClusters) {
+  in_clusters([](Problem& p) {
+    p.in("x", {5, 1000}, ScalarType::kI32, 0, 30);
+    p.out("best", {5}, ScalarType::kI64);
+    p.out("y", {5, 1000}, ScalarType::kF32);
+    const SymbolId i = p.symbol("i", 5), k = p.symbol("k", 1000);
+    const SymbolId i2 = p.symbol("i", 5), j = p.symbol("j", 1000);
+    const Ref best = p.nodes.reduce("argmax", {k}, p.load("x", {p.at(i), p.at(k)}));
+    p.store("best", {i}, {p.at(i)}, best);
+    const Ref most = p.nodes.reduce("max", {k}, p.load("x", {p.at(i2), p.at(k)}));
+    p.store(
+        "y", {i2, j}, {p.at(i2), p.at(j)},
+        p.nodes.cast(p.nodes.subtract(p.load("x", {p.at(i2), p.at(j)}), most), ScalarType::kF32));
+  });
+}
+
+TEST(Rowwise, LongRowsTakeClusters) {
+  const auto generator = make_rowwise();
+  for (const auto& [rows, cols, cluster] :
+       {std::tuple{400, 65536, 8}, {400, 32768, 4}, {400, 16384, 1}, {3, 16384, 4}}) {
+    Problem p;
+    softmax(p, rows, cols);
+    const auto found = step_for(*generator, p, {}).int_param("cluster", 0);
+    EXPECT_EQ(found, cluster) << rows << " x " << cols;
+  }
+  for (const std::int64_t cols : {65536, 60001}) {
+    Problem p;
+    softmax(p, 2, cols);
+    EXPECT_NE(generate(*generator, p, {}).source.find("__cluster_dims__(8, 1, 1)"),
+              std::string::npos);
+    expect_right(*generator, p);
+  }
+  Problem old;  // no clusters there
+  softmax(old, 2, 65536);
+  old.context().target = target_limits("sm_80");
+  EXPECT_EQ(generate(*generator, old, {}).source.find("cluster"), std::string::npos);
+}
+
+TEST(Rowwise, ManyRowsWithWeightsAreWalkedOver) {
+  const auto generator = make_rowwise();
+  const auto blocks = [&](std::int64_t rows, std::int64_t cols) {
+    Problem p;
+    layer_norm(p, rows, cols);
+    return step_for(*generator, p, {}).int_param("blocks_per_sm", -1);
+  };
+  EXPECT_EQ(blocks(16384, 8192), 2);
+  EXPECT_EQ(blocks(100, 8192), 0);
+  Problem weightless;
+  softmax(weightless, 16384, 8192);
+  EXPECT_EQ(step_for(*generator, weightless, {}).int_param("blocks_per_sm", -1), 0);
+}
+
+TEST(Rowwise, NextRowLoadedAhead) {
+  const auto generator = make_rowwise();
+  const Choice choice = {{"threads", std::int64_t{32}},
+                         {"rows", std::int64_t{2}},
+                         {"keep", std::string("registers")},
+                         {"blocks_per_sm", std::int64_t{1}},
+                         {"load_ahead", std::string("row")}};
+  for (const auto& [rows, cols] : {std::pair{601, 128}, {300, 200}, {267, 99}}) {
+    Problem p;
+    layer_norm(p, rows, cols);
+    EXPECT_NE(generate(*generator, p, choice).source.find("x_next"), std::string::npos);
+    expect_right(*generator, p, choice);
+    Problem q;
+    softmax(q, rows, cols, ScalarType::kF16);
+    Choice clusters = choice;
+    clusters["cluster"] = std::int64_t{2};
+    expect_right(*generator, q, clusters, 2e-3);
   }
 }
 
@@ -88,8 +216,11 @@ TEST(Rowwise, RowsInRegistersAndShared) {
   for (const std::int64_t cols : {65536, 60001}) {
     Problem large;
     softmax(large, 2, cols);
-    EXPECT_NE(generate(*generator, large, {}).source.find("kHeld"), std::string::npos);
-    expect_right(*generator, large);
+    const Choice alone = {{"keep", std::string("split")},
+                          {"threads", std::int64_t{1024}},
+                          {"cluster", std::int64_t{1}}};
+    EXPECT_NE(generate(*generator, large, alone).source.find("kHeld"), std::string::npos);
+    expect_right(*generator, large, alone);
   }
   for (const std::int64_t cols : {4096, 3999, 5000}) {
     Problem p;
@@ -98,6 +229,12 @@ TEST(Rowwise, RowsInRegistersAndShared) {
     Problem q;
     layer_norm(q, 3, cols);
     expect_right(*generator, q, split);
+    Problem r;
+    layer_norm(r, 3, cols);
+    Choice clusters = split;
+    clusters["cluster"] = std::int64_t{4};
+    EXPECT_NE(generate(*generator, r, clusters).source.find("kHeld"), std::string::npos);
+    expect_right(*generator, r, clusters);
   }
 }
 
@@ -224,6 +361,49 @@ TEST(Rowwise, DISABLED_Variant) {
   std::cout << variant_text(*make_rowwise(), p);
 }
 
+/// y = x - log(sum(exp(x - max))) - max.
+void log_softmax(Problem& p, std::int64_t rows, std::int64_t cols) {
+  p.in("x", {rows, cols}, ScalarType::kF32, -4, 4);
+  p.out("y", {rows, cols});
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), k = p.symbol("k", cols);
+  const auto x = [&](SymbolId col) { return p.load("x", {p.at(i), p.at(col)}); };
+  const Ref peak = p.nodes.reduce("max", {k}, x(k));
+  const Ref sum = p.nodes.reduce("+", {k}, p.f("exp", {p.f("-", {x(k), peak})}));
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("-", {x(j), p.f("+", {peak, p.f("log", {sum})})}));
+}
+
+/// y = x / sqrt(mean(x^2) + eps) * gain.
+void rms_norm(Problem& p, std::int64_t rows, std::int64_t cols) {
+  p.in("x", {rows, cols});
+  p.in("gain", {cols});
+  p.out("y", {rows, cols});
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), k = p.symbol("k", cols);
+  const auto x = [&](SymbolId col) { return p.load("x", {p.at(i), p.at(col)}); };
+  const Ref mean = p.f(
+      "/", {p.nodes.reduce("+", {k}, p.f("*", {x(k), x(k)})), p.number(static_cast<double>(cols))});
+  const Ref scale = p.f("rsqrt", {p.f("+", {mean, p.number(1e-5)})});
+  p.store("y", {i, j}, {p.at(i), p.at(j)},
+          p.f("*", {p.f("*", {x(j), scale}), p.load("gain", {p.at(j)})}));
+}
+
+TEST(Rowwise, DISABLED_Norms) {
+  Problem p;
+  if (std::getenv("LAYER") != nullptr) {
+    layer_norm(p, 16384, 8192);
+  } else {
+    rms_norm(p, 65536, 4096);
+  }
+  std::cout << variant_text(*make_rowwise(), p, choice_from(std::getenv("VARIANT")));
+}
+
+// By hand: VARIANT="cluster=8,threads=256,keep=registers" prints it for `hone evaluate` or nvcc.
+TEST(Rowwise, DISABLED_LongRows) {
+  Problem p;
+  const char* rows = std::getenv("ROWS");
+  log_softmax(p, rows == nullptr ? 4096 : std::atoi(rows), 65536);
+  std::cout << variant_text(*make_rowwise(), p, choice_from(std::getenv("VARIANT")));
+}
+
 // Run by hand (--gtest_also_run_disabled_tests): what the model says of the first guess.
 TEST(Rowwise, DISABLED_Model) {
   const auto generator = make_rowwise();
@@ -241,6 +421,30 @@ TEST(Rowwise, DISABLED_Model) {
   Problem p;
   layer_norm(p, 16384, 4096);
   std::cout << "layer norm " << modelled_us(*generator, p) << " us\n";
+  for (const char* text :
+       {"", "cache=stream", "threads=256,rows=1,blocks_per_sm=4",
+        "threads=256,rows=1,blocks_per_sm=4,load_ahead=row",
+        "threads=1024,rows=1,blocks_per_sm=2,load_ahead=row", "threads=128,rows=1"}) {
+    Problem q;
+    rms_norm(q, 65536, 4096);
+    std::cout << "rms norm, " << text << ": " << modelled_us(*generator, q, choice_from(text))
+              << " us\n";
+  }
+  for (const char* text : {"", "cache=stream", "threads=1024,rows=1,blocks_per_sm=1,load_ahead=row",
+                           "threads=512,rows=1,blocks_per_sm=2", "threads=128,rows=1",
+                           "threads=512,cluster=2,blocks_per_sm=2,load_ahead=row"}) {
+    Problem q;
+    layer_norm(q, 16384, 8192);
+    std::cout << "layer norm, " << text << ": " << modelled_us(*generator, q, choice_from(text))
+              << " us\n";
+  }
+  for (const char* text :
+       {"cluster=1,keep=split,threads=1024", "cluster=4,threads=512", "cluster=8,threads=256",
+        "cluster=8,threads=512", "cluster=8,threads=512,keep=shared"}) {
+    Problem q;
+    log_softmax(q, 4096, 65536);
+    std::cout << text << ": " << modelled_us(*generator, q, choice_from(text)) << " us\n";
+  }
 }
 
 TEST(Rowwise, RefusesScans) {

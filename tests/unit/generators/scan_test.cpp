@@ -134,6 +134,72 @@ TEST(Scan, CutRows) {
   }
 }
 
+TEST(Scan, SinglePass) {
+  const auto generator = make_scan();
+  const auto check = [&](Problem& p, std::int64_t threads, std::int64_t items, double tolerance) {
+    const Choice choice = {
+        {"single_pass", std::string("yes")}, {"threads", threads}, {"items", items}};
+    EXPECT_NE(generate(*generator, p, choice).source.find("look_back"), std::string::npos);
+    expect_right(*generator, p, choice, tolerance);
+  };
+  for (const Kind kind :
+       {Kind{}, Kind{true}, Kind{false, true}, Kind{true, true}, Kind{false, false, "max"}}) {
+    Problem odd;  // more than 32 tiles
+    running(odd, 1, 2221, kind);
+    check(odd, 64, 1, 1e-4);
+    Problem rows;
+    running(rows, 3, 1600, kind);
+    check(rows, 128, 1, 1e-4);
+  }
+  // 8 bytes each.
+  for (const ScalarType type : {ScalarType::kI32, ScalarType::kF64}) {
+    Problem p;
+    running(p, 2, 2113, {}, type);
+    check(p, 64, 1, 1e-9);
+  }
+}
+
+TEST(Scan, SinglePassOfSeveralKinds) {
+  const auto generator = make_scan();
+  Problem p;
+  p.in("x", {2, 1280});
+  p.out("y", {2, 1280});
+  const SymbolId i = p.symbol("i", 2), j = p.symbol("j", 1280), r = p.symbol("r", 1280);
+  const Ref inside = p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(r)));
+  const Ref x = p.load("x", {p.at(i), p.at(r)});
+  const auto folded = [&](const char* op) {
+    return p.nodes.reduce(op, {r}, p.nodes.select(inside, x, p.nodes.identity(op, x->type)));
+  };
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("*", {folded("+"), folded("max")}));
+  expect_right(*generator, p,
+               {{"single_pass", std::string("yes")},
+                {"threads", std::int64_t{64}},
+                {"items", std::int64_t{1}}},
+               1e-4);
+}
+
+TEST(Scan, SinglePassOfGroupsOfGroups) {
+  // More than 1024 tiles: ones are summed, so that the result is known without summing.
+  const auto generator = make_scan();
+  const std::int64_t length = 64 * 1100 + 7;
+  Problem p;
+  running(p, 1, length, {});
+  p.concrete().buffers[0].fill.a = 1;
+  p.concrete().buffers[0].fill.b = 1;
+  const Choice choice = {{"single_pass", std::string("yes")},
+                         {"threads", std::int64_t{64}},
+                         {"items", std::int64_t{1}},
+                         {"vector", std::int64_t{1}}};
+  EXPECT_NE(generate(*generator, p, choice).source.find("kLevels = 3"), std::string::npos);
+  Problem known;
+  known.out("y", {1, length});
+  const SymbolId j = known.symbol("j", length);
+  known.store(
+      "y", {j}, {known.nodes.integer(0), known.at(j)},
+      known.nodes.cast(known.nodes.add(known.at(j), known.nodes.integer(1)), ScalarType::kF32));
+  expect_right(*generator, p, choice, 0, &known);
+}
+
 TEST(Scan, RefusesPlainReductions) {
   Problem p;
   p.in("x", {8, 16});
@@ -145,8 +211,9 @@ TEST(Scan, RefusesPlainReductions) {
 
 TEST(Scan, DISABLED_Variant) {
   Problem p;
-  running(p, 4, 65536, {});
-  std::cout << variant_text(*make_scan(), p);
+  const char* length = std::getenv("LENGTH");
+  running(p, 1, length == nullptr ? 1 << 26 : std::atoi(length), {});
+  std::cout << variant_text(*make_scan(), p, choice_from(std::getenv("VARIANT")));
 }
 
 TEST(Scan, DISABLED_Model) {
