@@ -66,17 +66,9 @@ class Contract : public Generator {
     if (has(ScalarType::kF16)) generated.includes.emplace_back("cuda_fp16.h");
     if (has(ScalarType::kBf16)) generated.includes.emplace_back("cuda_bf16.h");
     generated.launches.push_back(emit.first_launch());
-    if (schedule->split_k > 1) {
+    if (emit.is_split()) {
       generated.launches.push_back(emit.second_launch());
-      Buffer scratch;
-      scratch.name = emit.partial;
-      scratch.type = contraction->sum_type;
-      scratch.role = Role::kScratch;
-      for (const std::int64_t size : {std::int64_t{schedule->split_k}, contraction->batch_size,
-                                      contraction->m_size, contraction->n_size}) {
-        scratch.shape.push_back(Expr(size));
-      }
-      generated.scratch.push_back(std::move(scratch));
+      generated.scratch.push_back(emit.partial_sums());
     }
     return generated;
   }

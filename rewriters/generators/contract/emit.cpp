@@ -24,7 +24,12 @@ Emitter::Emitter(const Contraction& contraction, const Schedule& schedule, const
       b(tile_of(contraction, contraction.b, schedule, false)),
       prefix(std::move(prefix_of_names)),
       partial(prefix + "partial"),
-      goal_(goal) {}
+      goal_(goal) {
+  const std::int64_t tiles =
+      ceil_divide(c.m_size, s.bm) * ceil_divide(c.n_size, s.bn) * c.batch_size;
+  if (s.tail > 1) shared = tiles % (sm_count(goal) * resident());
+  whole = tiles - shared;
+}
 
 // --- Names ------------------------------------------------------------------------------------
 
@@ -39,18 +44,19 @@ std::string Emitter::buffer_type(const std::string& name) const {
 std::string Emitter::parameter_name(const std::string& buffer) const {
   // What the kernels call their own things.
   static const std::set<std::string, std::less<>> taken = {
-      "m",      "n",       "k",      "i",        "j",         "l",         "at",
-      "batch",  "big",     "block",  "column",   "each",      "every",     "fill",
-      "first",  "from",    "frag_a", "frag_b",   "fragment",  "got",       "half",
-      "inside", "lane",    "lower",  "made",     "m_first",   "m_last",    "more",
-      "most",   "next",    "now",    "odd",      "left",      "right",     "got0",
-      "got1",   "n_first", "n_last", "n_run",    "offsets_a", "offsets_b", "pair",
-      "parts",  "piece",   "plane",  "planes",   "read",      "row",       "rows_here",
-      "run",    "slice",   "small",  "small_a",  "small_b",   "split_b",   "stage",
-      "staged", "step",    "store",  "sum",      "sums",      "thread",    "tile",
-      "tile_a", "tile_b",  "tiles",  "to",       "upper",     "warp",      "Vector",
-      "a_m",    "a_k",     "b_n",    "b_k",      "place_a",   "place_b",   "from_a",
-      "from_b", "copy_a",  "copy_b", "in_group", "first_row", "first_tile"};
+      "m",      "n",       "k",      "i",        "j",         "l",          "at",
+      "batch",  "big",     "block",  "column",   "each",      "every",      "fill",
+      "first",  "from",    "frag_a", "frag_b",   "fragment",  "got",        "half",
+      "inside", "lane",    "lower",  "made",     "m_first",   "m_last",     "more",
+      "most",   "next",    "now",    "odd",      "left",      "right",      "got0",
+      "got1",   "n_first", "n_last", "n_run",    "offsets_a", "offsets_b",  "pair",
+      "parts",  "piece",   "plane",  "planes",   "read",      "row",        "rows_here",
+      "run",    "slice",   "small",  "small_a",  "small_b",   "split_b",    "stage",
+      "staged", "step",    "store",  "sum",      "sums",      "thread",     "tile",
+      "tile_a", "tile_b",  "tiles",  "to",       "upper",     "warp",       "Vector",
+      "a_m",    "a_k",     "b_n",    "b_k",      "place_a",   "place_b",    "from_a",
+      "from_b", "copy_a",  "copy_b", "in_group", "first_row", "first_tile", "ordinal",
+      "whole"};
   return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
 }
 
@@ -62,7 +68,7 @@ std::vector<std::string> Emitter::buffers(bool first) const {
     names.push_back(partial);
     return names;
   }
-  if (!first) names.push_back(partial);
+  if (is_split()) names.push_back(partial);
   for (const std::string& input : c.inputs) {
     if (input != c.nest->buffer) names.push_back(input);
   }
@@ -72,11 +78,12 @@ std::vector<std::string> Emitter::buffers(bool first) const {
 
 std::string Emitter::parameters(bool first) const {
   std::string text;
-  const std::string& written = first && s.split_k > 1 ? partial : c.nest->buffer;
   for (const std::string& name : buffers(first)) {
     if (!text.empty()) text += ", ";
-    text += fmt::format("{}{}* __restrict__ {}", name == written ? "" : "const ", buffer_type(name),
-                        parameter_name(name));
+    const bool written = name == c.nest->buffer ? !(first && s.split_k > 1) : first;
+    text += fmt::format("{}{}* __restrict__ {}",
+                        written && (name == partial || name == c.nest->buffer) ? "" : "const ",
+                        buffer_type(name), parameter_name(name));
   }
   return text;
 }
@@ -139,6 +146,12 @@ std::string Emitter::k_range() const {
     if (bound.k != 0 || bound.row != 0 || bound.column != 0) used.push_back(bound);
   }
   if (used.empty()) {
+    if (shared > 0) {
+      return fmt::format(
+          "const int first_tile = slice * {0};\n"
+          "const int tiles = whole ? {1} : max(0, min({0}, {1} - first_tile));",
+          ceil_divide(steps, s.tail), steps);
+    }
     if (s.split_k == 1) return fmt::format("constexpr int first_tile = 0, tiles = {};", steps);
     const std::int64_t each = ceil_divide(steps, s.split_k);
     return fmt::format(
@@ -168,19 +181,21 @@ std::string Emitter::k_range() const {
     }
   }
   text += "const int every = k_first <= k_last ? k_last / kTileK + 1 - k_first / kTileK : 0;\n";
-  if (s.split_k == 1) {
+  if (!is_split()) {
     text += "const int first_tile = k_first / kTileK, tiles = every;";
   } else {
+    text += shared > 0 ? fmt::format("const int each = whole ? every : (every + {}) / {};\n",
+                                     s.tail - 1, s.tail)
+                       : fmt::format("const int slice = blockIdx.y, each = (every + {}) / {};\n",
+                                     s.split_k - 1, s.split_k);
     text += fmt::format(
-        "const int slice = blockIdx.y, each = (every + {}) / {};\n"
         "const int first_tile = k_first / kTileK + slice * each;\n"
-        "const int tiles = max(0, min(each, every - slice * each));",
-        s.split_k - 1, s.split_k);
+        "const int tiles = max(0, min(each, every - slice * each));");
   }
   return text;
 }
 
-std::string Emitter::bounds() const {
+std::int64_t Emitter::resident() const {
   // As many blocks on an SM as registers and shared memory let, by what the sums need.
   const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
   const bool gathers = (!a.async && !a.vector) || (!b.async && !b.vector) || a.direct || b.direct;
@@ -189,10 +204,15 @@ std::string Emitter::bounds() const {
                             ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32
                             : s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1) + 80;
   const int registers = sums_need + by_copies;
-  const std::int64_t shared =
+  const std::int64_t memory =
       goal_.context == nullptr ? 228 * 1024 : goal_.context->target.shared_per_sm;
-  const std::int64_t blocks = std::min({std::int64_t{65536} / (s.threads() * registers),
-                                        std::int64_t{8}, shared / (shared_bytes(c, s) + 1024)});
+  return std::max(std::int64_t{1},
+                  std::min({std::int64_t{65536} / (s.threads() * registers), std::int64_t{8},
+                            memory / (shared_bytes(c, s) + 1024)}));
+}
+
+std::string Emitter::bounds() const {
+  const std::int64_t blocks = resident();
   return blocks > 1 ? fmt::format("{}, {}", s.threads(), blocks) : std::to_string(s.threads());
 }
 
@@ -223,32 +243,25 @@ Holes Emitter::holes(int width) const {
   holes["what"] = fmt::format(
       "// {}: {} x {} tiles of the output, {} of k at a time, {} in shared memory at once{}.",
       c.describe(), s.bm, s.bn, s.bk, s.stages,
-      s.split_k > 1 ? fmt::format("; {} blocks share each sum", s.split_k) : "");
+      s.split_k > 1 ? fmt::format("; {} blocks share each sum", s.split_k)
+      : shared > 0  ? fmt::format("; {} blocks share each of the last {} tiles", s.tail, shared)
+                    : "");
   holes["shared"] = filled(R"(extern __shared__ __align__(1024) unsigned char $prefixshared[];
 $type_a* const shared_a = reinterpret_cast<$type_a*>($prefixshared);
 $type_b* const shared_b = reinterpret_cast<$type_b*>(shared_a + kStages * kElementsA);
 )",
                            holes);
-  // Where k ends at the row, the last rows have most to do: they go first.
-  const bool backwards = std::ranges::any_of(
-      c.bounds, [](const Bound& bound) { return bound.k < 0 && bound.row > 0; });
-  const std::string tile_number =
-      c.batch_size == 1 ? "blockIdx.x" : "blockIdx.x % (kTilesM * kTilesN)";
-  holes["where"] = filled(
-      R"(// Blocks that run together go through kGroup rows of tiles: what they read stays in the L2.
-const int thread = threadIdx.x;
-$batch
-const int first_row = tile_number / (kGroup * kTilesN) * kGroup;
-const int rows_here = min(kTilesM - first_row, kGroup);
-const int in_group = tile_number % (kGroup * kTilesN);
-const int m_first = (first_row + in_group % rows_here) * kTileM;
-const int n_first = in_group / rows_here * kTileN;
-)",
-      {{"batch",
-        fmt::format(
-            "const int tile_number = {}{};{}", backwards ? "kTilesM * kTilesN - 1 - " : "",
-            tile_number,
-            c.batch_size == 1 ? "" : "\nconst int batch = blockIdx.x / (kTilesM * kTilesN);")}});
+  holes["where"] = "const int thread = threadIdx.x;\n";
+  if (shared > 0) {
+    holes["where"] += fmt::format(
+        "// The last wave's tiles are shared by some blocks each: every SM has its part.\n"
+        "constexpr int kWhole = {}, kSlices = {};\n"
+        "const bool whole = blockIdx.x < kWhole;\n"
+        "const int ordinal = whole ? blockIdx.x : kWhole + (blockIdx.x - kWhole) / kSlices;\n"
+        "const int slice = whole ? 0 : (blockIdx.x - kWhole) % kSlices;\n",
+        whole, s.tail);
+  }
+  holes["where"] += tile_place(shared > 0 ? "ordinal" : "blockIdx.x");
   holes["first_tiles"] = filled(R"(#pragma unroll
 for (int stage = 0; stage < kStages - 1; ++stage) {
   if (stage < tiles) {
@@ -261,6 +274,25 @@ for (int stage = 0; stage < kStages - 1; ++stage) {
 )",
                                 holes);
   return holes;
+}
+
+/// Which tile of the output the `number`th is.
+std::string Emitter::tile_place(const std::string& number) const {
+  // Where k ends at the row, the last rows have most to do: they go first.
+  const bool backwards = std::ranges::any_of(
+      c.bounds, [](const Bound& bound) { return bound.k < 0 && bound.row > 0; });
+  const bool one = c.batch_size == 1;
+  return fmt::format(
+      R"(// Blocks that run together go through kGroup rows of tiles: what they read stays in the L2.
+const int tile_number = {}{}{};{}
+const int first_row = tile_number / (kGroup * kTilesN) * kGroup;
+const int rows_here = min(kTilesM - first_row, kGroup);
+const int in_group = tile_number % (kGroup * kTilesN);
+const int m_first = (first_row + in_group % rows_here) * kTileM;
+const int n_first = in_group / rows_here * kTileN;
+)",
+      backwards ? "kTilesM * kTilesN - 1 - " : "", number, one ? "" : " % (kTilesM * kTilesN)",
+      one ? "" : fmt::format("\nconst int batch = {} / (kTilesM * kTilesN);", number));
 }
 
 // --- Out --------------------------------------------------------------------------------------
@@ -314,23 +346,21 @@ std::string Emitter::store(int width) const {
   if (!all_n) condition += std::string(condition.empty() ? "" : " || ") + "n_run >= kN";
   Holes holes = {{"pack", pack(prefix, type, std::to_string(width))},
                  {"skip", condition.empty() ? "" : "if (" + condition + ") return;"}};
+  const std::string finish = finished(std::to_string(width), c.contiguous_n >= width, "sum");
   if (s.split_k > 1) {
-    holes["partial"] = partial;
-    holes["width"] = std::to_string(width);
-    const bool wide = c.m_size * c.n_size * c.batch_size * s.split_k > INT32_MAX;
-    holes["base"] = fmt::format("(({}slice * {} + {}) * kM + m) * kN", wide ? "(long long)" : "",
-                                c.batch_size, c.batch_size == 1 ? "0" : "batch");
-    holes["body"] =
-        filled(c.n_size % width == 0 ? R"(*reinterpret_cast<$pack*>(&$partial[$base + n_run]) = sum;
-)"
-                                     : R"(#pragma unroll
-for (int j = 0; j < $width; ++j) {
-  if (n_run + j < kN) $partial[$base + n_run + j] = sum.at[j];
+    holes["body"] = partial_store(width, holes);
+  } else if (shared > 0) {
+    holes["finish"] = finish;
+    holes["keep"] = partial_store(width, holes);
+    holes["body"] = filled(R"(if (whole) {
+  $finish
+} else {
+  $keep
 }
 )",
-               holes);
+                           holes);
   } else {
-    holes["body"] = finished(std::to_string(width), c.contiguous_n >= width, "sum");
+    holes["body"] = finish;
   }
   return filled(R"(// Outputs (m, n_run) and its right neighbours from their sums.
 const auto store = [&](int m, int n_run, const $pack& sum) {
@@ -341,65 +371,13 @@ const auto store = [&](int m, int n_run, const $pack& sum) {
                 holes);
 }
 
-std::string Emitter::second_kernel() const {
-  if (s.split_k == 1) return "";
-  const int width = c.n_size % 4 == 0 ? 4 : 1;
-  const std::int64_t runs = c.batch_size * c.m_size * (c.n_size / width);
-  const bool wide = c.batch_size * c.m_size * c.n_size * s.split_k > INT32_MAX;
-  const std::string index = wide ? "long long" : "int";
-  return filled(R"(
-// Adds up what the $split slices have summed, and finishes each output.
-__global__ void __launch_bounds__(256) $prefixfinish($params) {
-  constexpr int kM = $m, kRunsN = $runs_n;
-  const $index run = blockIdx.x * ($index)256 + threadIdx.x;
-  if (run >= $runs) return;
-  const int n_run = run % kRunsN * $width, m = run / kRunsN % kM;
-  $batch
-  $pack sum = *reinterpret_cast<const $pack*>(&$partial[run * $width]);
-#pragma unroll
-  for (int slice = 1; slice < $split; ++slice) {
-    const $pack more = *reinterpret_cast<const $pack*>(&$partial[($index)$total * slice + run * $width]);
-#pragma unroll
-    for (int j = 0; j < $width; ++j) sum.at[j] += more.at[j];
-  }
-  $body
-}
-)",
-                {{"split", std::to_string(s.split_k)},
-                 {"prefix", prefix},
-                 {"params", parameters(false)},
-                 {"m", std::to_string(c.m_size)},
-                 {"runs_n", std::to_string(c.n_size / width)},
-                 {"runs", std::to_string(runs)},
-                 {"width", std::to_string(width)},
-                 {"index", index},
-                 {"total", std::to_string(c.batch_size * c.m_size * c.n_size)},
-                 {"partial", partial},
-                 {"batch", c.batch_size == 1 ? ""
-                                             : fmt::format("const int batch = run / {};",
-                                                           c.m_size * (c.n_size / width))},
-                 {"pack", pack(prefix, type_name(c.sum_type), std::to_string(width))},
-                 {"body", finished(std::to_string(width), c.contiguous_n >= width, "sum")}});
-}
-
 GeneratedLaunch Emitter::first_launch() const {
   GeneratedLaunch launch;
   launch.kernel = prefix + "contract";
-  launch.grid = {ceil_divide(c.m_size, s.bm) * ceil_divide(c.n_size, s.bn) * c.batch_size,
-                 s.split_k};
+  launch.grid = {whole + shared * s.tail, s.split_k};
   launch.block = {s.threads()};
   launch.shared_bytes = shared_bytes(c, s);
   launch.args = buffers(true);
-  return launch;
-}
-
-GeneratedLaunch Emitter::second_launch() const {
-  const int width = c.n_size % 4 == 0 ? 4 : 1;
-  GeneratedLaunch launch;
-  launch.kernel = prefix + "finish";
-  launch.grid = {ceil_divide(c.batch_size * c.m_size * (c.n_size / width), 256)};
-  launch.block = {256};
-  launch.args = buffers(false);
   return launch;
 }
 

@@ -21,6 +21,8 @@ class Emitter {
   std::string prefix;
   /// Split sums: where each slice's go.
   std::string partial;
+  /// Tiles that one block does; after them those of the last wave, each shared by s.tail blocks.
+  std::int64_t whole = 0, shared = 0;
 
   /// What every kernel's text may ask for: prefix, name, params, constants, threads, shared,
   /// place, range, moves, first_tiles, store and more.
@@ -31,6 +33,9 @@ class Emitter {
   [[nodiscard]] std::string second_kernel() const;
   [[nodiscard]] GeneratedLaunch first_launch() const;
   [[nodiscard]] GeneratedLaunch second_launch() const;
+  /// Whether there is a second kernel, and the sums that it reads.
+  [[nodiscard]] bool is_split() const { return s.split_k > 1 || shared > 0; }
+  [[nodiscard]] Buffer partial_sums() const;
 
   /// "shared_a[stage * kElementsA + …]" without the brackets: the place of a row and a column.
   [[nodiscard]] std::string place(bool is_a, const std::string& outer, const std::string& k) const;
@@ -51,7 +56,13 @@ class Emitter {
   struct Paths;
   [[nodiscard]] Move move(bool is_a) const;
   [[nodiscard]] Paths paths(bool is_a, const std::string& used) const;
+  /// Blocks that an SM holds, and thereby __launch_bounds__.
+  [[nodiscard]] std::int64_t resident() const;
   [[nodiscard]] std::string bounds() const;
+  [[nodiscard]] std::string tile_place(const std::string& number) const;
+  [[nodiscard]] std::string partial_store(int width, const Holes& holes) const;
+  [[nodiscard]] std::string finish_slices() const;
+  [[nodiscard]] std::string finish_tail() const;
   [[nodiscard]] std::string k_range() const;
   [[nodiscard]] std::string store(int width) const;
   [[nodiscard]] std::string finished(const std::string& width, bool vector,

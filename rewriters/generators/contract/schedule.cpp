@@ -26,10 +26,6 @@ int power_below(std::int64_t value) {
   return power;
 }
 
-int sm_count(const Goal& goal) {
-  return goal.context == nullptr ? 132 : goal.context->target.sm_count;
-}
-
 std::int64_t shared_limit(const Goal& goal) {
   return goal.context == nullptr ? 227 * 1024 : goal.context->target.shared_per_block_optin;
 }
@@ -133,6 +129,7 @@ void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
   // Slices of a tile at least, and their sums in what any device has to spare.
   const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
                       static_cast<double>(size_of(c.sum_type));
+  if (s.split_k > 1 || c.k_size / s.tail < s.bk) s.tail = 1;
   while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
   const int fewest = is_wgmma(s.pipe) ? 3 : 2;
   while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
@@ -175,6 +172,10 @@ MathLevel math_of(Pipe pipe) {
     default:
       return MathLevel::kReassociate;
   }
+}
+
+int sm_count(const Goal& goal) {
+  return goal.context == nullptr ? 132 : goal.context->target.sm_count;
 }
 
 int Schedule::threads() const {
@@ -255,6 +256,7 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
     splits.emplace_back(split);
   }
   add("split_k", splits);
+  if (c.k_size >= 256) add("tail", numbers({1, 2, 4, 8}));
   add("group", numbers({1, 4, 8, 16}));
   if (fma && (c.a.along_k || c.b.along_k)) {
     add("transpose", {std::string("async"), std::string("registers")});
@@ -304,7 +306,11 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   const auto resident = static_cast<double>(std::clamp<std::int64_t>(
       std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1, 2048 / s.threads()));
   const double sms = sm_count(goal);
-  const double per_sm = std::ceil(tiles / sms);
+  // The last wave's tiles in parts.
+  const double rest = std::fmod(tiles, sms);
+  const double per_sm = s.tail == 1
+                            ? std::ceil(tiles / sms)
+                            : std::floor(tiles / sms) + std::ceil(rest * s.tail / sms) / s.tail;
   const double warps = std::min(per_sm, resident) * s.threads() / 32.0;
   const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 2;
   double reuse = 1;  // of what a thread or a warp has read from shared memory
@@ -326,8 +332,9 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   const double alone = (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
   // The second kernel: a launch, every slice read.
   const double outputs = static_cast<double>(c.m_size) * c.n_size * c.batch_size;
-  const double again =
-      s.split_k == 1 ? 0 : 5000 + outputs * (s.split_k + 1) * 4 / (sms * kWriteRate);
+  const double shared_sums = s.tail > 1 ? rest * s.bm * s.bn : outputs;
+  const int slices = s.split_k * s.tail;
+  const double again = slices == 1 ? 0 : 5000 + shared_sums * (slices + 1) * 4 / (sms * kWriteRate);
   return std::max(per_sm * std::max(multiplying, reading), per_sm * writing) + alone + again;
 }
 
@@ -363,10 +370,14 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
                    .group = 8};
         repair(s, c, shared_limit(goal));
         if (shared_bytes(c, s) > shared_limit(goal)) continue;
-        const double cost = cost_of(c, goal, s);
-        if (cost < least) {
-          least = cost;
-          best = s;
+        for (const int tail : {1, 2, 4, 8}) {
+          if (tail > 1 && (split > 1 || c.k_size < 256)) continue;
+          s.tail = tail;
+          const double cost = cost_of(c, goal, s);
+          if (cost < least) {
+            least = cost;
+            best = s;
+          }
         }
       }
     }
@@ -382,6 +393,7 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
     if (name == "wn") return std::int64_t{best.wn};
     if (name == "stages") return std::int64_t{best.stages};
     if (name == "split_k") return std::int64_t{best.split_k};
+    if (name == "tail") return std::int64_t{best.tail};
     if (name == "transpose") return std::string("registers");  // measured faster
     return std::int64_t{best.group};
   };
@@ -414,6 +426,7 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.group = power("group", s.group, 1, 64);
   s.stages = static_cast<int>(std::clamp<std::int64_t>(step.int_param("stages", 3), 2, 8));
   s.split_k = power("split_k", 1, 1, 256);
+  s.tail = power("tail", 1, 1, 16);
   s.async_transpose = step.string_param("transpose", "async") == "async";
   repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");

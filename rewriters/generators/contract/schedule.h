@@ -29,7 +29,10 @@ struct Schedule {
   int wm = 64, wn = 32;             ///< of a warp (mma)
   int stages = 3;                   ///< tiles in shared memory at once
   int split_k = 1;                  ///< blocks that share one output tile
-  int group = 8;                    ///< tile rows that neighbouring blocks go through together
+  /// Blocks that share each tile of the last wave, which else leaves most of the GPU idle
+  /// (stream-K's aim, with blocks of fixed work); 1 with split_k.
+  int tail = 1;
+  int group = 8;  ///< tile rows that neighbouring blocks go through together
   /// fma: an operand whose neighbours are along k is transposed by 4-byte cp.async, else by
   /// registers that are loaded in 16 bytes.
   bool async_transpose = true;
@@ -37,6 +40,8 @@ struct Schedule {
   [[nodiscard]] int threads() const;
 };
 
+/// Multiprocessors of the target.
+[[nodiscard]] int sm_count(const Goal& goal);
 /// Bytes of shared memory that the kernel takes.
 [[nodiscard]] std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule);
 

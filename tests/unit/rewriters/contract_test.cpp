@@ -124,6 +124,24 @@ TEST(Contract, SplitSum) {
   Product({.m = 33, .n = 31, .k = 259, .batch = 3}).check(*kContract, choice, 1e-5);
 }
 
+TEST(Contract, BlocksShareTheTilesOfTheLastWave) {
+  // 132 SMs: of 196 tiles of 32 x 32, of 3 x 64, and fewer than there are SMs.
+  Choice choice = kSmall;
+  choice["tail"] = "4";
+  Product({.m = 430, .n = 437, .k = 300}, {}, bias_and_relu).check(*kContract, choice, 1e-5);
+  Product({.m = 250, .n = 256, .k = 260, .batch = 3}).check(*kContract, choice, 1e-5);
+  choice["tail"] = "8";
+  Product({.m = 33, .n = 30, .k = 259, .batch = 2}).check(*kContract, choice, 1e-5);
+  Product({.m = 448, .n = 416, .k = 448}, below_diagonal).check(*kContract, choice, 1e-5);
+  for (const char* pipe : {"tf32x3", "wgmma-tf32x3"}) {
+    Product({.m = 800, .n = 780, .k = 272}, {}, bias_and_relu, MathLevel::kTf32x3)
+        .check(*kContract,
+               {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}, {"bk", "32"}, {"tail", "2"}}, 1e-5);
+  }
+  Product({.m = 800, .n = 776, .k = 256, .type = ScalarType::kBf16, .out = ScalarType::kBf16})
+      .check(*kContract, {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"tail", "4"}}, 1e-2);
+}
+
 TEST(Contract, TriangleSkipsWhatIsZero) {
   Product half({.m = 128, .n = 32, .k = 128}, below_diagonal);
   half.check(*kContract, kSmall, 1e-5);
