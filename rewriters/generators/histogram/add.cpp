@@ -5,13 +5,15 @@
 namespace hone::generators::histogram {
 namespace {
 
-/// "(int)(value)": of exactly the type, so that the right overload is called.
-std::string exactly(const Scatter& scatter, const std::string& value) {
-  return is_float(scatter.type) ? value : fmt::format("({})({})", type_name(scatter.type), value);
-}
-
 bool is_simple(const std::string& text) {
   return text.find_first_not_of("0123456789.f-()") == std::string::npos;
+}
+
+/// "(long long)(value)": of exactly the type, so that the right overload is called.
+std::string exactly(const Scatter& scatter, const std::string& value) {
+  const bool is_it =
+      is_float(scatter.type) || (scatter.type == ScalarType::kI32 && is_simple(value));
+  return is_it ? value : fmt::format("({})({})", type_name(scatter.type), value);
 }
 
 std::string sum(const std::string& a, const std::string& b) {

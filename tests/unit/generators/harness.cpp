@@ -54,7 +54,8 @@ Ref Problem::load(const std::string& buffer, const std::vector<Ref>& indices) {
   for (const ConcreteBuffer& one : concrete_.buffers) {
     if (one.name == buffer) type = one.type;
   }
-  return nodes.load(buffer, type, element(buffer, indices));
+  const Ref loaded = nodes.load(buffer, type, element(buffer, indices));
+  return is_float(type) ? loaded : nodes.add(loaded, nodes.integer(0));  // integers stand in sums
 }
 
 Ref Problem::f(std::string_view op, std::vector<Ref> args) {
