@@ -43,6 +43,7 @@ class Printer {
  private:
   [[nodiscard]] std::string print_op(Ref value);
   [[nodiscard]] std::string print_sum(Ref value);
+  [[nodiscard]] std::string print_unsigned_digit(Ref value);
   lift::Nodes* nodes_;
   bool ok_ = true;
 };

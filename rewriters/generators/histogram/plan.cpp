@@ -95,6 +95,19 @@ bool within(lift::Nodes& nodes, Ref slot, std::int64_t slots, Ref guard) {
                      nodes.both(nodes.non_negative(slot), nodes.less(slot, nodes.integer(slots))));
 }
 
+/// Casts to unsigned that change nothing where the guard holds left out.
+Ref without_casts(lift::Nodes& nodes, Ref element, Ref guard) {
+  lift::Facts facts;
+  facts.add(guard);
+  return nodes.replace(element, [&](Ref node) -> Ref {
+    if (!node->is("cast") || node->type != ScalarType::kU32) return nullptr;
+    const Ref inside = node->args[0];
+    const bool same = inside->type != ScalarType::kI64 && !is_float(inside->type) &&
+                      facts.prove(nodes, nodes.non_negative(inside));
+    return same ? inside : nullptr;
+  });
+}
+
 /// A nest over rows and points of its own.
 Group group_of(const Goal& goal, const lift::Nest& nest, int row_dims) {
   lift::Nodes& nodes = *goal.nodes;
@@ -214,6 +227,7 @@ Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims) {
     }
     any = any || !plain(*goal.nodes, nest).has_value();
     std::erase_if(nest.dims, [&](SymbolId symbol) { return goal.nodes->extent(symbol) == 1; });
+    nest.element = without_casts(*goal.nodes, nest.element, nest.guard);
     put(*goal.nodes, groups, group_of(goal, nest, row_dims));
   }
   if (!any) return std::unexpected(refused("every element is a plain function of indices"));

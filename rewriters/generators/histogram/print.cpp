@@ -9,6 +9,9 @@ namespace {
 
 using lift::Node;
 
+/// Of points of which none takes part: a tail, above all.
+bool never(Ref guard) { return guard->is_constant() && guard->constant == 0; }
+
 class ScatterPrinter {
  public:
   ScatterPrinter(const Goal& goal, const Group& group, const Schedule& schedule, Helpers& helpers,
@@ -192,6 +195,7 @@ class ScatterPrinter {
     std::vector<LaneBody::Store> all;
     for (const Target& target : targets) {
       const Scatter& scatter = target.scatter;
+      if (never(scatter.guard)) continue;
       LaneBody::Store store{scatter.buffer, scatter.type, scatter.slot, scatter.value,
                             scatter.guard};
       store.put = [this, &target, alone](Code& code, Printer& printer) {
@@ -279,15 +283,17 @@ class ScatterPrinter {
   void print_tail() {
     const Group tail = tail_of(nodes_, group_, unit_of(schedule_));
     if (tail.count == 0) return;
-    code_.line();
-    code_.comment("The last points, too few for all.");
     std::vector<Target> targets = targets_;
     for (std::size_t i = 0; i < targets.size(); ++i) targets[i].scatter = tail.scatters[i];
+    const std::vector<LaneBody::Store> all = stores(targets, 1, true);
+    if (all.empty()) return;
+    code_.line();
+    code_.comment("The last points, too few for all.");
     code_.open("if (chunk == 0)");
     code_.open(
         fmt::format("for (int last = threadIdx.x; last < {}; last += kThreads)", tail.count));
     LaneBody body(goal_, printer_, names_, helpers_, tail.point, "last", 1);
-    body.emit(code_, {}, stores(targets, 1, true), {});
+    body.emit(code_, {}, all, {});
     code_.close();
     code_.close();
   }

@@ -158,6 +158,19 @@ TEST(Histogram, UnderGuards) {
   at(kPoints, masks);
 }
 
+TEST(Histogram, ATailThatDoesNotTakePart) {
+  // Found by a random nest: 465 points, of which the last is a tail whose guard is false.
+  at(kPoints, [](Problem& p) {
+    p.in("keys", {3, 155}, ScalarType::kI32, 0, 1);
+    p.inout("sums", {16, 3});
+    const SymbolId r = p.symbol("r", 3), i = p.symbol("i", 155);
+    p.store("sums", {i, r}, {p.load("keys", {p.at(r), p.at(i)}), p.at(r)}, p.number(1), "+");
+    const Ref digit = modulo(p, p.at(i), 3);
+    p.nests().back().guard =
+        p.nodes.negate(p.nodes.is_zero(p.nodes.subtract(digit, p.nodes.integer(1))));
+  });
+}
+
 TEST(Histogram, TwoTablesAtOnce) {
   at(kPoints, [](Problem& p) {
     p.in("keys", {3003}, ScalarType::kI32, 0, 30);
