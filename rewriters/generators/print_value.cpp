@@ -93,7 +93,7 @@ std::string Printer::print_sum(Ref value) {
   if (value->type == ScalarType::kBool) return value->constant != 0 ? "true" : "false";
   const auto all = nodes_->range(value);
   const bool wide = !all || all->high > INT32_MAX || all->low < INT32_MIN;
-  bool widened = !wide || value->terms.empty() || value->has_load;
+  bool widened = !wide || value->terms.empty() || (value->has_load && !wide_loads);
   std::string text;
   const auto put = [&](std::int64_t sign, const std::string& part) {
     if (text.empty()) {

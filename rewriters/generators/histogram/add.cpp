@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hone::generators::histogram {
 namespace {
 
@@ -55,7 +57,27 @@ std::string neutral(const Scatter& scatter) {
 }
 
 std::string slot_type(lift::Nodes& nodes, const Scatter& scatter) {
+  const auto fits = [&](const lift::Term& term) {
+    if (term.atom->has_load) {
+      return std::ranges::all_of(loads_of(term.atom), [](Ref load) {
+        return is_float(load->type) || (size_of(load->type) <= 4 && load->type != ScalarType::kU32);
+      });
+    }
+    const auto all = nodes.range(nodes.scale(term.atom, term.coefficient));
+    return all && all->low >= INT32_MIN && all->high <= INT32_MAX;
+  };
+  // What is computed from ints is an int in the text, whatever they could be.
+  if (!scatter.huge && !scatter.slot->terms.empty() &&
+      std::ranges::all_of(scatter.slot->terms, fits)) {
+    return "int";
+  }
   return variable_type(nodes, scatter.slot);
+}
+
+std::string slot_text(const Printer& printer, const Scatter& scatter) {
+  Printer own = printer;
+  own.wide_loads = scatter.huge;
+  return own.print_index(scatter.slot);
 }
 
 bool Adder::repeats(const Target& target) const {
@@ -141,12 +163,12 @@ void Adder::put_matched(Code& code, Printer& printer, const Target& target) {
   const std::string slot = names_->fresh("slot"), same = names_->fresh("same");
   std::string takes;
   if (scatter.guard->is_constant()) {
-    code.line(fmt::format("const {} {} = {};", type, slot, printer.print(scatter.slot)));
+    code.line(fmt::format("const {} {} = {};", type, slot, slot_text(printer, scatter)));
   } else {
     takes = names_->fresh("takes");
     code.line(fmt::format("const bool {} = {};", takes, printer.print(scatter.guard)));
     code.line(fmt::format("const {} {} = {} ? {} : -2147483647 - 1;", type, slot, takes,
-                          printer.print(scatter.slot)));
+                          slot_text(printer, scatter)));
     takes += " && ";
   }
   code.line(fmt::format("const unsigned {} = __match_any_sync(0xffffffffu, {});", same, slot));
@@ -168,7 +190,7 @@ void Adder::put(Code& code, Printer& printer, const Target& target, bool alone) 
   const bool guarded = !scatter.guard->is_constant();
   if (guarded) code.open(fmt::format("if ({})", printer.print(scatter.guard)));
   const bool in_run = !alone && schedule_.merge == Merge::kRuns;
-  std::string slot = printer.print_index(scatter.slot);
+  std::string slot = slot_text(printer, scatter);
   std::string value = as_element(printer, scatter.type, scatter.value);
   if (repeats(target) || in_run) {
     const std::string name = names_->fresh("slot");

@@ -24,6 +24,8 @@ struct Target {
 /// "int" or "long long": what holds the slot.
 [[nodiscard]] std::string slot_type(lift::Nodes& nodes, const Scatter& scatter);
 
+[[nodiscard]] std::string slot_text(const Printer& printer, const Scatter& scatter);
+
 class Adder {
  public:
   Adder(lift::Nodes& nodes, Names& names, const Schedule& schedule)

@@ -128,6 +128,7 @@ Group group_of(const Goal& goal, const lift::Nest& nest, int row_dims) {
   }
   const ConcreteBuffer* buffer = buffer_of(goal, nest.buffer);
   Scatter scatter{nest.buffer, nest.type, nest.combine};
+  scatter.huge = buffer != nullptr && buffer->elements() > INT32_MAX;
   scatter.slots = rows.empty() ? (buffer != nullptr ? buffer->elements() : 0)
                                : stride_of(nest.element, rows.back());
   scatter.sure = within(nodes, nodes.subtract(nest.element, first), scatter.slots, nest.guard);

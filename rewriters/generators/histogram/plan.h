@@ -23,6 +23,7 @@ struct Scatter {
   Ref guard = nullptr;
   std::int64_t slots = 0;  ///< of a row: its table
   bool sure = false;       ///< 0 <= slot < slots, whatever the data are
+  bool huge = false;       ///< the buffer goes beyond 2^31 elements
 };
 
 /// Scatters over the same points: one kernel. Rows have tables of their own.

@@ -208,7 +208,7 @@ class ScatterPrinter {
       if (packs) {
         store.put_pack = [this, &target, width](Code& code, Printer& at_base,
                                                 const std::string& pack) {
-          adder_.put_pack(code, target, at_base.print_index(target.scatter.slot), pack, width);
+          adder_.put_pack(code, target, slot_text(at_base, target.scatter), pack, width);
         };
       }
       all.push_back(std::move(store));

@@ -284,6 +284,17 @@ TEST(Histogram, SureElementsHaveNoOtherWay) {
   EXPECT_NE(generate(*generator, unsure, shared).source.find("else"), std::string::npos);
 }
 
+TEST(Histogram, ElementsBeyond31Bits) {
+  const auto generator = make_histogram();
+  const Choice direct = {{"tables", word("none")}};
+  Problem small, huge;
+  scatter_rows(small, 100, 64, 1 << 20);
+  scatter_rows(huge, 100, 64, std::int64_t{1} << 26);
+  EXPECT_EQ(generate(*generator, small, direct).source.find("long long"), std::string::npos);
+  EXPECT_NE(generate(*generator, huge, direct).source.find("(long long)index"), std::string::npos)
+      << generate(*generator, huge, direct).source;
+}
+
 std::string refusal(Problem& p) {
   const auto offer = make_histogram()->match(p.goal());
   return offer ? "" : offer.error().message;
