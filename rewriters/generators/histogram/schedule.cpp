@@ -5,7 +5,8 @@
 namespace hone::generators::histogram {
 namespace {
 
-constexpr std::int64_t kMostParts = 16;
+constexpr int kMostParts = 16;
+constexpr int kMostFirstParts = 4;
 
 int sm_count(const Goal& goal) {
   return goal.context == nullptr ? 132 : std::max(1, goal.context->target.sm_count);
@@ -20,12 +21,12 @@ bool any_float(const Group& group) {
                              [](const Scatter& scatter) { return is_float(scatter.type); });
 }
 
-/// Of elements that lanes meet in by chance, floats are dear: a lane at a time, each a loop.
-int first_copies(const Group& group, std::int64_t limit) {
-  const std::int64_t wanted = any_float(group) ? 32 : 8;
+/// A copy for every lane where they are small: no two lanes of a warp meet. Floats that do are
+/// dear: one lane after the other, each a loop.
+int first_copies(const Group& group, int parts, std::int64_t limit) {
   const std::int64_t room = std::min<std::int64_t>(limit, any_float(group) ? 64 * 1024 : 32 * 1024);
   std::int64_t copies = 1;
-  while (copies < wanted && copies * 2 * group.table_bytes(1) <= room) copies *= 2;
+  while (copies < 32 && copies * 2 * group.table_bytes(parts) <= room) copies *= 2;
   return static_cast<int>(copies);
 }
 
@@ -64,15 +65,18 @@ int widest(const Goal& goal, const Group& group) {
 Schedule first_guess(const Goal& goal, const Group& group) {
   Schedule schedule;
   const std::int64_t limit = shared_limit(goal) - 1024;
-  const std::int64_t bytes = group.table_bytes(1);
-  schedule.parts = static_cast<int>(std::max<std::int64_t>(1, (bytes + limit - 1) / limit));
+  while (schedule.parts <= kMostFirstParts && group.table_bytes(schedule.parts) > limit) {
+    schedule.parts *= 2;
+  }
+  // Each part reads all of the points again, still sooner than atomics on scattered words are done.
+  // A table is worth its clearing and adding up where more points meet in it than it has slots.
   std::int64_t slots = 0;
   for (const Scatter& scatter : group.scatters) slots += scatter.slots;
-  // A table is worth its clearing and adding up where many points meet in it. Each part reads all
-  // of the points again.
-  schedule.tables = schedule.parts <= 2 && slots * 4 <= group.count;
+  const std::int64_t chunks =
+      std::max<std::int64_t>(1, sm_count(goal) / (group.rows * schedule.parts));
+  schedule.tables = schedule.parts <= kMostFirstParts && chunks * slots <= group.count;
   if (!schedule.tables) schedule.parts = 1;
-  schedule.copies = schedule.tables ? first_copies(group, limit) : 1;
+  schedule.copies = schedule.tables ? first_copies(group, schedule.parts, limit) : 1;
   schedule.width = widest(goal, group);
   const std::int64_t everyone = std::int64_t{sm_count(goal)} * 2048;
   const std::int64_t vectors = group.rows * group.count / schedule.width;

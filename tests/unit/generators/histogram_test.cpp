@@ -111,7 +111,7 @@ TEST(Histogram, OtherOperators) {
       at({kPoints[0], kPoints[2], kPoints[3], kPoints[6]}, [&](Problem& p) {
         p.in("keys", {500}, ScalarType::kI32, 0, 19);
         p.in("x", {500}, type, 0, 1000);
-            p.in("best", {20}, type, 0, 1023);
+        p.in("best", {20}, type, 0, 1023);
         p.concrete().buffers.back().role = Role::kInOut;
         const SymbolId i = p.symbol("i", 500);
         p.store("best", {i}, {p.load("keys", {p.at(i)})}, p.load("x", {p.at(i)}), op);
@@ -343,22 +343,32 @@ TEST(Histogram, RefusesWithItsReason) {
   EXPECT_NE(refusal(reduced).find("a reduction"), std::string::npos) << refusal(reduced);
 }
 
+void model(const std::string& what, const Make& make, const Choice& choice) {
+  Problem p;
+  make(p);
+  std::cout << what << ": " << modelled_us(*make_histogram(), p, choice) << " us\n";
+}
+
 TEST(Histogram, DISABLED_Model) {
-  const auto generator = make_histogram();
-  for (const std::int64_t copies : {1, 2, 4, 8, 16, 32}) {
+  const Make small = [](Problem& p) { count_keys(p, 1 << 24, 256); };
+  const Make bytes = [](Problem& p) { count_keys(p, 1 << 26, 256, ScalarType::kU8, 255); };
+  const Make large = [](Problem& p) { count_keys(p, 1 << 24, 300000); };
+  const Make rows = [](Problem& p) { scatter_rows(p, 1 << 16, 256, 1 << 14); };
+  for (const std::int64_t copies : {1, 8, 32}) {
     for (const char* of : {"lane", "warp"}) {
-      Problem p;
-      count_keys(p, 1 << 24, 256);
-      std::cout << copies << " for each " << of << ": "
-                << modelled_us(*generator, p, {{"copies", number(copies)}, {"copy_of", word(of)}})
-                << " us, reading " << 4.0 * (1 << 24) / 4.4e6 << "\n";
+      const std::string what = std::to_string(copies) + " copies for each " + of;
+      const Choice choice = {{"copies", number(copies)}, {"copy_of", word(of)}};
+      model("256 bins, " + what, small, choice);
+      model("256 bins of bytes, " + what, bytes, choice);
     }
   }
+  for (const std::int64_t width : {4, 8, 16}) {
+    model("bytes, vectors of " + std::to_string(width), bytes, {{"vector", number(width)}});
+  }
+  model("300000 bins, as guessed", large, {});
+  model("300000 bins, no tables", large, {{"tables", word("none")}});
   for (const std::int64_t packed : {0, 1}) {
-    Problem p;
-    scatter_rows(p, 1 << 16, 256, 1 << 14);
-    std::cout << "rows, packed " << packed << ": "
-              << modelled_us(*generator, p, {{"packed_atomics", number(packed)}}) << " us\n";
+    model("rows, packed " + std::to_string(packed), rows, {{"packed_atomics", number(packed)}});
   }
 }
 
