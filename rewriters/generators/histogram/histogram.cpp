@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "rewriters/generators/histogram/schedule.h"
+#include "rewriters/generators/histogram/stage.h"
+#include "rewriters/generators/rowwise/rowwise.h"
 #include "rewriters/generators/space.h"
 
 namespace hone::generators {
@@ -61,6 +63,50 @@ void read_step(const Step& step, Schedule& schedule) {
   schedule.cache = parse_cache(step.string_param("cache", "default"));
 }
 
+/// What each kernel that computes values has to: all of them where they are of the same rows, else
+/// one. kRefused: not rows.
+Result<std::vector<Goal>> goals_of_values(const Goal& goal, const Staged& staged) {
+  std::vector<Goal> goals;
+  if (staged.first.empty()) return goals;
+  Goal values = goal;
+  values.concrete = &staged.concrete;
+  values.nests = staged.first;
+  if (rowwise::plan_rows(values)) return std::vector{values};
+  for (const lift::Nest& nest : staged.first) {
+    values.nests = {nest};
+    if (const auto plan = rowwise::plan_rows(values); !plan) return std::unexpected(plan.error());
+    goals.push_back(values);
+  }
+  return goals;
+}
+
+/// The kernels of what is computed before it is scattered.
+Result<void> print_values(const Goal& goal, const Staged& staged, const std::string& prefix,
+                          Helpers& helpers, Code& code, Generated& generated) {
+  const auto goals = goals_of_values(goal, staged);
+  if (!goals) return std::unexpected(goals.error());
+  for (std::size_t i = 0; i < goals->size(); ++i) {
+    const Goal& values = (*goals)[i];
+    const auto plan = rowwise::plan_rows(values);
+    if (!plan) return std::unexpected(plan.error());
+    rowwise::Schedule schedule = rowwise::first_guess(values, *plan);
+    rowwise::make_fit(values, *plan, schedule);
+    print_rows(values, *plan, schedule,
+               fmt::format("{}values_kernel{}", prefix, i == 0 ? "" : std::to_string(i + 1)),
+               fmt::format("Values to be scattered, of {} rows.", plan->rows), helpers, code,
+               generated);
+  }
+  for (const ConcreteBuffer& buffer : staged.scratch) {
+    Buffer scratch;
+    scratch.name = buffer.name;
+    scratch.type = buffer.type;
+    scratch.shape = {*Expr::parse(std::to_string(buffer.elements()))};
+    scratch.role = Role::kScratch;
+    generated.scratch.push_back(std::move(scratch));
+  }
+  return {};
+}
+
 class Histogram : public Generator {
  public:
   std::string_view name() const override { return "generate-histogram"; }
@@ -69,16 +115,23 @@ class Histogram : public Generator {
            "vectors of points; legal when there is an atomic operation of that kind";
   }
 
-  Result<Offer> match(const Goal& goal) const override {
+  Result<Offer> match(const Goal& whole) const override {
+    const auto staged = stage_values(whole, "p_");
+    if (!staged) return std::unexpected(staged.error());
+    const Goal goal = staged->rest(whole);
     const int row_dims = first_row_dims(goal);
     const auto groups = plan_scatters(goal, row_dims);
     if (!groups) return std::unexpected(groups.error());
+    if (const auto values = goals_of_values(whole, *staged); !values) {
+      return std::unexpected(values.error());
+    }
     const Group& group = largest_of(*groups);
     const Schedule guess = first_guess(goal, group);
     const std::int64_t bytes = group.table_bytes(1), limit = shared_limit(goal);
     Offer offer;
     offer.math = any_float(goal) ? MathLevel::kReassociate : MathLevel::kExact;
     offer.description = description(*groups);
+    if (!staged->first.empty()) offer.description += ", whose values are reductions";
     SpaceBuilder space(offer);
     std::vector<std::int64_t> dims;
     for (int i = 0; i <= std::min(2, most_row_dims(goal)); ++i) dims.push_back(i);
@@ -107,8 +160,11 @@ class Histogram : public Generator {
     return offer;
   }
 
-  Result<Generated> generate(const Goal& goal, const Step& step,
+  Result<Generated> generate(const Goal& whole, const Step& step,
                              const std::string& prefix) const override {
+    const auto staged = stage_values(whole, prefix);
+    if (!staged) return std::unexpected(staged.error());
+    const Goal goal = staged->rest(whole);
     const bool tables = step.string_param("tables", "shared") == "shared";
     const int row_dims =
         tables ? static_cast<int>(step.int_param("row_dims", first_row_dims(goal))) : 0;
@@ -117,6 +173,9 @@ class Histogram : public Generator {
     Helpers helpers(prefix);
     Code code;
     Generated generated;
+    if (auto values = print_values(whole, *staged, prefix, helpers, code, generated); !values) {
+      return std::unexpected(values.error());
+    }
     for (std::size_t i = 0; i < groups->size(); ++i) {
       const Group& group = (*groups)[i];
       Schedule schedule = first_guess(goal, group);

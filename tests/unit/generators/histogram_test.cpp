@@ -185,6 +185,35 @@ TEST(Histogram, TwoTablesAtOnce) {
   });
 }
 
+TEST(Histogram, TwoKernelsForTwoSizes) {
+  at(kPoints, [](Problem& p) {
+    p.in("keys", {1000}, ScalarType::kI32, 0, 30);
+    p.in("others", {77}, ScalarType::kU8, 0, 30);
+    p.inout("counts", {31}, ScalarType::kI32);
+    p.inout("more", {31}, ScalarType::kI32);
+    const SymbolId i = p.symbol("i", 1000), k = p.symbol("k", 77);
+    p.store("counts", {i}, {p.load("keys", {p.at(i)})}, p.nodes.integer(1), "+");
+    p.store("more", {k}, {p.load("others", {p.at(k)})}, p.nodes.integer(1), "+");
+  });
+}
+
+TEST(Histogram, ValuesThatAreReductions) {
+  // out[group[i]] += sum over j of x[i, j]; most[group[i], c] = its largest y[i, c, j].
+  at(kPoints, [](Problem& p) {
+    p.in("x", {90, 70});
+    p.in("y", {90, 3, 20}, ScalarType::kI32, -50, 50);
+    p.in("group", {90}, ScalarType::kI32, 0, 6);
+    p.inout("out", {7});
+    p.inout("most", {7, 3}, ScalarType::kI32);
+    const SymbolId i = p.symbol("i", 90), j = p.symbol("j", 70);
+    const SymbolId k = p.symbol("i", 90), c = p.symbol("c", 3), l = p.symbol("l", 20);
+    p.store("out", {i}, {p.load("group", {p.at(i)})},
+            p.nodes.reduce("+", {j}, p.load("x", {p.at(i), p.at(j)})), "+");
+    const Ref most = p.nodes.reduce("max", {l}, p.load("y", {p.at(k), p.at(c), p.at(l)}));
+    p.store("most", {k, c}, {p.load("group", {p.at(k)}), p.at(c)}, most, "max");
+  });
+}
+
 TEST(Histogram, OfPairs) {
   // counts[a[i], b[i]] += 1
   at(kPoints, [](Problem& p) {
@@ -243,6 +272,20 @@ TEST(Histogram, RowsBySeveralFloatsAtOnce) {
   EXPECT_NE(generate(*make_histogram(), p, direct).source.find("float4*"), std::string::npos);
 }
 
+TEST(Histogram, PackedAtomicsAreOfHopper) {
+  Problem p;
+  scatter_rows(p, 100, 64, 30);
+  Goal goal = p.goal();
+  RewriteContext older = *goal.context;
+  older.target = target_limits("sm_80");
+  goal.context = &older;
+  Step step;
+  step.params["tables"] = word("none");
+  const auto generated = make_histogram()->generate(goal, step, "g0_");
+  ASSERT_TRUE(generated.has_value()) << generated.error().message;
+  EXPECT_EQ(generated->source.find("float4*"), std::string::npos);
+}
+
 TEST(Histogram, AlongTheMinorDim) {
   // out[b, j, index[b, i]] += x[b, i, j]: tables of a row, whose loads are strided.
   for (const std::int64_t dims : {0, 1, 2}) {
@@ -295,6 +338,14 @@ TEST(Histogram, ElementsBeyond31Bits) {
       << generate(*generator, huge, direct).source;
 }
 
+TEST(Histogram, PointsBeyond31Bits) {
+  // The last blocks' addresses need 64 bits. Sampled, so that few pages are made.
+  Problem p;
+  count_keys(p, 3'000'000'000, 256, ScalarType::kU8, 255);
+  EXPECT_NE(generate(*make_histogram(), p, {}).source.find("long long point"), std::string::npos);
+  EXPECT_GT(modelled_us(*make_histogram(), p), 0);
+}
+
 std::string refusal(Problem& p) {
   const auto offer = make_histogram()->match(p.goal());
   return offer ? "" : offer.error().message;
@@ -332,14 +383,14 @@ TEST(Histogram, RefusesWithItsReason) {
   mixed.nests().back().combine = "max";
   EXPECT_NE(refusal(mixed).find("two kinds"), std::string::npos) << refusal(mixed);
 
-  Problem reduced;
-  reduced.in("keys", {8}, ScalarType::kI32, 0, 3);
-  reduced.in("x", {8, 5});
-  reduced.inout("y", {4});
+  Problem reduced;  // in the element
+  reduced.in("keys", {8, 5}, ScalarType::kI32, 0, 3);
+  reduced.inout("y", {4}, ScalarType::kI32);
   const SymbolId r = reduced.symbol("r", 8), c = reduced.symbol("c", 5);
-  reduced.store("y", {r}, {reduced.load("keys", {reduced.at(r)})},
-                reduced.nodes.reduce("+", {c}, reduced.load("x", {reduced.at(r), reduced.at(c)})),
-                "+");
+  const Ref largest =
+      reduced.nodes.reduce("max", {c}, reduced.load("keys", {reduced.at(r), reduced.at(c)}));
+  reduced.store("y", {r}, {reduced.nodes.add(largest, reduced.nodes.integer(0))},
+                reduced.nodes.integer(1), "+");
   EXPECT_NE(refusal(reduced).find("a reduction"), std::string::npos) << refusal(reduced);
 }
 
