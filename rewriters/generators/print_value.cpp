@@ -91,6 +91,8 @@ std::string tight(std::string text) { return binds_tightly(text) ? text : "(" + 
 
 std::string Printer::print_sum(Ref value) {
   if (value->type == ScalarType::kBool) return value->constant != 0 ? "true" : "false";
+  // As C has it: 2147483648 is a long there.
+  if (value->is_constant() && value->constant == INT32_MIN) return "(-2147483647 - 1)";
   const auto all = nodes_->range(value);
   const bool wide = !all || all->high > INT32_MAX || all->low < INT32_MIN;
   bool widened = !wide || value->terms.empty() || (value->has_load && !wide_loads);

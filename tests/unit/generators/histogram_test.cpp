@@ -214,6 +214,20 @@ TEST(Histogram, ValuesThatAreReductions) {
   });
 }
 
+TEST(Histogram, ValuesUnderAConditionOfTheirOwn) {
+  // Found by a random nest: the least int is no int when it is written as -2147483648.
+  at({kPoints[0], kPoints[2]}, [](Problem& p) {
+    p.in("y", {40, 30}, ScalarType::kI32, -50, 50);
+    p.in("group", {40}, ScalarType::kI32, 0, 6);
+    p.inout("most", {7}, ScalarType::kI32);
+    const SymbolId i = p.symbol("i", 40), j = p.symbol("j", 30);
+    const Ref takes = p.nodes.less(p.at(j), p.at(i));
+    const Ref value = p.nodes.select(takes, p.load("y", {p.at(i), p.at(j)}),
+                                     p.nodes.identity("max", ScalarType::kI32));
+    p.store("most", {i}, {p.load("group", {p.at(i)})}, p.nodes.reduce("max", {j}, value), "max");
+  });
+}
+
 TEST(Histogram, OfPairs) {
   // counts[a[i], b[i]] += 1
   at(kPoints, [](Problem& p) {
