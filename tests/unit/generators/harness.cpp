@@ -422,6 +422,18 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
   }
 }
 
+Verdict verdict_of(const Generator& generator, Problem& problem, const Choice& changed) {
+  const Generated generated = generate(generator, problem, changed);
+  Built built;
+  if (generated.source.empty() || !build(generated, problem, CodeFor::kEmulator, built)) {
+    return Verdict::kCompileError;
+  }
+  auto program = runner::EmulatedProgram::load(built.runnable, 7,
+                                               runner::EmulatedProgram::Outputs::kUninitialised);
+  EXPECT_TRUE(program.has_value());
+  return (*program)->run_all(*built.module, 200'000'000, true).verdict;
+}
+
 std::string variant_text(const Generator& generator, Problem& problem, const Choice& changed) {
   const Generated generated = generate(generator, problem, changed);
   std::string buffers, launches;

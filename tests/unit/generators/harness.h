@@ -60,6 +60,9 @@ using Choice = std::map<std::string, ParameterValue>;
 /// Generates, runs, compares every output. `tolerance` is relative to the largest value.
 void expect_right(const Generator& generator, Problem& problem, const Choice& changed = {},
                   double tolerance = 2e-5);
+/// What the checks say of what was generated, right or not.
+[[nodiscard]] Verdict verdict_of(const Generator& generator, Problem& problem,
+                                 const Choice& changed = {});
 /// A file for `hone evaluate`, by hand.
 [[nodiscard]] std::string variant_text(const Generator& generator, Problem& problem,
                                        const Choice& changed = {});

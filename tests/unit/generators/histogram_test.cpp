@@ -331,6 +331,23 @@ TEST(Histogram, ElementsOutsideOfATableReachTheBuffer) {
   }
 }
 
+TEST(Histogram, ElementsOutsideOfTheBufferAreSeen) {
+  // Where the reference would write outside of its buffer, so do these: nothing is lost in silence.
+  for (const bool below : {true, false}) {
+    for (const auto* points : {&kPoints, &kMatches}) {
+      for (const Choice& choice : *points) {
+        Problem p;
+        p.in("keys", {600}, ScalarType::kI32, below ? -40'000'000 : 40'000'000, 50'000'000);
+        p.inout("counts", {40}, ScalarType::kI32);
+        const SymbolId i = p.symbol("i", 600);
+        p.store("counts", {i}, {p.load("keys", {p.at(i)})}, p.nodes.integer(1), "+");
+        EXPECT_EQ(verdict_of(*make_histogram(), p, choice), Verdict::kFault)
+            << generate(*make_histogram(), p, choice).source;
+      }
+    }
+  }
+}
+
 TEST(Histogram, SureElementsHaveNoOtherWay) {
   Problem sure, unsure;
   count_keys(sure, 1000, 64, ScalarType::kU8, 255);
