@@ -224,4 +224,33 @@ void Adder::put_pack(Code& code, const Target& target, const std::string& elemen
   }
 }
 
+void Adder::declare_pack_run(Code& code, const Target& target, const std::string& pack_type) {
+  code.line(fmt::format("bool {}_any = false;", target.run_value));
+  code.line(fmt::format("{} {} = 0;", slot_type(*nodes_, target.scatter), target.run_slot));
+  code.line(fmt::format("{} {};", pack_type, target.run_value));
+}
+
+void Adder::end_pack_run(Code& code, const Target& target, int width) {
+  code.open(fmt::format("if ({}_any)", target.run_value));
+  put_pack(code, target, target.run_slot, target.run_value, width);
+  code.close();
+}
+
+void Adder::put_pack_into_run(Code& code, const Target& target, const std::string& element,
+                              const std::string& pack, int width) {
+  const std::string slot = names_->fresh("slot");
+  code.line(fmt::format("const {} {} = {};", slot_type(*nodes_, target.scatter), slot, element));
+  code.open(fmt::format("if ({0}_any && {1} == {2})", target.run_value, slot, target.run_slot));
+  code.line("#pragma unroll");
+  code.line(
+      fmt::format("for (int v = 0; v < kVec; ++v) {}.at[v] += {}.at[v];", target.run_value, pack));
+  code.close();
+  code.open("else");
+  end_pack_run(code, target, width);
+  code.line(fmt::format("{}_any = true;", target.run_value));
+  code.line(fmt::format("{} = {};", target.run_slot, slot));
+  code.line(fmt::format("{} = {};", target.run_value, pack));
+  code.close();
+}
+
 }  // namespace hone::generators::histogram

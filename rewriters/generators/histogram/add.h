@@ -36,6 +36,11 @@ class Adder {
   /// Neighbouring elements, from a pack of values.
   void put_pack(Code& code, const Target& target, const std::string& element,
                 const std::string& pack, int width);
+  /// Likewise, put together with what the steps before gave to the same elements.
+  void put_pack_into_run(Code& code, const Target& target, const std::string& element,
+                         const std::string& pack, int width);
+  void declare_pack_run(Code& code, const Target& target, const std::string& pack_type);
+  void end_pack_run(Code& code, const Target& target, int width);
   void declare_run(Code& code, const Target& target);
   void end_run(Code& code, const Target& target);
 

@@ -48,6 +48,15 @@ int first_row_dims(const Goal& goal) {
   return 0;
 }
 
+/// Walks are of use where neighbours go to the buffer together: rows.
+std::int64_t most_steps(const Goal& goal, const Group& group, Schedule schedule) {
+  schedule.tables = false;
+  const bool rows = std::ranges::any_of(group.scatters, [&](const Scatter& scatter) {
+    return goes_in_packs(goal, group, scatter, schedule);
+  });
+  return rows && goal.nests.size() == 1 ? 16 : 1;
+}
+
 void read_step(const Step& step, Schedule& schedule) {
   schedule.tables = step.string_param("tables", schedule.tables ? "shared" : "none") == "shared";
   schedule.parts = static_cast<int>(step.int_param("parts", schedule.parts));
@@ -156,6 +165,7 @@ class Histogram : public Generator {
     space.powers("threads", 64, 1024, guess.threads);
     space.numbers("blocks_per_sm", {1, 2, 4, 8, 16}, guess.blocks_per_sm);
     space.numbers("packed_atomics", {0, 1}, 1);
+    space.powers("walk", 1, most_steps(goal, group, guess), 1);
     space.values("cache", {std::string("default"), std::string("stream")}, std::string("default"));
     return offer;
   }
@@ -168,7 +178,8 @@ class Histogram : public Generator {
     const bool tables = step.string_param("tables", "shared") == "shared";
     const int row_dims =
         tables ? static_cast<int>(step.int_param("row_dims", first_row_dims(goal))) : 0;
-    const auto groups = plan_scatters(goal, row_dims);
+    const std::int64_t walk = tables ? 1 : step.int_param("walk", 1);
+    const auto groups = plan_scatters(goal, row_dims, walk);
     if (!groups) return std::unexpected(groups.error());
     Helpers helpers(prefix);
     Code code;

@@ -108,8 +108,27 @@ Ref without_casts(lift::Nodes& nodes, Ref element, Ref guard) {
   });
 }
 
+/// The dim around the innermost becomes walks of up to `most` steps, as many as divide it: of the
+/// dims, which walk it is, and in the group, which step.
+void cut_walks(lift::Nodes& nodes, lift::Nest& nest, std::vector<SymbolId>& dims, std::int64_t most,
+               Group& group) {
+  if (dims.size() < 2) return;
+  SymbolId& dim = dims[dims.size() - 2];
+  std::int64_t steps = 1;
+  while (steps * 2 <= most && nodes.extent(dim) % (steps * 2) == 0) steps *= 2;
+  if (steps == 1) return;
+  const SymbolId walk = nodes.new_symbol("walk", nodes.extent(dim) / steps);
+  group.steps = steps;
+  group.step = nodes.new_symbol("step", steps);
+  const Ref whole = nodes.add(nodes.scale(nodes.index(walk), steps), nodes.index(group.step));
+  for (Ref* value : {&nest.element, &nest.value, &nest.guard}) {
+    *value = nodes.substitute(*value, {{dim, whole}});
+  }
+  dim = walk;
+}
+
 /// A nest over rows and points of its own.
-Group group_of(const Goal& goal, const lift::Nest& nest, int row_dims) {
+Group group_of(const Goal& goal, lift::Nest nest, int row_dims, std::int64_t walk) {
   lift::Nodes& nodes = *goal.nodes;
   std::vector<SymbolId> rows = row_candidates(nest);
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(row_dims)));
@@ -117,6 +136,7 @@ Group group_of(const Goal& goal, const lift::Nest& nest, int row_dims) {
   std::erase_if(inner,
                 [&](SymbolId symbol) { return std::ranges::find(rows, symbol) != rows.end(); });
   Group group;
+  if (walk > 1) cut_walks(nodes, nest, inner, walk, group);
   group.rows = points(nodes, rows);
   group.count = points(nodes, inner);
   group.row = nodes.new_symbol("row", group.rows);
@@ -213,7 +233,7 @@ int most_row_dims(const Goal& goal) {
   return static_cast<int>(most);
 }
 
-Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims) {
+Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims, std::int64_t walk) {
   bool any = false;
   std::vector<Group> groups;
   std::set<std::string> buffers;
@@ -229,7 +249,7 @@ Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims) {
     any = any || !plain(*goal.nodes, nest).has_value();
     std::erase_if(nest.dims, [&](SymbolId symbol) { return goal.nodes->extent(symbol) == 1; });
     nest.element = without_casts(*goal.nodes, nest.element, nest.guard);
-    put(*goal.nodes, groups, group_of(goal, nest, row_dims));
+    put(*goal.nodes, groups, group_of(goal, nest, row_dims, goal.nests.size() == 1 ? walk : 1));
   }
   if (!any) return std::unexpected(refused("every element is a plain function of indices"));
   return groups;

@@ -32,6 +32,8 @@ struct Group {
   std::int64_t count = 1;  ///< points of a row
   SymbolId row = -1;
   SymbolId point = -1;
+  std::int64_t steps = 1;  ///< of a walk: at each point these follow each other
+  SymbolId step = -1;
   std::vector<Scatter> scatters;
 
   /// Of one copy of a row's tables, or of a part of each of `parts` [B].
@@ -43,8 +45,10 @@ struct Group {
 };
 
 /// With up to `row_dims` of the dims of each nest as rows: those that the element counts beside
-/// what is read. kRefused: nothing is scattered, or not into a type with atomics.
-[[nodiscard]] Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims);
+/// what is read. With `walk` beyond 1 a thread goes up to as many steps along the dim around the
+/// innermost. kRefused: nothing is scattered, or not into a type with atomics.
+[[nodiscard]] Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims,
+                                                       std::int64_t walk = 1);
 /// The most that can be rows.
 [[nodiscard]] int most_row_dims(const Goal& goal);
 

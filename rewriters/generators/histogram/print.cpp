@@ -60,10 +60,11 @@ class ScatterPrinter {
     }
     for (const Scatter& scatter : group_.scatters) parameters_.write(scatter.buffer, scatter.type);
     for (const std::string& buffer : parameters_.args()) names_.take(buffer);
-    for (const char* word : {"point", "last", "chunk", "part", "start", "copy", "total"}) {
+    for (const char* word : {"point", "last", "chunk", "part", "start", "copy", "total", "w"}) {
       names_.take(word);
     }
     printer_.indices[group_.row] = "row";
+    if (group_.steps > 1) printer_.indices[group_.step] = "w";
     for (const Scatter& scatter : whole_.scatters) {
       Target target;
       target.scatter = scatter;
@@ -73,7 +74,7 @@ class ScatterPrinter {
         target.table = names_.fresh(scatter.buffer + "_table");
         target.mine = schedule_.copies > 1 ? names_.fresh(scatter.buffer + "_mine") : target.table;
       }
-      if (schedule_.merge == Merge::kRuns) {
+      if (schedule_.merge == Merge::kRuns || walks_in_packs(scatter)) {
         target.run_slot = names_.fresh("run_slot");
         target.run_value = names_.fresh("run");
       }
@@ -105,6 +106,9 @@ class ScatterPrinter {
       code_.line(
           fmt::format("constexpr int kItems = {};  // of a thread, loaded before any is used",
                       schedule_.items));
+    }
+    if (group_.steps > 1) {
+      code_.line(fmt::format("constexpr int kSteps = {};  // of a walk", group_.steps));
     }
     if (!is_one_block_each()) {
       code_.line(
@@ -201,14 +205,15 @@ class ScatterPrinter {
       store.put = [this, &target, alone](Code& code, Printer& printer) {
         adder_.put(code, printer, target, alone);
       };
-      const bool packs = schedule_.packs && !schedule_.tables && width > 1 && !alone &&
-                         schedule_.merge == Merge::kNone && scatter.type == ScalarType::kF32 &&
-                         scatter.combine == "+" && target.first.empty() &&
-                         goal_.context->target.compute_capability >= 90;
-      if (packs) {
+      if (!alone && goes_in_packs(goal_, whole_, scatter, schedule_)) {
         store.put_pack = [this, &target, width](Code& code, Printer& at_base,
                                                 const std::string& pack) {
-          adder_.put_pack(code, target, slot_text(at_base, target.scatter), pack, width);
+          const std::string element = slot_text(at_base, target.scatter);
+          if (group_.steps > 1) {
+            adder_.put_pack_into_run(code, target, element, pack, width);
+          } else {
+            adder_.put_pack(code, target, element, pack, width);
+          }
         };
       }
       all.push_back(std::move(store));
@@ -237,12 +242,39 @@ class ScatterPrinter {
     const std::vector<LaneBody::Store> all = stores(targets_, schedule_.width, false);
     if (schedule_.items == 1) {
       if (guarded) code_.open("if (point < kPoints)");
-      body.emit(code_, {}, all, {});
+      print_walk(body, all, true);
       if (guarded) code_.close();
     } else {
       print_items(body, all, guarded, vec);
     }
     if (walks_) code_.close();
+  }
+
+  [[nodiscard]] bool walks_in_packs(const Scatter& scatter) const {
+    return group_.steps > 1 && goes_in_packs(goal_, whole_, scatter, schedule_);
+  }
+
+  /// One point, or the steps from it on.
+  void print_walk(LaneBody& body, const std::vector<LaneBody::Store>& all, bool in_packs) {
+    if (group_.steps == 1) {
+      body.emit(code_, {}, all, {});
+      return;
+    }
+    const auto in_run = [&](const Target& target) {
+      return in_packs && walks_in_packs(target.scatter);
+    };
+    for (const Target& target : targets_) {
+      if (in_run(target)) {
+        adder_.declare_pack_run(code_, target, helpers_.pack(target.scatter.type));
+      }
+    }
+    code_.line("#pragma unroll");
+    code_.open("for (int w = 0; w < kSteps; ++w)");
+    body.emit(code_, {}, all, {});
+    code_.close();
+    for (const Target& target : targets_) {
+      if (in_run(target)) adder_.end_pack_run(code_, target, schedule_.width);
+    }
   }
 
   void print_items(LaneBody& body, const std::vector<LaneBody::Store>& all, bool guarded,
@@ -293,7 +325,7 @@ class ScatterPrinter {
     code_.open(
         fmt::format("for (int last = threadIdx.x; last < {}; last += kThreads)", tail.count));
     LaneBody body(goal_, printer_, names_, helpers_, tail.point, "last", 1);
-    body.emit(code_, {}, all, {});
+    print_walk(body, all, false);
     code_.close();
     code_.close();
   }

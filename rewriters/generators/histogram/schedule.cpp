@@ -62,6 +62,15 @@ int widest(const Goal& goal, const Group& group) {
   return 1;
 }
 
+bool goes_in_packs(const Goal& goal, const Group& group, const Scatter& scatter,
+                   const Schedule& schedule) {
+  return schedule.packs && !schedule.tables && schedule.width > 1 &&
+         schedule.merge == Merge::kNone && scatter.type == ScalarType::kF32 &&
+         scatter.combine == "+" && scatter.first->is_constant() && scatter.guard->is_constant() &&
+         goal.context->target.compute_capability >= 90 &&
+         Lanes(*goal.nodes, group.point, schedule.width).contiguous(scatter.slot);
+}
+
 Schedule first_guess(const Goal& goal, const Group& group) {
   Schedule schedule;
   const std::int64_t limit = shared_limit(goal) - 1024;
@@ -103,6 +112,7 @@ void make_fit(const Goal& goal, const Group& group, Schedule& schedule) {
   schedule.blocks_per_sm = std::max(1, schedule.blocks_per_sm);
   schedule.parts = std::max(1, schedule.parts);
   schedule.copies = std::clamp(schedule.copies, 1, schedule.by_lane ? 32 : schedule.threads / 32);
+  if (group.steps > 1) schedule.items = 1;
   if (schedule.merge == Merge::kMatch && !group.counts()) schedule.merge = Merge::kNone;
   const std::int64_t limit = shared_limit(goal);
   while (schedule.copies > 1 && shared_bytes(group, schedule) > limit) schedule.copies /= 2;

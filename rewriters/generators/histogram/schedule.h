@@ -27,6 +27,10 @@ struct Schedule {
   Cache cache = Cache::kDefault;
 };
 
+/// Do neighbouring points of the scatter go to neighbouring f32, by atomics that take several?
+[[nodiscard]] bool goes_in_packs(const Goal& goal, const Group& group, const Scatter& scatter,
+                                 const Schedule& schedule);
+
 [[nodiscard]] std::int64_t shared_limit(const Goal& goal);  // [B]
 [[nodiscard]] std::int64_t shared_bytes(const Group& group, const Schedule& schedule);
 /// Points that a thread block's loop takes in whole: the rest is the tail's.

@@ -286,6 +286,42 @@ TEST(Histogram, RowsBySeveralFloatsAtOnce) {
   EXPECT_NE(generate(*make_histogram(), p, direct).source.find("float4*"), std::string::npos);
 }
 
+TEST(Histogram, RowsInRuns) {
+  // All the same, few, and by chance; rows that walks do not divide.
+  for (const std::int64_t rows : {128, 33}) {
+    for (const std::int64_t into : {1, 3, 30}) {
+      for (const std::int64_t walk : {2, 16}) {
+        for (const std::int64_t width : {4, 2, 1}) {
+          at({{{"tables", word("none")},
+               {"walk", number(walk)},
+               {"vector", number(width)},
+               {"threads", number(64)}}},
+             [&](Problem& p) { scatter_rows(p, rows, 20, into); });
+        }
+      }
+    }
+  }
+  // Sorted.
+  at({{{"tables", word("none")}, {"walk", number(8)}}}, [](Problem& p) {
+    p.in("x", {64, 24});
+    p.inout("out", {20, 24});
+    p.in("none", {1}, ScalarType::kI32, 0, 0);
+    const SymbolId i = p.symbol("i", 64), j = p.symbol("j", 24);
+    const Ref group = p.nodes.add(p.nodes.divide(p.at(i), p.nodes.integer(5)),
+                                  p.load("none", {p.nodes.integer(0)}));
+    p.store("out", {i, j}, {group, p.at(j)}, p.load("x", {p.at(i), p.at(j)}), "+");
+  });
+}
+
+TEST(Histogram, RowsInRunsNeedFewerAtomics) {
+  Problem p;
+  scatter_rows(p, 128, 64, 3);
+  const Choice walk = {{"tables", word("none")}, {"walk", number(8)}};
+  const std::string source = generate(*make_histogram(), p, walk).source;
+  EXPECT_NE(source.find("kSteps = 8"), std::string::npos);
+  EXPECT_NE(source.find("run_any"), std::string::npos) << source;
+}
+
 TEST(Histogram, PackedAtomicsAreOfHopper) {
   Problem p;
   scatter_rows(p, 100, 64, 30);

@@ -122,7 +122,9 @@ void make(Problem& p, Random& random) {
 
 /// out[…] (op)= value, where what is read chooses a bin, and indices may choose others.
 void make_scatter(Problem& p, Random& random) {
-  const std::int64_t count = random.extent(600), rows = random.extent(5), bins = random.extent(90);
+  const std::int64_t count = random.extent(600), rows = random.extent(5);
+  const std::int64_t bins = 1 + random.extent(90);  // of one alone it would be no scatter
+
   const ScalarType types[] = {ScalarType::kF32, ScalarType::kF64, ScalarType::kI32,
                               ScalarType::kU32, ScalarType::kI64};
   const ScalarType keys[] = {ScalarType::kI32, ScalarType::kU8, ScalarType::kU32, ScalarType::kI64};
