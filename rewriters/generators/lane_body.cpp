@@ -105,10 +105,11 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
     const bool always = stores[i].guard->is_constant();
     if (always) roots.push_back(stores[i].value);
     const bool own = stores[i].put || stores[i].put_pack;
-    if (always && own) roots.push_back(stores[i].element);
     if (width_ > 1 && always && !(own && !stores[i].put_pack) &&
         lanes_.contiguous(stores[i].element)) {
       packs[i] = names_->fresh(stores[i].buffer + "_out");
+    } else if (always && own) {
+      roots.push_back(stores[i].element);
     }
   }
   std::vector<Ref> all = roots;

@@ -145,8 +145,9 @@ class Histogram : public Generator {
     std::vector<std::int64_t> dims;
     for (int i = 0; i <= std::min(2, most_row_dims(goal)); ++i) dims.push_back(i);
     space.numbers("row_dims", dims, row_dims);
-    std::vector<ParameterValue> tables = {std::string("none")};
-    if (bytes <= 16 * limit) tables.insert(tables.begin(), std::string("shared"));
+    std::vector<ParameterValue> tables;
+    if (bytes <= 16 * limit) tables.emplace_back(std::string("shared"));
+    tables.emplace_back(std::string("none"));
     space.values("tables", tables, std::string(guess.tables ? "shared" : "none"));
     std::vector<std::int64_t> parts;
     for (std::int64_t count = 1; count <= 16; count *= 2) {
