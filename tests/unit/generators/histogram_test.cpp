@@ -286,6 +286,17 @@ TEST(Histogram, RowsBySeveralFloatsAtOnce) {
   EXPECT_NE(generate(*make_histogram(), p, direct).source.find("float4*"), std::string::npos);
 }
 
+/// Every `each` rows go to one, which is read all the same.
+void sorted_rows(Problem& p, std::int64_t rows, std::int64_t cols, std::int64_t each) {
+  p.in("x", {rows, cols});
+  p.inout("out", {rows / each + 1, cols});
+  p.in("none", {1}, ScalarType::kI32, 0, 0);
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols);
+  const Ref group = p.nodes.add(p.nodes.divide(p.at(i), p.nodes.integer(each)),
+                                p.load("none", {p.nodes.integer(0)}));
+  p.store("out", {i, j}, {group, p.at(j)}, p.load("x", {p.at(i), p.at(j)}), "+");
+}
+
 TEST(Histogram, RowsInRuns) {
   // All the same, few, and by chance; rows that walks do not divide.
   for (const std::int64_t rows : {128, 33}) {
@@ -302,15 +313,8 @@ TEST(Histogram, RowsInRuns) {
     }
   }
   // Sorted.
-  at({{{"tables", word("none")}, {"walk", number(8)}}}, [](Problem& p) {
-    p.in("x", {64, 24});
-    p.inout("out", {20, 24});
-    p.in("none", {1}, ScalarType::kI32, 0, 0);
-    const SymbolId i = p.symbol("i", 64), j = p.symbol("j", 24);
-    const Ref group = p.nodes.add(p.nodes.divide(p.at(i), p.nodes.integer(5)),
-                                  p.load("none", {p.nodes.integer(0)}));
-    p.store("out", {i, j}, {group, p.at(j)}, p.load("x", {p.at(i), p.at(j)}), "+");
-  });
+  at({{{"tables", word("none")}, {"walk", number(8)}}},
+     [](Problem& p) { sorted_rows(p, 64, 24, 5); });
 }
 
 TEST(Histogram, RowsInRunsNeedFewerAtomics) {
@@ -487,6 +491,12 @@ TEST(Histogram, DISABLED_Model) {
   model("300000 bins, no tables", large, {{"tables", word("none")}});
   for (const std::int64_t packed : {0, 1}) {
     model("rows, packed " + std::to_string(packed), rows, {{"packed_atomics", number(packed)}});
+  }
+  const Make sorted = [](Problem& p) { sorted_rows(p, 1 << 16, 256, 20); };
+  for (const std::int64_t walk : {1, 4, 16}) {
+    const std::string what = "rows, walks of " + std::to_string(walk);
+    model(what, rows, {{"walk", number(walk)}});
+    model("sorted " + what, sorted, {{"walk", number(walk)}});
   }
 }
 
