@@ -20,7 +20,7 @@ class Scatters {
     // One key for each point, for each of a row, or for a whole row.
     const std::string key_at = pick({"r * COUNT + i", "i", "r"});
     const std::string key = chance(3)   ? "keys[KEY] & 15"
-                            : chance(2) ? "(unsigned int)keys[KEY] % BINS"
+                            : chance(6) ? "(unsigned int)keys[KEY] % BINS"
                                         : "keys[KEY] % BINS";
     const std::string place = pick({"bin", "bin", "r * WIDTH + bin", "bin * ROWS + r"});
     const std::string call =
