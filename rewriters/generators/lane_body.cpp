@@ -104,8 +104,12 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
   for (std::size_t i = 0; i < stores.size(); ++i) {
     const bool always = stores[i].guard->is_constant();
     if (always) roots.push_back(stores[i].value);
-    if (width_ > 1 && always && lanes_.contiguous(stores[i].element)) {
+    const bool own = stores[i].put || stores[i].put_pack;
+    if (width_ > 1 && always && !(own && !stores[i].put_pack) &&
+        lanes_.contiguous(stores[i].element)) {
       packs[i] = names_->fresh(stores[i].buffer + "_out");
+    } else if (always && own) {
+      roots.push_back(stores[i].element);
     }
   }
   std::vector<Ref> all = roots;
@@ -114,6 +118,7 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
       all.push_back(nodes.select(
           store.guard, store.value,
           is_float(store.value->type) ? nodes.number(0, store.value->type) : nodes.integer(0)));
+      if (store.put) all.push_back(nodes.select(store.guard, store.element, nodes.integer(0)));
     }
   }
 
@@ -193,10 +198,20 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
       fold.into->merge(code, value, fold.position);
     }
   }
-  for (std::size_t i = 0; i < stores.size(); ++i) emit_store(code, printer, stores[i], packs[i]);
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (stores[i].put && packs[i].empty()) {
+      stores[i].put(code, printer);
+    } else {
+      emit_store(code, printer, stores[i], packs[i]);
+    }
+  }
   if (width_ > 1) code.close();
   for (std::size_t i = 0; i < stores.size(); ++i) {
     if (packs[i].empty()) continue;
+    if (stores[i].put_pack) {
+      stores[i].put_pack(code, at_base, packs[i]);
+      continue;
+    }
     code.line(fmt::format("{}{}({} + {}, {});",
                           store_if.empty() ? "" : fmt::format("if ({}) ", store_if),
                           helpers_->store(cache != Cache::kDefault), stores[i].buffer,

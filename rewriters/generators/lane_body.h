@@ -59,6 +59,11 @@ class LaneBody {
     Ref element = nullptr;
     Ref value = nullptr;
     Ref guard = nullptr;
+    /// Where a store is no "buffer[element] = value;": prints what is done at one lane, guard and
+    /// all. Then loads in the element are moved as those in the value are.
+    std::function<void(Code& code, Printer& printer)> put = nullptr;
+    /// Likewise of lanes side by side, under no guard: of a pack of their values.
+    std::function<void(Code& code, Printer& at_base, const std::string& pack)> put_pack = nullptr;
   };
   struct Keep {
     Ref value = nullptr;

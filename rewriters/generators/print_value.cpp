@@ -91,9 +91,11 @@ std::string tight(std::string text) { return binds_tightly(text) ? text : "(" + 
 
 std::string Printer::print_sum(Ref value) {
   if (value->type == ScalarType::kBool) return value->constant != 0 ? "true" : "false";
+  // As C has it: 2147483648 is a long there.
+  if (value->is_constant() && value->constant == INT32_MIN) return "(-2147483647 - 1)";
   const auto all = nodes_->range(value);
   const bool wide = !all || all->high > INT32_MAX || all->low < INT32_MIN;
-  bool widened = !wide || value->terms.empty() || value->has_load;
+  bool widened = !wide || value->terms.empty() || (value->has_load && !wide_loads);
   std::string text;
   const auto put = [&](std::int64_t sign, const std::string& part) {
     if (text.empty()) {
@@ -158,6 +160,20 @@ std::string Printer::print(Ref value) {
   }
 }
 
+/// "(int)(x[i] % 100u)" of a loaded u32, which would be a long long else; empty: it is no such
+/// thing.
+std::string Printer::print_unsigned_digit(Ref value) {
+  if (!(value->is("%") || value->is("/")) || !value->args[1]->is_constant()) return {};
+  const std::int64_t by = value->args[1]->constant;
+  const Ref of = lift::peel(value->args[0]);
+  if (of->kind != Node::Kind::kLoad || of->type != ScalarType::kU32) return {};
+  if (by < 2 || by > INT32_MAX || known.contains(of) || known.contains(value->args[0])) return {};
+  constexpr std::string_view kWide = "(long long)";
+  const std::string text = print(of);
+  if (!text.starts_with(kWide)) return {};
+  return fmt::format("(int)({} {} {}u)", text.substr(kWide.size()), value->op, by);
+}
+
 std::string Printer::print_op(Ref value) {
   const auto arg = [&](std::size_t i) { return tight(print(value->args[i])); };
   const auto bare = [&](std::size_t i) { return print(value->args[i]); };
@@ -201,6 +217,7 @@ std::string Printer::print_op(Ref value) {
     if (compute_type(from) == value->type) return print(value->args[0]);  // f16 kept in a float
     return fmt::format("({}){}", type_name(value->type), arg(0));
   }
+  if (std::string text = print_unsigned_digit(value); !text.empty()) return text;
   static const std::set<std::string, std::less<>> infix = {
       "+", "-", "*", "/", "%", "<", "<=", "&", "|", "^", "==", "!=", "&&", "||", ">>", "<<"};
   if (infix.contains(op)) return rounded(fmt::format("{} {} {}", arg(0), op, arg(1)));

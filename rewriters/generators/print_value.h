@@ -33,6 +33,9 @@ class Printer {
   /// A load as text, where it is no "buffer[element]"; empty: as usual.
   std::function<std::string(Ref load)> on_load;
 
+  /// Sums of what is read are as wide as those of indices: an element of a buffer beyond 2^31.
+  bool wide_loads = false;
+
   /// An expression in parentheses where it needs some. A reduction must be known: else the text
   /// is "/* reduction */" and ok() is false.
   [[nodiscard]] std::string print(Ref value);
@@ -43,6 +46,7 @@ class Printer {
  private:
   [[nodiscard]] std::string print_op(Ref value);
   [[nodiscard]] std::string print_sum(Ref value);
+  [[nodiscard]] std::string print_unsigned_digit(Ref value);
   lift::Nodes* nodes_;
   bool ok_ = true;
 };

@@ -3,6 +3,7 @@
 #include "rewriters/generators/attention/attention.h"
 #include "rewriters/generators/contract/contract.h"
 #include "rewriters/generators/generator.h"
+#include "rewriters/generators/histogram/histogram.h"
 #include "rewriters/generators/map/map.h"
 #include "rewriters/generators/reduce/reduce.h"
 #include "rewriters/generators/rowwise/rowwise.h"
@@ -28,6 +29,7 @@ const std::vector<const Generator*>& generators() {
     owned.push_back(make_reduce());
     owned.push_back(make_scan());
     owned.push_back(make_window());
+    owned.push_back(make_histogram());
     owned.push_back(make_transpose());
     owned.push_back(make_map());
     auto* pointers = new std::vector<const Generator*>;  // lives as long as the process

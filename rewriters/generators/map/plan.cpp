@@ -48,9 +48,10 @@ Points moved(lift::Nodes& nodes, const Points& points, std::int64_t count, std::
   const lift::Nodes::Substitution where = {
       {points.index, nodes.add(nodes.index(result.index), nodes.integer(first))}};
   for (const LaneBody::Store& store : points.stores) {
+    const Ref guard = nodes.substitute(store.guard, where);
+    if (guard->is_constant() && guard->constant == 0) continue;  // none of these points writes
     result.stores.push_back({store.buffer, store.type, nodes.substitute(store.element, where),
-                             nodes.substitute(store.value, where),
-                             nodes.substitute(store.guard, where)});
+                             nodes.substitute(store.value, where), guard});
   }
   return result;
 }

@@ -9,5 +9,7 @@
 namespace hone::lift_tests {
 
 [[nodiscard]] std::string random_task(std::uint64_t seed);
+/// What every twelfth seed is: atomics on elements that are read from data.
+[[nodiscard]] std::string random_scatter(std::uint64_t seed);
 
 }  // namespace hone::lift_tests

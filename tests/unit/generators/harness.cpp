@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -54,7 +55,8 @@ Ref Problem::load(const std::string& buffer, const std::vector<Ref>& indices) {
   for (const ConcreteBuffer& one : concrete_.buffers) {
     if (one.name == buffer) type = one.type;
   }
-  return nodes.load(buffer, type, element(buffer, indices));
+  const Ref loaded = nodes.load(buffer, type, element(buffer, indices));
+  return is_float(type) ? loaded : nodes.add(loaded, nodes.integer(0));  // integers stand in sums
 }
 
 Ref Problem::f(std::string_view op, std::vector<Ref> args) {
@@ -219,6 +221,9 @@ class Cpu {
     if (op == "/" && node->is_integer()) return std::trunc(a() / b());
     if (op == "/") return a() / b();
     if (op == "%") return std::fmod(a(), b());
+    if (op == "&") {
+      return static_cast<double>(static_cast<std::int64_t>(a()) & static_cast<std::int64_t>(b()));
+    }
     if (op == "<") return a() < b();
     if (op == "<=") return a() <= b();
     if (op == "min") return std::min(a(), b());
@@ -259,6 +264,12 @@ void execute(const Nodes& nodes, const lift::Nest& nest, const Contents& before,
     if (nest.combine.empty()) slot = value;
     if (nest.combine == "+") slot += value;
     if (nest.combine == "max") slot = std::max(slot, value);
+    if (nest.combine == "min") slot = std::min(slot, value);
+    const auto bits = [&] { return static_cast<std::int64_t>(slot); };
+    const auto more = static_cast<std::int64_t>(value);
+    if (nest.combine == "&") slot = static_cast<double>(bits() & more);
+    if (nest.combine == "|") slot = static_cast<double>(bits() | more);
+    if (nest.combine == "^") slot = static_cast<double>(bits() ^ more);
   }
 }
 
@@ -398,12 +409,15 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
 
   const auto report = (*program)->run_all(*built.module, 200'000'000, true);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
-  // Blocks and warps in another order: the same bits.
+  // Blocks and warps in another order: the same bits, but for sums of floats by atomics.
   auto again = runner::EmulatedProgram::load(built.runnable, 7,
                                              runner::EmulatedProgram::Outputs::kUninitialised);
   const auto repeated = (*again)->run_all(*built.module, 200'000'000, false, 5);
   ASSERT_EQ(repeated.verdict, Verdict::kOk) << repeated.detail;
-  for (std::size_t i = 0; i < problem.concrete().buffers.size(); ++i) {
+  const bool any_order = std::ranges::any_of(problem.nests(), [](const lift::Nest& nest) {
+    return !nest.combine.empty() && is_float(nest.type) && nest.element->has_load;
+  });
+  for (std::size_t i = 0; !any_order && i < problem.concrete().buffers.size(); ++i) {
     EXPECT_EQ((*program)->read(static_cast<int>(i)), (*again)->read(static_cast<int>(i)));
   }
   for (std::size_t i = 0; i < problem.concrete().buffers.size(); ++i) {
@@ -421,6 +435,18 @@ void expect_right(const Generator& generator, Problem& problem, const Choice& ch
       ADD_FAILURE() << buffer.name << "[" << k << "]: " << got[k] << ", not " << want[k];
     }
   }
+}
+
+Verdict verdict_of(const Generator& generator, Problem& problem, const Choice& changed) {
+  const Generated generated = generate(generator, problem, changed);
+  Built built;
+  if (generated.source.empty() || !build(generated, problem, CodeFor::kEmulator, built)) {
+    return Verdict::kCompileError;
+  }
+  auto program = runner::EmulatedProgram::load(built.runnable, 7,
+                                               runner::EmulatedProgram::Outputs::kUninitialised);
+  EXPECT_TRUE(program.has_value());
+  return (*program)->run_all(*built.module, 200'000'000, true).verdict;
 }
 
 std::string variant_text(const Generator& generator, Problem& problem, const Choice& changed) {

@@ -64,6 +64,9 @@ using Choice = std::map<std::string, ParameterValue>;
 /// computes the same where that is quicker.
 void expect_right(const Generator& generator, Problem& problem, const Choice& changed = {},
                   double tolerance = 2e-5, Problem* known = nullptr);
+/// What the checks say of what was generated, right or not.
+[[nodiscard]] Verdict verdict_of(const Generator& generator, Problem& problem,
+                                 const Choice& changed = {});
 /// A file for `hone evaluate`, by hand.
 [[nodiscard]] std::string variant_text(const Generator& generator, Problem& problem,
                                        const Choice& changed = {});

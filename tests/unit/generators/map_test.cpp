@@ -116,6 +116,17 @@ TEST(Map, GathersUnderAGuardInPlace) {
   });
 }
 
+TEST(Map, ATailThatDoesNotWrite) {
+  // Found by a random nest: the last point, alone, is under a guard that is false there.
+  at_all_points([](Problem& p) {
+    p.in("x", {25});
+    p.inout("y", {25});
+    const SymbolId i = p.symbol("i", 25);
+    p.store("y", {i}, {p.at(i)}, p.f("+", {p.load("x", {p.at(i)}), p.number(9)}));
+    p.nests().back().guard = p.nodes.less(p.at(i), p.nodes.integer(24));
+  });
+}
+
 TEST(Map, RefusesReductions) {
   Problem p;
   p.in("x", {8, 16});

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "rewriters/generators/histogram/histogram.h"
 #include "rewriters/generators/map/map.h"
 #include "rewriters/generators/reduce/reduce.h"
 #include "rewriters/generators/rowwise/rowwise.h"
@@ -119,9 +120,78 @@ void make(Problem& p, Random& random) {
   }
 }
 
+/// out[…] (op)= value, where what is read chooses a bin, and indices may choose others.
+void make_scatter(Problem& p, Random& random) {
+  const std::int64_t count = random.extent(600), rows = random.extent(5);
+  const std::int64_t bins = 1 + random.extent(90);  // of one alone it would be no scatter
+
+  const ScalarType types[] = {ScalarType::kF32, ScalarType::kF64, ScalarType::kI32,
+                              ScalarType::kU32, ScalarType::kI64};
+  const ScalarType keys[] = {ScalarType::kI32, ScalarType::kU8, ScalarType::kU32, ScalarType::kI64};
+  const ScalarType type = types[random.below(5)];
+  const char* ops[] = {"+", "max", "min", "&", "|", "^"};
+  const std::string op = is_float(type) ? "+" : ops[random.below(6)];
+  const bool turned = random.coin(), shared_keys = random.coin(), ones = random.coin();
+  const std::int64_t low =
+      type == ScalarType::kU32 || op == "&" || op == "|" || op == "^" ? 0 : -99;
+  p.in("keys", shared_keys ? std::vector{count} : std::vector{rows, count}, keys[random.below(4)],
+       0, random.coin() ? 250 : 2);
+  p.in("x", turned ? std::vector{count, rows} : std::vector{rows, count}, type,
+       is_float(type) ? -1 : static_cast<double>(low), is_float(type) ? 1 : 99);
+  const SymbolId r = p.symbol("r", rows), i = p.symbol("i", count);
+  const Ref key = shared_keys ? p.load("keys", {p.at(i)}) : p.load("keys", {p.at(r), p.at(i)});
+  const Ref bin = p.nodes.remainder(key, p.nodes.integer(bins));
+  const Ref x = turned ? p.load("x", {p.at(i), p.at(r)}) : p.load("x", {p.at(r), p.at(i)});
+  const Ref one = is_float(type) ? p.nodes.number(1, type) : p.nodes.integer(3);
+  std::vector<std::int64_t> shape = {bins};
+  std::vector<Ref> element = {bin};
+  const std::int64_t place = random.below(3);
+  if (place > 0) {
+    shape = place == 1 ? std::vector{rows, bins} : std::vector{bins, rows};
+    element = place == 1 ? std::vector{p.at(r), bin} : std::vector{bin, p.at(r)};
+  }
+  p.in("out", shape, type, 0, is_float(type) ? 1 : 200);
+  p.concrete().buffers.back().role = Role::kInOut;
+  p.store("out", random.coin() ? std::vector{r, i} : std::vector{i, r}, element, ones ? one : x,
+          op);
+  if (random.coin()) {
+    p.nests().back().guard = p.nodes.less(key, p.nodes.integer(1 + random.below(200)));
+  }
+}
+
+Choice random_choice(const Offer& offer, Random& random) {
+  Choice choice;
+  for (const Parameter& parameter : offer.parameters) {
+    if (random.below(3) == 0) continue;
+    choice[parameter.name] = parameter.domain[static_cast<std::size_t>(
+        random.below(static_cast<std::int64_t>(parameter.domain.size())))];
+  }
+  return choice;
+}
+
+unsigned number_from(const char* variable, unsigned otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? static_cast<unsigned>(std::atoi(text)) : otherwise;
+}
+
+TEST(Random, ScattersAtRandomPoints) {
+  const auto generator = make_histogram();
+  const unsigned first = number_from("HONE_RANDOM_FIRST", 1);
+  const unsigned count = number_from("HONE_RANDOM_NESTS", 24);
+  for (unsigned seed = first; seed < first + count; ++seed) {
+    Random random(seed);
+    Problem problem;
+    make_scatter(problem, random);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto offer = generator->match(problem.goal());
+    ASSERT_TRUE(offer.has_value()) << offer.error().message;
+    expect_right(*generator, problem, random_choice(*offer, random), 1e-4);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(Random, NestsAtRandomPoints) {
-  const char* wanted = std::getenv("HONE_RANDOM_NESTS");
-  const unsigned count = wanted != nullptr ? static_cast<unsigned>(std::atoi(wanted)) : 24;
+  const unsigned count = number_from("HONE_RANDOM_NESTS", 24);
   std::vector<std::unique_ptr<Generator>> all;
   all.push_back(make_map());
   all.push_back(make_transpose());
@@ -129,8 +199,7 @@ TEST(Random, NestsAtRandomPoints) {
   all.push_back(make_reduce());
   all.push_back(make_scan());
   all.push_back(make_window());
-  const char* from = std::getenv("HONE_RANDOM_FIRST");
-  const unsigned first = from != nullptr ? static_cast<unsigned>(std::atoi(from)) : 1;
+  const unsigned first = number_from("HONE_RANDOM_FIRST", 1);
   for (unsigned seed = first; seed < first + count; ++seed) {
     int taken = 0;
     for (const auto& generator : all) {
@@ -140,12 +209,7 @@ TEST(Random, NestsAtRandomPoints) {
       const auto offer = generator->match(problem.goal());
       if (!offer) continue;
       ++taken;
-      Choice choice;
-      for (const Parameter& parameter : offer->parameters) {
-        if (random.below(3) == 0) continue;
-        choice[parameter.name] = parameter.domain[static_cast<std::size_t>(
-            random.below(static_cast<std::int64_t>(parameter.domain.size())))];
-      }
+      const Choice choice = random_choice(*offer, random);
       SCOPED_TRACE("seed " + std::to_string(seed));
       // The same lift gives the same text.
       Random repeated(seed);
