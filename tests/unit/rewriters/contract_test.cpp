@@ -125,21 +125,24 @@ TEST(Contract, SplitSum) {
 }
 
 TEST(Contract, BlocksShareTheTilesOfTheLastWave) {
-  // 132 SMs: of 196 tiles of 32 x 32, of 3 x 64, and fewer than there are SMs.
+  const auto check = [](Product product, const Choice& choice, double tolerance) {
+    product.context.target.sm_count = 1;
+    product.check(*kContract, choice, tolerance);
+  };
   Choice choice = kSmall;
   choice["tail"] = "4";
-  Product({.m = 430, .n = 437, .k = 300}, {}, bias_and_relu).check(*kContract, choice, 1e-5);
-  Product({.m = 250, .n = 256, .k = 260, .batch = 3}).check(*kContract, choice, 1e-5);
-  choice["tail"] = "8";
-  Product({.m = 33, .n = 30, .k = 259, .batch = 2}).check(*kContract, choice, 1e-5);
-  Product({.m = 448, .n = 416, .k = 448}, below_diagonal).check(*kContract, choice, 1e-5);
+  // Of 15 tiles, 3 * 4, and of 4 more than one SM holds: all but the first eight are shared.
+  check(Product({.m = 150, .n = 69, .k = 270}, {}, bias_and_relu), choice, 1e-5);
+  check(Product({.m = 64, .n = 60, .k = 259, .batch = 3}), choice, 1e-5);
+  choice["tail"] = "2";
+  check(Product({.m = 160, .n = 64, .k = 256}, below_diagonal), choice, 1e-5);
+  check(Product({.m = 33, .n = 30, .k = 259}), choice, 1e-5);  // every tile is
   for (const char* pipe : {"tf32x3", "wgmma-tf32x3"}) {
-    Product({.m = 800, .n = 780, .k = 272}, {}, bias_and_relu, MathLevel::kTf32x3)
-        .check(*kContract,
-               {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}, {"bk", "32"}, {"tail", "2"}}, 1e-5);
+    check(Product({.m = 190, .n = 64, .k = 260}, {}, bias_and_relu, MathLevel::kTf32x3),
+          {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"tail", "2"}}, 1e-5);
   }
-  Product({.m = 800, .n = 776, .k = 256, .type = ScalarType::kBf16, .out = ScalarType::kBf16})
-      .check(*kContract, {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"tail", "4"}}, 1e-2);
+  check(Product({.m = 192, .n = 72, .k = 256, .type = ScalarType::kBf16, .out = ScalarType::kBf16}),
+        {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"tail", "4"}}, 1e-2);
 }
 
 TEST(Contract, TriangleSkipsWhatIsZero) {
