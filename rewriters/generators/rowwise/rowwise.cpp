@@ -159,39 +159,6 @@ int good_cluster(const Goal& goal, const Plan& plan) {
   return cluster;
 }
 
-/// Registers of a thread for what is the same for all rows, such as weights.
-std::int64_t registers_for_all_rows(const Goal& goal, const Plan& plan, const Schedule& schedule) {
-  std::int64_t bytes = 0;
-  const std::int64_t step = std::int64_t{schedule.team.threads} * schedule.width;
-  for (int space = 0; space < static_cast<int>(plan.spaces.size()); ++space) {
-    const std::int64_t items = (part_of_row(plan, schedule, space) + step - 1) / step;
-    for (const Stream& stream : streams_of(goal, plan, space)) {
-      if (stream.load->uses(plan.row) || !stream.certain) continue;
-      bytes += items * schedule.width * static_cast<std::int64_t>(size_of(stream.load->type));
-    }
-  }
-  return (bytes + 3) / 4;
-}
-
-/// Many rows with weights: as many blocks as registers have room for walk over them, and load the
-/// weights once; by itself on its multiprocessor, a block loads ahead.
-void guess_walk(const Goal& goal, const Plan& plan, Schedule& schedule) {
-  constexpr std::int64_t kForOthers = 16;  // registers of a thread
-  const TargetLimits& target = goal.context->target;
-  const std::int64_t weights = registers_for_all_rows(goal, plan, schedule);
-  const std::int64_t all = registers_kept(goal, plan, schedule) + weights;
-  if (schedule.keep != Keep::kRegisters || plan.across || weights == 0) return;
-  if (all > most_registers(schedule.team, target)) return;
-  const std::int64_t threads = std::int64_t{schedule.team.threads} * schedule.team.teams;
-  const std::int64_t blocks = std::clamp<std::int64_t>(
-      std::min(target.registers_per_sm / (threads * (all + kForOthers)), 2048 / threads), 1, 16);
-  const std::int64_t groups = plan.rows / schedule.team.teams * schedule.cluster;
-  if (groups < 4 * blocks * std::max(1, target.sm_count)) return;
-  schedule.blocks_per_sm = static_cast<int>(std::bit_floor(static_cast<unsigned>(blocks)));
-  schedule.ahead = blocks == 1;
-  make_fit(goal, plan, schedule);
-}
-
 /// 128 bytes a thread; few rows: more threads for each.
 void guess_in_cluster(const Goal& goal, const Plan& plan, Schedule& schedule) {
   const std::int64_t sms = std::max(1, goal.context->target.sm_count);
@@ -209,21 +176,18 @@ void guess_in_cluster(const Goal& goal, const Plan& plan, Schedule& schedule) {
 
 }  // namespace
 
-Schedule first_guess(const Goal& goal, const Plan& plan, bool alone) {
+Schedule first_guess(const Goal& goal, const Plan& plan, bool clusters) {
   Schedule schedule;
   const std::int64_t length = longest(plan);
   schedule.width = widest(goal, plan);
   schedule.keep = Keep::kRegisters;
   schedule.reciprocal = true;
   const std::int64_t sms = std::max(1, goal.context->target.sm_count);
-  if (alone) schedule.cluster = good_cluster(goal, plan);
+  if (clusters) schedule.cluster = good_cluster(goal, plan);
   if (schedule.cluster > 1) {
     Schedule shared_rows = schedule;
     guess_in_cluster(goal, plan, shared_rows);
-    if (shared_rows.keep != Keep::kReread) {
-      guess_walk(goal, plan, shared_rows);
-      return shared_rows;
-    }
+    if (shared_rows.keep != Keep::kReread) return shared_rows;
     schedule.cluster = 1;
   }
   if (plan.across) {
@@ -252,7 +216,6 @@ Schedule first_guess(const Goal& goal, const Plan& plan, bool alone) {
     make_fit(goal, plan, split);
     if (split.keep == Keep::kSplit) return split;
   }
-  if (alone) guess_walk(goal, plan, schedule);
   return schedule;
 }
 
@@ -323,9 +286,8 @@ class Rowwise : public Generator {
     space.powers("cluster", 1, widest_cluster.cluster, guess.cluster);
     space.values("keep", std::move(keeps), std::string(rowwise::name_of(guess.keep)));
     space.values("cache", cache_values(), std::string("default"));
-    space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, guess.blocks_per_sm);
-    space.values("load_ahead", {std::string("no"), std::string("row")},
-                 std::string(guess.ahead ? "row" : "no"));
+    space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, 0);
+    space.values("load_ahead", {std::string("no"), std::string("row")}, std::string("no"));
     space.powers("unroll", 1, 8, 4);
     space.values("divide", {std::string("exact"), std::string("reciprocal")},
                  std::string("reciprocal"));

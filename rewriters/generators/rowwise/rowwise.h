@@ -15,9 +15,8 @@ namespace rowwise {
 /// The widest vector for this plan; a space's length and all strides are multiples of it.
 [[nodiscard]] int widest(const Goal& goal, const Plan& plan);
 /// The schedule that the analytic model says: 16 elements a thread, 16-byte vectors, whole warps;
-/// `alone`, as no stage of another generator: long rows and few rows are shared by several blocks,
-/// and blocks walk over many rows with the same weights.
-[[nodiscard]] Schedule first_guess(const Goal& goal, const Plan& plan, bool alone = false);
+/// with `clusters` long rows and few rows are shared by several blocks.
+[[nodiscard]] Schedule first_guess(const Goal& goal, const Plan& plan, bool clusters = false);
 /// Brings it to one that fits the target: the number of threads, registers, shared memory.
 void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule);
 

@@ -164,20 +164,6 @@ TEST(Rowwise, LongRowsTakeClusters) {
   EXPECT_EQ(generate(*generator, old, {}).source.find("cluster"), std::string::npos);
 }
 
-TEST(Rowwise, ManyRowsWithWeightsAreWalkedOver) {
-  const auto generator = make_rowwise();
-  const auto blocks = [&](std::int64_t rows, std::int64_t cols) {
-    Problem p;
-    layer_norm(p, rows, cols);
-    return step_for(*generator, p, {}).int_param("blocks_per_sm", -1);
-  };
-  EXPECT_EQ(blocks(16384, 8192), 2);
-  EXPECT_EQ(blocks(100, 8192), 0);
-  Problem weightless;
-  softmax(weightless, 16384, 8192);
-  EXPECT_EQ(step_for(*generator, weightless, {}).int_param("blocks_per_sm", -1), 0);
-}
-
 TEST(Rowwise, NextRowLoadedAhead) {
   const auto generator = make_rowwise();
   const Choice choice = {{"threads", std::int64_t{32}},
