@@ -1,0 +1,126 @@
+// One search while it runs: what search_job.cpp (admission, pace, finals) and search_loop.cpp
+// (asking, evaluating, telling) share.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/search/prescreen.h"
+#include "engine/search/random.h"
+#include "engine/search/strategy.h"
+#include "engine/service/feeder.h"
+#include "engine/service/lift_check.h"
+#include "engine/service/proposer.h"
+#include "engine/service/records.h"
+#include "engine/service/requests.h"
+#include "engine/service/search_job.h"
+#include "engine/service/workers.h"
+
+namespace hone::search_job {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One ask and what became of it.
+struct Slot {
+  Outcome outcome;
+  CandidateRecord candidate;
+  std::uint64_t seed = 0;  ///< of its evaluation
+  Evaluation evaluation;
+  std::uint64_t id = 0;
+  bool refused_later = false;  ///< at a check size, when its program was known
+  bool done = false;
+  bool told_earlier = false;  ///< to an earlier process
+  std::string twin;  ///< hash of a program in flight that this one repeats; settled after it
+};
+
+class Search {
+ public:
+  Search(const Task& task, Target target, Rewriting& rewriting, Store* store,
+         const SearchOptions& options)
+      : task_(task),
+        target_(std::move(target)),
+        queue_(target_.queue),
+        rewriting_(rewriting),
+        store_(store),
+        options_(options),
+        provenance_(provenance_of(target_.device, target_.info)),
+        start_(Clock::now() - std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(options.spent_s))),
+        random_(options.seed),
+        prescreen_(options.seed ^ 0x5C3EE17ull),
+        task_hash_(task.hash()) {}
+
+  Result<SearchOutcome> run();
+
+ private:
+  Result<void> admit();
+  Result<void> read();
+  void judge(const LiftCheck& lift);
+  void search();
+  void finals();
+  Slot slot_of(Proposed proposed);
+  [[nodiscard]] Draft draft_of(const Slot& slot);
+  void settle(Slot& slot, Strategy& strategy);
+  std::int64_t recall(Strategy& strategy);
+  void report(const std::string& phase);
+  void stored(const Result<void>& result);
+  [[nodiscard]] bool interrupted() const {
+    return (options_.stop != nullptr && *options_.stop) || abandoned() || unstored_;
+  }
+  [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
+  [[nodiscard]] Result<Evaluation> have_done(EvaluationRequest request, Work::Kind kind);
+  [[nodiscard]] double search_seconds() const;
+  [[nodiscard]] double seconds_per_finalist() const;
+  [[nodiscard]] bool reference_is_slow() const;
+  [[nodiscard]] int affordable_finalists() const;
+
+  const Task& task_;
+  const Target target_;
+  SearchQueue& queue_;
+  Rewriting& rewriting_;
+  Store* store_;
+  const SearchOptions& options_;
+  Provenance provenance_;
+  Clock::time_point start_;
+  Random random_;
+  Prescreen prescreen_;
+  std::string task_hash_;
+  std::unique_ptr<RequestBuilder> builder_;
+  std::int64_t run_id_ = 0;
+  SearchOutcome outcome_;
+
+  struct Known {
+    Verdict verdict = Verdict::kCrash;
+    double time_us = 0;
+  };
+  std::unordered_map<std::string, Known> known_;  // by program hash; told programs
+  std::map<std::string, Evaluation> earlier_;     // likewise; what an earlier process was told
+  std::unordered_set<std::string> in_flight_;     // hashes of slots in flight
+  struct Ranked {
+    CandidateRecord candidate;
+    double time_us;
+  };
+  std::vector<Ranked> best_;  // quick times, fastest first
+  std::string best_recipe_;
+  std::string reference_hash_;
+  EvaluationRequest reference_request_;
+  std::uint64_t next_id_ = 0;
+  int fruitless_ = 0;
+  std::int64_t refused_later_ = 0;
+  std::optional<Error> unstored_;  ///< ends a job
+  int alarms_ = 0;
+  /// A service's, by id: their answer may be put back, and a second one come.
+  std::map<std::uint64_t, Slot> crashed_;
+};
+
+}  // namespace hone::search_job
