@@ -215,7 +215,7 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     if (again) settle();
   }
   Rerolled known;
-  store.value = rerolled(nodes, store.value, known);
+  store.value = renumbered(nodes, rerolled(nodes, store.value, known));
 
   Nest nest;
   nest.buffer = store.buffer;
