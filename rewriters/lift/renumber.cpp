@@ -65,6 +65,24 @@ std::vector<Numbering> numberings(Nodes& nodes, const Guarded& fold, SymbolId sy
   return all;
 }
 
+/// The two that a value is the larger (or the smaller) of, also where it is a choice: i < 0 ? -i :
+/// i.
+std::vector<Ref> either_of(Nodes& nodes, Ref value, bool larger) {
+  if (value->is(larger ? "max" : "min")) return value->args;
+  if (!value->is("select") || !value->args[0]->is(">=0")) return {};
+  // Where v >= 0 the first, which is then more by a multiple of v.
+  const Ref over = nodes.subtract(value->args[1], value->args[2]), v = value->args[0]->args[0];
+  if (v->terms.empty() || over->terms.empty()) return {};
+  for (const std::int64_t more : {std::int64_t{0}, std::int64_t{1}}) {  // also where v > 0, v + 1
+    const Ref base = nodes.add(v, nodes.integer(more));
+    const std::int64_t by = over->terms[0].coefficient / base->terms[0].coefficient;
+    if (by != 0 && (by > 0) == larger && over == nodes.scale(base, by)) {
+      return {value->args[1], value->args[2]};
+    }
+  }
+  return {};
+}
+
 /// "min(a, b) + c >= 0" as two, and so on: what is at least the larger is at least both.
 Ref split(Nodes& nodes, Ref condition) {
   Ref all = nodes.boolean(true);
@@ -72,13 +90,14 @@ Ref split(Nodes& nodes, Ref condition) {
     Ref made = part;
     if (part->is(">=0")) {
       for (const Term& term : part->args[0]->terms) {
-        if (!term.atom->is(term.coefficient > 0 ? "min" : "max")) continue;
+        const std::vector<Ref> both = either_of(nodes, term.atom, term.coefficient < 0);
+        if (both.empty()) continue;
         const Ref rest = nodes.subtract(part->args[0], nodes.scale(term.atom, term.coefficient));
         const auto with = [&](Ref arg) {
           return split(nodes,
                        nodes.non_negative(nodes.add(rest, nodes.scale(arg, term.coefficient))));
         };
-        made = nodes.both(with(term.atom->args[0]), with(term.atom->args[1]));
+        made = nodes.both(with(both[0]), with(both[1]));
         break;
       }
     }
@@ -105,6 +124,45 @@ Range narrowed(Nodes& nodes, Range all, Ref condition, SymbolId symbol) {
     }
   }
   return all;
+}
+
+/// The lowest and the highest that a condition's parts leave `symbol`, as sums: every pair.
+std::vector<std::pair<Ref, Ref>> intervals(Nodes& nodes, Ref condition, SymbolId symbol) {
+  const Ref atom = peel(nodes.index(symbol));
+  std::vector<Ref> lows, highs;
+  for (const Ref part : conjuncts(condition)) {
+    if (!part->is(">=0")) continue;
+    const auto own = std::ranges::find(part->args[0]->terms, atom, &Term::atom);
+    if (own == part->args[0]->terms.end()) continue;
+    const Ref rest = nodes.subtract(part->args[0], nodes.scale(atom, own->coefficient));
+    if (own->coefficient == 1) lows.push_back(nodes.scale(rest, -1));
+    if (own->coefficient == -1) highs.push_back(rest);
+  }
+  std::vector<std::pair<Ref, Ref>> all;
+  for (const Ref low : lows)
+    for (const Ref high : highs) all.emplace_back(low, high);
+  return all;
+}
+
+/// Is what was a neighbourhood of a place, which loads told, now told by conditions alone? Then no
+/// load is shared as in a product; a prefix or a window of one size is still known as such.
+bool hides_place(Nodes& nodes, Ref before, Ref after, Ref condition, SymbolId symbol) {
+  std::vector<SymbolId> told;
+  for (const Ref load : loads_in(after))
+    told.insert(told.end(), load->free.begin(), load->free.end());
+  bool hidden = false;
+  for (const Ref load : loads_in(before)) {
+    hidden |= std::ranges::any_of(load->free, [&](SymbolId one) {
+      return condition->uses(one) && std::ranges::find(told, one) == told.end();
+    });
+  }
+  bool two_sided = false, one_size = false;
+  for (const auto& [low, high] : intervals(nodes, condition, symbol)) {
+    if (low->is_constant() || high->is_constant()) continue;
+    two_sided = true;
+    one_size |= nodes.subtract(high, low)->is_constant();
+  }
+  return hidden && two_sided && !one_size;
 }
 
 /// The fold with rounds of `symbol` numbered so; null: that takes more of them.
@@ -138,15 +196,21 @@ Ref numbered(Nodes& nodes, const Guarded& fold, SymbolId symbol, const Numbering
   const Ref round = round_at(absolute);
   const Ref value = nodes.substitute(fold.value, {{symbol, round}});
   dependent = dependence(value);
-  Ref condition = nodes.substitute(fold.condition, {{symbol, round}});
-  condition = nodes.both(condition, nodes.non_negative(round));
-  condition =
-      nodes.both(condition, nodes.non_negative(nodes.subtract(nodes.integer(rounds - 1), round)));
+  // Parts about other symbols stay whole: these have their turn.
+  Ref condition = nodes.boolean(true);
+  for (const Ref part : conjuncts(fold.condition)) {
+    const Ref here = nodes.substitute(part, {{symbol, round}});
+    condition = nodes.both(condition, part->uses(symbol) ? split(nodes, here) : here);
+  }
+  condition = nodes.both(condition, split(nodes, nodes.non_negative(round)));
+  condition = nodes.both(
+      condition,
+      split(nodes, nodes.non_negative(nodes.subtract(nodes.integer(rounds - 1), round))));
+  if (hides_place(nodes, fold.value, value, condition, number)) return nullptr;
   std::vector<SymbolId> symbols = fold.symbols;
   std::ranges::replace(symbols, symbol, number);
-  return nodes.reduce(
-      fold.op, symbols,
-      nodes.select(split(nodes, condition), value, nodes.identity(fold.op, value->type)));
+  return nodes.reduce(fold.op, symbols,
+                      nodes.select(condition, value, nodes.identity(fold.op, value->type)));
 }
 
 /// The best numbering of one of its indices; null: it is good as it is.
@@ -164,6 +228,36 @@ Ref renumbered_once(Nodes& nodes, const Guarded& fold) {
     }
   }
   return best;
+}
+
+/// A few neighbours of a place that no load depends on otherwise are a window, counted from its
+/// edge: sum over k < n with x - 3 <= k <= x + 3 of A[k] => sum over k < 7 of A[k + x - 3], where
+/// that is one. Null: there is none.
+Ref as_window(Nodes& nodes, const Guarded& fold) {
+  for (const SymbolId symbol : fold.symbols) {
+    const std::int64_t rounds = nodes.extent(symbol);
+    for (const auto& [low, high] : intervals(nodes, fold.condition, symbol)) {
+      const Ref width = nodes.subtract(high, low);
+      if (low->is_constant() || !width->is_constant()) continue;
+      const std::int64_t points = width->constant + 1;
+      if (points < 1 || 2 * points > rounds) continue;
+      const bool loads_elsewhere = std::ranges::any_of(loads_in(fold.value), [&](Ref load) {
+        return std::ranges::any_of(low->free, [&](SymbolId s) { return load->uses(s); });
+      });
+      if (loads_elsewhere || uses_any(low, fold.symbols)) continue;
+      const SymbolId point = nodes.new_symbol(nodes.symbol(symbol).name, points);
+      const Ref at = nodes.add(low, nodes.index(point));
+      std::vector<SymbolId> symbols = fold.symbols;
+      std::ranges::replace(symbols, symbol, point);
+      Ref condition = nodes.substitute(fold.condition, {{symbol, at}});
+      condition = nodes.both(condition, nodes.non_negative(at));
+      condition = nodes.both(condition, nodes.less(at, nodes.integer(rounds)));
+      const Ref value = nodes.substitute(fold.value, {{symbol, at}});
+      return nodes.reduce(fold.op, symbols,
+                          nodes.select(condition, value, nodes.identity(fold.op, value->type)));
+    }
+  }
+  return nullptr;
 }
 
 /// Two of the symbols as one, where the body asks for inner + extent(inner) * outer alone.
@@ -186,6 +280,21 @@ bool join_two(Nodes& nodes, std::vector<SymbolId>& symbols, Ref& body) {
   return false;
 }
 
+/// A reduction whose body is as it should be; what came of it may have less to reduce.
+Ref renumbered_fold(Nodes& nodes, Ref value) {
+  const Ref node = peel(value);
+  if (node->kind != Node::Kind::kReduce) return value;
+  const Nodes::Opened opened = nodes.open(node);
+  const Ref body = peel(opened.body), nothing = nodes.identity(node->op, node->type);
+  if (!body->is("select") || body->args[2] != nothing) return value;
+  Guarded fold{node->op, opened.symbols, body->args[0], body->args[1]};
+  if (const Ref better = renumbered_once(nodes, fold)) return renumbered_fold(nodes, better);
+  // Not before: what is added to a bound is known by its whole.
+  fold.condition = split(nodes, fold.condition);
+  if (const Ref window = as_window(nodes, fold)) return renumbered_fold(nodes, window);
+  return nodes.reduce(fold.op, fold.symbols, nodes.select(fold.condition, fold.value, nothing));
+}
+
 }  // namespace
 
 Ref renumbered(Nodes& nodes, Ref value) {
@@ -195,12 +304,7 @@ Ref renumbered(Nodes& nodes, Ref value) {
     Ref body = peel(renumbered(nodes, opened.body));
     while (join_two(nodes, opened.symbols, body)) {
     }
-    body = peel(body);
-    const Ref made = nodes.reduce(node->op, opened.symbols, body);
-    if (!body->is("select") || body->args[2] != nodes.identity(node->op, node->type)) return made;
-    const Ref better =
-        renumbered_once(nodes, {node->op, opened.symbols, body->args[0], body->args[1]});
-    return better == nullptr ? made : better;
+    return renumbered_fold(nodes, nodes.reduce(node->op, opened.symbols, body));
   });
 }
 
