@@ -295,13 +295,50 @@ Ref renumbered_fold(Nodes& nodes, Ref value) {
   return nodes.reduce(fold.op, fold.symbols, nodes.select(fold.condition, fold.value, nothing));
 }
 
+/// Loops that only fall, rising: sum over k < n of A[x - k] is of A[x - n + 1 + k].
+void turn_falling(Nodes& nodes, const std::vector<SymbolId>& symbols, Ref& body) {
+  for (const SymbolId symbol : symbols) {
+    const Ref atom = peel(nodes.index(symbol));
+    bool falls = false, rises = false;
+    for (const Ref load : loads_in(body)) {
+      if (!load->uses(symbol)) continue;
+      const auto own = std::ranges::find(load->args[0]->terms, atom, &Term::atom);
+      const bool down = own != load->args[0]->terms.end() && own->coefficient < 0;
+      (down ? falls : rises) = true;
+    }
+    if (!falls || rises) continue;
+    const Ref last = nodes.integer(nodes.extent(symbol) - 1);
+    body = nodes.substitute(body, {{symbol, nodes.subtract(last, nodes.index(symbol))}});
+  }
+}
+
+/// sum over l of (sum over k of f) / c => (sum over l, k of f) / c, likewise for a factor c; c is
+/// the same for all l. Null: it is not so.
+Ref with_scale_outside(Nodes& nodes, Ref reduction) {
+  if (reduction->op != "+" || !is_float(reduction->type)) return nullptr;
+  const Nodes::Opened opened = nodes.open(reduction);
+  const Ref body = peel(opened.body);
+  if (!body->is("/") && !body->is("*")) return nullptr;
+  for (const std::size_t inner : {std::size_t{0}, std::size_t{1}}) {
+    const Ref part = body->args[inner], scale = body->args[1 - inner];
+    if (inner == 1 && body->is("/")) continue;
+    if (part->kind != Node::Kind::kReduce || part->op != "+") continue;
+    if (uses_any(scale, opened.symbols)) continue;
+    const Ref sum = nodes.reduce("+", opened.symbols, part);
+    return nodes.op(body->op, reduction->type, {sum, scale});
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Ref renumbered(Nodes& nodes, Ref value) {
   return nodes.replace(value, [&](Ref node) -> Ref {
     if (node->kind != Node::Kind::kReduce || node->op.starts_with("arg")) return nullptr;
+    if (const Ref scaled = with_scale_outside(nodes, node)) return renumbered(nodes, scaled);
     Nodes::Opened opened = nodes.open(node);
     Ref body = peel(renumbered(nodes, opened.body));
+    turn_falling(nodes, opened.symbols, body);
     while (join_two(nodes, opened.symbols, body)) {
     }
     return renumbered_fold(nodes, nodes.reduce(node->op, opened.symbols, body));

@@ -59,6 +59,18 @@ TEST(Renumbered, ASuffixIsKnownByItsBound) {
   expect_in(lifted("suffix_sums"), "((k - x >= 0) ? (B[k] + A[k + 512*y]) : 0)");
 }
 
+TEST(Renumbered, FallingLoopsRise) {
+  expect_in(lifted("cumsum_from_the_end"), "((k - c - 1 >= 0) ? x[k + 512*x] : 0)");
+}
+
+TEST(Renumbered, WhatEachPartialSumIsDividedByDividesTheirSum) {
+  expect_in(lifted("mean_of_block_means"), "(sum(k < 65536: x[k]) / 65536)");
+}
+
+TEST(Renumbered, AnExtremeThatStartsFromTheFirstElementIsOneReduction) {
+  expect_in(lifted("argmin_columns"), "y[x] = argmin(k < 512: x[512*k + x])");
+}
+
 TEST(Renumbered, StridedLoopsOfABlockAreOne) {
   expect_in(lifted("softmax_tree_of_256"), "max(k < 512: x[512*blockIdx.x + k])");
   expect_in(lifted("group_norm_odd_planes"), "sum(k < 784: ");
