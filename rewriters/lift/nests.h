@@ -41,8 +41,11 @@ struct Basis {
 using Rerolled = std::unordered_map<Ref, Ref>;
 [[nodiscard]] Ref rerolled(Nodes& nodes, Ref value, Rerolled& known);
 
+/// A sum of sums so that less is multiplied; null: it is good as it is.
+[[nodiscard]] Ref distributed(Nodes& nodes, Ref reduction);
+
 /// Reductions that count from where each result begins, counted from one place for all: where that
-/// takes no more rounds and loads then depend on fewer indices.
+/// takes no more rounds and loads then depend on fewer indices. Sums of sums distributed().
 [[nodiscard]] Ref renumbered(Nodes& nodes, Ref value);
 
 }  // namespace hone::lift

@@ -312,30 +312,12 @@ void turn_falling(Nodes& nodes, const std::vector<SymbolId>& symbols, Ref& body)
   }
 }
 
-/// sum over l of (sum over k of f) / c => (sum over l, k of f) / c, likewise for a factor c; c is
-/// the same for all l. Null: it is not so.
-Ref with_scale_outside(Nodes& nodes, Ref reduction) {
-  if (reduction->op != "+" || !is_float(reduction->type)) return nullptr;
-  const Nodes::Opened opened = nodes.open(reduction);
-  const Ref body = peel(opened.body);
-  if (!body->is("/") && !body->is("*")) return nullptr;
-  for (const std::size_t inner : {std::size_t{0}, std::size_t{1}}) {
-    const Ref part = body->args[inner], scale = body->args[1 - inner];
-    if (inner == 1 && body->is("/")) continue;
-    if (part->kind != Node::Kind::kReduce || part->op != "+") continue;
-    if (uses_any(scale, opened.symbols)) continue;
-    const Ref sum = nodes.reduce("+", opened.symbols, part);
-    return nodes.op(body->op, reduction->type, {sum, scale});
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Ref renumbered(Nodes& nodes, Ref value) {
   return nodes.replace(value, [&](Ref node) -> Ref {
     if (node->kind != Node::Kind::kReduce || node->op.starts_with("arg")) return nullptr;
-    if (const Ref scaled = with_scale_outside(nodes, node)) return renumbered(nodes, scaled);
+    if (const Ref made = distributed(nodes, node)) return renumbered(nodes, made);
     Nodes::Opened opened = nodes.open(node);
     Ref body = peel(renumbered(nodes, opened.body));
     turn_falling(nodes, opened.symbols, body);
