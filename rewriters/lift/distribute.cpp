@@ -67,7 +67,9 @@ Ref inside_out(Nodes& nodes, const std::vector<SymbolId>& symbols, Ref body) {
 }  // namespace
 
 Ref distributed(Nodes& nodes, Ref reduction) {
-  if (reduction->op != "+" || !is_float(reduction->type)) return nullptr;
+  // A half's sum may be too large before it is divided.
+  const bool wide = reduction->type == ScalarType::kF32 || reduction->type == ScalarType::kF64;
+  if (reduction->op != "+" || !wide) return nullptr;
   const Nodes::Opened opened = nodes.open(reduction);
   const Ref body = peel(opened.body);
   if (const Ref made = scale_outside(nodes, opened.symbols, body)) return made;
