@@ -263,6 +263,7 @@ int show_lift(const Options& options) {
   RewriteContext context;
   context.task = &*task;
   context.sizes = task->sizes;
+  context.target = target_limits("sm_90");
   const auto text = open_rewriting()->lifted(context, program);
   if (!text) return options.common.fail(text.error());
   // A candidate may be for its sizes only.

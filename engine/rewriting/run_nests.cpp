@@ -1,6 +1,5 @@
 #include "engine/rewriting/run_nests.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "evaluator/fill/fill.h"
@@ -58,9 +57,12 @@ Result<NestOutputs> run_nests(const Program& program, const Bindings& sizes, std
   const auto lifted = lift::lift(program, sizes);
   if (!lifted) return std::unexpected(lifted.error());
   NestOutputs outputs;
-  outputs.lifted = std::ranges::all_of(
-      lifted->launches, [](const lift::LiftedLaunch& launch) { return launch.refusal.empty(); });
-  if (!outputs.lifted) return outputs;
+  for (const lift::LiftedLaunch& launch : lifted->launches) {
+    if (launch.refusal.empty()) continue;
+    outputs.unchecked = "not lifted: " + launch.refusal;
+    return outputs;
+  }
+  outputs.lifted = true;
   std::int64_t bytes = 0;
   for (const ConcreteBuffer& buffer : lifted->concrete.buffers) bytes += buffer.bytes();
   if (bytes > kMostBytes) {

@@ -16,7 +16,7 @@ using BufferBytes = std::map<std::string, std::string>;
 
 struct NestOutputs {
   bool lifted = false;    ///< every launch
-  std::string unchecked;  ///< why there are no contents though it was lifted; else empty
+  std::string unchecked;  ///< why there are no contents; else empty
   BufferBytes after;      ///< out and inout buffers
 };
 

@@ -14,12 +14,20 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kMostTime = std::chrono::milliseconds(700);
 
+std::string to_string(const Bindings& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
 }  // namespace
 
 std::string LiftCheck::text() const {
   if (!differs.empty()) return "the lift is wrong: " + differs;
   if (checked > 0) {
-    const std::string rest = unchecked.empty() ? "" : fmt::format("; not at all: {}", unchecked);
+    const std::string rest =
+        unchecked.empty() ? "" : fmt::format("; not at all sizes: {}", unchecked);
     return fmt::format("checked at {} size{}: agrees with the emulated kernels{}", checked,
                        checked == 1 ? "" : "s", rest);
   }
@@ -41,9 +49,12 @@ LiftCheck expect_lifted(Rewriting& rewriting, const RewriteContext& context, con
     // Others than the checks' own, which nobody is told.
     admission.checks[i].seed = admission.seed + 1 + i;
     auto outputs = rewriting.executed(here, program, admission.checks[i].seed);
-    if (!outputs || !outputs->lifted) continue;
+    if (!outputs) {
+      check.unchecked = outputs.error().message;
+      continue;
+    }
     if (!outputs->unchecked.empty()) {
-      check.unchecked = outputs->unchecked;
+      check.unchecked = fmt::format("{}, at {}", outputs->unchecked, to_string(sizes[i]));
       continue;
     }
     admission.checks[i].expected = std::move(outputs->after);

@@ -15,10 +15,10 @@ namespace hone {
 struct LiftCheck {
   int sizes = 0;          ///< at which nests were done
   int checked = 0;        ///< of these, compared with the emulated kernels
-  std::string unchecked;  ///< why not at all sizes; empty where nothing was lifted, too
+  std::string unchecked;  ///< why not at all sizes, the last reason
   std::string differs;    ///< "C[17] is 3.5, want 3.25 (…), at M=33 N=65"; empty: nowhere
 
-  /// "checked at 3 sizes: agrees with the emulated kernels"; empty: nothing to say.
+  /// "checked at 3 sizes: agrees with the emulated kernels"; empty: there was no size to check at.
   [[nodiscard]] std::string text() const;
 };
 

@@ -68,8 +68,25 @@ Ref Executor::place_of_extreme(const std::string& op, SymbolId symbol, Ref value
 
 Ref Executor::chosen_at(const Extreme& extreme, SymbolId symbol, Ref place, Ref otherwise) {
   const Ref values = extreme.values;
-  const Ref best = nodes_.reduce(extreme.op, {symbol}, values);
+  // Where it starts from what the round before the first would find, that is one round more.
+  const Nodes::Substitution before{{symbol, nodes_.integer(-1)}};
+  if (nodes_.substitute(values, before) == extreme.start &&
+      peel(nodes_.substitute(place, before)) == peel(otherwise)) {
+    const SymbolId longer =
+        nodes_.new_symbol(nodes_.symbol(symbol).name, nodes_.extent(symbol) + 1);
+    const Ref round = nodes_.subtract(nodes_.index(longer), nodes_.integer(1));
+    const Ref at = place_of_extreme(extreme.op, longer,
+                                    nodes_.substitute(values, {{symbol, round}}), extreme.ties);
+    return nodes_.substitute(place, {{symbol, nodes_.subtract(at, nodes_.integer(1))}});
+  }
   const Ref at = place_of_extreme(extreme.op, symbol, values, extreme.ties);
+  // Where none is better than the worst there is, all are as bad as the first.
+  const bool from_worst = extreme.start == nodes_.identity(extreme.op, extreme.start->type);
+  const Nodes::Substitution first{{symbol, nodes_.integer(0)}};
+  if (from_worst && !extreme.ties && peel(nodes_.substitute(place, first)) == peel(otherwise)) {
+    return nodes_.substitute(place, {{symbol, at}});
+  }
+  const Ref best = nodes_.reduce(extreme.op, {symbol}, values);
   const bool is_max = extreme.op == "max";
   const Ref better = nodes_.op(extreme.ties ? "<=" : "<", ScalarType::kBool,
                                {is_max ? extreme.start : best, is_max ? best : extreme.start});

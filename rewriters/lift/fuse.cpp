@@ -8,6 +8,7 @@
 #include <set>
 
 #include "rewriters/lift/executor.h"
+#include "rewriters/lift/nests.h"
 
 namespace hone::lift {
 namespace {
@@ -26,7 +27,7 @@ class Fuser {
     taken_ = {target};
     std::vector<Nest> nests = versioned(target);
     for (Nest& nest : nests) {
-      nest.value = filled(nest.value);
+      nest.value = renumbered(nodes_, filled(nest.value));
       nest.element = filled(nest.element);
       nest.guard = filled(nest.guard);
     }

@@ -148,6 +148,17 @@ Ref Nodes::quotient(Ref a, std::int64_t divisor, bool want_remainder) {
           quotient(sum(remaining->constant / common, reduced), divisor / common, want_remainder);
       return want_remainder ? add(scale(inner, common), integer(low)) : inner;
     }
+    // (x + i % 49) by 49 is (x + i) by 49 less i by 49.
+    for (const Term& term : remaining->terms) {
+      if (!term.atom->is("%") || term.coefficient != 1) continue;
+      const Ref whole_part = term.atom->args[0], by = term.atom->args[1];
+      if (!by->is_constant() || by->constant != divisor) continue;
+      const auto reach = range(whole_part);
+      if (!reach || reach->low < 0) continue;
+      const Ref more = add(subtract(remaining, term.atom), whole_part);
+      const Ref made = quotient(more, divisor, want_remainder);
+      return want_remainder ? made : subtract(made, quotient(whole_part, divisor, false));
+    }
     return opaque(a, divisor);
   }
   const Ref of_rest = quotient(remaining, divisor, want_remainder);

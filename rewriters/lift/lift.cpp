@@ -90,18 +90,31 @@ double written_out(Ref value, std::unordered_map<Ref, double>& known) {
   return count;
 }
 
-std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in_lockstep) {
+/// The executor's stores, their unrolled folds as reductions: a fold of folds over a block's
+/// threads is small only so.
+std::vector<Store> with_folds(Nodes& nodes, const Executor& executor) {
   constexpr double kMostOperations = 200'000;
-  std::vector<Scattered> all;
+  std::vector<Store> stores = executor.stores;
   Rerolled known_folds;
   std::unordered_map<Ref, double> known;
-  for (const Store& store : executor.stores) {
-    for (const Ref value : store.value) {
-      if (written_out(value, known) > kMostOperations)
-        throw Refusal{"a value of too many operations", store.position};
+  for (Store& store : stores) {
+    for (Ref& value : store.value) {
+      if (executor.lanes() > 1) value = rerolled(nodes, value, known_folds);
+      if (written_out(value, known) <= kMostOperations) continue;
+      throw Refusal{fmt::format("a value of too many operations, more than {} where what is used "
+                                "twice counts twice: store a part of it to a buffer in a launch of "
+                                "its own",
+                                static_cast<std::int64_t>(kMostOperations)),
+                    store.position};
     }
   }
-  for (const Store& store : merged(nodes, executor.stores)) {
+  return stores;
+}
+
+std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in_lockstep) {
+  std::vector<Scattered> all;
+  Rerolled known_folds;
+  for (const Store& store : merged(nodes, with_folds(nodes, executor))) {
     Scattered made;
     made.buffer = executor.memories[store.memory].name;
     made.type = executor.memories[store.memory].type;
@@ -136,9 +149,13 @@ std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in
       if (extents[0] % r == 0 && extents[0] > r && extents[1] * extents[2] == 1)
         radices.push_back({r, extents[0] / r});
     }
+    // At last, as they are, with quotients of the thread's index.
+    radices.push_back(radices.front());
     bool done = false;
-    for (const auto& radix : radices) {
+    for (std::size_t n = 0; n < radices.size(); ++n) {
+      const auto& radix = radices[n];
       Basis basis;
+      basis.steps = n + 1 == radices.size();
       std::vector<std::int64_t> low(radix.size(), INT64_MAX), high(radix.size(), 0);
       std::vector<std::vector<std::int64_t>> digits;
       for (const std::size_t lane : lanes) {

@@ -215,7 +215,7 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
     if (again) settle();
   }
   Rerolled known;
-  store.value = rerolled(nodes, store.value, known);
+  store.value = renumbered(nodes, rerolled(nodes, store.value, known));
 
   Nest nest;
   nest.buffer = store.buffer;
@@ -237,7 +237,8 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
       const bool inner = std::ranges::any_of(folded, [&](SymbolId s) { return part->uses(s); });
       (inner ? inside : outside) = nodes.both(inner ? inside : outside, part);
     }
-    store.value = nodes.reduce(store.combine, folded, nodes.select(inside, store.value, nothing));
+    store.value = renumbered(
+        nodes, nodes.reduce(store.combine, folded, nodes.select(inside, store.value, nothing)));
     store.guard = outside;
   }
   bool affine = !store.element->has_load;

@@ -32,6 +32,7 @@ struct Scattered {
 struct Basis {
   std::vector<SymbolId> symbols;
   std::vector<std::vector<std::int64_t>> digits;  ///< by value, then by symbol
+  bool steps = false;  ///< integers may also be quotients of the first symbol
 };
 [[nodiscard]] Ref unified(Nodes& nodes, const std::vector<Ref>& values, const Basis& basis);
 
@@ -39,5 +40,12 @@ struct Basis {
 /// `known`: many lanes share it.
 using Rerolled = std::unordered_map<Ref, Ref>;
 [[nodiscard]] Ref rerolled(Nodes& nodes, Ref value, Rerolled& known);
+
+/// A sum of sums so that less is multiplied; null: it is good as it is.
+[[nodiscard]] Ref distributed(Nodes& nodes, Ref reduction);
+
+/// Reductions that count from where each result begins, counted from one place for all: where that
+/// takes no more rounds and loads then depend on fewer indices. Sums of sums distributed().
+[[nodiscard]] Ref renumbered(Nodes& nodes, Ref value);
 
 }  // namespace hone::lift

@@ -54,10 +54,32 @@ class Unifier {
     return sum;
   }
 
+  /// constants[i] = start + slope * i + rise * (i / run), where the first symbol counts the rows.
+  Ref stepped(const std::vector<std::int64_t>& constants) {
+    const auto count = static_cast<std::int64_t>(constants.size());
+    for (std::int64_t i = 0; i < count; ++i)
+      if (basis_.digits[i][0] != i) return nullptr;
+    if (count < 3) return nullptr;
+    const std::int64_t start = constants[0], slope = constants[1] - start;
+    std::int64_t run = 2;
+    while (run < count && constants[run] - constants[run - 1] == slope) ++run;
+    if (run == count) return nullptr;
+    const std::int64_t rise = constants[run] - constants[run - 1] - slope;
+    for (std::int64_t i = 0; i < count; ++i)
+      if (constants[i] != start + slope * i + rise * (i / run)) return nullptr;
+    const Ref row = nodes_.index(basis_.symbols[0]);
+    // slope * i is slope * (i % run) + slope * run * (i / run).
+    const Ref inside = nodes_.remainder(row, nodes_.integer(run));
+    const Ref runs = nodes_.divide(row, nodes_.integer(run));
+    const Ref steps = nodes_.scale(runs, rise + slope * run);
+    return nodes_.add(nodes_.integer(start), nodes_.add(nodes_.scale(inside, slope), steps));
+  }
+
   Ref unify_sums(const std::vector<Ref>& values) {
     std::vector<std::int64_t> constants;
     for (const Ref value : values) constants.push_back(value->constant);
     Ref sum = affine(constants);
+    if (sum == nullptr && basis_.steps) sum = stepped(constants);
     if (sum == nullptr) return nullptr;
     const Ref first = values[0];
     for (std::size_t t = 0; t < first->terms.size(); ++t) {
@@ -303,13 +325,14 @@ void load_constants_of(Ref value, std::vector<std::int64_t>& all) {
   for (const Ref arg : value->args) load_constants_of(arg, all);
 }
 
-void flatten(const std::string& op, Ref value, std::vector<Ref>& terms) {
+/// What a fold is made of. False: too much; what it uses twice is in it twice.
+bool flatten(const std::string& op, Ref value, std::vector<Ref>& terms) {
+  constexpr std::size_t kMostTerms = 8192;
   if (value->is(op)) {
-    flatten(op, value->args[0], terms);
-    flatten(op, value->args[1], terms);
-  } else {
-    terms.push_back(value);
+    return flatten(op, value->args[0], terms) && flatten(op, value->args[1], terms);
   }
+  terms.push_back(value);
+  return terms.size() <= kMostTerms;
 }
 
 Ref roll(Nodes& nodes, const std::string& op, std::vector<Ref> terms) {
@@ -357,8 +380,7 @@ namespace {
 /// A fold of four terms or more; null: none of them are alike.
 Ref rolled_fold(Nodes& nodes, Ref node, Rerolled& known) {
   std::vector<Ref> terms;
-  flatten(node->op, node, terms);
-  if (terms.size() < 4) return nullptr;
+  if (!flatten(node->op, node, terms) || terms.size() < 4) return nullptr;
   // A bias or a start beside the like terms.
   std::vector<Ref> inner;
   for (const Ref term : terms) inner.push_back(rerolled(nodes, term, known));

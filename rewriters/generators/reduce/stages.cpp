@@ -267,10 +267,11 @@ class Splitter {
   /// The body with the reductions in it computed before.
   Ref finished(Ref body, SymbolId col) {
     if (body->height == 0) return body;
-    // Rows of their own: their whole value, one for each index.
+    // Rows of their own: their whole value, one for each index, where it is for no more than they.
     const std::vector<Ref> inner = reductions_of(body);
-    if (is_float(body->type) &&
-        std::ranges::any_of(inner, [&](Ref node) { return node->uses(col); })) {
+    if (is_float(body->type) && std::ranges::any_of(inner, [&](Ref node) {
+          return node->uses(col) && points(nodes_, node->free) == points(nodes_, body->free);
+        })) {
       return stored(body);
     }
     return nodes_.replace(body, [&](Ref node) -> Ref {

@@ -101,7 +101,19 @@ class Planner {
     return Match{*bound, r, each};
   }
 
+  /// One value for each row, beside the running ones: stored with the first column.
+  void add_first(const lift::Nest& nest) {
+    const auto over = [&](Ref value) { return flatten(nodes_, value, nest.dims, plan_.row); };
+    const Ref guard = nodes_.both(over(nest.guard), nodes_.is_zero(nodes_.index(plan_.column)));
+    plan_.stores.push_back({nest.buffer, nest.type, over(nest.element), over(nest.value), guard});
+  }
+
   Result<void> add(const lift::Nest& nest) {
+    if (nest.value->height == 0 && points(nodes_, nest.dims) == plan_.rows &&
+        !nest.element->has_load) {
+      add_first(nest);
+      return {};
+    }
     if (nest.dims.size() <= axis_ || nodes_.extent(nest.dims[axis_]) != plan_.length ||
         points(nodes_, nest.dims) != plan_.rows * plan_.length) {
       return std::unexpected(refused("nests of other sizes"));

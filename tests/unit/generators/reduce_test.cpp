@@ -82,6 +82,25 @@ TEST(Reduce, ReductionsOfOneLengthInsideEachOther) {
   });
 }
 
+TEST(Reduce, AFactorThatIsASumIsComputedOnceForAllRows) {
+  const auto make = [](Problem& p) {
+    p.in("a", {9, 64});
+    p.in("b", {80, 64});
+    p.out("y", {9});
+    const SymbolId r = p.symbol("r", 9), k = p.symbol("k", 64), l = p.symbol("l", 80);
+    const Ref columns = p.nodes.reduce("+", {l}, p.load("b", {p.at(l), p.at(k)}));
+    p.store("y", {r}, {p.at(r)},
+            p.nodes.reduce("+", {k}, p.f("*", {p.load("a", {p.at(r), p.at(k)}), columns})));
+  };
+  at_all_points(make, 1e-3);
+  Problem p;
+  make(p);
+  const auto generator = make_reduce();
+  for (const Buffer& buffer : generate(*generator, p, {{"parts", std::int64_t{1}}}).scratch) {
+    EXPECT_EQ(buffer.shape.at(0).text(), "64") << buffer.name;
+  }
+}
+
 TEST(Reduce, NormalisesByTheWhole) {
   at_all_points([](Problem& p) {
     p.in("x", {50, 40});

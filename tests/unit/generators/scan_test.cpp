@@ -134,6 +134,31 @@ TEST(Scan, CutRows) {
   }
 }
 
+TEST(Scan, OneMoreColumnThanThereIsToAdd) {
+  const auto make = [](Problem& p, std::int64_t rows, std::int64_t cols) {
+    p.in("x", {rows, cols});
+    p.out("y", {rows, cols + 1});
+    const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), r = p.symbol("r", cols);
+    const Ref before = p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(r)));
+    const Ref x = p.load("x", {p.at(i), p.at(r)});
+    p.store("y", {i}, {p.at(i), p.nodes.integer(0)}, p.number(0));
+    p.store("y", {i, j}, {p.at(i), p.nodes.add(p.at(j), p.nodes.integer(1))},
+            p.nodes.reduce("+", {r}, p.nodes.select(before, x, p.number(0))));
+  };
+  at_all_points([&](Problem& p) { make(p, 5, 333); }, true);
+  const auto generator = make_scan();
+  Problem cut;
+  make(cut, 3, 768);
+  expect_right(*generator, cut, {{"parts", std::int64_t{4}}, {"threads", std::int64_t{64}}}, 1e-4);
+  Problem once;
+  make(once, 3, 1600);
+  expect_right(*generator, once,
+               {{"single_pass", std::string("yes")},
+                {"threads", std::int64_t{128}},
+                {"items", std::int64_t{1}}},
+               1e-4);
+}
+
 TEST(Scan, SinglePass) {
   const auto generator = make_scan();
   const auto check = [&](Problem& p, std::int64_t threads, std::int64_t items, double tolerance) {
