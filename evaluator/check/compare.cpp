@@ -102,22 +102,15 @@ Tolerance loosened_blindly(Tolerance tolerance) {
   return tolerance;
 }
 
-Tolerance exactly(ScalarType type) {
-  switch (type) {
-    case ScalarType::kF16:
-      return {0x1p-10, 0};
-    case ScalarType::kBf16:
-      return {0x1p-7, 0};
-    default:
-      return {0, 0};
-  }
-}
-
 bool as_right(const Comparison& candidate, const Comparison& reference) {
   constexpr std::int64_t kTimesItsMismatches = 4, kOneOf = 1000, kAndOneOf = 10'000;
-  return reference.mismatches > 0 && reference.mismatches <= reference.elements / kOneOf &&
+  constexpr double kLargest =
+      4;  // of max(|want|, rms); infinite where a NaN or infinity is not wanted
+  return is_float(reference.want_type) && reference.mismatches > 0 &&
+         reference.mismatches <= reference.elements / kOneOf &&
          candidate.mismatches <=
              kTimesItsMismatches * reference.mismatches + reference.elements / kAndOneOf &&
+         candidate.max_rel_error <= kLargest &&
          candidate.norm_error <= std::max(candidate.norm_limit, 2 * reference.norm_error);
 }
 

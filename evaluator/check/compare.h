@@ -52,15 +52,12 @@ inline constexpr double kNormFactor = 10;
 [[nodiscard]] Tolerance loosened(Tolerance tolerance, double reference_error);
 /// Likewise where the reference cannot be run in double.
 [[nodiscard]] Tolerance loosened_blindly(Tolerance tolerance);
-/// Of what must come without error: to the bit, or to the last one where the type is narrower than
-/// what it was computed in, so that its rounding hides errors of the reference.
-[[nodiscard]] Tolerance exactly(ScalarType type);
-
 /// Whether a candidate is as right as the reference where that itself has a few elements without a
 /// right digit (a softmax of two scores that only rounding tells apart): both compared with a run
-/// in double, the reference at the task's tolerance, the candidate at the loosened one. Of the
-/// reference's elements at most 0.1 % are off; the candidate may have other ones, four times as
-/// many and 0.01 % (they come in whole rows, so that few differ much from draw to draw).
+/// in double, the reference at the task's tolerance, the candidate at the loosened one. Floats
+/// alone. Of the reference's elements at most 0.1 % are off; the candidate may have other ones,
+/// four times as many and 0.01 % (they come in whole rows, so that few differ much from draw to
+/// draw), all finite and of the size that the values have.
 [[nodiscard]] bool as_right(const Comparison& candidate, const Comparison& reference);
 
 /// "C[17] is 3.5, want 3.25 (12 of 4096 elements differ, largest relative error 0.08)"

@@ -75,6 +75,15 @@ constexpr std::string_view kUnfit[] = {"asm",
                                        "atomicCAS",
                                        "float1"};
 
+/// On halves: rounded to halves.
+constexpr std::string_view kHalfArithmetic[] = {
+    "__hadd", "__hsub", "__hmul", "__hfma", "__hdiv", "__hneg", "__habs", "__hmax", "__hmin",
+    "hexp",   "hlog",   "hsqrt",  "hrsqrt", "hrcp",   "hsin",   "hcos",   "htanh"};
+
+/// What rounds whatever it is given, as words or their beginnings.
+constexpr std::string_view kInexact[] = {"exp", "log",  "sin",  "cos",   "tan",   "pow",
+                                         "erf", "sqrt", "cbrt", "hypot", "gamma", "rcp"};
+
 std::string definitions() {
   std::string out;
   for (const auto name : kSuffixed) out += fmt::format("#define {0}f {0}\n", name);
@@ -86,12 +95,43 @@ std::string definitions() {
   return out;
 }
 
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
 /// Not where it is a part of other names: __half2float is no packed half, bfloat16 no float1.
 bool uses(std::string_view source, std::string_view word) {
+  const bool packed = word == "half2" || word == "bfloat162";
   for (auto at = source.find(word); at != source.npos; at = source.find(word, at + 1)) {
-    const bool converts = source.substr(at + word.size()).starts_with("float");
-    const bool brain = word.starts_with("float") && at > 0 && source[at - 1] == 'b';
+    const bool converts = packed && source.substr(at + word.size()).starts_with("float");
+    const bool brain = word == "float1" && at > 0 && source[at - 1] == 'b';
     if (!converts && !brain) return true;
+  }
+  return false;
+}
+
+/// As the beginning of a name, underscores aside.
+bool names(std::string_view source, std::string_view word) {
+  for (auto at = source.find(word); at != source.npos; at = source.find(word, at + 1)) {
+    auto before = at;
+    while (before > 0 && source[before - 1] == '_') --before;
+    if (before == 0 || !in_name(source[before - 1])) return true;
+  }
+  return false;
+}
+
+/// Halves by themselves, not behind pointers: what is done with them is rounded as they are.
+bool has_half_values(std::string_view source) {
+  if (!source.contains("cuda_fp16") && !source.contains("cuda_bf16")) return false;
+  for (const std::string_view type : {"__half", "half", "__nv_bfloat16", "nv_bfloat16"}) {
+    for (auto at = source.find(type); at != source.npos; at = source.find(type, at + 1)) {
+      if (at > 0 && in_name(source[at - 1])) continue;
+      auto next = at + type.size();
+      const auto end = next;
+      while (next < source.size() && std::isspace(static_cast<unsigned char>(source[next])) != 0)
+        ++next;
+      if (next > end && next < source.size() && in_name(source[next]) &&
+          !source.substr(next).starts_with("const") && !source.substr(next).starts_with("__"))
+        return true;
+    }
   }
   return false;
 }
@@ -117,7 +157,9 @@ std::size_t after_includes(const std::string& source) {
 
 std::optional<ConcreteProgram> in_double(const ConcreteProgram& program) {
   if (program.source.find("float") == std::string::npos) return std::nullopt;
-  if (std::ranges::any_of(kUnfit, [&](auto word) { return uses(program.source, word); }))
+  const auto used = [&](auto word) { return uses(program.source, word); };
+  if (std::ranges::any_of(kUnfit, used) || std::ranges::any_of(kHalfArithmetic, used) ||
+      has_half_values(program.source))
     return std::nullopt;
   ConcreteProgram out = program;
   for (auto& buffer : out.buffers) {
@@ -131,6 +173,15 @@ std::optional<ConcreteProgram> in_double(const ConcreteProgram& program) {
   for (auto& [name, value] : out.defines)
     if (value == "float") value = "double";
   return out;
+}
+
+bool can_be_exact(const ConcreteProgram& program) {
+  const bool narrow = std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
+    return buffer.role != Role::kIn && buffer.role != Role::kScratch &&
+           (buffer.type == ScalarType::kF16 || buffer.type == ScalarType::kBf16);
+  });
+  return !narrow ||
+         std::ranges::none_of(kInexact, [&](auto word) { return names(program.source, word); });
 }
 
 }  // namespace hone::check

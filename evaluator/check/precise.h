@@ -10,7 +10,11 @@ namespace hone::check {
 
 /// Buffers of f32 become f64 with the same values; everything else stays. Empty when the source
 /// looks at the bits of floats, uses what has no double form (tensor cores, inline assembly, packed
-/// halves), or has no f32 at all. May still fail to compile.
+/// halves, arithmetic in halves), or has no f32 at all. May still fail to compile.
 [[nodiscard]] std::optional<ConcreteProgram> in_double(const ConcreteProgram& program);
+
+/// Whether it says something that the reference gave on exact inputs what the run in double gives.
+/// Not where an f16 or bf16 output hides what functions such as exp() round.
+[[nodiscard]] bool can_be_exact(const ConcreteProgram& program);
 
 }  // namespace hone::check

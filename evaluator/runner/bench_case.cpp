@@ -263,8 +263,7 @@ Step<void> BenchCase::wipe(Side& side) {
   return {};
 }
 
-Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got,
-                                                const std::optional<Tolerance>& tolerance) {
+Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tolerance& tolerance) {
   Agreement result;
   const auto& buffers = want.runnable->program.buffers;
   const auto& others = got.runnable->program.buffers;
@@ -282,8 +281,7 @@ Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got,
       return differs(fmt::format("'{}' has another size", buffers[i].name));
     const auto& bytes = got.buffers[static_cast<std::size_t>(other - others.begin())];
     const auto comparison =
-        blame(got, gpu_.compare(want.buffers[i], buffers[i].type, bytes, *other,
-                                tolerance.value_or(check::exactly(other->type))));
+        blame(got, gpu_.compare(want.buffers[i], buffers[i].type, bytes, *other, tolerance));
     if (!comparison) return std::unexpected(comparison.error());
     result.outputs.push_back(*comparison);
     result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);

@@ -78,9 +78,7 @@ class BenchCase {
     std::string detail;  ///< when not ok
     std::vector<check::Comparison> outputs;
   };
-  /// No tolerance: as exactly as the types allow.
-  [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got,
-                                          const std::optional<Tolerance>& tolerance);
+  [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
   /// Compares every output of the candidate with the reference's; kWrongResult.
   [[nodiscard]] Step<double> compare(const Tolerance& tolerance);
   /// Of the outputs: equal contents, equal numbers.

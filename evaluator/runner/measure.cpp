@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "evaluator/check/fakes.h"
+#include "evaluator/check/precise.h"
 #include "evaluator/runner/bench_case.h"
 #include "evaluator/runner/final_timing.h"
 #include "evaluator/timing/statistics.h"
@@ -275,7 +276,8 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
   auto plain = agreed(bench.reference(), request.tolerance);
   if (!plain) return std::unexpected(plain.error());
   if (!plain->all_finite) return {};
-  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.full_precision;
+  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.full_precision &&
+                            check::can_be_exact(one.reference.program);
   if (plain->ok && (!exact_inputs || plain->max_rel_error == 0)) return {};
   bool precise = false;
   if (one.precise) {
@@ -298,7 +300,7 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
   if (!own) return std::unexpected(own.error());
   // What f32 gave without any error, fewer bits or another formula must give, too.
   if (exact_inputs && own->max_rel_error == 0) {
-    const auto strict = bench.agreement(bench.reference(), bench.second(), std::nullopt);
+    const auto strict = agreed(bench.reference(), Tolerance{0, 0});
     if (!strict) return std::unexpected(strict.error());
     return strict->ok ? Step<void>() : wrong(*strict);
   }

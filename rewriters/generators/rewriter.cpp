@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -174,14 +175,29 @@ class GeneratorRewriter final : public Rewriter {
     while (program.source.find(prefix) != std::string::npos) prefix += "2_";
     auto generated = generator_.generate(goal_of(lifted, *site, context), step, prefix);
     if (!generated) return std::unexpected(generated.error());
+    auto result = with_generated(program, *site, *generated);
+    if (result || result.error().code != ErrorCode::kInternal) return result;
+    // A buffer may be called as something in the kernel is.
+    const auto index = static_cast<std::size_t>(site - lifted.sites.begin());
+    generated = generated_renamed(program, index, step, context, prefix);
+    if (generated) result = with_generated(program, *site, *generated);
+    if (!result && result.error().code == ErrorCode::kInternal) {
+      return refused("what was generated does not parse: " + result.error().message);
+    }
+    return result;
+  }
 
+ private:
+  /// kInternal: it does not parse.
+  static Result<Program> with_generated(const Program& program, const lift::Site& site,
+                                        const Generated& generated) {
     Program result = program;
     result.launches.clear();
     std::set<std::string> launched;
     for (std::size_t i = 0; i < program.launches.size(); ++i) {
-      const bool replaced = std::ranges::find(site->launches, i) != site->launches.end();
-      if (i == site->launches.back()) {
-        for (const GeneratedLaunch& launch : generated->launches)
+      const bool replaced = std::ranges::find(site.launches, i) != site.launches.end();
+      if (i == site.launches.back()) {
+        for (const GeneratedLaunch& launch : generated.launches)
           result.launches.push_back(made(launch));
       }
       if (replaced) continue;
@@ -189,22 +205,55 @@ class GeneratorRewriter final : public Rewriter {
       const std::string& kernel = program.launches[i].kernel;
       launched.insert(kernel.substr(0, kernel.find('<')));
     }
-    for (const Buffer& buffer : generated->scratch) {
+    for (const Buffer& buffer : generated.scratch) {
       if (program.find_buffer(buffer.name) != nullptr) {
         return refused(fmt::format("there is a buffer '{}' already", buffer.name));
       }
       result.buffers.push_back(buffer);
     }
-    auto source = spliced(program, launched, *generated);
+    auto source = spliced(program, launched, generated);
     if (!source) return std::unexpected(source.error());
     result.source = std::move(*source);
     if (const auto unit = syntax::parse(result); !unit) {
-      return refused("what was generated does not parse: " + unit.error().message);
+      return fail(ErrorCode::kInternal, unit.error().message);
     }
     return result;
   }
 
- private:
+  /// Parameters have other names than the buffers.
+  Result<Generated> generated_renamed(const Program& program, std::size_t site, const Step& step,
+                                      const RewriteContext& context,
+                                      const std::string& prefix) const {
+    std::map<std::string, std::string> given;  // by new name
+    const auto renamed = [&](const std::string& name) {
+      std::string other = name + "_buffer";
+      while (program.find_buffer(other) != nullptr) other += "_";
+      given[other] = name;
+      return other;
+    };
+    Program other = program;
+    for (Buffer& buffer : other.buffers) buffer.name = renamed(buffer.name);
+    for (Launch& launch : other.launches) {
+      for (Argument& argument : launch.args) {
+        if (argument.kind == Argument::Kind::kBuffer) argument.buffer = renamed(argument.buffer);
+      }
+    }
+    Lifted lifted;
+    fill(lifted, other, context.sizes, left_alone(program, context.task));
+    if (!lifted.program) return std::unexpected(lifted.program.error());
+    if (site >= lifted.sites.size()) return refused("the buffers cannot be renamed");
+    auto generated =
+        generator_.generate(goal_of(lifted, lifted.sites[site], context), step, prefix);
+    if (!generated) return generated;
+    for (GeneratedLaunch& launch : generated->launches) {
+      for (std::string& name : launch.args) {
+        const auto known = given.find(name);
+        if (known != given.end()) name = known->second;
+      }
+    }
+    return generated;
+  }
+
   static std::vector<MathLevel> levels_of(const Offer& offer) {
     if (offer.math_parameter < 0) return {offer.math};
     std::vector<MathLevel> levels = offer.maths;

@@ -44,19 +44,19 @@ std::string Emitter::buffer_type(const std::string& name) const {
 std::string Emitter::parameter_name(const std::string& buffer) const {
   // What the kernels call their own things.
   static const std::set<std::string, std::less<>> taken = {
-      "m",      "n",       "k",      "i",        "j",         "l",          "at",
-      "batch",  "big",     "block",  "column",   "each",      "every",      "fill",
-      "first",  "from",    "frag_a", "frag_b",   "fragment",  "got",        "half",
-      "inside", "lane",    "lower",  "made",     "m_first",   "m_last",     "more",
-      "most",   "next",    "now",    "odd",      "left",      "right",      "got0",
-      "got1",   "n_first", "n_last", "n_run",    "offsets_a", "offsets_b",  "pair",
-      "parts",  "piece",   "plane",  "planes",   "read",      "row",        "rows_here",
-      "run",    "slice",   "small",  "small_a",  "small_b",   "split_b",    "stage",
-      "staged", "step",    "store",  "sum",      "sums",      "thread",     "tile",
-      "tile_a", "tile_b",  "tiles",  "to",       "upper",     "warp",       "Vector",
-      "a_m",    "a_k",     "b_n",    "b_k",      "place_a",   "place_b",    "from_a",
-      "from_b", "copy_a",  "copy_b", "in_group", "first_row", "first_tile", "ordinal",
-      "whole"};
+      "m",      "n",           "k",       "i",        "j",         "l",          "at",
+      "batch",  "big",         "block",   "column",   "each",      "every",      "fill",
+      "first",  "from",        "frag_a",  "frag_b",   "fragment",  "got",        "half",
+      "inside", "lane",        "lower",   "made",     "m_first",   "m_last",     "more",
+      "most",   "next",        "now",     "odd",      "left",      "right",      "got0",
+      "got1",   "n_first",     "n_last",  "n_run",    "offsets_a", "offsets_b",  "pair",
+      "parts",  "piece",       "plane",   "planes",   "read",      "row",        "rows_here",
+      "run",    "slice",       "small",   "small_a",  "small_b",   "split_b",    "stage",
+      "staged", "step",        "store",   "sum",      "sums",      "thread",     "tile",
+      "tile_a", "tile_b",      "tiles",   "to",       "upper",     "warp",       "Vector",
+      "a_m",    "a_k",         "b_n",     "b_k",      "place_a",   "place_b",    "from_a",
+      "from_b", "copy_a",      "copy_b",  "in_group", "first_row", "first_tile", "ordinal",
+      "number", "tile_number", "in_tile", "whole"};
   return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
 }
 
@@ -261,7 +261,8 @@ $type_b* const shared_b = reinterpret_cast<$type_b*>(shared_a + kStages * kEleme
         "const int slice = whole ? 0 : (blockIdx.x - kWhole) % kSlices;\n",
         whole, s.tail);
   }
-  holes["where"] += tile_place(shared > 0 ? "ordinal" : "blockIdx.x");
+  holes["where"] +=
+      tile_place(shared > 0 ? "ordinal", "number", "tile_number", "in_tile" : "blockIdx.x");
   holes["first_tiles"] = filled(R"(#pragma unroll
 for (int stage = 0; stage < kStages - 1; ++stage) {
   if (stage < tiles) {

@@ -175,7 +175,7 @@ MathLevel math_of(Pipe pipe) {
 }
 
 int sm_count(const Goal& goal) {
-  return goal.context == nullptr ? 132 : goal.context->target.sm_count;
+  return goal.context == nullptr ? 132 : std::max(1, goal.context->target.sm_count);
 }
 
 int Schedule::threads() const {

@@ -1,5 +1,5 @@
 // The kernel of running reductions, as it is printed. Tiles of a row either follow each other in
-// one block, or have a block each (look_back.h).
+// one block, or have a block each (look_back.cpp).
 #pragma once
 
 #include <string>

@@ -96,8 +96,21 @@ TEST(Precise, HalvesThatAreReadAsFloatsArePrecise) {
       "  z[0] = __float2bfloat16(__bfloat162float(z[1]));\n}"));
   ASSERT_TRUE(wide);
   EXPECT_TRUE(wide->source.contains("#define __float2half __double2half"));
-  for (const char* packed : {"half2 h;", "__nv_bfloat162 b;", "__half22float2(h)"})
-    EXPECT_FALSE(check::in_double(program({}, std::string("float f; ") + packed))) << packed;
+  for (const char* packed :
+       {"sum = __hfma(a, b, sum);", "__half sum = 0;", "__shared__ half tile[9];", "half2 h;",
+        "__nv_bfloat162 b;", "__half22float2(h)"})
+    EXPECT_FALSE(
+        check::in_double(program({}, std::string("#include <cuda_fp16.h>\nfloat f; ") + packed)))
+        << packed;
+}
+
+TEST(Precise, RoundedFunctionsHideInNarrowOutputs) {
+  auto p = program({}, "__global__ void k(float* y) { y[0] = expf(y[1]); }");
+  EXPECT_TRUE(check::can_be_exact(p));
+  p.buffers[3].type = ScalarType::kBf16;
+  EXPECT_FALSE(check::can_be_exact(p));
+  p.source = "__global__ void k(float* y) { y[0] = y[1] * y[2]; }";
+  EXPECT_TRUE(check::can_be_exact(p));
 }
 
 // A reference that silently has no double run is held to its own rounding errors.
