@@ -221,15 +221,16 @@ std::string Printer::print_op(Ref value) {
   static const std::set<std::string, std::less<>> infix = {
       "+", "-", "*", "/", "%", "<", "<=", "&", "|", "^", "==", "!=", "&&", "||", ">>", "<<"};
   if (infix.contains(op)) return rounded(fmt::format("{} {} {}", arg(0), op, arg(1)));
-  std::string args;
-  for (std::size_t i = 0; i < value->args.size(); ++i) args += (i == 0 ? "" : ", ") + bare(i);
-  if ((op == "min" || op == "max") && !is_float(value->type) &&
-      !(surely_int(*nodes_, value->args[0]) && surely_int(*nodes_, value->args[1]))) {
-    // There is no such function of an int and a long long.
-    return fmt::format("{}((long long){}, (long long){})", op, arg(0), arg(1));
+  if (op == "min" || op == "max") {
+    if (is_float(value->type)) return rounded(combined(op, type, bare(0), bare(1)));
+    if (!(surely_int(*nodes_, value->args[0]) && surely_int(*nodes_, value->args[1]))) {
+      // There is no such function of an int and a long long.
+      return fmt::format("{}((long long){}, (long long){})", op, arg(0), arg(1));
+    }
   }
+  std::string args;  // each is printed once: operands may be deep
+  for (std::size_t i = 0; i < value->args.size(); ++i) args += (i == 0 ? "" : ", ") + bare(i);
   if (!is_float(value->type) || op.starts_with("__")) return fmt::format("{}({})", op, args);
-  if (op == "min" || op == "max") return rounded(combined(op, type, bare(0), bare(1)));
   return rounded(fmt::format("{}{}({})", op, type == ScalarType::kF32 ? "f" : "", args));
 }
 

@@ -145,6 +145,9 @@ class Planner {
             nodes_.less(nodes_.index(plan_.column), nodes_.integer(nodes_.extent(match->r)));
         each = nodes_.select(inside, each, nodes_.identity(node->op, each->type));
       }
+      if (!nest.guard->is_constant() && !all_in_range(goal_, each)) {
+        return std::unexpected(refused("a guard keeps loads inside their buffers"));
+      }
       plan_.running.push_back({node, each, node->op});
     }
     plan_.stores.push_back({nest.buffer, nest.type, over(nest.element), value, over(nest.guard)});

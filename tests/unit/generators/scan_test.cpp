@@ -49,6 +49,22 @@ void running(Problem& p, std::int64_t rows, std::int64_t cols, Kind kind,
   p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce(kind.op, {r}, body));
 }
 
+// Rows beyond the guard would read behind x: they are as many as a grid of whole blocks has.
+TEST(Scan, LoadsThatAGuardKeepsInsideAreRefused) {
+  Problem p;
+  p.in("x", {42, 5});
+  p.out("y", {42, 5});
+  const SymbolId i = p.symbol("i", 64), j = p.symbol("j", 5), r = p.symbol("r", 5);
+  const Ref each = p.load("x", {p.at(i), p.at(r)});
+  const Ref until = p.nodes.select(p.nodes.non_negative(p.nodes.subtract(p.at(j), p.at(r))), each,
+                                   p.nodes.number(0, ScalarType::kF32));
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce("+", {r}, until));
+  p.nests().back().guard = p.nodes.less(p.at(i), p.nodes.integer(42));
+  const auto offer = make_scan()->match(p.goal());
+  ASSERT_FALSE(offer.has_value());
+  EXPECT_NE(offer.error().message.find("a guard keeps loads inside"), std::string::npos);
+}
+
 TEST(Scan, CumulativeSum) {
   at_all_points([](Problem& p) { running(p, 9, 256, {}); }, true);
   at_all_points([](Problem& p) { running(p, 3, 1000, {}); }, true);
