@@ -149,8 +149,9 @@ std::string Emitter::k_range() const {
     if (shared > 0) {
       return fmt::format(
           "const int first_tile = slice * {0};\n"
-          "const int tiles = whole ? {1} : max(0, min({0}, {1} - first_tile));",
-          ceil_divide(steps, s.tail), steps);
+          "const int tiles = {2}max(0, min({0}, {1} - first_tile));",
+          ceil_divide(steps, s.tail), steps,
+          whole == 0 ? std::string() : fmt::format("whole ? {} : ", steps));
     }
     if (s.split_k == 1) return fmt::format("constexpr int first_tile = 0, tiles = {};", steps);
     const std::int64_t each = ceil_divide(steps, s.split_k);
@@ -184,8 +185,8 @@ std::string Emitter::k_range() const {
   if (!is_split()) {
     text += "const int first_tile = k_first / kTileK, tiles = every;";
   } else {
-    text += shared > 0 ? fmt::format("const int each = whole ? every : (every + {}) / {};\n",
-                                     s.tail - 1, s.tail)
+    text += shared > 0 ? fmt::format("const int each = {}(every + {}) / {};\n",
+                                     whole == 0 ? "" : "whole ? every : ", s.tail - 1, s.tail)
                        : fmt::format("const int slice = blockIdx.y, each = (every + {}) / {};\n",
                                      s.split_k - 1, s.split_k);
     text += fmt::format(
@@ -253,16 +254,21 @@ $type_b* const shared_b = reinterpret_cast<$type_b*>(shared_a + kStages * kEleme
                            holes);
   holes["where"] = "const int thread = threadIdx.x;\n";
   if (shared > 0) {
-    holes["where"] += fmt::format(
-        "// The last wave's tiles are shared by some blocks each: every SM has its part.\n"
-        "constexpr int kWhole = {}, kSlices = {};\n"
-        "const bool whole = blockIdx.x < kWhole;\n"
-        "const int ordinal = whole ? blockIdx.x : kWhole + (blockIdx.x - kWhole) / kSlices;\n"
-        "const int slice = whole ? 0 : (blockIdx.x - kWhole) % kSlices;\n",
-        whole, s.tail);
+    holes["where"] +=
+        "// The last wave's tiles are shared by some blocks each: every SM has its part.\n";
+    holes["where"] +=
+        filled(whole == 0 ? R"(constexpr int kSlices = $slices;
+const int ordinal = blockIdx.x / kSlices;
+const int slice = blockIdx.x % kSlices;
+)"
+                          : R"(constexpr int kWhole = $whole, kSlices = $slices;
+const bool whole = blockIdx.x < kWhole;
+const int ordinal = whole ? blockIdx.x : kWhole + (blockIdx.x - kWhole) / kSlices;
+const int slice = whole ? 0 : (blockIdx.x - kWhole) % kSlices;
+)",
+               {{"whole", std::to_string(whole)}, {"slices", std::to_string(s.tail)}});
   }
-  holes["where"] +=
-      tile_place(shared > 0 ? "ordinal", "number", "tile_number", "in_tile" : "blockIdx.x");
+  holes["where"] += tile_place(shared > 0 ? "ordinal" : "blockIdx.x");
   holes["first_tiles"] = filled(R"(#pragma unroll
 for (int stage = 0; stage < kStages - 1; ++stage) {
   if (stage < tiles) {
@@ -348,7 +354,7 @@ std::string Emitter::store(int width) const {
   Holes holes = {{"pack", pack(prefix, type, std::to_string(width))},
                  {"skip", condition.empty() ? "" : "if (" + condition + ") return;"}};
   const std::string finish = finished(std::to_string(width), c.contiguous_n >= width, "sum");
-  if (s.split_k > 1) {
+  if (is_split() && (s.split_k > 1 || whole == 0)) {
     holes["body"] = partial_store(width, holes);
   } else if (shared > 0) {
     holes["finish"] = finish;

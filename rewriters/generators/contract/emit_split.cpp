@@ -37,8 +37,9 @@ std::string Emitter::partial_store(int width, const Holes& given) const {
   holes["partial"] = partial;
   if (shared > 0) {
     holes["last"] = std::to_string(shared);
+    holes["less"] = whole == 0 ? "" : " - kWhole";
     return filled(R"(const int in_tile = (m - m_first) * kTileN + n_run - n_first;
-const int tile = slice * $last + ordinal - kWhole;
+const int tile = slice * $last + ordinal$less;
 *reinterpret_cast<$pack*>(&$partial[tile * (kTileM * kTileN) + in_tile]) = sum;
 )",
                   holes);

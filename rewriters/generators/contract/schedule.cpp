@@ -307,10 +307,10 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
       std::min(by_shared, std::int64_t{65536} / (s.threads() * registers)), 1, 2048 / s.threads()));
   const double sms = sm_count(goal);
   // The last wave's tiles in parts.
-  const double rest = std::fmod(tiles, sms);
-  const double per_sm = s.tail == 1
-                            ? std::ceil(tiles / sms)
-                            : std::floor(tiles / sms) + std::ceil(rest * s.tail / sms) / s.tail;
+  const double wave = sms * resident, rest = std::fmod(tiles, wave);
+  const double per_sm =
+      s.tail == 1 ? std::ceil(tiles / sms)
+                  : std::floor(tiles / wave) * resident + std::ceil(rest * s.tail / sms) / s.tail;
   const double warps = std::min(per_sm, resident) * s.threads() / 32.0;
   const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 2;
   double reuse = 1;  // of what a thread or a warp has read from shared memory
@@ -371,7 +371,7 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
         repair(s, c, shared_limit(goal));
         if (shared_bytes(c, s) > shared_limit(goal)) continue;
         for (const int tail : {1, 2, 4, 8}) {
-          if (tail > 1 && (split > 1 || c.k_size < 256)) continue;
+          if (tail > 1 && (split > 1 || c.k_size < std::max(256, tail * s.bk))) continue;
           s.tail = tail;
           const double cost = cost_of(c, goal, s);
           if (cost < least) {

@@ -46,6 +46,16 @@ bool lies_across(Ref body, const std::vector<SymbolId>& outer, const std::vector
   return across > along;
 }
 
+/// Stages compute values for all points: whatever they load must be there behind the guard, too.
+Result<lift::Nest> with_open_guard(const Goal& goal, const lift::Nest& given) {
+  auto nest = plain(*goal.nodes, given);
+  if (nest && nest->value->height > 0 && !nest->guard->is_constant() &&
+      !all_in_range(goal, nest->value)) {
+    return std::unexpected(refused("a guard keeps loads inside their buffers"));
+  }
+  return nest;
+}
+
 class Splitter {
  public:
   Splitter(const Goal& goal, const Splitting& how) : goal_(goal), nodes_(*goal.nodes), how_(how) {
@@ -57,7 +67,7 @@ class Splitter {
     if (!shape) return std::unexpected(shape.error());
     largest_ = shape->outputs * shape->length;
     for (const lift::Nest& given : goal_.nests) {
-      auto nest = plain(nodes_, given);
+      auto nest = with_open_guard(goal_, given);
       if (!nest) return std::unexpected(nest.error());
       add(std::move(*nest), false);
     }
@@ -353,7 +363,7 @@ Result<Shape> shape_of(const Goal& goal) {
   Shape shape;
   bool any = false;
   for (const lift::Nest& given : goal.nests) {
-    auto nest = plain(nodes, given);
+    auto nest = with_open_guard(goal, given);
     if (!nest) return std::unexpected(nest.error());
     const std::function<void(Ref)> look = [&](Ref value) {
       for (const Ref node : reductions_of(value)) {
