@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "engine/rewriting/watch.h"
@@ -270,8 +271,10 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
   for (Entry& entry : entries)
     if (entry.evaluation && entry.evaluation->verdict == Verdict::kOk)
       ranked.push_back({std::move(entry.candidate), std::move(*entry.evaluation)});
-  std::ranges::stable_sort(ranked, [](const Finalist& a, const Finalist& b) {
-    return a.evaluation.measurement.speedup > b.evaluation.measurement.speedup;
+  // Equal ones as a board has them.
+  std::ranges::stable_sort(ranked, {}, [](const Finalist& finalist) {
+    const Measurement& measurement = finalist.evaluation.measurement;
+    return std::tuple(-measurement.speedup, measurement.time_us, finalist.candidate.id);
   });
   return ranked;
 }
