@@ -169,7 +169,10 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
     }
     if (candidate->first.verdict != Verdict::kOk) return stop_at(std::move(candidate->first));
     Effort for_precise = for_reference_;
-    if (code_for == CodeFor::kTiming) for_precise.code_for = CodeFor::kEmulator;
+    // The GPU is given what the task chose, the emulator alone the rest.
+    if (code_for == CodeFor::kTiming)
+      for_precise.code_for =
+          check.inputs == InputSet::kOwn ? CodeFor::kChecking : CodeFor::kEmulator;
     auto precise = e_.prepare_precise(reference_program, for_precise);
     if (!precise) return std::unexpected(precise.error());
     checks_.push_back({.reference = std::move(*reference),
@@ -261,7 +264,6 @@ void EvaluatorImpl::Gates::give_to_the_gpu(const EmulateReply& reply, bool uncov
     if (one.inputs != InputSet::kOwn) other_inputs_.insert(one.inputs);
     if (one.inputs != InputSet::kOwn && !uncovered) continue;
     one.repeatable = !uses_atomics(*one.candidate);
-    if (one.inputs == InputSet::kOwn) one.precise.reset();
     checks_for_gpu_.push_back(std::move(one));
   }
 }
@@ -277,11 +279,9 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   }
   for (const Case& one : checks_for_gpu_) measure.checks.push_back(machine_code_only(one));
   measure.timed = machine_code_only(timed_);
-  if (measure.final_stage) {
-    auto precise = precise_timed(CodeFor::kChecking);
-    if (!precise) return std::unexpected(precise.error());
-    measure.timed.precise = std::move(*precise);
-  }
+  auto precise = precise_timed(CodeFor::kChecking);
+  if (!precise) return std::unexpected(precise.error());
+  measure.timed.precise = std::move(*precise);
   measure.tolerance = request_.tolerance;
   measure.best_time_us = request_.best_time_us;
   measure.seed = request_.seed;

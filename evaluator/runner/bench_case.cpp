@@ -64,13 +64,24 @@ Step<void> BenchCase::allocate() {
   return allocate_side(second_);
 }
 
-Step<bool> BenchCase::allocate_precise(const Runnable& precise) {
-  precise_.runnable = &precise;
-  precise_.reference = true;
-  auto allocated = allocate_side(precise_);
-  if (allocated) return true;
-  if (!allocated.error().failure.out_of_memory) return std::unexpected(allocated.error());
-  return false;
+Step<bool> BenchCase::run_precise(const Runnable& precise, double limit_s) {
+  if (precise_.buffers.empty()) {
+    precise_.runnable = &precise;
+    precise_.reference = true;
+    auto allocated = allocate_side(precise_);
+    if (!allocated) {
+      if (!allocated.error().failure.out_of_memory) return std::unexpected(allocated.error());
+      for (const cuda::DeviceBuffer& buffer : precise_.buffers) gpu_.release(buffer);
+      precise_.buffers.clear();
+      precise_.owned.clear();
+      return false;
+    }
+  }
+  HONE_STEP(fill_own_inputs(precise_));
+  HONE_STEP(load(precise_));
+  HONE_STEP(prepare(precise_, 0xFF));
+  HONE_STEP(run(precise_, limit_s));
+  return true;
 }
 
 Step<void> BenchCase::fill_own_inputs(Side& side) {
@@ -292,13 +303,30 @@ Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tol
   return result;
 }
 
-Step<double> BenchCase::compare(const Tolerance& tolerance) {
+Step<double> BenchCase::compare(const Tolerance& tolerance, const std::optional<Runnable>& precise,
+                                double limit_s) {
   auto result = agreement(reference_, second_, tolerance);
   if (!result) return std::unexpected(result.error());
-  if (!result->ok)
+  if (result->ok) return result->max_rel_error;
+  const auto wrong = [&]() {
     return std::unexpected(
         blamed(Verdict::kWrongResult, std::move(result->detail), second_.reference));
-  return result->max_rel_error;
+  };
+  if (!precise) return wrong();
+  const auto ran = run_precise(*precise, limit_s);
+  if (!ran) return std::unexpected(ran.error());
+  if (!*ran) return wrong();
+  const auto truth = agreement(precise_, second_, tolerance);
+  if (!truth) return std::unexpected(truth.error());
+  HONE_STEP(wipe(precise_));  // nobody finds a right answer in memory
+  if (truth->outputs.size() != result->outputs.size()) return wrong();
+  double max_rel_error = 0;
+  for (std::size_t i = 0; i < truth->outputs.size(); ++i) {
+    const auto& plain = result->outputs[i];
+    if (!plain.ok() && !truth->outputs[i].ok()) return wrong();
+    max_rel_error = std::max(max_rel_error, (plain.ok() ? plain : truth->outputs[i]).max_rel_error);
+  }
+  return max_rel_error;
 }
 
 Step<std::string> BenchCase::unwritten(std::uint8_t reference_poison, std::uint8_t second_poison) {

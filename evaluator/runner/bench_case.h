@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "evaluator/protocol/measure_messages.h"
 
 namespace hone::runner {
+
+/// Of the time limit, for the reference in double: on most GPUs doubles are slow.
+constexpr double kPreciseFactor = 100;
 
 /// Whose fault a failure is.
 struct Blamed {
@@ -35,9 +39,9 @@ class BenchCase {
   /// `second` may be the reference again (an admission).
   BenchCase(cuda::Gpu& gpu, const protocol::Runnable& reference, const protocol::Runnable& second,
             bool second_is_reference);
-  /// Takes its own memory for the reference in double: its inputs are as wide. False where that
-  /// does not fit.
-  [[nodiscard]] Step<bool> allocate_precise(const protocol::Runnable& precise);
+  /// Runs the reference in double on the same inputs, in memory of its own: inputs are as wide.
+  /// False where that does not fit. Its outputs are in precise() until wiped.
+  [[nodiscard]] Step<bool> run_precise(const protocol::Runnable& precise, double limit_s);
   ~BenchCase();
   BenchCase(const BenchCase&) = delete;
   BenchCase& operator=(const BenchCase&) = delete;
@@ -79,12 +83,14 @@ class BenchCase {
     std::vector<check::Comparison> outputs;
   };
   [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
-  /// Compares every output of the candidate with the reference's; kWrongResult.
-  [[nodiscard]] Step<double> compare(const Tolerance& tolerance);
+  /// Compares every output of the candidate with the reference's, and one that differs with the
+  /// reference's in double, where there is such a form: a long sum in f32 may itself be off.
+  /// kWrongResult; the largest relative error.
+  [[nodiscard]] Step<double> compare(const Tolerance& tolerance,
+                                     const std::optional<protocol::Runnable>& precise,
+                                     double limit_s);
   /// Of the outputs: equal contents, equal numbers.
   [[nodiscard]] Step<std::vector<std::uint64_t>> output_hashes(Side& side);
-  /// Inputs of a side that does not share them.
-  [[nodiscard]] Step<void> fill_own_inputs(Side& side);
   /// An output byte that neither side wrote, when they ran with different poisons; "" when none.
   [[nodiscard]] Step<std::string> unwritten(std::uint8_t reference_poison,
                                             std::uint8_t second_poison);
@@ -96,6 +102,8 @@ class BenchCase {
  private:
   [[nodiscard]] std::vector<cuda::DeviceBuffer> inputs() const;
   [[nodiscard]] Step<void> fill_inputs();
+  /// Inputs of a side that does not share them.
+  [[nodiscard]] Step<void> fill_own_inputs(Side& side);
   [[nodiscard]] Step<void> bind(Side& side);
   [[nodiscard]] Step<void> poison_outputs(Side& side, std::uint8_t poison);
   [[nodiscard]] Step<void> allocate_side(Side& side);

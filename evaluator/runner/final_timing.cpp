@@ -106,7 +106,8 @@ class FinalTiming {
       HONE_STEP(bench_.prepare(bench_.reference(), kPoison));
       HONE_STEP(bench_.run(bench_.reference(), request_.timeout_s));
     }
-    auto error = bench_.compare(request_.tolerance);
+    auto error = bench_.compare(request_.tolerance, request_.timed.precise,
+                                kPreciseFactor * request_.timeout_s);
     if (!error) {
       error.error().failure.detail += " (in a timed launch)";
       return std::unexpected(error.error());

@@ -71,9 +71,9 @@ struct Checked {
 
 /// One candidate run with `poison`, then the reference from fresh inputs, then the comparison.
 /// Leaves the reference's outputs wiped.
-Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, std::uint64_t seed,
+Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, const Case& one,
                          std::uint8_t poison, double candidate_limit_s) {
-  HONE_STEP(bench.make_inputs(seed));
+  HONE_STEP(bench.make_inputs(one.seed));
   HONE_STEP(bench.load(bench.second()));
   HONE_STEP(bench.prepare(bench.second(), poison));
   HONE_STEP(bench.run(bench.second(), candidate_limit_s));
@@ -85,14 +85,15 @@ Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, std::u
     if (!hashes) return std::unexpected(hashes.error());
     checked.hashes = std::move(*hashes);
   }
-  HONE_STEP(bench.make_inputs(seed));
+  HONE_STEP(bench.make_inputs(one.seed));
   HONE_STEP(bench.load(bench.reference()));
   HONE_STEP(bench.prepare(bench.reference(), kPoison));
   const auto begin = Clock::now();
   HONE_STEP(bench.run(bench.reference(), request.timeout_s));
   checked.reference_s = seconds_since(begin);
   HONE_STEP(bench.inspect(bench.reference()));
-  const auto error = bench.compare(request.tolerance);
+  const auto error =
+      bench.compare(request.tolerance, one.precise, kPreciseFactor * request.timeout_s);
   if (!error) return std::unexpected(error.error());
   checked.max_rel_error = *error;
   HONE_STEP(bench.wipe(bench.reference()));
@@ -185,7 +186,7 @@ Step<std::vector<double>> Measure::run_twice(const Case& one, const MeasureReque
   if (!hole) return std::unexpected(hole.error());
   if (!hole->empty())
     return std::unexpected(Blamed{{Verdict::kWrongResult, false, false, *hole}, true});
-  auto same = bench.compare(request.tolerance);
+  auto same = bench.compare(request.tolerance, std::nullopt, 0);
   if (!same) {
     if (same.error().failure.verdict == Verdict::kWrongResult)
       same.error().failure.detail =
@@ -281,9 +282,9 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
   if (plain->ok && (!exact_inputs || plain->max_rel_error == 0)) return {};
   bool precise = false;
   if (one.precise) {
-    auto fits = bench.allocate_precise(*one.precise);
-    if (!fits) return std::unexpected(fits.error());
-    precise = *fits;
+    auto ran = bench.run_precise(*one.precise, kPreciseFactor * request.timeout_s);
+    if (!ran) return std::unexpected(ran.error());
+    precise = *ran;
   }
   if (!precise) {
     if (plain->ok) return {};
@@ -292,10 +293,6 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
     return plain->ok ? Step<void>() : wrong(*plain);
   }
   Side& truth = bench.precise();
-  HONE_STEP(bench.fill_own_inputs(truth));
-  HONE_STEP(bench.load(truth));
-  HONE_STEP(bench.prepare(truth, kPoison));
-  HONE_STEP(bench.run(truth, 100 * request.timeout_s));
   const auto own = bench.agreement(truth, bench.reference(), request.tolerance);
   if (!own) return std::unexpected(own.error());
   // What f32 gave without any error, fewer bits or another formula must give, too.
@@ -362,8 +359,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
       if (request.final_stage) poisons = {kPoison, kOtherPoison};
       std::optional<Checked> first;
       for (const std::uint8_t poison : poisons) {
-        const auto checked =
-            check_once(bench, request, one.seed, poison, candidate_limit(request, 0.1));
+        const auto checked = check_once(bench, request, one, poison, candidate_limit(request, 0.1));
         if (!checked) return std::unexpected(checked.error());
         max_rel_error = std::max(max_rel_error, checked->max_rel_error);
         if (first) {
@@ -384,12 +380,12 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
     const double expected_s =
         known != reference_samples_.end() ? timing::median(known->second) * 1e-6 : 0.5;
     auto checked =
-        check_once(bench, request, one.seed, kOtherPoison, candidate_limit(request, expected_s));
+        check_once(bench, request, one, kOtherPoison, candidate_limit(request, expected_s));
     if (!checked) return std::unexpected(checked.error());
     max_rel_error = std::max(max_rel_error, checked->max_rel_error);
     if (request.final_stage) {
       const auto again =
-          check_once(bench, request, one.seed, kPoison, candidate_limit(request, expected_s));
+          check_once(bench, request, one, kPoison, candidate_limit(request, expected_s));
       if (!again) return std::unexpected(again.error());
       if (auto race = differing(one, *checked, *again)) return std::unexpected(*race);
     }
@@ -421,7 +417,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
     HONE_STEP(bench.load(bench.reference()));
     HONE_STEP(bench.prepare(bench.reference(), kPoison));
     HONE_STEP(bench.run(bench.reference(), request.timeout_s));
-    auto error = bench.compare(request.tolerance);
+    auto error = bench.compare(request.tolerance, one.precise, kPreciseFactor * request.timeout_s);
     if (!error) {
       if (error.error().failure.verdict == Verdict::kWrongResult)
         error.error().failure.detail += " (after the timed launches)";

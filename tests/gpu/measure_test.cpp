@@ -215,6 +215,31 @@ TEST_F(OnTheGpu, FewerBitsAtTheTimedSizeOnly) {
   EXPECT_NE(e.detail.find("at the timed size, on inputs with exact answers"), std::string::npos)
       << e.detail;
 }
+// Sixteen sums of 262144 numbers one after the other are off by more than the tolerance; what is
+// nearer to the truth is right, at every stage, and what is as far off on the other side is not.
+TEST_F(OnTheGpu, NearerToTheTruthThanTheReference) {
+  const auto sums = [](const std::string& type, const std::string& result) {
+    return with_body("if (i < n) y[i] = x[i];\n  if (i >= 16) return;\n  float plain = 0.0f;\n  " +
+                     type +
+                     " sum = 0;\n  for (int k = i * (n / 16); k < (i + 1) * (n / 16); ++k) "
+                     "{ plain += x[k]; sum += x[k]; }\n  y[i] = " +
+                     result + ";");
+  };
+  for (const auto stage : {Stage::kQuick, Stage::kFinal}) {
+    auto nearer = request(sums("float", "sum"), sums("double", "(float)sum"));
+    auto off = request(sums("float", "sum"), sums("double", "(float)(sum + (sum - plain))"));
+    for (auto* r : {&nearer, &off}) {
+      r->stage = stage;
+      r->tolerance = {1e-6, 0};
+      for (auto* p : {&r->timed.reference, &r->timed.candidate})
+        p->buffers[0].fill = {Fill::Kind::kUniform, 0, 1, ""};
+    }
+    const auto right = evaluate(nearer);
+    EXPECT_EQ(right.verdict, Verdict::kOk) << right.detail;
+    const auto wrong = evaluate(off);
+    EXPECT_EQ(wrong.verdict, Verdict::kWrongResult) << wrong.detail;
+  }
+}
 TEST_F(OnTheGpu, LargeDynamicSharedMemory) {
   auto r = request(kReference, R"(
 extern __shared__ float s[];
