@@ -7,20 +7,37 @@ namespace hone::generators {
 
 Cache parse_cache(std::string_view text) {
   if (text == "stream") return Cache::kStream;
+  if (text == "keep-loads") return Cache::kKeepLoads;
   return text == "stream-stores" ? Cache::kStreamStores : Cache::kDefault;
 }
 
-std::vector<ParameterValue> cache_values() { return {"default", "stream-stores", "stream"}; }
+void add_cache(SpaceBuilder& space, const Goal& goal) {
+  const int capability = goal.context->target.compute_capability;
+  std::vector<ParameterValue> values = {"default", "stream-stores", "stream"};
+  if (capability >= 80) values.emplace_back(std::string("keep-loads"));
+  const bool measured = capability / 10 == 9;
+  space.values("cache", std::move(values), std::string(measured ? "keep-loads" : "default"));
+}
 
 std::string Helpers::pack(ScalarType type) {
   pack_ = true;
   return fmt::format("{}Pack<{}, kVec>", prefix_, type_name(type));
 }
 
-std::string Helpers::load(bool streaming) {
+std::string Helpers::load(Hint hint, std::string_view width) {
   pack_ = true;
-  (streaming ? streaming_loads_ : loads_) = true;
-  return fmt::format("{}load{}<kVec>", prefix_, streaming ? "_streaming" : "");
+  switch (hint) {
+    case Hint::kStreaming:
+      streaming_loads_ = true;
+      return fmt::format("{}load_streaming<{}>", prefix_, width);
+    case Hint::kKept:
+      kept_loads_ = true;
+      return fmt::format("{}load_kept<{}>", prefix_, width);
+    case Hint::kNone:
+      break;
+  }
+  loads_ = true;
+  return fmt::format("{}load<{}>", prefix_, width);
 }
 
 std::string Helpers::store(bool streaming) {
@@ -73,6 +90,44 @@ __device__ __forceinline__ @Pack<T, kN> @load_streaming(const T* from) {
     *reinterpret_cast<uint2*>(&pack) = __ldcs(reinterpret_cast<const uint2*>(from));
   } else if constexpr (kBytes == 4) {
     *reinterpret_cast<unsigned*>(&pack) = __ldcs(reinterpret_cast<const unsigned*>(from));
+  } else {
+    pack = *reinterpret_cast<const @Pack<T, kN>*>(from);
+  }
+  return pack;
+}
+
+)";
+
+constexpr const char* kLoadKept =
+    R"(// Of elements whose lines leave the L2 cache after those that are written: DRAM then turns less
+// often from reading to writing.
+__device__ __forceinline__ unsigned long long @kept() {
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+template <int kN, typename T>
+__device__ __forceinline__ @Pack<T, kN> @load_kept(const T* from) {
+  @Pack<T, kN> pack;
+  constexpr int kBytes = sizeof(pack);
+  const size_t place = __cvta_generic_to_global(from);
+  if constexpr (kBytes % 16 == 0) {
+#pragma unroll
+    for (int i = 0; i < kBytes / 16; ++i) {
+      uint4& part = reinterpret_cast<uint4*>(&pack)[i];
+      asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                   : "=r"(part.x), "=r"(part.y), "=r"(part.z), "=r"(part.w)
+                   : "l"(place + 16 * i), "l"(@kept()));
+    }
+  } else if constexpr (kBytes == 8) {
+    uint2& both = *reinterpret_cast<uint2*>(&pack);
+    asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                 : "=r"(both.x), "=r"(both.y)
+                 : "l"(place), "l"(@kept()));
+  } else if constexpr (kBytes == 4) {
+    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;"
+                 : "=r"(*reinterpret_cast<unsigned*>(&pack))
+                 : "l"(place), "l"(@kept()));
   } else {
     pack = *reinterpret_cast<const @Pack<T, kN>*>(from);
   }
@@ -138,6 +193,7 @@ std::string Helpers::text() const {
   put(pack_, kPack);
   put(loads_, kLoad);
   put(streaming_loads_, kLoadStreaming);
+  put(kept_loads_, kLoadKept);
   put(stores_, kStore);
   put(streaming_stores_, kStoreStreaming);
   put(clusters_, kCluster);

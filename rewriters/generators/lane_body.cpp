@@ -42,9 +42,15 @@ int widest_vector(const Goal& goal, SymbolId symbol, const std::vector<Ref>& val
   return best;
 }
 
-bool LaneBody::is_streamed(Ref load) const {
-  if (cache != Cache::kStream || load->type == ScalarType::kBool) return false;
-  return streamed ? streamed(load) : load->uses(symbol_);
+Hint LaneBody::hint_of(Ref load) const {
+  const bool kept = cache == Cache::kKeepLoads;
+  if ((cache != Cache::kStream && !kept) || load->type == ScalarType::kBool) return Hint::kNone;
+  if (!(streamed ? streamed(load) : load->uses(symbol_))) return Hint::kNone;
+  if (!kept) return Hint::kStreaming;
+  // The compiler does not know that such a load reads memory: nothing may be written there.
+  const bool written = std::ranges::any_of(
+      goal_->nests, [&](const lift::Nest& nest) { return nest.buffer == load->op; });
+  return written ? Hint::kNone : Hint::kKept;
 }
 
 bool LaneBody::moves_whole(Ref load) {
@@ -54,17 +60,23 @@ bool LaneBody::moves_whole(Ref load) {
 /// An element read one at a time.
 std::string LaneBody::loaded(Printer& printer, Ref load) {
   const std::string element = printer.print_index(load->args[0]);
-  return is_streamed(load) ? fmt::format("__ldcs({} + {})", load->op, element)
-                           : fmt::format("{}[{}]", load->op, element);
+  switch (hint_of(load)) {
+    case Hint::kStreaming:
+      return fmt::format("__ldcs({} + {})", load->op, element);
+    case Hint::kKept:
+      return fmt::format("{}({} + {}).at[0]", helpers_->load(Hint::kKept, "1"), load->op, element);
+    case Hint::kNone:
+      break;
+  }
+  return fmt::format("{}[{}]", load->op, element);
 }
 
 void LaneBody::emit_load(Code& code, Ref load, const std::string& place) {
   Printer printer = printer_;
   printer.indices[symbol_] = base_;
-  const std::string text = width_ == 1
-                               ? loaded(printer, load)
-                               : fmt::format("{}({} + {})", helpers_->load(is_streamed(load)),
-                                             load->op, printer.print_index(load->args[0]));
+  const std::string text = width_ == 1 ? loaded(printer, load)
+                                       : fmt::format("{}({} + {})", helpers_->load(hint_of(load)),
+                                                     load->op, printer.print_index(load->args[0]));
   code.line(fmt::format("{} = {};", place, text));
 }
 
@@ -76,7 +88,7 @@ void LaneBody::emit_store(Code& code, Printer& printer, const Store& store,
     return;
   }
   const std::string element = printer.print_index(store.element);
-  const bool streaming = cache != Cache::kDefault && store.type != ScalarType::kBool;
+  const bool streaming = streams_stores() && store.type != ScalarType::kBool;
   const std::string text =
       streaming ? fmt::format("__stcs({} + {}, {});", store.buffer, element,
                               is_float(store.type)
@@ -144,7 +156,7 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
       const std::string name = names_->fresh(load->op + (width_ > 1 ? "_vec" : "_here"));
       const std::string type = width_ > 1 ? helpers_->pack(load->type) : type_name(load->type);
       if (resident != in_shared.end()) {
-        code.line(fmt::format("const {} {} = {}({});", type, name, helpers_->load(false),
+        code.line(fmt::format("const {} {} = {}({});", type, name, helpers_->load(Hint::kNone),
                               resident->second));
       } else {
         emit_load(code, load, fmt::format("const {} {}", type, name));
@@ -167,7 +179,8 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
   printer.on_load = [&](Ref load) -> std::string {
     const auto found = texts.find(load);
     if (found != texts.end()) return widened(load->type, found->second);
-    return is_streamed(load) && width_ == 1 ? widened(load->type, loaded(printer, load)) : "";
+    return hint_of(load) != Hint::kNone && width_ == 1 ? widened(load->type, loaded(printer, load))
+                                                       : "";
   };
 
   for (std::size_t i = 0; i < stores.size(); ++i) {
@@ -214,7 +227,7 @@ void LaneBody::emit(Code& code, const std::vector<Fold>& folds, const std::vecto
     }
     code.line(fmt::format("{}{}({} + {}, {});",
                           store_if.empty() ? "" : fmt::format("if ({}) ", store_if),
-                          helpers_->store(cache != Cache::kDefault), stores[i].buffer,
+                          helpers_->store(streams_stores()), stores[i].buffer,
                           at_base.print_index(stores[i].element), packs[i]));
   }
 }

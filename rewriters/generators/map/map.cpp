@@ -40,7 +40,7 @@ class Map : public Generator {
     space.powers("vector", 1, guess.width, guess.width);
     space.powers("items", 1, 8, guess.items);
     space.powers("threads", 64, 1024, guess.threads);
-    space.values("cache", cache_values(), std::string("default"));
+    add_cache(space, goal);
     space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, 0);
     return offer;
   }

@@ -130,7 +130,7 @@ class Reduce : public Generator {
     space.values("keep", {std::string("registers"), std::string("reread")},
                  std::string(guess.keep == rowwise::Keep::kRegisters ? "registers" : "reread"));
     space.powers("unroll", 1, 16, 4);
-    space.values("cache", cache_values(), std::string("default"));
+    add_cache(space, goal);
     return offer;
   }
 

@@ -285,7 +285,7 @@ class Rowwise : public Generator {
     fit_cluster(goal, *plan, widest_cluster);
     space.powers("cluster", 1, widest_cluster.cluster, guess.cluster);
     space.values("keep", std::move(keeps), std::string(rowwise::name_of(guess.keep)));
-    space.values("cache", cache_values(), std::string("default"));
+    add_cache(space, goal);
     space.numbers("blocks_per_sm", {0, 1, 2, 4, 8, 16}, 0);
     space.values("load_ahead", {std::string("no"), std::string("row")}, std::string("no"));
     space.powers("unroll", 1, 8, 4);

@@ -71,6 +71,7 @@ CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
     cut.folds.push_back(std::move(nest));
     one.before = nodes.load(name, type, element(of_row));
     one.node = moved(one.node);
+    if (one.with_own != nullptr) one.with_own = moved(one.with_own);
     one.each = moved(one.each);
   }
   for (LaneBody::Store& store : own.stores) {

@@ -84,25 +84,38 @@ void ScanPrinter::print_along() {
   print_before_vectors();
 }
 
-/// Leaves in each lane what its warp and those before it have, of the first 32.
+/// What comes before each vector in its warp; leaves in lane w what warps up to w come to.
 void ScanPrinter::print_sums_of_warps() {
+  code_.comment("A warp's vectors follow each other: what comes before each of them in the warp.");
+  std::vector<std::string> runs;
+  for (const Carried& one : carried_) {
+    runs.push_back(names_.fresh("of_warp"));
+    code_.line(fmt::format("{} {} = {};", one.c_type, runs.back(), one.start));
+  }
+  code_.line("#pragma unroll");
+  code_.open("for (int i = 0; i < kItems; ++i)");
+  for (std::size_t k = 0; k < carried_.size(); ++k) {
+    const Carried& one = carried_[k];
+    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(runs[k], one.before + "[i]")));
+    code_.line(fmt::format(
+        "{} = {};", runs[k],
+        one.fold(runs[k], fmt::format("__shfl_sync(0xffffffffu, {}[i], 31)", one.totals))));
+  }
+  code_.close();
   code_.comment("Over warps: each warp adds up all their sums.");
   const std::string turn = loops() ? "[tile / kTile % 2]" : "";
   const std::string team = turn + (schedule_.team.teams > 1 ? "[team]" : "");
-  code_.open("if (lane % 32 == 31)");
-  code_.line("#pragma unroll");
-  code_.open("for (int i = 0; i < kItems; ++i)");
-  for (const Carried& one : carried_) {
-    code_.line(fmt::format("{}{}[i * kWarps + lane / 32] = {}[i];", one.sums, team, one.totals));
+  code_.open("if (lane % 32 == 0)");
+  for (std::size_t k = 0; k < carried_.size(); ++k) {
+    code_.line(fmt::format("{}{}[lane / 32] = {};", carried_[k].sums, team, runs[k]));
   }
-  code_.close();
   code_.close();
   code_.line("__syncthreads();");
   for (const Carried& one : carried_) {
-    code_.line(fmt::format("{0} {1} = lane % 32 < kItems * kWarps ? {2}{3}[lane % 32] : {4};",
-                           one.c_type, one.all, one.sums, team, one.start));
+    code_.line(fmt::format("{0} {1} = lane % 32 < kWarps ? {2}{3}[lane % 32] : {4};", one.c_type,
+                           one.all, one.sums, team, one.start));
     code_.line("#pragma unroll");
-    code_.open("for (int step = 1; step < kItems * kWarps; step *= 2)");
+    code_.open("for (int step = 1; step < kWarps; step *= 2)");
     const std::string other = names_.fresh("other");
     code_.line(fmt::format("const {} {} = __shfl_up_sync(0xffffffffu, {}, step);", one.c_type,
                            other, one.all));
@@ -114,21 +127,19 @@ void ScanPrinter::print_sums_of_warps() {
 /// From the sums of warps and the carry; then the carry of the next tile.
 void ScanPrinter::print_before_vectors() {
   for (const Carried& one : carried_) {
+    const std::string warps = names_.fresh("warps_before");
+    code_.line(fmt::format("{} {} = __shfl_sync(0xffffffffu, {}, lane < 32 ? 0 : lane / 32 - 1);",
+                           one.c_type, warps, one.all));
+    code_.line(
+        fmt::format("{0} = lane < 32 ? {1} : {2};", warps, one.carry, one.fold(one.carry, warps)));
     code_.line("#pragma unroll");
     code_.open("for (int i = 0; i < kItems; ++i)");
-    const std::string warp = names_.fresh("warp_before");
-    code_.line("const int place = i * kWarps + lane / 32;");
-    code_.line(fmt::format("{} {} = __shfl_sync(0xffffffffu, {}, place == 0 ? 0 : place - 1);",
-                           one.c_type, warp, one.all));
-    code_.line(fmt::format("if (place == 0) {} = {};", warp, one.start));
-    code_.line(fmt::format("{0}[i] = {1};", one.before,
-                           one.fold(in_parentheses(one, one.carry, warp), one.before + "[i]")));
+    code_.line(fmt::format("{0}[i] = {1};", one.before, one.fold(warps, one.before + "[i]")));
     code_.close();
     if (schedule_.single_pass) continue;
     code_.line(fmt::format(
         "{} = {};", one.carry,
-        one.fold(one.carry,
-                 fmt::format("__shfl_sync(0xffffffffu, {}, kItems * kWarps - 1)", one.all))));
+        one.fold(one.carry, fmt::format("__shfl_sync(0xffffffffu, {}, kWarps - 1)", one.all))));
   }
 }
 

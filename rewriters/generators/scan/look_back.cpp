@@ -190,8 +190,7 @@ void ScanPrinter::print_look_back() {
   }
   code_.comment("The first warp tells what the tile comes to, and gathers what comes before it.");
   for (const Carried& one : carried_) {
-    code_.line(
-        fmt::format("{} = __shfl_sync(0xffffffffu, {}, kItems * kWarps - 1);", one.carry, one.all));
+    code_.line(fmt::format("{} = __shfl_sync(0xffffffffu, {}, kWarps - 1);", one.carry, one.all));
   }
   code_.open("if (lane < 32)");
   code_.line(

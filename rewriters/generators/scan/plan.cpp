@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 namespace hone::generators::scan {
 namespace {
 
 using lift::Node;
+
+constexpr int kMostValues = 64;  // of a thread's tile, in registers
 
 /// How far a reduction runs.
 struct Bound {
@@ -45,11 +48,60 @@ class Planner {
     for (const lift::Nest& nest : nests) {
       if (auto added = add(nest); !added) return std::unexpected(added.error());
     }
+    take_own_elements();
     decide_direction();
     return std::move(plan_);
   }
 
  private:
+  /// Whether `value` uses `node` inside of `whole` alone.
+  static bool uses_within(Ref value, Ref node, Ref whole, std::set<Ref>& seen) {
+    if (value == whole || !seen.insert(value).second) return true;
+    const auto well = [&](Ref part) { return uses_within(part, node, whole, seen); };
+    return value != node && std::ranges::all_of(value->args, well) &&
+           std::ranges::all_of(value->terms,
+                               [&](const lift::Term& term) { return well(term.atom); });
+  }
+  bool stores_use_within(Ref node, Ref whole) const {
+    std::set<Ref> seen;
+    return std::ranges::all_of(plan_.stores, [&](const LaneBody::Store& store) {
+      return uses_within(store.value, node, whole, seen) &&
+             uses_within(store.guard, node, whole, seen) &&
+             uses_within(store.element, node, whole, seen);
+    });
+  }
+
+  /// An exclusive reduction with the element itself taken in, where only that is used.
+  std::optional<Running> with_own_element(const Running& one) const {
+    std::vector<Ref> own = {one.each};
+    // Where the reduction leaves out the row's last.
+    if (one.each->is("select") && one.each->args[2] == nodes_.identity(one.op, one.each->type)) {
+      own.push_back(one.each->args[1]);
+    }
+    for (const Ref each : own) {
+      for (const auto& pair : {std::vector{one.node, each}, std::vector{each, one.node}}) {
+        const Ref whole = one.op == "+" && one.node->is_integer()
+                              ? nodes_.add(pair[0], pair[1])
+                              : nodes_.op(one.op, one.node->type, pair);
+        if (stores_use_within(one.node, whole)) return Running{one.node, each, one.op, whole};
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// y[j] = x[j] + (sum over r < j of x[r]), as a loop lifts to, is a sum up to j: x is read once.
+  void take_own_elements() {
+    if (!plan_.exclusive) return;
+    std::vector<Running> inclusive;
+    for (const Running& one : plan_.running) {
+      auto with_own = with_own_element(one);
+      if (!with_own) return;
+      inclusive.push_back(std::move(*with_own));
+    }
+    plan_.running = std::move(inclusive);
+    plan_.exclusive = false;
+  }
+
   bool find_axis(const lift::Nest& nest) {
     for (std::size_t place = 0; place < nest.dims.size(); ++place) {
       const SymbolId j = nest.dims[place];
@@ -214,10 +266,9 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
     team.threads = std::max(team.threads, 64);
     team.teams = 1;
   }
-  // The sums of all warps' tiles are added up by one warp.
-  if (!plan.across && team.threads > 32) {
-    schedule.items = std::min(schedule.items, 32 / (team.threads / 32));
-  }
+  const int values =
+      schedule.width * static_cast<int>(std::max<std::size_t>(1, plan.running.size()));
+  while (schedule.items > 1 && schedule.items * values > kMostValues) schedule.items /= 2;
   // Short rows, as those of checks are, in smaller tiles: one tile would look at nobody.
   while (schedule.single_pass && tiles_of(plan, schedule) < 4) {
     int* const most = schedule.items > 1   ? &schedule.items
@@ -235,8 +286,9 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
 Schedule first_guess_of_tiles(const Goal& goal, const Plan& plan) {
   Schedule schedule;
   schedule.width = widest(goal, plan);
-  schedule.team.threads = 256;
-  schedule.items = static_cast<int>(std::max<std::int64_t>(1, 16 / schedule.width));
+  // Much is under way while tiles wait for those before (256 threads of 16: 0.8 of the speed).
+  schedule.team.threads = 1024;
+  schedule.items = static_cast<int>(std::max<std::int64_t>(1, 32 / schedule.width));
   schedule.single_pass = true;
   make_fit(goal, plan, schedule);
   return schedule;

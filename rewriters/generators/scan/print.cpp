@@ -138,7 +138,7 @@ void ScanPrinter::print_threads() {
   for (const Carried& one : carried_) {
     if (warps()) {
       // Two of each: a tile's may still be read while the next is written.
-      code_.line(fmt::format("__shared__ {} {}{}{}[kItems * kWarps];", one.c_type, one.sums,
+      code_.line(fmt::format("__shared__ {} {}{}{}[kWarps];", one.c_type, one.sums,
                              loops() ? "[2]" : "", team.teams > 1 ? "[kRowsPerBlock]" : ""));
     } else if (team.across && team.threads > 1) {
       code_.line(fmt::format("__shared__ {} {}{}[kThreads][kRowsPerBlock];", one.c_type, one.sums,
@@ -176,7 +176,9 @@ void ScanPrinter::print_carry() {
 void ScanPrinter::open_items() {
   code_.line("#pragma unroll");
   code_.open("for (int i = 0; i < kItems; ++i)");
-  const std::string place = schedule_.team.across ? "lane * kItems + i" : "i * kThreads + lane";
+  const std::string place = schedule_.team.across ? "lane * kItems + i"
+                            : warps()             ? "(lane / 32 * kItems + i) * 32 + lane % 32"
+                                                  : "i * kThreads + lane";
   const std::string start = tiles_ ? "tile + " : "";
   code_.line(
       fmt::format("const int at = {}{};", start, vectors() ? "(" + place + ") * kVec" : place));
@@ -242,7 +244,8 @@ void ScanPrinter::print_stores() {
       text = fmt::format("(v == {} ? {} : {})", plan_.reverse ? "kVec - 1" : "0", before,
                          one.fold(before, one.values + previous));
     }
-    lanes.known[plan_.running[i].node] = text;
+    const Running& running = plan_.running[i];
+    lanes.known[running.with_own != nullptr ? running.with_own : running.node] = text;
   }
   lanes.emit(code_, {}, plan_.stores, {});
   if (ragged()) code_.close();

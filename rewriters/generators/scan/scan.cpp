@@ -24,6 +24,7 @@ bool is_large(const Plan& plan) { return plan.rows * plan.length >= (std::int64_
 class Scan : public Generator {
  public:
   std::string_view name() const override { return "generate-scan"; }
+  int version() const override { return 2; }
   std::string_view summary() const override {
     return "reductions up to each index of an axis => one pass over each row: threads, warps and "
            "tiles carry what came before; legal when all of them run along the same axis";
@@ -55,7 +56,7 @@ class Scan : public Generator {
     space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
     space.powers("vector", 1, widest(goal, *plan), guess.width);
     space.powers("items", 1, 16, guess.items);
-    space.values("cache", cache_values(), std::string("default"));
+    add_cache(space, goal);
     return offer;
   }
 

@@ -57,7 +57,7 @@ class Transpose : public Generator {
     space.powers("threads", 64, 1024, 256);
     space.powers("width", 1, widest, widest);
     space.powers("group", 1, 1024, 1024);
-    space.values("cache", cache_values(), std::string("default"));
+    add_cache(space, goal);
     return offer;
   }
 

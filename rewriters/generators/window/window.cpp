@@ -45,8 +45,10 @@ class Window : public Generator {
     space.powers("outputs", 1, 8, guess(*chosen, goal));
     space.numbers("along", dims, along);
     space.powers("threads", 64, 512, 256);
-    space.values("cache", {std::string("default"), std::string("stream-stores")},
-                 std::string("default"));
+    std::vector<ParameterValue> caches = {std::string("default"), std::string("stream-stores")};
+    if (goal.context->target.compute_capability >= 80)
+      caches.emplace_back(std::string("keep-loads"));
+    space.values("cache", std::move(caches), std::string("default"));
     return offer;
   }
 
