@@ -170,15 +170,17 @@ void ScanPrinter::print_functions_of_look_back(Generated& generated) {
 }
 
 void ScanPrinter::print_ticket() {
-  code_.comment("Tiles in the order in which blocks begin, so that those before are at work.");
+  code_.comment(
+      "Tiles in the order in which blocks begin: those before are at work. Rows in turns:");
+  code_.comment("they had some time.");
   code_.line("__shared__ int ticket;");
   code_.line(
       fmt::format("if (lane == 0) ticket = static_cast<int>(atomicAdd("
                   "reinterpret_cast<unsigned long long*>({}), 1ull));",
                   state_));
   code_.line("__syncthreads();");
-  code_.line(plan_.rows > 1 ? "const int row = ticket / kTiles;" : "const int row = 0;");
-  code_.line(plan_.rows > 1 ? "const int index = ticket % kTiles;" : "const int index = ticket;");
+  code_.line(plan_.rows > 1 ? "const int row = ticket % kRows;" : "const int row = 0;");
+  code_.line(plan_.rows > 1 ? "const int index = ticket / kRows;" : "const int index = ticket;");
   code_.line("const int tile = index * kTile;");
 }
 
