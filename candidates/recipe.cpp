@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "candidates/hash.h"
 #include "candidates/json_cursor.h"
 
 namespace hone {
@@ -45,10 +46,13 @@ MathLevel required_math(const Recipe& recipe) {
 }
 
 std::string to_string(const Step& step) {
+  constexpr std::size_t kLong = 128;
   std::string inside = step.site;
   const char* separator = step.site.empty() || step.params.empty() ? "" : ": ";
   for (const auto& [name, value] : step.params) {
-    inside += fmt::format("{}{}={}", separator, name, to_string(value));
+    std::string text = to_string(value);
+    if (text.size() > kLong) text = fmt::format("#{} ({} bytes)", content_hash(text), text.size());
+    inside += fmt::format("{}{}={}", separator, name, text);
     separator = ",";
   }
   return fmt::format("{}({})", step.rewriter, inside);

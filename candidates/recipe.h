@@ -56,7 +56,7 @@ using Recipe = std::vector<Step>;
 /// The loosest level any step of the recipe needs.
 [[nodiscard]] MathLevel required_math(const Recipe& recipe);
 
-/// "coarsen-threads(matmul: x=2,y=4)"
+/// "coarsen-threads(matmul: x=2,y=4)"; unlike for unlike steps: a long value is shown as its hash.
 [[nodiscard]] std::string to_string(const Step& step);
 
 void to_json(nlohmann::json& json, const Step& step);
