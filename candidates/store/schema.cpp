@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 8> kMigrations = {R"sql(
+constexpr std::array<const char*, 9> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -180,6 +180,32 @@ CREATE INDEX results_ranked ON results
   (task_hash, device_name, modelled, speedup DESC, time_us, candidate, toolchain DESC, origin, math,
    verdict, final)
   WHERE verdict = 'ok' AND final = 1;
+)sql",
+                                                    R"sql(
+-- What a language model was asked in a run and what it said, and which candidates came of that.
+CREATE TABLE replies (
+  run INTEGER NOT NULL REFERENCES runs (id),
+  id TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  prompt_version TEXT NOT NULL,
+  model TEXT NOT NULL,
+  text TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  nano_dollars INTEGER NOT NULL,
+  exact INTEGER NOT NULL,
+  seconds REAL NOT NULL,
+  stored_at TEXT NOT NULL,
+  PRIMARY KEY (run, id)
+) WITHOUT ROWID;
+CREATE TABLE reply_candidates (
+  candidate TEXT NOT NULL REFERENCES candidates (id),
+  run INTEGER NOT NULL,
+  reply TEXT NOT NULL,
+  PRIMARY KEY (candidate, run, reply),
+  FOREIGN KEY (run, reply) REFERENCES replies (run, id)
+) WITHOUT ROWID;
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

@@ -41,7 +41,7 @@ struct CandidateRecord {
   std::string task_name;
   Program program;     ///< at the timed sizes
   Recipe recipe;       ///< empty for hand-written variants and for the reference itself
-  std::string origin;  ///< "rules", "tunables", "variant", "reference"
+  std::string origin;  ///< "rules", "tunables", "model", "model+rules", "variant", "reference"
   std::string parent;  ///< id of the candidate it was derived from, may be empty
 };
 
@@ -174,6 +174,26 @@ struct RunOutline {
   std::vector<RunPoint> progress;
 };
 
+/// What a language model was asked and what it said.
+struct ReplyRecord {
+  std::string id;              ///< a content hash of request and reply
+  std::string mode;            ///< "whole", "diff", "steps"
+  std::string prompt_version;  ///< of the templates
+  std::string model;           ///< as the server names it
+  std::string text;            ///< empty where none came
+  std::string outcome;         ///< "program", "steps", or why it is neither
+  std::int64_t input_tokens = 0, output_tokens = 0, nano_dollars = 0;  ///< counted, all attempts
+  bool exact = true;  ///< as the server stated; false: at most
+  double seconds = 0;
+  std::string stored_at;  ///< ISO 8601, UTC; the store's to give
+};
+
+/// What a run's language model took and gave.
+struct ReplyTotals {
+  std::int64_t replies = 0, candidates = 0;
+  std::int64_t input_tokens = 0, output_tokens = 0, nano_dollars = 0;
+};
+
 /// A run that came to a candidate.
 struct RunOfCandidate {
   RunRecord run;
@@ -231,6 +251,17 @@ class Store {
   [[nodiscard]] Result<std::optional<Evaluation>> find(const std::string& program_hash,
                                                        const std::string& task_hash,
                                                        const Provenance& provenance) const;
+
+  /// Once for each id and run.
+  [[nodiscard]] Result<void> put_reply(std::int64_t run, const ReplyRecord& reply);
+  /// A candidate that put() stored came of a reply that put_reply() stored for the run.
+  [[nodiscard]] Result<void> link_reply(std::int64_t run, const std::string& reply,
+                                        const std::string& candidate);
+  /// Those that a candidate came of, the newest first.
+  [[nodiscard]] Result<std::vector<ReplyRecord>> replies_of(const std::string& candidate) const;
+  /// A run's, in the order of storing.
+  [[nodiscard]] Result<std::vector<ReplyRecord>> replies(std::int64_t run) const;
+  [[nodiscard]] Result<ReplyTotals> reply_totals(std::int64_t run) const;
 
   /// Replaces the task's earlier time of that kind on that device name. kInvalidInput: no kind or
   /// device name, times that are not positive, a device that is not cuda:N.

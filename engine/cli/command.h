@@ -62,6 +62,7 @@ struct Registration {
 [[nodiscard]] Registration add_verify(CLI::App& root);
 [[nodiscard]] Registration add_baseline(CLI::App& root);
 [[nodiscard]] Registration add_describe(CLI::App& root);
+[[nodiscard]] Registration add_prompt(CLI::App& root);
 [[nodiscard]] Registration add_calibrate(CLI::App& root);
 [[nodiscard]] Registration add_doctor(CLI::App& root);
 [[nodiscard]] Registration add_submit(CLI::App& root);

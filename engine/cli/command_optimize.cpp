@@ -5,6 +5,7 @@
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/interrupt.h"
+#include "engine/cli/llm_options.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
@@ -19,6 +20,7 @@ struct Options {
   Common common;
   DeviceOptions device;
   DatabaseOptions database;
+  LlmOptions llm;
   std::string task;
   std::string budget = "60s";
   std::uint64_t seed = 1;
@@ -60,6 +62,12 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
              modelled ? ""
                       : fmt::format(", the GPU had one {:.0f} % of the time",
                                     100 * outcome.pace.gpu_busy()));
+  if (const ModelUse& use = outcome.model; use.used) {
+    fmt::print(out,
+               "language model: {} questions, {} replies, {} recipes; {} tokens in, {} out, {}\n",
+               use.asked, use.replies, use.recipes, use.input_tokens, use.output_tokens,
+               llm::format_dollars(use.nano_dollars));
+  }
   if (!best.candidate.recipe.empty()) {
     fmt::print(out, "see `hone show {0}`, `hone diff {0}`, `hone export {0}`\n", best.candidate.id);
   }
@@ -76,6 +84,8 @@ int run(const Options& options) {
            fmt::format("--without {}: no such rewriter; `hone rules` lists them", name)});
     }
   }
+  auto llm = options.llm.open();
+  if (!llm) return common.fail(llm.error());
   const auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
@@ -92,6 +102,7 @@ int run(const Options& options) {
   search.prescreen = options.prescreen;
   search.finalists = options.finalists;
   search.disabled = options.disabled;
+  search.model = llm->get();
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
   auto outcome =
@@ -134,6 +145,7 @@ int run(const Options& options) {
       {"speedup_against", results::against_json(baselines, best_time_us)},
       {"counts", results::counts_json(outcome->counts)},
       {"pace", results::pace_json(outcome->pace)},
+      {"model", results::model_use_json(outcome->model)},
       {"stop_reason", outcome->stop_reason},
       {"warnings", outcome->warnings},
       {"elapsed_s", outcome->elapsed_s}};
@@ -149,6 +161,7 @@ Registration add_optimize(CLI::App& root) {
       ->required();
   options->device.add_to(*app);
   options->database.add_to(*app);
+  options->llm.add_to(*app);
   app->add_option("--budget", options->budget,
                   "A time (60s, 5m, 1h) or a count of evaluations (200)")
       ->capture_default_str();

@@ -16,7 +16,8 @@ int run_command_line(int argc, char** argv) {
       add_diff(app),        add_export(app),      add_rules(app),    add_baseline(app),
       add_describe(app),    add_calibrate(app),   add_doctor(app),   add_submit(app),
       add_jobs(app),        add_watch(app),       add_cancel(app),   add_workers(app),
-      add_coordinator(app), add_worker(app),      add_serve(app),    add_report(app)};
+      add_coordinator(app), add_worker(app),      add_serve(app),    add_report(app),
+      add_prompt(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -101,6 +101,16 @@ nlohmann::json pace_json(const Pace& pace) {
           {"gpu_s", pace.gates.measure}};
 }
 
+nlohmann::json model_use_json(const ModelUse& use) {
+  if (!use.used) return nullptr;
+  return {{"asked", use.asked},
+          {"replies", use.replies},
+          {"recipes", use.recipes},
+          {"input_tokens", use.input_tokens},
+          {"output_tokens", use.output_tokens},
+          {"dollars", llm::format_dollars(use.nano_dollars)}};
+}
+
 nlohmann::json candidate_json(const BoardRow& row, const std::vector<FinalResult>& finals,
                               const std::string& source) {
   nlohmann::json document = {{"candidate", row.candidate.id},

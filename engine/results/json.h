@@ -21,6 +21,8 @@ namespace hone::results {
 [[nodiscard]] nlohmann::json counts_json(const Counts& counts);
 /// Sums over all evaluations [s], which overlap.
 [[nodiscard]] nlohmann::json pace_json(const Pace& pace);
+/// Of a language model; null where none was asked.
+[[nodiscard]] nlohmann::json model_use_json(const ModelUse& use);
 /// One candidate with its final stages; `source` is its program's, formatted for reading.
 [[nodiscard]] nlohmann::json candidate_json(const BoardRow& row,
                                             const std::vector<FinalResult>& finals,

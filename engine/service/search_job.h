@@ -22,6 +22,10 @@
 
 namespace hone {
 
+namespace model {
+struct Access;
+}
+
 struct Progress {
   Counts counts;
   double elapsed_s = 0;
@@ -38,6 +42,7 @@ struct SearchOptions {
   int finalists = 5;
   int workers = 0;                    ///< evaluating threads; 0: as many as are in flight
   std::vector<std::string> disabled;  ///< rewriters that may not propose
+  model::Access* model = nullptr;     ///< a language model to ask, too; null: none
   bool prescreen = true;  ///< on a real GPU: measure only what the time model gives a chance
   std::function<void(const Progress&)> on_progress;
   const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there
@@ -61,6 +66,13 @@ struct Pace {
   [[nodiscard]] double gpu_busy() const { return search_s > 0 ? gates.measure / search_s : 0; }
 };
 
+/// What a language model was asked for and what that took.
+struct ModelUse {
+  bool used = false;
+  std::int64_t asked = 0, replies = 0, recipes = 0;  ///< questions; answers; those to be tried
+  std::int64_t input_tokens = 0, output_tokens = 0, nano_dollars = 0;
+};
+
 struct SearchOutcome {
   double reference_time_us = 0;
   Roof roof;
@@ -69,6 +81,7 @@ struct SearchOutcome {
   std::vector<Finalist>
       ranked;  ///< verified, fastest first; the reference itself is always among them
   std::set<std::string> timed;  ///< hashes of all that went through the final stage
+  ModelUse model;
   double elapsed_s = 0;
   std::string stop_reason;  ///< "budget", "roof", "exhausted", "interrupted"
   std::vector<std::string> warnings;

@@ -7,7 +7,9 @@
 #include <limits>
 
 #include "engine/rewriting/watch.h"
+#include "engine/search/mixed_strategy.h"
 #include "engine/service/search_run.h"
+#include "rewriters/llm/model_code.h"
 
 namespace hone::search_job {
 namespace {
@@ -27,6 +29,7 @@ bool is_tunables(const Step& step) { return step.rewriter == "tunables"; }
 bool has_tunables(const Recipe& recipe) { return std::ranges::any_of(recipe, is_tunables); }
 
 std::string origin_of(const Recipe& recipe) {
+  if (has_model_code(recipe)) return recipe.size() == 1 ? "model" : "model+rules";
   const bool tunables_only = std::ranges::all_of(recipe, is_tunables);
   return recipe.empty() ? "reference" : tunables_only ? "tunables" : "rules";
 }
@@ -142,6 +145,9 @@ void Search::settle(Slot& slot, Strategy& strategy) {
       }
     }
   }
+  if (!options_.budget.evaluations)
+    outcome.cost = slot.evaluation.gates.check + slot.evaluation.gates.measure;
+  if (model_) told_model(slot);
   strategy.tell(outcome);
 }
 
@@ -177,6 +183,14 @@ void Search::search() {
       deadline - seconds_since(start_) + (in_order && !earlier_.empty() ? kReplay_s : 0);
   const RewritingWatch watch(rewriting_, options_.stop, left_s);
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
+  model_ = make_model();
+  if (model_) {
+    const double size = options_.budget.evaluations > 0
+                            ? static_cast<double>(options_.budget.evaluations)
+                            : options_.budget.seconds * target_.window;
+    strategy = std::make_unique<MixedStrategy>(std::move(strategy), *model_,
+                                               outcome_.reference_time_us, size);
+  }
   // Half of the children propose, the others rewrite at the check sizes.
   const int at_once = std::max(2, rewriting_.at_once());
   Feeder feeder(*builder_, queue_, at_once - at_once / 2);
@@ -323,6 +337,7 @@ void Search::search() {
     }
   }
   if (outcome_.stop_reason == "budget ") outcome_.stop_reason = "budget";
+  use_model();
 }
 
 }  // namespace hone::search_job

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/model/model_source.h"
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
@@ -72,6 +73,9 @@ class Search {
   [[nodiscard]] Draft draft_of(const Slot& slot);
   void settle(Slot& slot, Strategy& strategy);
   std::int64_t recall(Strategy& strategy);
+  [[nodiscard]] std::unique_ptr<model::ModelSource> make_model();
+  void told_model(const Slot& slot);
+  void use_model();
   void report(const std::string& phase);
   void stored(const Result<void>& result);
   [[nodiscard]] bool interrupted() const {
@@ -117,7 +121,8 @@ class Search {
   std::uint64_t next_id_ = 0;
   int fruitless_ = 0;
   std::int64_t refused_later_ = 0;
-  std::optional<Error> unstored_;  ///< ends a job
+  std::optional<Error> unstored_;              ///< ends a job
+  std::unique_ptr<model::ModelSource> model_;  ///< while the middle of a search runs
   int alarms_ = 0;
   /// A service's, by id: their answer may be put back, and a second one come.
   std::map<std::uint64_t, Slot> crashed_;

@@ -1,0 +1,113 @@
+// hone prompt: what a language model would be sent, at no cost.
+#include <fmt/core.h>
+
+#include "candidates/task_reader.h"
+#include "engine/cli/command.h"
+#include "engine/cli/llm_options.h"
+#include "engine/model/model_source.h"
+#include "engine/service/requests.h"
+
+namespace hone::cli {
+namespace {
+
+struct Options {
+  Common common;
+  DeviceOptions device;
+  DatabaseOptions database;
+  std::string task;
+  std::string mode = "whole";
+  std::uint64_t seed = 1;
+};
+
+/// What the database knows of the task on this device, as a search would.
+void recall(const Options& options, const Task& task, const EvaluatorInfo& info,
+            model::ModelSource& source) {
+  const auto store = options.database.open_existing();
+  if (!store) return;
+  BoardFilter filter;
+  filter.task = task.hash();
+  filter.limit = 64;
+  const auto boards = (*store)->boards(filter);
+  if (!boards) return;
+  for (const Board& board : *boards) {
+    if (board.device_name != info.name) continue;
+    for (const BoardRow& row : board.rows) {
+      if (!row.candidate.recipe.empty()) source.learn(row.candidate.recipe, row.evaluation);
+    }
+  }
+}
+
+int run(const Options& options) {
+  const Common& common = options.common;
+  const auto mode = llm::parse_mode(options.mode);
+  if (!mode) {
+    return common.fail({ErrorCode::kInvalidInput,
+                        fmt::format("--mode {}: there are whole, diff and steps", options.mode)});
+  }
+  const auto task = read_task(options.task);
+  if (!task) return common.fail(task.error());
+  auto device = open_device(options.device, *task);
+  if (!device) return common.fail(device.error());
+  const EvaluatorInfo& info = device->evaluator->info();
+  auto builder = RequestBuilder::make(*device->rewriting, *task, target_limits(info.arch), {});
+  if (!builder) return common.fail(builder.error());
+  auto request = (*builder)->for_program(task->reference, options.seed);
+  if (!request) return common.fail(request.error());
+  const auto admitted = device->evaluator->admit(*request);
+  if (!admitted) return common.fail(admitted.error());
+  model::Tried reference;
+  reference.time_us = admitted->measurement.time_us;
+  reference.speedup = 1;
+  reference.modelled = device->spec.modelled();
+  reference.bound = model::bound_text(*admitted);
+
+  llm::Settings settings;
+  settings.url = "http://127.0.0.1/v1";  // nobody is asked
+  settings.model = "none";
+  llm::Meter meter(settings);
+  auto client = llm::Client::make(settings, {}, meter);
+  if (!client) return common.fail(client.error());
+  model::SourceOptions source_options;
+  source_options.seed = options.seed;
+  source_options.in_order = true;
+  model::ModelSource source(*task, (*builder)->space(), **client, meter, source_options, info.arch,
+                            info.name, reference);
+  recall(options, *task, info, source);
+  const auto prompt = source.prompt(*mode);
+  if (!prompt) return common.fail(prompt.error());
+  nlohmann::json messages = nlohmann::json::array();
+  for (const auto& message : prompt->messages) {
+    messages.push_back({{"role", message.role}, {"text", message.text}});
+    if (!common.json_on_stdout()) fmt::print("--- {}\n{}\n", message.role, message.text);
+  }
+  if (!common.json_on_stdout()) {
+    if (prompt->schema) fmt::print("--- schema of the reply\n{}\n", prompt->schema->dump(2));
+    fmt::print(stderr, "{}: at most {} tokens\n", prompt->version, prompt->tokens_at_most);
+  }
+  return common.write_json({{"task", task->name},
+                            {"mode", options.mode},
+                            {"version", prompt->version},
+                            {"messages", messages},
+                            {"schema", prompt->schema ? *prompt->schema : nlohmann::json(nullptr)},
+                            {"tokens_at_most", prompt->tokens_at_most}})
+             ? kDone
+             : kEnvironmentLacks;
+}
+
+}  // namespace
+
+Registration add_prompt(CLI::App& root) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "prompt", "Print what a language model would be sent for a task; nobody is asked");
+  app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
+      ->required();
+  app->add_option("--mode", options->mode, "whole, diff or steps")->capture_default_str();
+  options->device.add_to(*app);
+  options->database.add_to(*app);
+  app->add_option("--seed", options->seed, "Chooses the examples")->capture_default_str();
+  add_json_option(*app, options->common);
+  return {app, [options] { return run(*options); }};
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,350 @@
+#include "engine/model/model_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "candidates/hash.h"
+#include "rewriters/llm/model_code.h"
+#include "rewriters/llm/reply/reply.h"
+
+namespace hone::model {
+namespace {
+
+constexpr std::size_t kMostReady = 8;  ///< that wait to be tried; then nothing more is asked
+/// Of the money, what may be spent at once; the rest is spent as the time goes.
+constexpr double kAtOnce = 0.1;
+
+/// What a model can mend: its program was tried and was not right.
+bool is_repairable(Verdict verdict) {
+  return verdict != Verdict::kOk && verdict != Verdict::kTampering &&
+         verdict != Verdict::kUnsupported;
+}
+
+std::string words_of(const Recipe& recipe) {
+  std::string words;
+  for (const Step& step : recipe) words += (words.empty() ? "" : ", ") + to_string(step);
+  return words.empty() ? "reference" : words;
+}
+
+}  // namespace
+
+ModelSource::ModelSource(const Task& task, Space& space, llm::Client& client,
+                         const llm::Meter& meter, SourceOptions options, std::string arch,
+                         std::string device, Tried reference)
+    : task_(task),
+      space_(space),
+      client_(client),
+      meter_(meter),
+      options_(std::move(options)),
+      arch_(std::move(arch)),
+      device_(std::move(device)),
+      tried_(std::move(reference)),
+      random_(options_.seed) {
+  if (options_.in_order) return;
+  const int threads = std::max(1, client_.endpoint().settings.concurrency);
+  for (int i = 0; i < threads; ++i)
+    threads_.emplace_back([this](const std::stop_token& stopping) { run(stopping); });
+}
+
+ModelSource::~ModelSource() { stop(); }
+
+void ModelSource::stop() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
+
+double ModelSource::spent() const {
+  const llm::Settings& settings = client_.endpoint().settings;
+  const llm::Meter::Totals totals = meter_.totals();
+  double spent = 0;
+  if (settings.token_budget.value_or(0) > 0)
+    spent = static_cast<double>(totals.input_tokens + totals.output_tokens) /
+            static_cast<double>(*settings.token_budget);
+  if (settings.cost_budget.value_or(0) > 0)
+    spent = std::max(spent, static_cast<double>(totals.nano_dollars) /
+                                static_cast<double>(*settings.cost_budget));
+  return spent;
+}
+
+/// Is it time for another question? The lock is held.
+bool ModelSource::due(double share) {
+  if (over_ || ready_.size() + static_cast<std::size_t>(wanted_ + in_flight_) >= kMostReady)
+    return false;
+  if (asks_ - last_question_ < static_cast<std::int64_t>(std::ceil(2 / std::max(share, 0.01))))
+    return false;
+  if (options_.in_order || !options_.elapsed) return true;
+  return spent() <= kAtOnce + options_.elapsed() * (0.5 + share);
+}
+
+void ModelSource::go_on(double share) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++asks_;
+    if (!due(share)) return;
+    last_question_ = asks_;
+    if (!options_.in_order) {
+      ++wanted_;
+      wanted_changed_.notify_one();
+      return;
+    }
+  }
+  ask(next_question(), {});
+}
+
+std::optional<Recipe> ModelSource::next() {
+  const std::lock_guard lock(mutex_);
+  if (ready_.empty()) return std::nullopt;
+  Recipe recipe = std::move(ready_.front());
+  ready_.pop_front();
+  return recipe;
+}
+
+void ModelSource::run(const std::stop_token& stopping) {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!wanted_changed_.wait(lock, stopping, [&] { return wanted_ > 0; })) return;
+      --wanted_;
+      ++in_flight_;
+    }
+    ask(next_question(), stopping);
+    const std::lock_guard lock(mutex_);
+    --in_flight_;
+  }
+}
+
+ModelSource::Question ModelSource::next_question() {
+  const std::lock_guard lock(mutex_);
+  if (!repairs_.empty()) {
+    Question question = std::move(repairs_.front());
+    repairs_.pop_front();
+    return question;
+  }
+  Question question;
+  question.mode = options_.modes[next_mode_++ % options_.modes.size()];
+  return question;
+}
+
+Result<llm::Shown> ModelSource::shown(const Tried& tried) {
+  auto program = space_.program(tried.recipe);
+  if (!program) return std::unexpected(program.error());
+  llm::Shown shown;
+  shown.program = std::move(*program);
+  shown.recipe = words_of(tried.recipe);
+  shown.verdict = tried.verdict;
+  shown.detail = tried.detail;
+  shown.time_us = tried.time_us;
+  shown.speedup = tried.speedup;
+  shown.modelled = tried.modelled;
+  shown.bound = tried.bound;
+  return shown;
+}
+
+/// `base`: what a diff or steps start from.
+Result<llm::PromptInput> ModelSource::input_for(const Question& question, Tried& base) {
+  std::uint64_t seed = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    seed = random_.bits();
+  }
+  llm::PromptInput input;
+  input.mode = question.mode;
+  input.task = &task_;
+  input.arch = arch_;
+  input.target = space_.context().target;
+  input.device = device_;
+  base = question.mode == llm::Mode::kDiff ? tried_.best_of_any_size() : tried_.best();
+  auto best = shown(base);
+  if (!best) return std::unexpected(best.error());
+  input.best = std::move(*best);
+  for (const Tried& tried : tried_.examples(options_.examples, seed)) {
+    if (auto example = shown(tried)) input.exemplars.push_back(std::move(*example));
+  }
+  if (question.failed) {
+    if (question.failed_source.empty()) {
+      if (auto failed = shown(*question.failed)) input.failed = std::move(*failed);
+    } else {
+      llm::Shown failed;
+      failed.program.source = question.failed_source;
+      failed.verdict = question.failed->verdict;
+      failed.detail = question.failed->detail;
+      input.failed = std::move(failed);
+    }
+    input.repair_turn = question.turn;
+  }
+  if (question.mode == llm::Mode::kSteps) input.proposals = *space_.proposals(base.recipe);
+  return input;
+}
+
+Result<llm::Prompt> ModelSource::prompt(llm::Mode mode) {
+  Question question;
+  question.mode = mode;
+  Tried base;
+  auto input = input_for(question, base);
+  if (!input) return std::unexpected(input.error());
+  return llm::make_prompt(*input, options_.prompt_bytes);
+}
+
+Result<ModelSource::Made> ModelSource::read(const llm::Reply& reply, const Question& question,
+                                            const Tried& base, const std::string& id) {
+  if (reply.finish_reason == "length")
+    return refused("the reply was cut at the token limit: be shorter");
+  Made made;
+  if (question.mode == llm::Mode::kSteps) {
+    const auto proposals = space_.proposals(base.recipe);
+    auto steps = llm::read_steps(reply.text, *proposals);
+    if (!steps) return std::unexpected(steps.error());
+    made.recipe = base.recipe;
+    made.recipe.insert(made.recipe.end(), steps->begin(), steps->end());
+    made.what = "steps";
+    return made;
+  }
+  Result<llm::ModelProgram> program = fail(ErrorCode::kInternal, "");
+  if (question.mode == llm::Mode::kDiff) {
+    const auto from = space_.program(base.recipe);
+    if (!from) return std::unexpected(from.error());
+    program = llm::read_diff(reply.text, *from, task_);
+  } else {
+    program = llm::read_program(reply.text, task_);
+  }
+  if (!program) return std::unexpected(program.error());
+  made.recipe = {model_code_step(llm::program_of(*program, task_), id, task_.math)};
+  made.what = "program";
+  return made;
+}
+
+void ModelSource::ask(const Question& question, const std::stop_token& stopping) {
+  Tried base;
+  auto input = input_for(question, base);
+  if (!input) return;  // cancelled: the search ends
+  Question own = question;
+  if (own.mode == llm::Mode::kSteps && input->proposals.empty()) {
+    own.mode = input->mode = llm::Mode::kWhole;
+  }
+  auto prompt = llm::make_prompt(*input, options_.prompt_bytes);
+  if (!prompt) return warn("prompt", prompt.error().message);
+  llm::Request request;
+  for (auto& message : prompt->messages)
+    request.messages.push_back(
+        {llm::role_from(message.role).value_or(llm::Role::kUser), std::move(message.text)});
+  request.response_format = llm::response_format(*prompt);
+  const llm::Exchange exchange = client_.ask(request, stopping);
+
+  ReplyRecord record;
+  std::string key;
+  for (const llm::Message& message : request.messages) key += message.text;
+  record.mode = llm::to_string(own.mode);
+  record.prompt_version = prompt->version;
+  record.model = exchange.reply ? exchange.reply->model : client_.endpoint().settings.model;
+  record.text = exchange.reply ? exchange.reply->text : "";
+  record.id = content_hash(key + record.text);
+  record.input_tokens = exchange.charge.input_tokens;
+  record.output_tokens = exchange.charge.output_tokens;
+  record.nano_dollars = exchange.charge.nano_dollars;
+  record.exact = exchange.reply && exchange.reply->usage.exact;
+  record.seconds = exchange.seconds;
+  std::optional<Made> made;
+  if (!exchange.reply) {
+    record.outcome = std::string("no reply: ") + llm::kind_name(exchange.reply.error().kind);
+    failed(exchange.reply.error());
+  } else {
+    for (const std::string& note : exchange.reply->notes) warn(note, note);
+    auto result = read(*exchange.reply, own, base, record.id);
+    record.outcome = result ? result->what : "refused: " + result.error().message;
+    if (result) {
+      made = std::move(*result);
+    } else {
+      repair(own, result.error().message, exchange.reply->text);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  ++counts_.asked;
+  if (exchange.reply) ++counts_.replies;
+  if (exchange.attempts > 0 || exchange.reply) replies_.push_back(record);
+  if (!made) return;
+  ++counts_.recipes;
+  asked_.try_emplace(recipe_key(made->recipe), Asked{own.mode, own.turn, record.id});
+  ready_.push_back(std::move(made->recipe));
+}
+
+/// Shows the model what was wrong with its reply, a bounded number of times.
+void ModelSource::repair(const Question& question, std::string why, std::string source) {
+  const std::lock_guard lock(mutex_);
+  if (question.turn >= options_.repair_turns) return;
+  Question again = question;
+  again.turn = question.turn + 1;
+  again.failed = Tried{};
+  again.failed->verdict = Verdict::kRefused;
+  again.failed->detail = std::move(why);
+  again.failed_source = std::move(source);
+  repairs_.push_back(std::move(again));
+}
+
+void ModelSource::learn(const Recipe& recipe, const Evaluation& evaluation) {
+  Tried tried;
+  tried.recipe = recipe;
+  tried.verdict = evaluation.verdict;
+  tried.detail = evaluation.detail;
+  tried.time_us = evaluation.measurement.time_us;
+  tried.speedup = evaluation.measurement.speedup;
+  tried.modelled = evaluation.measurement.modelled;
+  tried.bound = bound_text(evaluation);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto asked = asked_.find(recipe_key(recipe));
+    if (asked != asked_.end() && is_repairable(evaluation.verdict) &&
+        asked->second.turn < options_.repair_turns && asked->second.mode != llm::Mode::kSteps) {
+      repairs_.push_back({asked->second.mode, tried, "", asked->second.turn + 1});
+    }
+  }
+  tried_.add(std::move(tried));
+}
+
+void ModelSource::failed(const llm::Failure& failure) {
+  if (failure.kind == llm::FailureKind::kCancelled) return;
+  const bool final = failure.kind == llm::FailureKind::kBudget ||
+                     failure.kind == llm::FailureKind::kSettings ||
+                     failure.kind == llm::FailureKind::kNoRecord;
+  if (final) {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    wanted_ = 0;
+  }
+  // A budget that is spent is no trouble.
+  if (failure.kind == llm::FailureKind::kBudget) return;
+  warn("failure", fmt::format("the language model: {}; the search goes on with rules{}",
+                              failure.message, final ? " alone" : ""));
+}
+
+void ModelSource::warn(const std::string& kind, std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (warned_.insert(kind).second) warnings_.push_back(std::move(text));
+}
+
+std::string ModelSource::reply_of(const Recipe& recipe) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = asked_.find(recipe_key(recipe));
+  if (found != asked_.end()) return found->second.reply;
+  // Rules on top of what a model wrote.
+  const auto step = std::ranges::find(recipe, kModelCode, &Step::rewriter);
+  return step == recipe.end() ? "" : step->string_param("reply", "");
+}
+
+std::vector<ReplyRecord> ModelSource::take_replies() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(replies_, {});
+}
+
+std::vector<std::string> ModelSource::take_warnings() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(warnings_, {});
+}
+
+SourceCounts ModelSource::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace hone::model
