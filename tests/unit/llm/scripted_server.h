@@ -31,8 +31,9 @@ class ServerPeer {
   std::optional<HeardRequest> request();                ///< the next one, whole
   bool send(std::string_view bytes);
   bool sleep(std::chrono::milliseconds time);
-  bool wait_until_closed();  ///< by the client; what it sends is dropped
-  void reset();              ///< ends the connection by RST
+  bool wait_until_closed();                     ///< by the client; what it sends is dropped
+  void reset();                                 ///< ends the connection by RST
+  [[nodiscard]] int fd() const { return fd_; }  ///< for what speaks TLS on it
 
  private:
   friend class ScriptedServer;
