@@ -115,6 +115,7 @@ class ClientTest : public ::testing::Test {
   }
 
   void TearDown() override {
+    server_.reset();  // before what a derived fixture's script uses
     if (!meter_) return;
     EXPECT_EQ(meter_->totals().reserved_tokens, 0);
     EXPECT_EQ(meter_->totals().reserved_nano_dollars, 0);

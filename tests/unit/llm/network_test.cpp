@@ -3,6 +3,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -72,6 +73,7 @@ class Authority {
     std::fclose(file);
     SSL_CTX_use_certificate(context_, certificate_);
     SSL_CTX_use_PrivateKey(context_, key_);
+    std::signal(SIGPIPE, SIG_IGN);  // this server's end writes without MSG_NOSIGNAL
   }
   ~Authority() {
     std::filesystem::remove(path_);
