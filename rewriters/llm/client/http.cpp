@@ -257,7 +257,7 @@ std::optional<HttpEnd> Call::transfer(SteadyClock::time_point deadline,
       next = std::min(next, idle_end);
     }
     const auto wait = std::chrono::ceil<Milliseconds>(next - now);
-    const auto most = std::clamp(wait, Milliseconds(1), Milliseconds(1000));
+    const auto most = std::clamp(wait, Milliseconds(1), Milliseconds(60'000));
     curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(most.count()), nullptr);
   }
   int left = 0;
