@@ -11,13 +11,19 @@ Breaker::Breaker(Clock& clock, int failures, Milliseconds first_pause, Milliseco
 Breaker::Admission Breaker::enter() {
   std::lock_guard lock(mutex_);
   if (!open_) return {.admitted = true};
-  const Clock::Time now = clock_.now();
-  if (now >= until_ && !probing_) {
-    probing_ = true;
-    return {.admitted = true, .probe = true};
-  }
-  const auto left = std::chrono::ceil<Milliseconds>(until_ - now);
-  return {.again = std::max(left, Milliseconds(0)), .last_error = last_error_};
+  const Milliseconds left = time_left();
+  if (left > Milliseconds(0) || probing_) return {.again = left, .last_error = last_error_};
+  probing_ = true;
+  return {.admitted = true, .probe = true};
+}
+
+Milliseconds Breaker::down_for() const {
+  std::lock_guard lock(mutex_);
+  return open_ ? time_left() : Milliseconds(0);
+}
+
+Milliseconds Breaker::time_left() const {
+  return std::max(std::chrono::ceil<Milliseconds>(until_ - clock_.now()), Milliseconds(0));
 }
 
 void Breaker::succeeded() {

@@ -26,6 +26,8 @@ class Breaker {
   Breaker(Clock& clock, int failures, Milliseconds first_pause, Milliseconds longest);
 
   [[nodiscard]] Admission enter();
+  /// Zero: somebody may try.
+  [[nodiscard]] Milliseconds down_for() const;
   void succeeded();
   /// `pause`: how long the server asked to be left alone; opens it at once, for `longest` at most.
   void failed(bool probe, std::string error, std::optional<Milliseconds> pause = std::nullopt);
@@ -33,11 +35,12 @@ class Breaker {
 
  private:
   void open_for(Milliseconds pause);
+  [[nodiscard]] Milliseconds time_left() const;
 
   Clock& clock_;
   const int threshold_;
   const Milliseconds first_pause_, longest_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   int failures_ = 0;
   bool open_ = false, probing_ = false;
   Milliseconds pause_{0};

@@ -110,10 +110,11 @@ Exchange Client::ask(const Request& request, const std::stop_token& stopping) {
 std::optional<Failure> Client::objection(const Request& request) const {
   if (request.messages.empty()) return Failure{FailureKind::kRequest, "a request has no message"};
   if (key_.empty()) return std::nullopt;
+  bool held = request.response_format.contains(key_.reveal());
   for (const Message& message : request.messages)
-    if (message.text.contains(key_.reveal()))
-      return Failure{FailureKind::kRequest, "a request's message holds the key; it is not sent"};
-  return std::nullopt;
+    held = held || message.text.contains(key_.reveal());
+  if (!held) return std::nullopt;
+  return Failure{FailureKind::kRequest, "the request holds the key; it is not sent"};
 }
 
 WorstCase Client::worst_case(const Request& request) const {

@@ -52,6 +52,10 @@ class Client {
   [[nodiscard]] Result<Reply> complete(const Request& request,
                                        const std::stop_token& stopping = {});
 
+  [[nodiscard]] const Endpoint& endpoint() const { return endpoint_; }
+  /// How long the endpoint counts as down; zero: it may be asked.
+  [[nodiscard]] Milliseconds down_for() const { return breaker_.down_for(); }
+
  private:
   Client(Endpoint endpoint, Key key, Meter& meter, const ClientOptions& options);
 

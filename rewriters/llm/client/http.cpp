@@ -244,7 +244,10 @@ std::optional<HttpEnd> Call::transfer(SteadyClock::time_point deadline,
   const Settings& settings = endpoint_.settings;
   while (true) {
     int running = 0;
-    if (curl_multi_perform(multi_.get(), &running) != CURLM_OK) code_ = CURLE_FAILED_INIT;
+    if (curl_multi_perform(multi_.get(), &running) != CURLM_OK) {
+      code_ = CURLE_FAILED_INIT;
+      return std::nullopt;
+    }
     if (running == 0) break;
     const auto now = SteadyClock::now();
     if (stopping.stop_requested()) return HttpEnd::kCancelled;

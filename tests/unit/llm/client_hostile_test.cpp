@@ -326,13 +326,17 @@ TEST_F(Hostile, UsageThatCannotBe) {
 }
 
 TEST_F(Hostile, RedirectionsAreNotFollowed) {
-  serve([](const HeardRequest&, int) {
-    return http_reply(307, "text/plain", "", "Location: http://elsewhere.example/v1\r\n");
-  });
-  const Exchange exchange = ask();
-  expect_failure(exchange, FailureKind::kSettings, "'http://elsewhere.example/v1'");
-  expect_free(exchange);
-  EXPECT_EQ(server_->connections(), 1);
+  for (const int status : {301, 302, 303, 307, 308}) {
+    testing::ScriptedServer elsewhere(testing::ScriptedServer::answering(
+        [](const HeardRequest&, int) { return plain_reply("x"); }));
+    const std::string location = elsewhere.url();
+    const Exchange exchange = answer_with(
+        http_reply(status, "text/plain", "", fmt::format("Location: {}\r\n", location)));
+    expect_failure(exchange, FailureKind::kSettings, fmt::format("'{}'", location));
+    expect_free(exchange);
+    EXPECT_EQ(server_->connections(), 1);
+    EXPECT_EQ(elsewhere.connections(), 0);
+  }
 }
 
 TEST_F(Hostile, EchoesOfTheKeyAreScrubbed) {

@@ -212,12 +212,14 @@ TEST_F(Retries, ABrokenEndpointCountsAsDownAndIsProbed) {
   for (int i = 0; i < 3; ++i) expect_failure(ask(), FailureKind::kTrouble, "503");
   EXPECT_EQ(server_->connections(), 6);
   const Exchange down = ask();
+  EXPECT_EQ(client_->down_for(), seconds(30));
   expect_failure(down, FailureKind::kDown, "counts as down, the next try is in 30 s; last: ");
   EXPECT_EQ(down.attempts, 0);
   EXPECT_EQ(to_error(down.reply.error()).code, ErrorCode::kInfrastructure);
   EXPECT_EQ(server_->connections(), 6);
 
   clock_.pass(seconds(31));
+  EXPECT_EQ(client_->down_for(), seconds(0));
   EXPECT_EQ(ask().attempts, 1) << "a probe is not repeated";
   expect_failure(ask(), FailureKind::kDown, "60 s");
   broken = false;
