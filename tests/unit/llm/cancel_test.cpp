@@ -32,11 +32,11 @@ constexpr Milliseconds kSoon{2000};  // generous: what it waits for would take f
 
 class Cancelling : public ClientTest {
  protected:
-  /// Asks, and stops 100 ms later.
+  /// Asks, and stops once libcurl's own timers of a beginning are over: nothing else wakes it.
   Exchange stopped() {
     std::stop_source source;
     const std::jthread stopper([&] {
-      std::this_thread::sleep_for(Milliseconds(100));
+      std::this_thread::sleep_for(Milliseconds(400));
       stopped_at_ = Steady::now();
       source.request_stop();
     });
