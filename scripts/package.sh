@@ -11,7 +11,7 @@ for binary in hone hone-runner hone-sandbox; do
   strip -o "$out/bin/$binary" "$build/bin/$binary"
   # The C library and what belongs to it come from the host.
   ldd "$build/bin/$binary" | awk '$3 ~ /^\// {print $3}' |
-    grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux-x86-64)\.so' | while read -r library; do
+    grep -vE '/(libc|libm|libdl|libpthread|librt|libresolv|ld-linux-x86-64)\.so' | while read -r library; do
       cp -Lu "$library" "$out/lib/"
     done
 done

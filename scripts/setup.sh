@@ -9,7 +9,7 @@ packages=(
   clang-19 libclang-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
   libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev
   libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev libhiredis-dev libssl-dev
-  libcpp-httplib-dev
+  libcpp-httplib-dev libcurl4-openssl-dev
   redis-server openssl # the tests start servers of their own, with certificates of their own
   iproute2             # and networks of their own, to cut them
 )
