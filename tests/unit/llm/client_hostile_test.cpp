@@ -96,6 +96,17 @@ TEST_F(Hostile, WhatFollowsDoneIsNotRead) {
   EXPECT_EQ(ask().reply.value().text, "text");
 }
 
+TEST_F(Hostile, DoneIsTheEndOfAnOpenConnection) {
+  serve_script([](ServerPeer& peer) {
+    if (!peer.request()) return;
+    peer.send(stream_reply("text"));
+    peer.wait_until_closed();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask().reply.value().text, "text");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, settings_.idle_timeout / 2);
+}
+
 TEST_F(Hostile, EndlessStreamOfText) {
   serve_script([](ServerPeer& peer) {
     if (!peer.request() || !peer.send(stream_head())) return;
