@@ -265,6 +265,15 @@ TEST_F(Budgets, LowerTheOutputAndThenRefuse) {
   EXPECT_EQ(to_error(fourth.reply.error()).code, ErrorCode::kRefused);
 }
 
+TEST_F(Budgets, AShortQuestionMayUseTheLastOfThem) {
+  serve([](const HeardRequest&, int) { return stream_reply("text", 50, 20); });
+  Request request = question();
+  request.max_output_tokens = 60;  // fewer than the settings' least
+  settings_.token_budget = bound_of(request) + 60;
+  connect(settings_);
+  EXPECT_TRUE(client_->ask(request).reply);
+}
+
 TEST_F(Budgets, EveryAttemptHasToFit) {
   fail_first(99, status(500));
   const std::int64_t worst = bound_of(question()) + settings_.max_output_tokens;
