@@ -57,10 +57,11 @@ TEST(BreakerTest, OpensProbesAndCloses) {
   EXPECT_FALSE(refused.admitted);
   EXPECT_EQ(refused.again, seconds(10));
   EXPECT_EQ(refused.last_error, "second");
+  clock.pass(seconds(1));
   breaker.failed(false, "one that was on its way");
-  EXPECT_EQ(breaker.enter().again, seconds(10));
+  EXPECT_EQ(breaker.enter().again, seconds(9));
 
-  clock.pass(seconds(10));
+  clock.pass(seconds(9));
   EXPECT_TRUE(breaker.enter().probe);
   EXPECT_FALSE(breaker.enter().admitted) << "one probe at a time";
   breaker.abandoned(false);
