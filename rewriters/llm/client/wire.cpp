@@ -156,24 +156,26 @@ bool ReplyBuilder::add_event(std::string_view data) {
 }
 
 void ReplyBuilder::add_object(const Json& object, const char* message_name) {
-  if (const Json* const usage = find(object, "usage")) add_usage(*usage);
   if (model_.empty()) model_ = one_line(key_, string_at(object, "model"), 256);
   if (find(object, "error") != nullptr) {
     const std::string text = one_line(key_, message_in(object));
     fail(FailureKind::kTrouble, fmt::format("the server says \"{}\"", text));
     return;
   }
-  const Json* const choices = find(object, "choices");
-  if (choices == nullptr) return;
-  if (!choices->is_array()) {
+  if (const Json* const choices = find(object, "choices")) add_choices(*choices, message_name);
+  if (const Json* const usage = find(object, "usage")) add_usage(*usage);
+}
+
+void ReplyBuilder::add_choices(const Json& choices, const char* message_name) {
+  if (!choices.is_array()) {
     fail(FailureKind::kBadReply, "\"choices\" is not an array");
     return;
   }
-  for (const Json& choice : *choices) {
+  for (const Json& choice : choices) {
     // We ask for one; of more, the first.
     if (count_at(choice, "index").value_or(0) != 0) continue;
     const Json* message = find(choice, message_name);
-    if (message == nullptr) message = find(choice, "message");
+    if (message == nullptr && text_.empty()) message = find(choice, "message");
     if (message != nullptr) add_message(*message);
     if (const auto reason = string_at(choice, "finish_reason"); !reason.empty())
       finish_reason_ = one_line(key_, reason, 40);
@@ -191,7 +193,10 @@ void ReplyBuilder::add_message(const Json& message) {
   if (find(message, "function_call") != nullptr) tool_call_ = true;
   if (refusal_.size() < 1024) refusal_ += string_at(message, "refusal").substr(0, 1024);
   for (const char* key : {"reasoning_content", "reasoning"})
-    thought_ = thought_ || !string_at(message, key).empty();
+    if (!string_at(message, key).empty()) {
+      thought_ = true;
+      usage_ = {};
+    }
   const Json* const content = find(message, "content");
   if (content == nullptr) return;
   if (content->is_string()) {
@@ -209,9 +214,11 @@ void ReplyBuilder::add_text(std::string_view piece) {
     return;
   }
   text_ += piece;
+  if (!piece.empty()) usage_ = {};
 }
 
-/// The last one counts: some servers repeat a growing one.
+/// The last one counts, where nothing is said after it: some servers repeat a growing one, or begin
+/// with zeros.
 void ReplyBuilder::add_usage(const Json& usage) {
   const auto input = count_at(usage, "prompt_tokens");
   auto output = count_at(usage, "completion_tokens");

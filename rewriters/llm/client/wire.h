@@ -52,12 +52,14 @@ class ReplyBuilder {
 
   /// Text, finish reason and model; or why there is none. Usage and notes are the caller's to fill.
   [[nodiscard]] std::expected<Reply, Failure> reply() const;
-  [[nodiscard]] const StatedUsage& usage() const { return usage_; }
+  /// Nothing of a reply that is not complete.
+  [[nodiscard]] StatedUsage usage() const { return complete() ? usage_ : StatedUsage{}; }
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
 
  private:
   [[nodiscard]] std::optional<nlohmann::json> read(std::string_view json, const char* what);
   void add_object(const nlohmann::json& object, const char* message_name);
+  void add_choices(const nlohmann::json& choices, const char* message_name);
   void add_message(const nlohmann::json& message);
   void add_text(std::string_view piece);
   void add_usage(const nlohmann::json& usage);

@@ -96,6 +96,17 @@ TEST_F(Hostile, WhatFollowsDoneIsNotRead) {
   EXPECT_EQ(ask().reply.value().text, "text");
 }
 
+TEST_F(Hostile, DoneIsTheEndOfAnOpenConnection) {
+  serve_script([](ServerPeer& peer) {
+    if (!peer.request()) return;
+    peer.send(stream_reply("text"));
+    peer.wait_until_closed();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask().reply.value().text, "text");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, settings_.idle_timeout / 2);
+}
+
 TEST_F(Hostile, EndlessStreamOfText) {
   serve_script([](ServerPeer& peer) {
     if (!peer.request() || !peer.send(stream_head())) return;
@@ -325,6 +336,22 @@ TEST_F(Hostile, UsageThatCannotBe) {
   EXPECT_TRUE(huge.reply->notes[0].contains("more than"));
 }
 
+TEST_F(Hostile, UsageThatMoreTextFollows) {
+  const std::string zeros =
+      R"(data: {"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}})"
+      "\n\n";
+  expect_worst_case(stream(zeros + stream_piece("half")));
+  const Exchange early = stream(zeros + stream_piece("text") + stream_end(-1));
+  EXPECT_TRUE(early.reply);
+  expect_worst_case(early);
+  const Exchange thought = stream(zeros + R"(data: {"choices": [{"delta": {"reasoning": "hm"}}]})" +
+                                  "\n\n" + stream_end(-1));
+  expect_worst_case(thought);
+  const Exchange growing = stream(zeros + stream_piece("text") + stream_end(5, 6));
+  EXPECT_EQ(growing.charge.input_tokens, 5);
+  EXPECT_EQ(growing.charge.output_tokens, 6);
+}
+
 TEST_F(Hostile, RedirectionsAreNotFollowed) {
   for (const int status : {301, 302, 303, 307, 308}) {
     testing::ScriptedServer elsewhere(testing::ScriptedServer::answering(
@@ -347,6 +374,10 @@ TEST_F(Hostile, EchoesOfTheKeyAreScrubbed) {
   expect_failure(
       answer_with(http_reply(302, "text/plain", "", "Location: http://x/" + key + "\r\n")),
       FailureKind::kSettings, "http://x/[key]");
+  expect_failure(answer_with(http_reply(302, "text/plain", "", "Location: http://x/\x1b[2J\r\n")),
+                 FailureKind::kSettings, "http://x/?[2J");
+  expect_failure(answer_with(http_reply(400, "text/plain", "begins like it: " + key.substr(0, 9))),
+                 FailureKind::kRequest, ": " + key.substr(0, 9) + "\"");
   expect_failure(answer_with(http_reply(200, key, "")), FailureKind::kBadReply, "empty");
   expect_failure(answer_with(http_reply(200, key, "x")), FailureKind::kBadReply, "'[key]'");
   EXPECT_EQ(json(plain_json("it is " + key + "!")).reply.value().text, "it is [key]!");

@@ -57,10 +57,11 @@ TEST(BreakerTest, OpensProbesAndCloses) {
   EXPECT_FALSE(refused.admitted);
   EXPECT_EQ(refused.again, seconds(10));
   EXPECT_EQ(refused.last_error, "second");
+  clock.pass(seconds(1));
   breaker.failed(false, "one that was on its way");
-  EXPECT_EQ(breaker.enter().again, seconds(10));
+  EXPECT_EQ(breaker.enter().again, seconds(9));
 
-  clock.pass(seconds(10));
+  clock.pass(seconds(9));
   EXPECT_TRUE(breaker.enter().probe);
   EXPECT_FALSE(breaker.enter().admitted) << "one probe at a time";
   breaker.abandoned(false);
@@ -263,6 +264,15 @@ TEST_F(Budgets, LowerTheOutputAndThenRefuse) {
   EXPECT_EQ(fourth.attempts, 0);
   EXPECT_EQ(server_->connections(), 3);
   EXPECT_EQ(to_error(fourth.reply.error()).code, ErrorCode::kRefused);
+}
+
+TEST_F(Budgets, AShortQuestionMayUseTheLastOfThem) {
+  serve([](const HeardRequest&, int) { return stream_reply("text", 50, 20); });
+  Request request = question();
+  request.max_output_tokens = 60;  // fewer than the settings' least
+  settings_.token_budget = bound_of(request) + 60;
+  connect(settings_);
+  EXPECT_TRUE(client_->ask(request).reply);
 }
 
 TEST_F(Budgets, EveryAttemptHasToFit) {
