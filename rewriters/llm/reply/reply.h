@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,7 @@ inline constexpr std::int64_t kMaxScratchBytes = std::int64_t{1} << 32;  // of a
 
 struct ModelProgram {
   std::string source;
+  std::map<std::string, std::string> defines;  ///< tunables: the task's first values, or the base's
   std::vector<Launch> launches;
   std::vector<Buffer> scratch;  ///< all that the task does not have; role kScratch
   std::string
