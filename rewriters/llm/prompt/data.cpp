@@ -13,19 +13,48 @@ namespace hone::llm {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 // What is no ASCII is escaped: JSON is read as such.
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', true, json::error_handler_t::replace);
+template <class Json>
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
+std::string dump(const std::string& text) { return dump(json(text)); }
 
 // A list with one element a line.
-std::string dump_lines(const json& list, std::size_t most = 1000) {
+template <class Json>
+std::string dump_lines(const Json& list, std::size_t most = 1000) {
   std::string out = "[";
   for (std::size_t i = 0; i < list.size() && i < most; ++i) {
     out += (i == 0 ? "\n  " : ",\n  ") + dump(list[i]);
   }
   return out + (list.size() > most ? fmt::format(",\n  … ({} more)]", list.size() - most) : "]");
+}
+
+// With these keys first: people write a name before what it names.
+ordered_json in_order(const json& object, std::initializer_list<const char*> keys) {
+  ordered_json out = ordered_json::object();
+  for (const char* key : keys) {
+    if (object.contains(key)) out[key] = object[key];
+  }
+  return out;
+}
+
+ordered_json buffers_json(const json& program) {
+  ordered_json out = ordered_json::array();
+  for (const json& buffer : program["buffers"]) {
+    out.push_back(in_order(buffer, {"name", "type", "shape", "role", "fill"}));
+  }
+  return out;
+}
+
+ordered_json launches_json(const json& program) {
+  ordered_json out = ordered_json::array();
+  for (const json& launch : program["launches"]) {
+    out.push_back(in_order(launch, {"kernel", "grid", "block", "shared_bytes", "args"}));
+  }
+  return out;
 }
 
 json exprs(const std::vector<Expr>& list) {
@@ -47,18 +76,19 @@ std::string task_text(const Task& full) {
   const Task task = without_folders(full);
   const json program = task.reference;
   std::string out = "{" + fmt::format("\"name\": {},\n", dump(visible_line(task.name, 200)));
-  out += fmt::format("\"sizes\": {},\n", dump(task.sizes));
-  out += fmt::format("\"check_sizes\": {},\n", dump_lines(task.check_sizes, kMostCheckSizes));
-  out += fmt::format("\"buffers\": {},\n", dump_lines(program["buffers"]));
-  out += fmt::format("\"launches\": {},\n", dump_lines(program["launches"]));
-  if (!task.tunables.empty()) out += fmt::format("\"tunables\": {},\n", dump(task.tunables));
+  out += fmt::format("\"sizes\": {},\n", dump(json(task.sizes)));
+  out += fmt::format("\"check_sizes\": {},\n", dump_lines(json(task.check_sizes), kMostCheckSizes));
+  out += fmt::format("\"buffers\": {},\n", dump_lines(buffers_json(program)));
+  out += fmt::format("\"launches\": {},\n", dump_lines(launches_json(program)));
+  if (!task.tunables.empty()) out += fmt::format("\"tunables\": {},\n", dump(json(task.tunables)));
   if (!task.constraints.empty()) {
     out += fmt::format("\"constraints\": {},\n", dump(exprs(task.constraints)));
   }
   if (task.flops) out += fmt::format("\"flops\": {},\n", dump(task.flops->text()));
   if (task.torch) out += fmt::format("\"torch\": {},\n", dump(visible_line(*task.torch, 1000)));
-  out += fmt::format("\"tolerance\": {},\n",
-                     dump({{"rtol", task.tolerance.rtol}, {"atol", task.tolerance.atol}}));
+  out +=
+      fmt::format("\"tolerance\": {},\n",
+                  dump(ordered_json{{"rtol", task.tolerance.rtol}, {"atol", task.tolerance.atol}}));
   out +=
       fmt::format("\"math\": \"{}\", \"specialize\": {}}}", to_string(task.math), task.specialize);
   return visible_text(out);
@@ -83,12 +113,13 @@ std::string plan_text(const Program& program, const Task& task) {
   std::string out;
   const json all = program;
   if (program.launches != reference.launches) {
-    out += fmt::format("\"launches\": {}", dump_lines(all["launches"]));
+    out += fmt::format("\"launches\": {}", dump_lines(launches_json(all)));
   }
-  json scratch = json::array();
+  const ordered_json buffers = buffers_json(all);
+  ordered_json scratch = ordered_json::array();
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     if (reference.find_buffer(program.buffers[i].name) != nullptr) continue;
-    json buffer = all["buffers"][i];
+    ordered_json buffer = buffers[i];
     buffer.erase("role");
     scratch.push_back(std::move(buffer));
   }
@@ -96,7 +127,7 @@ std::string plan_text(const Program& program, const Task& task) {
     out += fmt::format("{}\"scratch\": {}", out.empty() ? "" : ",\n", dump_lines(scratch));
   }
   if (program.defines != reference.defines) {
-    out += fmt::format("{}\"macros\": {}", out.empty() ? "" : ",\n", dump(program.defines));
+    out += fmt::format("{}\"macros\": {}", out.empty() ? "" : ",\n", dump(json(program.defines)));
   }
   return out.empty() ? out : visible_text("{" + out + "}");
 }
@@ -143,13 +174,14 @@ std::string proposals_text(const std::vector<Proposal>& proposals, const Sizes& 
           fmt::format("{}{}: {}", params.empty() ? "" : ", ", dump(parameter.name), dump(domain));
     }
     const std::string what = visible_line(proposal.description, sizes.description);
-    out += fmt::format("{}{{\"rewriter\": {}, \"site\": {}, \"params\": {{{}}}}}{}{}",
+    out += fmt::format("{}{{\"rewriter\": {}, \"site\": {}, \"values\": {{{}}}}}{}{}",
                        out.empty() ? "" : "\n", dump(proposal.rewriter), dump(proposal.site),
                        params, what.empty() ? "" : "  ", what);
   }
   return out;
 }
 
+// Keys sort as they are to be written: the reason first, a rewriter before its values.
 nlohmann::json steps_schema(const std::vector<Proposal>& proposals) {
   const auto object = [](json properties) {
     json required = json::array();
@@ -169,13 +201,13 @@ nlohmann::json steps_schema(const std::vector<Proposal>& proposals) {
     }
     steps.push_back(object({{"rewriter", {{"type", "string"}, {"enum", {proposal.rewriter}}}},
                             {"site", {{"type", "string"}, {"enum", {proposal.site}}}},
-                            {"params", object(std::move(params))}}));
+                            {"values", object(std::move(params))}}));
   }
   const json list{{"type", "array"},
                   {"minItems", 1},
                   {"maxItems", kMaxSteps},
                   {"items", {{"anyOf", std::move(steps)}}}};
-  return object({{"why", {{"type", "string"}}}, {"steps", list}});
+  return object({{"reason", {{"type", "string"}}}, {"steps", list}});
 }
 
 std::string nonce_for(const std::vector<std::string>& texts) {

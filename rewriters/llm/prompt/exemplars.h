@@ -11,7 +11,7 @@ namespace hone::llm {
 /// buckets of equal width, as many as it takes for `count` to hold something, and one is drawn from
 /// each (the contrastive sampling of CUDA-L1, arXiv 2507.14111). The slowest and the fastest bucket
 /// are always among them. Times that are not positive and finite count as failed and are never
-/// chosen. The same arguments give the same answer everywhere.
+/// chosen. The same arguments give the same answer.
 [[nodiscard]] std::vector<std::size_t> choose_exemplars(const std::vector<double>& times_us,
                                                         std::size_t count, std::uint64_t seed);
 

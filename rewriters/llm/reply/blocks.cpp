@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "rewriters/llm/reply/reply.h"
 
@@ -119,30 +120,9 @@ struct Open {
   std::size_t inner = 0;
 };
 
-}  // namespace
-
-bool is_code(const Block& block) {
-  static constexpr std::string_view kTags[] = {
-      "cuda",     "cu",       "c++",   "cpp",    "cxx", "cc", "c",  "cuda-cpp",
-      "cuda_cpp", "cuda-c++", "cudac", "cuda-c", "cuh", "h",  "hpp"};
-  if (std::ranges::find(kTags, block.tag) != std::end(kTags)) return true;
-  const bool unknown =
-      block.tag.empty() || block.tag == "text" || block.tag == "plaintext" || block.tag == "code";
-  return unknown && !is_json(block) && block.text.contains("__global__");
-}
-
-bool is_json(const Block& block) {
-  if (block.tag == "json" || block.tag == "jsonc" || block.tag == "json5") return true;
-  const bool unknown = block.tag.empty() || block.tag == "text" || block.tag == "plaintext" ||
-                       block.tag == "javascript" || block.tag == "js";
-  return unknown && trimmed(block.text).starts_with('{');
-}
-
-ReplyParts parts_of(std::string_view reply) {
-  ReplyParts parts;
-  parts.text = without_thoughts(with_plain_line_ends(reply), parts.thinking);
+void read_blocks(std::string_view text, ReplyParts& parts) {
   std::optional<Open> open;
-  for (const std::string_view line : lines_of(parts.text)) {
+  for (const std::string_view line : lines_of(text)) {
     const auto fence = fence_of(line);
     if (!open) {
       if (fence) {
@@ -169,9 +149,42 @@ ReplyParts parts_of(std::string_view reply) {
     open->block.text += '\n';
   }
   if (open) parts.blocks.push_back(std::move(open->block));
-  return parts;
 }
 
+}  // namespace
+
+bool is_code(const Block& block) {
+  static constexpr std::string_view kTags[] = {
+      "cuda",     "cu",       "c++",   "cpp",    "cxx", "cc", "c",  "cuda-cpp",
+      "cuda_cpp", "cuda-c++", "cudac", "cuda-c", "cuh", "h",  "hpp"};
+  if (std::ranges::find(kTags, block.tag) != std::end(kTags)) return true;
+  const bool unknown =
+      block.tag.empty() || block.tag == "text" || block.tag == "plaintext" || block.tag == "code";
+  return unknown && !is_json(block) && block.text.contains("__global__");
+}
+
+bool is_json(const Block& block) {
+  if (block.tag == "json" || block.tag == "jsonc" || block.tag == "json5") return true;
+  const bool unknown = block.tag.empty() || block.tag == "text" || block.tag == "plaintext" ||
+                       block.tag == "javascript" || block.tag == "js";
+  return unknown && trimmed(block.text).starts_with('{');
+}
+
+ReplyParts parts_of(std::string_view reply) {
+  ReplyParts parts;
+  parts.text = without_thoughts(with_plain_line_ends(reply), parts.thinking);
+  read_blocks(parts.text, parts);
+  // Some put all that they say into a fence.
+  const std::vector<Block> outer = std::exchange(parts.blocks, {});
+  for (const Block& block : outer) {
+    if (block.closed && (block.tag == "markdown" || block.tag == "md")) {
+      read_blocks(block.text, parts);
+    } else {
+      parts.blocks.push_back(block);
+    }
+  }
+  return parts;
+}
 Result<ReplyParts> readable_parts(std::string_view reply) {
   if (reply.size() > kMaxReplyBytes) {
     return refused(

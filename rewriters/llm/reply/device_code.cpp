@@ -136,6 +136,10 @@ class Reader {
 
   // __attribute__((name(arguments), name))
   void attribute(const Token& token) {
+    if (at_ < scanned_) {
+      add("", token.line, "an attribute within another one");
+      return;
+    }
     std::size_t i = next(at_);
     if (!next_is(at_, "(") || !next_is(i, "(")) {
       add("", token.line, "an attribute that is not written as __attribute__((name))");
@@ -149,10 +153,15 @@ class Reader {
       if (inside.text == "(") ++depth;
       if (inside.text == ")") --depth;
     }
+    scanned_ = i;
   }
 
   // Instructions within a function are fine; what directs an assembler is not.
   void assembly(const Token& token) {
+    if (at_ < scanned_) {
+      add("", token.line, "asm within asm");
+      return;
+    }
     std::size_t i = next(at_);
     while (i < tokens_.size() && tokens_[i].kind == Kind::kWord) i = next(i);  // volatile
     std::string code;
@@ -164,6 +173,7 @@ class Reader {
       if (inside.text == "(") ++depth;
       if ((inside.text == ")" && --depth <= 0) || inside.text == ";") break;
     }
+    scanned_ = i;
     if (const auto directive = assembler_directive(code)) {
       add("", token.line,
           fmt::format("asm with '{}' is not accepted, only instructions are", *directive));
@@ -210,6 +220,7 @@ class Reader {
 
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
+  std::size_t scanned_ = 0;  // where the last asm or attribute ended
   std::vector<Finding> findings_;
 };
 

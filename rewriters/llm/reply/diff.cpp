@@ -124,7 +124,10 @@ Result<Place> place_of(const std::string& base, const std::string& search, std::
 
 Result<std::string> edited(const std::string& base, const std::vector<Edit>& edits) {
   std::vector<Place> places;
+  std::size_t searched = 0;
   for (std::size_t i = 0; i < edits.size(); ++i) {
+    searched += edits[i].search.size();
+    if (searched > base.size()) return refused("the SEARCH parts are longer than the program");
     auto place = place_of(base, edits[i].search, i);
     if (!place) return std::unexpected(place.error());
     places.push_back(*place);
@@ -166,13 +169,14 @@ std::vector<Buffer> added_buffers(const Program& base, const Task& task) {
   return added;
 }
 
-}  // namespace
-
-Result<ModelProgram> read_diff(std::string_view reply, const Program& base, const Task& task) {
+Result<ModelProgram> edited_by(std::string_view reply, const Program& base, const Task& task) {
   auto parts = readable_parts(reply);
   if (!parts) return std::unexpected(parts.error());
   auto found = edits_of(parts->text);
   if (!found) return std::unexpected(found.error());
+  if (found->edits.empty()) {  // not what was asked for, and as good
+    if (auto whole = read_program(reply, task)) return whole;
+  }
   const ReplyParts rest = parts_of(found->rest);
   auto plan = plan_of(rest);
   if (!plan) return std::unexpected(plan.error());
@@ -195,6 +199,12 @@ Result<ModelProgram> read_diff(std::string_view reply, const Program& base, cons
   const std::string known = base.source + "\n" + task.reference.source;
   if (auto good = check_program(model, task, known); !good) return std::unexpected(good.error());
   return model;
+}
+
+}  // namespace
+
+Result<ModelProgram> read_diff(std::string_view reply, const Program& base, const Task& task) {
+  return in_one_line(edited_by(reply, base, task));
 }
 
 }  // namespace hone::llm

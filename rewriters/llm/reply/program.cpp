@@ -95,9 +95,7 @@ Result<Pair> last_pair(const ReplyParts& parts) {
   return refused("the reply has no JSON block with the launches (```json … ```)");
 }
 
-}  // namespace
-
-Result<ModelProgram> read_program(std::string_view reply, const Task& task) {
+Result<ModelProgram> program_in(std::string_view reply, const Task& task) {
   auto parts = readable_parts(reply);
   if (!parts) return std::unexpected(parts.error());
   auto pair = last_pair(*parts);
@@ -116,6 +114,12 @@ Result<ModelProgram> read_program(std::string_view reply, const Task& task) {
     return std::unexpected(good.error());
   }
   return model;
+}
+
+}  // namespace
+
+Result<ModelProgram> read_program(std::string_view reply, const Task& task) {
+  return in_one_line(program_in(reply, task));
 }
 
 }  // namespace hone::llm

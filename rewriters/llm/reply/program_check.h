@@ -2,10 +2,10 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <string_view>
 
 #include "rewriters/llm/reply/reply.h"
+#include "rewriters/llm/text/shown_text.h"
 
 namespace hone::llm {
 
@@ -17,5 +17,13 @@ namespace hone::llm {
 /// not held against the source. Errors: kRefused.
 [[nodiscard]] Result<void> check_program(const ModelProgram& model, const Task& task,
                                          std::string_view base);
+
+/// A reason that quotes a reply is one visible line like any other text of others.
+template <class T>
+[[nodiscard]] Result<T> in_one_line(Result<T> result) {
+  constexpr std::size_t kMostBytes = 1000;
+  if (!result) result.error().message = visible_line(result.error().message, kMostBytes);
+  return result;
+}
 
 }  // namespace hone::llm

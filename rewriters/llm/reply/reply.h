@@ -37,7 +37,8 @@ struct ModelProgram {
 [[nodiscard]] Result<ModelProgram> read_program(std::string_view reply, const Task& task);
 
 /// kDiff: search/replace blocks onto shown_source(base.source), each found exactly once. Launches
-/// and scratch buffers that are not given stay the base's. Errors: kRefused.
+/// and scratch buffers that are not given stay the base's. A
+/// whole program without an edit is taken as in read_program(). Errors: kRefused.
 [[nodiscard]] Result<ModelProgram> read_diff(std::string_view reply, const Program& base,
                                              const Task& task);
 

@@ -1,4 +1,5 @@
-// kSteps: {"steps": [{"rewriter": …, "site": …, "params": {…}}, …]}, each as it was proposed.
+// kSteps: {"steps": [{"rewriter": …, "site": …, "values": {…}}, …]}, each as it was proposed. A
+// step of a recipe calls its values "params"; that is understood, too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,13 +84,14 @@ Result<Step> chosen(const Proposal& proposal, const JsonCursor& params) {
 }
 
 Result<Step> step_of(const JsonCursor& cursor, const std::vector<Proposal>& proposals) {
-  cursor.expect_keys({"rewriter", "site", "params"});
+  cursor.expect_keys({"rewriter", "site", "values", "params"});
   const std::string rewriter = cursor.at("rewriter").string();
   const std::string site = cursor.at("site").string();
   static const nlohmann::json kNone = nlohmann::json::object();
   std::optional<JsonError> unused;
-  JsonCursor params(kNone, child_path(cursor.path(), "params"), unused);
-  if (const auto given = cursor.find("params")) {
+  JsonCursor params(kNone, child_path(cursor.path(), "values"), unused);
+  const char* name = cursor.find("values") ? "values" : "params";
+  if (const auto given = cursor.find(name)) {
     if (!given->value().is_object()) given->fail_type("an object");
     params = *given;
   }
@@ -107,17 +109,14 @@ Result<Step> step_of(const JsonCursor& cursor, const std::vector<Proposal>& prop
                              printable(rewriter), printable(site)));
 }
 
-}  // namespace
-
-Result<std::vector<Step>> read_steps(std::string_view reply,
-                                     const std::vector<Proposal>& proposals) {
+Result<std::vector<Step>> steps_in(std::string_view reply, const std::vector<Proposal>& proposals) {
   const auto parts = readable_parts(reply);
   if (!parts) return std::unexpected(parts.error());
   const auto json = steps_json(*parts);
   if (!json) return std::unexpected(json.error());
   std::optional<JsonError> error;
   const JsonCursor root(*json, "$", error);
-  root.expect_keys({"steps", "why"});
+  root.expect_keys({"reason", "steps", "why"});
   std::vector<Step> steps;
   for (const JsonCursor& element : root.at("steps").elements_up_to(kMaxSteps)) {
     auto step = step_of(element, proposals);
@@ -128,6 +127,13 @@ Result<std::vector<Step>> read_steps(std::string_view reply,
   if (error) return refused(error->path + ": " + error->message);
   if (steps.empty()) return refused("$.steps: is empty; there must be at least 1 step");
   return steps;
+}
+
+}  // namespace
+
+Result<std::vector<Step>> read_steps(std::string_view reply,
+                                     const std::vector<Proposal>& proposals) {
+  return in_one_line(steps_in(reply, proposals));
 }
 
 }  // namespace hone::llm

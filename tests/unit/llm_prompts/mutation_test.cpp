@@ -101,7 +101,8 @@ void expect_one_line(const Result<T>& result) {
   EXPECT_TRUE(std::ranges::none_of(result.error().message, [](char c) {
     return static_cast<unsigned char>(c) < 0x20;
   })) << result.error().message;
-  EXPECT_LE(result.error().message.size(), 4000U);
+  EXPECT_EQ(find_invisible(result.error().message).offset, std::string::npos);
+  EXPECT_LE(result.error().message.size(), 1000U);
 }
 
 TEST(MutatedReplies, AreReadOrRefused) {
@@ -142,8 +143,11 @@ TEST(MutatedSources, AreShownTheSameTwice) {
 TEST(LongReplies, AreReadInOneGo) {
   const Task task = make_task();
   for (const std::string piece :
-       {"```\n", "```a\n", "<think>\n", "</think>\n", "{\n", "{\"", "/*", "R\"(", "\"", "<<<<<<<\n",
-        "=======\n", "\\\n", "{}\n", "~~~~\n~~~\n"}) {
+       {"```\n",     "```a\n",       "<think>\n",   "</think>\n", "{\n",
+        "{\"",       "/*",           "R\"(",        "\"",         "<<<<<<<\n",
+        "=======\n", "\\\n",         "{}\n",        "asm(",       "__attribute__((",
+        "std::",     "#include <\n", "__global__ ", "a\n",        "|",
+        "<",         "~~~~\n~~~\n"}) {
     std::string reply;
     while (reply.size() < (1 << 20)) reply += piece;
     expect_one_line(read_program(reply, task));

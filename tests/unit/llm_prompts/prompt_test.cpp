@@ -193,7 +193,7 @@ TEST(Prompt, SchemaIsForStepsOnly) {
   EXPECT_EQ(format["type"], "json_schema");
   const auto& steps = format["json_schema"]["schema"]["properties"]["steps"];
   EXPECT_EQ(steps["items"]["anyOf"].size(), 3U);
-  EXPECT_EQ(steps["items"]["anyOf"][0]["properties"]["params"]["properties"]["factor"]["enum"],
+  EXPECT_EQ(steps["items"]["anyOf"][0]["properties"]["values"]["properties"]["factor"]["enum"],
             nlohmann::json::array({2, 4}));
 }
 

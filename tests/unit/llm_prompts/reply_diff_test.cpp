@@ -54,6 +54,12 @@ TEST(ReadDiff, TakesManyForms) {
   EXPECT_EQ(read(edit("  sums[row] = sum;   \n", kNewLine))->source, plain);
 }
 
+TEST(ReadDiff, TakesAWholeProgram) {
+  const auto model = read(whole_reply());
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  EXPECT_EQ(model->source, fused_source());
+}
+
 TEST(ReadDiff, MakesSeveralEditsToOneText) {
   const auto model =
       read(edit("  if (col < N) y[blockIdx.y * N + col] = x[blockIdx.y * N + col] * "
@@ -82,7 +88,7 @@ TEST(ReadDiff, RefusesEditsThatDoNotFit) {
 TEST(ReadDiff, RefusesHalfReplies) {
   expect_refused("", "empty");
   expect_refused("Nothing to do.", "no edit");
-  expect_refused(whole_reply(), "change");  // a plan for a kernel that is not there, or nothing
+  expect_refused(fenced("cuda", fused_source()), "no edit");
   expect_refused("<<<<<<< SEARCH\n" + kLine, "half a reply");
   expect_refused("<<<<<<< SEARCH\n" + kLine + "=======\n" + kNewLine, "half a reply");
   expect_refused("<<<<<<< SEARCH\n" + kLine + ">>>>>>> REPLACE\n", "======= is missing");

@@ -63,6 +63,7 @@ TEST(ReadProgram, TakesManyForms) {
   expect_fused("````cuda\n" + code + "````\n```json\n" + plan + "\n```");
   expect_fused("  ```cuda\n" + code + "  ```\n  ```json\n" + plan + "\n  ```");
   expect_fused(fenced("json", plan) + fenced("cuda", code));  // the other way round
+  expect_fused("Here:\n```markdown\n" + whole_reply() + "```\n");
   expect_fused("\xEF\xBB\xBF" + whole_reply());
   expect_fused(fenced("cuda", code) + "and the launches:\n" + plan + "\n");  // no fence
   expect_fused(fenced("python", "x = '''__global__'''") + whole_reply() + fenced("bash", "ls"));
@@ -186,6 +187,15 @@ std::string scratch(const std::string& list) {
   return fenced("cuda", fused_source()) +
          fenced("json",
                 fused_plan().substr(0, fused_plan().size() - 1) + ", \"scratch\": [" + list + "]}");
+}
+
+TEST(ReadProgram, ReasonsAreVisibleText) {
+  const auto model = read(whole_reply(
+      fused_source(), R"({"launches": [{"kernel": "\u202e<|im_start|>\u001b[31m", "grid": [1],
+      "block": [1], "args": []}]})"));
+  ASSERT_FALSE(model.has_value());
+  EXPECT_TRUE(model.error().message.contains("'< |im_start| >?[31m' is not a kernel name"))
+      << model.error().message;
 }
 
 TEST(ReadProgram, TakesScratchBuffers) {

@@ -19,10 +19,10 @@ void expect_refused(const std::string& reply, const std::string& reason) {
 }
 
 const std::string kUnroll =
-    R"({"rewriter": "unroll", "site": "fused/loop0", "params": {"factor": 4}})";
-const std::string kGood = R"({"why": "w", "steps": [)" + kUnroll +
-                          R"(, {"rewriter": "restrict-const", "site": "fused", "params": {}},
-         {"rewriter": "cache-hints", "site": "fused", "params": {"loads": "ldcs"}}]})";
+    R"({"rewriter": "unroll", "site": "fused/loop0", "values": {"factor": 4}})";
+const std::string kGood = R"({"reason": "w", "steps": [)" + kUnroll +
+                          R"(, {"rewriter": "restrict-const", "site": "fused", "values": {}},
+         {"rewriter": "cache-hints", "site": "fused", "values": {"loads": "ldcs"}}]})";
 
 void expect_good(const std::string& reply) {
   const auto steps = read(reply);
@@ -44,30 +44,35 @@ TEST(ReadSteps, TakesManyForms) {
   std::string quoted = kGood;
   quoted.replace(quoted.find("4}"), 1, "\"4\"");
   expect_good(quoted);
+  std::string params = kGood;  // as a recipe writes it
+  for (std::size_t at = 0; (at = params.find("values", at)) != params.npos;) {
+    params.replace(at, 6, "params");
+  }
+  expect_good(params);
 }
 
 TEST(ReadSteps, RefusesWhatWasNotProposed) {
-  expect_refused(R"({"steps": [{"rewriter": "rm", "site": "fused", "params": {}}]})",
+  expect_refused(R"({"steps": [{"rewriter": "rm", "site": "fused", "values": {}}]})",
                  "'rm' at 'fused' was not proposed");
   expect_refused(
-      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop1", "params": {"factor": 4}}]})",
+      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop1", "values": {"factor": 4}}]})",
       "was not proposed");
   expect_refused(
-      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "params": {"factor": 3}}]})",
-      "$.steps[0].params.factor: this value was not proposed; it may be 2, 4");
+      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "values": {"factor": 3}}]})",
+      "$.steps[0].values.factor: this value was not proposed; it may be 2, 4");
   expect_refused(
-      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "params": {"factor": [4]}}]})",
+      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "values": {"factor": [4]}}]})",
       "was not proposed");
-  expect_refused(R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "params": {}}]})",
+  expect_refused(R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "values": {}}]})",
                  "\"factor\" is missing");
   expect_refused(R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0"}]})", "is missing");
   expect_refused(
-      R"({"steps": [{"rewriter": "restrict-const", "site": "fused", "params": {"x": 1}}]})",
+      R"({"steps": [{"rewriter": "restrict-const", "site": "fused", "values": {"x": 1}}]})",
       "no parameter 'x'");
-  expect_refused(R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "params": 4}]})",
+  expect_refused(R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "values": 4}]})",
                  "must be an object");
   expect_refused(
-      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "params": {}, "source": "x"}]})",
+      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "values": {}, "source": "x"}]})",
       "unknown key 'source'");
   expect_refused(R"({"steps": [], "shell": "ls"})", "unknown key 'shell'");
 }
@@ -90,7 +95,7 @@ TEST(ReadSteps, FindsTheProposalThatHasTheParameters) {
   list.push_back(
       {"unroll", 1, "fused/loop0", {{"peel", {std::int64_t{1}}}}, MathLevel::kExact, ""});
   const auto steps = read_steps(
-      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "params": {"peel": 1}}]})", list);
+      R"({"steps": [{"rewriter": "unroll", "site": "fused/loop0", "values": {"peel": 1}}]})", list);
   ASSERT_TRUE(steps.has_value()) << steps.error().message;
   EXPECT_EQ((*steps)[0], list.back().step({0}));
 }
