@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "rewriters/llm/client/endpoint.h"
+
 namespace hone::results {
 namespace {
 
