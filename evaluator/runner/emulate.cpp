@@ -289,14 +289,12 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     if (!written)
       return reply(Verdict::kWrongResult, fmt::format("it writes nothing to '{}'", buffer.name),
                    true);
-    if (buffer.role == Role::kOut) {
-      if (const auto hole = (*first)->first_unwritten(index); hole >= 0)
-        return reply(Verdict::kWrongResult,
-                     fmt::format("it leaves {}[{}] unwritten (at the check size {})", buffer.name,
-                                 hole / static_cast<std::int64_t>(size_of(buffer.type)),
-                                 sizes_text(program)),
-                     true);
-    }
+    if (const auto hole = (*first)->first_unwritten(index); hole >= 0)
+      return reply(
+          Verdict::kWrongResult,
+          fmt::format("it leaves {}[{}] unwritten (at the check size {})", buffer.name,
+                      hole / static_cast<std::int64_t>(size_of(buffer.type)), sizes_text(program)),
+          true);
     outputs[index] = (*first)->read(index);
   }
   if (!any_output) return reply(Verdict::kWrongResult, "no buffer has the role out or inout", true);
