@@ -22,7 +22,7 @@ bool is_wgmma(Pipe pipe) {
 
 int power_below(std::int64_t value) {
   int power = 1;
-  while (power * 2 <= value) power *= 2;
+  while (power < 1 << 30 && power * 2 <= value) power *= 2;
   return power;
 }
 
@@ -277,7 +277,7 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
     add("wn", numbers({16, 32, 64}));
   }
   add("stages", numbers({2, 3, 4, 5}));
-  std::vector<ParameterValue> shares;
+  std::vector<ParameterValue> shares;  // neighbours are alike
   for (int tail = 8; tail > 1 && c.k_size >= 256; tail /= 2) {
     shares.emplace_back(share_of({.tail = tail}));
   }
