@@ -292,8 +292,9 @@ Result<bool> EvaluatorImpl::Gates::measure() {
     if (known != e_.reference_samples_.end()) measure.reference_samples_us = known->second;
   }
   const double reference_s = timing::median(measure.reference_samples_us) * 1e-6;
-  const double deadline_s =
-      60 + 4 * e_.options_.device_timeout_s + (measure.final_stage ? kFinalRuns * reference_s : 0);
+  // The limits of four launches, of runs in double, and of all that a final stage runs.
+  const double deadline_s = 60 + (measure.timed.precise ? 6 : 4) * e_.options_.device_timeout_s +
+                            (measure.final_stage ? kFinalRuns * reference_s : 0);
   const auto reply =
       e_.gpu_->measure(measure, measure.final_stage, deadline_s, &evaluation_.gates, &turn_);
   if (!reply) return std::unexpected(reply.error());

@@ -72,6 +72,10 @@ constexpr std::string_view kUnfit[] = {"asm",
                                        "(int*)",
                                        "(unsigned*)",
                                        "(unsigned int*)",
+                                       "char*)",  // bytes are counted, four to a float
+                                       "char *)",
+                                       "uint8_t*)",
+                                       "uint8_t *)",
                                        "atomicCAS",
                                        "float1"};
 

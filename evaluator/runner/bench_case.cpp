@@ -51,6 +51,9 @@ BenchCase::BenchCase(cuda::Gpu& gpu, const Runnable& reference, const Runnable& 
 }
 
 BenchCase::~BenchCase() {
+  // What is right is not left in memory that others get.
+  for (Side* side : {&reference_, &precise_})
+    if (!gpu_.lost()) (void)wipe(*side);
   for (Side* side : {&reference_, &second_, &precise_}) {
     side->code.reset();
     for (std::size_t i = 0; i < side->buffers.size(); ++i) {
@@ -78,10 +81,13 @@ Step<bool> BenchCase::run_precise(const Runnable& precise, double limit_s) {
     }
   }
   HONE_STEP(fill_own_inputs(precise_));
-  HONE_STEP(load(precise_));
-  HONE_STEP(prepare(precise_, 0xFF));
-  HONE_STEP(run(precise_, limit_s));
-  return true;
+  const auto ran = [&]() -> Step<void> {
+    HONE_STEP(load(precise_));
+    HONE_STEP(prepare(precise_, 0xFF));
+    return run(precise_, limit_s);
+  }();
+  if (!ran && ran.error().failure.context_lost) return std::unexpected(ran.error());
+  return ran.has_value();
 }
 
 Step<void> BenchCase::fill_own_inputs(Side& side) {
@@ -314,7 +320,11 @@ Step<double> BenchCase::compare(const Tolerance& tolerance, const std::optional<
   };
   if (!precise) return wrong();
   const auto ran = run_precise(*precise, limit_s);
-  if (!ran) return std::unexpected(ran.error());
+  if (!ran) {  // the candidate was wrong by all that is known
+    Blamed blamed = wrong().error();
+    blamed.failure.context_lost = ran.error().failure.context_lost;
+    return std::unexpected(std::move(blamed));
+  }
   if (!*ran) return wrong();
   const auto truth = agreement(precise_, second_, tolerance);
   if (!truth) return std::unexpected(truth.error());

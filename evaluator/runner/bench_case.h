@@ -13,9 +13,6 @@
 
 namespace hone::runner {
 
-/// Of the time limit, for the reference in double: on most GPUs doubles are slow.
-constexpr double kPreciseFactor = 100;
-
 /// Whose fault a failure is.
 struct Blamed {
   cuda::Failure failure;
@@ -40,7 +37,7 @@ class BenchCase {
   BenchCase(cuda::Gpu& gpu, const protocol::Runnable& reference, const protocol::Runnable& second,
             bool second_is_reference);
   /// Runs the reference in double on the same inputs, in memory of its own: inputs are as wide.
-  /// False where that does not fit. Its outputs are in precise() until wiped.
+  /// False where that does not fit or cannot be launched. Its outputs are in precise() until wiped.
   [[nodiscard]] Step<bool> run_precise(const protocol::Runnable& precise, double limit_s);
   ~BenchCase();
   BenchCase(const BenchCase&) = delete;
@@ -85,7 +82,7 @@ class BenchCase {
   [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
   /// Compares every output of the candidate with the reference's, and one that differs with the
   /// reference's in double, where there is such a form: a long sum in f32 may itself be off.
-  /// kWrongResult; the largest relative error.
+  /// kWrongResult, also where the run in double does not end well; the largest relative error.
   [[nodiscard]] Step<double> compare(const Tolerance& tolerance,
                                      const std::optional<protocol::Runnable>& precise,
                                      double limit_s);

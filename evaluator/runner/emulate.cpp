@@ -24,7 +24,6 @@ using protocol::EmulateRequest;
 using Clock = std::chrono::steady_clock;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
-constexpr std::uint64_t kReferenceBudget = 1'500'000'000;  // one check size
 constexpr std::uint64_t kCandidateFactor =
     50;  // a candidate may do this much more than the reference
 constexpr std::uint64_t kCandidateSlack = 20'000'000;
@@ -32,10 +31,7 @@ constexpr std::uint64_t kCandidateSlack = 20'000'000;
 constexpr std::uint64_t kSmallReference = 4'000'000;  // warp instructions
 constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
 constexpr std::int64_t kSmallBytes = 16 << 20;        // over all buffers [B]
-constexpr std::size_t kCachedRuns = 96;
-constexpr std::size_t kCachedRunBytes = 256U << 20;  // [B]
-constexpr std::size_t kCachedModules = 64;
-constexpr std::uint64_t kAdmissionSchedules = 3;  // further orders of blocks and warps
+constexpr std::uint64_t kAdmissionSchedules = 3;      // further orders of blocks and warps
 
 EmulateReply reply(Verdict verdict, std::string detail, bool reference_failed = false) {
   EmulateReply r;
@@ -44,8 +40,6 @@ EmulateReply reply(Verdict verdict, std::string detail, bool reference_failed = 
   r.reference_failed = reference_failed;
   return r;
 }
-
-bool is_output(Role role) { return role == Role::kOut || role == Role::kInOut; }
 
 std::string sizes_text(const ConcreteProgram& program) {
   std::string text;
@@ -68,11 +62,6 @@ bool is_small(const ConcreteProgram& program) {
     threads += product;
   }
   return bytes <= kSmallBytes && threads <= static_cast<double>(kSmallThreads);
-}
-
-bool all_finite(std::span<const std::uint8_t> bytes, ScalarType type) {
-  const auto same = check::compare(bytes, bytes, type, {});
-  return same && same->all_finite;
 }
 
 /// Runs `runnable` on the same input under another schedule and compares with what grid order gave.
@@ -125,78 +114,6 @@ std::size_t smallest(const std::vector<Case>& checks) {
 
 }  // namespace
 
-Result<Emulate::SharedModule> Emulate::module_for(const CompiledProgram& compiled) {
-  const std::string& key = compiled.ptx;  // not a hash: strangers can make two texts with one
-  for (auto it = modules_.begin(); it != modules_.end(); ++it) {
-    if (it->first != key) continue;
-    modules_.splice(modules_.end(), modules_, it);
-    return modules_.back().second;
-  }
-  auto module = emulator::Module::parse(compiled.ptx);
-  if (!module) return std::unexpected(module.error());
-  modules_.emplace_back(key, *module);
-  if (modules_.size() > kCachedModules) modules_.pop_front();
-  return *module;
-}
-
-Emulate::ReferenceRun Emulate::run_reference(const protocol::Runnable& reference,
-                                             std::uint64_t seed, std::uint64_t budget) {
-  ReferenceRun run;
-  const auto module = module_for(reference.compiled);
-  if (!module) {
-    run.verdict = Verdict::kUnsupported;
-    run.detail = module.error().message;
-    return run;
-  }
-  auto program = EmulatedProgram::load(reference, seed, EmulatedProgram::Outputs::kUninitialised);
-  if (!program) {
-    run.verdict = Verdict::kRefused;
-    run.detail = program.error().message;
-    return run;
-  }
-  const auto report = (*program)->run_all(**module, budget, true);
-  run.verdict = report.verdict;
-  run.detail = report.detail;
-  run.warp_instructions = report.counters.warp_instructions;
-  if (run.verdict != Verdict::kOk) return run;
-  const auto& buffers = reference.program.buffers;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (!is_output(buffers[i].role)) continue;
-    run.types[buffers[i].name] = buffers[i].type;
-    auto bytes = (*program)->read(static_cast<int>(i));
-    run.bytes += bytes.size();
-    run.all_finite = run.all_finite && all_finite(bytes, buffers[i].type);
-    run.outputs[buffers[i].name] = std::move(bytes);
-    run.unwritten[buffers[i].name] = (*program)->first_unwritten(static_cast<int>(i));
-  }
-  return run;
-}
-
-Emulate::SharedRun Emulate::reference_run(const protocol::Runnable& reference, std::uint64_t seed,
-                                          std::uint64_t budget) {
-  const std::string key = fmt::format("{}/{}", reference.key, seed);
-  for (auto it = runs_.begin(); it != runs_.end(); ++it) {
-    if (it->first != key) continue;
-    runs_.splice(runs_.end(), runs_, it);
-    return runs_.back().second;
-  }
-  runs_.emplace_back(key,
-                     std::make_shared<const ReferenceRun>(run_reference(reference, seed, budget)));
-  std::size_t bytes = 0;
-  for (const auto& [name, run] : runs_) bytes += run->bytes;
-  while (runs_.size() > 1 && (runs_.size() > kCachedRuns || bytes > kCachedRunBytes)) {
-    bytes -= runs_.front().second->bytes;
-    runs_.pop_front();
-  }
-  return runs_.back().second;
-}
-
-Emulate::SharedRun Emulate::precise_run(const Case& one) {
-  if (!one.precise) return nullptr;
-  auto run = reference_run(*one.precise, one.seed, kReferenceBudget);
-  return run->verdict == Verdict::kOk ? run : nullptr;
-}
-
 Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& reference,
                                            const ConcreteBuffer& buffer,
                                            const std::vector<std::uint8_t>& got,
@@ -207,7 +124,7 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
                             check::can_be_exact(one.reference.program);
   const auto plain = check::compare(want, got, buffer.type, tolerance);
   if (!plain || (plain->ok() && (!exact_inputs || plain->max_rel_error == 0))) return plain;
-  const auto precise = precise_run(one);
+  const auto precise = kept_.precise(one);
   if (precise == nullptr) {
     if (plain->ok() || one.inputs == InputSet::kOwn) return plain;
     return check::compare(want, got, buffer.type, check::loosened_blindly(tolerance));
@@ -235,7 +152,7 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
 std::string Emulate::unexpected_place(const Case& one,
                                       const std::map<int, std::vector<std::uint8_t>>& outputs,
                                       const Tolerance& tolerance) {
-  const auto precise = precise_run(one);
+  const auto precise = kept_.precise(one);
   for (const auto& [index, want] : outputs) {
     const auto& buffer = one.reference.program.buffers[static_cast<std::size_t>(index)];
     const auto expected = one.expected.find(buffer.name);
@@ -262,7 +179,7 @@ std::string Emulate::unexpected_place(const Case& one,
 EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool reorder,
                             check::Fakes& fakes) {
   const auto& program = one.reference.program;
-  const auto module = module_for(one.reference.compiled);
+  const auto module = kept_.module_for(one.reference.compiled);
   if (!module) return reply(Verdict::kUnsupported, module.error().message, true);
   auto first =
       EmulatedProgram::load(one.reference, one.seed, EmulatedProgram::Outputs::kUninitialised);
@@ -289,14 +206,12 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     if (!written)
       return reply(Verdict::kWrongResult, fmt::format("it writes nothing to '{}'", buffer.name),
                    true);
-    if (buffer.role == Role::kOut) {
-      if (const auto hole = (*first)->first_unwritten(index); hole >= 0)
-        return reply(Verdict::kWrongResult,
-                     fmt::format("it leaves {}[{}] unwritten (at the check size {})", buffer.name,
-                                 hole / static_cast<std::int64_t>(size_of(buffer.type)),
-                                 sizes_text(program)),
-                     true);
-    }
+    if (const auto hole = (*first)->first_unwritten(index); hole >= 0)
+      return reply(
+          Verdict::kWrongResult,
+          fmt::format("it leaves {}[{}] unwritten (at the check size {})", buffer.name,
+                      hole / static_cast<std::int64_t>(size_of(buffer.type)), sizes_text(program)),
+          true);
     outputs[index] = (*first)->read(index);
   }
   if (!any_output) return reply(Verdict::kWrongResult, "no buffer has the role out or inout", true);
@@ -319,7 +234,7 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     admitted.expected_checked = 1;
     admitted.expected_differs = unexpected_place(one, outputs, tolerance);
   }
-  const auto precise = precise_run(one);
+  const auto precise = kept_.precise(one);
   for (const auto& [index, bytes] : outputs) {
     const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
     fakes.see(buffer, bytes, inputs);
@@ -368,11 +283,11 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool reorder,
                             bool& unusable) {
   const Tolerance& tolerance = request.tolerance;
-  const auto reference = reference_run(one.reference, one.seed, kReferenceBudget);
+  const auto reference = kept_.run(one.reference, one.seed, kReferenceBudget);
   unusable = one.made_up && (reference->verdict != Verdict::kOk || !reference->all_finite);
   if (unusable) return reply(Verdict::kOk, "");
   if (reference->verdict != Verdict::kOk) return reply(reference->verdict, reference->detail, true);
-  const auto module = module_for(one.candidate->compiled);
+  const auto module = kept_.module_for(one.candidate->compiled);
   if (!module) return reply(Verdict::kUnsupported, module.error().message);
   auto program =
       EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
@@ -438,7 +353,7 @@ const emulator::Profile* Emulate::profile_for(const EmulateRequest& request) {
 EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile) {
   const auto& runnable = one.candidate ? *one.candidate : one.reference;
   const bool is_reference = !one.candidate;
-  const auto module = module_for(runnable.compiled);
+  const auto module = kept_.module_for(runnable.compiled);
   if (!module) return reply(Verdict::kUnsupported, module.error().message, is_reference);
   auto program = EmulatedProgram::load(runnable, one.seed, EmulatedProgram::Outputs::kZero);
   if (!program) return reply(Verdict::kRefused, program.error().message, is_reference);
@@ -499,7 +414,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   // A program made for the timed sizes is another text than the one at the check sizes.
   // Only the reference decides whether it is small: a candidate may not opt out.
   if (request.timed && request.timed->candidate && is_small(request.timed->reference.program) &&
-      reference_run(request.timed->reference, request.timed->seed, kSmallReference)->verdict ==
+      kept_.run(request.timed->reference, request.timed->seed, kSmallReference)->verdict ==
           Verdict::kOk) {
     bool useless = false;
     result = check(*request.timed, request, request.checks.empty(), useless);

@@ -2,9 +2,7 @@
 // models its time. Deterministic: the same request gives the same reply.
 #pragma once
 
-#include <list>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "evaluator/check/fakes.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/protocol/messages.h"
+#include "evaluator/runner/reference_runs.h"
 
 namespace hone::runner {
 
@@ -20,28 +19,6 @@ class Emulate {
   [[nodiscard]] protocol::EmulateReply handle(const protocol::EmulateRequest& request);
 
  private:
-  /// What the reference did at one size with one seed.
-  struct ReferenceRun {
-    Verdict verdict = Verdict::kOk;
-    std::string detail;
-    std::map<std::string, std::vector<std::uint8_t>> outputs;  ///< out and inout buffers by name
-    std::map<std::string, ScalarType> types;                   ///< of outputs
-    std::map<std::string, std::int64_t> unwritten;  ///< first byte left unwritten, by buffer
-    bool all_finite = true;
-    std::uint64_t warp_instructions = 0;
-    std::size_t bytes = 0;  // held in `outputs` [B]
-  };
-  using SharedRun = std::shared_ptr<const ReferenceRun>;
-  using SharedModule = std::shared_ptr<const emulator::Module>;
-
-  [[nodiscard]] Result<SharedModule> module_for(const CompiledProgram& compiled);
-  /// Of the reference, or of the same in double.
-  [[nodiscard]] SharedRun reference_run(const protocol::Runnable& reference, std::uint64_t seed,
-                                        std::uint64_t budget);
-  [[nodiscard]] ReferenceRun run_reference(const protocol::Runnable& reference, std::uint64_t seed,
-                                           std::uint64_t budget);
-  /// The reference in double, where there is one that works.
-  [[nodiscard]] SharedRun precise_run(const protocol::Case& one);
   /// Is `got` right? Against the reference, and where that fails against the reference in double.
   [[nodiscard]] Result<check::Comparison> compare(const protocol::Case& one,
                                                   const ReferenceRun& reference,
@@ -67,10 +44,7 @@ class Emulate {
   int threads_ = 1;           ///< of the request in hand
   std::string profile_text_;  ///< what profile_ was read from
   emulator::Profile profile_;
-
-  // Oldest first; bounded by count and, for runs, by bytes.
-  std::list<std::pair<std::string, SharedRun>> runs_;
-  std::list<std::pair<std::string, SharedModule>> modules_;
+  ReferenceRuns kept_;
 };
 
 }  // namespace hone::runner

@@ -10,6 +10,11 @@
 
 namespace hone::runner {
 
+/// Buffers that are compared.
+[[nodiscard]] inline bool is_output(Role role) {
+  return role == Role::kOut || role == Role::kInOut;
+}
+
 class EmulatedProgram {
  public:
   enum class Outputs {

@@ -35,6 +35,7 @@ constexpr double kFarWorse = 2;        // than the best so far: one sample will 
 constexpr int kReferenceSamples = 10;
 constexpr double kReferenceBudget_s = 1;
 constexpr int kRecheckSamples = 5;
+constexpr double kPreciseFactor = 100;  // of the time limit, in the final checks: doubles are slow
 constexpr double kDrift = 0.1;  // of the reference's time: beyond it, the old one is given up
 constexpr std::uint64_t kFakeSample = 1 << 20;  // elements from which a mean is taken
 
@@ -92,8 +93,7 @@ Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, const 
   HONE_STEP(bench.run(bench.reference(), request.timeout_s));
   checked.reference_s = seconds_since(begin);
   HONE_STEP(bench.inspect(bench.reference()));
-  const auto error =
-      bench.compare(request.tolerance, one.precise, kPreciseFactor * request.timeout_s);
+  const auto error = bench.compare(request.tolerance, one.precise, request.timeout_s);
   if (!error) return std::unexpected(error.error());
   checked.max_rel_error = *error;
   HONE_STEP(bench.wipe(bench.reference()));
@@ -417,7 +417,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
     HONE_STEP(bench.load(bench.reference()));
     HONE_STEP(bench.prepare(bench.reference(), kPoison));
     HONE_STEP(bench.run(bench.reference(), request.timeout_s));
-    auto error = bench.compare(request.tolerance, one.precise, kPreciseFactor * request.timeout_s);
+    auto error = bench.compare(request.tolerance, one.precise, request.timeout_s);
     if (!error) {
       if (error.error().failure.verdict == Verdict::kWrongResult)
         error.error().failure.detail += " (after the timed launches)";

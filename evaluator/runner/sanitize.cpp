@@ -42,7 +42,7 @@ std::string find_unwritten(const EmulatedProgram& program, const Schedule& sched
     if (!report.findings.empty() || report.verdict != Verdict::kOk) return {};
   const auto& buffers = program.program().buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].role != Role::kOut) continue;
+    if (!is_output(buffers[i].role)) continue;
     const std::int64_t hole = program.first_unwritten(static_cast<int>(i));
     if (hole >= 0)
       return fmt::format("it leaves {}[{}] unwritten, an output of {} elements", buffers[i].name,

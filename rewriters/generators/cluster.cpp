@@ -28,6 +28,10 @@ std::vector<Slots> declare_slots(Code& code, Names& names, const std::string& sh
 
 }  // namespace
 
+std::int64_t cluster_slots(const Team& team, int cluster, bool turns) {
+  return std::int64_t{turns ? 2 : 1} * team.teams * cluster * (team.threads / 32);
+}
+
 void emit_cluster_fold(Code& code, Names& names, Helpers& helpers, const Team& team, int cluster,
                        bool turns, const std::vector<Accumulator>& accumulators) {
   if (accumulators.empty()) return;

@@ -21,5 +21,7 @@ namespace hone::generators {
 /// variable `turn` (0 or 1) says which: for loops in which no other fold lies between two of this.
 void emit_cluster_fold(Code& code, Names& names, Helpers& helpers, const Team& team, int cluster,
                        bool turns, const std::vector<Accumulator>& accumulators);
+/// Slots in static shared memory that it has for each accumulator.
+[[nodiscard]] std::int64_t cluster_slots(const Team& team, int cluster, bool turns);
 
 }  // namespace hone::generators

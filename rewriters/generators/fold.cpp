@@ -48,6 +48,11 @@ Accumulator::Accumulator(lift::Nodes& nodes, Ref reduction, Ref body, Names& nam
   }
 }
 
+std::int64_t Accumulator::bytes() const {
+  const std::int64_t value = type == "double" || type == "long long" ? 8 : 4;
+  return value + (finds_place() ? 4 : 0);
+}
+
 void Accumulator::declare(Code& code) const {
   code.line(fmt::format("{} {} = {};", type, name, start));
   if (finds_place()) code.line(fmt::format("int {} = 0;", place));
@@ -101,6 +106,12 @@ void emit_lane_fold(Code& code, Names& names, const std::string& lanes,
 
 bool folds_in_shared(const Team& team) {
   return team.across ? team.threads > 1 : team.threads > 32;
+}
+
+std::int64_t fold_slots(const Team& team) {
+  if (!folds_in_shared(team)) return 0;
+  const std::int64_t threads = std::int64_t{team.threads} * team.teams;
+  return team.across ? threads : threads / 32;
 }
 
 void emit_team_fold(Code& code, Names& names, const Team& team,

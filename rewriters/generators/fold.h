@@ -1,6 +1,7 @@
 // Reductions as text: an accumulator per reduction, folded over the threads of a team.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Accumulator {
   std::string start;  ///< what leaves others as they are
 
   [[nodiscard]] bool finds_place() const { return !place.empty(); }
+  /// Where its variables lie in shared memory [B].
+  [[nodiscard]] std::int64_t bytes() const;
   void declare(Code& code) const;
   /// Takes one more value; positions come in ascending order.
   void take(Code& code, const std::string& value, const std::string& position) const;
@@ -42,5 +45,7 @@ void emit_team_fold(Code& code, Names& names, const Team& team,
                     const std::vector<Accumulator>& accumulators);
 /// Does that fold use shared memory, so that a second one of it needs a barrier between?
 [[nodiscard]] bool folds_in_shared(const Team& team);
+/// Slots in static shared memory that it has for each accumulator.
+[[nodiscard]] std::int64_t fold_slots(const Team& team);
 
 }  // namespace hone::generators

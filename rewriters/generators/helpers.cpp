@@ -99,8 +99,7 @@ __device__ __forceinline__ @Pack<T, kN> @load_streaming(const T* from) {
 )";
 
 constexpr const char* kLoadKept =
-    R"(// Of elements whose lines leave the L2 cache after those that are written: DRAM then turns less
-// often from reading to writing.
+    R"(// Of elements whose lines leave the L2 cache after those that are written.
 __device__ __forceinline__ unsigned long long @kept() {
   unsigned long long policy;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));

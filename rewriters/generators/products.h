@@ -2,6 +2,7 @@
 // side in memory.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@ namespace hone::generators {
 
 using lift::Ref;
 using lift::SymbolId;
+
+/// Pieces of b that cover a.
+[[nodiscard]] inline std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 /// Every node, those inside of reductions too, once each.
 void for_each(Ref value, const std::function<void(Ref)>& visit);

@@ -173,6 +173,9 @@ class GeneratorRewriter final : public Rewriter {
     if (site == lifted.sites.end()) return refused(why_no_site(lifted, step.site));
     std::string prefix = fmt::format("{}{}_", kPrefix, identifier(site->name));
     while (program.source.find(prefix) != std::string::npos) prefix += "2_";
+    if (auto fine = check_exactness(goal_of(lifted, *site, context)); !fine) {
+      return std::unexpected(fine.error());
+    }
     auto generated = generator_.generate(goal_of(lifted, *site, context), step, prefix);
     if (!generated) return std::unexpected(generated.error());
     auto result = with_generated(program, *site, *generated);
@@ -218,6 +221,17 @@ class GeneratorRewriter final : public Rewriter {
       return fail(ErrorCode::kInternal, unit.error().message);
     }
     return result;
+  }
+
+  /// A recipe says itself what it needs; where nothing may change, the generator is asked.
+  [[nodiscard]] Result<void> check_exactness(const Goal& goal) const {
+    const Task* task = goal.context->task;
+    if (task == nullptr || task->math != MathLevel::kExact) return {};
+    const auto offer = generator_.match(goal);
+    if (!offer) return {};
+    const std::vector<MathLevel> levels = levels_of(*offer);
+    if (!levels.empty() && levels.front() == MathLevel::kExact) return {};
+    return refused("needs math 'reassociate', the task allows 'exact'");
   }
 
   /// Parameters have other names than the buffers.

@@ -194,6 +194,17 @@ TEST_F(Check, AnOutputThatIsNotWrittenWhole) {
   EXPECT_EQ(check(body, {"--size", "N=64", "--checks", "races"}).status, 0);
 }
 
+TEST_F(Check, AnElementOfAVectorThatHoldsNothing) {
+  const auto run = check(
+      "  if (i % 2 == 0 && i < n)\n"
+      "    asm volatile(\"{ .reg .f32 open; st.global.v2.f32 [%0], {%1, open}; }\"\n"
+      "                 :: \"l\"(y + i), \"f\"(x[i]) : \"memory\");\n"
+      "  if (i % 2 == 1 && i < n - 2) y[i] = x[i];\n",
+      {"--size", "N=64"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("it leaves y[63] unwritten"), std::string::npos) << run.out;
+}
+
 TEST_F(Check, WrongUseSaysWhatToDo) {
   const std::string bare = folder_.write("bare.cu", "__global__ void k(float* x) { x[0] = 1; }\n");
   const auto run = hone({"check", bare});

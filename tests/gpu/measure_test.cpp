@@ -216,8 +216,9 @@ TEST_F(OnTheGpu, FewerBitsAtTheTimedSizeOnly) {
       << e.detail;
 }
 // Sixteen sums of 262144 numbers one after the other are off by more than the tolerance; what is
-// nearer to the truth is right, at every stage, and what is as far off on the other side is not.
-TEST_F(OnTheGpu, NearerToTheTruthThanTheReference) {
+// within it of the sums in double is right, at every stage, and what is as far off on the other
+// side is not.
+TEST_F(OnTheGpu, RightByTheRunInDouble) {
   const auto sums = [](const std::string& type, const std::string& result) {
     return with_body("if (i < n) y[i] = x[i];\n  if (i >= 16) return;\n  float plain = 0.0f;\n  " +
                      type +

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "rewriters/generators/products.h"
+
 namespace hone::generators::attention {
 namespace {
 
 constexpr const char* kNothing = "-__int_as_float(0x7f800000)";
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -5,16 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "rewriters/generators/products.h"
+
 namespace hone::generators::contract {
-namespace {
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::string pack(const std::string& prefix, const std::string& type, const std::string& count) {
-  return fmt::format("{}pack<{}, {}>", prefix, type, count);
-}
-
-}  // namespace
 
 Emitter::Emitter(const Contraction& contraction, const Schedule& schedule, const Goal& goal,
                  std::string prefix_of_names)
@@ -316,7 +309,7 @@ std::string Emitter::finished(const std::string& width, bool vector, const std::
       {"element", print.print_index(c.element)},
       {"out", output},
       {"type", type},
-      {"pack", pack(prefix, type, width)},
+      {"pack", pack(type, width)},
       {"column", mentions(value, "n") ? "const int n = n_run + j;" : ""},
       {"width", width},
       {"guard", guarded ? fmt::format(" && {}", "(" + print.print(c.guard) + ")") : ""}};
@@ -351,7 +344,7 @@ std::string Emitter::store(int width) const {
   std::string condition;
   if (!all_m) condition = "m >= kM";
   if (!all_n) condition += std::string(condition.empty() ? "" : " || ") + "n_run >= kN";
-  Holes holes = {{"pack", pack(prefix, type, std::to_string(width))},
+  Holes holes = {{"pack", pack(type, std::to_string(width))},
                  {"skip", condition.empty() ? "" : "if (" + condition + ") return;"}};
   const std::string finish = finished(std::to_string(width), c.contiguous_n >= width, "sum");
   if (is_split() && (s.split_k > 1 || whole == 0)) {

@@ -60,6 +60,10 @@ class Emitter {
   [[nodiscard]] std::int64_t resident() const;
   [[nodiscard]] std::string bounds() const;
   [[nodiscard]] std::string tile_place(const std::string& number) const;
+  /// "g_pack<float, 4>": kCount values that are loaded and stored at once.
+  [[nodiscard]] std::string pack(const std::string& type, const std::string& count) const {
+    return prefix + "pack<" + type + ", " + count + ">";
+  }
   [[nodiscard]] std::string partial_store(int width, const Holes& holes) const;
   [[nodiscard]] std::string finish_slices() const;
   [[nodiscard]] std::string finish_tail() const;

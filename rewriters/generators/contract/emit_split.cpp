@@ -4,17 +4,9 @@
 #include <algorithm>
 
 #include "rewriters/generators/contract/emit.h"
+#include "rewriters/generators/products.h"
 
 namespace hone::generators::contract {
-namespace {
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::string pack(const std::string& prefix, const std::string& type, const std::string& count) {
-  return fmt::format("{}pack<{}, {}>", prefix, type, count);
-}
-
-}  // namespace
 
 Buffer Emitter::partial_sums() const {
   Buffer buffer;
@@ -100,7 +92,7 @@ __global__ void __launch_bounds__(256) $prefixfinish($params) {
                  {"batch", c.batch_size == 1 ? ""
                                              : fmt::format("const int batch = run / {};",
                                                            c.m_size * (c.n_size / width))},
-                 {"pack", pack(prefix, type_name(c.sum_type), std::to_string(width))},
+                 {"pack", pack(type_name(c.sum_type), std::to_string(width))},
                  {"body", finished(std::to_string(width), c.contiguous_n >= width, "sum")}});
 }
 
@@ -137,7 +129,7 @@ __global__ void __launch_bounds__(256) $prefixfinish($params) {
        {"slices", std::to_string(s.tail)},
        {"partial", partial},
        {"place", tile_place("ordinal")},
-       {"pack", pack(prefix, type_name(c.sum_type), std::to_string(width))},
+       {"pack", pack(type_name(c.sum_type), std::to_string(width))},
        {"body", finished(std::to_string(width), c.contiguous_n >= width, "sum")}});
   return with_constants(kernel, {});
 }

@@ -1,10 +1,12 @@
 #include "rewriters/generators/contract/schedule.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "rewriters/generators/contract/tile.h"
+#include "rewriters/generators/products.h"
 
 namespace hone::generators::contract {
 namespace {
@@ -18,11 +20,9 @@ bool is_wgmma(Pipe pipe) {
   return pipe == Pipe::kWgmma || pipe == Pipe::kWgmmaBf16 || pipe == Pipe::kWgmmaTf32x3;
 }
 
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 int power_below(std::int64_t value) {
   int power = 1;
-  while (power * 2 <= value) power *= 2;
+  while (power < 1 << 30 && power * 2 <= value) power *= 2;
   return power;
 }
 
@@ -224,6 +224,32 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
   return pipes;
 }
 
+namespace {
+
+constexpr std::string_view kTail = "tail-", kAll = "all-";
+
+/// Blocks that share a tile's sum, as the space says it: "none", "tail-4" (of the last wave's tiles
+/// alone) or "all-4".
+std::string share_of(const Schedule& s) {
+  if (s.split_k > 1) return std::string(kAll) + std::to_string(s.split_k);
+  return s.tail > 1 ? std::string(kTail) + std::to_string(s.tail) : "none";
+}
+
+/// Recipes from before there was "share" have "split_k" and "tail", the first of which counts.
+void take_share(const Step& step, Schedule& s) {
+  s.split_k = static_cast<int>(step.int_param("split_k", 1));
+  s.tail = static_cast<int>(step.int_param("tail", 1));
+  const std::string share = step.string_param("share", "");
+  if (share.empty()) return;
+  s.split_k = s.tail = 1;
+  for (const auto& [word, blocks] : {std::pair{kTail, &s.tail}, std::pair{kAll, &s.split_k}}) {
+    if (!share.starts_with(word)) continue;
+    std::from_chars(share.data() + word.size(), share.data() + share.size(), *blocks);
+  }
+}
+
+}  // namespace
+
 std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   std::vector<Parameter> space;
   const auto add = [&](std::string name, std::vector<ParameterValue> domain) {
@@ -251,12 +277,15 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
     add("wn", numbers({16, 32, 64}));
   }
   add("stages", numbers({2, 3, 4, 5}));
-  std::vector<ParameterValue> splits{std::int64_t{1}};
-  for (std::int64_t split = 2; split <= 64 && c.k_size / split >= 64; split *= 2) {
-    splits.emplace_back(split);
+  std::vector<ParameterValue> shares;  // neighbours are alike
+  for (int tail = 8; tail > 1 && c.k_size >= 256; tail /= 2) {
+    shares.emplace_back(share_of({.tail = tail}));
   }
-  add("split_k", splits);
-  if (c.k_size >= 256) add("tail", numbers({1, 2, 4, 8}));
+  shares.emplace_back(share_of({}));
+  for (int split = 2; split <= 64 && c.k_size / split >= 64; split *= 2) {
+    shares.emplace_back(share_of({.split_k = split}));
+  }
+  add("share", shares);
   add("group", numbers({1, 4, 8, 16}));
   if (fma && (c.a.along_k || c.b.along_k)) {
     add("transpose", {std::string("async"), std::string("registers")});
@@ -392,8 +421,7 @@ std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
     if (name == "wm") return std::int64_t{best.wm};
     if (name == "wn") return std::int64_t{best.wn};
     if (name == "stages") return std::int64_t{best.stages};
-    if (name == "split_k") return std::int64_t{best.split_k};
-    if (name == "tail") return std::int64_t{best.tail};
+    if (name == "share") return share_of(best);
     if (name == "transpose") return std::string("registers");  // measured faster
     return std::int64_t{best.group};
   };
@@ -425,8 +453,9 @@ Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step&
   s.wn = power("wn", s.wn, 16, 64);
   s.group = power("group", s.group, 1, 64);
   s.stages = static_cast<int>(std::clamp<std::int64_t>(step.int_param("stages", 3), 2, 8));
-  s.split_k = power("split_k", 1, 1, 256);
-  s.tail = power("tail", 1, 1, 16);
+  take_share(step, s);
+  s.split_k = std::clamp(power_below(s.split_k), 1, 256);
+  s.tail = std::clamp(power_below(s.tail), 1, 16);
   s.async_transpose = step.string_param("transpose", "async") == "async";
   repair(s, c, shared_limit(goal));
   if (shared_bytes(c, s) > shared_limit(goal)) return refused("contract: too much shared memory");

@@ -6,6 +6,7 @@
 
 #include "rewriters/generators/histogram/schedule.h"
 #include "rewriters/generators/histogram/stage.h"
+#include "rewriters/generators/products.h"
 #include "rewriters/generators/rowwise/rowwise.h"
 #include "rewriters/generators/space.h"
 
@@ -27,9 +28,15 @@ std::string description(const std::vector<Group>& groups) {
   return text;
 }
 
-bool any_float(const Goal& goal) {
-  return std::ranges::any_of(goal.nests,
-                             [](const lift::Nest& nest) { return is_float(nest.type); });
+/// Sums of floats are reordered: those that points are added to, and those that values are, whose
+/// kernels divide by reciprocals, too.
+MathLevel math_of(const Goal& rest, const Staged& staged) {
+  bool floats =
+      std::ranges::any_of(rest.nests, [](const lift::Nest& nest) { return is_float(nest.type); });
+  for (const lift::Nest& nest : staged.first) {
+    for_each(nest.value, [&](Ref node) { floats |= is_float(node->type); });
+  }
+  return floats ? MathLevel::kReassociate : MathLevel::kExact;
 }
 
 /// The group with the most points: the space is of what it can do.
@@ -138,7 +145,7 @@ class Histogram : public Generator {
     const Schedule guess = first_guess(goal, group);
     const std::int64_t bytes = group.table_bytes(1), limit = shared_limit(goal);
     Offer offer;
-    offer.math = any_float(goal) ? MathLevel::kReassociate : MathLevel::kExact;
+    offer.math = math_of(goal, *staged);
     offer.description = description(*groups);
     if (!staged->first.empty()) offer.description += ", whose values are reductions";
     SpaceBuilder space(offer);

@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "rewriters/generators/cluster.h"
 #include "rewriters/generators/rowwise/print.h"
 
 namespace hone::generators::rowwise {
@@ -156,6 +157,29 @@ std::int64_t shared_kept(const Goal& goal, const Plan& plan, const Schedule& sch
   std::int64_t bytes = 0;
   for (const Kept::Raw& one : kept_between_loops(goal, plan, Keep::kShared).raw) {
     bytes += (shared_row(plan, schedule, one) * schedule.team.teams + 15) / 16 * 16;
+  }
+  return bytes;
+}
+
+int folds_of(const Plan& plan) {
+  std::set<int> levels;
+  for (const Reduction& one : plan.reductions) levels.insert(one.level);
+  return static_cast<int>(levels.size());
+}
+
+bool takes_turns(const Plan& plan, const Schedule& schedule) {
+  return schedule.cluster > 1 && schedule.blocks_per_sm > 0 && folds_of(plan) == 1;
+}
+
+std::int64_t shared_folds(const Goal& goal, const Plan& plan, const Schedule& schedule) {
+  const std::int64_t slots = schedule.cluster > 1 ? cluster_slots(schedule.team, schedule.cluster,
+                                                                  takes_turns(plan, schedule))
+                                                  : fold_slots(schedule.team);
+  if (slots == 0) return 0;
+  Names names;
+  std::int64_t bytes = 0;
+  for (const Reduction& one : plan.reductions) {
+    bytes += slots * Accumulator(*goal.nodes, one.node, one.body, names).bytes();
   }
   return bytes;
 }

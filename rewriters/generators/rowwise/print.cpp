@@ -43,9 +43,7 @@ void RowPrinter::print(const std::string& name, const std::string& what, Generat
 void RowPrinter::print_row_loop() {
   load_for_all_rows();
   if (in_cluster()) wait_for_begin();
-  int folds = 0;
-  for (int level = 0; level < plan_.levels; ++level) folds += has_fold(level) ? 1 : 0;
-  turns_ = in_cluster() && folds == 1;
+  turns_ = takes_turns(plan_, schedule_);
   if (turns_) code_.line("int turn = 0;  // which of two sets of slots");
   if (schedule_.ahead) declare_ahead();
   const std::string step =
@@ -56,7 +54,7 @@ void RowPrinter::print_row_loop() {
   if (schedule_.ahead) load_ahead(step);
   print_levels();
   // With two folds or more, each waits for all to have left the one before.
-  if (!in_cluster() && folds == 1 && folds_in_shared(schedule_.team)) {
+  if (!in_cluster() && folds_of(plan_) == 1 && folds_in_shared(schedule_.team)) {
     code_.line("__syncthreads();");
   }
   if (turns_) code_.line("turn ^= 1;");

@@ -60,6 +60,14 @@ struct Kept {
 [[nodiscard]] std::int64_t shared_kept(const Goal& goal, const Plan& plan,
                                        const Schedule& schedule);
 
+/// Levels whose loops end in a fold.
+[[nodiscard]] int folds_of(const Plan& plan);
+/// Are slots of clusters' folds doubled, since the one fold of a row is followed by the next row's?
+[[nodiscard]] bool takes_turns(const Plan& plan, const Schedule& schedule);
+/// Static shared memory of the folds of all levels [B].
+[[nodiscard]] std::int64_t shared_folds(const Goal& goal, const Plan& plan,
+                                        const Schedule& schedule);
+
 /// One kernel `name`; adds its launch to `generated`, and its text to `code`.
 void print_rows(const Goal& goal, const Plan& plan, const Schedule& schedule,
                 const std::string& name, const std::string& what, Helpers& helpers, Code& code,

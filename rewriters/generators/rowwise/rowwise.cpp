@@ -50,6 +50,30 @@ std::int64_t longest_part(const Plan& plan, const Schedule& schedule) {
   return length;
 }
 
+/// All levels' folds beside each other in static shared memory.
+bool folds_fit(const Goal& goal, const Plan& plan, const Schedule& schedule) {
+  return shared_folds(goal, plan, schedule) <= goal.context->target.shared_per_block;
+}
+
+void fit_folds(const Goal& goal, const Plan& plan, Schedule& schedule) {
+  Team& team = schedule.team;
+  while (!folds_fit(goal, plan, schedule)) {
+    if (schedule.cluster > 1) {
+      schedule.cluster /= 2;
+    } else if (!team.across && team.teams > 1) {
+      team.teams /= 2;
+    } else {
+      team.threads /= 2;
+    }
+  }
+}
+
+/// For rows, beside the folds [B].
+std::int64_t shared_room(const Goal& goal, const Plan& plan, const Schedule& schedule) {
+  const std::int64_t folds = shared_folds(goal, plan, schedule) + 256;
+  return goal.context->target.shared_per_block_optin - std::max<std::int64_t>(8192, folds);
+}
+
 /// As much as registers hold, the rest in shared memory; false: it is too much, or too little.
 bool split_fits(const Goal& goal, const Plan& plan, Schedule& schedule) {
   if (plan.across || schedule.team.teams > 1 || plan.spaces.size() != 1) return false;
@@ -65,7 +89,7 @@ bool split_fits(const Goal& goal, const Plan& plan, Schedule& schedule) {
   const std::int64_t room = most_registers(schedule.team, goal.context->target) * 4 / bytes;
   schedule.held = static_cast<int>(std::min(room, items - 1));
   return schedule.held > 0 &&
-         shared_kept(goal, plan, schedule) <= goal.context->target.shared_per_block_optin - 8192;
+         shared_kept(goal, plan, schedule) <= shared_room(goal, plan, schedule);
 }
 
 }  // namespace
@@ -110,12 +134,17 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
     team.teams = std::min(team.teams, 1024 / team.threads);
     team.teams = std::max(team.teams, 32 / team.threads);
   }
+  fit_folds(goal, plan, schedule);
   if (schedule.keep == Keep::kRegisters) {
     const int most = team.across ? 1024 / kAcrossRows : 1024;
     while (registers_kept(goal, plan, schedule) > most_registers(team, target) &&
            team.threads < most) {
+      const Team before = team;
       team.threads *= 2;
       if (!team.across) team.teams = std::max(1, std::min(team.teams, 1024 / team.threads));
+      if (folds_fit(goal, plan, schedule)) continue;
+      team = before;
+      break;
     }
     if (registers_kept(goal, plan, schedule) > most_registers(team, target))
       schedule.keep = Keep::kShared;
@@ -125,10 +154,10 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
   }
   if (schedule.keep == Keep::kShared) {
     while (!team.across && team.teams > std::max(1, 32 / team.threads) &&
-           shared_kept(goal, plan, schedule) > target.shared_per_block_optin - 8192) {
+           shared_kept(goal, plan, schedule) > shared_room(goal, plan, schedule)) {
       team.teams /= 2;
     }
-    if (shared_kept(goal, plan, schedule) > target.shared_per_block_optin - 8192) {
+    if (shared_kept(goal, plan, schedule) > shared_room(goal, plan, schedule)) {
       schedule.keep = Keep::kReread;
     }
   }

@@ -52,8 +52,11 @@ CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
                        : nodes.add(nodes.scale(in_row, parts), part);
   };
   for (Running& one : own.running) {
-    const ScalarType type =
-        is_float(one.each->type) ? compute_type(one.each->type) : ScalarType::kI64;
+    Names names;
+    const Accumulator like(nodes, one.node, one.each, names);  // the carry, which takes it
+    const ScalarType type = is_float(one.each->type) ? compute_type(one.each->type)
+                            : like.type == "int"     ? ScalarType::kI32
+                                                     : ScalarType::kI64;
     const std::string name = fmt::format(
         "{}part{}", prefix, cut.scratch.empty() ? "" : std::to_string(cut.scratch.size() + 1));
     cut.scratch.push_back({name, type, {plan.rows * parts}, Role::kScratch, {}});
@@ -70,7 +73,7 @@ CutPlan cut_rows(const Goal& goal, const Plan& plan, std::int64_t parts,
     nest.covers = true;
     cut.folds.push_back(std::move(nest));
     one.before = nodes.load(name, type, element(of_row));
-    one.node = moved(one.node);
+    one.node = lift::peel(moved(one.node));  // an integer comes back as a sum of itself
     if (one.with_own != nullptr) one.with_own = moved(one.with_own);
     one.each = moved(one.each);
   }

@@ -170,9 +170,10 @@ void ScanPrinter::print_functions_of_look_back(Generated& generated) {
 }
 
 void ScanPrinter::print_ticket() {
-  code_.comment(
-      "Tiles in the order in which blocks begin: those before are at work. Rows in turns:");
-  code_.comment("they had some time.");
+  code_.comment("Tiles in the order in which blocks begin: those before are at work, or done.");
+  if (plan_.rows > 1)
+    code_.comment(
+        "Tickets go round the rows, so a tile's predecessor began kRows tickets earlier.");
   code_.line("__shared__ int ticket;");
   code_.line(
       fmt::format("if (lane == 0) ticket = static_cast<int>(atomicAdd("

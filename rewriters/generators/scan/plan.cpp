@@ -9,7 +9,7 @@ namespace {
 
 using lift::Node;
 
-constexpr int kMostValues = 64;  // of a thread's tile, in registers
+constexpr std::int64_t kOtherRegisters = 12;  // beside a tile's values, totals and what is before
 
 /// How far a reduction runs.
 struct Bound {
@@ -71,18 +71,17 @@ class Planner {
     });
   }
 
-  /// An exclusive reduction with the element itself taken in, where only that is used.
-  std::optional<Running> with_own_element(const Running& one) const {
-    std::vector<Ref> own = {one.each};
-    // Where the reduction leaves out the row's last.
-    if (one.each->is("select") && one.each->args[2] == nodes_.identity(one.op, one.each->type)) {
-      own.push_back(one.each->args[1]);
-    }
-    for (const Ref each : own) {
-      for (const auto& pair : {std::vector{one.node, each}, std::vector{each, one.node}}) {
-        const Ref whole = one.op == "+" && one.node->is_integer()
-                              ? nodes_.add(pair[0], pair[1])
-                              : nodes_.op(one.op, one.node->type, pair);
+  /// An exclusive reduction with the element itself taken in, where only that is used. `own`: the
+  /// element as the kernel has it, where the plan leaves out the row's last.
+  std::optional<Running> with_own_element(const Running& one, Ref own) const {
+    const bool integer = one.node->is_integer();  // these stand in sums
+    const Ref node = integer ? nodes_.add(one.node, nodes_.integer(0)) : one.node;
+    for (const Ref each : {one.each, own}) {
+      for (const auto& pair : {std::vector{node, each}, std::vector{each, node}}) {
+        const Ref whole =
+            one.op == "+" && integer
+                ? nodes_.add(pair[0], pair[1])
+                : nodes_.op(one.op, integer ? ScalarType::kI64 : one.node->type, pair);
         if (stores_use_within(one.node, whole)) return Running{one.node, each, one.op, whole};
       }
     }
@@ -93,8 +92,8 @@ class Planner {
   void take_own_elements() {
     if (!plan_.exclusive) return;
     std::vector<Running> inclusive;
-    for (const Running& one : plan_.running) {
-      auto with_own = with_own_element(one);
+    for (std::size_t i = 0; i < plan_.running.size(); ++i) {
+      auto with_own = with_own_element(plan_.running[i], own_[i]);
       if (!with_own) return;
       inclusive.push_back(std::move(*with_own));
     }
@@ -192,6 +191,7 @@ class Planner {
       plan_.reverse = bound.reverse;
       plan_.exclusive = bound.exclusive;
       Ref each = nodes_.substitute(match->each, {{match->r, nodes_.index(plan_.column)}});
+      own_.push_back(each);
       if (nodes_.extent(match->r) < plan_.length) {
         const Ref inside =
             nodes_.less(nodes_.index(plan_.column), nodes_.integer(nodes_.extent(match->r)));
@@ -224,8 +224,23 @@ class Planner {
   const Goal& goal_;
   lift::Nodes& nodes_;
   Plan plan_;
+  std::vector<Ref> own_;  ///< of each of plan_.running: what the kernel folds
   std::size_t axis_ = 0;
 };
+
+}  // namespace
+
+namespace {
+
+/// Of a thread's vector: its values, its total, and what comes before it.
+std::int64_t registers_of_item(const Plan& plan, int width) {
+  std::int64_t registers = 0;
+  for (const Running& one : plan.running) {
+    const bool is_wide = size_of(one.each->type) == 8;
+    registers += (width + 2) * (is_wide ? 2 : 1);
+  }
+  return registers;
+}
 
 }  // namespace
 
@@ -260,15 +275,28 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
   team.threads = floor(team.threads, plan.across ? 32 : 1024);
   team.teams = plan.across ? 32 : floor(team.teams, std::max(1, 1024 / team.threads));
   if (!plan.across) team.teams = std::max(team.teams, 32 / team.threads);
+  // Rows side by side: each thread's sum, of two tiles in turns, and the fold of parts before.
+  const auto shared_bytes = [&] {
+    const std::int64_t slots = std::int64_t{2} * team.threads * team.teams + fold_slots(team);
+    return slots * 8 * static_cast<std::int64_t>(plan.running.size());
+  };
+  while (plan.across && team.threads > 1 &&
+         shared_bytes() > goal.context->target.shared_per_block) {
+    team.threads /= 2;
+  }
   schedule.items = floor(schedule.items, 16);
   if (plan.across || plan.parts > 1) schedule.single_pass = false;
   if (schedule.single_pass) {
     team.threads = std::max(team.threads, 64);
     team.teams = 1;
   }
-  const int values =
-      schedule.width * static_cast<int>(std::max<std::size_t>(1, plan.running.size()));
-  while (schedule.items > 1 && schedule.items * values > kMostValues) schedule.items /= 2;
+  const std::int64_t free_registers =
+      std::min<std::int64_t>(
+          255, goal.context->target.registers_per_sm / std::max(32, team.threads * team.teams)) -
+      kOtherRegisters;
+  while (schedule.items > 1 &&
+         schedule.items * registers_of_item(plan, schedule.width) > free_registers)
+    schedule.items /= 2;
   // Short rows, as those of checks are, in smaller tiles: one tile would look at nobody.
   while (schedule.single_pass && tiles_of(plan, schedule) < 4) {
     int* const most = schedule.items > 1   ? &schedule.items
@@ -286,8 +314,8 @@ void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule) {
 Schedule first_guess_of_tiles(const Goal& goal, const Plan& plan) {
   Schedule schedule;
   schedule.width = widest(goal, plan);
-  // Much is under way while tiles wait for those before (256 threads of 16: 0.8 of the speed).
-  schedule.team.threads = 1024;
+  // Much is under way while tiles wait for those before; 1024 threads have few registers.
+  schedule.team.threads = 512;
   schedule.items = static_cast<int>(std::max<std::int64_t>(1, 32 / schedule.width));
   schedule.single_pass = true;
   make_fit(goal, plan, schedule);

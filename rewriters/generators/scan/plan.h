@@ -66,7 +66,7 @@ struct Schedule {
 [[nodiscard]] Schedule first_guess(const Goal& goal, const Plan& plan);
 /// Brings it to one that can be printed.
 void make_fit(const Goal& goal, const Plan& plan, Schedule& schedule);
-/// A single pass of long rows: 256 threads for a tile.
+/// A single pass of long rows: 512 threads for a tile.
 [[nodiscard]] Schedule first_guess_of_tiles(const Goal& goal, const Plan& plan);
 [[nodiscard]] int widest(const Goal& goal, const Plan& plan);
 

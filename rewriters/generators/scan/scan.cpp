@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "rewriters/generators/rowwise/rowwise.h"
 #include "rewriters/generators/scan/plan.h"
@@ -20,6 +21,23 @@ std::string description(const Plan& plan) {
 
 /// So much that a second read would not find it in the L2 cache.
 bool is_large(const Plan& plan) { return plan.rows * plan.length >= (std::int64_t{1} << 23); }
+
+/// What is done with rows too long for few blocks.
+struct Way {
+  std::int64_t parts = 1;
+  bool single_pass = false;
+};
+/// Of "long_rows"; version 1 had "parts" and "single_pass" for it.
+Way way_of(const Step& step) {
+  const std::string text = step.string_param("long_rows", "");
+  if (text.empty())
+    return {step.int_param("parts", 1), step.string_param("single_pass", "no") == "yes"};
+  constexpr std::string_view kParts = "parts-";
+  std::int64_t parts = 1;
+  if (text.starts_with(kParts))
+    std::from_chars(text.data() + kParts.size(), text.data() + text.size(), parts);
+  return {std::clamp<std::int64_t>(parts, 1, 1 << 20), text == "single-pass"};
+}
 
 class Scan : public Generator {
  public:
@@ -44,14 +62,17 @@ class Scan : public Generator {
     offer.math = MathLevel::kReassociate;
     offer.description = description(*plan);
     SpaceBuilder space(offer);
-    // Powers of two; the next number of parts that are equal is taken.
+    // Parts in powers of two; the next number of them that are equal is taken.
     std::int64_t near = 1;
     while (near * 3 / 2 < parts) near *= 2;
-    space.powers("parts", 1, std::max<std::int64_t>(1, std::min<std::int64_t>(1024, near * 4)),
-                 near);
-    std::vector<ParameterValue> passes = {std::string("no")};
-    if (tiles.single_pass) passes.emplace_back(std::string("yes"));
-    space.values("single_pass", std::move(passes), std::string(single_pass ? "yes" : "no"));
+    std::vector<ParameterValue> ways = {std::string("whole")};
+    for (std::int64_t n = 2; n <= std::min<std::int64_t>(1024, near * 4); n *= 2)
+      ways.emplace_back(fmt::format("parts-{}", n));
+    if (tiles.single_pass) ways.emplace_back(std::string("single-pass"));
+    space.values("long_rows", std::move(ways),
+                 single_pass ? "single-pass"
+                 : near > 1  ? fmt::format("parts-{}", near)
+                             : std::string("whole"));
     space.powers("threads", plan->across ? 2 : 4, plan->across ? 32 : 1024, guess.team.threads);
     space.powers("rows", plan->across ? 32 : 1, 32, guess.team.teams);
     space.powers("vector", 1, widest(goal, *plan), guess.width);
@@ -68,9 +89,9 @@ class Scan : public Generator {
     Code code;
     Generated generated;
     const std::string what = description(*plan) + ".";
-    const bool single_pass = step.string_param("single_pass", "no") == "yes" &&
-                             first_guess_of_tiles(goal, *plan).single_pass;
-    const std::int64_t parts = single_pass ? 1 : parts_near(*plan, step.int_param("parts", 1));
+    const Way way = way_of(step);
+    const bool single_pass = way.single_pass && first_guess_of_tiles(goal, *plan).single_pass;
+    const std::int64_t parts = single_pass ? 1 : parts_near(*plan, way.parts);
     ConcreteProgram concrete;  // the buffers, and those of the parts
     concrete.buffers = goal.concrete->buffers;
     if (parts > 1 && plan->rows * parts <= INT32_MAX / 64) {

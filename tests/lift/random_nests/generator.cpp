@@ -210,8 +210,13 @@ class Writer {
       const bool exclusive = chance(2);
       const int closes = open_loop(reduced_[0]);
       const std::string value = expression(every, 1);
-      if (exclusive) line(fmt::format("{}[{}] = sum;", output, at));
-      line(fmt::format("sum += {};", value));
+      // The element beside the sum of those before it; a sum of some elements.
+      const bool with_own = exclusive && chance(3), masked = chance(3);
+      if (with_own || masked) line(fmt::format("const float v = {};", value));
+      const std::string each = with_own || masked ? "v" : value;
+      if (exclusive) line(fmt::format("{}[{}] = {};", output, at, with_own ? "v + sum" : "sum"));
+      line(fmt::format("{}sum += {};", masked ? pick({"if (v < 0.4f) ", "if (v < 1e9f) "}) : "",
+                       each));
       if (!exclusive) line(fmt::format("{}[{}] = sum;", output, at));
       for (int i = 0; i < closes; ++i) close();
       return;

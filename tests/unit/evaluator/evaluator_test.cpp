@@ -159,6 +159,22 @@ TEST_F(OnTheEmulator, PartlyWritten) {
   expect(Verdict::kWrongResult, "y[500] was not written",
          with_body("if (i < n && i != 500) y[i] = 2.0f * x[i];"));
 }
+
+// Of the first two elements only one gets a value.
+const std::string kOpenElement = with_body(
+    "if (i == 0) asm volatile(\"{ .reg .f32 open; st.global.v2.f32 [%0], {%1, open}; }\"\n"
+    "                         :: \"l\"(y), \"f\"(2.0f * x[0]) : \"memory\");\n"
+    "  else if (i > 1 && i < n) y[i] = 2.0f * x[i];");
+
+TEST_F(OnTheEmulator, AnElementOfAVectorThatHoldsNothing) {
+  expect(Verdict::kWrongResult, "y[1] was not written", kOpenElement);
+}
+TEST_F(OnTheEmulator, AnElementOfAVectorThatHoldsNothingOverWhatWasThere) {
+  auto r = request(kOpenElement, kOpenElement);
+  for (CheckCase& check : r.checks) check.reference.buffers[1].role = Role::kInOut;
+  const Error e = refused(r);
+  EXPECT_NE(e.message.find("leaves y[1] unwritten"), std::string::npos) << e.message;
+}
 TEST_F(OnTheEmulator, OutOfBoundsWrite) {
   expect(Verdict::kFault, "y", with_body("y[i] = i < n ? 2.0f * x[i] : 0.0f;"));
 }

@@ -126,7 +126,7 @@ TEST(Scan, MaskedWithWorkBeforeAndAfter) {
 TEST(Scan, CutRows) {
   const auto generator = make_scan();
   const auto check = [&](Problem& p, Choice choice) {
-    choice["parts"] = std::int64_t{4};
+    choice["long_rows"] = std::string("parts-4");
     EXPECT_NE(generate(*generator, p, choice).source.find("own_part"), std::string::npos);
     expect_right(*generator, p, choice, 1e-4);
   };
@@ -165,11 +165,12 @@ TEST(Scan, OneMoreColumnThanThereIsToAdd) {
   const auto generator = make_scan();
   Problem cut;
   make(cut, 3, 768);
-  expect_right(*generator, cut, {{"parts", std::int64_t{4}}, {"threads", std::int64_t{64}}}, 1e-4);
+  expect_right(*generator, cut,
+               {{"long_rows", std::string("parts-4")}, {"threads", std::int64_t{64}}}, 1e-4);
   Problem once;
   make(once, 3, 1600);
   expect_right(*generator, once,
-               {{"single_pass", std::string("yes")},
+               {{"long_rows", std::string("single-pass")},
                 {"threads", std::int64_t{128}},
                 {"items", std::int64_t{1}}},
                1e-4);
@@ -179,7 +180,7 @@ TEST(Scan, SinglePass) {
   const auto generator = make_scan();
   const auto check = [&](Problem& p, std::int64_t threads, std::int64_t items, double tolerance) {
     const Choice choice = {
-        {"single_pass", std::string("yes")}, {"threads", threads}, {"items", items}};
+        {"long_rows", std::string("single-pass")}, {"threads", threads}, {"items", items}};
     EXPECT_NE(generate(*generator, p, choice).source.find("look_back"), std::string::npos);
     expect_right(*generator, p, choice, tolerance);
   };
@@ -213,7 +214,7 @@ TEST(Scan, SinglePassOfSeveralKinds) {
   };
   p.store("y", {i, j}, {p.at(i), p.at(j)}, p.f("*", {folded("+"), folded("max")}));
   expect_right(*generator, p,
-               {{"single_pass", std::string("yes")},
+               {{"long_rows", std::string("single-pass")},
                 {"threads", std::int64_t{64}},
                 {"items", std::int64_t{1}}},
                1e-4);
@@ -227,7 +228,7 @@ TEST(Scan, SinglePassOfGroupsOfGroups) {
   running(p, 1, length, {});
   p.concrete().buffers[0].fill.a = 1;
   p.concrete().buffers[0].fill.b = 1;
-  const Choice choice = {{"single_pass", std::string("yes")},
+  const Choice choice = {{"long_rows", std::string("single-pass")},
                          {"threads", std::int64_t{64}},
                          {"items", std::int64_t{1}},
                          {"vector", std::int64_t{1}}};
@@ -239,6 +240,89 @@ TEST(Scan, SinglePassOfGroupsOfGroups) {
       "y", {j}, {known.nodes.integer(0), known.at(j)},
       known.nodes.cast(known.nodes.add(known.at(j), known.nodes.integer(1)), ScalarType::kF32));
   expect_right(*generator, p, choice, 0, &known);
+}
+
+/// y = op(x[j], the fold of those before), as a loop lifts to.
+struct Own {
+  ScalarType type = ScalarType::kF32;
+  const char* op = "+";
+  bool reverse = false;
+  bool masked = false;     ///< the fold leaves out what the kernel says
+  bool alone_too = false;  ///< the fold is stored by itself, too
+};
+
+void with_own_element(Problem& p, std::int64_t rows, std::int64_t cols, const Own& own) {
+  const bool real = is_float(own.type);
+  p.in("x", {rows, cols}, own.type, real ? -1 : -9, real ? 1 : 9);
+  p.out("y", {rows, cols}, own.type);
+  const SymbolId i = p.symbol("i", rows), j = p.symbol("j", cols), r = p.symbol("r", cols);
+  const Ref apart =
+      own.reverse ? p.nodes.subtract(p.at(r), p.at(j)) : p.nodes.subtract(p.at(j), p.at(r));
+  const auto folded = [&](SymbolId at) {
+    const Ref x = p.load("x", {p.at(i), p.at(at)});
+    if (!own.masked) return x;
+    const Ref kept = real ? p.nodes.op("<", ScalarType::kBool, {x, p.nodes.number(0.25, x->type)})
+                          : p.nodes.less(x, p.nodes.integer(3));
+    return p.nodes.select(kept, x, p.nodes.identity(own.op, x->type));
+  };
+  const Ref before = p.nodes.reduce(
+      own.op, {r},
+      p.nodes.select(p.nodes.non_negative(p.nodes.subtract(apart, p.nodes.integer(1))), folded(r),
+                     p.nodes.identity(own.op, folded(r)->type)));
+  const Ref x = p.load("x", {p.at(i), p.at(j)});
+  const Ref whole = !real && std::string_view(own.op) == "+"
+                        ? p.nodes.add(x, before)
+                        : p.nodes.op(own.op, before->type, {x, before});
+  p.store("y", {i, j}, {p.at(i), p.at(j)}, whole);
+  if (!own.alone_too) return;
+  p.out("z", {rows, cols}, own.type);
+  p.store("z", {i, j}, {p.at(i), p.at(j)}, before);
+}
+
+// x is read once; not where the kernel's fold is another, or is asked for by itself.
+TEST(Scan, OwnElementIsTakenIn) {
+  std::vector<Own> all = {{},
+                          {.reverse = true},
+                          {.masked = true},
+                          {.reverse = true, .masked = true},
+                          {.alone_too = true},
+                          {.op = "max"},
+                          {.op = "max", .masked = true},
+                          {.type = ScalarType::kI32},
+                          {.type = ScalarType::kI32, .masked = true},
+                          {.type = ScalarType::kI32, .op = "min", .reverse = true}};
+  for (const Own& own : all) {
+    for (const char* way : {"whole", "parts-4", "single-pass"}) {
+      Problem p;
+      with_own_element(p, 2, 600, own);
+      expect_right(*make_scan(), p,
+                   {{"long_rows", std::string(way)}, {"threads", std::int64_t{64}}}, 1e-4);
+    }
+    Problem problem;
+    with_own_element(problem, 2, 600, own);
+    const std::string source = generate(*make_scan(), problem, {}).source;
+    std::size_t reads = 0;
+    for (std::size_t at = source.find("(x + "); at != std::string::npos;
+         at = source.find("(x + ", at + 1))
+      ++reads;
+    EXPECT_EQ(reads, own.masked || own.alone_too ? 2U : 1U) << source;
+  }
+}
+
+// Four sums of doubles beside each other: tiles' sums would be 64 KiB of static shared memory.
+TEST(Scan, SumsFitStaticSharedMemory) {
+  Problem p;
+  p.in("x", {100, 64}, ScalarType::kF64);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    p.out(name, {100, 64}, ScalarType::kF64);
+    const SymbolId j = p.symbol("j", 64), i = p.symbol("i", 100), r = p.symbol("r", 100);
+    const Ref x = p.load("x", {p.at(r), p.at(j)});
+    const Ref scaled = p.nodes.op("*", x->type, {x, p.nodes.number(name[0], x->type)});
+    const Ref body = p.nodes.select(p.nodes.non_negative(p.nodes.subtract(p.at(i), p.at(r))),
+                                    scaled, p.nodes.identity("+", x->type));
+    p.store(name, {i, j}, {p.at(i), p.at(j)}, p.nodes.reduce("+", {r}, body));
+  }
+  expect_right(*make_scan(), p, {{"threads", std::int64_t{32}}, {"items", std::int64_t{1}}});
 }
 
 TEST(Scan, RefusesPlainReductions) {

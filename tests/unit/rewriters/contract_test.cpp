@@ -59,8 +59,8 @@ class Product : public NestCase {
 const std::unique_ptr<Generator> kContract = make_contract();
 using Choice = std::map<std::string, std::string>;
 
-const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"},    {"bk", "8"},
-                       {"tm", "4"},     {"tn", "4"},  {"split_k", "1"}};
+const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"},     {"bk", "8"},
+                       {"tm", "4"},     {"tn", "4"},  {"share", "none"}};
 
 Ref bias_and_relu(Product& p, Ref sum) {
   Ref value = p.nodes.op("+", ScalarType::kF32,
@@ -119,7 +119,7 @@ TEST(Contract, Epilogue) {
 
 TEST(Contract, SplitSum) {
   Choice choice = kSmall;
-  choice["split_k"] = "4";
+  choice["share"] = "all-4";
   Product({.m = 40, .n = 48, .k = 300}, {}, bias_and_relu).check(*kContract, choice, 1e-5);
   Product({.m = 33, .n = 31, .k = 259, .batch = 3}).check(*kContract, choice, 1e-5);
 }
@@ -130,19 +130,54 @@ TEST(Contract, BlocksShareTheTilesOfTheLastWave) {
     product.check(*kContract, choice, tolerance);
   };
   Choice choice = kSmall;
-  choice["tail"] = "4";
+  choice["share"] = "tail-4";
   // Of 15 tiles, 3 * 4, and of 4 more than one SM holds: all but the first eight are shared.
   check(Product({.m = 150, .n = 69, .k = 270}, {}, bias_and_relu), choice, 1e-5);
   check(Product({.m = 64, .n = 60, .k = 259, .batch = 3}), choice, 1e-5);
-  choice["tail"] = "2";
+  choice["share"] = "tail-2";
   check(Product({.m = 160, .n = 64, .k = 256}, below_diagonal), choice, 1e-5);
   check(Product({.m = 33, .n = 30, .k = 259}), choice, 1e-5);  // every tile is
   for (const char* pipe : {"tf32x3", "wgmma-tf32x3"}) {
     check(Product({.m = 190, .n = 64, .k = 260}, {}, bias_and_relu, MathLevel::kTf32x3),
-          {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"tail", "2"}}, 1e-5);
+          {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"bk", "32"}, {"share", "tail-2"}}, 1e-5);
   }
   check(Product({.m = 192, .n = 72, .k = 256, .type = ScalarType::kBf16, .out = ScalarType::kBf16}),
-        {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"tail", "4"}}, 1e-2);
+        {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"share", "tail-4"}}, 1e-2);
+}
+
+// One parameter says who shares a tile's sum, so that no two points are one kernel.
+TEST(Contract, PointsOfSharedSumsDiffer) {
+  Product product({.m = 150, .n = 69, .k = 270});
+  product.context.target.sm_count = 1;
+  const auto offer = kContract->match(product.goal());
+  ASSERT_TRUE(offer) << offer.error().message;
+  const auto source_of = [&](const Step& step) {
+    const auto made = kContract->generate(product.goal(), step, "g_");
+    EXPECT_TRUE(made) << made.error().message;
+    return made ? made->source : "";
+  };
+  std::map<std::string, std::string> sources;
+  std::set<std::string> different;
+  for (const Parameter& parameter : offer->parameters) {
+    EXPECT_TRUE(parameter.name != "split_k" && parameter.name != "tail");
+    if (parameter.name != "share") continue;
+    for (const ParameterValue& value : parameter.domain) {
+      Choice choice = kSmall;
+      choice["share"] = to_string(value);
+      different.insert(sources[to_string(value)] = source_of(Product::step_at(*offer, choice)));
+    }
+  }
+  EXPECT_EQ(sources.size(), 6);
+  EXPECT_EQ(different.size(), 6);
+
+  // Recipes from before.
+  Step step = Product::step_at(*offer, kSmall);
+  step.params.erase("share");
+  EXPECT_EQ(source_of(step), sources["none"]);
+  step.params["tail"] = std::int64_t{4};
+  EXPECT_EQ(source_of(step), sources["tail-4"]);
+  step.params["split_k"] = std::int64_t{2};
+  EXPECT_EQ(source_of(step), sources["all-2"]);
 }
 
 TEST(Contract, TriangleSkipsWhatIsZero) {
@@ -153,7 +188,7 @@ TEST(Contract, TriangleSkipsWhatIsZero) {
   whole.check(*kContract, kSmall, 1e-5);
   EXPECT_LT(masked, whole.last_counters.fp32 * 3 / 4);
   Choice choice = kSmall;
-  choice["split_k"] = "2";
+  choice["share"] = "all-2";
   Product({.m = 130, .n = 33, .k = 130}, below_diagonal).check(*kContract, choice, 1e-5);
 }
 
@@ -176,7 +211,7 @@ TEST(Contract, OperandsWithWorkOfTheirOwn) {
   Choice choice = kSmall;
   choice["bk"] = "32";
   Product({.m = 40, .n = 36, .k = 75}, body, residual).check(*kContract, choice, 1e-5);
-  choice["split_k"] = "1";
+  choice["share"] = "none";
   for (const char* bk : {"8", "16"}) {
     choice["bk"] = bk;
     Product({.m = 40, .n = 36, .k = 72, .a_transposed = true}, body, residual)
@@ -212,7 +247,7 @@ TEST(Contract, SeveralIndicesOfEachKind) {
     p.nest.dims = {x[1], x[3], x[0], x[2]};
     p.nest.element = at({1, 3, 0, 2});
     p.nest.value = nodes.reduce("+", {x[4], x[5]}, nodes.op("*", ScalarType::kF32, {a, b}));
-    p.check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"split_k", "1"}}, 1e-5);
+    p.check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "32"}, {"share", "none"}}, 1e-5);
   }
 }
 
@@ -261,7 +296,7 @@ TEST(Contract, Convolution) {
                                   nodes.number(0, ScalarType::kF32)));
     for (const char* bk : {"16", "32"}) {
       p.check(*kContract,
-              {{"pipe", pipe}, {"bm", "32"}, {"bn", "64"}, {"bk", bk}, {"split_k", "1"}}, 1e-5);
+              {{"pipe", pipe}, {"bm", "32"}, {"bn", "64"}, {"bk", bk}, {"share", "none"}}, 1e-5);
     }
   }
 }
@@ -343,7 +378,7 @@ TEST(Contract, BuffersNamedAsAKernelsOwnThings) {
                                          {nodes.load(x, ScalarType::kF32, at(i, l)),
                                           nodes.load(y, ScalarType::kF32, at(l, j))}));
     for (const char* pipe : {"fma", "tf32x3", "wgmma-tf32x3"})
-      p.check(*kContract, {{"pipe", pipe}, {"split_k", "1"}}, 1e-5);
+      p.check(*kContract, {{"pipe", pipe}, {"share", "none"}}, 1e-5);
   }
 }
 
@@ -392,8 +427,8 @@ void every_orientation(const Choice& choice, ScalarType type, MathLevel math, do
 }
 
 TEST(Contract, MmaInEveryOrientation) {
-  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"},    {"bk", "32"},
-                         {"wm", "16"},    {"wn", "32"}, {"split_k", "1"}};
+  const Choice choice = {{"pipe", "mma"}, {"bm", "32"}, {"bn", "64"},     {"bk", "32"},
+                         {"wm", "16"},    {"wn", "32"}, {"share", "none"}};
   every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
   every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
 }
@@ -405,7 +440,7 @@ TEST(Contract, Tf32ThreeTimesInEveryOrientation) {
                      {"bk", "32"},
                      {"wm", "16"},
                      {"wn", "32"},
-                     {"split_k", "1"}},
+                     {"share", "none"}},
                     ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
 }
 
@@ -417,13 +452,13 @@ TEST(Contract, ReducedPipes) {
                        {"bk", "32"},
                        {"wm", "32"},
                        {"wn", "16"},
-                       {"split_k", "1"}},
+                       {"share", "none"}},
                       ScalarType::kF32, MathLevel::kReduced, 3e-2);
   }
 }
 
 TEST(Contract, WgmmaInEveryOrientation) {
-  const Choice choice = {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}};
+  const Choice choice = {{"pipe", "wgmma"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}};
   every_orientation(choice, ScalarType::kF16, MathLevel::kReassociate, 1e-5);
   every_orientation(choice, ScalarType::kBf16, MathLevel::kReassociate, 1e-5);
 }
@@ -455,13 +490,13 @@ TEST(Contract, NarrowOutputs) {
       SCOPED_TRACE(std::string(pipe) + std::to_string(n));
       Product({.m = 72, .n = n, .k = 64, .type = ScalarType::kF16, .out = ScalarType::kF16}, {},
               bias_and_relu)
-          .check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}}, 1e-3);
+          .check(*kContract, {{"pipe", pipe}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}}, 1e-3);
     }
   }
 }
 
 TEST(Contract, WgmmaTf32InEveryOrientation) {
-  every_orientation({{"pipe", "wgmma-tf32x3"}, {"bm", "64"}, {"bn", "64"}, {"split_k", "1"}},
+  every_orientation({{"pipe", "wgmma-tf32x3"}, {"bm", "64"}, {"bn", "64"}, {"share", "none"}},
                     ScalarType::kF32, MathLevel::kTf32x3, 2e-6);
 }
 

@@ -1,6 +1,7 @@
 #include "evaluator/device/emulator/ptx/dataflow.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hone::emulator {
 
@@ -201,6 +202,7 @@ void measure_parts(Function& f, const std::vector<AddressSeed>& seeds) {
 // Liveness at the entry, over the registers that are open in some block only.
 void find_live_in(Function& f, const std::vector<char>& declared) {
   f.live_in.clear();
+  f.hollow.clear();
   if (f.code.empty()) return;
   std::vector<CodeBlock> blocks = blocks_of(f);
   const std::vector<std::uint32_t> registers = summarise(f, declared, blocks);
@@ -236,6 +238,12 @@ void find_live_in(Function& f, const std::vector<char>& declared) {
   }
   for (std::size_t k = 0; k < registers.size(); ++k)
     if (in[k / 64] >> k % 64 & 1) f.live_in.push_back(registers[k]);
+  if (f.live_in.empty()) return;
+  std::vector<char> written(f.reg_slots.size(), 0);
+  for (const Inst& i : f.code)
+    for (int k = i.sources; k < i.sources + i.destinations; ++k) written[f.regs[i.regs + k]] = 1;
+  std::ranges::copy_if(f.live_in, std::back_inserter(f.hollow),
+                       [&](std::uint32_t r) { return !written[r]; });
 }
 
 void find_variables(Function& f, const std::vector<AddressSeed>& seeds) {

@@ -20,7 +20,8 @@ inline constexpr std::int32_t kNoRegister = -1;
 /// The number of the register that begins at `slot`.
 [[nodiscard]] std::int32_t register_at(const Function& function, Slot slot);
 
-/// Fills Function::live_in: registers that some way through the code reads before it writes them.
+/// Fills Function::live_in and hollow: registers that some way through the code reads before it
+/// writes them, and those that no instruction writes at all.
 /// `declared`: by register, 0 for the decoder's own. After labels are resolved.
 void find_live_in(Function& function, const std::vector<char>& declared);
 

@@ -334,6 +334,7 @@ struct Function {
   bool module_shared = false;                  ///< the module's shared variables come first in it
   std::vector<std::int32_t> nounroll;          ///< loop heads that ptxas was told not to unroll
   std::vector<std::uint32_t> live_in;          ///< registers that may be read before any write
+  std::vector<std::uint32_t> hollow;           ///< of those, ascending: that nothing ever writes
   std::vector<Extent> variables;               ///< from 1
 };
 

@@ -211,10 +211,14 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   if (!span_.holds(summary_.lowest, total) && pattern_slot(in).span.holds(summary_.lowest, total))
     span_ = pattern_slot(in).span;
   if (counting_) count_global(w, in, store);
+  std::uint32_t hollow = 0;  // elements of a vector
   if (store && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {
       const std::uint32_t taint = slot_taint(w, in, slots[v]) & mask;
-      if (taint && !tainted_value(w, in, taint, kStoredToGlobal)) return false;
+      if (taint && is_hollow(in, v))
+        hollow |= 1u << v;
+      else if (taint && !tainted_value(w, in, taint, kStoredToGlobal))
+        return false;
     }
   }
   const std::uint64_t lo = summary_.lowest;
@@ -238,7 +242,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       const bool known = !written || !check_init_ ||
                          (bytes <= 1024 && bits_all_set_long(written, lo - span_.lo, bytes));
       if (known && move_elements(in, mask, base)) return true;
-    } else if (move_elements(in, mask, base)) {
+    } else if (!hollow && move_elements(in, mask, base)) {
       span_.allocation->written = true;
       if (!written) return true;
       if (mask == 0xFFFFFFFFu && pattern_slot(in).shape.solid)
@@ -259,6 +263,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       for (int v = 0; v < in.vec; ++v)
         get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
       if (span_.page->written) set_written(span_.page->written.get(), at, total);
+      if (hollow) leave_unwritten(in, hollow, at);
       span_.allocation->written = true;
     } else {
       for (int v = 0; v < in.vec; ++v)

@@ -50,7 +50,9 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
     if (!check_init_) continue;
     std::uint8_t* written = w.local_written.data() + where;
     if (store) {
-      std::memset(written, !(taint >> lane & 1), total);
+      std::memset(written, 1, total);
+      for (int v = 0; taint >> lane & 1 && v < in.vec; ++v)
+        std::memset(written + v * in.esize, !element_taint(w, in, v, lane), in.esize);
     } else if (std::memchr(written, 0, total)) {
       if (!load_taint_) {
         uninitialised_ = fmt::format("local memory at offset {} (read at line {})", at, in.line);

@@ -201,7 +201,9 @@ bool Block::checked_shared_store(Warp& w, const Inst& in, std::uint32_t mask) {
           return false;
         if (shadow_.keeps_sites()) shadow_.sites(first + g).writer = in.place;
       }
-      if (check_init_) shadow_.written()[first + g] = !(taint >> lane & 1);
+      if (check_init_)
+        shadow_.written()[first + g] =
+            !(taint >> lane & 1) || !element_taint(w, in, (g << shift) / in.esize, lane);
     }
     std::memcpy(data, bytes, total);
   }

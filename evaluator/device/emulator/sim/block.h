@@ -526,6 +526,12 @@ class Block {
   bool tainted_address(Warp& w, const Inst& in, std::uint32_t mask);
   bool tainted_value(Warp& w, const Inst& in, std::uint32_t mask, const char* use);
   std::uint32_t slot_taint(Warp& w, const Inst& in, Slot slot) const;
+  /// Of a store's element by lane: was it uninitialised?
+  bool element_taint(Warp& w, const Inst& in, int element, int lane) const {
+    return slot_taint(w, in, function_->extra[in.extra + element]) >> lane & 1;
+  }
+  bool is_hollow(const Inst& in, int element) const;
+  void leave_unwritten(const Inst& in, std::uint32_t elements, std::uint64_t at);
 
   // reports (report.cpp); false ends the run
   bool fail(FindingKind kind, std::string what, const Warp& w, int lane, const Inst& in);

@@ -10,6 +10,11 @@ namespace hone::emulator {
 Page::Page() = default;
 Page::~Page() = default;
 
+void Page::began_written() {
+  written = std::make_unique_for_overwrite<std::uint64_t[]>(kPageBytes / 64);
+  std::memset(written.get(), 0xFF, kPageBytes / 8);
+}
+
 Page& Allocation::page(std::uint64_t index, std::uint32_t run) {
   PageSlot& slot = pages[index];
   if (Page* there = slot.get()) return *there;
@@ -43,7 +48,10 @@ void Allocation::fill(Page& page, std::uint64_t index) const {
     source(offset, page.data.get(), size);
   else
     std::memset(page.data.get(), 0, size);
-  if (page.written) std::memset(page.written.get(), 0, kPageBytes / 8);
+  if (initialised)
+    page.written.reset();
+  else
+    std::memset(page.written.get(), 0, kPageBytes / 8);
 }
 
 Allocation* Memory::Impl::nearest(std::uint64_t address) const {
@@ -153,13 +161,16 @@ bool Memory::write(std::uint64_t address, const void* data, std::uint64_t bytes)
 std::int64_t Memory::first_unwritten(std::uint64_t address, std::uint64_t bytes) const {
   const Allocation* a = impl_->find(address);
   if (!a) return 0;
-  if (a->initialised) return -1;
   for (std::uint64_t i = 0; i < bytes;) {
     const std::uint64_t at = address - a->base + i;
     if (at >= a->bytes) return static_cast<std::int64_t>(i);
     const Page* page = a->pages[at / kPageBytes].get();
-    if (!page) return static_cast<std::int64_t>(i);
     const std::uint64_t bit = at % kPageBytes;
+    if (a->initialised && !(page && page->written)) {
+      i += kPageBytes - bit;
+      continue;
+    }
+    if (!page) return static_cast<std::int64_t>(i);
     if (bit % 64 == 0 && bytes - i >= 64 && page->written[bit / 64] == ~0ull) {
       i += 64;
       continue;

@@ -28,8 +28,10 @@ struct Page {
   Page();
   ~Page();
   std::unique_ptr<std::uint8_t[]> data;
-  /// One bit a byte that was written; null where the allocation began initialised.
+  /// One bit a byte that was written; null where the allocation began initialised and all of it
+  /// still is.
   std::unique_ptr<std::uint64_t[]> written;
+  void began_written();                              ///< makes `written`, all bits set
   std::uint32_t made = 0;                            ///< run in which it came to life
   std::uint32_t epoch = 0;                           ///< run that `touched` belongs to
   std::uint64_t touched[kPageBytes / 32 / 64] = {};  ///< sectors seen by the L2 estimate

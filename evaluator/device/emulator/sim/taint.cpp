@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "evaluator/device/emulator/ptx/dataflow.h"
 #include "evaluator/device/emulator/sim/block.h"
 
 namespace hone::emulator {
@@ -53,6 +54,27 @@ void Block::taint_slot(Warp& w, Slot slot, std::uint32_t t, std::uint32_t mask) 
   if (it == slots.end() || *it != slot) return;
   std::uint32_t& taint = taints(w)[it - slots.begin()];
   taint = (taint & ~mask) | (t & mask);
+}
+
+// Of what the source stores as one vector and overwrites in parts, the compiler keeps the vector
+// store and names registers without contents for the parts. They count as not written.
+bool Block::is_hollow(const Inst& in, int element) const {
+  if (in.vec == 1) return false;
+  const std::int32_t r = register_at(*function_, function_->extra[in.extra + element]);
+  return r != kNoRegister &&
+         std::ranges::binary_search(function_->hollow, static_cast<std::uint32_t>(r));
+}
+
+// The elements are a mask; the vector lies at `at` of span_.
+void Block::leave_unwritten(const Inst& in, std::uint32_t elements, std::uint64_t at) {
+  if (run_.concurrent) {  // left to grid order, as any uninitialised value that matters
+    run_.met = true;
+    return;
+  }
+  Page& page = *span_.page;
+  if (!page.written) page.began_written();
+  for (; elements; elements &= elements - 1)
+    bits_clear(page.written.get(), at + std::countr_zero(elements) * in.esize, in.esize);
 }
 
 void Block::set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t t) {

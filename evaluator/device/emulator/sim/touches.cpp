@@ -19,7 +19,7 @@ void save(Page& page, std::uint32_t run) {
   if (page.made == run) return;  // its source tells the first contents
   if (!t.data) t.data = std::make_unique_for_overwrite<std::uint8_t[]>(kPageBytes);
   std::memcpy(t.data.get(), page.data.get(), kPageBytes);
-  if (!page.written) return;
+  if (!page.written) return t.written.reset();
   if (!t.written) t.written = std::make_unique_for_overwrite<std::uint64_t[]>(kPageBytes / 64);
   std::memcpy(t.written.get(), page.written.get(), kPageBytes / 8);
 }
@@ -125,7 +125,10 @@ void roll_back(Memory::Impl& memory) {
         continue;
       }
       std::memcpy(page->data.get(), t.data.get(), kPageBytes);
-      if (page->written) std::memcpy(page->written.get(), t.written.get(), kPageBytes / 8);
+      if (!t.written)
+        page->written.reset();
+      else
+        std::memcpy(page->written.get(), t.written.get(), kPageBytes / 8);
     }
     if (any) a->written = a->was_written;
   }

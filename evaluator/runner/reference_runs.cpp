@@ -1,0 +1,96 @@
+#include "evaluator/runner/reference_runs.h"
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "evaluator/check/compare.h"
+#include "evaluator/runner/emulated_program.h"
+
+namespace hone::runner {
+namespace {
+
+constexpr std::size_t kCachedRuns = 96;
+constexpr std::size_t kCachedRunBytes = 256U << 20;  // [B]
+constexpr std::size_t kCachedModules = 64;
+
+bool all_finite(std::span<const std::uint8_t> bytes, ScalarType type) {
+  const auto same = check::compare(bytes, bytes, type, {});
+  return same && same->all_finite;
+}
+
+}  // namespace
+
+Result<SharedModule> ReferenceRuns::module_for(const CompiledProgram& compiled) {
+  const std::string& key = compiled.ptx;  // not a hash: strangers can make two texts with one
+  for (auto it = modules_.begin(); it != modules_.end(); ++it) {
+    if (it->first != key) continue;
+    modules_.splice(modules_.end(), modules_, it);
+    return modules_.back().second;
+  }
+  auto module = emulator::Module::parse(compiled.ptx);
+  if (!module) return std::unexpected(module.error());
+  modules_.emplace_back(key, *module);
+  if (modules_.size() > kCachedModules) modules_.pop_front();
+  return *module;
+}
+
+ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std::uint64_t seed,
+                                       std::uint64_t budget) {
+  ReferenceRun run;
+  const auto module = module_for(reference.compiled);
+  if (!module) {
+    run.verdict = Verdict::kUnsupported;
+    run.detail = module.error().message;
+    return run;
+  }
+  auto program = EmulatedProgram::load(reference, seed, EmulatedProgram::Outputs::kUninitialised);
+  if (!program) {
+    run.verdict = Verdict::kRefused;
+    run.detail = program.error().message;
+    return run;
+  }
+  const auto report = (*program)->run_all(**module, budget, true);
+  run.verdict = report.verdict;
+  run.detail = report.detail;
+  run.warp_instructions = report.counters.warp_instructions;
+  if (run.verdict != Verdict::kOk) return run;
+  const auto& buffers = reference.program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!is_output(buffers[i].role)) continue;
+    run.types[buffers[i].name] = buffers[i].type;
+    auto bytes = (*program)->read(static_cast<int>(i));
+    run.bytes += bytes.size();
+    run.all_finite = run.all_finite && all_finite(bytes, buffers[i].type);
+    run.outputs[buffers[i].name] = std::move(bytes);
+    run.unwritten[buffers[i].name] = (*program)->first_unwritten(static_cast<int>(i));
+  }
+  return run;
+}
+
+SharedRun ReferenceRuns::run(const protocol::Runnable& reference, std::uint64_t seed,
+                             std::uint64_t budget) {
+  const std::string key = fmt::format("{}/{}", reference.key, seed);
+  for (auto it = runs_.begin(); it != runs_.end(); ++it) {
+    if (it->first != key) continue;
+    runs_.splice(runs_.end(), runs_, it);
+    return runs_.back().second;
+  }
+  runs_.emplace_back(key,
+                     std::make_shared<const ReferenceRun>(run_afresh(reference, seed, budget)));
+  std::size_t bytes = 0;
+  for (const auto& [name, run] : runs_) bytes += run->bytes;
+  while (runs_.size() > 1 && (runs_.size() > kCachedRuns || bytes > kCachedRunBytes)) {
+    bytes -= runs_.front().second->bytes;
+    runs_.pop_front();
+  }
+  return runs_.back().second;
+}
+
+SharedRun ReferenceRuns::precise(const protocol::Case& one) {
+  if (!one.precise) return nullptr;
+  auto found = run(*one.precise, one.seed, kReferenceBudget);
+  return found->verdict == Verdict::kOk ? found : nullptr;
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,54 @@
+// What checks have in common and is made once: parsed modules, and what references did at one size
+// with one seed. One owner, one thread.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/protocol/messages.h"
+
+namespace hone::runner {
+
+/// Of a reference at one check size [warp instructions]; a core runs 50-150 million a second.
+inline constexpr std::uint64_t kReferenceBudget = 1'500'000'000;
+
+/// What the reference did at one size with one seed.
+struct ReferenceRun {
+  Verdict verdict = Verdict::kOk;
+  std::string detail;
+  std::map<std::string, std::vector<std::uint8_t>> outputs;  ///< out and inout buffers by name
+  std::map<std::string, ScalarType> types;                   ///< of outputs
+  std::map<std::string, std::int64_t> unwritten;  ///< first byte left unwritten, by buffer
+  bool all_finite = true;
+  std::uint64_t warp_instructions = 0;
+  std::size_t bytes = 0;  // held in `outputs` [B]
+};
+using SharedRun = std::shared_ptr<const ReferenceRun>;
+using SharedModule = std::shared_ptr<const emulator::Module>;
+
+class ReferenceRuns {
+ public:
+  /// Of any program. kInvalidInput: not PTX.
+  [[nodiscard]] Result<SharedModule> module_for(const CompiledProgram& compiled);
+  /// Of the reference, or of the same in double.
+  [[nodiscard]] SharedRun run(const protocol::Runnable& reference, std::uint64_t seed,
+                              std::uint64_t budget);
+  /// The reference in double; null where there is none that works.
+  [[nodiscard]] SharedRun precise(const protocol::Case& one);
+
+ private:
+  [[nodiscard]] ReferenceRun run_afresh(const protocol::Runnable& reference, std::uint64_t seed,
+                                        std::uint64_t budget);
+
+  // Oldest first; bounded by count and, for runs, by bytes.
+  std::list<std::pair<std::string, SharedRun>> runs_;
+  std::list<std::pair<std::string, SharedModule>> modules_;
+};
+
+}  // namespace hone::runner
