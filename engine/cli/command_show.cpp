@@ -13,6 +13,7 @@
 #include "engine/service/ceilings.h"
 #include "engine/service/lift_check.h"
 #include "engine/service/requests.h"
+#include "rewriters/llm/client/endpoint.h"
 
 namespace hone::cli {
 namespace {
@@ -26,6 +27,15 @@ struct Options {
   bool ablate = false;
   DeviceOptions device;
 };
+
+/// The model's words that it came of.
+void print(const std::vector<ReplyRecord>& replies) {
+  for (const ReplyRecord& reply : replies) {
+    fmt::print("from a reply of {} ({}, prompt {}): {} tokens in, {} out, {}{}\n", reply.model,
+               reply.mode, reply.prompt_version, reply.input_tokens, reply.output_tokens,
+               llm::format_dollars(reply.nano_dollars), reply.exact ? "" : ", at most");
+  }
+}
 
 /// Every device it was tried on.
 void print(const std::vector<FinalResult>& finals) {
@@ -119,6 +129,7 @@ struct Shown {
   BoardRow row;
   std::vector<FinalResult> finals;
   std::vector<RunOfCandidate> runs;
+  std::vector<ReplyRecord> replies;           ///< of a language model, that it came of
   std::optional<results::Roofline> roofline;  ///< empty where there is no time to place on it
 };
 
@@ -129,7 +140,9 @@ Result<Shown> read(const Store& store, const std::string& name) {
   if (!finals) return std::unexpected(finals.error());
   auto runs = store.runs_of_candidate(row->candidate.id);
   if (!runs) return std::unexpected(runs.error());
-  Shown shown{std::move(*row), std::move(*finals), std::move(*runs), {}};
+  auto replies = store.replies_of(row->candidate.id);
+  if (!replies) return std::unexpected(replies.error());
+  Shown shown{std::move(*row), std::move(*finals), std::move(*runs), std::move(*replies), {}};
   const Evaluation& e = shown.row.evaluation;
   if (e.verdict != Verdict::kOk || e.measurement.time_us <= 0) return shown;
   const auto task = store.find_task(shown.row.candidate.task_hash);
@@ -211,6 +224,7 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
              row.provenance.hone_version);
   fmt::print("sandbox   {}\n", row.provenance.sandbox);
   print(shown.runs);
+  print(shown.replies);
   print(row.candidate.recipe, ablation);
   fmt::print("launches\n");
   const nlohmann::json program = row.candidate.program;
@@ -309,6 +323,9 @@ int run(const Options& options) {
     one["found_at"] = found_at;
     document["runs"].push_back(std::move(one));
   }
+  document["replies"] = nlohmann::json::array();
+  for (const ReplyRecord& reply : shown->replies)
+    document["replies"].push_back(results::reply_json(reply));
   if (ablation) document["ablation"] = ablation_json(*ablation);
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }

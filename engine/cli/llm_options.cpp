@@ -51,6 +51,9 @@ void LlmOptions::add_to(CLI::App& app) {
   app.add_flag("!--llm-no-stream", stream, "Ask for replies in one piece")->group(group);
   app.add_flag("--llm-plain-key", plain_key, "Send the key over plain http to another machine, too")
       ->group(group);
+  app.add_flag("--llm-wait", wait,
+               "On emu: wait for each reply; a run with a count as budget repeats if they do")
+      ->group(group);
   app.add_option("--llm-record", record, "Write all exchanges to this file, without the key")
       ->group(group);
   app.add_option("--llm-replay", replay, "Answer from a recorded file; nobody is asked")
@@ -111,6 +114,7 @@ Result<model::AccessOptions> LlmOptions::read() const {
   options.key_file = key_file;
   options.record = record;
   options.replay = replay;
+  options.wait = wait;
   return options;
 }
 

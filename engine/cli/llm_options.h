@@ -23,7 +23,7 @@ struct LlmOptions {
   double timeout_s = 300;
   int concurrency = 2, retries = 3;
   std::string proxy, ca_file;
-  bool stream = true, plain_key = false;
+  bool stream = true, plain_key = false, wait = false;
 
   void add_to(CLI::App& app);
   [[nodiscard]] bool wanted() const { return !url.empty() || !replay.empty(); }

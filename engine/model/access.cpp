@@ -5,6 +5,7 @@ namespace hone::model {
 Result<std::unique_ptr<Access>> open_access(const AccessOptions& options) {
   auto access = std::make_unique<Access>();
   access->modes = options.modes;
+  access->in_order = options.wait || !options.replay.empty();
   if (access->modes.empty()) return invalid("--llm-modes: at least one of whole, diff, steps");
   // Gone from the environment in any case: children need not have it.
   auto key = llm::Key::from_environment();

@@ -17,6 +17,7 @@ struct AccessOptions {
   std::string key_file;  ///< empty: the environment's HONE_LLM_KEY, if it is set
   std::string record;    ///< a file for all exchanges; empty: none
   std::string replay;    ///< a file to answer from; then nobody is asked
+  bool wait = false;     ///< the search waits for each reply: it repeats if the replies do
   std::vector<llm::Mode> modes = {llm::Mode::kWhole, llm::Mode::kDiff, llm::Mode::kSteps};
 };
 
@@ -27,6 +28,7 @@ struct Access {
   std::unique_ptr<llm::Replay> replay;
   std::unique_ptr<llm::Client> client;  ///< last: it uses the others
   std::vector<llm::Mode> modes;
+  bool in_order = false;  ///< wait, or a replay
 };
 
 /// Takes the key out of the environment: before other threads start. Errors: kInvalidInput (which

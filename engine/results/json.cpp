@@ -113,6 +113,21 @@ nlohmann::json model_use_json(const ModelUse& use) {
           {"dollars", llm::format_dollars(use.nano_dollars)}};
 }
 
+nlohmann::json reply_json(const ReplyRecord& reply) {
+  return {{"id", reply.id},
+          {"mode", reply.mode},
+          {"prompt_version", reply.prompt_version},
+          {"model", reply.model},
+          {"text", reply.text},
+          {"outcome", reply.outcome},
+          {"input_tokens", reply.input_tokens},
+          {"output_tokens", reply.output_tokens},
+          {"dollars", llm::format_dollars(reply.nano_dollars)},
+          {"exact", reply.exact},
+          {"seconds", reply.seconds},
+          {"stored_at", reply.stored_at}};
+}
+
 nlohmann::json candidate_json(const BoardRow& row, const std::vector<FinalResult>& finals,
                               const std::string& source) {
   nlohmann::json document = {{"candidate", row.candidate.id},

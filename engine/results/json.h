@@ -27,6 +27,8 @@ namespace hone::results {
 [[nodiscard]] nlohmann::json candidate_json(const BoardRow& row,
                                             const std::vector<FinalResult>& finals,
                                             const std::string& source);
+/// What a language model said, whole.
+[[nodiscard]] nlohmann::json reply_json(const ReplyRecord& reply);
 [[nodiscard]] nlohmann::json run_json(const RunRecord& run);
 [[nodiscard]] nlohmann::json point_json(const RunPoint& point);
 /// A submitted job.

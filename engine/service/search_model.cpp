@@ -10,7 +10,7 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   model::SourceOptions source;
   source.modes = access.modes;
   source.seed = options_.seed ^ 0x70D3ull;
-  source.in_order = provenance_.modelled && access.replay != nullptr;
+  source.in_order = provenance_.modelled && access.in_order;
   if (options_.budget.seconds > 0) {
     source.elapsed = [this, total = search_seconds()] { return seconds_since(start_) / total; };
   }

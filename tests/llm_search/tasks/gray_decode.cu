@@ -1,0 +1,68 @@
+/* hone
+{
+ "name": "gray_decode",
+ "sizes": {
+  "N": 1048576
+ },
+ "check_sizes": [
+  {
+   "N": 1000
+  },
+  {
+   "N": 257
+  }
+ ],
+ "buffers": [
+  {
+   "name": "x",
+   "type": "i32",
+   "shape": [
+    "N"
+   ],
+   "fill": {
+    "integers": [
+     0,
+     2000000000
+    ]
+   }
+  },
+  {
+   "name": "y",
+   "type": "i32",
+   "shape": [
+    "N"
+   ],
+   "role": "out"
+  }
+ ],
+ "launches": [
+  {
+   "kernel": "gray_decode",
+   "grid": [
+    "ceildiv(N,256)"
+   ],
+   "block": [
+    256
+   ],
+   "args": [
+    "x",
+    "y",
+    "N"
+   ]
+  }
+ ],
+ "tolerance": {
+  "rtol": 0.0001,
+  "atol": 1e-05
+ },
+ "math": "reassociate"
+}
+*/
+
+__global__ void gray_decode(const int* x, int* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned v = (unsigned)x[i], r = 0;
+  for (int shift = 0; shift < 32; shift++) r ^= v >> shift;
+  y[i] = (int)r;
+}
