@@ -20,7 +20,7 @@ struct Options {
 };
 
 /// What the database knows of the task on this device, as a search would.
-void recall(const Options& options, const Task& task, const EvaluatorInfo& info,
+void recall(const Options& options, const Task& task, const DeviceInfo& info,
             model::ModelSource& source) {
   const auto store = options.database.open_existing();
   if (!store) return;
@@ -48,7 +48,7 @@ int run(const Options& options) {
   if (!task) return common.fail(task.error());
   auto device = open_device(options.device, *task);
   if (!device) return common.fail(device.error());
-  const EvaluatorInfo& info = device->evaluator->info();
+  const DeviceInfo& info = device->evaluator->info();
   auto builder = RequestBuilder::make(*device->rewriting, *task, target_limits(info.arch), {});
   if (!builder) return common.fail(builder.error());
   auto request = (*builder)->for_program(task->reference, options.seed);

@@ -6,6 +6,11 @@
 namespace hone {
 namespace {
 
+using test::gpu;
+using test::hash_of;
+using test::StoreTest;
+using test::timed;
+
 ReplyRecord reply(const std::string& id) {
   ReplyRecord record;
   record.id = id;
