@@ -28,7 +28,7 @@ constexpr Range kInvisible[] = {
     {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
 
 bool is_invisible(char32_t c) {
-  if (c < 0x20) return c != '\t' && c != '\n' && c != '\r';
+  if (c < 0x7F) return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
   return std::ranges::any_of(
       kInvisible, [c](const Range& range) { return range.first <= c && c <= range.last; });
 }
@@ -135,6 +135,7 @@ class Tidied {
     out_ += '\n';
   }
   std::string finish() {
+    if (out_.ends_with('\\')) out_ += ' ';  // no splice with the end that is added
     add_newline();
     while (out_.size() >= kept_ + 2 && out_.ends_with("\n\n")) out_.pop_back();
     return std::move(out_);

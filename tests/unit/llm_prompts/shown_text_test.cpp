@@ -98,6 +98,8 @@ TEST(WithoutComments, TidiesLines) {
             "int a;\n\nint b;\n");
   // Blanks behind a backslash do not become a splice.
   EXPECT_EQ(without_comments("#define A \\ // gone\nint b;"), "#define A \\ \nint b;\n");
+  // Regression: nor does a backslash at the source's end.
+  EXPECT_EQ(without_comments("a \\"), "a \\ \n");
 }
 
 TEST(WithoutComments, KeepsLineNumbersWhereAsked) {
