@@ -130,6 +130,7 @@ TEST(ReadProgram, RefusesHalfReplies) {
   expect_refused(fenced("cuda", fused_source()), "no JSON block");
   expect_refused(fenced("json", fused_plan()), "no block of code");
   expect_refused(fused_plan(), "no block of code");
+  expect_refused(json_with_code().substr(0, 300), "half a reply: its JSON object has no end");
   expect_refused("I cannot do that.", "no block of code");
   expect_refused("", "empty");
   expect_refused(" \r\n\t\n", "empty");
