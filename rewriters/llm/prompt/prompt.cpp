@@ -153,7 +153,7 @@ class Writer {
     if (!input_.failed) return "";
     const Shown& failed = *input_.failed;
     const std::string status = failed.program.source.empty()
-                                   ? "Your reply could not be read as a program or steps."
+                                   ? "Your reply gave no program that could be run."
                                    : status_of(failed);
     return expand("failed",
                   {{"turn", std::to_string(input_.repair_turn)},

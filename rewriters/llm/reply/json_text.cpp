@@ -29,6 +29,27 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
+// Without a comma before a closing bracket, which many languages allow.
+std::string without_last_commas(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  std::size_t comma = std::string::npos;  // with nothing but blanks behind it so far
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!in_string && (c == ']' || c == '}') && comma != std::string::npos) out[comma] = ' ';
+    if (in_string || (c != ' ' && c != '\t' && c != '\n' && c != '\r')) comma = std::string::npos;
+    if (!in_string && c == ',') comma = out.size();
+    out += c;
+    if (in_string && c == '\\' && i + 1 < text.size()) {
+      out += text[++i];
+    } else if (c == '"') {
+      in_string = !in_string;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<nlohmann::json> parse_json_text(std::string_view text) {
@@ -41,7 +62,8 @@ Result<nlohmann::json> parse_json_text(std::string_view text) {
     return !deep;
   };
   try {
-    nlohmann::json json = nlohmann::json::parse(text, callback, /*allow_exceptions=*/true,
+    nlohmann::json json = nlohmann::json::parse(without_last_commas(text), callback,
+                                                /*allow_exceptions=*/true,
                                                 /*ignore_comments=*/true);
     if (deep) return refused(fmt::format("the JSON is nested more than {} deep", kMaxDepth));
     return json;

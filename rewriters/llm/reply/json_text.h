@@ -9,7 +9,7 @@
 
 namespace hone::llm {
 
-/// Nested at most 32 deep; comments are skipped. Errors: kRefused, one line.
+/// Nested at most 32 deep; comments and last commas are skipped. Errors: kRefused, one line.
 [[nodiscard]] Result<nlohmann::json> parse_json_text(std::string_view text);
 
 /// One line of at most kMaxWhyCharacters printable characters.

@@ -91,6 +91,9 @@ Result<Pair> last_pair(const ReplyParts& parts) {
         "half a reply: its last block has no end (a line of ``` alone); answer with both blocks, "
         "each whole");
   }
+  if (code == nullptr && parts.prose.starts_with('{') && parts.blocks.empty()) {
+    return refused("half a reply: its JSON object has no end");
+  }
   if (code == nullptr) return refused("the reply has no block of code (```cuda … ```)");
   return refused("the reply has no JSON block with the launches (```json … ```)");
 }

@@ -22,13 +22,13 @@ struct Range {
 constexpr Range kInvisible[] = {
     {0x7F, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},
     {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F},
-    {0x202A, 0x202E},   {0x2060, 0x206F},   {0x2800, 0x2800},   {0x3164, 0x3164},
+    {0x2028, 0x202E},   {0x2060, 0x206F},   {0x2800, 0x2800},   {0x3164, 0x3164},
     {0xFDD0, 0xFDEF},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
     {0xFFF0, 0xFFFB},   {0xFFFE, 0xFFFF},   {0x13430, 0x1345F}, {0x1BCA0, 0x1BCA3},
     {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
 
 bool is_invisible(char32_t c) {
-  if (c < 0x20) return c != '\t' && c != '\n' && c != '\r';
+  if (c < 0x7F) return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
   return std::ranges::any_of(
       kInvisible, [c](const Range& range) { return range.first <= c && c <= range.last; });
 }
@@ -135,6 +135,7 @@ class Tidied {
     out_ += '\n';
   }
   std::string finish() {
+    if (out_.ends_with('\\')) out_ += ' ';  // no splice with the end that is added
     add_newline();
     while (out_.size() >= kept_ + 2 && out_.ends_with("\n\n")) out_.pop_back();
     return std::move(out_);

@@ -80,7 +80,7 @@ TEST(Prompt, ReplyThatHeldNoProgramIsRepairedToo) {
       Shown{{}, "", Verdict::kRefused, "the reply has no block of code", 0, 0, false, ""};
   input.repair_turn = 1;
   const std::string text = all_text(made(input));
-  EXPECT_TRUE(text.contains("This is repair turn 1. Your reply could not be read"));
+  EXPECT_TRUE(text.contains("This is repair turn 1. Your reply gave no program"));
   EXPECT_TRUE(text.contains("why it failed: the reply has no block of code"));
 }
 

@@ -63,6 +63,9 @@ TEST(ReadProgram, TakesManyForms) {
   expect_fused("````cuda\n" + code + "````\n```json\n" + plan + "\n```");
   expect_fused("  ```cuda\n" + code + "  ```\n  ```json\n" + plan + "\n  ```");
   expect_fused(fenced("json", plan) + fenced("cuda", code));  // the other way round
+  expect_fused(fenced("cuda", code) + fenced("json", R"({ // as in code
+    "launches": [{"kernel": "fused", "grid": ["M",], "block": [256], "args": ["x", "y", "N", ],},
+    ] , })"));
   expect_fused("Here:\n```markdown\n" + whole_reply() + "```\n");
   expect_fused("\xEF\xBB\xBF" + whole_reply());
   expect_fused(fenced("cuda", code) + "and the launches:\n" + plan + "\n");  // no fence
@@ -127,6 +130,7 @@ TEST(ReadProgram, RefusesHalfReplies) {
   expect_refused(fenced("cuda", fused_source()), "no JSON block");
   expect_refused(fenced("json", fused_plan()), "no block of code");
   expect_refused(fused_plan(), "no block of code");
+  expect_refused(json_with_code().substr(0, 300), "half a reply: its JSON object has no end");
   expect_refused("I cannot do that.", "no block of code");
   expect_refused("", "empty");
   expect_refused(" \r\n\t\n", "empty");

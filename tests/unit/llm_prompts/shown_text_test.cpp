@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "rewriters/llm/text/tokens.h"
 
 namespace hone::llm {
@@ -98,6 +102,8 @@ TEST(WithoutComments, TidiesLines) {
             "int a;\n\nint b;\n");
   // Blanks behind a backslash do not become a splice.
   EXPECT_EQ(without_comments("#define A \\ // gone\nint b;"), "#define A \\ \nint b;\n");
+  // Regression: nor does a backslash at the source's end.
+  EXPECT_EQ(without_comments("a \\"), "a \\ \n");
 }
 
 TEST(WithoutComments, KeepsLineNumbersWhereAsked) {
@@ -108,6 +114,39 @@ TEST(WithoutComments, KeepsLineNumbersWhereAsked) {
 TEST(ShownSource, HidesNothingInInvisibleCharacters) {
   EXPECT_EQ(shown_source("int a; /\u200B/ gone\nint b;"), "int a;\nint b;\n");
   EXPECT_EQ(shown_source("int a; /\x01* gone */ int b;"), "int a;   int b;\n");
+}
+
+// Words, numbers, literals and symbols stay as they are, and so do directives' lines.
+TEST(ShownSource, KeepsEveryTokenOfRealKernels) {
+  const auto parts = [](const std::string& source) {
+    std::vector<std::string> texts;
+    bool in_directive = false, line_begins = true;
+    for (const Token& token : tokens_of(source)) {
+      if (token.kind == Token::Kind::kComment) continue;
+      if (token.kind == Token::Kind::kNewline) {
+        if (in_directive) texts.emplace_back("end of directive");
+        in_directive = false;
+        line_begins = true;
+        continue;
+      }
+      in_directive |= line_begins && token.text == "#";
+      line_begins = false;
+      texts.push_back(token.text);
+    }
+    return texts;
+  };
+  int seen = 0;
+  for (const char* folder : {"/baselines", "/tests/lift/kernels", "/tests/golden"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::string(HONE_SOURCE_DIR) + folder)) {
+      if (entry.path().extension() != ".cu") continue;
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      EXPECT_EQ(parts(shown_source(text.str())), parts(text.str())) << entry.path();
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 100);
 }
 
 TEST(ShownSource, IsItsOwnShownSource) {
