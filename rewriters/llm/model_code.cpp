@@ -34,7 +34,7 @@ class ModelCode final : public Rewriter {
       if (!own.contains(part)) return refused(fmt::format("the model's program has no {}", part));
       whole[part] = own[part];
     }
-    whole["defines"] = json::object();
+    whole["defines"] = own.contains("defines") ? own["defines"] : json::object();
     if (own.contains("scratch")) {
       if (!own["scratch"].is_array()) return refused("the model's scratch buffers are no list");
       for (const json& buffer : own["scratch"]) whole["buffers"].push_back(buffer);
@@ -59,8 +59,10 @@ Step model_code_step(const Program& program, const std::string& reply, MathLevel
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     if (program.buffers[i].role == Role::kScratch) scratch.push_back(whole["buffers"][i]);
   }
-  const json own = {
-      {"source", program.source}, {"launches", whole["launches"]}, {"scratch", scratch}};
+  const json own = {{"source", program.source},
+                    {"defines", program.defines},
+                    {"launches", whole["launches"]},
+                    {"scratch", scratch}};
   Step step;
   step.rewriter = kModelCode;
   step.site = "task";

@@ -184,6 +184,7 @@ TEST(GoldenFolders, EveryRuleHasGoldensAndRefusals) {
   for (const Rewriter* rule : rewriters()) {
     const auto is_this = [&](const auto* generator) { return generator->name() == rule->name(); };
     if (std::ranges::any_of(generators::generators(), is_this)) continue;  // see generators_tests
+    if (rule->name() == kModelCode) continue;  // proposes nothing; see rewriters_tests
     int steps = 0, refusals = 0;
     const fs::path folder = root / std::string(rule->name());
     if (fs::exists(folder)) {
