@@ -21,7 +21,7 @@ EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double referenc
       if (!with_start) {
         for (const Parameter& p : proposal.parameters) first.push_back(p.domain.size() / 2);
       }
-      opening_.push_back({proposal.step(first)});
+      opening_.push_back({{proposal.step(first)}, reference_time_us});
     }
   };
   open(true);
@@ -29,7 +29,8 @@ EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double referenc
   open(false);
   for (int round = 0; round < 3; ++round) {
     for (const Proposal& proposal : *roots) {
-      if (!proposal.parameters.empty()) opening_.push_back({random_step(proposal, random_)});
+      if (!proposal.parameters.empty())
+        opening_.push_back({{random_step(proposal, random_)}, reference_time_us});
     }
   }
 }
@@ -188,14 +189,40 @@ Recipe EvolveStrategy::child(Lock& lock) {
   return result;
 }
 
+/// What rules make of a stranger's program, which may be slow for reasons that one step mends:
+/// those that know where to start, then the others in the middle of their domains.
+void EvolveStrategy::open_after(Lock& lock, const Opening& stranger) {
+  constexpr std::size_t kMost = 16;
+  const auto proposals = unlocked(lock, [&] { return space_.proposals(stranger.recipe); });
+  std::vector<Opening> opened;
+  for (const bool with_start : {true, false}) {
+    for (const Proposal& proposal : *proposals) {
+      if (proposal.start.empty() == with_start || opened.size() >= kMost) continue;
+      std::vector<std::size_t> choice = proposal.start;
+      if (!with_start) {
+        for (const Parameter& p : proposal.parameters) choice.push_back(p.domain.size() / 2);
+      }
+      opened.push_back(stranger);
+      opened.back().recipe.push_back(proposal.step(choice));
+    }
+  }
+  opening_.insert(opening_.begin(), opened.begin(), opened.end());
+}
+
 Recipe EvolveStrategy::ask() {
   Lock lock(mutex_);
+  if (!strangers_.empty()) {
+    const Opening stranger = std::move(strangers_.front());
+    strangers_.pop_front();
+    open_after(lock, stranger);
+  }
   while (!opening_.empty()) {
-    Recipe recipe = opening_.front();
+    Opening opening = std::move(opening_.front());
     opening_.pop_front();
-    if (asked_.insert(recipe_key(recipe)).second) {
-      pending_[recipe_key(recipe)] = {reference_time_us_, recipe.front().rewriter};
-      return recipe;
+    if (asked_.insert(recipe_key(opening.recipe)).second) {
+      pending_[recipe_key(opening.recipe)] = {opening.parent_time_us,
+                                              opening.recipe.back().rewriter};
+      return std::move(opening.recipe);
     }
   }
   Recipe recipe;
@@ -225,6 +252,8 @@ void EvolveStrategy::tell(const Outcome& outcome) {
     pending_.erase(pending);
   }
   if (!ok || outcome.duplicate) return;
+  if (outcome.stranger && !outcome.recipe.empty())
+    strangers_.push_back({outcome.recipe, outcome.time_us});
   const auto place =
       std::ranges::find_if(parents_, [&](const Parent& p) { return outcome.time_us < p.time_us; });
   parents_.insert(place, {outcome.recipe, outcome.time_us});

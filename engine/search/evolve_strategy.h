@@ -45,6 +45,11 @@ class EvolveStrategy final : public Strategy {
   using Lock = std::unique_lock<std::mutex>;
   const Parent& select();
   Recipe child(Lock& lock);
+  struct Opening {
+    Recipe recipe;
+    double parent_time_us;
+  };
+  void open_after(Lock& lock, const Opening& stranger);
   std::optional<Recipe> add_step(Lock& lock, const Recipe& recipe, std::string* rewriter);
   std::optional<Recipe> mutate_parameter(Lock& lock, const Recipe& recipe, std::string* rewriter);
   std::optional<Recipe> drop_step(const Recipe& recipe);
@@ -60,8 +65,9 @@ class EvolveStrategy final : public Strategy {
   std::size_t pioneers_ = 0;
   std::mutex mutex_;  ///< of what follows
   Random random_;
-  std::deque<Recipe> opening_;   // one or two steps at every site, before evolution starts
-  std::vector<Parent> parents_;  // fastest first
+  std::deque<Opening> opening_;    // one or two steps at every site, before evolution starts
+  std::deque<Opening> strangers_;  // right ones that somebody else asked for: opened, too
+  std::vector<Parent> parents_;    // fastest first
   std::map<std::string, Credit> credits_;
   std::unordered_set<std::string> asked_;
   std::map<std::string, Pending> pending_;  // by recipe key

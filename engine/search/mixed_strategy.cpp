@@ -33,9 +33,11 @@ Recipe MixedStrategy::ask() {
 }
 
 void MixedStrategy::tell(const Outcome& outcome) {
+  Outcome told = outcome;
   {
     const std::lock_guard lock(mutex_);
     const bool of_model = models_.erase(recipe_key(outcome.recipe)) > 0;
+    told.stranger = of_model;
     const bool better = outcome.verdict == Verdict::kOk && !outcome.duplicate &&
                         outcome.time_us > 0 && outcome.time_us < best_us_;
     const double gain = better ? std::log(best_us_ / outcome.time_us) : 0;
@@ -48,7 +50,7 @@ void MixedStrategy::tell(const Outcome& outcome) {
     }
     bandit_.tell(of_model ? Bandit::Arm::kModel : Bandit::Arm::kRules, gain, cost);
   }
-  rules_->tell(outcome);
+  rules_->tell(told);
 }
 
 }  // namespace hone

@@ -22,6 +22,7 @@ struct Outcome {
   Verdict verdict = Verdict::kRefused;
   bool duplicate = false;  ///< the same program was asked for before; verdict and time are its own
   double time_us = 0;      // when verdict is ok
+  bool stranger = false;   ///< this strategy did not ask for it
   /// What it took, in the unit of the budget: seconds of evaluating, or evaluations.
   double cost = 1;
 };

@@ -18,6 +18,7 @@
 #include "candidates/task_reader.h"
 #include "rewriters/core/registry.h"
 #include "rewriters/generators/generator.h"
+#include "rewriters/llm/model_code.h"
 #include "rewriters/syntax/parse.h"
 
 namespace hone {

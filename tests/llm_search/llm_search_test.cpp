@@ -35,7 +35,8 @@ std::string trick(const std::string& name) { return read(kTasks / (name + ".repl
 /// All rewriters, so that a search has none of them.
 std::string all_rules() {
   std::string names;
-  for (const auto& rule : hone({"rules", "--json", "-"}).json()["rewriters"])
+  const nlohmann::json document = hone({"rules", "--json", "-"}).json();
+  for (const auto& rule : document["rewriters"])
     names += (names.empty() ? "" : ",") + rule["name"].get<std::string>();
   return names;
 }

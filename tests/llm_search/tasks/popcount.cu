@@ -2,7 +2,7 @@
 {
  "name": "popcount",
  "sizes": {
-  "N": 1048576
+  "N": 8388608
  },
  "check_sizes": [
   {
@@ -39,10 +39,10 @@
   {
    "kernel": "popcount",
    "grid": [
-    "ceildiv(N,256)"
+    "ceildiv(N,32)"
    ],
    "block": [
-    256
+    32
    ],
    "args": [
     "x",

@@ -2,7 +2,7 @@
 {
  "name": "search_sorted",
  "sizes": {
-  "N": 1048576,
+  "N": 8388608,
   "M": 256
  },
  "check_sizes": [
@@ -25,7 +25,7 @@
    "fill": {
     "uniform": [
      0,
-     256
+     32
     ]
    }
   },
@@ -55,10 +55,10 @@
   {
    "kernel": "search_sorted",
    "grid": [
-    "ceildiv(N,256)"
+    "ceildiv(N,32)"
    ],
    "block": [
-    256
+    32
    ],
    "args": [
     "x",

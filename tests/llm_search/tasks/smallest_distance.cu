@@ -2,7 +2,7 @@
 {
  "name": "smallest_distance",
  "sizes": {
-  "N": 262144,
+  "N": 2097152,
   "M": 64
  },
  "check_sizes": [
@@ -55,10 +55,10 @@
   {
    "kernel": "smallest_distance",
    "grid": [
-    "ceildiv(N,256)"
+    "ceildiv(N,32)"
    ],
    "block": [
-    256
+    32
    ],
    "args": [
     "x",
