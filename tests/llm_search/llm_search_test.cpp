@@ -238,7 +238,7 @@ TEST_F(LlmSearch, AReplayRepeatsTheSearchWithoutAServer) {
 TEST_F(LlmSearch, WhatAModelSaidIsKeptWithTheCandidate) {
   const ScriptedServer server(ScriptedServer::answering(
       [&](const HeardRequest&, int) { return stream_reply(trick("popcount"), 900, 300); }));
-  auto command = optimize("popcount", "12");
+  auto command = optimize("popcount", "24");
   with_model(command, server.url());
   const auto run = hone(command);
   ASSERT_EQ(run.status, 0) << run.err;
