@@ -90,7 +90,23 @@ void ModelSource::go_on(double share) {
       return;
     }
   }
-  ask(next_question(), {});
+  ask_and_wait();
+}
+
+/// On the caller's thread, which the search's end sets free.
+void ModelSource::ask_and_wait() {
+  std::stop_source stop;
+  const std::jthread watch([&](const std::stop_token& done) {
+    while (!done.stop_requested() && !(options_.over && options_.over()))
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  ask(next_question(), stop.get_token());
+}
+
+bool ModelSource::pending() const {
+  const std::lock_guard lock(mutex_);
+  return !ready_.empty() || (!over_ && wanted_ + in_flight_ > 0);
 }
 
 std::optional<Recipe> ModelSource::next() {
@@ -109,7 +125,11 @@ void ModelSource::run(const std::stop_token& stopping) {
       --wanted_;
       ++in_flight_;
     }
-    ask(next_question(), stopping);
+    try {
+      ask(next_question(), stopping);
+    } catch (const std::exception& exception) {
+      warn("exception", fmt::format("the language model: {}", exception.what()));
+    }
     const std::lock_guard lock(mutex_);
     --in_flight_;
   }
@@ -239,7 +259,10 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
   record.prompt_version = prompt->version;
   record.model = exchange.reply ? exchange.reply->model : client_.endpoint().settings.model;
   record.text = exchange.reply ? exchange.reply->text : "";
-  record.id = content_hash(key + record.text);
+  {
+    const std::lock_guard lock(mutex_);
+    record.id = content_hash(fmt::format("{}\n{}\n{}", ++exchanges_, key, record.text));
+  }
   record.input_tokens = exchange.charge.input_tokens;
   record.output_tokens = exchange.charge.output_tokens;
   record.nano_dollars = exchange.charge.nano_dollars;
@@ -250,7 +273,7 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
     record.outcome = std::string("no reply: ") + llm::kind_name(exchange.reply.error().kind);
     failed(exchange.reply.error());
   } else {
-    for (const std::string& note : exchange.reply->notes) warn(note, note);
+    for (const std::string& note : exchange.reply->notes) warn("note", note);
     auto result = read(*exchange.reply, own, base, record.id);
     record.outcome = result ? result->what : "refused: " + result.error().message;
     if (result) {
@@ -304,18 +327,23 @@ void ModelSource::learn(const Recipe& recipe, const Evaluation& evaluation) {
 
 void ModelSource::failed(const llm::Failure& failure) {
   if (failure.kind == llm::FailureKind::kCancelled) return;
-  const bool final = failure.kind == llm::FailureKind::kBudget ||
-                     failure.kind == llm::FailureKind::kSettings ||
+  const bool budget = failure.kind == llm::FailureKind::kBudget;
+  const bool final = budget || failure.kind == llm::FailureKind::kSettings ||
                      failure.kind == llm::FailureKind::kNoRecord;
+  bool never = false;
   if (final) {
     const std::lock_guard lock(mutex_);
+    // What others have set aside may be free again.
+    if (budget && in_flight_ > 1) return;
     over_ = true;
     wanted_ = 0;
+    never = counts_.replies == 0;
   }
   // A budget that is spent is no trouble.
-  if (failure.kind == llm::FailureKind::kBudget) return;
-  warn("failure", fmt::format("the language model: {}; the search goes on with rules{}",
-                              failure.message, final ? " alone" : ""));
+  if (budget && !never) return;
+  warn(final ? "final" : "failure",
+       fmt::format("the language model: {}; the search goes on with rules{}", failure.message,
+                   final ? " alone" : ""));
 }
 
 void ModelSource::warn(const std::string& kind, std::string text) {

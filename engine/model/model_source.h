@@ -31,6 +31,7 @@ struct SourceOptions {
   std::size_t prompt_bytes = 96U << 10;
   std::size_t examples = 4;
   std::function<double()> elapsed;  ///< of the search, 0 to 1; empty: money is not paced by it
+  std::function<bool()> over;       ///< the search ends: nobody waits for a reply; may be empty
 };
 
 /// What came of a model in a search.
@@ -50,6 +51,8 @@ class ModelSource final : public RecipeSource {
   void go_on(double share) override;
   [[nodiscard]] std::optional<Recipe> next() override;
   [[nodiscard]] double spent() const override;
+  /// A reply may come, or waits to be tried.
+  [[nodiscard]] bool pending() const;
 
   /// Ends the threads; what is in flight is cancelled.
   void stop();
@@ -85,6 +88,7 @@ class ModelSource final : public RecipeSource {
   };
 
   void run(const std::stop_token& stopping);
+  void ask_and_wait();
   [[nodiscard]] bool due(double share);
   [[nodiscard]] Question next_question();
   void ask(const Question& question, const std::stop_token& stopping);
@@ -108,7 +112,7 @@ class ModelSource final : public RecipeSource {
   std::condition_variable_any wanted_changed_;
   Random random_;
   int wanted_ = 0, in_flight_ = 0;
-  std::int64_t asks_ = 0, last_question_ = 0;
+  std::int64_t asks_ = 0, last_question_ = 0, exchanges_ = 0;
   std::size_t next_mode_ = 0;
   bool over_ = false;  ///< nothing more will come
   std::deque<Question> repairs_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <thread>
 
 #include "engine/rewriting/watch.h"
 #include "engine/search/mixed_strategy.h"
@@ -79,8 +80,9 @@ Draft Search::draft_of(const Slot& slot) {
               .recipe = slot.candidate.recipe,
               .program = slot.candidate.program,
               .seed = slot.seed};
-  // A tunable's values are the user's code, which no rule vouches for.
-  draft.measure_first = !provenance_.modelled && !has_tunables(draft.recipe);
+  // No rule vouches for the user's own values of tunables, nor for what a model wrote.
+  draft.measure_first =
+      !provenance_.modelled && !has_tunables(draft.recipe) && !has_model_code(draft.recipe);
   draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
   if (options_.prescreen && !provenance_.modelled) {
     const double above = prescreen_.threshold_us(draft.best_time_us);
@@ -287,7 +289,11 @@ void Search::search() {
       } else if (best > 0 && outcome_.roof.time_us >= kRoofReached * best) {
         outcome_.stop_reason = "roof";
       } else if (fruitless_ >= kExhaustedAfter && in_flight_.empty()) {
-        outcome_.stop_reason = "exhausted";
+        if (model_ && model_->pending()) {  // its reply may bring something new
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        } else {
+          outcome_.stop_reason = "exhausted";
+        }
       }
       if (!outcome_.stop_reason.empty()) {
         asking = false;

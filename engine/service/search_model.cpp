@@ -14,10 +14,14 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   if (options_.budget.seconds > 0) {
     source.elapsed = [this, total = search_seconds()] { return seconds_since(start_) / total; };
   }
+  source.over = [this, deadline = search_seconds()] {
+    return interrupted() || seconds_since(start_) >= deadline;
+  };
   model::Tried reference;
   reference.time_us = outcome_.reference_time_us;
   reference.speedup = 1;
   reference.modelled = provenance_.modelled;
+  reference.bound = reference_bound_;
   outcome_.model.used = true;
   return std::make_unique<model::ModelSource>(task_, builder_->space(), *access.client,
                                               *access.meter, std::move(source), target_.info.arch,
@@ -26,7 +30,8 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
 
 /// What became of a recipe, whoever asked for it; stores what the model said meanwhile.
 void Search::told_model(const Slot& slot) {
-  if (!slot.outcome.duplicate && !slot.evaluation.screened)
+  const bool known_right_or_wrong = !slot.evaluation.screened && !slot.evaluation.outpaced;
+  if (!slot.outcome.duplicate && known_right_or_wrong)
     model_->learn(slot.outcome.recipe, slot.evaluation);
   for (std::string& warning : model_->take_warnings())
     outcome_.warnings.push_back(std::move(warning));
@@ -44,8 +49,8 @@ void Search::told_model(const Slot& slot) {
 /// The search's middle is over: nothing more is asked.
 void Search::use_model() {
   if (!model_) return;
-  const model::SourceCounts counts = model_->counts();
   model_->stop();
+  const model::SourceCounts counts = model_->counts();
   for (std::string& warning : model_->take_warnings())
     outcome_.warnings.push_back(std::move(warning));
   for (const ReplyRecord& reply : model_->take_replies()) {

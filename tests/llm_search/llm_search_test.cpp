@@ -265,6 +265,38 @@ TEST_F(LlmSearch, AStepsReplyBecomesARecipeOfRules) {
   EXPECT_GE(server.connections(), 1);
 }
 
+// Nothing waits for the model, and nothing is over while it writes.
+TEST_F(LlmSearch, ASlowModelIsHeard) {
+  const ScriptedServer server([&](ServerPeer& peer) {
+    if (!peer.request() || !peer.sleep(std::chrono::milliseconds(1500))) return;
+    peer.send(stream_reply(trick("bit_reverse")));
+  });
+  auto command = optimize("bit_reverse", "12s");
+  with_model(command, server.url());
+  std::erase(command, "--llm-wait");
+  command.insert(command.end(), {"--without", all_rules()});
+  const auto run = hone(command);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_GE(run.json()["model"]["recipes"], 1);
+  EXPECT_LT(best_us(run), run.json()["reference"]["time_us"].get<double>());
+}
+
+// The search's time is over while the model still writes, whether it waits for it or not.
+TEST_F(LlmSearch, AModelThatNeverAnswersIsNotWaitedFor) {
+  for (const bool waits : {true, false}) {
+    const ScriptedServer server([](ServerPeer& peer) {
+      if (peer.request()) (void)peer.wait_until_closed();
+    });
+    auto command = optimize("popcount", "4s");
+    with_model(command, server.url());
+    if (!waits) std::erase(command, "--llm-wait");
+    const auto run = hone(command);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_GE(server.connections(), 1);
+    EXPECT_LT(run.json()["elapsed_s"].get<double>(), 60);  // of 300 that a reply may take
+  }
+}
+
 TEST_F(LlmSearch, APromptIsPrintedAtNoCost) {
   const std::string source = read(task("popcount"));
   const std::string commented = folder_.write(
