@@ -26,7 +26,7 @@ for file in "$installed"/bin/* "$installed"/lib/*; do
   if grep "not found" <<<"$needs"; then echo "$file lacks a library"; exit 1; fi
   awk '$3 ~ /^\// {print $3}' <<<"$needs" | while read -r library; do
     case $library in
-      "$installed"/*|*/libc.so.6|*/libm.so.6|*/libdl.so.2|*/libpthread.so.0|*/librt.so.1|*/ld-linux-x86-64.so.2) ;;
+      "$installed"/*|*/libc.so.6|*/libm.so.6|*/libdl.so.2|*/libpthread.so.0|*/librt.so.1|*/libresolv.so.2|*/ld-linux-x86-64.so.2) ;;
       *) echo "$file needs $library"; exit 1 ;;
     esac
   done
