@@ -17,9 +17,10 @@ struct Options {
   std::string task;
   std::string mode = "whole";
   std::uint64_t seed = 1;
+  bool known = false;
 };
 
-/// What the database knows of the task on this device, as a search would.
+/// What the database knows of the task on this device, as in the midst of a search.
 void recall(const Options& options, const Task& task, const DeviceInfo& info,
             model::ModelSource& source) {
   const auto store = options.database.open_existing();
@@ -55,12 +56,6 @@ int run(const Options& options) {
   if (!request) return common.fail(request.error());
   const auto admitted = device->evaluator->admit(*request);
   if (!admitted) return common.fail(admitted.error());
-  model::Tried reference;
-  reference.time_us = admitted->measurement.time_us;
-  reference.speedup = 1;
-  reference.modelled = device->spec.modelled();
-  reference.bound = model::bound_text(*admitted);
-
   llm::Settings settings;
   settings.url = "http://127.0.0.1/v1";  // nobody is asked
   settings.model = "none";
@@ -71,8 +66,8 @@ int run(const Options& options) {
   source_options.seed = options.seed;
   source_options.in_order = true;
   model::ModelSource source(*task, (*builder)->space(), **client, meter, source_options, info.arch,
-                            info.name, reference);
-  recall(options, *task, info, source);
+                            info.name, model::tried_reference(*admitted, device->spec.modelled()));
+  if (options.known) recall(options, *task, info, source);
   const auto prompt = source.prompt(*mode);
   if (!prompt) return common.fail(prompt.error());
   nlohmann::json messages = nlohmann::json::array();
@@ -105,7 +100,11 @@ Registration add_prompt(CLI::App& root) {
   app->add_option("--mode", options->mode, "whole, diff or steps")->capture_default_str();
   options->device.add_to(*app);
   options->database.add_to(*app);
-  app->add_option("--seed", options->seed, "Chooses the examples")->capture_default_str();
+  app->add_option("--seed", options->seed, "The search's; chooses the examples")
+      ->capture_default_str();
+  app->add_flag("--known", options->known,
+                "With what the database knows of the task on this device, as in the midst of a "
+                "search; else as at its begin");
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

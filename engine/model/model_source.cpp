@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "candidates/hash.h"
-#include "rewriters/llm/model_code.h"
+#include "rewriters/llm/model_steps.h"
 #include "rewriters/llm/reply/reply.h"
 
 namespace hone::model {
@@ -16,11 +16,10 @@ constexpr std::size_t kMostReady = 8;  ///< that wait to be tried; then nothing 
 /// Of the money, what may be spent at once; the rest is spent as the time goes.
 constexpr double kAtOnce = 0.1;
 
-/// What a model can mend: its program was tried and was not right.
-bool is_repairable(Verdict verdict) {
-  return verdict != Verdict::kOk && verdict != Verdict::kTampering &&
-         verdict != Verdict::kUnsupported;
-}
+constexpr std::int64_t kAroundPrompt = 512;  ///< tokens of chat templates, at most
+constexpr std::size_t kMostNotes = 8;        ///< in a search
+/// Drawn from another stream than the strategy's.
+constexpr std::uint64_t kStream = 0x70D3;
 
 std::string words_of(const Recipe& recipe) {
   std::string words;
@@ -41,7 +40,7 @@ ModelSource::ModelSource(const Task& task, Space& space, llm::Client& client,
       arch_(std::move(arch)),
       device_(std::move(device)),
       tried_(std::move(reference)),
-      random_(options_.seed) {
+      random_(options_.seed ^ kStream) {
   if (options_.in_order) return;
   const int threads = std::max(1, client_.endpoint().settings.concurrency);
   for (int i = 0; i < threads; ++i)
@@ -128,7 +127,7 @@ void ModelSource::run(const std::stop_token& stopping) {
     try {
       ask(next_question(), stopping);
     } catch (const std::exception& exception) {
-      warn("exception", fmt::format("the language model: {}", exception.what()));
+      warn(fmt::format("the language model: {}", exception.what()));
     }
     const std::lock_guard lock(mutex_);
     --in_flight_;
@@ -162,8 +161,7 @@ Result<llm::Shown> ModelSource::shown(const Tried& tried) {
   return shown;
 }
 
-/// `base`: what a diff or steps start from.
-Result<llm::PromptInput> ModelSource::input_for(const Question& question, Tried& base) {
+Result<llm::PromptInput> ModelSource::input_for(const Question& question, const Tried& best) {
   std::uint64_t seed = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -175,76 +173,94 @@ Result<llm::PromptInput> ModelSource::input_for(const Question& question, Tried&
   input.arch = arch_;
   input.target = space_.context().target;
   input.device = device_;
-  base = question.mode == llm::Mode::kDiff ? tried_.best_of_any_size() : tried_.best();
-  auto best = shown(base);
-  if (!best) return std::unexpected(best.error());
-  input.best = std::move(*best);
+  auto start = shown(best);
+  if (!start) return std::unexpected(start.error());
+  input.best = std::move(*start);
   for (const Tried& tried : tried_.examples(options_.examples, seed)) {
     if (auto example = shown(tried)) input.exemplars.push_back(std::move(*example));
   }
   if (question.failed) {
-    if (question.failed_source.empty()) {
+    if (question.reply.empty()) {
       if (auto failed = shown(*question.failed)) input.failed = std::move(*failed);
     } else {
       llm::Shown failed;
-      failed.program.source = question.failed_source;
+      failed.reply = question.reply;
       failed.verdict = question.failed->verdict;
       failed.detail = question.failed->detail;
       input.failed = std::move(failed);
     }
     input.repair_turn = question.turn;
   }
-  if (question.mode == llm::Mode::kSteps) input.proposals = *space_.proposals(base.recipe);
+  if (question.mode == llm::Mode::kSteps) input.proposals = *space_.proposals(best.recipe);
   return input;
+}
+
+/// In bytes: what the budgets have left beside a reply of half the length, as a token has a byte
+/// at least.
+std::size_t ModelSource::room_for_prompt() const {
+  const llm::Settings& settings = client_.endpoint().settings;
+  const auto most = static_cast<std::int64_t>(options_.prompt_bytes);
+  const std::int64_t output =
+      std::max(settings.least_output_tokens, settings.max_output_tokens / 2);
+  const std::int64_t room = meter_.room_for_input(output) - kAroundPrompt;
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(room, 0, most));
 }
 
 Result<llm::Prompt> ModelSource::prompt(llm::Mode mode) {
   Question question;
   question.mode = mode;
-  Tried base;
-  auto input = input_for(question, base);
+  auto input = input_for(question, tried_.best());
   if (!input) return std::unexpected(input.error());
   return llm::make_prompt(*input, options_.prompt_bytes);
 }
 
 Result<ModelSource::Made> ModelSource::read(const llm::Reply& reply, const Question& question,
-                                            const Tried& base, const std::string& id) {
+                                            const Recipe& base, const std::string& id) {
   if (reply.finish_reason == "length")
     return refused("the reply was cut at the token limit: be shorter");
   Made made;
   if (question.mode == llm::Mode::kSteps) {
-    const auto proposals = space_.proposals(base.recipe);
+    const auto proposals = space_.proposals(base);
     auto steps = llm::read_steps(reply.text, *proposals);
     if (!steps) return std::unexpected(steps.error());
-    made.recipe = base.recipe;
+    made.recipe = base;
     made.recipe.insert(made.recipe.end(), steps->begin(), steps->end());
     made.what = "steps";
     return made;
   }
-  Result<llm::ModelProgram> program = fail(ErrorCode::kInternal, "");
-  if (question.mode == llm::Mode::kDiff) {
-    const auto from = space_.program(base.recipe);
-    if (!from) return std::unexpected(from.error());
-    program = llm::read_diff(reply.text, *from, task_);
-  } else {
-    program = llm::read_program(reply.text, task_);
+  if (question.mode == llm::Mode::kWhole) {
+    const auto program = llm::read_program(reply.text, task_);
+    if (!program) return std::unexpected(program.error());
+    made.recipe = {model_code_step(llm::program_of(*program, task_), id, task_.math)};
+    made.what = "program";
+    return made;
   }
-  if (!program) return std::unexpected(program.error());
-  made.recipe = {model_code_step(llm::program_of(*program, task_), id, task_.math)};
-  made.what = "program";
+  const auto from = space_.program(base);
+  if (!from) return std::unexpected(from.error());
+  const auto diff = llm::read_diff(reply.text, *from, task_);
+  if (!diff) return std::unexpected(diff.error());
+  if (diff->whole) {
+    made.recipe = {model_code_step(llm::program_of(diff->program, task_), id, task_.math)};
+    made.what = "program";
+    return made;
+  }
+  made.recipe = base;
+  made.recipe.push_back(model_edit_step(*diff, id, task_.math));
+  made.what = "edits";
   return made;
 }
 
 void ModelSource::ask(const Question& question, const std::stop_token& stopping) {
-  Tried base;
-  auto input = input_for(question, base);
+  const Tried best = tried_.best();
+  auto input = input_for(question, best);
   if (!input) return;  // cancelled: the search ends
   Question own = question;
   if (own.mode == llm::Mode::kSteps && input->proposals.empty()) {
     own.mode = input->mode = llm::Mode::kWhole;
   }
-  auto prompt = llm::make_prompt(*input, options_.prompt_bytes);
-  if (!prompt) return warn("prompt", prompt.error().message);
+  auto prompt = llm::make_prompt(*input, room_for_prompt());
+  if (!prompt) prompt = llm::make_prompt(*input, options_.prompt_bytes);  // the meter says no
+  if (!prompt) return warn(fmt::format("the language model: {}", prompt.error().message));
   llm::Request request;
   for (auto& message : prompt->messages)
     request.messages.push_back(
@@ -273,8 +289,8 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
     record.outcome = std::string("no reply: ") + llm::kind_name(exchange.reply.error().kind);
     failed(exchange.reply.error());
   } else {
-    for (const std::string& note : exchange.reply->notes) warn("note", note);
-    auto result = read(*exchange.reply, own, base, record.id);
+    for (const std::string& note : exchange.reply->notes) warn(note);
+    auto result = read(*exchange.reply, own, best.recipe, record.id);
     record.outcome = result ? result->what : "refused: " + result.error().message;
     if (result) {
       made = std::move(*result);
@@ -283,9 +299,10 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
     }
   }
   const std::lock_guard lock(mutex_);
-  ++counts_.asked;
+  const bool sent = exchange.attempts > 0 || exchange.reply;
+  if (sent) ++counts_.asked;
+  if (sent) replies_.push_back(record);
   if (exchange.reply) ++counts_.replies;
-  if (exchange.attempts > 0 || exchange.reply) replies_.push_back(record);
   if (!made) return;
   ++counts_.recipes;
   asked_.try_emplace(recipe_key(made->recipe), Asked{own.mode, own.turn, record.id});
@@ -293,7 +310,7 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
 }
 
 /// Shows the model what was wrong with its reply, a bounded number of times.
-void ModelSource::repair(const Question& question, std::string why, std::string source) {
+void ModelSource::repair(const Question& question, std::string why, std::string reply) {
   const std::lock_guard lock(mutex_);
   if (question.turn >= options_.repair_turns) return;
   Question again = question;
@@ -301,25 +318,19 @@ void ModelSource::repair(const Question& question, std::string why, std::string 
   again.failed = Tried{};
   again.failed->verdict = Verdict::kRefused;
   again.failed->detail = std::move(why);
-  again.failed_source = std::move(source);
+  again.reply = std::move(reply);
   repairs_.push_back(std::move(again));
 }
 
 void ModelSource::learn(const Recipe& recipe, const Evaluation& evaluation) {
-  Tried tried;
-  tried.recipe = recipe;
-  tried.verdict = evaluation.verdict;
-  tried.detail = evaluation.detail;
-  tried.time_us = evaluation.measurement.time_us;
-  tried.speedup = evaluation.measurement.speedup;
-  tried.modelled = evaluation.measurement.modelled;
-  tried.bound = bound_text(evaluation);
+  Tried tried = tried_of(recipe, evaluation);
   {
     const std::lock_guard lock(mutex_);
     const auto asked = asked_.find(recipe_key(recipe));
-    if (asked != asked_.end() && is_repairable(evaluation.verdict) &&
+    if (asked != asked_.end() && can_be_mended(evaluation.verdict) &&
         asked->second.turn < options_.repair_turns && asked->second.mode != llm::Mode::kSteps) {
-      repairs_.push_back({asked->second.mode, tried, "", asked->second.turn + 1});
+      repairs_.push_back(
+          {.mode = asked->second.mode, .failed = tried, .turn = asked->second.turn + 1});
     }
   }
   tried_.add(std::move(tried));
@@ -341,23 +352,27 @@ void ModelSource::failed(const llm::Failure& failure) {
   }
   // A budget that is spent is no trouble.
   if (budget && !never) return;
-  warn(final ? "final" : "failure",
-       fmt::format("the language model: {}; the search goes on with rules{}", failure.message,
-                   final ? " alone" : ""));
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(failure_warned_, true)) return;
+  warnings_.push_back(fmt::format("the language model: {}; the search goes on with rules{}",
+                                  failure.message, final ? " alone" : ""));
 }
 
-void ModelSource::warn(const std::string& kind, std::string text) {
+void ModelSource::warn(std::string text) {
+  std::string kind = text;
+  std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
   const std::lock_guard lock(mutex_);
-  if (warned_.insert(kind).second) warnings_.push_back(std::move(text));
+  if (warned_.size() >= kMostNotes || !warned_.insert(kind).second) return;
+  warnings_.push_back(std::move(text));
 }
 
-std::string ModelSource::reply_of(const Recipe& recipe) const {
+std::vector<std::string> ModelSource::replies_of(const Recipe& recipe) const {
+  std::vector<std::string> replies = replies_in(recipe);
   const std::lock_guard lock(mutex_);
-  const auto found = asked_.find(recipe_key(recipe));
-  if (found != asked_.end()) return found->second.reply;
-  // Rules on top of what a model wrote.
-  const auto step = std::ranges::find(recipe, kModelCode, &Step::rewriter);
-  return step == recipe.end() ? "" : step->string_param("reply", "");
+  const auto found = asked_.find(recipe_key(recipe));  // a reply of steps stands in none of them
+  if (found != asked_.end() && std::ranges::find(replies, found->second.reply) == replies.end())
+    replies.push_back(found->second.reply);
+  return replies;
 }
 
 std::vector<ReplyRecord> ModelSource::take_replies() {

@@ -24,7 +24,7 @@ namespace hone::model {
 
 struct SourceOptions {
   std::vector<llm::Mode> modes = {llm::Mode::kWhole, llm::Mode::kDiff, llm::Mode::kSteps};
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  ///< the search's
   /// Asks inside of go_on(), one at a time: replays repeat exactly.
   bool in_order = false;
   int repair_turns = 2;  ///< after a first try that failed
@@ -58,11 +58,11 @@ class ModelSource final : public RecipeSource {
   void stop();
   /// What became of any recipe of the search, the model's or not.
   void learn(const Recipe& recipe, const Evaluation& evaluation);
-  /// The id of the reply that a recipe came of; empty: of none.
-  [[nodiscard]] std::string reply_of(const Recipe& recipe) const;
+  /// The ids of the replies that a recipe came of.
+  [[nodiscard]] std::vector<std::string> replies_of(const Recipe& recipe) const;
   /// Replies that came since the last call, to be stored.
   [[nodiscard]] std::vector<ReplyRecord> take_replies();
-  /// Warnings since the last call, each kind once in a search.
+  /// Warnings since the last call: of failures one in a search, of notes each once.
   [[nodiscard]] std::vector<std::string> take_warnings();
   [[nodiscard]] SourceCounts counts() const;
 
@@ -74,7 +74,7 @@ class ModelSource final : public RecipeSource {
   struct Question {
     llm::Mode mode = llm::Mode::kWhole;
     std::optional<Tried> failed;
-    std::string failed_source;  ///< where no recipe came of the reply
+    std::string reply;  ///< that no recipe came of
     int turn = 0;
   };
   struct Asked {
@@ -92,13 +92,14 @@ class ModelSource final : public RecipeSource {
   [[nodiscard]] bool due(double share);
   [[nodiscard]] Question next_question();
   void ask(const Question& question, const std::stop_token& stopping);
-  [[nodiscard]] Result<llm::PromptInput> input_for(const Question& question, Tried& base);
+  [[nodiscard]] Result<llm::PromptInput> input_for(const Question& question, const Tried& best);
+  [[nodiscard]] std::size_t room_for_prompt() const;
   [[nodiscard]] Result<llm::Shown> shown(const Tried& tried);
   [[nodiscard]] Result<Made> read(const llm::Reply& reply, const Question& question,
-                                  const Tried& base, const std::string& id);
+                                  const Recipe& base, const std::string& id);
   void failed(const llm::Failure& failure);
-  void warn(const std::string& kind, std::string text);
-  void repair(const Question& question, std::string why, std::string source);
+  void warn(std::string text);
+  void repair(const Question& question, std::string why, std::string reply);
 
   const Task& task_;
   Space& space_;
@@ -120,7 +121,8 @@ class ModelSource final : public RecipeSource {
   std::unordered_map<std::string, Asked> asked_;  ///< by recipe key
   std::vector<ReplyRecord> replies_;
   std::vector<std::string> warnings_;
-  std::set<std::string> warned_;
+  std::set<std::string> warned_;  ///< without their numbers
+  bool failure_warned_ = false;
   SourceCounts counts_;
   std::vector<std::jthread> threads_;  ///< last: they use all of the above
 };

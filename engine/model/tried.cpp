@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rewriters/llm/model_code.h"
+#include "rewriters/llm/model_steps.h"
 #include "rewriters/llm/prompt/exemplars.h"
 
 namespace hone::model {
@@ -28,48 +28,86 @@ std::string bound_text(const Evaluation& evaluation) {
   return text;
 }
 
-TriedSet::TriedSet(Tried reference) { all_.push_back(std::move(reference)); }
+bool can_be_mended(Verdict verdict) {
+  return verdict != Verdict::kOk && verdict != Verdict::kCrash;
+}
+
+Tried tried_of(const Recipe& recipe, const Evaluation& evaluation) {
+  const Measurement& measurement = evaluation.measurement;
+  return {.recipe = recipe,
+          .verdict = evaluation.verdict,
+          .detail = evaluation.detail,
+          .time_us = measurement.time_us,
+          .speedup = measurement.speedup,
+          .modelled = measurement.modelled,
+          .bound = bound_text(evaluation)};
+}
+
+Tried tried_reference(const Evaluation& admitted, bool modelled) {
+  Tried reference = tried_of({}, admitted);
+  reference.speedup = 1;
+  reference.modelled = modelled;
+  return reference;
+}
+
+TriedSet::TriedSet(Tried reference) { right_.push_back(std::move(reference)); }
 
 void TriedSet::add(Tried tried) {
-  if (tried.verdict != Verdict::kOk || tried.time_us <= 0) return;
   const std::lock_guard lock(mutex_);
-  const auto place = std::ranges::upper_bound(all_, tried.time_us, {}, &Tried::time_us);
-  all_.insert(place, std::move(tried));
-  if (all_.size() <= kMost) return;
+  if (tried.verdict == Verdict::kOk && tried.time_us > 0) {
+    add_right(std::move(tried));
+  } else if (can_be_mended(tried.verdict)) {
+    add_failed(std::move(tried));
+  }
+}
+
+void TriedSet::add_right(Tried tried) {
+  const auto place = std::ranges::upper_bound(right_, tried.time_us, {}, &Tried::time_us);
+  right_.insert(place, std::move(tried));
+  if (right_.size() <= kMost) return;
   // The one goes that says least beside its neighbours; neither the fastest nor the slowest.
   std::size_t least = 1;
   double closest = 1e300;
-  for (std::size_t i = 1; i + 1 < all_.size(); ++i) {
-    const double apart = std::log(all_[i + 1].time_us / all_[i - 1].time_us);
-    if (apart >= closest || all_[i].recipe.empty()) continue;
+  for (std::size_t i = 1; i + 1 < right_.size(); ++i) {
+    const double apart = std::log(right_[i + 1].time_us / right_[i - 1].time_us);
+    if (apart >= closest) continue;
     closest = apart;
     least = i;
   }
-  all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(least));
+  right_.erase(right_.begin() + static_cast<std::ptrdiff_t>(least));
+}
+
+/// A model's own mistakes teach it most: others go first.
+void TriedSet::add_failed(Tried tried) {
+  failed_.push_front(std::move(tried));
+  if (failed_.size() <= kMostFailed) return;
+  const auto rules = std::find_if(failed_.rbegin(), failed_.rend(), [](const Tried& failed) {
+    return !has_model_step(failed.recipe);
+  });
+  failed_.erase(rules == failed_.rend() ? std::prev(failed_.end()) : std::prev(rules.base()));
 }
 
 Tried TriedSet::best() const {
   const std::lock_guard lock(mutex_);
-  return all_.front();
-}
-
-Tried TriedSet::best_of_any_size() const {
-  const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(all_, [](const Tried& tried) {
-    return tried.recipe.empty() ||
-           (tried.recipe.size() == 1 && tried.recipe.front().rewriter == kModelCode);
-  });
-  return *found;  // the reference is there always
+  return right_.front();
 }
 
 std::vector<Tried> TriedSet::examples(std::size_t count, std::uint64_t seed) const {
   const std::lock_guard lock(mutex_);
-  std::vector<double> times;
-  for (std::size_t i = 1; i < all_.size(); ++i) times.push_back(all_[i].time_us);
-  std::vector<std::size_t> chosen = llm::choose_exemplars(times, count, seed);
-  std::ranges::sort(chosen, std::greater());
   std::vector<Tried> examples;
-  for (const std::size_t i : chosen) examples.push_back(all_[i + 1]);
+  if (count == 0) return examples;
+  if (!failed_.empty()) {
+    std::vector<const Tried*> models;
+    for (const Tried& failed : failed_)
+      if (has_model_step(failed.recipe)) models.push_back(&failed);
+    examples.push_back(models.empty() ? failed_[seed % failed_.size()]
+                                      : *models[seed % models.size()]);
+  }
+  std::vector<double> times;
+  for (std::size_t i = 1; i < right_.size(); ++i) times.push_back(right_[i].time_us);
+  std::vector<std::size_t> chosen = llm::choose_exemplars(times, count - examples.size(), seed);
+  std::ranges::sort(chosen, std::greater());
+  for (const std::size_t i : chosen) examples.push_back(right_[i + 1]);
   return examples;
 }
 

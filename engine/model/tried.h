@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +22,13 @@ struct Tried {
   std::string bound;  ///< what bounds it, for a person
 };
 
+/// A failure that its author can learn from; no broken machine.
+[[nodiscard]] bool can_be_mended(Verdict verdict);
+
+/// The reference, as it was admitted.
+[[nodiscard]] Tried tried_reference(const Evaluation& admitted, bool modelled);
+[[nodiscard]] Tried tried_of(const Recipe& recipe, const Evaluation& evaluation);
+
 /// In one or a few lines: what bounds it, its share of the roof, what the compiler says of each
 /// kernel.
 [[nodiscard]] std::string bound_text(const Evaluation& evaluation);
@@ -30,18 +37,21 @@ class TriedSet {
  public:
   explicit TriedSet(Tried reference);
 
+  /// Of those that failed only what can be mended is kept.
   void add(Tried tried);
   [[nodiscard]] Tried best() const;
-  /// The fastest whose source holds at any size as far as its recipe tells: the reference, or a
-  /// model's program as it was written.
-  [[nodiscard]] Tried best_of_any_size() const;
-  /// At most `count`, spread over speeds, without the best; the slowest first.
+  /// At most `count`, without the best: one that failed, where there is one, then right ones spread
+  /// over speeds, the slowest first.
   [[nodiscard]] std::vector<Tried> examples(std::size_t count, std::uint64_t seed) const;
 
  private:
-  static constexpr std::size_t kMost = 256;
+  void add_right(Tried tried);
+  void add_failed(Tried tried);
+
+  static constexpr std::size_t kMost = 256, kMostFailed = 32;
   mutable std::mutex mutex_;
-  std::vector<Tried> all_;  ///< that are right, the fastest first
+  std::vector<Tried> right_;  ///< the fastest first
+  std::deque<Tried> failed_;  ///< that a model can learn from, the newest first
 };
 
 }  // namespace hone::model

@@ -122,7 +122,7 @@ Result<void> Search::admit() {
   }
   judge(judged(lift, *admitted));
   outcome_.reference_time_us = admitted->measurement.time_us;
-  reference_bound_ = model::bound_text(*admitted);
+  reference_tried_ = model::tried_reference(*admitted, provenance_.modelled);
   outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, target_.info);
   // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
   if (outcome_.roof.time_us > kRoofBroken * outcome_.reference_time_us) outcome_.roof.time_us = 0;

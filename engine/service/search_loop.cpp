@@ -10,7 +10,7 @@
 #include "engine/rewriting/watch.h"
 #include "engine/search/mixed_strategy.h"
 #include "engine/service/search_run.h"
-#include "rewriters/llm/model_code.h"
+#include "rewriters/llm/model_steps.h"
 
 namespace hone::search_job {
 namespace {
@@ -30,7 +30,8 @@ bool is_tunables(const Step& step) { return step.rewriter == "tunables"; }
 bool has_tunables(const Recipe& recipe) { return std::ranges::any_of(recipe, is_tunables); }
 
 std::string origin_of(const Recipe& recipe) {
-  if (has_model_code(recipe)) return recipe.size() == 1 ? "model" : "model+rules";
+  if (has_model_step(recipe))
+    return std::ranges::all_of(recipe, is_model_step) ? "model" : "model+rules";
   const bool tunables_only = std::ranges::all_of(recipe, is_tunables);
   return recipe.empty() ? "reference" : tunables_only ? "tunables" : "rules";
 }
@@ -82,7 +83,7 @@ Draft Search::draft_of(const Slot& slot) {
               .seed = slot.seed};
   // No rule vouches for the user's own values of tunables, nor for what a model wrote.
   draft.measure_first =
-      !provenance_.modelled && !has_tunables(draft.recipe) && !has_model_code(draft.recipe);
+      !provenance_.modelled && !has_tunables(draft.recipe) && !has_model_step(draft.recipe);
   draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
   if (options_.prescreen && !provenance_.modelled) {
     const double above = prescreen_.threshold_us(draft.best_time_us);

@@ -9,7 +9,7 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   model::Access& access = *options_.model;
   model::SourceOptions source;
   source.modes = access.modes;
-  source.seed = options_.seed ^ 0x70D3ull;
+  source.seed = options_.seed;
   source.in_order = provenance_.modelled && access.in_order;
   if (options_.budget.seconds > 0) {
     source.elapsed = [this, total = search_seconds()] { return seconds_since(start_) / total; };
@@ -17,15 +17,10 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   source.over = [this, deadline = search_seconds()] {
     return interrupted() || seconds_since(start_) >= deadline;
   };
-  model::Tried reference;
-  reference.time_us = outcome_.reference_time_us;
-  reference.speedup = 1;
-  reference.modelled = provenance_.modelled;
-  reference.bound = reference_bound_;
   outcome_.model.used = true;
   return std::make_unique<model::ModelSource>(task_, builder_->space(), *access.client,
                                               *access.meter, std::move(source), target_.info.arch,
-                                              provenance_.device_name, std::move(reference));
+                                              provenance_.device_name, reference_tried_);
 }
 
 /// What became of a recipe, whoever asked for it; stores what the model said meanwhile.
@@ -39,11 +34,13 @@ void Search::told_model(const Slot& slot) {
   for (const ReplyRecord& reply : model_->take_replies()) {
     if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
   }
-  const std::string reply = model_->reply_of(slot.outcome.recipe);
   const bool kept = !slot.candidate.task_hash.empty() && !slot.refused_later &&
                     !slot.outcome.duplicate && !slot.evaluation.screened;
-  if (reply.empty() || !kept || store_ == nullptr) return;
-  stored(store_->link_reply(run_id_, reply, id_of(store_, slot.candidate)));
+  if (!kept) return;
+  for (const std::string& reply : model_->replies_of(slot.outcome.recipe)) {
+    if (store_ != nullptr)
+      stored(store_->link_reply(run_id_, reply, id_of(store_, slot.candidate)));
+  }
 }
 
 /// The search's middle is over: nothing more is asked.

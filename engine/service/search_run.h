@@ -117,7 +117,7 @@ class Search {
   std::vector<Ranked> best_;  // quick times, fastest first
   std::string best_recipe_;
   std::string reference_hash_;
-  std::string reference_bound_;  ///< what bounds it, for a model
+  model::Tried reference_tried_;  ///< for a model
   EvaluationRequest reference_request_;
   std::uint64_t next_id_ = 0;
   int fruitless_ = 0;

@@ -5,7 +5,7 @@
 #include <future>
 
 #include "rewriters/generators/rewriter.h"
-#include "rewriters/llm/model_code.h"
+#include "rewriters/llm/model_steps.h"
 // One include per rule, and one line in rewriters() below.
 // INCLUDES BEGIN
 #include "rewriters/rules/aggregate_atomics.h"
@@ -59,6 +59,7 @@ const std::vector<const Rewriter*>& rewriters() {
     // RULES END (scripts/new_rewriter.sh adds above this line)
     // clang-format on
     owned.push_back(make_model_code());
+    owned.push_back(make_model_edit());
     auto* pointers = new std::vector<const Rewriter*>;  // lives as long as the process
     for (auto& rewriter : owned) pointers->push_back(rewriter.release());
     return pointers;

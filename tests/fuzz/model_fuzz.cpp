@@ -93,7 +93,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {"cache-hints", 2, "k", {{"loads", {std::string("ldg")}}}, {}, ""}};
   const std::string text(reinterpret_cast<const char*>(data), size);
   check_model(llm::read_program(text, task), task);
-  check_model(llm::read_diff(text, task.reference, task), task);
+  const auto diff = llm::read_diff(text, task.reference, task);
+  check_model(diff ? Result<llm::ModelProgram>(diff->program) : std::unexpected(diff.error()),
+              task);
+  if (diff && !diff->whole)
+    check(llm::edited_program(task.reference, diff->edits, diff->plan, task).has_value());
   const auto steps = llm::read_steps(text, proposals);
   if (!steps) check_reason(steps.error());
   const std::string shown = llm::shown_source(text);

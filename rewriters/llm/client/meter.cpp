@@ -45,6 +45,27 @@ std::int64_t Meter::cost(std::int64_t input_tokens, std::int64_t output_tokens) 
   return saturated((parts + kMillion - 1) / kMillion);
 }
 
+Meter::Wide Meter::tokens_left() const {
+  return Wide{*token_budget_} - totals_.input_tokens - totals_.output_tokens -
+         totals_.reserved_tokens;
+}
+
+Meter::Wide Meter::nano_dollars_left() const {
+  return Wide{*cost_budget_} - totals_.nano_dollars - totals_.reserved_nano_dollars;
+}
+
+std::int64_t Meter::room_for_input(std::int64_t output_tokens) const {
+  const std::lock_guard lock(mutex_);
+  Wide room = kMost;
+  if (token_budget_) room = std::min(room, tokens_left() - output_tokens);
+  if (cost_budget_ && prices_ && prices_->input_per_million > 0) {
+    const Wide money =
+        nano_dollars_left() * kMillion - Wide{output_tokens} * prices_->output_per_million;
+    room = std::min(room, money / prices_->input_per_million);
+  }
+  return static_cast<std::int64_t>(std::max<Wide>(room, 0));
+}
+
 Result<std::int64_t> Meter::room_for_output(const WorstCase& worst) const {
   std::int64_t output = worst.output_tokens;
   const auto too_little = [&](const std::string& budget) {
@@ -52,8 +73,7 @@ Result<std::int64_t> Meter::room_for_output(const WorstCase& worst) const {
                                budget, worst.input_tokens, worst.least_output_tokens));
   };
   if (token_budget_) {
-    const Wide left = Wide{*token_budget_} - totals_.input_tokens - totals_.output_tokens -
-                      totals_.reserved_tokens;
+    const Wide left = tokens_left();
     const Wide room = left - worst.input_tokens;
     if (room < worst.least_output_tokens)
       return too_little(fmt::format("the token budget of {} has {} left", *token_budget_,
@@ -61,7 +81,7 @@ Result<std::int64_t> Meter::room_for_output(const WorstCase& worst) const {
     output = std::min(output, saturated(room));
   }
   if (cost_budget_ && prices_) {
-    const Wide left = Wide{*cost_budget_} - totals_.nano_dollars - totals_.reserved_nano_dollars;
+    const Wide left = nano_dollars_left();
     const Wide room = left * kMillion - Wide{worst.input_tokens} * prices_->input_per_million;
     const Wide price = prices_->output_per_million;
     if (room < 0 || room < price * worst.least_output_tokens)

@@ -81,12 +81,20 @@ class Meter {
   /// Errors: kRefused, saying which budget has how much left and what the request needs.
   [[nodiscard]] Result<Reservation> reserve(const WorstCase& worst);
 
+  /// Input tokens for which there is room beside so many of output; of no budget, the largest
+  /// number.
+  [[nodiscard]] std::int64_t room_for_input(std::int64_t output_tokens) const;
+
   [[nodiscard]] Totals totals() const;
   /// Of both, saturated. [n$]
   [[nodiscard]] std::int64_t cost(std::int64_t input_tokens, std::int64_t output_tokens) const;
 
  private:
+  using Wide = __int128;
   [[nodiscard]] Result<std::int64_t> room_for_output(const WorstCase& worst) const;
+  /// Left of the budgets, below zero after an overrun; there is one.
+  [[nodiscard]] Wide tokens_left() const;
+  [[nodiscard]] Wide nano_dollars_left() const;
   void add(const Charge& charge);
 
   const std::optional<Prices> prices_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "candidates/hash.h"
 #include "candidates/without_folders.h"
@@ -161,6 +162,20 @@ std::vector<Proposal> showable(const std::vector<Proposal>& proposals) {
     }
   }
   return out;
+}
+
+std::vector<Proposal> some_of(const std::vector<Proposal>& proposals, std::size_t most) {
+  if (proposals.size() <= most) return proposals;
+  std::map<std::string, std::size_t> seen;
+  std::vector<std::pair<std::size_t, std::size_t>> rounds;  // of its rewriter's, and its place
+  for (std::size_t i = 0; i < proposals.size(); ++i)
+    rounds.emplace_back(seen[proposals[i].rewriter]++, i);
+  std::ranges::sort(rounds);
+  rounds.resize(most);
+  std::ranges::sort(rounds, {}, &std::pair<std::size_t, std::size_t>::second);
+  std::vector<Proposal> some;
+  for (const auto& [round, i] : rounds) some.push_back(proposals[i]);
+  return some;
 }
 
 std::string proposals_text(const std::vector<Proposal>& proposals, const Sizes& sizes) {

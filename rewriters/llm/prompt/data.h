@@ -17,6 +17,7 @@ struct Sizes {
   std::size_t exemplar_source = 24 << 10;
   std::size_t failed_source = 48 << 10;
   std::size_t description = 200;  // of a proposal
+  std::size_t proposals = 160;    // how many
 };
 
 /// The task without its source, as a task file has it.
@@ -31,6 +32,9 @@ struct Sizes {
 
 /// Those whose names can be shown as they are and whose parameters all have values.
 [[nodiscard]] std::vector<Proposal> showable(const std::vector<Proposal>& proposals);
+/// At most so many, of each rewriter in turn, in their order.
+[[nodiscard]] std::vector<Proposal> some_of(const std::vector<Proposal>& proposals,
+                                            std::size_t most);
 [[nodiscard]] nlohmann::json steps_schema(const std::vector<Proposal>& proposals);
 
 /// 16 hex digits that none of the texts holds: a hash of them all.

@@ -17,14 +17,15 @@ constexpr std::array<std::string_view, 3> kModes = {"whole", "diff", "steps"};
 
 // As shown where all fits, and shorter and shorter where it does not.
 constexpr Sizes kSizes[] = {{},
-                            {1500, 600, 600, 0, 16 << 10, 120},
-                            {600, 250, 250, 0, 4 << 10, 60},
-                            {250, 120, 120, 0, 0, 0}};
+                            {1500, 600, 600, 0, 16 << 10, 120, 80},
+                            {600, 250, 250, 0, 4 << 10, 60, 40},
+                            {250, 120, 120, 0, 0, 0, 16}};
 
 // The same data as a program's own texts; made once, cut when it is written.
 struct Texts {
   std::string source;  // "": the reference's, or none
   std::string plan;
+  std::string reply;
 };
 
 std::string status_of(const Shown& shown) {
@@ -62,7 +63,6 @@ class Writer {
       exemplar_texts_.push_back(texts_of(exemplar, Lines::kTidy));
     }
     if (input.failed) failed_ = texts_of(*input.failed, Lines::kKept);
-    if (input.mode == Mode::kSteps) schema_ = steps_schema(proposals_);
     nonce_ = nonce_for(all_data());
   }
 
@@ -80,7 +80,8 @@ class Writer {
         {"system",
          expand("system", {{"nonce", nonce_}, {"reply", expand("reply_" + mode, numbers)}})});
     prompt.messages.push_back({"user", user_text(mode, sizes, left_out)});
-    prompt.schema = schema_;
+    if (input_.mode == Mode::kSteps)
+      prompt.schema = steps_schema(some_of(proposals_, sizes.proposals));
     prompt.tokens_at_most = bytes_of(prompt) + 16 * prompt.messages.size() + 256;
     return prompt;
   }
@@ -95,15 +96,17 @@ class Writer {
   [[nodiscard]] Texts texts_of(const Shown& shown, Lines lines) const {
     const bool same = shown.program.source == task_.reference.source;
     return {same ? "" : shown_source(shown.program.source, lines),
-            shown.program.source.empty() ? "" : plan_text(shown.program, task_)};
+            shown.program.source.empty() ? "" : plan_text(shown.program, task_),
+            visible_text(shown.reply)};
   }
 
   [[nodiscard]] std::vector<std::string> all_data() const {
-    const Sizes whole{~0U, ~0U, ~0U, ~0U, ~0U, ~0U};
-    std::vector<std::string> all = {
-        task_text_,     reference_,   machine_text(input_),
-        best_.source,   best_.plan,   facts_text(input_.best, whole),
-        failed_.source, failed_.plan, proposals_text(proposals_, whole)};
+    const Sizes whole{~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U};
+    std::vector<std::string> all = {task_text_,           reference_,
+                                    machine_text(input_), best_.source,
+                                    best_.plan,           facts_text(input_.best, whole),
+                                    failed_.source,       failed_.plan,
+                                    failed_.reply,        proposals_text(proposals_, whole)};
     if (input_.failed) all.push_back(facts_text(*input_.failed, whole));
     for (std::size_t i = 0; i < exemplars_.size(); ++i) {
       all.push_back(exemplar_texts_[i].source);
@@ -129,6 +132,9 @@ class Writer {
       parts.emplace_back("Its source is the reference's, above.");
     } else if (!texts.source.empty() && most_source > 0) {
       parts.push_back(block("source", shortened(texts.source, most_source)));
+    }
+    if (!texts.reply.empty() && most_source > 0) {
+      parts.push_back(block("your reply", shortened(texts.reply, most_source)));
     }
     if (!texts.plan.empty()) {
       parts.push_back(block("launches", texts.plan));
@@ -164,8 +170,8 @@ class Writer {
 
   [[nodiscard]] std::string proposals_section(const Sizes& sizes) const {
     if (input_.mode != Mode::kSteps) return "";
-    return expand("proposals", {{"list", block("proposals", proposals_text(proposals_, sizes))}}) +
-           "\n";
+    const auto shown = some_of(proposals_, sizes.proposals);
+    return expand("proposals", {{"list", block("proposals", proposals_text(shown, sizes))}}) + "\n";
   }
 
   [[nodiscard]] std::string user_text(const std::string& mode, const Sizes& sizes,
@@ -192,7 +198,6 @@ class Writer {
   std::string task_text_, reference_;
   Texts best_, failed_;
   std::vector<Texts> exemplar_texts_;
-  std::optional<nlohmann::json> schema_;
   std::string nonce_;
 };
 

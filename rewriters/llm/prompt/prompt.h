@@ -29,11 +29,12 @@ struct Shown {
   Program program;     ///< an empty source: a reply that held none
   std::string recipe;  ///< in words; "reference" for the reference
   Verdict verdict = Verdict::kOk;
-  std::string detail;     ///< of a failure
-  double time_us = 0;     ///< when ok
-  double speedup = 0;     ///< when ok; over the reference
-  bool modelled = false;  ///< the time is a model's, not measured
-  std::string bound;      ///< what bounds it: roof, registers, spills, occupancy; a few lines
+  std::string detail;      ///< of a failure
+  double time_us = 0;      ///< when ok
+  double speedup = 0;      ///< when ok; over the reference
+  bool modelled = false;   ///< the time is a model's, not measured
+  std::string bound;       ///< what bounds it: roof, registers, spills, occupancy; a few lines
+  std::string reply = {};  ///< what the model said, where no program came of it
 };
 
 struct PromptInput {
@@ -42,7 +43,7 @@ struct PromptInput {
   std::string arch;            ///< "sm_90"
   TargetLimits target;
   std::string device;               ///< "cuda:0 NVIDIA H200", "emu:sm_90"
-  Shown best;                       ///< kDiff edits it, the steps of kSteps follow it
+  Shown best;                       ///< of all; kDiff edits it, the steps of kSteps follow it
   std::vector<Shown> exemplars;     ///< in any order
   std::optional<Shown> failed;      ///< the model's last try, and why it failed
   int repair_turn = 0;              ///< 1: `failed` is the first try
@@ -63,8 +64,8 @@ struct Prompt {
 };
 
 /// At most `limit_bytes` of messages and schema: the slowest exemplars are left out first, then
-/// details are shortened; the task and the best program never. Errors: kInvalidInput, it cannot
-/// fit, or (kSteps) nothing is proposed.
+/// details are shortened and some proposals left out; the task and the best program never. Errors:
+/// kInvalidInput, it cannot fit, or (kSteps) nothing is proposed.
 [[nodiscard]] Result<Prompt> make_prompt(const PromptInput& input, std::size_t limit_bytes);
 
 /// The protocol's "response_format" for a prompt's schema; "" where it has none.

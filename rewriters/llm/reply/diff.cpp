@@ -22,10 +22,6 @@ namespace {
 constexpr std::size_t kMaxEdits = 200;
 constexpr std::size_t kLeastMarks = 5;
 
-struct Edit {
-  std::string search, replace;
-};
-
 struct Edits {
   std::vector<Edit> edits;
   std::string rest;  // of the reply
@@ -169,27 +165,14 @@ std::vector<Buffer> added_buffers(const Program& base, const Task& task) {
   return added;
 }
 
-Result<ModelProgram> edited_by(std::string_view reply, const Program& base, const Task& task) {
-  auto parts = readable_parts(reply);
-  if (!parts) return std::unexpected(parts.error());
-  auto found = edits_of(parts->text);
-  if (!found) return std::unexpected(found.error());
-  if (found->edits.empty()) {  // not what was asked for, and as good
-    if (auto whole = read_program(reply, task)) return whole;
-  }
-  const ReplyParts rest = parts_of(found->rest);
-  auto plan = plan_of(rest);
-  if (!plan) return std::unexpected(plan.error());
-  if (found->edits.empty() && plan->empty()) {
-    return refused("the reply has no edit (<<<<<<< SEARCH … ======= … >>>>>>> REPLACE)");
-  }
+Result<ModelProgram> edited_with(const Program& base, const std::vector<Edit>& edits,
+                                 nlohmann::json plan, const Task& task) {
   const std::string shown = shown_source(base.source);
-  auto source = edited(shown, found->edits);
+  auto source = edited(shown, edits);
   if (!source) return std::unexpected(source.error());
-
   ModelProgram model{std::move(*source), base.defines, base.launches, added_buffers(base, task),
-                     printable_why(rest.prose)};
-  if (auto good = read_plan(std::move(*plan), task, model); !good) {
+                     ""};
+  if (auto good = read_plan(std::move(plan), task, model); !good) {
     return std::unexpected(good.error());
   }
   if (model.source == shown && model.launches == base.launches &&
@@ -201,10 +184,45 @@ Result<ModelProgram> edited_by(std::string_view reply, const Program& base, cons
   return model;
 }
 
+Result<ModelDiff> diff_in(std::string_view reply, const Program& base, const Task& task) {
+  auto parts = readable_parts(reply);
+  if (!parts) return std::unexpected(parts.error());
+  auto found = edits_of(parts->text);
+  if (!found) return std::unexpected(found.error());
+  if (found->edits.empty()) {  // not what was asked for, and as good
+    if (auto whole = read_program(reply, task)) {
+      return ModelDiff{.program = std::move(*whole), .whole = true};
+    }
+  }
+  const ReplyParts rest = parts_of(found->rest);
+  auto plan = plan_of(rest);
+  if (!plan) return std::unexpected(plan.error());
+  if (found->edits.empty() && plan->empty()) {
+    return refused("the reply has no edit (<<<<<<< SEARCH … ======= … >>>>>>> REPLACE)");
+  }
+  ModelDiff diff;
+  if (!plan->empty()) {
+    diff.plan = plan->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  auto program = edited_with(base, found->edits, std::move(*plan), task);
+  if (!program) return std::unexpected(program.error());
+  diff.program = std::move(*program);
+  diff.program.why = printable_why(rest.prose);
+  diff.edits = std::move(found->edits);
+  return diff;
+}
+
 }  // namespace
 
-Result<ModelProgram> read_diff(std::string_view reply, const Program& base, const Task& task) {
-  return in_one_line(edited_by(reply, base, task));
+Result<ModelDiff> read_diff(std::string_view reply, const Program& base, const Task& task) {
+  return in_one_line(diff_in(reply, base, task));
+}
+
+Result<ModelProgram> edited_program(const Program& base, const std::vector<Edit>& edits,
+                                    std::string_view plan, const Task& task) {
+  auto json = plan.empty() ? nlohmann::json::object() : parse_json_text(plan);
+  if (!json) return std::unexpected(json.error());
+  return in_one_line(edited_with(base, edits, std::move(*json), task));
 }
 
 }  // namespace hone::llm

@@ -36,11 +36,28 @@ struct ModelProgram {
 /// kWhole: one block of device code, one of launches and scratch buffers. Errors: kRefused.
 [[nodiscard]] Result<ModelProgram> read_program(std::string_view reply, const Task& task);
 
+/// Whole lines of a program as it was shown, and those in their place.
+struct Edit {
+  std::string search, replace;
+};
+
+struct ModelDiff {
+  ModelProgram program;     ///< what the base becomes
+  std::vector<Edit> edits;  ///< none: launches and buffers alone change
+  std::string plan;         ///< JSON text of launches and scratch buffers; empty: they stay
+  bool whole = false;       ///< a whole program was given instead; no edits, no plan
+};
+
 /// kDiff: search/replace blocks onto shown_source(base.source), each found exactly once. Launches
 /// and scratch buffers that are not given stay the base's. A
 /// whole program without an edit is taken as in read_program(). Errors: kRefused.
-[[nodiscard]] Result<ModelProgram> read_diff(std::string_view reply, const Program& base,
-                                             const Task& task);
+[[nodiscard]] Result<ModelDiff> read_diff(std::string_view reply, const Program& base,
+                                          const Task& task);
+/// The same edits and plan on another base, such as the same steps at another size. Errors:
+/// kRefused, as above.
+[[nodiscard]] Result<ModelProgram> edited_program(const Program& base,
+                                                  const std::vector<Edit>& edits,
+                                                  std::string_view plan, const Task& task);
 
 /// kSteps: each step one of what was proposed, with a value of each domain. Errors: kRefused.
 [[nodiscard]] Result<std::vector<Step>> read_steps(std::string_view reply,

@@ -113,7 +113,8 @@ TEST(MutatedReplies, AreReadOrRefused) {
   for (int i = 0; i < 6000; ++i) {
     const std::string reply = mutated(seeds()[below(random, seeds().size())], random);
     const auto whole = read_program(reply, task);
-    const auto diff = read_diff(reply, task.reference, task);
+    const auto edits = read_diff(reply, task.reference, task);
+    const auto diff = edits ? Result<ModelProgram>(edits->program) : std::unexpected(edits.error());
     const auto steps = read_steps(reply, proposals);
     expect_one_line(whole);
     expect_one_line(diff);

@@ -19,7 +19,14 @@ const std::string kLine = "  sums[row] = sum;\n";
 const std::string kNewLine = "  sums[row] = sum + 0.0f;\n";
 
 Result<ModelProgram> read(const std::string& reply, const Program& base = task().reference) {
-  return read_diff(reply, base, task());
+  auto diff = read_diff(reply, base, task());
+  if (!diff) return std::unexpected(diff.error());
+  if (diff->whole) return diff->program;
+  // What a step keeps of it gives the same again.
+  const auto again = edited_program(base, diff->edits, diff->plan, task());
+  EXPECT_TRUE(again) << again.error().message;
+  EXPECT_EQ(program_of(*again, task()), program_of(diff->program, task()));
+  return diff->program;
 }
 
 void expect_refused(const std::string& reply, const std::string& reason) {
