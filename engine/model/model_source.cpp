@@ -53,6 +53,14 @@ ModelSource::~ModelSource() { stop(); }
 void ModelSource::stop() {
   for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    const bool warned = warned_.contains("failure") || warned_.contains("final");
+    if (warned || counts_.replies == 0 || counts_.recipes > 0) return;
+  }
+  warn("unused", fmt::format("the language model: nothing that it said could be used; the last "
+                             "reply was {}",
+                             last_outcome_));
 }
 
 double ModelSource::spent() const {
@@ -250,6 +258,7 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
     request.messages.push_back(
         {llm::role_from(message.role).value_or(llm::Role::kUser), std::move(message.text)});
   request.response_format = llm::response_format(*prompt);
+  request.kind = fmt::format("{}{}", llm::to_string(own.mode), own.turn > 0 ? " repair" : "");
   const llm::Exchange exchange = client_.ask(request, stopping);
 
   ReplyRecord record;
@@ -284,7 +293,10 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
   }
   const std::lock_guard lock(mutex_);
   ++counts_.asked;
-  if (exchange.reply) ++counts_.replies;
+  if (exchange.reply) {
+    ++counts_.replies;
+    last_outcome_ = record.outcome;
+  }
   if (exchange.attempts > 0 || exchange.reply) replies_.push_back(record);
   if (!made) return;
   ++counts_.recipes;
@@ -328,8 +340,8 @@ void ModelSource::learn(const Recipe& recipe, const Evaluation& evaluation) {
 void ModelSource::failed(const llm::Failure& failure) {
   if (failure.kind == llm::FailureKind::kCancelled) return;
   const bool budget = failure.kind == llm::FailureKind::kBudget;
-  const bool final = budget || failure.kind == llm::FailureKind::kSettings ||
-                     failure.kind == llm::FailureKind::kNoRecord;
+  const bool ended = budget || failure.kind == llm::FailureKind::kRecordEnd;
+  const bool final = ended || failure.kind == llm::FailureKind::kSettings;
   bool never = false;
   if (final) {
     const std::lock_guard lock(mutex_);
@@ -337,10 +349,10 @@ void ModelSource::failed(const llm::Failure& failure) {
     if (budget && in_flight_ > 1) return;
     over_ = true;
     wanted_ = 0;
-    never = counts_.replies == 0;
+    never = counts_.replies == 0 && !warned_.contains("failure");
   }
-  // A budget that is spent is no trouble.
-  if (budget && !never) return;
+  // A budget or a record that is spent is no trouble.
+  if (ended && !never) return;
   warn(final ? "final" : "failure",
        fmt::format("the language model: {}; the search goes on with rules{}", failure.message,
                    final ? " alone" : ""));
