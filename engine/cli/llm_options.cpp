@@ -19,7 +19,7 @@ void LlmOptions::add_to(CLI::App& app) {
                  "What it is asked for: whole programs, diffs of the best, steps of the rules")
       ->delimiter(',')
       ->group(group)
-      ->capture_default_str();
+      ->default_str("whole,diff,steps, or as recorded");
   app.add_option("--llm-tokens", tokens, "At most so many, input and output, of all requests")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
       ->group(group)
@@ -56,7 +56,8 @@ void LlmOptions::add_to(CLI::App& app) {
       ->group(group);
   app.add_option("--llm-record", record, "Write all exchanges to this file, without the key")
       ->group(group);
-  app.add_option("--llm-replay", replay, "Answer from a recorded file; nobody is asked")
+  app.add_option("--llm-replay", replay,
+                 "Answer from a recorded file: nobody is asked, and no other option is needed")
       ->group(group);
 }
 
@@ -65,7 +66,8 @@ Result<model::AccessOptions> LlmOptions::read() const {
   llm::Settings& settings = options.settings;
   settings.url = url;
   settings.model = model;
-  if (model.empty()) return invalid("--llm needs --llm-model NAME, as the endpoint calls it");
+  if (model.empty() && replay.empty())
+    return invalid("--llm needs --llm-model NAME, as the endpoint calls it");
   settings.token_budget = tokens;
   settings.max_output_tokens = output_tokens;
   settings.least_output_tokens =

@@ -14,7 +14,7 @@ namespace hone::cli {
 
 struct LlmOptions {
   std::string url, model, key_file, record, replay;
-  std::vector<std::string> modes = {"whole", "diff", "steps"};
+  std::vector<std::string> modes;  ///< empty: all, or those of a replay
   std::int64_t tokens = 500'000;
   std::string cost;                 ///< dollars; empty: no limit but the tokens
   std::string price_in, price_out;  ///< dollars for a million tokens

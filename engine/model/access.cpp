@@ -1,25 +1,55 @@
 #include "engine/model/access.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace hone::model {
+namespace {
+
+const std::vector<llm::Mode> kAllModes = {llm::Mode::kWhole, llm::Mode::kDiff, llm::Mode::kSteps};
+
+/// Of the recorded questions, which ModelSource names "whole", "whole repair", …
+std::vector<llm::Mode> modes_of(const llm::Replay& replay) {
+  std::vector<llm::Mode> modes;
+  for (const std::string& kind : replay.kinds()) {
+    const auto mode = llm::parse_mode(std::string_view(kind).substr(0, kind.find(' ')));
+    if (mode && std::ranges::find(modes, *mode) == modes.end()) modes.push_back(*mode);
+  }
+  return modes;
+}
+
+Result<std::unique_ptr<Access>> open_replay(const AccessOptions& options) {
+  if (!options.record.empty()) return invalid("--llm-record beside --llm-replay: one of them");
+  auto replay = llm::Replay::open(options.replay);
+  if (!replay) return std::unexpected(replay.error());
+  llm::Settings settings = options.settings;
+  if (settings.model.empty()) settings.model = (*replay)->model();
+  if (settings.model != (*replay)->model())
+    return invalid(fmt::format("--llm-model {}: the record '{}' is of {}; leave the option out",
+                               settings.model, options.replay, (*replay)->model()));
+  auto access = std::make_unique<Access>();
+  access->modes = options.modes.empty() ? modes_of(**replay) : options.modes;
+  if (access->modes.empty()) access->modes = kAllModes;
+  access->in_order = true;
+  access->replay = std::move(*replay);
+  access->meter = std::make_unique<llm::Meter>(settings);
+  access->client = llm::Client::make_replaying(settings, *access->meter, *access->replay);
+  return access;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Access>> open_access(const AccessOptions& options) {
-  auto access = std::make_unique<Access>();
-  access->modes = options.modes;
-  access->in_order = options.wait || !options.replay.empty();
-  if (access->modes.empty()) return invalid("--llm-modes: at least one of whole, diff, steps");
   // Gone from the environment in any case: children need not have it.
   auto key = llm::Key::from_environment();
+  if (!options.replay.empty()) return open_replay(options);
   if (!options.key_file.empty()) key = llm::Key::from_file(options.key_file);
-  if (!options.replay.empty()) {
-    if (!options.record.empty()) return invalid("--llm-record beside --llm-replay: one of them");
-    auto replay = llm::Replay::open(options.replay);
-    if (!replay) return std::unexpected(replay.error());
-    access->replay = std::move(*replay);
-    access->meter = std::make_unique<llm::Meter>(options.settings);
-    access->client = llm::Client::make_replaying(options.settings, *access->meter, *access->replay);
-    return access;
-  }
   if (!key) return std::unexpected(key.error());
+  if (!key->empty()) llm::hide_memory();
+  auto access = std::make_unique<Access>();
+  access->modes = options.modes.empty() ? kAllModes : options.modes;
+  access->in_order = options.wait;
   auto endpoint = llm::Endpoint::make(options.settings, !key->empty());
   if (!endpoint) return std::unexpected(endpoint.error());
   if (!options.record.empty()) {

@@ -16,9 +16,9 @@ struct AccessOptions {
   llm::Settings settings;
   std::string key_file;  ///< empty: the environment's HONE_LLM_KEY, if it is set
   std::string record;    ///< a file for all exchanges; empty: none
-  std::string replay;    ///< a file to answer from; then nobody is asked
+  std::string replay;    ///< a file to answer from; then nobody is asked, and the model is its
   bool wait = false;     ///< the search waits for each reply: it repeats if the replies do
-  std::vector<llm::Mode> modes = {llm::Mode::kWhole, llm::Mode::kDiff, llm::Mode::kSteps};
+  std::vector<llm::Mode> modes;  ///< empty: those of the replay, else all
 };
 
 /// One job's: its budgets end with it.
@@ -31,8 +31,8 @@ struct Access {
   bool in_order = false;  ///< wait, or a replay
 };
 
-/// Takes the key out of the environment: before other threads start. Errors: kInvalidInput (which
-/// option, what would be right), kIo.
+/// Takes the key out of the environment: before other threads start. A process that has a key can
+/// leave no core file from then on. Errors: kInvalidInput (which option, what would be right), kIo.
 [[nodiscard]] Result<std::unique_ptr<Access>> open_access(const AccessOptions& options);
 
 }  // namespace hone::model

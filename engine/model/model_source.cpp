@@ -52,6 +52,14 @@ ModelSource::~ModelSource() { stop(); }
 void ModelSource::stop() {
   for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    const bool warned = warned_.contains("failure") || warned_.contains("final");
+    if (warned || counts_.replies == 0 || counts_.recipes > 0) return;
+  }
+  warn("unused", fmt::format("the language model: nothing that it said could be used; the last "
+                             "reply was {}",
+                             last_outcome_));
 }
 
 double ModelSource::spent() const {
@@ -266,6 +274,7 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
     request.messages.push_back(
         {llm::role_from(message.role).value_or(llm::Role::kUser), std::move(message.text)});
   request.response_format = llm::response_format(*prompt);
+  request.kind = fmt::format("{}{}", llm::to_string(own.mode), own.turn > 0 ? " repair" : "");
   const llm::Exchange exchange = client_.ask(request, stopping);
 
   ReplyRecord record;
@@ -302,7 +311,10 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
   const bool sent = exchange.attempts > 0 || exchange.reply;
   if (sent) ++counts_.asked;
   if (sent) replies_.push_back(record);
-  if (exchange.reply) ++counts_.replies;
+  if (exchange.reply) {
+    ++counts_.replies;
+    last_outcome_ = record.outcome;
+  }
   if (!made) return;
   ++counts_.recipes;
   asked_.try_emplace(recipe_key(made->recipe), Asked{own.mode, own.turn, record.id});
@@ -339,8 +351,8 @@ void ModelSource::learn(const Recipe& recipe, const Evaluation& evaluation) {
 void ModelSource::failed(const llm::Failure& failure) {
   if (failure.kind == llm::FailureKind::kCancelled) return;
   const bool budget = failure.kind == llm::FailureKind::kBudget;
-  const bool final = budget || failure.kind == llm::FailureKind::kSettings ||
-                     failure.kind == llm::FailureKind::kNoRecord;
+  const bool ended = budget || failure.kind == llm::FailureKind::kRecordEnd;
+  const bool final = ended || failure.kind == llm::FailureKind::kSettings;
   bool never = false;
   if (final) {
     const std::lock_guard lock(mutex_);
@@ -350,8 +362,8 @@ void ModelSource::failed(const llm::Failure& failure) {
     wanted_ = 0;
     never = counts_.replies == 0;
   }
-  // A budget that is spent is no trouble.
-  if (budget && !never) return;
+  // A budget or a record that is spent is no trouble.
+  if (ended && !never) return;
   const std::lock_guard lock(mutex_);
   if (std::exchange(failure_warned_, true)) return;
   warnings_.push_back(fmt::format("the language model: {}; the search goes on with rules{}",

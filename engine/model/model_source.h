@@ -25,7 +25,7 @@ namespace hone::model {
 struct SourceOptions {
   std::vector<llm::Mode> modes = {llm::Mode::kWhole, llm::Mode::kDiff, llm::Mode::kSteps};
   std::uint64_t seed = 1;  ///< the search's
-  /// Asks inside of go_on(), one at a time: replays repeat exactly.
+  /// Asks inside of go_on(), on its caller's thread: what asks in one thread repeats exactly.
   bool in_order = false;
   int repair_turns = 2;  ///< after a first try that failed
   std::size_t prompt_bytes = 96U << 10;
@@ -54,7 +54,7 @@ class ModelSource final : public RecipeSource {
   /// A reply may come, or waits to be tried.
   [[nodiscard]] bool pending() const;
 
-  /// Ends the threads; what is in flight is cancelled.
+  /// Ends the threads; what is in flight is cancelled. Warns if replies came and none was of use.
   void stop();
   /// What became of any recipe of the search, the model's or not.
   void learn(const Recipe& recipe, const Evaluation& evaluation);
@@ -123,6 +123,7 @@ class ModelSource final : public RecipeSource {
   std::vector<std::string> warnings_;
   std::set<std::string> warned_;  ///< without their numbers
   bool failure_warned_ = false;
+  std::string last_outcome_;  ///< of a reply
   SourceCounts counts_;
   std::vector<std::jthread> threads_;  ///< last: they use all of the above
 };

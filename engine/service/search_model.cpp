@@ -1,4 +1,6 @@
 // A language model beside a search: made, told, and what it took.
+#include <fmt/core.h>
+
 #include "engine/model/access.h"
 #include "engine/service/search_run.h"
 
@@ -10,7 +12,8 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   model::SourceOptions source;
   source.modes = access.modes;
   source.seed = options_.seed;
-  source.in_order = provenance_.modelled && access.in_order;
+  // On a GPU a search waits for no endpoint; a replay answers at once.
+  source.in_order = access.in_order && (provenance_.modelled || access.replay != nullptr);
   if (options_.budget.seconds > 0) {
     source.elapsed = [this, total = search_seconds()] { return seconds_since(start_) / total; };
   }
@@ -52,6 +55,13 @@ void Search::use_model() {
     outcome_.warnings.push_back(std::move(warning));
   for (const ReplyRecord& reply : model_->take_replies()) {
     if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
+  }
+  const llm::Replay* const replay = options_.model->replay.get();
+  if (const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind(); others > 0) {
+    outcome_.warnings.push_back(fmt::format(
+        "the replay: the requests are not the recorded ones (prompts hold times), so {} {} taken "
+        "in the order of recording",
+        others, others == 1 ? "reply was" : "replies were"));
   }
   const llm::Meter::Totals totals = options_.model->meter->totals();
   outcome_.model.asked = counts.asked;

@@ -102,7 +102,7 @@ Exchange Client::ask(const Request& request, const std::stop_token& stopping) {
   // What the budgets refuse a replay refuses by itself.
   const bool down = !exchange.reply && exchange.reply.error().kind == FailureKind::kDown;
   if (recorder_ == nullptr || (exchange.attempts == 0 && !down)) return exchange;
-  const auto written = recorder_->write(*canonical, exchange, clock_.date());
+  const auto written = recorder_->write(*canonical, request.kind, exchange, clock_.date());
   if (!written && exchange.reply) exchange.reply->notes.push_back(written.error().message);
   return exchange;
 }
@@ -133,7 +133,11 @@ Exchange Client::replayed(const Request& request, const std::string& canonical) 
   auto reservation = meter_.reserve(worst_case(request));
   if (!reservation)
     return {.reply = std::unexpected(Failure{FailureKind::kBudget, reservation.error().message})};
-  Exchange exchange = replay_->next(canonical);
+  Exchange exchange = replay_->next(canonical, request.kind);
+  const std::int64_t most = endpoint_.settings.max_reply_bytes;
+  if (exchange.reply && std::cmp_greater(exchange.reply->text.size(), most))
+    exchange.reply = std::unexpected(
+        Failure{FailureKind::kBadReply, fmt::format("the reply is longer than {} bytes", most)});
   const Charge& charge = exchange.charge;
   if (charge.input_tokens == 0 && charge.output_tokens == 0) {
     reservation->release();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,5 +126,7 @@ Result<Key> Key::from_file(const std::string& path) {
   explicit_bzero(bytes.data(), bytes.size());
   return key;
 }
+
+void hide_memory() { prctl(PR_SET_DUMPABLE, 0); }
 
 }  // namespace hone::llm

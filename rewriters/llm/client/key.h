@@ -49,4 +49,9 @@ class Key {
   std::size_t size_ = 0;
 };
 
+/// From now on this process leaves no core file, whatever the system's settings, and no other
+/// process of its user can read its memory or environment: libcurl and TLS have copies of the key.
+/// Programs that it starts are as usual.
+void hide_memory();
+
 }  // namespace hone::llm

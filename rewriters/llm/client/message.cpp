@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::pair<Role, const char*>, 3> kRoles{
     {{Role::kSystem, "system"}, {Role::kUser, "user"}, {Role::kAssistant, "assistant"}}};
-constexpr std::array<std::pair<FailureKind, const char*>, 9> kKinds{
+constexpr std::array<std::pair<FailureKind, const char*>, 10> kKinds{
     {{FailureKind::kRequest, "request"},
      {FailureKind::kBudget, "budget"},
      {FailureKind::kCancelled, "cancelled"},
@@ -17,7 +17,8 @@ constexpr std::array<std::pair<FailureKind, const char*>, 9> kKinds{
      {FailureKind::kTrouble, "trouble"},
      {FailureKind::kBadReply, "bad-reply"},
      {FailureKind::kNoText, "no-text"},
-     {FailureKind::kNoRecord, "no-record"}}};
+     {FailureKind::kNoRecord, "no-record"},
+     {FailureKind::kRecordEnd, "record-end"}}};
 
 template <class Enum, std::size_t size>
 const char* name_in(const std::array<std::pair<Enum, const char*>, size>& names, Enum value) {
@@ -38,6 +39,7 @@ ErrorCode code_of(FailureKind kind) {
   switch (kind) {
     case FailureKind::kRequest:
     case FailureKind::kNoRecord:
+    case FailureKind::kRecordEnd:
       return ErrorCode::kInvalidInput;
     case FailureKind::kBudget:
     case FailureKind::kCancelled:

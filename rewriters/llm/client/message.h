@@ -28,6 +28,10 @@ struct Request {
   /// JSON text of the protocol's "response_format" object; empty: none. A server that refuses it is
   /// asked without it.
   std::string response_format;
+  /// The caller's name for questions of this kind; it is not sent. A replay that has no equal
+  /// request answers with the next reply to one of this kind. Empty: with that of an equal one
+  /// only.
+  std::string kind;
 };
 
 struct Usage {
@@ -63,7 +67,8 @@ enum class FailureKind {
   kTrouble,    ///< connection, timeout, 429 or 5xx, also after the retries
   kBadReply,   ///< not the protocol, too long, cut off
   kNoText,     ///< a refusal, a tool call, nothing
-  kNoRecord,   ///< a replay has no such exchange
+  kNoRecord,   ///< a replay has no exchange for this request; it may have some for others
+  kRecordEnd,  ///< a replay has given all that it has
 };
 
 struct Failure {

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -25,8 +27,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 1;
-constexpr std::size_t kLongestLine = 1 << 30;
+constexpr int kFormat = 2;
+constexpr int kWithoutKinds = 1;                // the format before
+constexpr std::int64_t kLargestFile = 1 << 30;  // [B]
+constexpr std::size_t kMostNotes = 16;
+// Longest lines [B]; a server's name of a model and its finish reason are as long at most.
+constexpr std::size_t kModel = 256, kFinishReason = 40, kKind = 40, kMessage = 1000;
+constexpr double kMostSeconds = 1e9;
 
 std::unexpected<Error> io_error(const std::string& path, std::string_view what) {
   return fail(ErrorCode::kIo, fmt::format("record file '{}': {}", path, what));
@@ -44,17 +51,43 @@ Json json_of(const Reply& reply) {
           {"notes", reply.notes}};
 }
 
-Reply reply_from(const Json& json) {
+// What follows throws Json's exceptions where a value is missing or of another type.
+
+const std::string& text_at(const Json& json, const char* key) {
+  return json.at(key).get_ref<const std::string&>();
+}
+
+std::string line_at(const Json& json, const char* key, std::size_t most) {
+  return one_line(Key(), text_at(json, key), most);
+}
+
+/// Not negative; larger ones count as the largest.
+std::int64_t count_at(const Json& json, const char* key,
+                      std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+  const auto value = json.at(key).get_ref<const Json::number_unsigned_t&>();
+  return static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(most)));
+}
+
+bool flag_at(const Json& json, const char* key) {
+  return json.at(key).get_ref<const Json::boolean_t&>();
+}
+
+/// Nothing: its text cannot have been a reply's.
+std::optional<Reply> reply_from(const Json& json) {
   Reply reply;
-  json.at("text").get_to(reply.text);
-  json.at("finish_reason").get_to(reply.finish_reason);
-  json.at("model").get_to(reply.model);
+  reply.text = text_at(json, "text");
+  if (reply.text.empty() || reply.text.contains('\0')) return std::nullopt;
+  reply.finish_reason = line_at(json, "finish_reason", kFinishReason);
+  reply.model = line_at(json, "model", kModel);
   const Json& usage = json.at("usage");
-  usage.at("input_tokens").get_to(reply.usage.input_tokens);
-  usage.at("output_tokens").get_to(reply.usage.output_tokens);
-  usage.at("exact").get_to(reply.usage.exact);
-  json.at("without_format").get_to(reply.without_format);
-  json.at("notes").get_to(reply.notes);
+  reply.usage.input_tokens = count_at(usage, "input_tokens");
+  reply.usage.output_tokens = count_at(usage, "output_tokens");
+  reply.usage.exact = flag_at(usage, "exact");
+  reply.without_format = flag_at(json, "without_format");
+  for (const Json& note : json.at("notes").get_ref<const Json::array_t&>()) {
+    if (reply.notes.size() >= kMostNotes) break;
+    reply.notes.push_back(one_line(Key(), note.get_ref<const std::string&>(), kMessage));
+  }
   return reply;
 }
 
@@ -75,32 +108,30 @@ Json json_of(const Exchange& exchange) {
   return json;
 }
 
-/// Throws what nlohmann's json throws; nothing: a value is out of range.
 std::optional<Exchange> exchange_from(const Json& json) {
   Exchange exchange;
   const Json& charge = json.at("charge");
-  charge.at("input_tokens").get_to(exchange.charge.input_tokens);
-  charge.at("output_tokens").get_to(exchange.charge.output_tokens);
-  charge.at("nano_dollars").get_to(exchange.charge.nano_dollars);
-  json.at("attempts").get_to(exchange.attempts);
-  json.at("status").get_to(exchange.http_status);
-  json.at("seconds").get_to(exchange.seconds);
-  if (exchange.charge.input_tokens < 0 || exchange.charge.output_tokens < 0 ||
-      exchange.charge.nano_dollars < 0)
-    return std::nullopt;
+  exchange.charge.input_tokens = count_at(charge, "input_tokens");
+  exchange.charge.output_tokens = count_at(charge, "output_tokens");
+  exchange.charge.nano_dollars = count_at(charge, "nano_dollars");
+  exchange.attempts = static_cast<int>(count_at(json, "attempts", 1'000'000));
+  exchange.http_status = static_cast<int>(count_at(json, "status", 999));
+  exchange.seconds = std::clamp(json.at("seconds").get<double>(), 0.0, kMostSeconds);
   if (json.contains("reply")) {
-    exchange.reply = reply_from(json.at("reply"));
+    auto reply = reply_from(json.at("reply"));
+    if (!reply) return std::nullopt;
+    exchange.reply = std::move(*reply);
   } else {
     const Json& failure = json.at("failure");
-    const auto kind = kind_from(failure.at("kind").get<std::string>());
+    const auto kind = kind_from(text_at(failure, "kind"));
     if (!kind) return std::nullopt;
-    exchange.reply = std::unexpected(Failure{*kind, failure.at("message").get<std::string>()});
+    exchange.reply = std::unexpected(Failure{*kind, line_at(failure, "message", kMessage)});
   }
   return exchange;
 }
 
 struct Line {
-  std::string canonical;
+  std::string canonical, kind, model;
   Exchange exchange;
 };
 
@@ -108,11 +139,16 @@ std::optional<Line> read_line(const std::string& text) {
   const auto json = parse_json(text);
   if (!json || !json->is_object()) return std::nullopt;
   try {
-    if (json->at("format").get<int>() != kFormat) return std::nullopt;
-    std::string canonical = json->at("request").dump();
+    const std::int64_t format = count_at(*json, "format");
+    if (format != kFormat && format != kWithoutKinds) return std::nullopt;
+    Line line;
+    line.canonical = json->at("request").dump();
+    line.model = line_at(json->at("request"), "model", kModel);
+    if (format == kFormat) line.kind = line_at(*json, "kind", kKind);
     auto exchange = exchange_from(*json);
     if (!exchange) return std::nullopt;
-    return Line{std::move(canonical), std::move(*exchange)};
+    line.exchange = std::move(*exchange);
+    return line;
   } catch (const Json::exception&) {
     return std::nullopt;
   }
@@ -170,10 +206,11 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path) {
 
 Recorder::~Recorder() { close(fd_); }
 
-Result<void> Recorder::write(std::string_view canonical, const Exchange& exchange,
-                             Clock::Date date) {
+Result<void> Recorder::write(std::string_view canonical, std::string_view kind,
+                             const Exchange& exchange, Clock::Date date) {
   Json json = json_of(exchange);
   json["format"] = kFormat;
+  json["kind"] = kind;
   json["hash"] = request_hash(canonical);
   json["request"] = Json::parse(canonical);
   json["time"] = fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(date)));
@@ -190,48 +227,97 @@ Result<void> Recorder::write(std::string_view canonical, const Exchange& exchang
 }
 
 Result<std::unique_ptr<Replay>> Replay::open(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return io_error(path, std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) return io_error(path, "not a regular file");
+  if (status.st_size > kLargestFile)
+    return io_error(path, fmt::format("larger than {} bytes", kLargestFile));
   std::ifstream file(path);
   if (!file) return io_error(path, "cannot be read");
-  std::unique_ptr<Replay> made(new Replay(path));
+  return read(file, path);
+}
+
+Result<std::unique_ptr<Replay>> Replay::read(std::istream& lines, std::string path) {
+  std::unique_ptr<Replay> made(new Replay(std::move(path)));
   std::string text;
-  for (int number = 1; std::getline(file, text); ++number) {
+  for (int number = 1; std::getline(lines, text); ++number) {
     if (text.empty()) continue;
-    auto line = text.size() > kLongestLine ? std::nullopt : read_line(text);
+    auto line = read_line(text);
     if (!line)
       return invalid(
           fmt::format("record file '{}', line {}: not an exchange as --llm-record "
                       "writes it (format {})",
-                      path, number, kFormat));
-    Known& known = made->known_[std::move(line->canonical)];
-    ++known.recorded;
-    known.left.push_back(std::move(line->exchange));
+                      made->path_, number, kFormat));
+    if (made->exchanges_.empty()) made->model_ = std::move(line->model);
+    made->add(std::move(line->canonical), std::move(line->kind), std::move(line->exchange));
   }
-  if (file.bad()) return io_error(path, "cannot be read to its end");
+  if (lines.bad()) return io_error(made->path_, "cannot be read to its end");
+  if (made->exchanges_.empty())
+    return invalid(fmt::format("record file '{}' holds no exchange", made->path_));
+  made->used_.resize(made->exchanges_.size(), false);
   return made;
 }
 
-Exchange Replay::next(const std::string& canonical) {
-  std::lock_guard lock(mutex_);
-  const auto found = known_.find(canonical);
-  if (found == known_.end() || found->second.left.empty()) {
-    const std::size_t recorded = found == known_.end() ? 0 : found->second.recorded;
-    return {.reply = std::unexpected(Failure{
-                FailureKind::kNoRecord,
-                fmt::format("record file '{}' has {} of request {}, whose last message begins "
-                            "\"{}\"; record it anew with the same task, seed and settings",
-                            path_, recorded == 0 ? "no reply" : fmt::format("only {}", recorded),
-                            request_hash(canonical), beginning(canonical))})};
+void Replay::add(std::string canonical, std::string kind, Exchange exchange) {
+  const std::size_t number = exchanges_.size();
+  exchanges_.push_back(std::move(exchange));
+  of_request_[std::move(canonical)].exchanges.push_back(number);
+  if (kind.empty()) return;
+  const auto [choice, is_new] = of_kind_.try_emplace(std::move(kind));
+  choice->second.exchanges.push_back(number);
+  if (is_new) kinds_.push_back(choice->first);
+}
+
+std::optional<std::size_t> Replay::first_unused(Choices& choices, const std::string& key) {
+  const auto found = choices.find(key);
+  if (found == choices.end()) return std::nullopt;
+  auto& [exchanges, next] = found->second;
+  while (next < exchanges.size() && used_[exchanges[next]]) ++next;
+  if (next == exchanges.size()) return std::nullopt;
+  return exchanges[next];
+}
+
+Failure Replay::nothing_for(const std::string& canonical, const std::string& kind) const {
+  if (given_ == exchanges_.size())
+    return {FailureKind::kRecordEnd,
+            fmt::format("record file '{}' has no more than its {} replies", path_, given_)};
+  if (!kind.empty() && !kinds_.empty()) {
+    const auto found = of_kind_.find(kind);
+    const std::size_t recorded = found == of_kind_.end() ? 0 : found->second.exchanges.size();
+    return {FailureKind::kNoRecord,
+            fmt::format("record file '{}' has {} of kind '{}'", path_,
+                        recorded == 0 ? "no reply" : fmt::format("only {}", recorded), kind)};
   }
-  Exchange exchange = std::move(found->second.left.front());
-  found->second.left.pop_front();
-  return exchange;
+  const auto found = of_request_.find(canonical);
+  const std::size_t recorded = found == of_request_.end() ? 0 : found->second.exchanges.size();
+  return {FailureKind::kNoRecord,
+          fmt::format("record file '{}' has {} of request {}, whose last message begins \"{}\"; "
+                      "record it anew with the same task, seed and settings",
+                      path_, recorded == 0 ? "no reply" : fmt::format("only {}", recorded),
+                      request_hash(canonical), beginning(canonical))};
+}
+
+Exchange Replay::next(const std::string& canonical, const std::string& kind) {
+  std::lock_guard lock(mutex_);
+  auto number = first_unused(of_request_, canonical);
+  if (!number && !kind.empty()) {
+    number = first_unused(of_kind_, kind);
+    if (number) ++by_kind_;
+  }
+  if (!number) return {.reply = std::unexpected(nothing_for(canonical, kind))};
+  used_[*number] = true;
+  ++given_;
+  return std::move(exchanges_[*number]);
 }
 
 std::size_t Replay::unused() const {
   std::lock_guard lock(mutex_);
-  std::size_t count = 0;
-  for (const auto& [canonical, known] : known_) count += known.left.size();
-  return count;
+  return exchanges_.size() - given_;
+}
+
+std::size_t Replay::taken_by_kind() const {
+  std::lock_guard lock(mutex_);
+  return by_kind_;
 }
 
 }  // namespace hone::llm

@@ -23,6 +23,15 @@ std::size_t plain_character(std::string_view text) {
   return 0;
 }
 
+/// A character that a reader does not see, or that turns a line around.
+bool is_invisible(std::string_view character) {
+  const auto between = [&](std::string_view first, std::string_view last) {
+    return first <= character && character <= last;  // UTF-8 sorts by code point
+  };
+  return between("\u200B", "\u200F") || between("\u2028", "\u202E") ||
+         between("\u2060", "\u206F") || character == "\u061C" || character == "\uFEFF";
+}
+
 }  // namespace
 
 // Knuth, Morris and Pratt's search: one pass, whatever the pieces.
@@ -72,7 +81,8 @@ std::string one_line(const Key& key, std::string_view text, std::size_t most) {
   std::string out;
   while (!rest.empty()) {
     const std::size_t size = plain_character(rest);
-    const std::string_view next = size == 0 ? "?" : rest.substr(0, size);
+    const bool shown = size != 0 && !is_invisible(rest.substr(0, size));
+    const std::string_view next = shown ? rest.substr(0, size) : "?";
     if (out.size() + next.size() > most) return out + "...";
     out += next;
     rest.remove_prefix(size == 0 ? 1 : size);

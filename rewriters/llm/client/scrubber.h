@@ -31,8 +31,8 @@ class Scrubber {
 /// A whole text at once.
 [[nodiscard]] std::string scrubbed(const Key& key, std::string_view text);
 
-/// Scrubbed, at most `most` bytes, control characters and what is not UTF-8 as '?': fit for a
-/// terminal and for one line of a log.
+/// Scrubbed, at most `most` bytes ("..." ends what was cut), control and invisible characters and
+/// what is not UTF-8 as '?': fit for a terminal and for one line of a log.
 [[nodiscard]] std::string one_line(const Key& key, std::string_view text, std::size_t most = 200);
 
 }  // namespace hone::llm

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "client_fixture.h"
 
@@ -33,6 +34,23 @@ class Records : public ClientTest {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   void write(const std::string& text) const { std::ofstream(path_) << text; }
+
+  static Request of_kind(std::string text, std::string kind) {
+    Request request = question(std::move(text));
+    request.kind = std::move(kind);
+    return request;
+  }
+  /// Asks all of these of a server that says "reply 1", "reply 2", …
+  void record(const std::vector<Request>& requests) {
+    serve([](const HeardRequest&, int number) {
+      return stream_reply(fmt::format("reply {}", number));
+    });
+    const auto recorder = Recorder::open(path_);
+    ASSERT_TRUE(recorder) << recorder.error().message;
+    connect(settings_, recorder->get());
+    for (const Request& request : requests) EXPECT_TRUE(client_->ask(request).reply);
+    client_.reset();
+  }
 
   std::filesystem::path folder_;
   std::string path_;
@@ -97,11 +115,117 @@ TEST_F(Records, AReplayIsTheSameWithoutANetwork) {
   EXPECT_EQ((*replay)->unused(), 0U);
 
   const Exchange missing = client->ask(requests[0]);
-  expect_failure(missing, FailureKind::kNoRecord, "has only 3 of request ");
-  expect_failure(client->ask(question("new\nline")), FailureKind::kNoRecord,
-                 "whose last message begins \"new?line\"");
+  expect_failure(missing, FailureKind::kRecordEnd, "has no more than its 4 replies");
   EXPECT_EQ(to_error(missing.reply.error()).code, ErrorCode::kInvalidInput);
   EXPECT_EQ(meter.totals().reserved_tokens, 0);
+}
+
+TEST_F(Records, WhatIsNotThereIsNamed) {
+  record({of_kind("a", ""), of_kind("a", ""), of_kind("b", "")});
+  const auto replay = Replay::open(path_).value();
+  const auto client = Client::make_replaying(settings_, *meter_, *replay);
+  EXPECT_TRUE(client->ask(question("a")).reply);
+  EXPECT_TRUE(client->ask(question("a")).reply);
+  expect_failure(client->ask(question("a")), FailureKind::kNoRecord, "has only 2 of request ");
+  expect_failure(client->ask(question("new\nline")), FailureKind::kNoRecord,
+                 "whose last message begins \"new?line\"");
+}
+
+TEST_F(Records, OtherRequestsAreAnsweredByKindInOrder) {
+  record({of_kind("a", "whole"), of_kind("b", "diff"), of_kind("c", "whole"),
+          of_kind("d", "whole repair"), of_kind("e", "whole")});
+  const auto replay = Replay::open(path_).value();
+  EXPECT_EQ(replay->kinds(), (std::vector<std::string>{"whole", "diff", "whole repair"}));
+  EXPECT_EQ(replay->model(), "scripted");
+  const auto client = Client::make_replaying(settings_, *meter_, *replay);
+  const auto answer = [&](const char* text, const char* kind) {
+    const Exchange exchange = client->ask(of_kind(text, kind));
+    return exchange.reply ? exchange.reply->text : kind_name(exchange.reply.error().kind);
+  };
+  EXPECT_EQ(answer("c", "whole"), "reply 3") << "the equal one comes first";
+  EXPECT_EQ(replay->taken_by_kind(), 0U);
+  EXPECT_EQ(answer("x", "whole"), "reply 1");
+  EXPECT_EQ(answer("y", "whole"), "reply 5") << "3 is used";
+  EXPECT_EQ(replay->taken_by_kind(), 2U);
+  expect_failure(client->ask(of_kind("z", "whole")), FailureKind::kNoRecord,
+                 "only 3 of kind 'whole'");
+  expect_failure(client->ask(of_kind("z", "steps")), FailureKind::kNoRecord,
+                 "no reply of kind 'steps'");
+  EXPECT_EQ(answer("x", ""), "no-record") << "no kind: equal ones only";
+  EXPECT_EQ(answer("b", ""), "reply 2");
+  EXPECT_EQ(answer("x", "whole repair"), "reply 4");
+  EXPECT_EQ(answer("x", "whole repair"), "record-end");
+  EXPECT_EQ(replay->unused(), 0U);
+}
+
+TEST_F(Records, FormatOneIsReadAndAnswersEqualRequestsOnly) {
+  record({of_kind("a", "whole"), of_kind("b", "whole")});
+  std::string lines;
+  std::stringstream now(recorded());
+  for (std::string line; std::getline(now, line);) {
+    nlohmann::json json = nlohmann::json::parse(line);
+    json["format"] = 1;
+    json.erase("kind");
+    lines += json.dump() + "\n";
+  }
+  write(lines);
+  const auto replay = Replay::open(path_).value();
+  EXPECT_TRUE(replay->kinds().empty());
+  const auto client = Client::make_replaying(settings_, *meter_, *replay);
+  EXPECT_TRUE(client->ask(of_kind("b", "whole")).reply);
+  expect_failure(client->ask(of_kind("x", "whole")), FailureKind::kNoRecord, "record it anew");
+  EXPECT_TRUE(client->ask(of_kind("a", "whole")).reply);
+}
+
+// A file may be anybody's.
+TEST_F(Records, WhatAStrangerWroteIsCleanedAsAReplyIs) {
+  record({of_kind("a", "whole"), of_kind("b", "whole")});
+  std::stringstream now(recorded());
+  std::string first, second;
+  std::getline(now, first);
+  std::getline(now, second);
+  const std::string bad = "\x1b[2J\n\u202e" + std::string(5000, 'x');
+  nlohmann::json reply = nlohmann::json::parse(first), failure = nlohmann::json::parse(second);
+  reply["kind"] = reply["request"]["model"] = bad;
+  reply["reply"]["model"] = reply["reply"]["finish_reason"] = bad;
+  reply["reply"]["notes"] = std::vector<std::string>(1000, bad);
+  reply["charge"]["input_tokens"] = reply["reply"]["usage"]["output_tokens"] = UINT64_MAX;
+  reply["attempts"] = reply["status"] = UINT64_MAX;
+  reply["seconds"] = -1e300;
+  failure.erase("reply");
+  failure["failure"] = {{"kind", "trouble"}, {"message", bad}};
+  write(reply.dump() + "\n" + failure.dump() + "\n");
+  const auto replay = Replay::open(path_).value();
+  const auto expect_clean = [](const std::string& line, std::size_t most) {
+    EXPECT_TRUE(line.starts_with("?[2J??x")) << line;
+    EXPECT_LE(line.size(), most + 3) << line;
+  };
+  expect_clean(replay->model(), 256);
+  ASSERT_EQ(replay->kinds().size(), 2U);
+  expect_clean(replay->kinds()[0], 40);
+  const Exchange one = replay->next(canonical_request(question("b"), settings_).value());
+  expect_clean(one.reply.error().message, 1000);
+  const Exchange other = replay->next("", replay->kinds()[0]);
+  expect_clean(other.reply.value().model, 256);
+  expect_clean(other.reply->finish_reason, 40);
+  ASSERT_EQ(other.reply->notes.size(), 16U);
+  expect_clean(other.reply->notes[15], 1000);
+  EXPECT_EQ(other.charge.input_tokens, INT64_MAX);
+  EXPECT_EQ(other.reply->usage.output_tokens, INT64_MAX);
+  EXPECT_GT(other.attempts, 0);
+  EXPECT_EQ(other.http_status, 999);
+  EXPECT_EQ(other.seconds, 0);
+}
+
+TEST_F(Records, AReplyLongerThanALiveOneMayBeIsNoReply) {
+  record({of_kind("a", "whole")});
+  nlohmann::json json = nlohmann::json::parse(recorded());
+  json["reply"]["text"] = std::string(5000, 'x');
+  write(json.dump() + "\n");
+  const auto replay = Replay::open(path_).value();
+  settings_.max_reply_bytes = 4096;
+  const auto client = Client::make_replaying(settings_, *meter_, *replay);
+  expect_failure(client->ask(question("a")), FailureKind::kBadReply, "longer than 4096 bytes");
 }
 
 TEST_F(Records, WhatMattersOfARequest) {
@@ -179,6 +303,11 @@ TEST_F(Records, AFailedWriteIsSaidWithTheReply) {
 
 TEST_F(Records, LinesThatAreNoExchange) {
   EXPECT_FALSE(Replay::open(path_)) << "missing";
+  EXPECT_FALSE(Replay::open(folder_)) << "a folder";
+  EXPECT_FALSE(Replay::open("/dev/zero")) << "endless";
+  write("\n");
+  EXPECT_TRUE(Replay::open(path_).error().message.contains("holds no exchange"));
+  std::filesystem::remove(path_);
   serve([](const HeardRequest&, int) { return stream_reply("text"); });
   {
     const auto recorder = Recorder::open(path_);
@@ -206,11 +335,22 @@ TEST_F(Records, LinesThatAreNoExchange) {
     without.erase(key);
     expect_refused(without.dump());
     without[key] = "x";
-    if (key != "request") expect_refused(without.dump());
+    if (key != "kind") expect_refused(without.dump());
   }
-  nlohmann::json negative = json;
-  negative["charge"]["nano_dollars"] = -1;
-  expect_refused(negative.dump());
+  for (const char* place :
+       {"/charge/nano_dollars", "/charge/input_tokens", "/reply/usage/input_tokens", "/attempts"}) {
+    for (const auto& value : {nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json(1e300),
+                              nlohmann::json(true), nlohmann::json("1"), nlohmann::json()}) {
+      nlohmann::json wrong = json;
+      wrong[nlohmann::json::json_pointer(place)] = value;
+      expect_refused(wrong.dump());
+    }
+  }
+  for (const std::string& text : {std::string(), std::string(3, '\0')}) {
+    nlohmann::json wrong = json;
+    wrong["reply"]["text"] = text;
+    expect_refused(wrong.dump());
+  }
 }
 
 }  // namespace
