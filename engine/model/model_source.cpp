@@ -54,12 +54,10 @@ void ModelSource::stop() {
   threads_.clear();
   {
     const std::lock_guard lock(mutex_);
-    const bool warned = warned_.contains("failure") || warned_.contains("final");
-    if (warned || counts_.replies == 0 || counts_.recipes > 0) return;
+    if (failure_warned_ || counts_.replies == 0 || counts_.recipes > 0) return;
   }
-  warn("unused", fmt::format("the language model: nothing that it said could be used; the last "
-                             "reply was {}",
-                             last_outcome_));
+  warn(fmt::format("the language model: nothing that it said could be used; the last reply was {}",
+                   last_outcome_));
 }
 
 double ModelSource::spent() const {
