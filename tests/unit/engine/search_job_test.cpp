@@ -3,6 +3,7 @@
 #include "engine/service/search_job.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "candidates/task_reader.h"
+#include "engine/model/access.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/rewriting/remote_rewriting.h"
 #include "rewriters/core/registry.h"
@@ -20,6 +22,10 @@
 
 namespace hone {
 namespace {
+
+constexpr const char* kScaleLaunch =
+    R"json({"launches": [{"kernel": "scale", "grid": ["ceildiv(N,BLOCK*ITEMS)"], )json"
+    R"json("block": ["BLOCK"], "args": ["x", "y", "N"]}]})json";
 
 class SearchJob : public testing::Test {
  protected:
@@ -285,6 +291,41 @@ TEST_F(SearchJob, AJobOnAGpuGoesOnWithWhatItsProcessHadFound) {
             options_.budget.evaluations - static_cast<std::int64_t>(told->size()));
   EXPECT_LE(second->ranked.front().evaluation.measurement.time_us, best_us);
   std::filesystem::remove(path);
+}
+
+// Times differ there, and so do the prompts that hold them.
+TEST_F(SearchJob, OnAGpuAReplayAnswersInTheOrderOfRecording) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("hone-replay-" + std::to_string(getpid()));
+  std::filesystem::remove(path);
+  {
+    const auto recorder = llm::Recorder::open(path);
+    ASSERT_TRUE(recorder) << recorder.error().message;
+    for (const char* factor : {"1.0f + 1.0f", "4.0f / 2.0f", "3.0f - 1.0f"}) {
+      std::string source(task_.reference.source);
+      source.replace(source.find("2.0f"), 4, factor);
+      llm::Exchange exchange;
+      exchange.reply->text = "```cuda\n" + source + "\n```\n```json\n" + kScaleLaunch + "\n```\n";
+      ASSERT_TRUE((*recorder)->write(R"({"model": "m", "messages": []})", "whole", exchange, {}));
+    }
+  }
+  const auto access = model::open_access({.replay = path});
+  ASSERT_TRUE(access) << access.error().message;
+  EXPECT_EQ((*access)->modes, std::vector<llm::Mode>{llm::Mode::kWhole});
+  options_.model = access->get();
+  device_ = *DeviceSpec::parse("cuda:0");
+  test::FakeEvaluator gpu(test::FakeEvaluator::h200(), false);
+  const auto outcome = run_search(task_, device_, gpu, rewriting_, nullptr, options_);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->model.replies, 3);
+  EXPECT_EQ(outcome->model.recipes, 3);
+  const auto of_replay = [](const std::string& warning) {
+    return warning.contains("the replay: ");
+  };
+  EXPECT_EQ(std::ranges::count_if(outcome->warnings, of_replay), 1);
+  const auto of_model = [](const std::string& warning) { return warning.contains("model: "); };
+  EXPECT_EQ(std::ranges::count_if(outcome->warnings, of_model), 0);
 }
 
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {

@@ -1,0 +1,63 @@
+// What searches with a scripted language model have in common.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/process.h"
+#include "tests/unit/llm/scripted_server.h"
+
+namespace hone::testing {
+
+inline std::string read(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+inline std::filesystem::path tasks() {
+  return std::filesystem::path(HONE_SOURCE_DIR) / "tests/llm_search/tasks";
+}
+inline std::string task(const std::string& name) { return (tasks() / (name + ".cu")).string(); }
+/// What a model that knows the task's trick says.
+inline std::string trick(const std::string& name) { return read(tasks() / (name + ".reply.md")); }
+
+inline double best_us(const ProcessResult& run) {
+  if (run.status != 0) return 0;
+  return run.json()["best"]["time_us"].get<double>();
+}
+
+/// Lines of stderr that are warnings of a language model or a replay.
+inline std::vector<std::string> model_warnings(const std::string& err) {
+  std::vector<std::string> lines;
+  std::istringstream all(err);
+  for (std::string line; std::getline(all, line);)
+    if (line.starts_with("hone: the language model") || line.starts_with("hone: the replay"))
+      lines.push_back(line);
+  return lines;
+}
+
+class LlmSearch : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::vector<std::string> optimize(const std::string& name,
+                                                  const std::string& budget) const {
+    return {"optimize", task(name), "--device",    "emu:sm_90", "--budget", budget,   "--seed", "7",
+            "--db",     db_,        "--finalists", "2",         "--quiet",  "--json", "-"};
+  }
+  static void with_model(std::vector<std::string>& command, const std::string& url) {
+    for (const char* word : {"--llm", "", "--llm-model", "scripted", "--llm-modes", "whole",
+                             "--llm-wait", "--llm-retries", "0"})
+      command.emplace_back(*word == '\0' ? url : word);
+  }
+
+  TemporaryFolder folder_;
+  std::string db_ = folder_.file("hone.db");
+};
+
+}  // namespace hone::testing
