@@ -272,6 +272,7 @@ TEST_P(HostileEndpoint, CostsNoSearch) {
   EXPECT_GE(endpoint.shortest_gap(), test.least_gap);
   if (test.most_growth > 0) {
     EXPECT_LE(endpoint.growth(), test.most_growth);
+    RecordProperty("growth_bytes", std::to_string(endpoint.growth()));
   }
 
   const auto store = Store::open(db_).value();
@@ -287,6 +288,41 @@ TEST_P(HostileEndpoint, CostsNoSearch) {
 
 INSTANTIATE_TEST_SUITE_P(Each, HostileEndpoint, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// From four threads, while rules go on. What was still being asked at the end is counted, too.
+TEST_F(LlmSearch, AllTroubleAtOnceIsOneWarningAndNoBudgetIsExceeded) {
+  Case all{.name = "All"};
+  for (const Case& test : cases()) {
+    if (test.name == std::string("RateLimitsForAnHour")) continue;
+    all.answers.push_back(test.answers[0]);
+    all.answers.push_back(replies(kNonsense));  // so that the endpoint does not count as down
+  }
+  Endpoint endpoint(all);
+  auto command = optimize("popcount", "6s");
+  with_model(command, endpoint.url());
+  std::erase(command, "--llm-wait");
+  command.insert(command.end(),
+                 {"--llm-concurrency", "4", "--llm-timeout", "2", "--llm-tokens", "300000"});
+  const auto run = hone(command);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(model_warnings(run.err).size(), 1U) << run.err;
+  const json document = run.json();
+  EXPECT_LT(best_us(run), document["reference"]["time_us"].get<double>());
+  const json& model = document["model"];
+  EXPECT_GE(model["input_tokens"], endpoint.input_tokens());
+  EXPECT_GE(model["output_tokens"], endpoint.output_tokens());
+  EXPECT_LE(model["input_tokens"].get<int>() + model["output_tokens"].get<int>(), 300'000);
+  const auto store = Store::open(db_).value();
+  const auto kept = store->replies(store->runs({}).value().at(0).id).value();
+  std::int64_t input = 0, output = 0;
+  for (const ReplyRecord& reply : kept) {
+    input += reply.input_tokens;
+    output += reply.output_tokens;
+  }
+  EXPECT_EQ(model["input_tokens"], input);
+  EXPECT_EQ(model["output_tokens"], output);
+  EXPECT_GE(kept.size(), 5U);
+}
 
 // Nothing of these may pass, nothing may stop the search; what was wrong with each is stored.
 TEST_F(LlmSearch, HostileAnswersCostAQuestionEach) {
