@@ -7,7 +7,9 @@
 namespace hone::model {
 namespace {
 
-const std::vector<llm::Mode> kAllModes = {llm::Mode::kWhole, llm::Mode::kDiff, llm::Mode::kSteps};
+std::vector<llm::Mode> all_modes() {
+  return {llm::Mode::kWhole, llm::Mode::kDiff, llm::Mode::kSteps};
+}
 
 /// Of the recorded questions, which ModelSource names "whole", "whole repair", …
 std::vector<llm::Mode> modes_of(const llm::Replay& replay) {
@@ -30,7 +32,7 @@ Result<std::unique_ptr<Access>> open_replay(const AccessOptions& options) {
                                settings.model, options.replay, (*replay)->model()));
   auto access = std::make_unique<Access>();
   access->modes = options.modes.empty() ? modes_of(**replay) : options.modes;
-  if (access->modes.empty()) access->modes = kAllModes;
+  if (access->modes.empty()) access->modes = all_modes();
   access->in_order = true;
   access->replay = std::move(*replay);
   access->meter = std::make_unique<llm::Meter>(settings);
@@ -48,7 +50,7 @@ Result<std::unique_ptr<Access>> open_access(const AccessOptions& options) {
   if (!key) return std::unexpected(key.error());
   if (!key->empty()) llm::hide_memory();
   auto access = std::make_unique<Access>();
-  access->modes = options.modes.empty() ? kAllModes : options.modes;
+  access->modes = options.modes.empty() ? all_modes() : options.modes;
   access->in_order = options.wait;
   auto endpoint = llm::Endpoint::make(options.settings, !key->empty());
   if (!endpoint) return std::unexpected(endpoint.error());

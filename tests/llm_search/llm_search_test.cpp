@@ -180,7 +180,7 @@ TEST_F(LlmSearch, ASlowModelIsHeard) {
     if (!peer.request() || !peer.sleep(std::chrono::milliseconds(1500))) return;
     peer.send(stream_reply(trick("bit_reverse")));
   });
-  auto command = optimize("bit_reverse", "12s");
+  auto command = optimize("bit_reverse", "8s");
   with_model(command, server.url());
   std::erase(command, "--llm-wait");
   command.insert(command.end(), {"--without", all_rules()});
@@ -196,7 +196,7 @@ TEST_F(LlmSearch, AModelThatNeverAnswersIsNotWaitedFor) {
     const ScriptedServer server([](ServerPeer& peer) {
       if (peer.request()) (void)peer.wait_until_closed();
     });
-    auto command = optimize("popcount", "4s");
+    auto command = optimize("popcount", "3s");
     with_model(command, server.url());
     if (!waits) std::erase(command, "--llm-wait");
     const auto run = hone(command);

@@ -97,7 +97,7 @@ Exchange Client::ask(const Request& request, const std::stop_token& stopping) {
   Exchange exchange = asked(request, stopping);
   if (!exchange.reply) {
     std::string& message = exchange.reply.error().message;
-    message = fmt::format("language model at {}: {}", endpoint_.name, scrubbed(key_, message));
+    message = fmt::format("{}: {}", endpoint_.name, scrubbed(key_, message));
   }
   // What the budgets refuse a replay refuses by itself.
   const bool down = !exchange.reply && exchange.reply.error().kind == FailureKind::kDown;
