@@ -41,7 +41,9 @@ ModelSource::ModelSource(const Task& task, Space& space, llm::Client& client,
       arch_(std::move(arch)),
       device_(std::move(device)),
       tried_(std::move(reference)),
-      random_(options_.seed) {
+      random_(options_.seed),
+      exchanges_(options_.exchanges_before),
+      replied_(options_.exchanges_before > 0) {
   if (options_.in_order) return;
   const int threads = std::max(1, client_.endpoint().settings.concurrency);
   for (int i = 0; i < threads; ++i)
@@ -55,18 +57,7 @@ void ModelSource::stop() {
   threads_.clear();
 }
 
-double ModelSource::spent() const {
-  const llm::Settings& settings = client_.endpoint().settings;
-  const llm::Meter::Totals totals = meter_.totals();
-  double spent = 0;
-  if (settings.token_budget.value_or(0) > 0)
-    spent = static_cast<double>(totals.input_tokens + totals.output_tokens) /
-            static_cast<double>(*settings.token_budget);
-  if (settings.cost_budget.value_or(0) > 0)
-    spent = std::max(spent, static_cast<double>(totals.nano_dollars) /
-                                static_cast<double>(*settings.cost_budget));
-  return spent;
-}
+double ModelSource::spent() const { return meter_.share_spent(); }
 
 /// Is it time for another question? The lock is held.
 bool ModelSource::due(double share) {
@@ -283,11 +274,9 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
     }
   }
   const std::lock_guard lock(mutex_);
-  ++counts_.asked;
-  if (exchange.reply) ++counts_.replies;
+  if (exchange.reply) replied_ = true;
   if (exchange.attempts > 0 || exchange.reply) replies_.push_back(record);
   if (!made) return;
-  ++counts_.recipes;
   asked_.try_emplace(recipe_key(made->recipe), Asked{own.mode, own.turn, record.id});
   ready_.push_back(std::move(made->recipe));
 }
@@ -333,11 +322,11 @@ void ModelSource::failed(const llm::Failure& failure) {
   bool never = false;
   if (final) {
     const std::lock_guard lock(mutex_);
-    // What others have set aside may be free again.
-    if (budget && in_flight_ > 1) return;
+    // What others have set aside, of this job's other searches too, may be free again.
+    if (budget && (in_flight_ > 1 || meter_.totals().reserved_tokens > 0)) return;
     over_ = true;
     wanted_ = 0;
-    never = counts_.replies == 0;
+    never = !replied_;
   }
   // A budget that is spent is no trouble.
   if (budget && !never) return;
@@ -368,11 +357,6 @@ std::vector<ReplyRecord> ModelSource::take_replies() {
 std::vector<std::string> ModelSource::take_warnings() {
   const std::lock_guard lock(mutex_);
   return std::exchange(warnings_, {});
-}
-
-SourceCounts ModelSource::counts() const {
-  const std::lock_guard lock(mutex_);
-  return counts_;
 }
 
 }  // namespace hone::model
