@@ -110,6 +110,27 @@ TEST_F(Outcomes, EveryReplyIsCountedOnce) {
   EXPECT_EQ(without.json()["runs"][0]["model"], model);
 }
 
+// Who submits says whether and how much, never where; who serves jobs names the endpoint whole.
+TEST_F(Outcomes, WrongOptionsOfJobsSayWhatWouldBeRight) {
+  const auto expect = [&](std::vector<std::string> command, const char* words) {
+    const auto run = hone(std::move(command));
+    EXPECT_EQ(run.status, 2) << words << run.err;
+    EXPECT_NE(run.err.find(words), std::string::npos) << run.err;
+  };
+  const std::string task = (kTasks / "popcount.cu").string();
+  expect({"submit", task, "--llm-tokens", "1000"}, "limit what --llm asks for: give it");
+  expect({"submit", task, "--llm", "--llm-cost", "cheap"}, "--llm-cost cheap: ");
+  expect({"submit", task, "--llm", "--llm-modes", "magic"}, "there are whole, diff and steps");
+  expect({"submit", task, "--llm", "--llm-tokens", "0"}, "--llm-tokens");
+  expect({"submit", task, "--llm", "http://127.0.0.1:9/v1"}, "http://127.0.0.1:9/v1");
+  expect({"coordinator", "--redis", "redis://127.0.0.1:9", "--db", db_, "--llm",
+          "http://127.0.0.1:9/v1"},
+         "--llm-model");
+  expect({"coordinator", "--redis", "redis://127.0.0.1:9", "--db", db_, "--llm-cost", "1"},
+         "without --llm");
+  expect({"bench", kTasks.string(), "--llm", "ftp://h/v1", "--llm-model", "m"}, "http");
+}
+
 // Each task has the whole budget; the table says what the model cost.
 TEST_F(Outcomes, EveryTaskOfABenchHasItsBudget) {
   fs::create_directories(folder_.file("tasks"));

@@ -20,7 +20,7 @@ using testing::HeardRequest;
 using testing::ScriptedServer;
 using testing::ServerPeer;
 
-constexpr int kInput = 4000, kOutput = 1000;  // tokens that the server states for each reply
+constexpr int kInput = 4000, kOutput = 500;  // tokens that the server states for each reply
 
 /// A right program for the task, another one for each number.
 std::string program(int number) {
@@ -103,7 +103,8 @@ TEST_F(ModelJobs, SearchesOfAJobShareItsBudget) {
   ASSERT_TRUE(status.model);
   EXPECT_EQ(status.model->note, "");
   const results::ModelUse& use = status.model->use;
-  EXPECT_EQ(use.replies(), stated_);
+  EXPECT_LE(use.replies(), stated_);
+  EXPECT_GE(use.replies(), stated_ - 2) << "all but what was in flight at the searches' ends";
   EXPECT_GE(use.input_tokens + use.output_tokens, stated_tokens());
   EXPECT_LE(use.input_tokens + use.output_tokens, 60'000);
   const auto runs = store_->runs({.job = "a"});
@@ -113,7 +114,8 @@ TEST_F(ModelJobs, SearchesOfAJobShareItsBudget) {
     EXPECT_FALSE(store_->replies(run.id)->empty()) << run.provenance.device_name;
   EXPECT_GT(use.passed + use.best + use.failed, 0);
   const std::string page = metrics.page();
-  EXPECT_NE(page.find("hone_model_replies_total{outcome=\"accepted\"} " + std::to_string(stated_)),
+  EXPECT_NE(page.find("hone_model_replies_total{outcome=\"accepted\"} " +
+                      std::to_string(use.accepted()) + "\n"),
             std::string::npos)
       << page;
   EXPECT_NE(page.find("hone_model_tokens_total{direction=\"input\"} " +
@@ -247,7 +249,7 @@ TEST_F(ModelJobs, WhatEarlierCoordinatorsPaidCounts) {
   const auto status = wait_for("a");
   ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
   EXPECT_GT(stated_, 1);
-  EXPECT_EQ(spent("a"), before + (stated_ - 1) * (kInput + kOutput));
+  EXPECT_GE(spent("a"), before + (stated_ - 1) * (kInput + kOutput));
   EXPECT_LE(spent("a"), 45'000);
   EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
 }
