@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 9> kMigrations = {R"sql(
+constexpr std::array<const char*, 10> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -83,11 +83,11 @@ CREATE TABLE boards (
   PRIMARY KEY (task_hash, device_name, modelled, device, arch)
 ) WITHOUT ROWID;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 ALTER TABLE runs ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'best-effort';
 ALTER TABLE results ADD COLUMN sandbox TEXT NOT NULL DEFAULT 'best-effort';
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 CREATE TABLE baselines (
   task_hash TEXT NOT NULL REFERENCES tasks (hash),
   device_name TEXT NOT NULL,
@@ -103,7 +103,7 @@ CREATE TABLE baselines (
   PRIMARY KEY (task_hash, device_name, kind)
 ) WITHOUT ROWID;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 CREATE TABLE devices (
   device_name TEXT NOT NULL,
   driver TEXT NOT NULL,
@@ -111,7 +111,7 @@ CREATE TABLE devices (
   PRIMARY KEY (device_name, driver)
 ) WITHOUT ROWID;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 ALTER TABLE runs ADD COLUMN job TEXT NOT NULL DEFAULT '';
 CREATE UNIQUE INDEX runs_of_jobs ON runs (job, device_name, modelled) WHERE job <> '';
 CREATE TABLE run_results (
@@ -126,11 +126,11 @@ CREATE TABLE fence (
 );
 INSERT INTO fence (only, token) VALUES (1, 0);
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 CREATE INDEX results_by_run ON results (run, id);
 CREATE INDEX runs_by_task ON runs (task_hash, id);
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 CREATE TABLE bench_rows (
   bench TEXT NOT NULL,
   task_hash TEXT NOT NULL REFERENCES tasks (hash),
@@ -139,7 +139,7 @@ CREATE TABLE bench_rows (
   PRIMARY KEY (bench, task_hash)
 ) WITHOUT ROWID;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- What a run got stays the run's, whoever finds the same later. By run, in the order of storing.
 CREATE TABLE run_points (
   run INTEGER NOT NULL REFERENCES runs (id),
@@ -181,7 +181,7 @@ CREATE INDEX results_ranked ON results
    verdict, final)
   WHERE verdict = 'ok' AND final = 1;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- What a language model was asked in a run and what it said, and which candidates came of that.
 CREATE TABLE replies (
   run INTEGER NOT NULL REFERENCES runs (id),
@@ -206,6 +206,16 @@ CREATE TABLE reply_candidates (
   PRIMARY KEY (candidate, run, reply),
   FOREIGN KEY (run, reply) REFERENCES replies (run, id)
 ) WITHOUT ROWID;
+)sql",
+                                                     R"sql(
+CREATE TABLE job_spending (
+  job TEXT PRIMARY KEY,
+  tokens INTEGER NOT NULL,
+  nano_dollars INTEGER NOT NULL
+) WITHOUT ROWID;
+-- In the order of storing, from 1; 0: by an earlier version, by the time then.
+ALTER TABLE replies ADD COLUMN number INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX reply_candidates_of_runs ON reply_candidates (run, reply);
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "candidates/ceilings.h"
@@ -188,10 +189,33 @@ struct ReplyRecord {
   std::string stored_at;  ///< ISO 8601, UTC; the store's to give
 };
 
-/// What a run's language model took and gave.
-struct ReplyTotals {
-  std::int64_t replies = 0, candidates = 0;
-  std::int64_t input_tokens = 0, output_tokens = 0, nano_dollars = 0;
+/// How far a reply came, by the best of its candidates.
+enum class ReplyFate {
+  kNone,     ///< there was no reply
+  kRefused,  ///< it was no program and no steps
+  kUntried,  ///< known already, not legal at a check size, or the search ended
+  kFailed,   ///< at a gate
+  kPassed,   ///< its answers were right
+  kBest,     ///< and it was the fastest of the run so far, the reference included
+};
+[[nodiscard]] std::string_view to_string(ReplyFate fate);  ///< "no reply", "refused", …
+
+/// Before anything is known of candidates: kNone, kRefused or kUntried.
+[[nodiscard]] ReplyFate first_fate(const ReplyRecord& reply);
+
+/// A reply and what became of it in its run.
+struct RunReply {
+  ReplyRecord reply;
+  ReplyFate fate = ReplyFate::kUntried;
+  std::vector<std::string> candidates;  ///< that came of it; of rules on top of it, too
+};
+
+/// What a job has paid a language model for, or may have: requests whose end nobody heard count as
+/// the most that they can have cost.
+struct Spending {
+  std::int64_t tokens = 0;  ///< input and output
+  std::int64_t nano_dollars = 0;
+  bool operator==(const Spending&) const = default;
 };
 
 /// A run that came to a candidate.
@@ -259,9 +283,12 @@ class Store {
                                         const std::string& candidate);
   /// Those that a candidate came of, the newest first.
   [[nodiscard]] Result<std::vector<ReplyRecord>> replies_of(const std::string& candidate) const;
-  /// A run's, in the order of storing.
-  [[nodiscard]] Result<std::vector<ReplyRecord>> replies(std::int64_t run) const;
-  [[nodiscard]] Result<ReplyTotals> reply_totals(std::int64_t run) const;
+  /// A run's, in the order of storing. `texts`: false leaves out what the model said.
+  [[nodiscard]] Result<std::vector<RunReply>> replies(std::int64_t run, bool texts = true) const;
+  /// Replaces what a job is known to have spent. Kept for good: the server may forget that a job
+  /// has ended.
+  [[nodiscard]] Result<void> put_spending(const std::string& job, const Spending& spending);
+  [[nodiscard]] Result<Spending> spending(const std::string& job) const;  ///< unknown: none
 
   /// Replaces the task's earlier time of that kind on that device name. kInvalidInput: no kind or
   /// device name, times that are not positive, a device that is not cuda:N.

@@ -3,6 +3,7 @@
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/interrupt.h"
+#include "engine/cli/llm_options.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
@@ -18,6 +19,7 @@ struct Options {
   Common common;
   DeviceOptions device;
   DatabaseOptions database;
+  LlmOptions llm;
   std::string folder;
   std::string budget = "60s";
   SearchOptions search;
@@ -35,11 +37,13 @@ struct Bench {
   bool interrupted = false;
 };
 
-Result<void> search(const Options& options, const Task& task, Store& store, Bench& bench) {
+/// `llm`: of which each task is granted budgets of its own; null: none.
+Result<void> search(const Options& options, const Task& task, const model::Access* llm,
+                    Store& store, Bench& bench) {
   auto device = open_device(options.device, task);
   if (!device) return std::unexpected(device.error());
   bench.provenance = provenance_of(device->spec, device->evaluator->info());
-  bench.key = bench_key(bench.provenance, options.budget, options.search);
+  bench.key = bench_key(bench.provenance, options.budget, options.search, options.llm.words());
   if (!options.again) {
     const auto known = store.bench_row(bench.key, task.hash());
     if (!known) return std::unexpected(known.error());
@@ -55,6 +59,8 @@ Result<void> search(const Options& options, const Task& task, Store& store, Benc
   }
   ProgressPrinter progress(options.search.budget, options.quiet);
   SearchOptions search = options.search;
+  const model::Grant granted = llm != nullptr ? model::grant(*llm, {}, {}) : model::Grant();
+  search.model = granted.access.get();
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
   auto outcome =
@@ -75,6 +81,13 @@ Result<void> search(const Options& options, const Task& task, Store& store, Benc
   return {};
 }
 
+/// Without reasons.
+results::ModelUse model_use_of(const std::vector<BenchRow>& rows) {
+  results::ModelUse all;
+  for (const BenchRow& row : rows) all.add_counts(row.model);
+  return all;
+}
+
 int run(Options options) {
   const Common& common = options.common;
   const auto budget = Budget::parse(options.budget);
@@ -88,6 +101,8 @@ int run(Options options) {
       return common.fail(
           {ErrorCode::kInvalidInput,
            fmt::format("--without {}: no such rewriter; `hone rules` lists them", name)});
+  const auto llm = options.llm.open();
+  if (!llm) return common.fail(llm.error());
   const auto files = find_tasks(options.folder);
   if (!files) return common.fail(files.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
@@ -103,18 +118,24 @@ int run(Options options) {
       fmt::print(stderr, "hone: left out: {}\n", task.error().message);
       continue;
     }
-    if (auto done = search(options, *task, **store, bench); !done) return common.fail(done.error());
+    if (auto done = search(options, *task, llm->get(), **store, bench); !done)
+      return common.fail(done.error());
     if (bench.interrupted) break;
     const BenchRow& row = bench.rows.back();
     fmt::print(out, "[{}/{}] {}: {}\n", i + 1, files->size(), row.best.task,
-               row.error.empty() ? fmt::format("{:.2f}x, {} evaluated in {:.0f} s",
-                                               row.best.speedup, row.evaluated, row.elapsed_s)
-                                 : row.error);
+               row.error.empty()
+                   ? fmt::format("{:.2f}x by {}, {} evaluated in {:.0f} s", row.best.speedup,
+                                 row.best.origin, row.evaluated, row.elapsed_s)
+                   : row.error);
+    if (row.model.used)
+      fmt::print(out, "  language model: {}\n", results::model_use_text(row.model));
     std::fflush(out);
   }
   bench.interrupted |= bench.rows.size() + bench.unreadable.size() < files->size();
   const auto overview = bench_overview(bench.rows, bench.provenance);
   if (!bench.rows.empty()) fmt::print(out, "\n{}", overview_text(overview));
+  if (const results::ModelUse all = model_use_of(bench.rows); all.used)
+    fmt::print(out, "language model, all tasks: {}\n", results::model_use_text(all));
   if (bench.taken_over > 0)
     fmt::print(out,
                "{} of them were searched before with the same settings; --again searches anew\n",
@@ -130,6 +151,7 @@ int run(Options options) {
                              {"taken_over", bench.taken_over},
                              {"left_out", bench.unreadable},
                              {"rows", bench.rows},
+                             {"model", results::model_use_json(model_use_of(bench.rows))},
                              {"summary", results::overview_json(overview)}};
   document["summary"].erase("rows");
   if (!common.write_json(document)) return kEnvironmentLacks;
@@ -148,6 +170,7 @@ Registration add_bench(CLI::App& root) {
       ->required();
   options->device.add_to(*app);
   options->database.add_to(*app);
+  options->llm.add_to(*app);
   app->add_option("--budget", options->budget,
                   "For each task: a time (60s, 5m, 1h) or a count of evaluations (200)")
       ->capture_default_str();

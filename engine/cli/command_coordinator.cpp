@@ -2,7 +2,9 @@
 
 #include "engine/cli/command.h"
 #include "engine/cli/interrupt.h"
+#include "engine/cli/llm_options.h"
 #include "engine/service/coordinator.h"
+#include "rewriters/llm/text/shown_text.h"
 
 namespace hone::cli {
 namespace {
@@ -14,13 +16,25 @@ struct Options {
   RedisOptions redis;
   DaemonOptions daemon;
   DatabaseOptions database;
+  LlmOptions llm;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   int jobs = 4;
 };
 
+void say(const Log& log, const llm::Client& client) {
+  const llm::Settings& settings = client.endpoint().settings;
+  log({.level = LogLevel::kInfo,
+       .message = fmt::format(
+           "jobs may ask the language model {}: at most {} tokens{} each",
+           llm::visible_line(settings.model, 100), settings.token_budget.value_or(0),
+           settings.cost_budget ? " and " + llm::format_dollars(*settings.cost_budget) : "")});
+}
+
 int run(const Options& options) {
   const auto& stop = watch_interrupts();
   const Log log = options.daemon.log("coordinator");
+  const auto llm = options.llm.open();  // before there are threads
+  if (!llm) return options.daemon.fail(log, llm.error());
   Metrics metrics;
   const auto server = options.daemon.serve(metrics, log);
   if (!server) return options.daemon.fail(log, server.error());
@@ -31,9 +45,11 @@ int run(const Options& options) {
   CoordinatorOptions coordinator;
   coordinator.jobs_at_once = options.jobs;
   coordinator.open_rewriting = [&] { return open_rewriting(options.sandbox, warn_in(log)); };
+  coordinator.model = llm->get();
   coordinator.log = log;
   coordinator.metrics = &metrics;
   coordinator.stop = &stop;
+  if (*llm != nullptr) say(log, *(*llm)->client);
   const auto ended = run_coordinator(**broker, **store, coordinator);
   return ended ? static_cast<int>(kDone) : options.daemon.fail(log, ended.error());
 }
@@ -43,10 +59,13 @@ int run(const Options& options) {
 Registration add_coordinator(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
-      "coordinator", "Run submitted searches on the workers that are there; owns the database");
+      "coordinator",
+      "Run submitted searches on the workers that are there; owns the database. --llm is what jobs "
+      "that want it may ask, --llm-tokens and --llm-cost are the most that each of them may have");
   options->redis.add_to(*app);
   options->daemon.add_to(*app);
   options->database.add_to(*app);
+  options->llm.add_to(*app);
   add_sandbox_option(*app, options->sandbox);
   app->add_option("--jobs", options->jobs, "Searches at once")
       ->check(CLI::Range(1, 256))

@@ -81,7 +81,7 @@ Registration add_leaderboard(CLI::App& root) {
       ->capture_default_str();
   app->add_option("--arch", options->filter.arch, "Only this architecture (sm_90)");
   app->add_option("--origin", options->filter.origin,
-                  "Only what these found: rules, tunables, variant, reference");
+                  "Only what these found: rules, tunables, model, model+rules, variant, reference");
   app->add_option("--math", options->math, "Only what departs no further from the reference")
       ->check(CLI::IsMember({"exact", "reassociate", "tf32x3", "reduced"}));
   auto* measured = app->add_flag("--measured", options->measured, "Only real GPUs");

@@ -42,9 +42,10 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
     fmt::print(out, "nothing faster than the reference was found\n");
   } else {
     fmt::print(out,
-               "best {}: {}{}, {:.2f}x [{:.2f}, {:.2f}], {:.1f} % of the roof, max error {:.1e}\n",
+               "best {}: {}{}, {:.2f}x [{:.2f}, {:.2f}], {:.1f} % of the roof, max error {:.1e}, "
+               "by {}\n",
                best.candidate.id, format_time(m.time_us), word, m.speedup, m.ci95_low, m.ci95_high,
-               100 * m.roof_fraction, best.evaluation.max_rel_error);
+               100 * m.roof_fraction, best.evaluation.max_rel_error, best.candidate.origin);
     for (const Step& step : best.candidate.recipe) fmt::print(out, "  {}\n", to_string(step));
   }
   if (!baselines.empty())
@@ -62,11 +63,10 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
              modelled ? ""
                       : fmt::format(", the GPU had one {:.0f} % of the time",
                                     100 * outcome.pace.gpu_busy()));
-  if (const ModelUse& use = outcome.model; use.used) {
-    fmt::print(out,
-               "language model: {} questions, {} replies, {} recipes; {} tokens in, {} out, {}\n",
-               use.asked, use.replies, use.recipes, use.input_tokens, use.output_tokens,
-               llm::format_dollars(use.nano_dollars));
+  if (const results::ModelUse& use = outcome.model; use.used) {
+    fmt::print(out, "language model: {}\n", results::model_use_text(use));
+    for (const auto& [reason, count] : use.refusals)
+      fmt::print(out, "  refused {}x: {}\n", count, reason);
   }
   if (!best.candidate.recipe.empty()) {
     fmt::print(out, "see `hone show {0}`, `hone diff {0}`, `hone export {0}`\n", best.candidate.id);

@@ -7,6 +7,7 @@
 #include "engine/cli/table.h"
 #include "engine/page/report.h"
 #include "engine/results/json.h"
+#include "engine/results/replies.h"
 
 namespace hone::cli {
 namespace {
@@ -16,6 +17,7 @@ struct Options {
   DatabaseOptions database;
   std::string job;
   std::string output = "-";
+  bool replies = false;
 };
 
 /// The runs of a job, or the one run that a number names.
@@ -54,12 +56,37 @@ int list_runs(const Options& options, const Store& store) {
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 
+/// Instead of the page.
+int show_replies(const Options& options, const Store& store, const std::vector<RunRecord>& runs) {
+  std::string text;
+  nlohmann::json document = {{"runs", nlohmann::json::array()}};
+  for (const RunRecord& run : runs) {
+    const auto replies = store.replies(run.id);
+    if (!replies) return options.common.fail(replies.error());
+    const results::ModelUse use = results::model_use(*replies);
+    text += fmt::format("run {}, {} on {}: {}\n", run.id, run.task_name, run.provenance.device_name,
+                        use.used ? results::model_use_text(use) : "no language model was asked");
+    text += results::replies_text(*replies);
+    nlohmann::json one = results::run_json(run);
+    one["model"] = results::model_use_json(use);
+    one["replies"] = nlohmann::json::array();
+    for (const RunReply& reply : *replies) one["replies"].push_back(results::reply_json(reply));
+    document["runs"].push_back(std::move(one));
+  }
+  if (options.output != "-" || !options.common.json_on_stdout()) {
+    if (auto written = write_text(options.output, text); !written)
+      return options.common.fail(written.error());
+  }
+  return options.common.write_json(document) ? kDone : kEnvironmentLacks;
+}
+
 int run(const Options& options) {
   auto store = options.database.open_existing();
   if (!store) return options.common.fail(store.error());
   if (options.job.empty()) return list_runs(options, **store);
   const auto runs = find_runs(**store, options.job);
   if (!runs) return options.common.fail(runs.error());
+  if (options.replies) return show_replies(options, **store, *runs);
   const auto html = page::report_html(**store, *open_rewriting(), *runs);
   if (!html) return options.common.fail(html.error());
   const bool inside = options.output == "-" && options.common.json_on_stdout();
@@ -68,7 +95,12 @@ int run(const Options& options) {
       return options.common.fail(written.error());
   }
   nlohmann::json document = {{"runs", nlohmann::json::array()}, {"output", options.output}};
-  for (const RunRecord& one : *runs) document["runs"].push_back(results::run_json(one));
+  for (const RunRecord& one : *runs) {
+    const auto replies = (*store)->replies(one.id, false);
+    if (!replies) return options.common.fail(replies.error());
+    document["runs"].push_back(results::run_json(one));
+    document["runs"].back()["model"] = results::model_use_json(results::model_use(*replies));
+  }
   if (inside) document["html"] = *html;
   return options.common.write_json(document) ? kDone : kEnvironmentLacks;
 }
@@ -82,6 +114,8 @@ Registration add_report(CLI::App& root) {
   app->add_option("JOB", options->job, "A job's id or a run's number; without: lists the runs");
   app->add_option("-o,--output", options->output, "File to write, or - for stdout")
       ->capture_default_str();
+  app->add_flag("--replies", options->replies,
+                "Instead: what a language model said and what became of it, as text");
   options->database.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -14,6 +14,7 @@
 #include "engine/service/lift_check.h"
 #include "engine/service/requests.h"
 #include "rewriters/llm/client/endpoint.h"
+#include "rewriters/llm/text/shown_text.h"
 
 namespace hone::cli {
 namespace {
@@ -31,9 +32,10 @@ struct Options {
 /// The model's words that it came of.
 void print(const std::vector<ReplyRecord>& replies) {
   for (const ReplyRecord& reply : replies) {
-    fmt::print("from a reply of {} ({}, prompt {}): {} tokens in, {} out, {}{}\n", reply.model,
-               reply.mode, reply.prompt_version, reply.input_tokens, reply.output_tokens,
-               llm::format_dollars(reply.nano_dollars), reply.exact ? "" : ", at most");
+    fmt::print("from a reply of {} ({}, prompt {}): {} tokens in, {} out, {}{}\n",
+               llm::visible_line(reply.model, 100), reply.mode, reply.prompt_version,
+               reply.input_tokens, reply.output_tokens, llm::format_dollars(reply.nano_dollars),
+               reply.exact ? "" : ", at most");
   }
 }
 

@@ -74,6 +74,20 @@ Registration add_submit(CLI::App& root) {
   app->add_flag(
       "!--no-prescreen", options->submission.prescreen,
       "On a GPU: measure every candidate, also those that the time model gives no chance");
+  const char* const group = "The coordinator's language model, where it has one";
+  app->add_flag("--llm", options->submission.llm, "Ask it, too; rules alone otherwise")
+      ->group(group);
+  app->add_option("--llm-tokens", options->submission.llm_tokens,
+                  "At most so many, input and output, over all architectures; no more than the "
+                  "coordinator allows, which is the default")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
+      ->group(group);
+  app->add_option("--llm-cost", options->submission.llm_cost, "Likewise, dollars")->group(group);
+  app->add_option("--llm-modes", options->submission.llm_modes,
+                  "What it is asked for: whole programs, diffs of the best, steps of the rules; by "
+                  "default what the coordinator says")
+      ->delimiter(',')
+      ->group(group);
   app->add_flag("--wait", options->wait, "Show its progress until it ends");
   app->add_option("--owner", options->submission.owner, "Who submits, for people")
       ->capture_default_str();

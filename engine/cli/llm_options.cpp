@@ -1,6 +1,7 @@
 #include "engine/cli/llm_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
@@ -59,6 +60,13 @@ void LlmOptions::add_to(CLI::App& app) {
   app.add_option("--llm-replay", replay,
                  "Answer from a recorded file: nobody is asked, and no other option is needed")
       ->group(group);
+}
+
+std::string LlmOptions::words() const {
+  if (!wanted()) return "";
+  return fmt::format("llm {} {} {} {} {} {} {} {} {} {} {}", model, replay, fmt::join(modes, ","),
+                     tokens, cost, price_in, price_out, temperature, output_tokens, concurrency,
+                     wait);
 }
 
 Result<model::AccessOptions> LlmOptions::read() const {

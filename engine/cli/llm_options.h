@@ -26,6 +26,8 @@ struct LlmOptions {
   bool stream = true, plain_key = false, wait = false;
 
   void add_to(CLI::App& app);
+  /// What decides what a search does with it, in a line; empty: none is wanted.
+  [[nodiscard]] std::string words() const;
   [[nodiscard]] bool wanted() const { return !url.empty() || !replay.empty(); }
   /// Settings as given. kInvalidInput: which option, and what would be right.
   [[nodiscard]] Result<model::AccessOptions> read() const;

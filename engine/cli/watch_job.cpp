@@ -53,6 +53,10 @@ int watch_job(queue::Broker& broker, const std::string& id, const Common& common
   if (last.state >= queue::JobState::kDone) {
     fmt::print(out, "{}: {}{}{}\n", id, to_string(last.state), last.error.empty() ? "" : ": ",
                last.error);
+    if (last.model && !last.model->note.empty())
+      fmt::print(out, "  language model: {}\n", last.model->note);
+    if (last.model && last.model->use.used)
+      fmt::print(out, "  language model: {}\n", results::model_use_text(last.model->use));
     for (const auto& arch : last.archs)
       if (!arch.best_candidate.empty())
         fmt::print(out, "  {}: best {}\n", arch.arch, arch.best_candidate);

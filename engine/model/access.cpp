@@ -40,6 +40,20 @@ Result<std::unique_ptr<Access>> open_replay(const AccessOptions& options) {
   return access;
 }
 
+/// The smaller one, and a note where that is not the job's.
+template <class Words>
+std::optional<std::int64_t> at_most(std::optional<std::int64_t> wish,
+                                    std::optional<std::int64_t> limit, const Words& words,
+                                    std::vector<std::string>& notes) {
+  if (!wish || !limit) return wish ? wish : limit;
+  if (*wish > *limit)
+    notes.push_back(
+        fmt::format("it wants {} of the language model and gets {}, the most that a "
+                    "job may have here",
+                    words(*wish), words(*limit)));
+  return std::min(*wish, *limit);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Access>> open_access(const AccessOptions& options) {
@@ -67,6 +81,36 @@ Result<std::unique_ptr<Access>> open_access(const AccessOptions& options) {
   if (!client) return std::unexpected(client.error());
   access->client = std::move(*client);
   return access;
+}
+
+Grant grant(const Access& service, const Wish& wish, llm::Ledger ledger) {
+  Grant granted;
+  const llm::Settings& settings = service.client->endpoint().settings;
+  if (wish.nano_dollars && !settings.prices) {
+    granted.notes = {
+        "it limits what the language model may cost, and no prices are known here "
+        "(--llm-price-in, --llm-price-out): rules alone"};
+    return granted;
+  }
+  auto access = std::make_unique<Access>();
+  for (const llm::Mode mode : service.modes) {
+    if (wish.modes.empty() || std::ranges::find(wish.modes, mode) != wish.modes.end())
+      access->modes.push_back(mode);
+  }
+  if (access->modes.empty()) {
+    granted.notes = {"the language model is not asked here for what it wants: rules alone"};
+    return granted;
+  }
+  const auto tokens = at_most(
+      wish.tokens, settings.token_budget, [](auto n) { return fmt::format("{} tokens", n); },
+      granted.notes);
+  const auto cost =
+      at_most(wish.nano_dollars, settings.cost_budget, llm::format_dollars, granted.notes);
+  access->meter = std::make_unique<llm::Meter>(settings.prices, tokens, cost, std::move(ledger));
+  access->client = service.client->beside(*access->meter);
+  access->in_order = service.in_order;
+  granted.access = std::move(access);
+  return granted;
 }
 
 }  // namespace hone::model

@@ -1,8 +1,10 @@
 // A language model that a command may ask: from its options to a client with key, budgets, record
-// or replay.
+// or replay; and what of a service's each of its jobs gets.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,7 @@ struct AccessOptions {
   std::vector<llm::Mode> modes;  ///< empty: those of the replay, else all
 };
 
-/// One job's: its budgets end with it.
+/// One job's, whose budgets end with it; or a service's, of which each job is granted its own.
 struct Access {
   std::unique_ptr<llm::Meter> meter;
   std::unique_ptr<llm::Recorder> recorder;
@@ -34,5 +36,20 @@ struct Access {
 /// Takes the key out of the environment: before other threads start. A process that has a key can
 /// leave no core file from then on. Errors: kInvalidInput (which option, what would be right), kIo.
 [[nodiscard]] Result<std::unique_ptr<Access>> open_access(const AccessOptions& options);
+
+/// What a job asks for; what is left out: as much as it may have.
+struct Wish {
+  std::optional<std::int64_t> tokens, nano_dollars;
+  std::vector<llm::Mode> modes;  ///< empty: all that there are
+};
+
+struct Grant {
+  std::unique_ptr<Access> access;  ///< null: nothing, the notes say why
+  std::vector<std::string> notes;  ///< where it is less than was asked for, a line each
+};
+
+/// The same model for one of a service's jobs: budgets of its own, at most the service's, that hold
+/// over all processes that write to `ledger`. `service` must outlive it.
+[[nodiscard]] Grant grant(const Access& service, const Wish& wish, llm::Ledger ledger);
 
 }  // namespace hone::model

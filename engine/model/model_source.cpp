@@ -40,7 +40,9 @@ ModelSource::ModelSource(const Task& task, Space& space, llm::Client& client,
       arch_(std::move(arch)),
       device_(std::move(device)),
       tried_(std::move(reference)),
-      random_(options_.seed ^ kStream) {
+      random_(options_.seed ^ kStream),
+      exchanges_(options_.exchanges_before),
+      replied_(options_.exchanges_before > 0) {
   if (options_.in_order) return;
   const int threads = std::max(1, client_.endpoint().settings.concurrency);
   for (int i = 0; i < threads; ++i)
@@ -54,24 +56,13 @@ void ModelSource::stop() {
   threads_.clear();
   {
     const std::lock_guard lock(mutex_);
-    if (failure_warned_ || counts_.replies == 0 || counts_.recipes > 0) return;
+    if (failure_warned_ || last_outcome_.empty() || useful_) return;
   }
   warn(fmt::format("the language model: nothing that it said could be used; the last reply was {}",
                    last_outcome_));
 }
 
-double ModelSource::spent() const {
-  const llm::Settings& settings = client_.endpoint().settings;
-  const llm::Meter::Totals totals = meter_.totals();
-  double spent = 0;
-  if (settings.token_budget.value_or(0) > 0)
-    spent = static_cast<double>(totals.input_tokens + totals.output_tokens) /
-            static_cast<double>(*settings.token_budget);
-  if (settings.cost_budget.value_or(0) > 0)
-    spent = std::max(spent, static_cast<double>(totals.nano_dollars) /
-                                static_cast<double>(*settings.cost_budget));
-  return spent;
-}
+double ModelSource::spent() const { return meter_.share_spent(); }
 
 /// Is it time for another question? The lock is held.
 bool ModelSource::due(double share) {
@@ -307,14 +298,13 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
   }
   const std::lock_guard lock(mutex_);
   const bool sent = exchange.attempts > 0 || exchange.reply;
-  if (sent) ++counts_.asked;
   if (sent) replies_.push_back(record);
   if (exchange.reply) {
-    ++counts_.replies;
+    replied_ = true;
     last_outcome_ = record.outcome;
   }
   if (!made) return;
-  ++counts_.recipes;
+  useful_ = true;
   asked_.try_emplace(recipe_key(made->recipe), Asked{own.mode, own.turn, record.id});
   ready_.push_back(std::move(made->recipe));
 }
@@ -354,11 +344,11 @@ void ModelSource::failed(const llm::Failure& failure) {
   bool never = false;
   if (final) {
     const std::lock_guard lock(mutex_);
-    // What others have set aside may be free again.
-    if (budget && in_flight_ > 1) return;
+    // What others have set aside, of this job's other searches too, may be free again.
+    if (budget && (in_flight_ > 1 || meter_.totals().reserved_tokens > 0)) return;
     over_ = true;
     wanted_ = 0;
-    never = counts_.replies == 0;
+    never = !replied_;
   }
   // A budget or a record that is spent is no trouble.
   if (ended && !never) return;
@@ -393,11 +383,6 @@ std::vector<ReplyRecord> ModelSource::take_replies() {
 std::vector<std::string> ModelSource::take_warnings() {
   const std::lock_guard lock(mutex_);
   return std::exchange(warnings_, {});
-}
-
-SourceCounts ModelSource::counts() const {
-  const std::lock_guard lock(mutex_);
-  return counts_;
 }
 
 }  // namespace hone::model

@@ -30,13 +30,9 @@ struct SourceOptions {
   int repair_turns = 2;  ///< after a first try that failed
   std::size_t prompt_bytes = 96U << 10;
   std::size_t examples = 4;
-  std::function<double()> elapsed;  ///< of the search, 0 to 1; empty: money is not paced by it
-  std::function<bool()> over;       ///< the search ends: nobody waits for a reply; may be empty
-};
-
-/// What came of a model in a search.
-struct SourceCounts {
-  std::int64_t asked = 0, replies = 0, recipes = 0;
+  std::int64_t exchanges_before = 0;  ///< of the same run, by earlier processes
+  std::function<double()> elapsed;    ///< of the search, 0 to 1; empty: money is not paced by it
+  std::function<bool()> over;         ///< the search ends: nobody waits for a reply; may be empty
 };
 
 class ModelSource final : public RecipeSource {
@@ -64,7 +60,6 @@ class ModelSource final : public RecipeSource {
   [[nodiscard]] std::vector<ReplyRecord> take_replies();
   /// Warnings since the last call: of failures one in a search, of notes each once.
   [[nodiscard]] std::vector<std::string> take_warnings();
-  [[nodiscard]] SourceCounts counts() const;
 
   /// What would be sent first: for `hone prompt`.
   [[nodiscard]] Result<llm::Prompt> prompt(llm::Mode mode);
@@ -113,7 +108,7 @@ class ModelSource final : public RecipeSource {
   std::condition_variable_any wanted_changed_;
   Random random_;
   int wanted_ = 0, in_flight_ = 0;
-  std::int64_t asks_ = 0, last_question_ = 0, exchanges_ = 0;
+  std::int64_t asks_ = 0, last_question_ = 0, exchanges_;
   std::size_t next_mode_ = 0;
   bool over_ = false;  ///< nothing more will come
   std::deque<Question> repairs_;
@@ -123,8 +118,9 @@ class ModelSource final : public RecipeSource {
   std::vector<std::string> warnings_;
   std::set<std::string> warned_;  ///< without their numbers
   bool failure_warned_ = false;
-  std::string last_outcome_;  ///< of a reply
-  SourceCounts counts_;
+  bool replied_;                       ///< at least once
+  bool useful_ = false;                ///< a recipe came of a reply
+  std::string last_outcome_;           ///< of a reply
   std::vector<std::jthread> threads_;  ///< last: they use all of the above
 };
 

@@ -8,6 +8,7 @@
 #include "engine/page/charts.h"
 #include "engine/page/html.h"
 #include "engine/page/pieces.h"
+#include "engine/page/replies.h"
 #include "engine/page/run_charts.h"
 #include "engine/results/json.h"
 #include "engine/results/roofline.h"
@@ -34,6 +35,7 @@ struct Section {
   RunOutline outline;
   std::vector<Found> ranked;            ///< what passed the final stage, the fastest first
   std::map<std::string, double> known;  ///< speedup by recipe, of what was timed
+  std::vector<RunReply> replies;        ///< of a language model, without texts
 };
 
 std::string key_of(const Recipe& recipe, std::size_t steps) {
@@ -53,10 +55,13 @@ void take(const RunPoint& point, Measurement& m) {
 }
 
 Result<Section> read(const Store& store, const RunRecord& run) {
-  Section section{run, {}, {}, {}};
+  Section section{run, {}, {}, {}, {}};
   auto outline = store.run_outline(run.id);
   if (!outline) return std::unexpected(outline.error());
   section.outline = std::move(*outline);
+  auto replies = store.replies(run.id, false);
+  if (!replies) return std::unexpected(replies.error());
+  section.replies = std::move(*replies);
   const auto learn = [&](const Recipe& recipe, const RunPoint& point) {
     double& known = section.known[key_of(recipe, recipe.size())];
     known = std::max(known, point.speedup);
@@ -159,6 +164,10 @@ std::string family(const Section& section) {
   return html.empty() ? "" : "<div class=\"region\"><p>reference</p>" + html + "</div>";
 }
 
+std::string candidate_html(const std::string& id) {
+  return fmt::format("<span class=\"mono\">{}</span>", escape(id));
+}
+
 std::string finalists(const Section& section) {
   const Column columns[] = {{"Rank", true},
                             {"Candidate"},
@@ -177,7 +186,7 @@ std::string finalists(const Section& section) {
     const Measurement& m = e.measurement;
     const CandidateRecord& c = found.row.candidate;
     rows.push_back({number_cell(fmt::format("{}", rows.size() + 1), 0),
-                    {fmt::format("<span class=\"mono\">{}</span>", escape(c.id))},
+                    {candidate_html(c.id)},
                     number_cell(time_text(m.time_us), m.time_us),
                     number_cell(fmt::format("{:.3f}x", m.speedup), m.speedup),
                     number_cell(fmt::format("{:.3f} to {:.3f}", m.ci95_low, m.ci95_high), 0),
@@ -245,6 +254,7 @@ std::string section_html(const Store& store, Rewriting& rewriting, const Task& t
   html += figure("What became of the candidates", population_of(section.outline),
                  "Without final stages.");
   html += part("Finalists", finalists(section));
+  html += part("The language model", replies_html(section.replies, candidate_html));
   html += part("The family of the best", family(section));
   if (section.ranked.empty()) return html + "</section>";
   const CandidateRecord& best = section.ranked.front().row.candidate;

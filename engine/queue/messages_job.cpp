@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
+#include <utility>
 
 #include "engine/queue/messages_detail.h"
 #include "evaluator/protocol/channel.h"
@@ -29,6 +31,10 @@ constexpr double kMaxSeconds = 30.0 * 24 * 3600;
 constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
 constexpr int kMaxFinalists = 100;
 constexpr int kMaxPriority = 100;
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxNanoDollars = 1'000'000'000'000'000;  // a million dollars
+constexpr std::array<std::string_view, 3> kModes = {"whole", "diff", "steps"};
+constexpr std::size_t kMaxRefusals = 8;
 
 // In the order of JobState.
 constexpr std::array<std::string_view, 7> kStates = {
@@ -139,10 +145,34 @@ std::vector<std::string> read_ids(const JsonCursor& cursor, std::size_t most) {
   return ids;
 }
 
+/// What is left out is the coordinator's to say.
+ModelWish read_wish(const JsonCursor& cursor) {
+  ModelWish wish;
+  if (!cursor.expect_keys({"tokens", "nano_dollars", "modes"})) return wish;
+  if (const auto tokens = cursor.find("tokens")) wish.tokens = tokens->integer_in(1, kMaxTokens);
+  if (const auto cost = cursor.find("nano_dollars"))
+    wish.nano_dollars = cost->integer_in(0, kMaxNanoDollars);
+  if (const auto modes = cursor.find("modes")) {
+    wish.modes = read_ids(*modes, kModes.size());
+    for (const std::string& mode : wish.modes)
+      if (std::ranges::find(kModes, mode) == kModes.end())
+        modes->fail(fmt::format("has '{}'; there are whole, diff and steps", mode));
+  }
+  return wish;
+}
+
+Json to_message(const ModelWish& wish) {
+  Json json = Json::object();
+  if (wish.tokens) json["tokens"] = *wish.tokens;
+  if (wish.nano_dollars) json["nano_dollars"] = *wish.nano_dollars;
+  if (!wish.modes.empty()) json["modes"] = wish.modes;
+  return json;
+}
+
 JobMessage read_job(const JsonCursor& root) {
   JobMessage message;
   expect_fields(root, {"id", "task", "budget", "seed", "strategy", "finalists", "disabled",
-                       "prescreen", "archs", "priority", "submitted_at", "owner"});
+                       "prescreen", "model", "archs", "priority", "submitted_at", "owner"});
   if (!root.ok()) return message;
   message.id = read_id(root.at("id"));
   message.task = read_task(root.at("task"));
@@ -156,6 +186,7 @@ JobMessage read_job(const JsonCursor& root) {
   message.finalists = static_cast<int>(root.at("finalists").integer_in(0, kMaxFinalists));
   message.disabled = read_ids(root.at("disabled"), kMaxDisabled);
   message.prescreen = root.at("prescreen").boolean();
+  if (const auto model = root.find("model")) message.model = read_wish(*model);
   const JsonCursor archs = root.at("archs");
   message.archs = read_ids(archs, kMaxArchs);
   if (root.ok() && message.archs.empty()) archs.fail("is empty; there must be an architecture");
@@ -210,15 +241,56 @@ ArchProgress read_progress(const JsonCursor& cursor) {
   return progress;
 }
 
+constexpr std::pair<std::string_view, std::int64_t results::ModelUse::*> kModelCounts[] = {
+    {"asked", &results::ModelUse::asked},
+    {"no_reply", &results::ModelUse::no_reply},
+    {"refused", &results::ModelUse::refused},
+    {"untried", &results::ModelUse::untried},
+    {"failed", &results::ModelUse::failed},
+    {"passed", &results::ModelUse::passed},
+    {"best", &results::ModelUse::best},
+    {"input_tokens", &results::ModelUse::input_tokens},
+    {"output_tokens", &results::ModelUse::output_tokens},
+    {"nano_dollars", &results::ModelUse::nano_dollars}};
+
+JobModel read_model(const JsonCursor& cursor) {
+  JobModel model;
+  model.note = read_text(cursor.at("note"), kMaxText);
+  model.use.used = cursor.at("used").boolean();
+  for (const auto& [name, count] : kModelCounts)
+    model.use.*count = cursor.at(name).integer_in(0, std::numeric_limits<std::int64_t>::max());
+  for (const JsonCursor& refusal : cursor.at("refusals").elements_up_to(kMaxRefusals)) {
+    if (!refusal.expect_keys({"reason", "count"})) break;
+    model.use.refusals.emplace_back(read_text(refusal.at("reason"), kMaxText),
+                                    read_count(refusal.at("count")));
+  }
+  std::vector<std::string_view> known{"note", "used", "refusals"};
+  for (const auto& [name, count] : kModelCounts) known.push_back(name);
+  cursor.expect_keys(known);
+  return model;
+}
+
+Json to_message(const JobModel& model) {
+  Json refusals = Json::array();
+  for (const auto& [reason, count] : model.use.refusals)
+    refusals.push_back({{"reason", clean_text(reason, kMaxText)}, {"count", count}});
+  Json json = {{"note", clean_text(model.note, kMaxText)},
+               {"used", model.use.used},
+               {"refusals", std::move(refusals)}};
+  for (const auto& [name, count] : kModelCounts) json[std::string(name)] = model.use.*count;
+  return json;
+}
+
 JobStatus read_status(const JsonCursor& root) {
   JobStatus status;
-  expect_fields(root, {"id", "state", "archs", "error", "updated_at"});
+  expect_fields(root, {"id", "state", "archs", "error", "model", "updated_at"});
   if (!root.ok()) return status;
   status.id = read_id(root.at("id"));
   status.state = root.at("state").choice<JobState>(parse_state, kStateList);
   for (const JsonCursor& element : root.at("archs").elements_up_to(kMaxArchs))
     status.archs.push_back(read_progress(element));
   status.error = read_text(root.at("error"), kMaxText);
+  if (const auto model = root.find("model")) status.model = read_model(*model);
   status.updated_at = read_count(root.at("updated_at"));
   return status;
 }
@@ -249,6 +321,7 @@ Result<std::string> encode(const JobMessage& message) {
                {"priority", message.priority},
                {"submitted_at", message.submitted_at},
                {"owner", clean_text(message.owner, kMaxLine)}};
+  if (message.model) json["model"] = to_message(*message.model);
   return encode_as(kJob, std::move(json), read_job);
 }
 
@@ -270,6 +343,7 @@ Result<std::string> encode(const JobStatus& status) {
                {"archs", std::move(archs)},
                {"error", clean_text(status.error, kMaxText)},
                {"updated_at", status.updated_at}};
+  if (status.model) json["model"] = to_message(*status.model);
   return encode_as(kStatus, std::move(json), read_status);
 }
 

@@ -2,16 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "candidates/task.h"
 #include "engine/queue/messages.h"
+#include "engine/results/replies.h"
 #include "engine/search/budget.h"
 #include "engine/search/counts.h"
 
 namespace hone::queue {
+
+/// What a job wants of the coordinator's language model, which nobody else names.
+struct ModelWish {
+  std::optional<std::int64_t> tokens;        ///< at most, of all requests; none: the coordinator's
+  std::optional<std::int64_t> nano_dollars;  ///< likewise
+  std::vector<std::string> modes;            ///< "whole", "diff", "steps"; empty: the coordinator's
+  bool operator==(const ModelWish&) const = default;
+};
 
 struct JobMessage {
   std::string id;
@@ -22,6 +32,7 @@ struct JobMessage {
   int finalists = 5;
   std::vector<std::string> disabled;  ///< rewriters that may not propose
   bool prescreen = true;
+  std::optional<ModelWish> model;  ///< none: rules alone
   std::vector<std::string> archs;  ///< "sm_90": one search on each
   int priority = 0;                ///< -100 to 100
   std::int64_t submitted_at = 0;   // Unix time [ms]
@@ -47,12 +58,20 @@ struct ArchProgress {
 enum class JobState { kQueued, kAdmitting, kSearching, kFinishing, kDone, kFailed, kCancelled };
 [[nodiscard]] std::string_view to_string(JobState state);  ///< "queued", …
 
+/// What a job's language model did, in all its searches that have ended.
+struct JobModel {
+  std::string note;  ///< what of its wish it did not get, and why; empty: all
+  results::ModelUse use;
+  bool operator==(const JobModel&) const = default;
+};
+
 struct JobStatus {
   std::string id;
   JobState state = JobState::kQueued;
   std::vector<ArchProgress> archs;
-  std::string error;            ///< of a job that failed
-  std::int64_t updated_at = 0;  // Unix time [ms]
+  std::string error;              ///< of a job that failed
+  std::optional<JobModel> model;  ///< where it wants one
+  std::int64_t updated_at = 0;    // Unix time [ms]
   bool operator==(const JobStatus&) const = default;
 };
 

@@ -105,12 +105,43 @@ nlohmann::json pace_json(const Pace& pace) {
 
 nlohmann::json model_use_json(const ModelUse& use) {
   if (!use.used) return nullptr;
+  nlohmann::json refusals = nlohmann::json::array();
+  for (const auto& [reason, count] : use.refusals)
+    refusals.push_back({{"reason", reason}, {"count", count}});
   return {{"asked", use.asked},
-          {"replies", use.replies},
-          {"recipes", use.recipes},
+          {"replies", use.replies()},
+          {"recipes", use.accepted()},
+          {"no_reply", use.no_reply},
+          {"refused", use.refused},
+          {"untried", use.untried},
+          {"failed", use.failed},
+          {"passed", use.passed + use.best},
+          {"best", use.best},
+          {"refusals", refusals},
           {"input_tokens", use.input_tokens},
           {"output_tokens", use.output_tokens},
           {"dollars", llm::format_dollars(use.nano_dollars)}};
+}
+
+ModelUse model_use_from_json(const nlohmann::json& json) {
+  ModelUse use;
+  if (json.is_null()) return use;
+  use.used = true;
+  json.at("asked").get_to(use.asked);
+  json.at("no_reply").get_to(use.no_reply);
+  json.at("refused").get_to(use.refused);
+  json.at("untried").get_to(use.untried);
+  json.at("failed").get_to(use.failed);
+  json.at("best").get_to(use.best);
+  use.passed = json.at("passed").get<std::int64_t>() - use.best;
+  for (const auto& refusal : json.at("refusals"))
+    use.refusals.emplace_back(refusal.at("reason"), refusal.at("count"));
+  json.at("input_tokens").get_to(use.input_tokens);
+  json.at("output_tokens").get_to(use.output_tokens);
+  const auto dollars = json.at("dollars").get<std::string>();
+  if (const auto parsed = llm::parse_dollars(dollars.empty() ? dollars : dollars.substr(1)))
+    use.nano_dollars = *parsed;
+  return use;
 }
 
 nlohmann::json reply_json(const ReplyRecord& reply) {
@@ -126,6 +157,13 @@ nlohmann::json reply_json(const ReplyRecord& reply) {
           {"exact", reply.exact},
           {"seconds", reply.seconds},
           {"stored_at", reply.stored_at}};
+}
+
+nlohmann::json reply_json(const RunReply& reply) {
+  nlohmann::json json = reply_json(reply.reply);
+  json["fate"] = to_string(reply.fate);
+  json["candidates"] = reply.candidates;
+  return json;
 }
 
 nlohmann::json candidate_json(const BoardRow& row, const std::vector<FinalResult>& finals,
@@ -195,11 +233,12 @@ nlohmann::json job_json(const queue::JobStatus& status) {
                      {"best_recipe", arch.best_recipe},
                      {"best_candidate", arch.best_candidate}});
   }
-  return {{"job", status.id},
-          {"state", to_string(status.state)},
-          {"archs", archs},
-          {"error", status.error},
-          {"updated_at_ms", status.updated_at}};
+  nlohmann::json model;
+  if (status.model)
+    model = {{"note", status.model->note}, {"use", model_use_json(status.model->use)}};
+  return {{"job", status.id}, {"state", to_string(status.state)},
+          {"archs", archs},   {"error", status.error},
+          {"model", model},   {"updated_at_ms", status.updated_at}};
 }
 
 nlohmann::json finalist_json(const Finalist& finalist) {

@@ -23,12 +23,16 @@ namespace hone::results {
 [[nodiscard]] nlohmann::json pace_json(const Pace& pace);
 /// Of a language model; null where none was asked.
 [[nodiscard]] nlohmann::json model_use_json(const ModelUse& use);
+/// What model_use_json() wrote. Throws nlohmann's exceptions where it is damaged.
+[[nodiscard]] ModelUse model_use_from_json(const nlohmann::json& json);
 /// One candidate with its final stages; `source` is its program's, formatted for reading.
 [[nodiscard]] nlohmann::json candidate_json(const BoardRow& row,
                                             const std::vector<FinalResult>& finals,
                                             const std::string& source);
 /// What a language model said, whole.
 [[nodiscard]] nlohmann::json reply_json(const ReplyRecord& reply);
+/// Likewise, with what became of it in its run.
+[[nodiscard]] nlohmann::json reply_json(const RunReply& reply);
 [[nodiscard]] nlohmann::json run_json(const RunRecord& run);
 [[nodiscard]] nlohmann::json point_json(const RunPoint& point);
 /// A submitted job.

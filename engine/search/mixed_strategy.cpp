@@ -36,7 +36,7 @@ void MixedStrategy::tell(const Outcome& outcome) {
   Outcome told = outcome;
   {
     const std::lock_guard lock(mutex_);
-    const bool of_model = models_.erase(recipe_key(outcome.recipe)) > 0;
+    const bool of_model = models_.erase(recipe_key(outcome.recipe)) > 0 || outcome.stranger;
     told.stranger = of_model;
     const bool better = outcome.verdict == Verdict::kOk && !outcome.duplicate &&
                         outcome.time_us > 0 && outcome.time_us < best_us_;

@@ -10,6 +10,7 @@
 
 #include "candidates/hash.h"
 #include "candidates/task_reader.h"
+#include "engine/results/json.h"
 
 namespace hone {
 namespace {
@@ -63,6 +64,7 @@ BenchRow bench_row(const Task& task, const Result<SearchOutcome>& outcome) {
   row.evaluated = outcome->counts.evaluated();
   row.elapsed_s = outcome->elapsed_s;
   row.stop_reason = outcome->stop_reason;
+  row.model = outcome->model;
   if (outcome->ranked.empty()) {
     row.error = "no finalist, not even the reference, passed the final stage";
     return row;
@@ -94,7 +96,8 @@ void to_json(nlohmann::json& json, const BenchRow& row) {
           {"max_rel_error", row.max_rel_error},
           {"evaluated", row.evaluated},
           {"elapsed_s", row.elapsed_s},
-          {"stop_reason", row.stop_reason}};
+          {"stop_reason", row.stop_reason},
+          {"model", results::model_use_json(row.model)}};
 }
 
 Result<BenchRow> bench_row_from_json(const nlohmann::json& json) {
@@ -115,6 +118,7 @@ Result<BenchRow> bench_row_from_json(const nlohmann::json& json) {
     json.at("evaluated").get_to(row.evaluated);
     json.at("elapsed_s").get_to(row.elapsed_s);
     json.at("stop_reason").get_to(row.stop_reason);
+    if (json.contains("model")) row.model = results::model_use_from_json(json["model"]);
     return row;
   } catch (const nlohmann::json::exception& exception) {
     return fail(ErrorCode::kIo, fmt::format("a row of a bench is damaged: {}", exception.what()));
@@ -122,13 +126,14 @@ Result<BenchRow> bench_row_from_json(const nlohmann::json& json) {
 }
 
 std::string bench_key(const Provenance& provenance, const std::string& budget,
-                      const SearchOptions& options) {
+                      const SearchOptions& options, const std::string& model) {
   const Provenance& p = provenance;
-  return content_hash(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", p.device_name,
-                                  p.toolchain, p.driver, p.hone_version, p.sandbox, budget,
-                                  options.seed, options.strategy, options.prescreen,
-                                  options.finalists, fmt::join(options.disabled, ",")))
-      .substr(0, 12);
+  std::string text =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", p.device_name, p.toolchain,
+                  p.driver, p.hone_version, p.sandbox, budget, options.seed, options.strategy,
+                  options.prescreen, options.finalists, fmt::join(options.disabled, ","));
+  if (!model.empty()) text += "\n" + model;  // rows from before there were models stay known
+  return content_hash(text).substr(0, 12);
 }
 
 results::Overview bench_overview(const std::vector<BenchRow>& rows, const Provenance& provenance) {

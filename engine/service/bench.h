@@ -26,6 +26,7 @@ struct BenchRow {
   std::int64_t evaluated = 0;
   double elapsed_s = 0;
   std::string stop_reason;
+  results::ModelUse model;
 };
 [[nodiscard]] BenchRow bench_row(const Task& task, const Result<SearchOutcome>& outcome);
 
@@ -34,8 +35,9 @@ void to_json(nlohmann::json& json, const BenchRow& row);
 
 /// All that decides what a row means but the task: device, compiler, hone, budget, seed, ….
 /// Rows of one key can be compared, and one that is there is not made again.
+/// `model`: what decides about a language model, in a line; empty: none is asked.
 [[nodiscard]] std::string bench_key(const Provenance& provenance, const std::string& budget,
-                                    const SearchOptions& options);
+                                    const SearchOptions& options, const std::string& model);
 
 /// Of the best against the references, as `hone leaderboard --all-tasks` has it.
 [[nodiscard]] results::Overview bench_overview(const std::vector<BenchRow>& rows,

@@ -44,7 +44,9 @@ class Term {
         metrics_(metrics),
         dispatcher_(lead, options.log,
                     [&metrics](const queue::Answered& answer) { metrics.answered(answer); }),
-        context_{lead, dispatcher_, fleet_, store, metrics, options.open_rewriting, options.log},
+        context_{
+            lead,       dispatcher_, fleet_, store, metrics, options.model, options.open_rewriting,
+            options.log},
         store_(store) {
     metrics.begin_term(dispatcher_, fleet_);
   }

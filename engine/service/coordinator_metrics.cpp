@@ -37,6 +37,10 @@ void declare(Metrics& metrics) {
   metrics.declare_counter("hone_evaluations_total", "Answers by stage and verdict");
   metrics.declare_histogram("hone_dispatch_seconds", "From handing an evaluation out to its answer",
                             evaluation_seconds());
+  metrics.declare_counter("hone_model_replies_total",
+                          "Questions to the language model, by what came of them");
+  metrics.declare_counter("hone_model_tokens_total", "Tokens that are counted for these");
+  metrics.declare_counter("hone_model_dollars_total", "Dollars that are counted for these");
   metrics.declare_gauge("hone_workers", "Workers that take evaluations, by pool");
   metrics.declare_gauge("hone_worker_capacity", "Evaluations that they take at once, by pool");
   metrics.declare_counter("hone_redis_connections_total", "Connections opened to the server");
@@ -49,6 +53,9 @@ CoordinatorMetrics::CoordinatorMetrics(Metrics& metrics, queue::Broker& broker)
   declare(metrics);
   count_jobs({});
   for (const JobState state : kEndStates) metrics.add("hone_jobs_ended_total", of(state), 0);
+  for (const char* outcome : {"accepted", "refused", "none"})
+    metrics.add("hone_model_replies_total", {{"outcome", outcome}}, 0);
+  count_tokens(0, 0, 0);
 }
 
 void CoordinatorMetrics::begin_term(queue::Dispatcher& dispatcher, const Fleet& fleet) {
@@ -85,6 +92,22 @@ void CoordinatorMetrics::answered(const queue::Answered& answer) {
                 {"stage", std::string(answer.stage)},
                 {"verdict", answer.verdict ? std::string(to_string(*answer.verdict)) : "none"}});
   metrics_.observe("hone_dispatch_seconds", {{"pool", answer.pool}}, answer.seconds);
+}
+
+void CoordinatorMetrics::count_tokens(std::int64_t input, std::int64_t output,
+                                      std::int64_t nano_dollars) {
+  metrics_.add("hone_model_tokens_total", {{"direction", "input"}}, static_cast<double>(input));
+  metrics_.add("hone_model_tokens_total", {{"direction", "output"}}, static_cast<double>(output));
+  metrics_.add("hone_model_dollars_total", {}, static_cast<double>(nano_dollars) * 1e-9);
+}
+
+void CoordinatorMetrics::replied(const ReplyRecord& reply) {
+  const ReplyFate fate = first_fate(reply);
+  metrics_.add("hone_model_replies_total",
+               {{"outcome", fate == ReplyFate::kNone      ? "none"
+                            : fate == ReplyFate::kRefused ? "refused"
+                                                          : "accepted"}});
+  count_tokens(reply.input_tokens, reply.output_tokens, reply.nano_dollars);
 }
 
 void CoordinatorMetrics::read() {

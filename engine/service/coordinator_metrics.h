@@ -23,9 +23,12 @@ class CoordinatorMetrics {
   void count_jobs(const std::map<queue::JobState, int>& jobs);
   void job_ended(queue::JobState state);
   void answered(const queue::Answered& answer);
+  /// By a language model, or not: what that was worth and what it took.
+  void replied(const ReplyRecord& reply);
 
  private:
   void read();
+  void count_tokens(std::int64_t input, std::int64_t output, std::int64_t nano_dollars);
 
   Metrics& metrics_;
   queue::Broker& broker_;

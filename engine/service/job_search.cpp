@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <set>
 
 #include "engine/service/coordinator_metrics.h"
@@ -217,6 +218,8 @@ void JobSearch::search(std::size_t index) {
   options.finalists = message_.finalists;
   options.disabled = message_.disabled;
   options.prescreen = message_.prescreen;
+  options.model = model_.get();
+  options.on_reply = [this](const ReplyRecord& reply) { context_.metrics.replied(reply); };
   options.stop = options.abandon = &ending_;
   options.job = job_.id;
   {
@@ -232,7 +235,10 @@ void JobSearch::search(std::size_t index) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
     return;
   }
+  sum_up_model();
   for (const auto& warning : outcome->warnings) log(LogLevel::kWarning, warning, pool->first);
+  if (outcome->model.used)
+    log(LogLevel::kInfo, "language model: " + results::model_use_text(outcome->model), pool->first);
   const Pace& pace = outcome->pace;
   if (gated != nullptr && gated->judged() > 0)
     log(LogLevel::kInfo,
@@ -264,6 +270,52 @@ void JobSearch::search(std::size_t index) {
   progress.reference_time_us = outcome->ranked.front().evaluation.measurement.reference_time_us;
 }
 
+/// One part of the coordinator's for all searches of the job; what earlier processes paid counts.
+void JobSearch::open_model() {
+  if (!message_.model) return;
+  const queue::ModelWish& wish = *message_.model;
+  model::Grant granted;
+  const auto spent = context_.store.spending(job_.id);
+  if (context_.model == nullptr) {
+    granted.notes = {
+        "it wants a language model, and this coordinator has none (--llm): rules alone"};
+  } else if (!spent) {
+    granted.notes = {spent.error().message + ": rules alone"};
+  } else {
+    model::Wish own{wish.tokens, wish.nano_dollars, {}};
+    for (const std::string& name : wish.modes)
+      if (const auto mode = llm::parse_mode(name)) own.modes.push_back(*mode);
+    granted = model::grant(*context_.model, own,
+                           {{spent->tokens, spent->nano_dollars}, [this](const llm::Spent& most) {
+                              return context_.store.put_spending(job_.id,
+                                                                 {most.tokens, most.nano_dollars});
+                            }});
+  }
+  model_ = std::move(granted.access);
+  std::string all;
+  for (const std::string& note : granted.notes) {
+    log(LogLevel::kWarning, note);
+    all += (all.empty() ? "" : "; ") + note;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!status_.model) status_.model.emplace();
+  status_.model->note = std::move(all);
+}
+
+/// From the database, where earlier processes' replies are, too.
+void JobSearch::sum_up_model() {
+  if (model_ == nullptr) return;
+  const auto runs = context_.store.runs({.job = job_.id});
+  if (!runs) return;
+  std::vector<RunReply> replies;
+  for (const RunRecord& run : *runs) {
+    auto own = context_.store.replies(run.id, false);
+    if (own) std::ranges::move(*own, std::back_inserter(replies));
+  }
+  const std::lock_guard lock(mutex_);
+  status_.model->use = results::model_use(replies);
+}
+
 void JobSearch::run() {
   try {
     run_to_end();
@@ -291,8 +343,10 @@ void JobSearch::run_to_end() {
                                      message_.owner.empty() ? "nobody" : message_.owner));
     for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
     if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
+    if (earlier) status_.model = earlier->model;
     phases_.assign(status_.archs.size(), queue::JobState::kAdmitting);
     report(queue::JobState::kAdmitting, true);
+    open_model();
     searched_.resize(message_.archs.size());
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < message_.archs.size(); ++i) {
@@ -314,6 +368,7 @@ void JobSearch::run_to_end() {
     if (!ending_) report(queue::JobState::kFinishing);
     if (!ending_) try_elsewhere(context_, job_, message_, searched_, ending_);
   }
+  sum_up_model();
   if (!abandoned_) end();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "candidates/store/store.h"
+#include "engine/model/access.h"
 #include "engine/queue/broker.h"
 #include "engine/queue/dispatcher.h"
 #include "engine/queue/lead.h"
@@ -68,6 +69,7 @@ struct JobContext {
   Fleet& fleet;
   Store& store;
   CoordinatorMetrics& metrics;
+  const model::Access* model;  ///< null: there is none
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;
   Log log;
 };
@@ -101,6 +103,8 @@ class JobSearch {
   void run_to_end();
   void end();
   void search(std::size_t index);
+  void open_model();
+  void sum_up_model();
   /// The pool for an architecture, when there is one; empty when the job was told to end.
   [[nodiscard]] std::optional<std::pair<std::string, Fleet::Pool>> wait_for_pool(
       const std::string& arch);
@@ -114,7 +118,8 @@ class JobSearch {
   const JobContext& context_;
   const queue::QueuedJob job_;
   queue::JobMessage message_;
-  std::vector<Searched> searched_;  ///< one for each architecture, its thread's own
+  std::unique_ptr<model::Access> model_;  ///< of all its searches together; null: rules alone
+  std::vector<Searched> searched_;        ///< one for each architecture, its thread's own
   std::atomic<bool> ending_ = false, cancelled_ = false, abandoned_ = false, finished_ = false;
   std::atomic<int> at_work_ = 0, waiting_ = 0;  ///< threads that search, and those that wait
   std::atomic<queue::JobState> state_ = queue::JobState::kQueued;  ///< of status_, without a lock

@@ -194,6 +194,7 @@ Result<SearchOutcome> Search::run() {
   finals();
   if (abandoned()) return fail(ErrorCode::kInfrastructure, "the search was abandoned");
   if (unstored_) return std::unexpected(*unstored_);
+  outcome_.model = model_use();
   outcome_.elapsed_s = seconds_since(start_);
   if (store_ != nullptr) stored(store_->end_run(run_id_, outcome_.stop_reason));
   return std::move(outcome_);

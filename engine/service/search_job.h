@@ -13,6 +13,7 @@
 #include "candidates/recipe.h"
 #include "candidates/store/store.h"
 #include "candidates/task.h"
+#include "engine/results/replies.h"
 #include "engine/rewriting/rewriting.h"
 #include "engine/search/budget.h"
 #include "engine/search/counts.h"
@@ -43,13 +44,15 @@ struct SearchOptions {
   int workers = 0;                    ///< evaluating threads; 0: as many as are in flight
   std::vector<std::string> disabled;  ///< rewriters that may not propose
   model::Access* model = nullptr;     ///< a language model to ask, too; null: none
+  std::function<void(const ReplyRecord&)> on_reply;  ///< what it said, or that it said nothing
   bool prescreen = true;  ///< on a real GPU: measure only what the time model gives a chance
   std::function<void(const Progress&)> on_progress;
   const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there
   /// Set when nobody waits for the outcome any more: end at once, without finalists.
   const std::atomic<bool>* abandon = nullptr;
   /// Of a service: the database then keeps what a job's search was told until it ends, and the same
-  /// job searched again, by another process, goes on from there.
+  /// job searched again, by another process, goes on from there. With a language model it does not
+  /// repeat what it asked, but goes on with what it knows.
   std::string job;
   double spent_s = 0;  ///< of the budget, by earlier processes
 };
@@ -66,13 +69,6 @@ struct Pace {
   [[nodiscard]] double gpu_busy() const { return search_s > 0 ? gates.measure / search_s : 0; }
 };
 
-/// What a language model was asked for and what that took.
-struct ModelUse {
-  bool used = false;
-  std::int64_t asked = 0, replies = 0, recipes = 0;  ///< questions; answers; those to be tried
-  std::int64_t input_tokens = 0, output_tokens = 0, nano_dollars = 0;
-};
-
 struct SearchOutcome {
   double reference_time_us = 0;
   Roof roof;
@@ -81,7 +77,7 @@ struct SearchOutcome {
   std::vector<Finalist>
       ranked;  ///< verified, fastest first; the reference itself is always among them
   std::set<std::string> timed;  ///< hashes of all that went through the final stage
-  ModelUse model;
+  results::ModelUse model;
   double elapsed_s = 0;
   std::string stop_reason;  ///< "budget", "roof", "exhausted", "interrupted"
   std::vector<std::string> warnings;

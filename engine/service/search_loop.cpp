@@ -93,6 +93,7 @@ Draft Search::draft_of(const Slot& slot) {
 }
 
 void Search::settle(Slot& slot, Strategy& strategy) {
+  if (model_) hear_model();
   Outcome& outcome = slot.outcome;
   if (outcome.duplicate) {
     ++outcome_.counts.duplicate;
@@ -154,8 +155,9 @@ void Search::settle(Slot& slot, Strategy& strategy) {
   strategy.tell(outcome);
 }
 
-/// Where outcomes are told as they come, a strategy does not ask the same again: it is told what an
-/// earlier process was told, and goes on from there. How many evaluations that were.
+/// Where outcomes are told as they come, or a language model is asked, a strategy does not ask the
+/// same again: it is told what an earlier process was told, and goes on from there. How many
+/// evaluations that were.
 std::int64_t Search::recall(Strategy& strategy) {
   std::int64_t count = 0;
   for (auto& [hash, evaluation] : earlier_) {
@@ -167,6 +169,7 @@ std::int64_t Search::recall(Strategy& strategy) {
     if (!row || row->candidate.task_hash != task_hash_) continue;
     slot.candidate = std::move(row->candidate);
     slot.outcome.recipe = slot.candidate.recipe;
+    slot.outcome.stranger = slot.candidate.origin == "model";
     slot.evaluation = std::move(evaluation);
     slot.told_earlier = true;
     ++outcome_.counts.proposed;
@@ -182,8 +185,9 @@ void Search::search() {
   const double deadline = search_seconds();
   // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
+  const bool repeats = in_order && options_.model == nullptr;  // what an earlier process asked
   const double left_s =
-      deadline - seconds_since(start_) + (in_order && !earlier_.empty() ? kReplay_s : 0);
+      deadline - seconds_since(start_) + (repeats && !earlier_.empty() ? kReplay_s : 0);
   const RewritingWatch watch(rewriting_, options_.stop, left_s);
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   model_ = make_model();
@@ -202,7 +206,7 @@ void Search::search() {
 
   const auto search_start = Clock::now();
   std::deque<Slot> slots;
-  std::int64_t asked_to_evaluate = in_order ? 0 : recall(*strategy);
+  std::int64_t asked_to_evaluate = repeats ? 0 : recall(*strategy);
   // What an earlier process was told costs none of the time that is left.
   std::size_t told_earlier = 0, since_told_earlier = 0;
   const auto replaying = [&] {
@@ -344,7 +348,7 @@ void Search::search() {
     }
   }
   if (outcome_.stop_reason == "budget ") outcome_.stop_reason = "budget";
-  use_model();
+  end_model();
 }
 
 }  // namespace hone::search_job

@@ -1,5 +1,7 @@
-// A language model beside a search: made, told, and what it took.
+// A language model beside a search: made, heard, told, and what came of it.
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "engine/model/access.h"
 #include "engine/service/search_run.h"
@@ -20,56 +22,67 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   source.over = [this, deadline = search_seconds()] {
     return interrupted() || seconds_since(start_) >= deadline;
   };
-  outcome_.model.used = true;
+  if (store_ != nullptr && !options_.job.empty()) {
+    if (auto earlier = store_->replies(run_id_, false)) heard_ = std::move(*earlier);
+  }
+  source.exchanges_before = std::ssize(heard_);
   return std::make_unique<model::ModelSource>(task_, builder_->space(), *access.client,
                                               *access.meter, std::move(source), target_.info.arch,
                                               provenance_.device_name, reference_tried_);
 }
 
-/// What became of a recipe, whoever asked for it; stores what the model said meanwhile.
+/// Stores what the model said meanwhile: before any candidate that came of it is.
+void Search::hear_model() {
+  for (std::string& warning : model_->take_warnings())
+    outcome_.warnings.push_back(std::move(warning));
+  for (ReplyRecord& reply : model_->take_replies()) {
+    if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
+    if (options_.on_reply) options_.on_reply(reply);
+    reply.text.clear();
+    const ReplyFate fate = first_fate(reply);
+    heard_.push_back({std::move(reply), fate, {}});
+  }
+}
+
+/// What became of a recipe, whoever asked for it.
 void Search::told_model(const Slot& slot) {
   const bool known_right_or_wrong = !slot.evaluation.screened && !slot.evaluation.outpaced;
   if (!slot.outcome.duplicate && known_right_or_wrong)
     model_->learn(slot.outcome.recipe, slot.evaluation);
-  for (std::string& warning : model_->take_warnings())
-    outcome_.warnings.push_back(std::move(warning));
-  if (store_ == nullptr) return;
-  for (const ReplyRecord& reply : model_->take_replies()) {
-    if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
-  }
   const bool kept = !slot.candidate.task_hash.empty() && !slot.refused_later &&
                     !slot.outcome.duplicate && !slot.evaluation.screened;
-  if (!kept) return;
+  if (!kept || store_ == nullptr) return;
   for (const std::string& reply : model_->replies_of(slot.outcome.recipe)) {
-    if (store_ != nullptr)
+    // A program that the database has of another run names that run's reply.
+    const auto of_this_run =
+        std::ranges::any_of(heard_, [&](const RunReply& heard) { return heard.reply.id == reply; });
+    if (of_this_run && store_ != nullptr)
       stored(store_->link_reply(run_id_, reply, id_of(store_, slot.candidate)));
   }
 }
 
 /// The search's middle is over: nothing more is asked.
-void Search::use_model() {
+void Search::end_model() {
   if (!model_) return;
   model_->stop();
-  const model::SourceCounts counts = model_->counts();
-  for (std::string& warning : model_->take_warnings())
-    outcome_.warnings.push_back(std::move(warning));
-  for (const ReplyRecord& reply : model_->take_replies()) {
-    if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
-  }
+  hear_model();
   const llm::Replay* const replay = options_.model->replay.get();
-  if (const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind(); others > 0) {
-    outcome_.warnings.push_back(fmt::format(
-        "the replay: the requests are not the recorded ones (prompts hold times), so {} {} taken "
-        "in the order of recording",
-        others, others == 1 ? "reply was" : "replies were"));
+  const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind();
+  if (others == 0) return;
+  outcome_.warnings.push_back(fmt::format(
+      "the replay: the requests are not the recorded ones (prompts hold times), so {} {} taken "
+      "in the order of recording",
+      others, others == 1 ? "reply was" : "replies were"));
+}
+
+/// When all is told, of the whole run.
+results::ModelUse Search::model_use() const {
+  results::ModelUse use = results::model_use(heard_);
+  if (store_ != nullptr && !heard_.empty()) {
+    if (const auto stored = store_->replies(run_id_, false)) use = results::model_use(*stored);
   }
-  const llm::Meter::Totals totals = options_.model->meter->totals();
-  outcome_.model.asked = counts.asked;
-  outcome_.model.replies = counts.replies;
-  outcome_.model.recipes = counts.recipes;
-  outcome_.model.input_tokens = totals.input_tokens;
-  outcome_.model.output_tokens = totals.output_tokens;
-  outcome_.model.nano_dollars = totals.nano_dollars;
+  use.used = options_.model != nullptr;
+  return use;
 }
 
 }  // namespace hone::search_job

@@ -74,8 +74,10 @@ class Search {
   void settle(Slot& slot, Strategy& strategy);
   std::int64_t recall(Strategy& strategy);
   [[nodiscard]] std::unique_ptr<model::ModelSource> make_model();
+  void hear_model();
   void told_model(const Slot& slot);
-  void use_model();
+  void end_model();
+  [[nodiscard]] results::ModelUse model_use() const;
   void report(const std::string& phase);
   void stored(const Result<void>& result);
   [[nodiscard]] bool interrupted() const {
@@ -124,6 +126,7 @@ class Search {
   std::int64_t refused_later_ = 0;
   std::optional<Error> unstored_;              ///< ends a job
   std::unique_ptr<model::ModelSource> model_;  ///< while the middle of a search runs
+  std::vector<RunReply> heard_;  ///< from it in this run, earlier processes included; no texts
   int alarms_ = 0;
   /// A service's, by id: their answer may be put back, and a second one come.
   std::map<std::uint64_t, Slot> crashed_;

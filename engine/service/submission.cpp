@@ -10,6 +10,8 @@
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
 #include "rewriters/core/registry.h"
+#include "rewriters/llm/client/endpoint.h"
+#include "rewriters/llm/prompt/prompt.h"
 
 namespace hone {
 namespace {
@@ -37,6 +39,30 @@ Result<std::vector<std::string>> archs_there(queue::Broker& broker) {
   return invalid("no worker is there to tell the architecture: name it with --arch, such as sm_90");
 }
 
+/// Of the language model. Errors: kInvalidInput, by the names of the command's options.
+Result<std::optional<queue::ModelWish>> wish_of(const Submission& submission) {
+  const bool limits =
+      submission.llm_tokens != 0 || !submission.llm_cost.empty() || !submission.llm_modes.empty();
+  if (!submission.llm && limits)
+    return invalid("--llm-tokens, --llm-cost and --llm-modes limit what --llm asks for: give it");
+  if (!submission.llm) return std::nullopt;
+  queue::ModelWish wish;
+  if (submission.llm_tokens < 0) return invalid("--llm-tokens: a number above 0");
+  if (submission.llm_tokens > 0) wish.tokens = submission.llm_tokens;
+  if (!submission.llm_cost.empty()) {
+    const auto cost = llm::parse_dollars(submission.llm_cost);
+    if (!cost)
+      return invalid(fmt::format("--llm-cost {}: {}", submission.llm_cost, cost.error().message));
+    wish.nano_dollars = *cost;
+  }
+  for (const std::string& mode : submission.llm_modes) {
+    if (!llm::parse_mode(mode))
+      return invalid(fmt::format("--llm-modes {}: there are whole, diff and steps", mode));
+    if (std::ranges::find(wish.modes, mode) == wish.modes.end()) wish.modes.push_back(mode);
+  }
+  return wish;
+}
+
 /// "sm_90", or "emu:sm_90" with a profile or without.
 bool is_arch(std::string_view text) {
   if (text.starts_with("emu:")) text.remove_prefix(4);
@@ -59,6 +85,7 @@ Result<void> check_submission(const Submission& submission) {
     if (!is_arch(arch))
       return invalid(fmt::format(
           "--arch {}: an architecture is called sm_90, an emulated one emu:sm_90", arch));
+  if (const auto wish = wish_of(submission); !wish) return std::unexpected(wish.error());
   return {};
 }
 
@@ -75,8 +102,11 @@ Result<void> check_task(Rewriting& rewriting, const Task& task) {
 Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submission, Task task) {
   const auto budget = Budget::parse(submission.budget);
   if (!budget) return std::unexpected(budget.error());
+  auto wish = wish_of(submission);
+  if (!wish) return std::unexpected(wish.error());
   queue::JobMessage job;
   job.id = new_job_id();
+  job.model = std::move(*wish);
   job.task = std::move(task);
   job.budget = *budget;
   job.seed = submission.seed;

@@ -21,6 +21,10 @@ struct Submission {
   int priority = 0;
   std::vector<std::string> disabled;  ///< rewriters
   bool prescreen = true;
+  bool llm = false;                    ///< ask the coordinator's language model, too
+  std::int64_t llm_tokens = 0;         ///< at most; 0: what the coordinator allows
+  std::string llm_cost;                ///< likewise, dollars; empty: what the coordinator allows
+  std::vector<std::string> llm_modes;  ///< empty: what the coordinator allows
   std::string owner;
 };
 

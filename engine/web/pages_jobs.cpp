@@ -25,6 +25,14 @@ std::string best_text(const queue::ArchProgress& arch) {
                      arch.reference_time_us / arch.best_time_us);
 }
 
+std::string model_text(const queue::JobStatus& job) {
+  if (!job.model) return "";
+  std::string text = job.model->note;
+  if (job.model->use.used)
+    text += (text.empty() ? "" : "; ") + results::model_use_text(job.model->use);
+  return text.empty() ? "is asked" : text;
+}
+
 std::string job_link(const std::string& id) {
   return fmt::format(R"(<a class="mono" href="/jobs/{}">{}</a>)", url_part(id), escape(id));
 }
@@ -78,6 +86,7 @@ Answer job_page(Context& context, const Request&, const Parts& parts) {
   Facts facts;
   facts.text("State", to_string(job->state))
       .text("Error", job->error)
+      .text("Language model", model_text(*job))
       .html("Updated", time_html(iso_time(job->updated_at)));
   const Column columns[] = {{"Architecture"},
                             {"Seconds", true},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/page/replies.h"
 #include "engine/page/run_charts.h"
 #include "engine/results/text.h"
 #include "engine/web/handlers.h"
@@ -55,6 +56,8 @@ std::string live_html(const RunData& data) {
   if (!rows.empty())
     html += "<section><h2>The best</h2>" + table("The fastest of this run", columns, rows) +
             "</section>";
+  if (const std::string said = page::replies_html(data.replies, candidate_link); !said.empty())
+    html += "<section><h2>The language model</h2>" + said + "</section>";
   return html + "</div>";
 }
 

@@ -18,7 +18,9 @@ std::expected<RunData, Failure> read_run(Context& context, const std::string& id
     found = true;
     auto outline = store.run_outline(*run);
     if (!outline) return std::unexpected(outline.error());
-    return RunData{std::move(*record), std::move(*outline)};
+    auto replies = store.replies(*run, false);
+    if (!replies) return std::unexpected(replies.error());
+    return RunData{std::move(*record), std::move(*outline), std::move(*replies)};
   });
   if (!data && !found && data.error().code == ErrorCode::kInvalidInput)
     return not_found("There is no such run.");
@@ -32,7 +34,8 @@ nlohmann::json summary_json(const RunData& data) {
     verdicts[std::string(to_string(verdict))] = count;
   return {{"verdicts", verdicts},
           {"finals", data.outline.finals.size()},
-          {"best", data.best() == nullptr ? nlohmann::json() : results::point_json(*data.best())}};
+          {"best", data.best() == nullptr ? nlohmann::json() : results::point_json(*data.best())},
+          {"model", results::model_use_json(results::model_use(data.replies))}};
 }
 
 }  // namespace hone::web

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "candidates/store/store.h"
 #include "engine/web/context.h"
@@ -12,6 +13,7 @@ namespace hone::web {
 struct RunData {
   RunRecord run;
   RunOutline outline;
+  std::vector<RunReply> replies;  ///< of a language model, without texts
   /// Of the final stage where there is one; null: nothing passed.
   [[nodiscard]] const RunPoint* best() const {
     return outline.fastest.empty() ? nullptr : &outline.fastest.front();
@@ -20,7 +22,7 @@ struct RunData {
 };
 
 [[nodiscard]] std::expected<RunData, Failure> read_run(Context& context, const std::string& id);
-/// {"verdicts": {…}, "finals": 5, "best": {…}}
+/// {"verdicts": {…}, "finals": 5, "best": {…}, "model": {…}}
 [[nodiscard]] nlohmann::json summary_json(const RunData& data);
 
 }  // namespace hone::web

@@ -21,6 +21,7 @@ using page::url_part;
 namespace {
 
 constexpr int kMostFinalists = 64;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 50;
 constexpr std::size_t kMostTask = 512 << 10;  // of a task's text [B]
 constexpr const char* kTaskFile = "task.cu";  // what messages about it say
 
@@ -165,12 +166,19 @@ std::string form_html(const Request& request, const std::string& error) {
 <span id="budget-help" class="soft">A time (60s, 5m, 1h) or a count of evaluations (200).</span></p>
 <p><label for="priority">Priority</label>
 <input id="priority" name="priority" type="number" min="-100" max="100" value="{}"></p>
+<p><label><input id="llm" name="llm" type="checkbox" value="1"{}> Ask the coordinator's language model, too</label></p>
+<p><label for="llm_tokens">Its tokens, at most</label>
+<input id="llm_tokens" name="llm_tokens" type="number" min="1" value="{}" aria-describedby="llm-help"></p>
+<p><label for="llm_cost">Its cost in dollars, at most</label>
+<input id="llm_cost" name="llm_cost" inputmode="decimal" autocomplete="off" value="{}" aria-describedby="llm-help">
+<span id="llm-help" class="soft">Empty, and at most: what the coordinator allows.</span></p>
 <p><label for="token">Token</label>
 <input id="token" name="token" type="password" required autocomplete="off"></p>
 <p><button type="submit">Submit</button></p></form>)",
       error.empty() ? "" : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(error)),
       escape(request.field("task")), value("archs", ""), value("budget", "60s"),
-      value("priority", "0"));
+      value("priority", "0"), request.field("llm").empty() ? "" : " checked",
+      value("llm_tokens", ""), value("llm_cost", ""));
 }
 
 Response form_page(const Context& context, const Request& request, const std::string& error) {
@@ -207,6 +215,15 @@ Answer submit_form(Context& context, const Request& request, const Parts&) {
         std::from_chars(text.data(), text.data() + text.size(), submission.priority);
     if (error != std::errc() || end != text.data() + text.size())
       return again({400, "bad_request", "priority is a whole number from -100 to 100."});
+  }
+  submission.llm = !request.field("llm").empty();
+  submission.llm_cost = request.field("llm_cost");
+  if (const std::string& text = request.field("llm_tokens"); !text.empty()) {
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), submission.llm_tokens);
+    if (error != std::errc() || end != text.data() + text.size() || submission.llm_tokens < 1 ||
+        submission.llm_tokens > kMostTokens)
+      return again({400, "bad_request", "Tokens are a whole number from 1 to 2^50."});
   }
   const auto job = submit_text(context, with_newlines(request.field("task")), submission);
   if (!job) return again(job.error());
@@ -251,6 +268,15 @@ Answer submit_api(Context& context, const Request& request, const Parts&) {
         submission.disabled = value.get<std::vector<std::string>>();
       } else if (key == "prescreen") {
         submission.prescreen = value.get<bool>();
+      } else if (key == "llm") {
+        submission.llm = value.get<bool>();
+      } else if (key == "llm_tokens") {
+        if (!whole(value, std::int64_t{1}, kMostTokens, submission.llm_tokens))
+          return bad_request("llm_tokens is a whole number from 1 to 2^50.");
+      } else if (key == "llm_cost") {
+        submission.llm_cost = value.get<std::string>();
+      } else if (key == "llm_modes") {
+        submission.llm_modes = value.get<std::vector<std::string>>();
       } else if (key == "owner") {
         submission.owner = value.get<std::string>();
       } else {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "candidates/store/store.h"
 #include "tests/e2e/process.h"
 #include "tests/unit/llm/scripted_server.h"
 
@@ -54,6 +55,16 @@ class LlmSearch : public ::testing::Test {
     for (const char* word : {"--llm", "", "--llm-model", "scripted", "--llm-modes", "whole",
                              "--llm-wait", "--llm-retries", "0"})
       command.emplace_back(*word == '\0' ? url : word);
+  }
+
+  /// Of the newest run in the database; none where there is no run.
+  [[nodiscard]] std::vector<ReplyRecord> stored_replies() const {
+    const auto store = Store::open(db_).value();
+    const auto runs = store->runs({}).value();
+    std::vector<ReplyRecord> replies;
+    if (runs.empty()) return replies;
+    for (RunReply& kept : store->replies(runs[0].id).value()) replies.push_back(kept.reply);
+    return replies;
   }
 
   TemporaryFolder folder_;

@@ -278,7 +278,7 @@ TEST_P(HostileEndpoint, CostsNoSearch) {
   const auto store = Store::open(db_).value();
   const auto best = store->find_candidate(run["best"]["candidate"]).value();
   for (const Step& step : best.candidate.recipe) EXPECT_NE(step.rewriter, "model-code");
-  const auto replies = store->replies(store->runs({}).value().at(0).id).value();
+  const auto replies = stored_replies();
   EXPECT_GE(replies.size(), 1U);
   EXPECT_LE(replies.size(), test.most_questions);
   EXPECT_LE(replies.size(), endpoint.requests());
@@ -312,8 +312,7 @@ TEST_F(LlmSearch, AllTroubleAtOnceIsOneWarningAndNoBudgetIsExceeded) {
   EXPECT_GE(model["input_tokens"], endpoint.input_tokens());
   EXPECT_GE(model["output_tokens"], endpoint.output_tokens());
   EXPECT_LE(model["input_tokens"].get<int>() + model["output_tokens"].get<int>(), 300'000);
-  const auto store = Store::open(db_).value();
-  const auto kept = store->replies(store->runs({}).value().at(0).id).value();
+  const auto kept = stored_replies();
   std::int64_t input = 0, output = 0;
   for (const ReplyRecord& reply : kept) {
     input += reply.input_tokens;
@@ -359,8 +358,7 @@ TEST_F(LlmSearch, HostileAnswersCostAQuestionEach) {
   const auto document = run.json();
   for (const auto& finalist : document["finalists"])
     EXPECT_EQ(finalist.dump().find("__clz"), std::string::npos);
-  const auto store = Store::open(db_).value();
-  const auto replies = store->replies(store->runs({}).value().at(0).id).value();
+  const auto replies = stored_replies();
   EXPECT_EQ(replies.size(), document["model"]["asked"]);
   EXPECT_GE(replies.size(), answers.size());
   for (const auto& [text, outcome] : answers) {

@@ -35,11 +35,6 @@ class LlmReplay : public LlmSearch {
     command.insert(command.end(), {"--llm-replay", record_});
     return hone(command);
   }
-  [[nodiscard]] std::vector<ReplyRecord> stored_replies() const {
-    const auto store = Store::open(db_).value();
-    const auto runs = store->runs({}).value();
-    return runs.empty() ? std::vector<ReplyRecord>() : store->replies(runs[0].id).value();
-  }
 
   const std::string record_ = folder_.file("record.jsonl");
 };

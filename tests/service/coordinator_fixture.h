@@ -33,10 +33,13 @@ class CoordinatorTest : public ServiceTest {
 
   class Coordinator {
    public:
-    Coordinator(CoordinatorTest& test, Store& store, int jobs = 4)
-        : broker_(test.broker()), thread_([this, &test, &store, jobs] {
+    Coordinator(CoordinatorTest& test, Store& store, int jobs = 4,
+                const model::Access* model = nullptr, Metrics* metrics = nullptr)
+        : broker_(test.broker()), thread_([this, &test, &store, jobs, model, metrics] {
             CoordinatorOptions options;
             options.jobs_at_once = jobs;
+            options.model = model;
+            options.metrics = metrics;
             options.open_rewriting = [] { return std::make_unique<LocalRewriting>(); };
             options.log = test.log();
             options.stop = &stop_;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "rewriters/llm/client/scrubber.h"
@@ -56,29 +58,60 @@ struct Client::Course {
   bool adapted = false;
 };
 
-Client::Client(Endpoint endpoint, Key key, Meter& meter, const ClientOptions& options)
-    : endpoint_(std::move(endpoint)),
-      key_(std::move(key)),
+struct Client::Line {
+  Line(Endpoint own_endpoint, Key own_key, const ClientOptions& options, Replay* own_replay)
+      : endpoint(std::move(own_endpoint)),
+        key(std::move(own_key)),
+        clock(options.clock != nullptr ? *options.clock : own_clock),
+        recorder(options.recorder),
+        replay(own_replay),
+        turns(endpoint.settings.concurrency),
+        backoff(options.seed),
+        breaker(clock, options.failures_until_down, options.first_pause, options.longest_pause) {}
+
+  const Endpoint endpoint;
+  const Key key;
+  Clock own_clock;
+  Clock& clock;
+  Recorder* const recorder;
+  Replay* const replay;
+  Turns turns;
+  Backoff backoff;
+  Breaker breaker;
+  std::mutex mutex;  ///< of what follows
+  Dialect dialect;
+  std::set<std::string> refused_formats;
+};
+
+Client::Client(std::shared_ptr<Line> line, Meter& meter)
+    : line_(std::move(line)),
       meter_(meter),
-      clock_(options.clock != nullptr ? *options.clock : own_clock_),
-      recorder_(options.recorder),
-      turns_(endpoint_.settings.concurrency),
-      backoff_(options.seed),
-      breaker_(clock_, options.failures_until_down, options.first_pause, options.longest_pause) {}
+      endpoint_(line_->endpoint),
+      key_(line_->key),
+      clock_(line_->clock),
+      recorder_(line_->recorder),
+      replay_(line_->replay),
+      turns_(line_->turns),
+      backoff_(line_->backoff),
+      breaker_(line_->breaker) {}
 
 Result<std::unique_ptr<Client>> Client::make(Settings settings, Key key, Meter& meter,
                                              ClientOptions options) {
   auto endpoint = Endpoint::make(std::move(settings), !key.empty());
   if (!endpoint) return std::unexpected(endpoint.error());
-  return std::unique_ptr<Client>(new Client(std::move(*endpoint), std::move(key), meter, options));
+  auto line = std::make_shared<Line>(std::move(*endpoint), std::move(key), options, nullptr);
+  return std::unique_ptr<Client>(new Client(std::move(line), meter));
 }
 
 std::unique_ptr<Client> Client::make_replaying(Settings settings, Meter& meter, Replay& replay) {
   Endpoint endpoint;
   endpoint.settings = std::move(settings);
-  std::unique_ptr<Client> made(new Client(std::move(endpoint), Key(), meter, {}));
-  made->replay_ = &replay;
-  return made;
+  auto line = std::make_shared<Line>(std::move(endpoint), Key(), ClientOptions(), &replay);
+  return std::unique_ptr<Client>(new Client(std::move(line), meter));
+}
+
+std::unique_ptr<Client> Client::beside(Meter& meter) const {
+  return std::unique_ptr<Client>(new Client(line_, meter));
 }
 
 Result<Reply> Client::complete(const Request& request, const std::stop_token& stopping) {
@@ -286,17 +319,18 @@ Milliseconds Client::time_left(const Course& course) const {
 }
 
 Dialect Client::dialect_for(const Request& request) {
-  std::lock_guard lock(dialect_mutex_);
-  Dialect dialect = dialect_;
-  dialect.response_format = !refused_formats_.contains(request.response_format);
+  std::lock_guard lock(line_->mutex);
+  Dialect dialect = line_->dialect;
+  dialect.response_format = !line_->refused_formats.contains(request.response_format);
   return dialect;
 }
 
 /// What has led to a reply is how this server is asked from now on.
 void Client::remember(const Course& course) {
-  std::lock_guard lock(dialect_mutex_);
-  dialect_ = course.dialect;
-  if (!course.dialect.response_format) refused_formats_.insert(course.request.response_format);
+  std::lock_guard lock(line_->mutex);
+  line_->dialect = course.dialect;
+  if (!course.dialect.response_format)
+    line_->refused_formats.insert(course.request.response_format);
 }
 
 }  // namespace hone::llm

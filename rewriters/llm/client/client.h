@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <stop_token>
 #include <string>
 
@@ -35,7 +33,8 @@ struct ClientOptions {
   Milliseconds longest_pause = std::chrono::minutes(10);
 };
 
-/// Thread-safe. Requests in flight must have ended before it goes.
+/// One job's, or one of several beside each other. Thread-safe. Requests in flight must have ended
+/// before it goes.
 class Client {
  public:
   /// `meter` must outlive it. Errors: kInvalidInput, see Endpoint::make().
@@ -45,6 +44,11 @@ class Client {
   /// Answers from a record: no network, no key, no URL; the same charges. `replay` must outlive it.
   [[nodiscard]] static std::unique_ptr<Client> make_replaying(Settings settings, Meter& meter,
                                                               Replay& replay);
+
+  /// The same endpoint with budgets of their own, of another job: the record or replay, the limit
+  /// of requests in flight and the breaker are this client's. `meter` must outlive it; this client
+  /// may go before.
+  [[nodiscard]] std::unique_ptr<Client> beside(Meter& meter) const;
 
   /// Blocks until the reply, a failure, or about a hundred milliseconds after `stopping`.
   [[nodiscard]] Exchange ask(const Request& request, const std::stop_token& stopping = {});
@@ -57,7 +61,8 @@ class Client {
   [[nodiscard]] Milliseconds down_for() const { return breaker_.down_for(); }
 
  private:
-  Client(Endpoint endpoint, Key key, Meter& meter, const ClientOptions& options);
+  struct Line;  // what clients beside each other share
+  Client(std::shared_ptr<Line> line, Meter& meter);
 
   struct Course;  // of one request
   [[nodiscard]] std::optional<Failure> objection(const Request& request) const;
@@ -72,19 +77,17 @@ class Client {
   [[nodiscard]] Dialect dialect_for(const Request& request);
   void remember(const Course& course);
 
-  const Endpoint endpoint_;
-  const Key key_;
+  const std::shared_ptr<Line> line_;
   Meter& meter_;
-  Clock own_clock_;
+  // Of line_:
+  const Endpoint& endpoint_;
+  const Key& key_;
   Clock& clock_;
   Recorder* const recorder_;
-  Replay* replay_ = nullptr;
-  Turns turns_;
-  Backoff backoff_;
-  Breaker breaker_;
-  std::mutex dialect_mutex_;
-  Dialect dialect_;
-  std::set<std::string> refused_formats_;
+  Replay* const replay_;
+  Turns& turns_;
+  Backoff& backoff_;
+  Breaker& breaker_;
 };
 
 }  // namespace hone::llm

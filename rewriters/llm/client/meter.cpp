@@ -35,8 +35,11 @@ std::int64_t input_token_bound(const Request& request) {
 }
 
 Meter::Meter(std::optional<Prices> prices, std::optional<std::int64_t> token_budget,
-             std::optional<std::int64_t> cost_budget)
-    : prices_(prices), token_budget_(token_budget), cost_budget_(cost_budget) {}
+             std::optional<std::int64_t> cost_budget, Ledger ledger)
+    : prices_(prices),
+      token_budget_(token_budget),
+      cost_budget_(cost_budget),
+      ledger_(std::move(ledger)) {}
 
 std::int64_t Meter::cost(std::int64_t input_tokens, std::int64_t output_tokens) const {
   if (!prices_) return 0;
@@ -45,13 +48,10 @@ std::int64_t Meter::cost(std::int64_t input_tokens, std::int64_t output_tokens) 
   return saturated((parts + kMillion - 1) / kMillion);
 }
 
-Meter::Wide Meter::tokens_left() const {
-  return Wide{*token_budget_} - totals_.input_tokens - totals_.output_tokens -
-         totals_.reserved_tokens;
-}
+Meter::Wide Meter::tokens_left() const { return Wide{*token_budget_} - at_most().tokens; }
 
 Meter::Wide Meter::nano_dollars_left() const {
-  return Wide{*cost_budget_} - totals_.nano_dollars - totals_.reserved_nano_dollars;
+  return Wide{*cost_budget_} - at_most().nano_dollars;
 }
 
 std::int64_t Meter::room_for_input(std::int64_t output_tokens) const {
@@ -100,7 +100,40 @@ Result<Meter::Reservation> Meter::reserve(const WorstCase& worst) {
   Reservation made(*this, worst.input_tokens, *output, cost(worst.input_tokens, *output));
   totals_.reserved_tokens = sum(totals_.reserved_tokens, sum(worst.input_tokens, *output));
   totals_.reserved_nano_dollars = sum(totals_.reserved_nano_dollars, made.nano_dollars_);
-  return made;
+  if (!ledger_.write) return made;
+  const auto written = ledger_.write(at_most());
+  if (written) return made;
+  made.give_back();
+  return fail(written.error().code,
+              "what a request may cost cannot be written down first: " + written.error().message);
+}
+
+Spent Meter::spent() const {
+  return {sum(ledger_.earlier.tokens, sum(totals_.input_tokens, totals_.output_tokens)),
+          sum(ledger_.earlier.nano_dollars, totals_.nano_dollars)};
+}
+
+Spent Meter::at_most() const {
+  const Spent counted = spent();
+  return {sum(counted.tokens, totals_.reserved_tokens),
+          sum(counted.nano_dollars, totals_.reserved_nano_dollars)};
+}
+
+/// Where this cannot be written, more than was spent stands there.
+void Meter::settled() {
+  if (ledger_.write) (void)ledger_.write(at_most());
+}
+
+double Meter::share_spent() const {
+  std::lock_guard lock(mutex_);
+  const Spent counted = spent();
+  double share = 0;
+  if (token_budget_.value_or(0) > 0)
+    share = static_cast<double>(counted.tokens) / static_cast<double>(*token_budget_);
+  if (cost_budget_.value_or(0) > 0)
+    share = std::max(
+        share, static_cast<double>(counted.nano_dollars) / static_cast<double>(*cost_budget_));
+  return share;
 }
 
 void Meter::add(const Charge& charge) {
@@ -143,6 +176,7 @@ Meter::Reservation::Settled Meter::Reservation::settle(const StatedUsage& stated
   ++meter->totals_.requests;
   if (!settled.exact) ++meter->totals_.estimated;
   if (settled.overrun) ++meter->totals_.overruns;
+  meter->settled();
   return settled;
 }
 
@@ -153,12 +187,15 @@ void Meter::Reservation::settle_as(const Charge& charge) {
   give_back();
   meter->add(charge);
   ++meter->totals_.requests;
+  meter->settled();
 }
 
 void Meter::Reservation::release() {
   if (meter_ == nullptr) return;
-  std::lock_guard lock(meter_->mutex_);
+  Meter* const meter = meter_;
+  std::lock_guard lock(meter->mutex_);
   give_back();
+  meter->settled();
 }
 
 void Meter::Reservation::give_back() {

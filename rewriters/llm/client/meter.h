@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "candidates/result.h"
 #include "rewriters/llm/client/endpoint.h"
@@ -31,9 +33,24 @@ struct StatedUsage {
   std::optional<std::int64_t> input_tokens, output_tokens;
 };
 
+struct Spent {
+  std::int64_t tokens = 0;  ///< input and output
+  std::int64_t nano_dollars = 0;
+};
+
+/// Where a meter's budgets hold beyond its process: what was spent before it, and where to write
+/// what may have been spent by now. Nothing is asked that was not written first, at its worst case,
+/// so whatever kills the process, the next one counts no less than was paid.
+struct Ledger {
+  Spent earlier;
+  /// From any thread, one call at a time. Empty: the budgets end with the meter.
+  std::function<Result<void>(const Spent& at_most)> write;
+};
+
 /// Thread-safe. Must outlive its reservations.
 class Meter {
  public:
+  /// Of this meter: without what was spent before it.
   struct Totals {
     std::int64_t input_tokens = 0, output_tokens = 0, nano_dollars = 0;  ///< counted
     std::int64_t reserved_tokens = 0, reserved_nano_dollars = 0;         ///< in flight
@@ -73,12 +90,13 @@ class Meter {
   };
 
   Meter(std::optional<Prices> prices, std::optional<std::int64_t> token_budget,
-        std::optional<std::int64_t> cost_budget);
-  explicit Meter(const Settings& settings)
-      : Meter(settings.prices, settings.token_budget, settings.cost_budget) {}
+        std::optional<std::int64_t> cost_budget, Ledger ledger = {});
+  explicit Meter(const Settings& settings, Ledger ledger = {})
+      : Meter(settings.prices, settings.token_budget, settings.cost_budget, std::move(ledger)) {}
 
   /// Sets the worst case aside, with as many output tokens as there is room for.
-  /// Errors: kRefused, saying which budget has how much left and what the request needs.
+  /// Errors: kRefused, saying which budget has how much left and what the request needs; those of
+  /// the ledger.
   [[nodiscard]] Result<Reservation> reserve(const WorstCase& worst);
 
   /// Input tokens for which there is room beside so many of output; of no budget, the largest
@@ -86,19 +104,26 @@ class Meter {
   [[nodiscard]] std::int64_t room_for_input(std::int64_t output_tokens) const;
 
   [[nodiscard]] Totals totals() const;
+  /// Of the budget of which most is spent, from 0; without what is in flight.
+  [[nodiscard]] double share_spent() const;
   /// Of both, saturated. [n$]
   [[nodiscard]] std::int64_t cost(std::int64_t input_tokens, std::int64_t output_tokens) const;
 
  private:
   using Wide = __int128;
   [[nodiscard]] Result<std::int64_t> room_for_output(const WorstCase& worst) const;
+  void add(const Charge& charge);
+  // With the mutex held:
   /// Left of the budgets, below zero after an overrun; there is one.
   [[nodiscard]] Wide tokens_left() const;
   [[nodiscard]] Wide nano_dollars_left() const;
-  void add(const Charge& charge);
+  [[nodiscard]] Spent spent() const;
+  [[nodiscard]] Spent at_most() const;  ///< with what is in flight
+  void settled();
 
   const std::optional<Prices> prices_;
   const std::optional<std::int64_t> token_budget_, cost_budget_;
+  const Ledger ledger_;
   mutable std::mutex mutex_;
   Totals totals_;
 };

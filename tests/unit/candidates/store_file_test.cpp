@@ -120,7 +120,7 @@ TEST(StoreOpen, MigratesFromVersionZero) {
   const auto file = dir.write("hone.db", "");  // an empty file is an empty database of version 0
   ASSERT_TRUE(Store::open(file));
   SQLite::Database database(file.string());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 9);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 10);
   EXPECT_EQ(database.execAndGet("PRAGMA application_id").getInt(), 0x484F4E45);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "wal");
 }
@@ -156,7 +156,7 @@ TEST(StoreOpen, RefusesWhatIsNotItsOwn) {
   SQLite::Database((dir.path() / "newer.db").string(), SQLite::OPEN_READWRITE)
       .exec("PRAGMA user_version = 99");
   expect_refused(dir.path() / "newer.db",
-                 "has format 99, this hone knows up to 9; use a newer hone");
+                 "has format 99, this hone knows up to 10; use a newer hone");
 
   expect_refused(dir.path(), "is a folder");
   expect_refused(dir.path() / "text.db" / "hone.db", "folder cannot be made");

@@ -192,7 +192,8 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
     // As version 7 left it: a result was its last run's, with the time of its first storing.
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
     database.exec(
-        "DROP TABLE reply_candidates; DROP TABLE replies; DROP TABLE run_points; DROP INDEX "
+        "DROP TABLE job_spending; DROP TABLE reply_candidates; DROP TABLE replies; DROP TABLE "
+        "run_points; DROP INDEX "
         "results_ranked; ALTER TABLE results DROP COLUMN origin; "
         "ALTER TABLE results DROP COLUMN math; CREATE INDEX results_by_run ON results (run, id); "
         "CREATE INDEX results_ranked ON results (task_hash, device_name, modelled, speedup DESC, "

@@ -97,6 +97,7 @@ TEST(QueueMessages, EverythingOfAJobTravelsButItsFolder) {
     EXPECT_EQ(got->finalists, sent.finalists);
     EXPECT_EQ(got->disabled, sent.disabled);
     EXPECT_EQ(got->prescreen, sent.prescreen);
+    EXPECT_EQ(got->model, sent.model);
     EXPECT_EQ(got->archs, sent.archs);
     EXPECT_EQ(got->priority, sent.priority);
     EXPECT_EQ(got->submitted_at, sent.submitted_at);
@@ -191,17 +192,49 @@ TEST(QueueMessages, OtherVersionsAndTypesAreRefusedByName) {
 }
 
 TEST(QueueMessages, EveryKeyIsAskedFor) {
-  const std::set<std::string> optional = {"/task/flops", "/task/torch"};
+  const std::set<std::string> optional = {"/task/flops", "/task/torch", "/model"};
   for (const Type& type : types()) {
     const Json json = parsed(made(type.name, 9));
-    for (const auto& item : json.items())
-      EXPECT_FALSE(spoilt(type.name, "/" + item.key(), nullptr, 9).ok) << item.key();
+    for (const auto& item : json.items()) {
+      const std::string at = "/" + item.key();
+      EXPECT_EQ(spoilt(type.name, at, nullptr, 9).ok, optional.contains(at)) << at;
+    }
   }
   const Json task = parsed(made("job"))["task"];
   for (const auto& item : task.items()) {
     const std::string at = "/task/" + item.key();
     EXPECT_EQ(spoilt("job", at, nullptr).ok, optional.contains(at)) << at;
   }
+}
+
+// A field of a later hone: who does not use it sends what an earlier one reads, and who does is
+// refused by an earlier one with the field's name, as any unknown one is.
+TEST(QueueMessages, AModelIsNamedOnlyWhereItIsWanted) {
+  JobMessage job = Maker(1).job();
+  job.model.reset();
+  EXPECT_FALSE(parsed(*encode(job)).contains("model"));
+  EXPECT_FALSE(job_from(*encode(job))->model);
+  job.model.emplace();
+  EXPECT_EQ(parsed(*encode(job))["model"], Json::object());
+  EXPECT_TRUE(job_from(*encode(job))->model);
+  JobStatus status = Maker(1).status();
+  status.model.reset();
+  EXPECT_FALSE(parsed(*encode(status)).contains("model"));
+}
+
+TEST(QueueMessages, AModelsWishIsChecked) {
+  const auto with = [](const Json& wish) { return spoilt("job", "/model", wish); };
+  EXPECT_TRUE(with(Json::object()).ok);
+  EXPECT_TRUE(with({{"tokens", 1}, {"nano_dollars", 0}, {"modes", {"whole"}}}).ok);
+  for (const Json& tokens : {Json(0), Json(-1), Json(1.5), Json("7"), Json(1e30),
+                             Json(std::numeric_limits<std::uint64_t>::max())})
+    EXPECT_REFUSED(with({{"tokens", tokens}}), "job message: model.tokens: ");
+  for (const Json& cost : {Json(-1), Json(0.5), Json(std::int64_t{1} << 60)})
+    EXPECT_REFUSED(with({{"nano_dollars", cost}}), "job message: model.nano_dollars: ");
+  EXPECT_REFUSED(with({{"modes", {"magic"}}}), "there are whole, diff and steps");
+  EXPECT_REFUSED(with({{"modes", {"diff", "diff"}}}), "is given twice");
+  EXPECT_REFUSED(with({{"url", "http://evil.example/v1"}}), "unknown key");
+  EXPECT_REFUSED(with(7), "job message: model: ");
 }
 
 /// Every baseline's task and its requests, but for what none of ours has: inputs from files.

@@ -116,6 +116,12 @@ class Maker {
     message.priority = static_cast<int>(index(201)) - 100;
     message.submitted_at = static_cast<std::int64_t>(random_.bits() >> 20);
     message.owner = text();
+    if (flip()) {
+      message.model.emplace();
+      if (flip()) message.model->tokens = 1 + small();
+      if (flip()) message.model->nano_dollars = small();
+      if (flip()) message.model->modes = {"diff", "steps"};
+    }
     return message;
   }
 
@@ -132,6 +138,17 @@ class Maker {
     }
     status.error = text();
     status.updated_at = small();
+    if (flip()) {
+      status.model.emplace();
+      status.model->note = text();
+      results::ModelUse& use = status.model->use;
+      use.used = flip();
+      for (std::int64_t* count :
+           {&use.asked, &use.no_reply, &use.refused, &use.untried, &use.failed, &use.passed,
+            &use.best, &use.input_tokens, &use.output_tokens, &use.nano_dollars})
+        *count = small();
+      if (flip()) use.refusals = {{text(), small()}, {text(), small()}};
+    }
     return status;
   }
 

@@ -62,6 +62,41 @@ TEST_F(FilledWebTest, RunsAndPointsGoOnWhereTheyStopped) {
   EXPECT_EQ(run["ended_at"], nullptr);
 }
 
+// What a model said is a stranger's text.
+TEST_F(FilledWebTest, WhatAModelDidIsShown) {
+  const std::string run = "/runs/" + std::to_string(run_);
+  EXPECT_EQ(get_json("/api/v1" + run)["summary"]["model"], nullptr);
+  EXPECT_EQ(get(run).body.find("The language model"), std::string::npos);
+  ReplyRecord reply;
+  reply.mode = "whole";
+  reply.text = "secret thoughts";
+  for (const char* outcome :
+       {"program", "refused: it has <script>alert(1)</script>\x1b[31m", "no reply: trouble"}) {
+    reply.id = outcome;
+    reply.outcome = outcome;
+    reply.input_tokens = 1000;
+    reply.nano_dollars = 500'000;
+    ASSERT_TRUE(store_->put_reply(run_, reply));
+  }
+  ASSERT_TRUE(store_->link_reply(run_, "program", id('c')));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // answers may be a second old
+  const json model = get_json("/api/v1" + run)["summary"]["model"];
+  EXPECT_EQ(model["asked"], 3);
+  EXPECT_EQ(model["replies"], 2);
+  EXPECT_EQ(model["refused"], 1);
+  EXPECT_EQ(model["failed"], 1);
+  EXPECT_EQ(model["refusals"][0]["count"], 1);
+  EXPECT_EQ(model["input_tokens"], 3000);
+  EXPECT_EQ(model["dollars"], "$0.0015");
+  const std::string page = get(run).body;
+  EXPECT_NE(page.find("3 questions, 2 replies: 1 refused, 1 failed a gate"), std::string::npos)
+      << page;
+  EXPECT_NE(page.find("&lt;script&gt;alert"), std::string::npos) << page;
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find('\x1b'), std::string::npos);
+  EXPECT_EQ(page.find("secret thoughts"), std::string::npos);
+}
+
 TEST_F(FilledWebTest, WrongParametersAreNamed) {
   for (const char* path :
        {"/api/v1/boards?limit=0", "/api/v1/boards?limit=101", "/api/v1/boards?offset=-1",

@@ -140,6 +140,52 @@ TEST_F(Submit, TheFormQueuesAJob) {
   EXPECT_EQ(jobs(), 2U);
 }
 
+TEST_F(Submit, AJobMayWantALanguageModel) {
+  start();
+  EXPECT_NE(get("/submit").body.find("name=\"llm\" type=\"checkbox\" value=\"1\">"),
+            std::string::npos);
+  const auto wish_of = [&](const std::string& id) {
+    const auto reply = redis_.connect()->command({"HGET", "web:job:" + id, "message"});
+    EXPECT_TRUE(reply);
+    const auto message = queue::job_from(reply->as_string().value_or(""));
+    EXPECT_TRUE(message) << message.error().message;
+    return message ? message->model : std::nullopt;
+  };
+  auto body = task();
+  body["llm"] = true;
+  body["llm_tokens"] = 5000;
+  body["llm_cost"] = "0.25";
+  body["llm_modes"] = {"diff"};
+  const auto api = post(body, with(kToken));
+  ASSERT_EQ(api.status, 201) << api.body;
+  queue::ModelWish want{.tokens = 5000, .nano_dollars = 250'000'000, .modes = {"diff"}};
+  EXPECT_EQ(wish_of(nlohmann::json::parse(api.body)["job"]), want);
+  const auto form = [&](const char* tokens, const char* cost) {
+    auto result =
+        client().Post("/submit", httplib::Headers(),
+                      httplib::MultipartFormDataItems{{"task", as_comment(kScaleJson), "", ""},
+                                                      {"archs", "emu:sm_90", "", ""},
+                                                      {"budget", "5", "", ""},
+                                                      {"llm", "1", "", ""},
+                                                      {"llm_tokens", tokens, "", ""},
+                                                      {"llm_cost", cost, "", ""},
+                                                      {"token", kToken, "", ""}});
+    EXPECT_TRUE(result);
+    return result ? *result : httplib::Response();
+  };
+  const auto page = form("", "1");
+  ASSERT_EQ(page.status, 303) << page.body;
+  want = {.tokens = {}, .nano_dollars = 1'000'000'000, .modes = {}};
+  EXPECT_EQ(wish_of(page.get_header_value("Location").substr(6)), want);
+  for (const auto& [tokens, cost] : {std::pair("0", ""), {"1e9", ""}, {"", "cheap"}, {"", "-1"}}) {
+    const auto refused = form(tokens, cost);
+    EXPECT_EQ(refused.status, 400) << tokens << " " << cost;
+    EXPECT_NE(refused.body.find("value=\"1\" checked"), std::string::npos)
+        << "what was chosen stays";
+  }
+  EXPECT_EQ(jobs(), 2U);
+}
+
 TEST_F(Submit, RefusesWhatFailsItsChecks) {
   start();
   const auto wrong = [&](const std::string& name, const nlohmann::json& value) {
@@ -164,6 +210,11 @@ TEST_F(Submit, RefusesWhatFailsItsChecks) {
   wrong("finalists", 0);
   wrong("without", {"no-such-rule"});
   wrong("other", 1);
+  wrong("llm", 1);
+  wrong("llm", "http://evil.example/v1");
+  wrong("llm_tokens", 1000);  // without llm
+  wrong("llm_tokens", 0);
+  wrong("llm_modes", {"magic"});
   EXPECT_EQ(post(task(), with(kToken), "text/plain").status, 415);
   EXPECT_EQ(post(nlohmann::json::array(), with(kToken)).status, 400);
   EXPECT_EQ(form(kToken, {}, "<script>alert(1)</script>").status, 400);

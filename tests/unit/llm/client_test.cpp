@@ -231,6 +231,40 @@ TEST_F(Behaving, NoMoreInFlightThanAllowed) {
   EXPECT_EQ(meter_->totals().input_tokens, 12 * 11);
 }
 
+// Two jobs' clients: budgets of their own, one limit of requests in flight, one breaker.
+TEST_F(Behaving, ClientsBesideEachOtherShareAllButTheirBudgets) {
+  std::atomic<int> now = 0, most = 0;
+  std::atomic<bool> broken = false;
+  serve_script([&](ServerPeer& peer) {
+    if (!peer.request()) return;
+    most = std::max(most.load(), ++now);
+    peer.sleep(std::chrono::milliseconds(20));
+    --now;
+    peer.send(broken ? http_reply(500, "text/plain", "no") : stream_reply("text"));
+  });
+  settings_.concurrency = 1;
+  settings_.retries = 0;
+  connect(settings_);
+  Meter small(std::nullopt, bound_of(question()) + 110, std::nullopt);
+  const auto beside = client_->beside(small);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([this] { EXPECT_TRUE(client_->complete(question()).has_value()); });
+    threads.emplace_back([&] { EXPECT_TRUE(beside->complete(question()).has_value()); });
+  }
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(meter_->totals().requests, 4);
+  EXPECT_EQ(small.totals().requests, 1);
+  expect_failure(beside->ask(question()), FailureKind::kBudget, "token budget of");
+  EXPECT_TRUE(client_->complete(question()).has_value());
+  broken = true;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(client_->complete(question()).has_value());
+  Meter large(std::nullopt, 100'000, std::nullopt);
+  expect_failure(client_->beside(large)->ask(question()), FailureKind::kDown, "counts as down");
+  EXPECT_EQ(large.totals().requests, 0);
+}
+
 TEST_F(Behaving, ARequestThatCannotBeIsNotSent) {
   serve([](const HeardRequest&, int) { return stream_reply("text"); });
   connect(settings_);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hone::llm {
@@ -95,6 +96,43 @@ TEST(Meter, ClaimsAboveTheReservationAreCountedAndSaid) {
   }
   EXPECT_EQ(huge.totals().nano_dollars, INT64_MAX);
   EXPECT_FALSE(huge.reserve({1, 1, 1})) << "no overflow to something small";
+}
+
+// Before a request its worst case stands in the ledger, afterwards what it was.
+TEST(Meter, TheLedgerKnowsTheMostAtAnyTime) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> written;
+  bool works = true;
+  Ledger ledger;
+  ledger.earlier = {300, 5'000};
+  ledger.write = [&](const Spent& most) -> Result<void> {
+    if (!works) return fail(ErrorCode::kEnvironment, "another process writes");
+    written.emplace_back(most.tokens, most.nano_dollars);
+    return {};
+  };
+  Meter meter(Prices{1'000'000, 2'000'000}, 1000, std::nullopt, ledger);
+  using Written = decltype(written);
+  {
+    auto first = meter.reserve({100, 50, 50});
+    ASSERT_TRUE(first);
+    EXPECT_EQ(written, (Written{{450, 5'200}}));
+    auto second = meter.reserve({100, 60, 60});
+    ASSERT_TRUE(second);
+    EXPECT_EQ(written.back(), (std::pair<std::int64_t, std::int64_t>{610, 5'420}));
+    first->settle({.input_tokens = 80, .output_tokens = 10});
+    EXPECT_EQ(written.back(), (std::pair<std::int64_t, std::int64_t>{550, 5'320}));
+    second->release();
+  }
+  EXPECT_EQ(written.back(), (std::pair<std::int64_t, std::int64_t>{390, 5'100}));
+  EXPECT_DOUBLE_EQ(meter.share_spent(), 0.39);
+  EXPECT_EQ(meter.totals().input_tokens, 80) << "without what was before";
+  auto lowered = meter.reserve({100, 600, 100});
+  EXPECT_EQ(lowered->output_tokens(), 510) << "610 are left";
+  lowered->release();
+  works = false;
+  const auto refused = meter.reserve({1, 1, 1});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("another process writes"), std::string::npos);
+  EXPECT_EQ(meter.totals().reserved_tokens, 0);
 }
 
 TEST(Meter, SettlingTwiceCountsOnce) {
