@@ -63,7 +63,8 @@ class LlmSearch : public ::testing::Test {
     const auto runs = store->runs({}).value();
     std::vector<ReplyRecord> replies;
     if (runs.empty()) return replies;
-    for (RunReply& kept : store->replies(runs[0].id).value()) replies.push_back(kept.reply);
+    const auto kept = store->replies(runs[0].id).value();
+    for (const RunReply& one : kept) replies.push_back(one.reply);
     return replies;
   }
 

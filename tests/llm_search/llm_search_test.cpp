@@ -138,7 +138,7 @@ TEST_F(LlmSearch, AStepsReplyBecomesARecipeOfRules) {
   EXPECT_EQ(best.replies[0].outcome, "steps");
 }
 
-TEST_F(LlmSearch, ADiffReplyBecomesAProgram) {
+TEST_F(LlmSearch, ADiffReplyBecomesAStep) {
   const std::string text =
       "One instruction counts the bits.\n"
       "<<<<<<< SEARCH\n"
@@ -166,12 +166,11 @@ TEST_F(LlmSearch, ADiffReplyBecomesAProgram) {
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_LT(best_us(run), 0.95 * without);
   const Best best = stored_best(run, db_);
-  ASSERT_GE(best.recipe.size(), 1U);
-  EXPECT_EQ(best.recipe[0].rewriter, "model-code");
+  EXPECT_EQ(std::ranges::count(best.recipe, "model-edit", &Step::rewriter), 1);
   ASSERT_EQ(best.replies.size(), 1U);
   EXPECT_EQ(best.replies[0].text, text);
   EXPECT_EQ(best.replies[0].mode, "diff");
-  EXPECT_EQ(best.replies[0].outcome, "program");
+  EXPECT_EQ(best.replies[0].outcome, "edits");
 }
 
 // Nothing waits for the model, and nothing is over while it writes.
