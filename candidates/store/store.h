@@ -182,7 +182,7 @@ struct ReplyRecord {
   std::string prompt_version;  ///< of the templates
   std::string model;           ///< as the server names it
   std::string text;            ///< empty where none came
-  std::string outcome;         ///< "program", "steps", or why it is neither
+  std::string outcome;         ///< "program", "edits", "steps", or why it is none
   std::int64_t input_tokens = 0, output_tokens = 0, nano_dollars = 0;  ///< counted, all attempts
   bool exact = true;  ///< as the server stated; false: at most
   double seconds = 0;

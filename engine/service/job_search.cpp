@@ -292,6 +292,10 @@ void JobSearch::open_model() {
                             }});
   }
   model_ = std::move(granted.access);
+  if (model_ != nullptr && spent->tokens > 0)
+    log(LogLevel::kInfo,
+        fmt::format("earlier coordinators spent up to {} tokens and {} of its language model",
+                    spent->tokens, llm::format_dollars(spent->nano_dollars)));
   std::string all;
   for (const std::string& note : granted.notes) {
     log(LogLevel::kWarning, note);

@@ -119,6 +119,9 @@ TEST_F(ModelKilled, AnotherGoesOnWithItsProgramsAndWhatIsLeftOfTheBudget) {
   EXPECT_EQ(status.state, queue::JobState::kDone) << status.error;
   EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
   EXPECT_GT(replies_, 1) << "what is left is used";
+  EXPECT_NE(second->log().find("spent up to " + std::to_string(before) + " tokens"),
+            std::string::npos)
+      << second->log();
   EXPECT_GE(spent(job), before + (replies_ - 1) * (kInput + kOutput));
   EXPECT_LE(spent(job), kTokens);
   const auto replies = stored(job);

@@ -97,6 +97,17 @@ TEST_F(StoreTest, RepliesHaveTheFateOfTheirCandidates) {
   }
 }
 
+// A coordinator that another one has taken over from writes nothing down, so it asks nothing.
+TEST_F(StoreTest, WhoLostTheFenceSpendsNothing) {
+  ASSERT_TRUE(store_->take_fence(1));
+  ASSERT_TRUE(store_->put_spending("a", {5000, 70}));
+  const auto other = Store::open(file());
+  ASSERT_TRUE(other) << other.error().message;
+  ASSERT_TRUE((*other)->take_fence(2));
+  EXPECT_FALSE(store_->put_spending("a", {1, 1}));
+  EXPECT_EQ(*(*other)->spending("a"), (Spending{5000, 70}));
+}
+
 TEST_F(StoreTest, WhatAJobSpentStays) {
   EXPECT_EQ(*store_->spending("a"), Spending{});
   ASSERT_TRUE(store_->put_spending("a", {5000, 70}));

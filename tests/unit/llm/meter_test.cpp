@@ -114,7 +114,7 @@ TEST(Meter, TheLedgerKnowsTheMostAtAnyTime) {
   {
     auto first = meter.reserve({100, 50, 50});
     ASSERT_TRUE(first);
-    EXPECT_EQ(written, (Written{{450, 5'200}}));
+    ASSERT_EQ(written, (Written{{450, 5'200}}));
     auto second = meter.reserve({100, 60, 60});
     ASSERT_TRUE(second);
     EXPECT_EQ(written.back(), (std::pair<std::int64_t, std::int64_t>{610, 5'420}));
