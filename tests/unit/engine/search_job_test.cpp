@@ -318,8 +318,8 @@ TEST_F(SearchJob, OnAGpuAReplayAnswersInTheOrderOfRecording) {
   const auto outcome = run_search(task_, device_, gpu, rewriting_, nullptr, options_);
   std::filesystem::remove(path);
   ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(outcome->model.replies, 3);
-  EXPECT_EQ(outcome->model.recipes, 3);
+  EXPECT_EQ(outcome->model.replies(), 3);
+  EXPECT_EQ(outcome->model.accepted(), 3);
   const auto of_replay = [](const std::string& warning) {
     return warning.contains("the replay: ");
   };
