@@ -287,7 +287,7 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
     record.outcome = std::string("no reply: ") + llm::kind_name(exchange.reply.error().kind);
     failed(exchange.reply.error());
   } else {
-    for (const std::string& note : exchange.reply->notes) warn(note);
+    for (const std::string& note : exchange.reply->notes) warn("the language model: " + note);
     auto result = read(*exchange.reply, own, best.recipe, record.id);
     record.outcome = result ? result->what : "refused: " + result.error().message;
     if (result) {

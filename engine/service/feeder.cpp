@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace hone {
-
 Feeder::Feeder(const RequestBuilder& builder, SearchQueue& queue, int threads)
     : builder_(builder), queue_(queue) {
   for (int i = 0; i < threads; ++i)
@@ -37,6 +36,12 @@ void Feeder::run(const std::stop_token& stopping) {
       request = builder_.for_rewritten(draft.program, draft.recipe, draft.seed);
     } catch (const std::exception& e) {
       request = fail(ErrorCode::kInfrastructure, e.what());
+    }
+    if (request && draft.edits_as_timed && !builder_.checks_edits_as_timed(draft.recipe)) {
+      request = refused(
+          "the edits give another source at the timed size than at every check size, so what is "
+          "timed would not have been checked: edit a program without sizes in its source, or "
+          "write a whole one");
     }
     if (!request) {
       queue_.post({draft.id, std::unexpected(request.error())});

@@ -24,6 +24,9 @@ struct Draft {
   double best_time_us = 0;     ///< see EvaluationRequest
   double screen_above_us = 0;  ///< likewise
   bool measure_first = false;  ///< likewise
+  /// Refused unless RequestBuilder::checks_edits_as_timed(): where nothing runs and compares what
+  /// is timed.
+  bool edits_as_timed = false;
 };
 
 /// Threads of its own: rewriting a candidate at every check size takes as long as asking for the

@@ -8,6 +8,7 @@
 
 #include "engine/search/random.h"
 #include "engine/service/hidden_sizes.h"
+#include "rewriters/llm/model_steps.h"
 
 namespace hone {
 namespace {
@@ -96,11 +97,39 @@ EvaluationRequest RequestBuilder::blank(std::uint64_t seed) const {
   return request;
 }
 
+/// What a model wrote is refused here, or cannot be launched: no rule vouches for it, so that is no
+/// size to leave out.
+bool RequestBuilder::model_refuses(const CheckSpace& check, const Recipe& recipe) const {
+  Recipe prefix;
+  for (const Step& step : recipe) {
+    prefix.push_back(step);
+    if (!check.space->replays(prefix)) return is_model_step(step);
+  }
+  if (!has_model_step(recipe)) return false;
+  const auto program = check.space->program(recipe);
+  return program && !instantiate(*program, check.sizes);
+}
+
+bool RequestBuilder::checks_edits_as_timed(const Recipe& recipe) const {
+  const auto last = std::find_if(recipe.rbegin(), recipe.rend(),
+                                 [](const Step& step) { return step.rewriter == kModelEdit; });
+  if (last == recipe.rend()) return true;
+  const Recipe edited(recipe.begin(), last.base());  // what rules make of it they prove
+  const auto timed = timed_->program(edited);
+  if (!timed) return false;
+  const auto same = [&](const CheckSpace& check) {
+    const auto checked = check.space->program(edited);
+    return checked && checked->source == timed->source;
+  };
+  return std::ranges::any_of(checks_, same) ||
+         (task_.specialize && std::ranges::any_of(aligned_checks_, same));
+}
+
 Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe, std::uint64_t seed) const {
   const CheckSpace* space = &check;
   auto small = space->space->program(recipe);
-  if (!small && task_.specialize) {
+  if (!small && task_.specialize && !model_refuses(check, recipe)) {
     space = &aligned;
     small = space->space->program(recipe);
   }
@@ -166,18 +195,27 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
   begin(checks_, aligned_checks_);
   if (stage == Stage::kFinal) begin(hidden_, aligned_hidden_);
   Result<void> outcome;
+  std::size_t hidden_checks = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     auto check = cases[i].get();
     const bool hidden = i >= checks_.size();
     if (!check) {
       // Made for the timed sizes, it need not exist at sizes of ours.
-      if (outcome && !(hidden && task_.specialize)) outcome = std::unexpected(check.error());
+      const std::size_t own = i - checks_.size();
+      const bool may_lack = hidden && task_.specialize && !model_refuses(hidden_[own], recipe) &&
+                            !model_refuses(aligned_hidden_[own], recipe);
+      if (outcome && !may_lack) outcome = std::unexpected(check.error());
       continue;
     }
     check->hidden = hidden;
+    hidden_checks += hidden ? 1 : 0;
     request.checks.push_back(std::move(*check));
   }
   if (!outcome) return std::unexpected(outcome.error());
+  if (stage == Stage::kFinal && has_model_step(recipe) && !hidden_.empty() && hidden_checks == 0)
+    return refused(
+        "what a language model wrote exists at none of the sizes that the task does not "
+        "list, so nothing shows that it is right there");
   vary_inputs(request, stage);
   return request;
 }

@@ -37,7 +37,8 @@ class RequestBuilder {
   /// the divisors of the timed ones; without specialisation that is a refusal. The quick stage
   /// checks with one of a few contents of the buffers, so that what the reference answers is known
   /// after a while, and another set of inputs at the smallest size in turns; the final stage adds
-  /// every set there, and the hidden sizes.
+  /// every set there, and the hidden sizes. Where it is a model's step that does not replay, no
+  /// size is replaced or left out.
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage = Stage::kQuick);
 
@@ -45,6 +46,10 @@ class RequestBuilder {
   [[nodiscard]] Result<EvaluationRequest> for_rewritten(const Program& timed, const Recipe& recipe,
                                                         std::uint64_t seed,
                                                         Stage stage = Stage::kQuick) const;
+
+  /// Whether what a model's edits give at the timed sizes is the very text that some check runs, as
+  /// no rule vouches for it; true where the recipe has none.
+  [[nodiscard]] bool checks_edits_as_timed(const Recipe& recipe) const;
 
   /// The same program at all sizes: hand-written variants and the reference itself.
   [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program, std::uint64_t seed,
@@ -61,6 +66,7 @@ class RequestBuilder {
   /// The recipe at one size.
   [[nodiscard]] Result<CheckCase> check_case(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe, std::uint64_t seed) const;
+  [[nodiscard]] bool model_refuses(const CheckSpace& check, const Recipe& recipe) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
   /// Of the buffers of the i-th check.
   [[nodiscard]] std::uint64_t check_seed(std::uint64_t seed, Stage stage, std::size_t i) const;

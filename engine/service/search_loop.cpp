@@ -84,6 +84,7 @@ Draft Search::draft_of(const Slot& slot) {
   // No rule vouches for the user's own values of tunables, nor for what a model wrote.
   draft.measure_first =
       !provenance_.modelled && !has_tunables(draft.recipe) && !has_model_step(draft.recipe);
+  draft.edits_as_timed = provenance_.modelled;
   draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
   if (options_.prescreen && !provenance_.modelled) {
     const double above = prescreen_.threshold_us(draft.best_time_us);

@@ -12,9 +12,9 @@ using nlohmann::json;
 
 constexpr std::size_t kMostBytes = 512U << 10;  // of a program or its edits, as JSON
 
-/// Text that JSON can hold, whatever it is.
+/// In ASCII: a step is shown on terminals.
 std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return value.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
 class ModelCode final : public Rewriter {

@@ -57,6 +57,15 @@ class LlmSearch : public ::testing::Test {
       command.emplace_back(*word == '\0' ? url : word);
   }
 
+  /// A search has begun, and a candidate of it is stored.
+  [[nodiscard]] bool has_run() const {
+    if (!std::filesystem::exists(db_)) return false;
+    const auto store = Store::open(db_);
+    const auto runs = store ? (*store)->runs({}) : std::unexpected(store.error());
+    if (!runs || runs->empty()) return false;
+    const auto boards = (*store)->boards({});
+    return boards && !boards->empty();
+  }
   /// Of the newest run in the database; none where there is no run.
   [[nodiscard]] std::vector<ReplyRecord> stored_replies() const {
     const auto store = Store::open(db_).value();

@@ -60,7 +60,7 @@ class ModelSourceTest : public ::testing::Test {
   ModelSource& source() {
     if (source_) return *source_;
     space_ = std::make_unique<Space>(rewriting_, context(task_.sizes));
-    meter_ = std::make_unique<llm::Meter>(settings_);
+    meter_ = std::make_unique<llm::Meter>(settings_, ledger_);
     client_ = std::move(*llm::Client::make(settings_, {}, *meter_));
     Tried reference;
     reference.time_us = 100;
@@ -114,6 +114,8 @@ class ModelSourceTest : public ::testing::Test {
   LocalRewriting rewriting_;
   SourceOptions options_;
   llm::Settings settings_;
+  llm::Ledger ledger_;
+  bool full_ = false;
   std::mutex mutex_;
   std::vector<std::string> heard_;  ///< last messages
   std::unique_ptr<ScriptedServer> server_;
@@ -292,6 +294,26 @@ TEST_F(ModelSourceTest, AllFailuresAreOneWarning) {
   }
   EXPECT_EQ(std::ranges::count(warnings, '\n'), 1) << warnings;
   EXPECT_EQ(server_->connections(), 3) << "what is wrong for good is not asked again";
+}
+
+// A disk that is full for a moment ends nothing for good, and is said.
+TEST_F(ModelSourceTest, ALedgerThatCannotBeWrittenIsAWarning) {
+  settings_.token_budget = 1'000'000;
+  options_.modes = {llm::Mode::kWhole};
+  ledger_.write = [this](const llm::Spent&) -> Result<void> {
+    if (!heard_.empty() && full_) return fail(ErrorCode::kIo, "no space left");
+    return {};
+  };
+  answer([](int) { return plain_reply(trick()); });
+  ask();
+  full_ = true;
+  for (int i = 0; i < 20; ++i) source().go_on(0.9);
+  const auto warnings = source().take_warnings();
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("no space left"), std::string::npos) << warnings[0];
+  full_ = false;
+  ask();
+  EXPECT_EQ(asked(), 2U) << "it goes on when it can";
 }
 
 TEST_F(ModelSourceTest, WhatWasNeverSentIsNotCounted) {

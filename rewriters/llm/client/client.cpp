@@ -39,6 +39,11 @@ bool adapt(Dialect& dialect, const Request& request, const Settings& settings,
   return true;
 }
 
+/// Of a reservation that could not be made.
+FailureKind kind_of(const Error& error) {
+  return error.code == ErrorCode::kRefused ? FailureKind::kBudget : FailureKind::kLedger;
+}
+
 bool is_failure_of_endpoint(FailureKind kind) {
   return kind == FailureKind::kSettings || kind == FailureKind::kTrouble ||
          kind == FailureKind::kBadReply;
@@ -165,7 +170,8 @@ WorstCase Client::worst_case(const Request& request) const {
 Exchange Client::replayed(const Request& request, const std::string& canonical) {
   auto reservation = meter_.reserve(worst_case(request));
   if (!reservation)
-    return {.reply = std::unexpected(Failure{FailureKind::kBudget, reservation.error().message})};
+    return {.reply = std::unexpected(
+                Failure{kind_of(reservation.error()), reservation.error().message})};
   Exchange exchange = replay_->next(canonical, request.kind);
   const std::int64_t most = endpoint_.settings.max_reply_bytes;
   if (exchange.reply && std::cmp_greater(exchange.reply->text.size(), most))
@@ -235,7 +241,8 @@ std::expected<Attempt, Failure> Client::try_once(Course& course) {
   const WorstCase worst = worst_case(course.request);
   auto reservation = meter_.reserve(worst);
   if (!reservation)
-    return std::unexpected(Failure{FailureKind::kBudget, after_last(reservation.error().message)});
+    return std::unexpected(
+        Failure{kind_of(reservation.error()), after_last(reservation.error().message)});
   const std::int64_t output = reservation->output_tokens();
   const auto body = request_body(course.request, endpoint_.settings, output, course.dialect);
   if (!body) {
@@ -306,7 +313,7 @@ void Client::tell_breaker(const Course& course) {
   if (is_failure_of_endpoint(kind)) {
     breaker_.failed(course.probe, scrubbed(key_, reply.error().message), course.pause);
   } else if (course.exchange.attempts == 0 || kind == FailureKind::kCancelled ||
-             kind == FailureKind::kBudget) {
+             kind == FailureKind::kBudget || kind == FailureKind::kLedger) {
     breaker_.abandoned(course.probe);
   } else {
     breaker_.succeeded();  // it speaks, if not as we would like

@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::array<std::pair<Role, const char*>, 3> kRoles{
     {{Role::kSystem, "system"}, {Role::kUser, "user"}, {Role::kAssistant, "assistant"}}};
-constexpr std::array<std::pair<FailureKind, const char*>, 10> kKinds{
+constexpr std::array<std::pair<FailureKind, const char*>, 11> kKinds{
     {{FailureKind::kRequest, "request"},
      {FailureKind::kBudget, "budget"},
+     {FailureKind::kLedger, "ledger"},
      {FailureKind::kCancelled, "cancelled"},
      {FailureKind::kSettings, "settings"},
      {FailureKind::kDown, "down"},
@@ -46,6 +47,7 @@ ErrorCode code_of(FailureKind kind) {
       return ErrorCode::kRefused;
     case FailureKind::kSettings:
       return ErrorCode::kEnvironment;
+    case FailureKind::kLedger:
     case FailureKind::kDown:
     case FailureKind::kTrouble:
     case FailureKind::kBadReply:

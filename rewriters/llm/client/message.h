@@ -61,6 +61,7 @@ struct Reply {
 enum class FailureKind {
   kRequest,    ///< the request cannot be right, or the server says so (400, 413, 422)
   kBudget,     ///< no room in the token or cost budget
+  kLedger,     ///< what it may cost could not be written down first; nothing was sent
   kCancelled,  ///< the stop token
   kSettings,   ///< key, model or URL are wrong: 401, 403, 404, a redirection, a bad certificate
   kDown,       ///< the endpoint counts as down; nothing was sent

@@ -201,8 +201,13 @@ Result<ModelDiff> diff_in(std::string_view reply, const Program& base, const Tas
     return refused("the reply has no edit (<<<<<<< SEARCH … ======= … >>>>>>> REPLACE)");
   }
   ModelDiff diff;
-  if (!plan->empty()) {
-    diff.plan = plan->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  // What a model says beside them is no part of a step.
+  nlohmann::json kept = nlohmann::json::object();
+  for (const char* key : {"launches", "scratch"}) {
+    if (plan->is_object() && plan->contains(key)) kept[key] = (*plan)[key];
+  }
+  if (!kept.empty()) {
+    diff.plan = kept.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   }
   auto program = edited_with(base, found->edits, std::move(*plan), task);
   if (!program) return std::unexpected(program.error());

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
+#include "rewriters/llm/model_steps.h"
 
 namespace hone {
 namespace {
@@ -57,6 +60,83 @@ TEST(RequestBuilder, RefusesARecipeThatDoesNotReplay) {
   ASSERT_FALSE(request);
   EXPECT_EQ(request.error().code, ErrorCode::kRefused);
   EXPECT_NE(request.error().message.find("no-such-rule"), std::string::npos);
+}
+
+// What a model wrote is at the mercy of its own expressions: a launch that cannot be had at sizes
+// of ours is wrong there, and no reason to leave those sizes out.
+TEST(RequestBuilder, AModelsProgramMustExistAtTheHiddenSizes) {
+  const auto task = parse_task(kTask, "scale.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  LocalRewriting rewriting;
+  auto builder = RequestBuilder::make(rewriting, *task, target_limits("sm_90"), {});
+  ASSERT_TRUE(builder) << builder.error().message;
+  // 100 and 37 are among the listed sizes, 1 and 3 modulo 4 of others are not.
+  for (const auto& [grid, good] :
+       {std::pair{"ceildiv(N,128)", true},
+        {"ceildiv(N,128) / (N == 4096 || N == 100 || N == 37)", false}}) {
+    Program program = task->reference;
+    program.source += "// by a model\n";
+    program.launches[0].grid[0] = *Expr::parse(grid);
+    const Recipe recipe = {model_code_step(program, "r", task->math)};
+    EXPECT_TRUE((*builder)->for_recipe(recipe, 7)) << grid;
+    const auto request = (*builder)->for_recipe(recipe, 7, Stage::kFinal);
+    EXPECT_EQ(request.has_value(), good) << grid;
+    if (!request) continue;
+    EXPECT_TRUE(std::ranges::any_of(request->checks, &CheckCase::hidden));
+  }
+}
+
+class EditRequests : public testing::Test {
+ protected:
+  void SetUp() override {
+    task_ = *parse_task(kTask, "scale.cu");
+    builder_ = std::move(*RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {}));
+    for (const Proposal& proposal : *builder_->space().proposals({}))
+      if (proposal.rewriter == "bake-sizes")
+        bake_ = proposal.step(std::vector<std::size_t>(proposal.parameters.size(), 0));
+    ASSERT_FALSE(bake_.rewriter.empty());
+  }
+  Step edit(const std::string& search, const std::string& replace) const {
+    llm::ModelDiff diff;
+    diff.edits = {{search + "\n", replace + "\n"}};
+    return model_edit_step(diff, "r", task_.math);
+  }
+
+  Task task_;
+  LocalRewriting rewriting_;
+  std::unique_ptr<RequestBuilder> builder_;
+  Step bake_;
+  const std::string line_ = "  int i = blockIdx.x * blockDim.x + threadIdx.x;";
+};
+
+TEST_F(EditRequests, AreMadeAtEverySize) {
+  const Recipe recipe = {edit(line_, line_ + " // the same")};
+  const auto request = builder_->for_recipe(recipe, 7, Stage::kFinal);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_TRUE(builder_->checks_edits_as_timed(recipe));
+  EXPECT_TRUE(builder_->checks_edits_as_timed({}));
+  EXPECT_TRUE(builder_->checks_edits_as_timed({bake_}));
+}
+
+// Of an emulated GPU nobody sees what is timed: it must be a text that some check runs.
+TEST_F(EditRequests, OfATextWithSizesAreNotCheckedAsTimed) {
+  EXPECT_FALSE(builder_->checks_edits_as_timed({bake_, edit(line_, line_ + " // the same")}));
+  EXPECT_TRUE(builder_->checks_edits_as_timed({edit(line_, line_ + " // the same"), bake_}));
+}
+
+// Rules may be replaced by their like at sizes nearby; what a model's edit does not find is
+// refused.
+TEST_F(EditRequests, ThatAreFoundAtSomeSizesOnlyAreRefused) {
+  const auto program = builder_->space().program({bake_});
+  ASSERT_TRUE(program);
+  const auto at = program->source.find("4096");
+  ASSERT_NE(at, std::string::npos) << program->source;
+  const auto begin = program->source.rfind('\n', at) + 1;
+  const std::string line = program->source.substr(begin, program->source.find('\n', at) - begin);
+  const auto request = builder_->for_recipe({bake_, edit(line, line + " // the same")}, 7);
+  ASSERT_FALSE(request);
+  EXPECT_NE(request.error().message.find("not in the program"), std::string::npos)
+      << request.error().message;
 }
 
 }  // namespace

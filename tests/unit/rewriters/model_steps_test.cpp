@@ -141,6 +141,19 @@ TEST_F(ModelEditTest, LaunchesAndScratchBuffersMayChangeAlone) {
   EXPECT_EQ(again->launches, made->launches);
 }
 
+TEST_F(ModelEditTest, HoldsNothingElseThatAModelSays) {
+  const llm::ModelDiff read =
+      diff(edit_ +
+           "```json\n{\"why\": \"see \u009b31m\u202e\", \"scratch\": [{\"name\": \"parts\", "
+           "\"type\": \"f32\", \"shape\": [8]}]}\n```");
+  EXPECT_EQ(read.plan.find("why"), std::string::npos) << read.plan;
+  EXPECT_NE(read.plan.find("parts"), std::string::npos) << read.plan;
+  EXPECT_TRUE(diff(edit_ + "```json\n{\"why\": \"faster\"}\n```").plan.empty());
+  const Step step = model_edit_step(read, "0123", task_.math);
+  for (const auto& [name, value] : step.params)
+    for (const char c : to_string(value)) EXPECT_TRUE(c >= ' ' && c <= '~') << name;
+}
+
 TEST_F(ModelEditTest, RefusesWhatIsNotThereOrNoEdit) {
   Step step = model_edit_step(diff(edit_), "0123", task_.math);
   Program other = task_.reference;
@@ -164,8 +177,7 @@ TEST_F(ModelEditTest, RefusesWhatIsNotThereOrNoEdit) {
   EXPECT_FALSE(edited(task_.reference, step));
   // Host code in a step that nobody read before.
   step.site = "task";
-  step.params["edits"] =
-      json::array({{"    c[i] = a[i] + b[i];\n", "  system(\"id\");\n"}}).dump();
+  step.params["edits"] = json::array({{"    c[i] = a[i] + b[i];\n", "  system(\"id\");\n"}}).dump();
   EXPECT_FALSE(edited(task_.reference, step));
 }
 
