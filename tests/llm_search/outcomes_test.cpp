@@ -1,27 +1,12 @@
 // What a language model did is told: at a search's end, in its report, of each task of a bench.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include "tests/e2e/process.h"
-#include "tests/unit/llm/scripted_server.h"
+#include "tests/llm_search/fixture.h"
 
 namespace hone::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
-const fs::path kTasks = fs::path(HONE_SOURCE_DIR) / "tests/llm_search/tasks";
 constexpr int kInput = 5000, kOutput = 500;  // tokens that the server states for each reply
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const auto at = text.find(what);
@@ -48,7 +33,7 @@ class Outcomes : public ::testing::Test {
 // A program that is right and fast, one that is wrong, two that are refused for one reason, and
 // nothing: each is counted where it belongs, and none of its text reaches a terminal or a page raw.
 TEST_F(Outcomes, EveryReplyIsCountedOnce) {
-  const std::string good = read(kTasks / "popcount.reply.md");
+  const std::string good = trick("popcount");
   const std::string host =
       "\x1b[31mHear me <script>alert(1)</script>\n```cuda\n#include <cstdlib>\n__global__ void "
       "popcount(const int* x, int* y, int n) {}\nint main() { return system(\"id\"); }\n```\n"
@@ -59,8 +44,8 @@ TEST_F(Outcomes, EveryReplyIsCountedOnce) {
     if (number == 3) return http_reply(500, "text/plain", "no");
     return stream_reply(host, kInput, kOutput);
   }));
-  const auto command = with_model({"optimize", (kTasks / "popcount.cu").string(), "--budget", "24",
-                                   "--db", db_, "--json", folder_.file("run.json")},
+  const auto command = with_model({"optimize", task("popcount"), "--budget", "24", "--db", db_,
+                                   "--json", folder_.file("run.json")},
                                   server);
   const auto run = hone(command);
   ASSERT_EQ(run.status, 0) << run.err;
@@ -117,7 +102,7 @@ TEST_F(Outcomes, WrongOptionsOfJobsSayWhatWouldBeRight) {
     EXPECT_EQ(run.status, 2) << words << run.err;
     EXPECT_NE(run.err.find(words), std::string::npos) << run.err;
   };
-  const std::string task = (kTasks / "popcount.cu").string();
+  const std::string task = task("popcount");
   expect({"submit", task, "--llm-tokens", "1000"}, "limit what --llm asks for: give it");
   expect({"submit", task, "--llm", "--llm-cost", "cheap"}, "--llm-cost cheap: ");
   expect({"submit", task, "--llm", "--llm-modes", "magic"}, "there are whole, diff and steps");
@@ -128,19 +113,19 @@ TEST_F(Outcomes, WrongOptionsOfJobsSayWhatWouldBeRight) {
          "--llm-model");
   expect({"coordinator", "--redis", "redis://127.0.0.1:9", "--db", db_, "--llm-cost", "1"},
          "without --llm");
-  expect({"bench", kTasks.string(), "--llm", "ftp://h/v1", "--llm-model", "m"}, "http");
+  expect({"bench", tasks().string(), "--llm", "ftp://h/v1", "--llm-model", "m"}, "http");
 }
 
 // Each task has the whole budget; the table says what the model cost.
 TEST_F(Outcomes, EveryTaskOfABenchHasItsBudget) {
-  fs::create_directories(folder_.file("tasks"));
+  std::filesystem::create_directories(folder_.file("tasks"));
   for (const char* name : {"popcount", "bit_reverse"})
-    fs::copy_file(kTasks / (std::string(name) + ".cu"),
-                  folder_.file("tasks/" + std::string(name) + ".cu"));
+    std::filesystem::copy_file(tasks() / (std::string(name) + ".cu"),
+                               folder_.file("tasks/" + std::string(name) + ".cu"));
   const ScriptedServer server(ScriptedServer::answering([&](const HeardRequest& request, int) {
     const char* const name =
         request.body.find("bit_reverse") != std::string::npos ? "bit_reverse" : "popcount";
-    return stream_reply(read(kTasks / (std::string(name) + ".reply.md")), kInput, kOutput);
+    return stream_reply(trick(name), kInput, kOutput);
   }));
   const std::vector<std::string> rules = {
       "bench", folder_.file("tasks"), "--budget", "12", "--db", db_, "--json", "-"};
