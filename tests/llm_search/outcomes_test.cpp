@@ -102,12 +102,12 @@ TEST_F(Outcomes, WrongOptionsOfJobsSayWhatWouldBeRight) {
     EXPECT_EQ(run.status, 2) << words << run.err;
     EXPECT_NE(run.err.find(words), std::string::npos) << run.err;
   };
-  const std::string task = task("popcount");
-  expect({"submit", task, "--llm-tokens", "1000"}, "limit what --llm asks for: give it");
-  expect({"submit", task, "--llm", "--llm-cost", "cheap"}, "--llm-cost cheap: ");
-  expect({"submit", task, "--llm", "--llm-modes", "magic"}, "there are whole, diff and steps");
-  expect({"submit", task, "--llm", "--llm-tokens", "0"}, "--llm-tokens");
-  expect({"submit", task, "--llm", "http://127.0.0.1:9/v1"}, "http://127.0.0.1:9/v1");
+  const std::string kernel = task("popcount");
+  expect({"submit", kernel, "--llm-tokens", "1000"}, "limit what --llm asks for: give it");
+  expect({"submit", kernel, "--llm", "--llm-cost", "cheap"}, "--llm-cost cheap: ");
+  expect({"submit", kernel, "--llm", "--llm-modes", "magic"}, "there are whole, diff and steps");
+  expect({"submit", kernel, "--llm", "--llm-tokens", "0"}, "--llm-tokens");
+  expect({"submit", kernel, "--llm", "http://127.0.0.1:9/v1"}, "http://127.0.0.1:9/v1");
   expect({"coordinator", "--redis", "redis://127.0.0.1:9", "--db", db_, "--llm",
           "http://127.0.0.1:9/v1"},
          "--llm-model");
