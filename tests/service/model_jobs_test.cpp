@@ -20,6 +20,17 @@ using testing::HeardRequest;
 using testing::ScriptedServer;
 using testing::ServerPeer;
 
+/// False: it did not come true in time.
+template <class Predicate>
+[[nodiscard]] bool wait_until(const Predicate& is_true, double seconds = 60) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!is_true()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return true;
+}
+
 constexpr int kInput = 4000, kOutput = 500;  // tokens that the server states for each reply
 
 /// A right program for the task, another one for each number.
@@ -90,7 +101,7 @@ TEST_F(ModelJobs, SearchesOfAJobShareItsBudget) {
   Worker hopper(*this, "one"), other(*this, "two", "emu:sm_80", ampere);
   hopper.evaluator.slow_ = other.evaluator.slow_ = milliseconds(20);
   Metrics metrics;
-  while (broker_->workers()->size() < 2) std::this_thread::sleep_for(milliseconds(10));
+  ASSERT_TRUE(wait_until([&] { return broker_->workers()->size() >= 2; }));
   const Coordinator coordinator(*this, *store_, 4, model.get(), &metrics);
   auto message = job_with_model("a", 60'000);
   message.archs = {"emu:sm_90", "emu:sm_80"};
@@ -241,7 +252,7 @@ TEST_F(ModelJobs, WhatEarlierCoordinatorsPaidCounts) {
   ASSERT_TRUE(broker_->submit(job_with_model("a")));
   {
     const Coordinator first(*this, *store_, 4, model.get());
-    while (server.connections() < 2) std::this_thread::sleep_for(milliseconds(10));
+    ASSERT_TRUE(wait_until([&] { return server.connections() >= 2; }));
   }
   const std::int64_t before = spent("a");
   EXPECT_GT(before, kInput + kOutput + 2000) << "a request that nobody answered counts in full";
@@ -285,11 +296,10 @@ TEST_F(ModelJobs, ASearchThatGoesOnKnowsItsModelsPrograms) {
   std::size_t before = 0;
   {
     const Coordinator first(*this, *store_, 4, model.get());
-    while (true) {
+    ASSERT_TRUE(wait_until([&] {
       const auto runs = store_->runs({.job = "a"});
-      if (runs && !runs->empty() && has_candidate(*store_, runs->front().id)) break;
-      std::this_thread::sleep_for(milliseconds(5));
-    }
+      return runs && !runs->empty() && has_candidate(*store_, runs->front().id);
+    }));
     useful = false;
   }
   const std::int64_t run = store_->runs({.job = "a"})->front().id;
