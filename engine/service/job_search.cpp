@@ -382,6 +382,8 @@ void JobSearch::end() {
     const auto ended = status_.error.empty() ? queue::JobState::kDone : queue::JobState::kFailed;
     status_.state = state_ = cancelled_ ? queue::JobState::kCancelled : ended;
     status_.updated_at = queue::unix_ms();
+    // A job that has ended must not begin again for what is said of its model.
+    if (status_.model && !queue::encode(status_)) status_.model.reset();
   }
   const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
   if (!ended) {

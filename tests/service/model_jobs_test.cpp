@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <set>
 
@@ -265,6 +266,30 @@ TEST_F(ModelJobs, WhatEarlierCoordinatorsPaidCounts) {
   EXPECT_GE(spent("a"), before + (stated_ - 1) * (kInput + kOutput));
   EXPECT_LE(spent("a"), 45'000);
   EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
+}
+
+// What cannot be said of its model does not keep a job from ending.
+TEST_F(ModelJobs, AJobEndsWithoutWhatCannotBeSaidOfItsModel) {
+  const ScriptedServer server(programs());
+  const auto model = access(server, 100'000);
+  Worker worker(*this, "one");
+  worker.evaluator.slow_ = milliseconds(20);
+  const Coordinator coordinator(*this, *store_, 4, model.get());
+  ASSERT_TRUE(broker_->submit(job_with_model("a")));
+  const auto has_replies = [&] {
+    const auto runs = store_->runs({.job = "a"});
+    return runs && !runs->empty() && !store_->replies(runs->front().id)->empty();
+  };
+  ASSERT_TRUE(wait_until(has_replies));
+  ReplyRecord damaged;
+  damaged.id = "damaged";
+  damaged.outcome = "program";
+  damaged.input_tokens = std::numeric_limits<std::int64_t>::min();
+  const auto other = Store::open(path_);
+  ASSERT_TRUE((*other)->put_reply(store_->runs({.job = "a"})->front().id, damaged));
+  const auto status = wait_for("a");
+  EXPECT_EQ(status.state, queue::JobState::kDone) << status.error;
+  EXPECT_FALSE(status.model);
 }
 
 /// Whether a candidate that a reply gave is stored.

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "candidates/saturated.h"
 #include "rewriters/llm/client/scrubber.h"
 
 namespace hone::llm {
@@ -254,9 +255,10 @@ std::expected<Attempt, Failure> Client::try_once(Course& course) {
     return made;
   }
   const auto settled = reservation->settle(made.usage);
-  course.exchange.charge.input_tokens += settled.charge.input_tokens;
-  course.exchange.charge.output_tokens += settled.charge.output_tokens;
-  course.exchange.charge.nano_dollars += settled.charge.nano_dollars;
+  Charge& charge = course.exchange.charge;
+  charge.input_tokens = saturated_sum(charge.input_tokens, settled.charge.input_tokens);
+  charge.output_tokens = saturated_sum(charge.output_tokens, settled.charge.output_tokens);
+  charge.nano_dollars = saturated_sum(charge.nano_dollars, settled.charge.nano_dollars);
   if (!made.reply) return made;
   Reply& reply = *made.reply;
   reply.usage = {settled.charge.input_tokens, settled.charge.output_tokens, settled.exact};

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "candidates/saturated.h"
+
 namespace hone::llm {
 namespace {
 
@@ -19,7 +21,6 @@ constexpr std::int64_t kTokensPerRequest = 256;  // what templates put before th
 std::int64_t saturated(Wide value) {
   return value > kMost ? kMost : static_cast<std::int64_t>(value);
 }
-std::int64_t sum(std::int64_t a, std::int64_t b) { return saturated(Wide{a} + b); }
 
 std::optional<std::int64_t> believable(std::optional<std::int64_t> tokens) {
   return tokens && *tokens >= 0 ? tokens : std::nullopt;
@@ -98,8 +99,9 @@ Result<Meter::Reservation> Meter::reserve(const WorstCase& worst) {
   const auto output = room_for_output(worst);
   if (!output) return std::unexpected(output.error());
   Reservation made(*this, worst.input_tokens, *output, cost(worst.input_tokens, *output));
-  totals_.reserved_tokens = sum(totals_.reserved_tokens, sum(worst.input_tokens, *output));
-  totals_.reserved_nano_dollars = sum(totals_.reserved_nano_dollars, made.nano_dollars_);
+  totals_.reserved_tokens =
+      saturated_sum(totals_.reserved_tokens, saturated_sum(worst.input_tokens, *output));
+  totals_.reserved_nano_dollars = saturated_sum(totals_.reserved_nano_dollars, made.nano_dollars_);
   if (!ledger_.write) return made;
   const auto written = ledger_.write(at_most());
   if (written) return made;
@@ -109,14 +111,15 @@ Result<Meter::Reservation> Meter::reserve(const WorstCase& worst) {
 }
 
 Spent Meter::spent() const {
-  return {sum(ledger_.earlier.tokens, sum(totals_.input_tokens, totals_.output_tokens)),
-          sum(ledger_.earlier.nano_dollars, totals_.nano_dollars)};
+  return {saturated_sum(ledger_.earlier.tokens,
+                        saturated_sum(totals_.input_tokens, totals_.output_tokens)),
+          saturated_sum(ledger_.earlier.nano_dollars, totals_.nano_dollars)};
 }
 
 Spent Meter::at_most() const {
   const Spent counted = spent();
-  return {sum(counted.tokens, totals_.reserved_tokens),
-          sum(counted.nano_dollars, totals_.reserved_nano_dollars)};
+  return {saturated_sum(counted.tokens, totals_.reserved_tokens),
+          saturated_sum(counted.nano_dollars, totals_.reserved_nano_dollars)};
 }
 
 /// Where this cannot be written, more than was spent stands there.
@@ -137,9 +140,9 @@ double Meter::share_spent() const {
 }
 
 void Meter::add(const Charge& charge) {
-  totals_.input_tokens = sum(totals_.input_tokens, charge.input_tokens);
-  totals_.output_tokens = sum(totals_.output_tokens, charge.output_tokens);
-  totals_.nano_dollars = sum(totals_.nano_dollars, charge.nano_dollars);
+  totals_.input_tokens = saturated_sum(totals_.input_tokens, charge.input_tokens);
+  totals_.output_tokens = saturated_sum(totals_.output_tokens, charge.output_tokens);
+  totals_.nano_dollars = saturated_sum(totals_.nano_dollars, charge.nano_dollars);
 }
 
 Meter::Totals Meter::totals() const {
@@ -199,7 +202,7 @@ void Meter::Reservation::release() {
 }
 
 void Meter::Reservation::give_back() {
-  meter_->totals_.reserved_tokens -= sum(input_tokens_, output_tokens_);
+  meter_->totals_.reserved_tokens -= saturated_sum(input_tokens_, output_tokens_);
   meter_->totals_.reserved_nano_dollars -= nano_dollars_;
   meter_ = nullptr;
 }
