@@ -308,7 +308,7 @@ void JobSearch::open_model() {
 
 /// From the database, where earlier processes' replies are, too.
 void JobSearch::sum_up_model() {
-  if (model_ == nullptr) return;
+  if (!status_.model) return;
   const auto runs = context_.store.runs({.job = job_.id});
   if (!runs) return;
   std::vector<RunReply> replies;

@@ -8,6 +8,12 @@
 
 namespace hone::search_job {
 
+/// What a model said in this run to earlier processes: also where this one has none.
+void Search::remember_replies() {
+  if (store_ == nullptr || options_.job.empty()) return;
+  if (auto earlier = store_->replies(run_id_, false)) heard_ = std::move(*earlier);
+}
+
 std::unique_ptr<model::ModelSource> Search::make_model() {
   if (options_.model == nullptr) return nullptr;
   model::Access& access = *options_.model;
@@ -22,9 +28,6 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   source.over = [this, deadline = search_seconds()] {
     return interrupted() || seconds_since(start_) >= deadline;
   };
-  if (store_ != nullptr && !options_.job.empty()) {
-    if (auto earlier = store_->replies(run_id_, false)) heard_ = std::move(*earlier);
-  }
   source.exchanges_before = std::ssize(heard_);
   return std::make_unique<model::ModelSource>(task_, builder_->space(), *access.client,
                                               *access.meter, std::move(source), target_.info.arch,
@@ -81,7 +84,7 @@ results::ModelUse Search::model_use() const {
   if (store_ != nullptr && !heard_.empty()) {
     if (const auto stored = store_->replies(run_id_, false)) use = results::model_use(*stored);
   }
-  use.used = options_.model != nullptr;
+  use.used = options_.model != nullptr || !heard_.empty();
   return use;
 }
 

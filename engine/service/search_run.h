@@ -73,6 +73,7 @@ class Search {
   [[nodiscard]] Draft draft_of(const Slot& slot);
   void settle(Slot& slot, Strategy& strategy);
   std::int64_t recall(Strategy& strategy);
+  void remember_replies();
   [[nodiscard]] std::unique_ptr<model::ModelSource> make_model();
   void hear_model();
   void told_model(const Slot& slot);

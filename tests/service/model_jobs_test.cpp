@@ -299,50 +299,74 @@ bool has_candidate(const Store& store, std::int64_t run) {
                         *replies, [](const RunReply& reply) { return !reply.candidates.empty(); });
 }
 
+class ResumedModelJobs : public ModelJobs {
+ protected:
+  /// Its best is a program of the model's: nothing is as fast.
+  static FakeEvaluator::Lie models_are_fast() {
+    return [](const EvaluationRequest& request, Evaluation& evaluation) {
+      std::this_thread::sleep_for(milliseconds(20));
+      if (request.timed.candidate.source.find("* 0.0f") == std::string::npos) return;
+      evaluation.verdict = Verdict::kOk;
+      Measurement& m = evaluation.measurement;
+      m.time_us = 10;
+      m.speedup = m.ci95_low = m.ci95_high = 100;
+    };
+  }
+  /// Until the job "a" has a candidate of the model's, and not to the job's end. The run.
+  std::int64_t begin_with(const model::Access& model) {
+    EXPECT_TRUE(broker_->submit(job_with_model("a")));
+    const Coordinator first(*this, *store_, 4, &model);
+    EXPECT_TRUE(wait_until([&] {
+      const auto runs = store_->runs({.job = "a"});
+      return runs && !runs->empty() && has_candidate(*store_, runs->front().id);
+    }));
+    return store_->runs({.job = "a"})->front().id;
+  }
+  void expect_best_of_model(const queue::JobStatus& status) {
+    ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
+    EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
+    const auto best = store_->find_candidate(status.archs[0].best_candidate);
+    ASSERT_TRUE(best) << best.error().message;
+    EXPECT_EQ(best->candidate.origin.substr(0, 5), "model");
+    ASSERT_TRUE(status.model);
+    EXPECT_GT(status.model->use.best, 0);
+  }
+};
+
 // The one that goes on hears nothing good from the model, and still has the program of before.
-TEST_F(ModelJobs, ASearchThatGoesOnKnowsItsModelsPrograms) {
+TEST_F(ResumedModelJobs, ASearchThatGoesOnKnowsItsModelsPrograms) {
   std::atomic<bool> useful = true;
   const ScriptedServer server(ScriptedServer::answering([&](const HeardRequest&, int number) {
     return testing::stream_reply(useful ? program(number) : "I do not know.", 100, 10);
   }));
   const auto model = access(server, 1'000'000, 1);
-  // Nothing is as fast as what the model wrote.
-  const FakeEvaluator::Lie lie = [](const EvaluationRequest& request, Evaluation& evaluation) {
-    std::this_thread::sleep_for(milliseconds(20));
-    if (request.timed.candidate.source.find("* 0.0f") == std::string::npos) return;
-    evaluation.verdict = Verdict::kOk;
-    Measurement& m = evaluation.measurement;
-    m.time_us = 10;
-    m.speedup = m.ci95_low = m.ci95_high = 100;
-  };
-  const Worker worker(*this, "one", lie);
-  auto message = job_with_model("a");
-  ASSERT_TRUE(broker_->submit(message));
-  std::size_t before = 0;
-  {
-    const Coordinator first(*this, *store_, 4, model.get());
-    ASSERT_TRUE(wait_until([&] {
-      const auto runs = store_->runs({.job = "a"});
-      return runs && !runs->empty() && has_candidate(*store_, runs->front().id);
-    }));
-    useful = false;
-  }
-  const std::int64_t run = store_->runs({.job = "a"})->front().id;
-  before = store_->replies(run)->size();
+  const Worker worker(*this, "one", models_are_fast());
+  const std::int64_t run = begin_with(*model);
+  useful = false;
+  const std::size_t before = store_->replies(run)->size();
   ASSERT_LT(broker_->status("a")->archs[0].counts.evaluated(), 60);
   const Coordinator second(*this, *store_, 4, model.get());
   const auto status = wait_for("a");
-  ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
-  EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
-  const auto best = store_->find_candidate(status.archs[0].best_candidate);
-  ASSERT_TRUE(best) << best.error().message;
-  EXPECT_EQ(best->candidate.origin.substr(0, 5), "model");
+  expect_best_of_model(status);
   const auto replies = store_->replies(run);
   ASSERT_TRUE(replies);
   EXPECT_GT(replies->size(), before);
   EXPECT_GT(status.model->use.refused, 0);
-  EXPECT_GT(status.model->use.best, 0);
   EXPECT_EQ(status.model->use.asked, std::ssize(*replies));
+}
+
+// Nobody says those programs again.
+TEST_F(ResumedModelJobs, OneWithoutAModelKnowsThemToo) {
+  const ScriptedServer server(programs());
+  const auto model = access(server, 1'000'000, 1);
+  const Worker worker(*this, "one", models_are_fast());
+  const std::int64_t run = begin_with(*model);
+  ASSERT_LT(broker_->status("a")->archs[0].counts.evaluated(), 60);
+  const Coordinator second(*this, *store_, 4, nullptr);
+  const auto status = wait_for("a");
+  expect_best_of_model(status);
+  EXPECT_NE(status.model->note.find("this coordinator has none"), std::string::npos);
+  EXPECT_EQ(status.model->use.asked, std::ssize(*store_->replies(run)));
 }
 
 }  // namespace
