@@ -169,7 +169,7 @@ std::int64_t Search::recall(Strategy& strategy) {
     if (!row || row->candidate.task_hash != task_hash_) continue;
     slot.candidate = std::move(row->candidate);
     slot.outcome.recipe = slot.candidate.recipe;
-    slot.outcome.stranger = slot.candidate.origin == "model";
+    slot.outcome.stranger = is_models(slot.candidate, heard_);
     slot.evaluation = std::move(evaluation);
     slot.told_earlier = true;
     ++outcome_.counts.proposed;

@@ -5,8 +5,18 @@
 
 #include "engine/model/access.h"
 #include "engine/service/search_run.h"
+#include "rewriters/llm/model_steps.h"
 
 namespace hone::search_job {
+
+bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& heard) {
+  if (!candidate.recipe.empty() && is_model_step(candidate.recipe.back())) return true;
+  const auto steps = llm::to_string(llm::Mode::kSteps);  // they are rules' steps
+  return std::ranges::any_of(heard, [&](const RunReply& one) {
+    return one.reply.mode == steps &&
+           std::ranges::find(one.candidates, candidate.id) != one.candidates.end();
+  });
+}
 
 /// What a model said in this run to earlier processes: also where this one has none.
 void Search::remember_replies() {

@@ -44,6 +44,10 @@ struct Slot {
   std::string twin;  ///< hash of a program in flight that this one repeats; settled after it
 };
 
+/// Whether a language model itself gave the candidate, not a rule tried on what it gave. `heard`
+/// from the database.
+[[nodiscard]] bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& heard);
+
 class Search {
  public:
   Search(const Task& task, Target target, Rewriting& rewriting, Store* store,
