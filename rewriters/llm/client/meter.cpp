@@ -127,16 +127,24 @@ void Meter::settled() {
   if (ledger_.write) (void)ledger_.write(at_most());
 }
 
-double Meter::share_spent() const {
-  std::lock_guard lock(mutex_);
-  const Spent counted = spent();
+double Meter::share(const Spent& spent) const {
   double share = 0;
   if (token_budget_.value_or(0) > 0)
-    share = static_cast<double>(counted.tokens) / static_cast<double>(*token_budget_);
+    share = static_cast<double>(spent.tokens) / static_cast<double>(*token_budget_);
   if (cost_budget_.value_or(0) > 0)
-    share = std::max(
-        share, static_cast<double>(counted.nano_dollars) / static_cast<double>(*cost_budget_));
+    share = std::max(share,
+                     static_cast<double>(spent.nano_dollars) / static_cast<double>(*cost_budget_));
   return share;
+}
+
+double Meter::share(const Charge& charge) const {
+  return share(
+      Spent{saturated_sum(charge.input_tokens, charge.output_tokens), charge.nano_dollars});
+}
+
+double Meter::share_spent() const {
+  std::lock_guard lock(mutex_);
+  return share(spent());
 }
 
 void Meter::add(const Charge& charge) {
