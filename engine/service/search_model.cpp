@@ -38,6 +38,7 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   source.over = [this, deadline = search_seconds()] {
     return interrupted() || seconds_since(start_) >= deadline;
   };
+  if (access.replay != nullptr) taken_by_kind_ = access.replay->taken_by_kind();
   source.exchanges_before = std::ssize(heard_);
   return std::make_unique<model::ModelSource>(task_, builder_->space(), *access.client,
                                               *access.meter, std::move(source), target_.info.arch,
@@ -79,8 +80,8 @@ void Search::end_model() {
   if (!model_) return;
   model_->stop();
   hear_model();
-  const llm::Replay* const replay = options_.model->replay.get();
-  const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind();
+  const llm::Replay* const replay = options_.model->replay;
+  const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind() - taken_by_kind_;
   if (others == 0) return;
   outcome_.warnings.push_back(fmt::format(
       "the replay: the requests are not the recorded ones (prompts hold times), so {} {} taken "

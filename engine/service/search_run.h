@@ -131,6 +131,7 @@ class Search {
   std::int64_t refused_later_ = 0;
   std::optional<Error> unstored_;              ///< ends a job
   std::unique_ptr<model::ModelSource> model_;  ///< while the middle of a search runs
+  std::size_t taken_by_kind_ = 0;              ///< of a replay, before this search
   std::vector<RunReply> heard_;  ///< from it in this run, earlier processes included; no texts
   int alarms_ = 0;
   /// A service's, by id: their answer may be put back, and a second one come.

@@ -48,7 +48,8 @@ class ModelJobs : public CoordinatorTest {
  protected:
   /// Of a coordinator that was given the server.
   std::unique_ptr<model::Access> access(const ScriptedServer& server, std::int64_t tokens,
-                                        int concurrency = 2, bool prices = true) {
+                                        int concurrency = 2, bool prices = true,
+                                        const std::string& record = "") {
     model::AccessOptions options;
     options.settings.url = server.url();
     options.settings.model = "scripted";
@@ -57,6 +58,7 @@ class ModelJobs : public CoordinatorTest {
     options.settings.max_output_tokens = 2000;
     options.settings.retries = 0;
     options.modes = {llm::Mode::kWhole};
+    options.record = record;
     if (prices) options.settings.prices = llm::Prices{1'000'000'000, 2'000'000'000};
     auto opened = model::open_access(options);
     EXPECT_TRUE(opened) << opened.error().message;
@@ -266,6 +268,38 @@ TEST_F(ModelJobs, WhatEarlierCoordinatorsPaidCounts) {
   EXPECT_GE(spent("a"), before + (stated_ - 1) * (kInput + kOutput));
   EXPECT_LE(spent("a"), 45'000);
   EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
+}
+
+// A coordinator's replay is its jobs', too: each is told how many replies were not to its requests.
+TEST_F(ModelJobs, AReplayAnswersJobs) {
+  const std::string record = path_.string() + ".jsonl";
+  const ScriptedServer server(programs());
+  const Worker worker(*this, "one");
+  {
+    const auto model = access(server, 30'000, 1, true, record);
+    const Coordinator coordinator(*this, *store_, 4, model.get());
+    ASSERT_TRUE(broker_->submit(job_with_model("a")));
+    ASSERT_EQ(wait_for("a").state, queue::JobState::kDone);
+  }
+  const int asked = server.connections();
+  model::AccessOptions options;
+  options.replay = record;
+  options.settings.token_budget = 11'000;  // for two replies
+  const auto model = model::open_access(options);
+  std::filesystem::remove(record);
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_GE(asked, 4);
+  const Coordinator coordinator(*this, *store_, 4, model->get());
+  for (const char* id : {"b", "c"}) {
+    auto message = job_with_model(id);
+    message.task.name = std::string("other_") + id;  // so that it asks otherwise
+    ASSERT_TRUE(broker_->submit(message));
+    const auto status = wait_for(id);
+    ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
+    EXPECT_EQ(status.model->use.replies(), 2) << id;
+  }
+  EXPECT_EQ(server.connections(), asked);
+  EXPECT_EQ(logged_lines("so 2 replies were taken in the order of recording"), 2);
 }
 
 // What cannot be said of its model does not keep a job from ending.
