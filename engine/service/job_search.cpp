@@ -236,7 +236,7 @@ void JobSearch::search(std::size_t index) {
     return;
   }
   sum_up_model();
-  for (const auto& warning : outcome->warnings) log(LogLevel::kWarning, warning, pool->first);
+  for (const auto& warning : outcome->all_warnings()) log(LogLevel::kWarning, warning, pool->first);
   if (outcome->model.used)
     log(LogLevel::kInfo, "language model: " + results::model_use_text(outcome->model), pool->first);
   const Pace& pace = outcome->pace;

@@ -48,7 +48,7 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
 /// Stores what the model said meanwhile: before any candidate that came of it is.
 void Search::hear_model() {
   for (std::string& warning : model_->take_warnings())
-    outcome_.warnings.push_back(std::move(warning));
+    outcome_.model_warnings.push_back(std::move(warning));
   for (ReplyRecord& reply : model_->take_replies()) {
     if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
     if (options_.on_reply) options_.on_reply(reply);
@@ -83,7 +83,7 @@ void Search::end_model() {
   const llm::Replay* const replay = options_.model->replay;
   const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind() - taken_by_kind_;
   if (others == 0) return;
-  outcome_.warnings.push_back(fmt::format(
+  outcome_.model_warnings.push_back(fmt::format(
       "the replay: the requests are not the recorded ones (prompts hold times), so {} {} taken "
       "in the order of recording",
       others, others == 1 ? "reply was" : "replies were"));

@@ -302,6 +302,24 @@ TEST_F(ModelJobs, AReplayAnswersJobs) {
   EXPECT_EQ(logged_lines("so 2 replies were taken in the order of recording"), 2);
 }
 
+// What is wrong with the endpoint is the operator's to know, and not why a job failed.
+TEST_F(ModelJobs, AFailedJobDoesNotNameTheEndpoint) {
+  const ScriptedServer server(ScriptedServer::answering(
+      [](const HeardRequest&, int) { return testing::http_reply(401, "text/plain", "no"); }));
+  const auto model = access(server, 100'000);
+  // Right until the final stage, where not even the reference is.
+  const Worker worker(*this, "one", [](const EvaluationRequest& request, Evaluation& evaluation) {
+    if (request.stage == Stage::kFinal) evaluation.verdict = Verdict::kWrongResult;
+  });
+  const Coordinator coordinator(*this, *store_, 4, model.get());
+  ASSERT_TRUE(broker_->submit(job_with_model("a")));
+  const auto status = wait_for("a");
+  ASSERT_EQ(status.state, queue::JobState::kFailed);
+  EXPECT_NE(status.error.find("no finalist"), std::string::npos) << status.error;
+  EXPECT_EQ(status.error.find("127.0.0.1"), std::string::npos) << status.error;
+  EXPECT_GE(logged_lines("127.0.0.1"), 1) << "in the log it is";
+}
+
 // What cannot be said of its model does not keep a job from ending.
 TEST_F(ModelJobs, AJobEndsWithoutWhatCannotBeSaidOfItsModel) {
   const ScriptedServer server(programs());
