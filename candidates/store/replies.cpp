@@ -177,16 +177,19 @@ Result<std::vector<RunReply>> Store::replies(std::int64_t run, bool texts) const
 }
 
 Result<void> Store::put_spending(const std::string& job, const Spending& spending) {
-  return impl_->writing([&] {
-    SQLite::Statement upsert(impl_->database,
-                             "INSERT INTO job_spending (job, tokens, nano_dollars) VALUES (?, ?, ?)"
-                             " ON CONFLICT (job) DO UPDATE SET tokens = excluded.tokens, "
-                             "nano_dollars = excluded.nano_dollars");
-    upsert.bind(1, job);
-    upsert.bind(2, spending.tokens);
-    upsert.bind(3, spending.nano_dollars);
-    upsert.exec();
-  });
+  return impl_->writing(
+      [&] {
+        SQLite::Statement upsert(
+            impl_->database,
+            "INSERT INTO job_spending (job, tokens, nano_dollars) VALUES (?, ?, ?)"
+            " ON CONFLICT (job) DO UPDATE SET tokens = excluded.tokens, "
+            "nano_dollars = excluded.nano_dollars");
+        upsert.bind(1, job);
+        upsert.bind(2, spending.tokens);
+        upsert.bind(3, spending.nano_dollars);
+        upsert.exec();
+      },
+      /*lasting=*/true);
 }
 
 Result<Spending> Store::spending(const std::string& job) const {
