@@ -182,9 +182,15 @@ Exchange Client::replayed(const Request& request, const std::string& canonical) 
 }
 
 Exchange Client::asked(const Request& request, const std::stop_token& stopping) {
-  const auto turn = turns_.take(stopping);
-  if (!turn || stopping.stop_requested())
+  const Settings& settings = endpoint_.settings;
+  const auto turn = turns_.take(stopping, settings.total_timeout);
+  if (stopping.stop_requested())
     return {.reply = std::unexpected(Failure{FailureKind::kCancelled, "cancelled"})};
+  if (!turn)  // says nothing about the endpoint
+    return {.reply = std::unexpected(
+                Failure{FailureKind::kTrouble,
+                        fmt::format("no turn in {} ms: no more than {} at a time may ask",
+                                    settings.total_timeout.count(), settings.concurrency)})};
   const Breaker::Admission admission = breaker_.enter();
   if (!admission.admitted)
     return {.reply = std::unexpected(Failure{
