@@ -6,6 +6,7 @@
 
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 #include "candidates/store/store.h"
@@ -59,10 +60,26 @@ struct Store::Impl {
     }
   }
 
-  // Likewise, in one transaction, while the fence is ours.
+  // Commits made meanwhile are on the disk when they return. Not inside a transaction.
+  class OnDisk {
+   public:
+    explicit OnDisk(SQLite::Database& database) : database_(database) {
+      database_.exec("PRAGMA synchronous = FULL");
+    }
+    ~OnDisk() { (void)database_.tryExec("PRAGMA synchronous = NORMAL"); }
+    OnDisk(const OnDisk&) = delete;
+    OnDisk& operator=(const OnDisk&) = delete;
+
+   private:
+    SQLite::Database& database_;
+  };
+
+  // Likewise, in one transaction, while the fence is ours. `lasting`: a loss of power leaves it.
   template <class Body>
-  auto writing(Body body) -> Result<decltype(body())> {
+  auto writing(Body body, bool lasting = false) -> Result<decltype(body())> {
     return guarded([&]() -> decltype(body()) {
+      std::optional<OnDisk> on_disk;
+      if (lasting) on_disk.emplace(database);
       SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
       if (fence > 0 && database.execAndGet("SELECT token FROM fence").getInt64() != fence) {
         throw std::runtime_error("another process has taken over the writing");

@@ -79,7 +79,9 @@ void add_candidates(SQLite::Database& database, std::int64_t run, std::vector<Ru
                           "ORDER BY reply, candidate");
   query.bind(1, run);
   while (query.executeStep()) {
-    RunReply& reply = *by_id.at(query.getColumn(0).getString());
+    const auto known = by_id.find(query.getColumn(0).getString());
+    if (known == by_id.end()) continue;
+    RunReply& reply = *known->second;
     reply.candidates.push_back(query.getColumn(1).getString());
     const auto found = tried.find(reply.candidates.back());
     if (found == tried.end()) continue;
@@ -156,6 +158,7 @@ Result<std::vector<ReplyRecord>> Store::replies_of(const std::string& candidate)
 
 Result<std::vector<RunReply>> Store::replies(std::int64_t run, bool texts) const {
   return impl_->guarded([&] {
+    SQLite::Transaction snapshot(impl_->database);  // one state for all the reads
     std::string columns = kColumns;
     if (!texts) columns.replace(columns.find("p.text"), 6, "''");
     SQLite::Statement query(
@@ -174,16 +177,19 @@ Result<std::vector<RunReply>> Store::replies(std::int64_t run, bool texts) const
 }
 
 Result<void> Store::put_spending(const std::string& job, const Spending& spending) {
-  return impl_->writing([&] {
-    SQLite::Statement upsert(impl_->database,
-                             "INSERT INTO job_spending (job, tokens, nano_dollars) VALUES (?, ?, ?)"
-                             " ON CONFLICT (job) DO UPDATE SET tokens = excluded.tokens, "
-                             "nano_dollars = excluded.nano_dollars");
-    upsert.bind(1, job);
-    upsert.bind(2, spending.tokens);
-    upsert.bind(3, spending.nano_dollars);
-    upsert.exec();
-  });
+  return impl_->writing(
+      [&] {
+        SQLite::Statement upsert(
+            impl_->database,
+            "INSERT INTO job_spending (job, tokens, nano_dollars) VALUES (?, ?, ?)"
+            " ON CONFLICT (job) DO UPDATE SET tokens = excluded.tokens, "
+            "nano_dollars = excluded.nano_dollars");
+        upsert.bind(1, job);
+        upsert.bind(2, spending.tokens);
+        upsert.bind(3, spending.nano_dollars);
+        upsert.exec();
+      },
+      /*lasting=*/true);
 }
 
 Result<Spending> Store::spending(const std::string& job) const {

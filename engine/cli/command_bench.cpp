@@ -73,7 +73,8 @@ Result<void> search(const Options& options, const Task& task, const model::Acces
       outcome.error().code != ErrorCode::kInvalidInput)
     return std::unexpected(outcome.error());
   if (outcome)
-    for (const std::string& warning : outcome->warnings) fmt::print(stderr, "hone: {}\n", warning);
+    for (const std::string& warning : outcome->all_warnings())
+      fmt::print(stderr, "hone: {}\n", warning);
   BenchRow row = bench_row(task, outcome);
   if (auto put = store.put_bench_row(bench.key, task, row); !put)
     return std::unexpected(put.error());

@@ -109,7 +109,8 @@ int run(const Options& options) {
       run_search(*task, device->spec, *device->evaluator, *device->rewriting, store->get(), search);
   progress.finish();
   if (!outcome) return common.fail(outcome.error());
-  for (const std::string& warning : outcome->warnings) fmt::print(stderr, "hone: {}\n", warning);
+  for (const std::string& warning : outcome->all_warnings())
+    fmt::print(stderr, "hone: {}\n", warning);
   if (outcome->ranked.empty()) {
     return common.fail(
         {ErrorCode::kTaskFailed, "no finalist, not even the reference, passed the final stage"});
@@ -147,7 +148,7 @@ int run(const Options& options) {
       {"pace", results::pace_json(outcome->pace)},
       {"model", results::model_use_json(outcome->model)},
       {"stop_reason", outcome->stop_reason},
-      {"warnings", outcome->warnings},
+      {"warnings", outcome->all_warnings()},
       {"elapsed_s", outcome->elapsed_s}};
   return common.write_json(document) ? kDone : kEnvironmentLacks;
 }

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "engine/cli/command.h"
+#include "rewriters/llm/client/key.h"
 
 namespace hone::cli {
 
@@ -24,7 +25,11 @@ int run_command_line(int argc, char** argv) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
   for (const Registration& command : commands) {
-    if (command.app->parsed()) return command.run();
+    if (!command.app->parsed()) continue;
+    // Who asks no language model need not have its key, nor its children.
+    if (command.app->get_option_no_throw("--llm-key-file") == nullptr)
+      (void)llm::Key::from_environment();
+    return command.run();
   }
   return kUsage;
 }

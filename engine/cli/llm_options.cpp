@@ -130,6 +130,7 @@ Result<model::AccessOptions> LlmOptions::read() const {
 
 Result<std::unique_ptr<model::Access>> LlmOptions::open() const {
   if (!wanted()) {
+    (void)llm::Key::from_environment();
     for (const auto& [option, value] :
          {std::pair{"--llm-model", model}, std::pair{"--llm-key-file", key_file},
           std::pair{"--llm-cost", cost}, std::pair{"--llm-record", record}}) {

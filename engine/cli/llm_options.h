@@ -32,7 +32,7 @@ struct LlmOptions {
   /// Settings as given. kInvalidInput: which option, and what would be right.
   [[nodiscard]] Result<model::AccessOptions> read() const;
   /// Null where no model is wanted. Before children and threads start: takes the key out of the
-  /// environment.
+  /// environment in any case.
   [[nodiscard]] Result<std::unique_ptr<model::Access>> open() const;
 };
 

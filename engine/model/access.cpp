@@ -34,9 +34,10 @@ Result<std::unique_ptr<Access>> open_replay(const AccessOptions& options) {
   access->modes = options.modes.empty() ? modes_of(**replay) : options.modes;
   if (access->modes.empty()) access->modes = all_modes();
   access->in_order = true;
-  access->replay = std::move(*replay);
+  access->own_replay = std::move(*replay);
+  access->replay = access->own_replay.get();
   access->meter = std::make_unique<llm::Meter>(settings);
-  access->client = llm::Client::make_replaying(settings, *access->meter, *access->replay);
+  access->client = llm::Client::make_replaying(settings, *access->meter, *access->own_replay);
   return access;
 }
 
@@ -108,6 +109,7 @@ Grant grant(const Access& service, const Wish& wish, llm::Ledger ledger) {
       at_most(wish.nano_dollars, settings.cost_budget, llm::format_dollars, granted.notes);
   access->meter = std::make_unique<llm::Meter>(settings.prices, tokens, cost, std::move(ledger));
   access->client = service.client->beside(*access->meter);
+  access->replay = service.replay;
   access->in_order = service.in_order;
   granted.access = std::move(access);
   return granted;

@@ -27,8 +27,9 @@ struct AccessOptions {
 struct Access {
   std::unique_ptr<llm::Meter> meter;
   std::unique_ptr<llm::Recorder> recorder;
-  std::unique_ptr<llm::Replay> replay;
+  std::unique_ptr<llm::Replay> own_replay;
   std::unique_ptr<llm::Client> client;  ///< last: it uses the others
+  const llm::Replay* replay = nullptr;  ///< that answers: its own, or the service's
   std::vector<llm::Mode> modes;
   bool in_order = false;  ///< wait, or a replay
 };

@@ -62,7 +62,15 @@ void ModelSource::stop() {
                    last_outcome_));
 }
 
-double ModelSource::spent() const { return meter_.share_spent(); }
+double ModelSource::spent() const {
+  const std::lock_guard lock(mutex_);
+  return spent_;
+}
+
+void ModelSource::charge(const llm::Charge& charge) {
+  const std::lock_guard lock(mutex_);
+  spent_ += meter_.share(charge);
+}
 
 /// Is it time for another question? The lock is held.
 bool ModelSource::due(double share) {
@@ -71,7 +79,7 @@ bool ModelSource::due(double share) {
   if (asks_ - last_question_ < static_cast<std::int64_t>(std::ceil(2 / std::max(share, 0.01))))
     return false;
   if (options_.in_order || !options_.elapsed) return true;
-  return spent() <= kAtOnce + options_.elapsed() * (0.5 + share);
+  return meter_.share_spent() <= kAtOnce + options_.elapsed() * (0.5 + share);
 }
 
 void ModelSource::go_on(double share) {
@@ -265,6 +273,7 @@ void ModelSource::ask(const Question& question, const std::stop_token& stopping)
   request.response_format = llm::response_format(*prompt);
   request.kind = fmt::format("{}{}", llm::to_string(own.mode), own.turn > 0 ? " repair" : "");
   const llm::Exchange exchange = client_.ask(request, stopping);
+  charge(exchange.charge);
 
   ReplyRecord record;
   std::string key;

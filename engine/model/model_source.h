@@ -46,6 +46,7 @@ class ModelSource final : public RecipeSource {
 
   void go_on(double share) override;
   [[nodiscard]] std::optional<Recipe> next() override;
+  /// By itself: what the job's other searches or earlier processes spent is not in it.
   [[nodiscard]] double spent() const override;
   /// A reply may come, or waits to be tried.
   [[nodiscard]] bool pending() const;
@@ -92,6 +93,7 @@ class ModelSource final : public RecipeSource {
   [[nodiscard]] Result<llm::Shown> shown(const Tried& tried);
   [[nodiscard]] Result<Made> read(const llm::Reply& reply, const Question& question,
                                   const Recipe& base, const std::string& id);
+  void charge(const llm::Charge& charge);
   void failed(const llm::Failure& failure);
   void warn(std::string text);
   void repair(const Question& question, std::string why, std::string reply);
@@ -108,6 +110,7 @@ class ModelSource final : public RecipeSource {
   std::condition_variable_any wanted_changed_;
   Random random_;
   int wanted_ = 0, in_flight_ = 0;
+  double spent_ = 0;  ///< by this one, of the budgets
   std::int64_t asks_ = 0, last_question_ = 0, exchanges_;
   std::size_t next_mode_ = 0;
   bool over_ = false;  ///< nothing more will come

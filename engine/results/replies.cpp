@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "candidates/saturated.h"
 #include "rewriters/llm/client/endpoint.h"
 #include "rewriters/llm/text/shown_text.h"
 
@@ -79,7 +80,7 @@ void ModelUse::add_counts(const ModelUse& other) {
        {&ModelUse::asked, &ModelUse::no_reply, &ModelUse::refused, &ModelUse::untried,
         &ModelUse::failed, &ModelUse::passed, &ModelUse::best, &ModelUse::input_tokens,
         &ModelUse::output_tokens, &ModelUse::nano_dollars})
-    this->*count += other.*count;
+    this->*count = saturated_sum(this->*count, other.*count);
 }
 
 ModelUse model_use(const std::vector<RunReply>& replies) {
@@ -90,9 +91,9 @@ ModelUse model_use(const std::vector<RunReply>& replies) {
     ++use.asked;
     ++count_of(use, one.fate);
     if (one.fate == ReplyFate::kRefused) ++reasons[refusal_of(one.reply)];
-    use.input_tokens += one.reply.input_tokens;
-    use.output_tokens += one.reply.output_tokens;
-    use.nano_dollars += one.reply.nano_dollars;
+    use.input_tokens = saturated_sum(use.input_tokens, one.reply.input_tokens);
+    use.output_tokens = saturated_sum(use.output_tokens, one.reply.output_tokens);
+    use.nano_dollars = saturated_sum(use.nano_dollars, one.reply.nano_dollars);
   }
   use.refusals = most_frequent(reasons);
   return use;

@@ -236,7 +236,7 @@ void JobSearch::search(std::size_t index) {
     return;
   }
   sum_up_model();
-  for (const auto& warning : outcome->warnings) log(LogLevel::kWarning, warning, pool->first);
+  for (const auto& warning : outcome->all_warnings()) log(LogLevel::kWarning, warning, pool->first);
   if (outcome->model.used)
     log(LogLevel::kInfo, "language model: " + results::model_use_text(outcome->model), pool->first);
   const Pace& pace = outcome->pace;
@@ -308,7 +308,7 @@ void JobSearch::open_model() {
 
 /// From the database, where earlier processes' replies are, too.
 void JobSearch::sum_up_model() {
-  if (model_ == nullptr) return;
+  if (!status_.model) return;
   const auto runs = context_.store.runs({.job = job_.id});
   if (!runs) return;
   std::vector<RunReply> replies;
@@ -382,6 +382,8 @@ void JobSearch::end() {
     const auto ended = status_.error.empty() ? queue::JobState::kDone : queue::JobState::kFailed;
     status_.state = state_ = cancelled_ ? queue::JobState::kCancelled : ended;
     status_.updated_at = queue::unix_ms();
+    // A job that has ended must not begin again for what is said of its model.
+    if (status_.model && !queue::encode(status_)) status_.model.reset();
   }
   const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
   if (!ended) {

@@ -204,6 +204,12 @@ Result<SearchOutcome> Search::run() {
 
 namespace hone {
 
+std::vector<std::string> SearchOutcome::all_warnings() const {
+  std::vector<std::string> all = warnings;
+  all.insert(all.end(), model_warnings.begin(), model_warnings.end());
+  return all;
+}
+
 Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rewriting,
                                  Store* store, const SearchOptions& options) {
   if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());

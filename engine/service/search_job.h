@@ -81,6 +81,9 @@ struct SearchOutcome {
   double elapsed_s = 0;
   std::string stop_reason;  ///< "budget", "roof", "exhausted", "interrupted"
   std::vector<std::string> warnings;
+  /// They name the endpoint: for whoever runs the search, not for whoever had it run.
+  std::vector<std::string> model_warnings;
+  [[nodiscard]] std::vector<std::string> all_warnings() const;
 };
 
 /// Errors: those of admission (kInvalidInput, kTaskFailed), kEnvironment, kInfrastructure when it

@@ -156,9 +156,9 @@ void Search::settle(Slot& slot, Strategy& strategy) {
   strategy.tell(outcome);
 }
 
-/// Where outcomes are told as they come, or a language model is asked, a strategy does not ask the
-/// same again: it is told what an earlier process was told, and goes on from there. How many
-/// evaluations that were.
+/// Where outcomes are told as they come, or a language model is or was asked, a strategy does not
+/// ask the same again: it is told what an earlier process was told, and goes on from there. How
+/// many evaluations that were.
 std::int64_t Search::recall(Strategy& strategy) {
   std::int64_t count = 0;
   for (auto& [hash, evaluation] : earlier_) {
@@ -170,7 +170,7 @@ std::int64_t Search::recall(Strategy& strategy) {
     if (!row || row->candidate.task_hash != task_hash_) continue;
     slot.candidate = std::move(row->candidate);
     slot.outcome.recipe = slot.candidate.recipe;
-    slot.outcome.stranger = slot.candidate.origin == "model";
+    slot.outcome.stranger = is_models(slot.candidate, heard_);
     slot.evaluation = std::move(evaluation);
     slot.told_earlier = true;
     ++outcome_.counts.proposed;
@@ -186,7 +186,9 @@ void Search::search() {
   const double deadline = search_seconds();
   // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
-  const bool repeats = in_order && options_.model == nullptr;  // what an earlier process asked
+  remember_replies();
+  // What an earlier process asked; what a model answered it nobody asks for again.
+  const bool repeats = in_order && options_.model == nullptr && heard_.empty();
   const double left_s =
       deadline - seconds_since(start_) + (repeats && !earlier_.empty() ? kReplay_s : 0);
   const RewritingWatch watch(rewriting_, options_.stop, left_s);

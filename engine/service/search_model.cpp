@@ -5,8 +5,24 @@
 
 #include "engine/model/access.h"
 #include "engine/service/search_run.h"
+#include "rewriters/llm/model_steps.h"
 
 namespace hone::search_job {
+
+bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& heard) {
+  if (!candidate.recipe.empty() && is_model_step(candidate.recipe.back())) return true;
+  const auto steps = llm::to_string(llm::Mode::kSteps);  // they are rules' steps
+  return std::ranges::any_of(heard, [&](const RunReply& one) {
+    return one.reply.mode == steps &&
+           std::ranges::find(one.candidates, candidate.id) != one.candidates.end();
+  });
+}
+
+/// What a model said in this run to earlier processes: also where this one has none.
+void Search::remember_replies() {
+  if (store_ == nullptr || options_.job.empty()) return;
+  if (auto earlier = store_->replies(run_id_, false)) heard_ = std::move(*earlier);
+}
 
 std::unique_ptr<model::ModelSource> Search::make_model() {
   if (options_.model == nullptr) return nullptr;
@@ -22,9 +38,7 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   source.over = [this, deadline = search_seconds()] {
     return interrupted() || seconds_since(start_) >= deadline;
   };
-  if (store_ != nullptr && !options_.job.empty()) {
-    if (auto earlier = store_->replies(run_id_, false)) heard_ = std::move(*earlier);
-  }
+  if (access.replay != nullptr) taken_by_kind_ = access.replay->taken_by_kind();
   source.exchanges_before = std::ssize(heard_);
   return std::make_unique<model::ModelSource>(task_, builder_->space(), *access.client,
                                               *access.meter, std::move(source), target_.info.arch,
@@ -34,7 +48,7 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
 /// Stores what the model said meanwhile: before any candidate that came of it is.
 void Search::hear_model() {
   for (std::string& warning : model_->take_warnings())
-    outcome_.warnings.push_back(std::move(warning));
+    outcome_.model_warnings.push_back(std::move(warning));
   for (ReplyRecord& reply : model_->take_replies()) {
     if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
     if (options_.on_reply) options_.on_reply(reply);
@@ -66,10 +80,10 @@ void Search::end_model() {
   if (!model_) return;
   model_->stop();
   hear_model();
-  const llm::Replay* const replay = options_.model->replay.get();
-  const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind();
+  const llm::Replay* const replay = options_.model->replay;
+  const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind() - taken_by_kind_;
   if (others == 0) return;
-  outcome_.warnings.push_back(fmt::format(
+  outcome_.model_warnings.push_back(fmt::format(
       "the replay: the requests are not the recorded ones (prompts hold times), so {} {} taken "
       "in the order of recording",
       others, others == 1 ? "reply was" : "replies were"));
@@ -81,7 +95,7 @@ results::ModelUse Search::model_use() const {
   if (store_ != nullptr && !heard_.empty()) {
     if (const auto stored = store_->replies(run_id_, false)) use = results::model_use(*stored);
   }
-  use.used = options_.model != nullptr;
+  use.used = options_.model != nullptr || !heard_.empty();
   return use;
 }
 

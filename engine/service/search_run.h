@@ -44,6 +44,10 @@ struct Slot {
   std::string twin;  ///< hash of a program in flight that this one repeats; settled after it
 };
 
+/// Whether a language model itself gave the candidate, not a rule tried on what it gave. `heard`
+/// from the database.
+[[nodiscard]] bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& heard);
+
 class Search {
  public:
   Search(const Task& task, Target target, Rewriting& rewriting, Store* store,
@@ -73,6 +77,7 @@ class Search {
   [[nodiscard]] Draft draft_of(const Slot& slot);
   void settle(Slot& slot, Strategy& strategy);
   std::int64_t recall(Strategy& strategy);
+  void remember_replies();
   [[nodiscard]] std::unique_ptr<model::ModelSource> make_model();
   void hear_model();
   void told_model(const Slot& slot);
@@ -126,6 +131,7 @@ class Search {
   std::int64_t refused_later_ = 0;
   std::optional<Error> unstored_;              ///< ends a job
   std::unique_ptr<model::ModelSource> model_;  ///< while the middle of a search runs
+  std::size_t taken_by_kind_ = 0;              ///< of a replay, before this search
   std::vector<RunReply> heard_;  ///< from it in this run, earlier processes included; no texts
   int alarms_ = 0;
   /// A service's, by id: their answer may be put back, and a second one come.

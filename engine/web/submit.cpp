@@ -13,6 +13,7 @@
 #include "engine/web/handlers.h"
 #include "engine/web/layout.h"
 #include "engine/web/token.h"
+#include "rewriters/llm/client/endpoint.h"
 
 namespace hone::web {
 
@@ -225,6 +226,11 @@ Answer submit_form(Context& context, const Request& request, const Parts&) {
         submission.llm_tokens > kMostTokens)
       return again({400, "bad_request", "Tokens are a whole number from 1 to 2^50."});
   }
+  if (!submission.llm && (submission.llm_tokens > 0 || !submission.llm_cost.empty()))
+    return again({400, "bad_request",
+                  "Tokens and cost limit a language model: tick its box, or leave them empty."});
+  if (!submission.llm_cost.empty() && !llm::parse_dollars(submission.llm_cost))
+    return again({400, "bad_request", "The cost is in dollars, such as 0.50."});
   const auto job = submit_text(context, with_newlines(request.field("task")), submission);
   if (!job) return again(job.error());
   Response response;

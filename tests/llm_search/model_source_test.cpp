@@ -327,5 +327,17 @@ TEST_F(ModelSourceTest, WhatWasNeverSentIsNotCounted) {
   EXPECT_NE(warnings[0].find("token budget"), std::string::npos) << warnings[0];
 }
 
+// Two searches of a job have one meter, and each hears what its own questions cost.
+TEST_F(ModelSourceTest, WhatOthersSpendIsNotItsOwn) {
+  settings_.token_budget = 100'000;
+  answer([](int) { return plain_reply(trick(), 3000, 1000); });
+  EXPECT_EQ(source().spent(), 0);
+  ask();
+  EXPECT_DOUBLE_EQ(source().spent(), 0.04);
+  meter_->reserve({.input_tokens = 20'000, .output_tokens = 10'000})->settle({20'000, 10'000});
+  EXPECT_DOUBLE_EQ(meter_->share_spent(), 0.34);
+  EXPECT_DOUBLE_EQ(source().spent(), 0.04);
+}
+
 }  // namespace
 }  // namespace hone::model

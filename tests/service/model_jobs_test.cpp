@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <set>
 
@@ -20,6 +21,17 @@ using testing::HeardRequest;
 using testing::ScriptedServer;
 using testing::ServerPeer;
 
+/// False: it did not come true in time.
+template <class Predicate>
+[[nodiscard]] bool wait_until(const Predicate& is_true, double seconds = 60) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!is_true()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return true;
+}
+
 constexpr int kInput = 4000, kOutput = 500;  // tokens that the server states for each reply
 
 /// A right program for the task, another one for each number.
@@ -36,7 +48,8 @@ class ModelJobs : public CoordinatorTest {
  protected:
   /// Of a coordinator that was given the server.
   std::unique_ptr<model::Access> access(const ScriptedServer& server, std::int64_t tokens,
-                                        int concurrency = 2, bool prices = true) {
+                                        int concurrency = 2, bool prices = true,
+                                        const std::string& record = "") {
     model::AccessOptions options;
     options.settings.url = server.url();
     options.settings.model = "scripted";
@@ -45,6 +58,7 @@ class ModelJobs : public CoordinatorTest {
     options.settings.max_output_tokens = 2000;
     options.settings.retries = 0;
     options.modes = {llm::Mode::kWhole};
+    options.record = record;
     if (prices) options.settings.prices = llm::Prices{1'000'000'000, 2'000'000'000};
     auto opened = model::open_access(options);
     EXPECT_TRUE(opened) << opened.error().message;
@@ -90,7 +104,7 @@ TEST_F(ModelJobs, SearchesOfAJobShareItsBudget) {
   Worker hopper(*this, "one"), other(*this, "two", "emu:sm_80", ampere);
   hopper.evaluator.slow_ = other.evaluator.slow_ = milliseconds(20);
   Metrics metrics;
-  while (broker_->workers()->size() < 2) std::this_thread::sleep_for(milliseconds(10));
+  ASSERT_TRUE(wait_until([&] { return broker_->workers()->size() >= 2; }));
   const Coordinator coordinator(*this, *store_, 4, model.get(), &metrics);
   auto message = job_with_model("a", 60'000);
   message.archs = {"emu:sm_90", "emu:sm_80"};
@@ -241,7 +255,7 @@ TEST_F(ModelJobs, WhatEarlierCoordinatorsPaidCounts) {
   ASSERT_TRUE(broker_->submit(job_with_model("a")));
   {
     const Coordinator first(*this, *store_, 4, model.get());
-    while (server.connections() < 2) std::this_thread::sleep_for(milliseconds(10));
+    ASSERT_TRUE(wait_until([&] { return server.connections() >= 2; }));
   }
   const std::int64_t before = spent("a");
   EXPECT_GT(before, kInput + kOutput + 2000) << "a request that nobody answered counts in full";
@@ -256,6 +270,80 @@ TEST_F(ModelJobs, WhatEarlierCoordinatorsPaidCounts) {
   EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
 }
 
+// A coordinator's replay is its jobs', too: each is told how many replies were not to its requests.
+TEST_F(ModelJobs, AReplayAnswersJobs) {
+  const std::string record = path_.string() + ".jsonl";
+  const ScriptedServer server(programs());
+  const Worker worker(*this, "one");
+  {
+    const auto model = access(server, 30'000, 1, true, record);
+    const Coordinator coordinator(*this, *store_, 4, model.get());
+    ASSERT_TRUE(broker_->submit(job_with_model("a")));
+    ASSERT_EQ(wait_for("a").state, queue::JobState::kDone);
+  }
+  const int asked = server.connections();
+  model::AccessOptions options;
+  options.replay = record;
+  options.settings.token_budget = 11'000;  // for two replies
+  const auto model = model::open_access(options);
+  std::filesystem::remove(record);
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_GE(asked, 4);
+  const Coordinator coordinator(*this, *store_, 4, model->get());
+  for (const char* id : {"b", "c"}) {
+    auto message = job_with_model(id);
+    message.task.name = std::string("other_") + id;  // so that it asks otherwise
+    ASSERT_TRUE(broker_->submit(message));
+    const auto status = wait_for(id);
+    ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
+    EXPECT_EQ(status.model->use.replies(), 2) << id;
+  }
+  EXPECT_EQ(server.connections(), asked);
+  EXPECT_EQ(logged_lines("so 2 replies were taken in the order of recording"), 2);
+}
+
+// What is wrong with the endpoint is the operator's to know, and not why a job failed.
+TEST_F(ModelJobs, AFailedJobDoesNotNameTheEndpoint) {
+  const ScriptedServer server(ScriptedServer::answering(
+      [](const HeardRequest&, int) { return testing::http_reply(401, "text/plain", "no"); }));
+  const auto model = access(server, 100'000);
+  // Right until the final stage, where not even the reference is.
+  const Worker worker(*this, "one", [](const EvaluationRequest& request, Evaluation& evaluation) {
+    if (request.stage == Stage::kFinal) evaluation.verdict = Verdict::kWrongResult;
+  });
+  const Coordinator coordinator(*this, *store_, 4, model.get());
+  ASSERT_TRUE(broker_->submit(job_with_model("a")));
+  const auto status = wait_for("a");
+  ASSERT_EQ(status.state, queue::JobState::kFailed);
+  EXPECT_NE(status.error.find("no finalist"), std::string::npos) << status.error;
+  EXPECT_EQ(status.error.find("127.0.0.1"), std::string::npos) << status.error;
+  EXPECT_GE(logged_lines("127.0.0.1"), 1) << "in the log it is";
+}
+
+// What cannot be said of its model does not keep a job from ending.
+TEST_F(ModelJobs, AJobEndsWithoutWhatCannotBeSaidOfItsModel) {
+  const ScriptedServer server(programs());
+  const auto model = access(server, 100'000);
+  Worker worker(*this, "one");
+  worker.evaluator.slow_ = milliseconds(20);
+  const Coordinator coordinator(*this, *store_, 4, model.get());
+  ASSERT_TRUE(broker_->submit(job_with_model("a")));
+  const auto has_replies = [&] {
+    const auto runs = store_->runs({.job = "a"});
+    return runs && !runs->empty() && !store_->replies(runs->front().id)->empty();
+  };
+  ASSERT_TRUE(wait_until(has_replies));
+  ReplyRecord damaged;
+  damaged.id = "damaged";
+  damaged.outcome = "program";
+  damaged.input_tokens = std::numeric_limits<std::int64_t>::min();
+  const auto other = Store::open(path_);
+  ASSERT_TRUE((*other)->put_reply(store_->runs({.job = "a"})->front().id, damaged));
+  const auto status = wait_for("a");
+  EXPECT_EQ(status.state, queue::JobState::kDone) << status.error;
+  EXPECT_FALSE(status.model);
+}
+
 /// Whether a candidate that a reply gave is stored.
 bool has_candidate(const Store& store, std::int64_t run) {
   const auto replies = store.replies(run, false);
@@ -263,51 +351,74 @@ bool has_candidate(const Store& store, std::int64_t run) {
                         *replies, [](const RunReply& reply) { return !reply.candidates.empty(); });
 }
 
+class ResumedModelJobs : public ModelJobs {
+ protected:
+  /// Its best is a program of the model's: nothing is as fast.
+  static FakeEvaluator::Lie models_are_fast() {
+    return [](const EvaluationRequest& request, Evaluation& evaluation) {
+      std::this_thread::sleep_for(milliseconds(20));
+      if (request.timed.candidate.source.find("* 0.0f") == std::string::npos) return;
+      evaluation.verdict = Verdict::kOk;
+      Measurement& m = evaluation.measurement;
+      m.time_us = 10;
+      m.speedup = m.ci95_low = m.ci95_high = 100;
+    };
+  }
+  /// Until the job "a" has a candidate of the model's, and not to the job's end. The run.
+  std::int64_t begin_with(const model::Access& model) {
+    EXPECT_TRUE(broker_->submit(job_with_model("a")));
+    const Coordinator first(*this, *store_, 4, &model);
+    EXPECT_TRUE(wait_until([&] {
+      const auto runs = store_->runs({.job = "a"});
+      return runs && !runs->empty() && has_candidate(*store_, runs->front().id);
+    }));
+    return store_->runs({.job = "a"})->front().id;
+  }
+  void expect_best_of_model(const queue::JobStatus& status) {
+    ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
+    EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
+    const auto best = store_->find_candidate(status.archs[0].best_candidate);
+    ASSERT_TRUE(best) << best.error().message;
+    EXPECT_EQ(best->candidate.origin.substr(0, 5), "model");
+    ASSERT_TRUE(status.model);
+    EXPECT_GT(status.model->use.best, 0);
+  }
+};
+
 // The one that goes on hears nothing good from the model, and still has the program of before.
-TEST_F(ModelJobs, ASearchThatGoesOnKnowsItsModelsPrograms) {
+TEST_F(ResumedModelJobs, ASearchThatGoesOnKnowsItsModelsPrograms) {
   std::atomic<bool> useful = true;
   const ScriptedServer server(ScriptedServer::answering([&](const HeardRequest&, int number) {
     return testing::stream_reply(useful ? program(number) : "I do not know.", 100, 10);
   }));
   const auto model = access(server, 1'000'000, 1);
-  // Nothing is as fast as what the model wrote.
-  const FakeEvaluator::Lie lie = [](const EvaluationRequest& request, Evaluation& evaluation) {
-    std::this_thread::sleep_for(milliseconds(20));
-    if (request.timed.candidate.source.find("* 0.0f") == std::string::npos) return;
-    evaluation.verdict = Verdict::kOk;
-    Measurement& m = evaluation.measurement;
-    m.time_us = 10;
-    m.speedup = m.ci95_low = m.ci95_high = 100;
-  };
-  const Worker worker(*this, "one", lie);
-  auto message = job_with_model("a");
-  ASSERT_TRUE(broker_->submit(message));
-  std::size_t before = 0;
-  {
-    const Coordinator first(*this, *store_, 4, model.get());
-    while (true) {
-      const auto runs = store_->runs({.job = "a"});
-      if (runs && !runs->empty() && has_candidate(*store_, runs->front().id)) break;
-      std::this_thread::sleep_for(milliseconds(5));
-    }
-    useful = false;
-  }
-  const std::int64_t run = store_->runs({.job = "a"})->front().id;
-  before = store_->replies(run)->size();
+  const Worker worker(*this, "one", models_are_fast());
+  const std::int64_t run = begin_with(*model);
+  useful = false;
+  const std::size_t before = store_->replies(run)->size();
   ASSERT_LT(broker_->status("a")->archs[0].counts.evaluated(), 60);
   const Coordinator second(*this, *store_, 4, model.get());
   const auto status = wait_for("a");
-  ASSERT_EQ(status.state, queue::JobState::kDone) << status.error;
-  EXPECT_EQ(status.archs[0].counts.evaluated(), 60);
-  const auto best = store_->find_candidate(status.archs[0].best_candidate);
-  ASSERT_TRUE(best) << best.error().message;
-  EXPECT_EQ(best->candidate.origin.substr(0, 5), "model");
+  expect_best_of_model(status);
   const auto replies = store_->replies(run);
   ASSERT_TRUE(replies);
   EXPECT_GT(replies->size(), before);
   EXPECT_GT(status.model->use.refused, 0);
-  EXPECT_GT(status.model->use.best, 0);
   EXPECT_EQ(status.model->use.asked, std::ssize(*replies));
+}
+
+// Nobody says those programs again.
+TEST_F(ResumedModelJobs, OneWithoutAModelKnowsThemToo) {
+  const ScriptedServer server(programs());
+  const auto model = access(server, 1'000'000, 1);
+  const Worker worker(*this, "one", models_are_fast());
+  const std::int64_t run = begin_with(*model);
+  ASSERT_LT(broker_->status("a")->archs[0].counts.evaluated(), 60);
+  const Coordinator second(*this, *store_, 4, nullptr);
+  const auto status = wait_for("a");
+  expect_best_of_model(status);
+  EXPECT_NE(status.model->note.find("this coordinator has none"), std::string::npos);
+  EXPECT_EQ(status.model->use.asked, std::ssize(*store_->replies(run)));
 }
 
 }  // namespace

@@ -89,7 +89,9 @@ class ModelKilled : public ::testing::Test {
 };
 
 TEST_F(ModelKilled, AnotherGoesOnWithItsProgramsAndWhatIsLeftOfTheBudget) {
+  setenv("HONE_LLM_KEY", kKey, 1);  // a worker has no use for it
   const Daemon worker({"worker", "--device", "emu:sm_90", "--redis", redis_.url_text()});
+  unsetenv("HONE_LLM_KEY");
   auto first = coordinator();
   const auto submitted =
       hone({"submit", std::string(kTasks) + "popcount.cu", "--arch", "emu:sm_90", "--budget", "60",

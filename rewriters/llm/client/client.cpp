@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "candidates/saturated.h"
 #include "rewriters/llm/client/scrubber.h"
 
 namespace hone::llm {
@@ -187,9 +188,15 @@ Exchange Client::replayed(const Request& request, const std::string& canonical) 
 }
 
 Exchange Client::asked(const Request& request, const std::stop_token& stopping) {
-  const auto turn = turns_.take(stopping);
-  if (!turn || stopping.stop_requested())
+  const Settings& settings = endpoint_.settings;
+  const auto turn = turns_.take(stopping, settings.total_timeout);
+  if (stopping.stop_requested())
     return {.reply = std::unexpected(Failure{FailureKind::kCancelled, "cancelled"})};
+  if (!turn)  // says nothing about the endpoint
+    return {.reply = std::unexpected(
+                Failure{FailureKind::kTrouble,
+                        fmt::format("no turn in {} ms: no more than {} at a time may ask",
+                                    settings.total_timeout.count(), settings.concurrency)})};
   const Breaker::Admission admission = breaker_.enter();
   if (!admission.admitted)
     return {.reply = std::unexpected(Failure{
@@ -261,9 +268,10 @@ std::expected<Attempt, Failure> Client::try_once(Course& course) {
     return made;
   }
   const auto settled = reservation->settle(made.usage);
-  course.exchange.charge.input_tokens += settled.charge.input_tokens;
-  course.exchange.charge.output_tokens += settled.charge.output_tokens;
-  course.exchange.charge.nano_dollars += settled.charge.nano_dollars;
+  Charge& charge = course.exchange.charge;
+  charge.input_tokens = saturated_sum(charge.input_tokens, settled.charge.input_tokens);
+  charge.output_tokens = saturated_sum(charge.output_tokens, settled.charge.output_tokens);
+  charge.nano_dollars = saturated_sum(charge.nano_dollars, settled.charge.nano_dollars);
   if (!made.reply) return made;
   Reply& reply = *made.reply;
   reply.usage = {settled.charge.input_tokens, settled.charge.output_tokens, settled.exact};

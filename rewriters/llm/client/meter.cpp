@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "candidates/saturated.h"
+
 namespace hone::llm {
 namespace {
 
@@ -19,7 +21,6 @@ constexpr std::int64_t kTokensPerRequest = 256;  // what templates put before th
 std::int64_t saturated(Wide value) {
   return value > kMost ? kMost : static_cast<std::int64_t>(value);
 }
-std::int64_t sum(std::int64_t a, std::int64_t b) { return saturated(Wide{a} + b); }
 
 std::optional<std::int64_t> believable(std::optional<std::int64_t> tokens) {
   return tokens && *tokens >= 0 ? tokens : std::nullopt;
@@ -98,8 +99,9 @@ Result<Meter::Reservation> Meter::reserve(const WorstCase& worst) {
   const auto output = room_for_output(worst);
   if (!output) return std::unexpected(output.error());
   Reservation made(*this, worst.input_tokens, *output, cost(worst.input_tokens, *output));
-  totals_.reserved_tokens = sum(totals_.reserved_tokens, sum(worst.input_tokens, *output));
-  totals_.reserved_nano_dollars = sum(totals_.reserved_nano_dollars, made.nano_dollars_);
+  totals_.reserved_tokens =
+      saturated_sum(totals_.reserved_tokens, saturated_sum(worst.input_tokens, *output));
+  totals_.reserved_nano_dollars = saturated_sum(totals_.reserved_nano_dollars, made.nano_dollars_);
   if (!ledger_.write) return made;
   const auto written = ledger_.write(at_most());
   if (written) return made;
@@ -109,14 +111,15 @@ Result<Meter::Reservation> Meter::reserve(const WorstCase& worst) {
 }
 
 Spent Meter::spent() const {
-  return {sum(ledger_.earlier.tokens, sum(totals_.input_tokens, totals_.output_tokens)),
-          sum(ledger_.earlier.nano_dollars, totals_.nano_dollars)};
+  return {saturated_sum(ledger_.earlier.tokens,
+                        saturated_sum(totals_.input_tokens, totals_.output_tokens)),
+          saturated_sum(ledger_.earlier.nano_dollars, totals_.nano_dollars)};
 }
 
 Spent Meter::at_most() const {
   const Spent counted = spent();
-  return {sum(counted.tokens, totals_.reserved_tokens),
-          sum(counted.nano_dollars, totals_.reserved_nano_dollars)};
+  return {saturated_sum(counted.tokens, totals_.reserved_tokens),
+          saturated_sum(counted.nano_dollars, totals_.reserved_nano_dollars)};
 }
 
 /// Where this cannot be written, more than was spent stands there.
@@ -124,22 +127,30 @@ void Meter::settled() {
   if (ledger_.write) (void)ledger_.write(at_most());
 }
 
-double Meter::share_spent() const {
-  std::lock_guard lock(mutex_);
-  const Spent counted = spent();
+double Meter::share(const Spent& spent) const {
   double share = 0;
   if (token_budget_.value_or(0) > 0)
-    share = static_cast<double>(counted.tokens) / static_cast<double>(*token_budget_);
+    share = static_cast<double>(spent.tokens) / static_cast<double>(*token_budget_);
   if (cost_budget_.value_or(0) > 0)
-    share = std::max(
-        share, static_cast<double>(counted.nano_dollars) / static_cast<double>(*cost_budget_));
+    share = std::max(share,
+                     static_cast<double>(spent.nano_dollars) / static_cast<double>(*cost_budget_));
   return share;
 }
 
+double Meter::share(const Charge& charge) const {
+  return share(
+      Spent{saturated_sum(charge.input_tokens, charge.output_tokens), charge.nano_dollars});
+}
+
+double Meter::share_spent() const {
+  std::lock_guard lock(mutex_);
+  return share(spent());
+}
+
 void Meter::add(const Charge& charge) {
-  totals_.input_tokens = sum(totals_.input_tokens, charge.input_tokens);
-  totals_.output_tokens = sum(totals_.output_tokens, charge.output_tokens);
-  totals_.nano_dollars = sum(totals_.nano_dollars, charge.nano_dollars);
+  totals_.input_tokens = saturated_sum(totals_.input_tokens, charge.input_tokens);
+  totals_.output_tokens = saturated_sum(totals_.output_tokens, charge.output_tokens);
+  totals_.nano_dollars = saturated_sum(totals_.nano_dollars, charge.nano_dollars);
 }
 
 Meter::Totals Meter::totals() const {
@@ -199,7 +210,7 @@ void Meter::Reservation::release() {
 }
 
 void Meter::Reservation::give_back() {
-  meter_->totals_.reserved_tokens -= sum(input_tokens_, output_tokens_);
+  meter_->totals_.reserved_tokens -= saturated_sum(input_tokens_, output_tokens_);
   meter_->totals_.reserved_nano_dollars -= nano_dollars_;
   meter_ = nullptr;
 }

@@ -106,12 +106,15 @@ class Meter {
   [[nodiscard]] Totals totals() const;
   /// Of the budget of which most is spent, from 0; without what is in flight.
   [[nodiscard]] double share_spent() const;
+  /// Likewise, what this is of a whole budget.
+  [[nodiscard]] double share(const Charge& charge) const;
   /// Of both, saturated. [n$]
   [[nodiscard]] std::int64_t cost(std::int64_t input_tokens, std::int64_t output_tokens) const;
 
  private:
   using Wide = __int128;
   [[nodiscard]] Result<std::int64_t> room_for_output(const WorstCase& worst) const;
+  [[nodiscard]] double share(const Spent& spent) const;
   void add(const Charge& charge);
   // With the mutex held:
   /// Left of the budgets, below zero after an overrun; there is one.

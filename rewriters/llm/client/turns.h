@@ -1,6 +1,7 @@
 // At most so many at a time.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -27,10 +28,11 @@ class Turns {
     Turns* turns_;
   };
 
-  /// Waits for one; an empty one where `stopping` came first.
-  [[nodiscard]] Turn take(const std::stop_token& stopping) {
+  /// Waits for one, at most so long; an empty one where that was over or `stopping` came first.
+  [[nodiscard]] Turn take(const std::stop_token& stopping, std::chrono::milliseconds most) {
     std::unique_lock lock(mutex_);
-    if (!given_back_.wait(lock, stopping, [this] { return free_ > 0; })) return Turn(nullptr);
+    if (!given_back_.wait_for(lock, stopping, most, [this] { return free_ > 0; }))
+      return Turn(nullptr);
     --free_;
     return Turn(this);
   }

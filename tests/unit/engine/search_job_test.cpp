@@ -323,9 +323,9 @@ TEST_F(SearchJob, OnAGpuAReplayAnswersInTheOrderOfRecording) {
   const auto of_replay = [](const std::string& warning) {
     return warning.contains("the replay: ");
   };
-  EXPECT_EQ(std::ranges::count_if(outcome->warnings, of_replay), 1);
+  EXPECT_EQ(std::ranges::count_if(outcome->model_warnings, of_replay), 1);
   const auto of_model = [](const std::string& warning) { return warning.contains("model: "); };
-  EXPECT_EQ(std::ranges::count_if(outcome->warnings, of_model), 0);
+  EXPECT_EQ(std::ranges::count_if(outcome->model_warnings, of_model), 0);
 }
 
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {

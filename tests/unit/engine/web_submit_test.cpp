@@ -160,13 +160,13 @@ TEST_F(Submit, AJobMayWantALanguageModel) {
   ASSERT_EQ(api.status, 201) << api.body;
   queue::ModelWish want{.tokens = 5000, .nano_dollars = 250'000'000, .modes = {"diff"}};
   EXPECT_EQ(wish_of(nlohmann::json::parse(api.body)["job"]), want);
-  const auto form = [&](const char* tokens, const char* cost) {
+  const auto form = [&](const char* tokens, const char* cost, const char* llm = "1") {
     auto result =
         client().Post("/submit", httplib::Headers(),
                       httplib::MultipartFormDataItems{{"task", as_comment(kScaleJson), "", ""},
                                                       {"archs", "emu:sm_90", "", ""},
                                                       {"budget", "5", "", ""},
-                                                      {"llm", "1", "", ""},
+                                                      {"llm", llm, "", ""},
                                                       {"llm_tokens", tokens, "", ""},
                                                       {"llm_cost", cost, "", ""},
                                                       {"token", kToken, "", ""}});
@@ -182,7 +182,11 @@ TEST_F(Submit, AJobMayWantALanguageModel) {
     EXPECT_EQ(refused.status, 400) << tokens << " " << cost;
     EXPECT_NE(refused.body.find("value=\"1\" checked"), std::string::npos)
         << "what was chosen stays";
+    EXPECT_EQ(refused.body.find("--llm"), std::string::npos) << "a form has no options";
   }
+  const auto unasked = form("1000", "", "");
+  EXPECT_EQ(unasked.status, 400);
+  EXPECT_NE(unasked.body.find("tick its box"), std::string::npos) << unasked.body;
   EXPECT_EQ(jobs(), 2U);
 }
 

@@ -1,8 +1,10 @@
 // The end of a search ends requests, whatever they wait for.
 #include <netdb.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "client_fixture.h"
 
@@ -99,6 +101,30 @@ TEST_F(Cancelling, WaitingForATurn) {
   first.request_stop();
   other.join();
   EXPECT_EQ(server_->connections(), 1);
+}
+
+// Each waits for its turn as long as a reply may take, and no longer.
+TEST_F(Cancelling, NobodyWaitsForATurnWithoutEnd) {
+  serve_script([](ServerPeer& peer) {
+    if (peer.request()) peer.wait_until_closed();
+  });
+  settings_.concurrency = 1;
+  settings_.retries = 0;
+  settings_.total_timeout = Milliseconds(500);
+  connect_with_real_clock();
+  std::atomic<int> without_turn = 0;
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 4; ++i)
+    others.emplace_back([&] {
+      const Exchange exchange = client_->ask(question());
+      if (exchange.attempts > 0) return;
+      expect_failure(exchange, FailureKind::kTrouble, "no turn in 500 ms");
+      expect_free(exchange);
+      ++without_turn;
+    });
+  others.clear();
+  EXPECT_GE(without_turn, 1);
+  EXPECT_EQ(client_->down_for(), Milliseconds(0));
 }
 
 TEST_F(Cancelling, BeforeItBegan) {
