@@ -253,6 +253,8 @@ class Pages(unittest.TestCase):
         field = self.one("input[name=against]")
         field.send_keys(self.best_candidate()[:10])
         field.submit()
+        # Until the next page is there, this one's elements are found.
+        wait_for(lambda: "against=" in self.browser.current_url and self.all("#diff"), 20, "the other comparison")
         self.assertIn("The sources are the same.", self.one("#diff").text)
 
     def test_strangers_words_stay_words(self):
