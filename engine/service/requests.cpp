@@ -117,26 +117,29 @@ bool RequestBuilder::checks_edits_as_timed(const Recipe& recipe) const {
   const Recipe edited(recipe.begin(), last.base());  // what rules make of it they prove
   const auto timed = timed_->program(edited);
   if (!timed) return false;
-  const auto same = [&](const CheckSpace& check) {
-    const auto checked = check.space->program(edited);
-    return checked && checked->source == timed->source;
-  };
-  return std::ranges::any_of(checks_, same) ||
-         (task_.specialize && std::ranges::any_of(aligned_checks_, same));
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    const auto checked = checked_at(checks_[i], aligned_checks_[i], recipe).space->program(edited);
+    if (checked && checked->source == timed->source) return true;
+  }
+  return false;
+}
+
+const RequestBuilder::CheckSpace& RequestBuilder::checked_at(const CheckSpace& check,
+                                                             const CheckSpace& aligned,
+                                                             const Recipe& recipe) const {
+  const bool replaced =
+      task_.specialize && !check.space->replays(recipe) && !model_refuses(check, recipe);
+  return replaced ? aligned : check;
 }
 
 Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe, std::uint64_t seed) const {
-  const CheckSpace* space = &check;
-  auto small = space->space->program(recipe);
-  if (!small && task_.specialize && !model_refuses(check, recipe)) {
-    space = &aligned;
-    small = space->space->program(recipe);
-  }
+  const CheckSpace& used = checked_at(check, aligned, recipe);
+  const auto small = used.space->program(recipe);
   if (!small) return std::unexpected(small.error());
-  auto concrete = instantiate(*small, space->sizes);
+  auto concrete = instantiate(*small, used.sizes);
   if (!concrete) return refused(concrete.error().message);
-  return CheckCase{.reference = space->reference, .candidate = std::move(*concrete), .seed = seed};
+  return CheckCase{.reference = used.reference, .candidate = std::move(*concrete), .seed = seed};
 }
 
 std::uint64_t RequestBuilder::check_seed(std::uint64_t seed, Stage stage, std::size_t i) const {

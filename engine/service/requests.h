@@ -66,6 +66,9 @@ class RequestBuilder {
   /// The recipe at one size.
   [[nodiscard]] Result<CheckCase> check_case(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe, std::uint64_t seed) const;
+  /// The one of the two at which the recipe is checked.
+  [[nodiscard]] const CheckSpace& checked_at(const CheckSpace& check, const CheckSpace& aligned,
+                                             const Recipe& recipe) const;
   [[nodiscard]] bool model_refuses(const CheckSpace& check, const Recipe& recipe) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
   /// Of the buffers of the i-th check.

@@ -122,6 +122,11 @@ TEST_F(EditRequests, AreMadeAtEverySize) {
 TEST_F(EditRequests, OfATextWithSizesAreNotCheckedAsTimed) {
   EXPECT_FALSE(builder_->checks_edits_as_timed({bake_, edit(line_, line_ + " // the same")}));
   EXPECT_TRUE(builder_->checks_edits_as_timed({edit(line_, line_ + " // the same"), bake_}));
+  // 64 stands in for 37 only where 37 is refused.
+  task_.sizes["N"] = 64;
+  task_.check_sizes = {{{"N", 37}}};
+  builder_ = std::move(*RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {}));
+  EXPECT_FALSE(builder_->checks_edits_as_timed({bake_, edit(line_, line_ + " // the same")}));
 }
 
 // Rules may be replaced by their like at sizes nearby; what a model's edit does not find is
