@@ -29,7 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SAMPLES, FEWEST, BUDGET_S = 30, 3, 8.0  # on one set of inputs; candidates get new ones each
 TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
          "i32": torch.int32, "i64": torch.int64, "i8": torch.int8, "u8": torch.uint8,
-         "u32": torch.uint32, "bool": torch.bool}
+         "u32": torch.uint32, "u64": torch.uint64, "bool": torch.bool}
 
 
 def find_hone():
@@ -44,6 +44,10 @@ def describe(hone, task):
     if run.returncode != 0:
         sys.exit(run.returncode)  # hone has said why
     return json.loads(run.stdout)
+
+
+# Fills of whole rows or matrices; see structured().
+STRUCTURED = ("sorted", "permutation", "one_hot", "lower_triangular", "upper_triangular")
 
 
 def make(buffer, device, generator):
@@ -65,10 +69,30 @@ def make(buffer, device, generator):
     if kind == "normal":
         real = torch.empty(shape, dtype=torch.float32, device=device).normal_(a, b, generator=generator)
         return (real if dtype.is_floating_point else real.round()).to(dtype)
+    if kind in STRUCTURED:
+        return structured(kind, a, b, shape, dtype, wide)
     if kind == "integers" or not dtype.is_floating_point:
-        return torch.randint(int(a), int(b) + 1, shape, **wide).to(dtype)
+        return torch.randint(int(a), min(int(b) + 1, 2**63 - 1), shape, **wide).to(dtype)
     real = torch.empty(shape, dtype=torch.float64 if dtype == torch.float64 else torch.float32, device=device)
     return real.uniform_(a, b, generator=generator).to(dtype)
+
+
+def structured(kind, a, b, shape, dtype, wide):
+    """Rows along the last extent, matrices along the last two."""
+    draw = torch.rand(shape, dtype=torch.float64, **wide)
+    if kind == "permutation":
+        return draw.argsort(-1).to(dtype)
+    if kind == "one_hot":
+        return (draw == draw.amax(-1, keepdim=True)).to(dtype)
+    if kind == "sorted":
+        way = draw.sort(-1).values
+        way[..., 0], way[..., -1] = 0, 1
+        value = a + (b - a) * way
+        return (value if dtype.is_floating_point else value.floor()).to(dtype)
+    beside = (2 * draw - 1) / shape[-1]
+    half = beside.tril(-1) if kind == "lower_triangular" else beside.triu(1)
+    eye = torch.eye(shape[-2], shape[-1], dtype=torch.float64, device=wide["device"])
+    return (half + eye * (1 + draw)).to(dtype)
 
 
 class Timer:

@@ -1,5 +1,6 @@
 // JSON of a ConcreteProgram: what travels to a runner.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "candidates/program_detail.h"
 
@@ -7,9 +8,10 @@ namespace hone {
 namespace {
 
 // In the order of Fill::Kind.
-constexpr std::array<std::string_view, 10> kFillKinds = {
-    "uniform", "normal", "integers", "constant", "iota",
-    "file",    "tails",  "either",   "edges",    "multiples"};
+constexpr std::array<std::string_view, 15> kFillKinds = {
+    "uniform", "normal",           "integers",        "constant",  "iota",   "file",
+    "tails",   "either",           "edges",           "multiples", "sorted", "permutation",
+    "one_hot", "lower_triangular", "upper_triangular"};
 
 std::optional<Fill::Kind> parse_fill_kind(std::string_view text) {
   for (std::size_t i = 0; i < kFillKinds.size(); ++i) {
@@ -32,8 +34,8 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
-  if (!cursor.expect_keys(
-          {"name", "type", "shape", "role", "fill", "a", "b", "path", "step", "through"})) {
+  if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "step",
+                           "through", "exact"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -50,14 +52,21 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   }
   buffer.role = cursor.at("role").choice<Role>(parse_role, kRoleNames);
   buffer.fill.kind = cursor.at("fill").choice<Fill::Kind>(
-      parse_fill_kind,
-      "uniform, normal, integers, constant, iota, file, tails, either, edges, multiples");
+      parse_fill_kind, fmt::format("{}", fmt::join(kFillKinds, ", ")));
   buffer.fill.a = cursor.at("a").number();
   buffer.fill.b = cursor.at("b").number();
   if (const auto path = cursor.find("path")) buffer.fill.path = path->string();
   if (const auto step = cursor.find("step")) buffer.fill.step = step->number();
   if (const auto through = cursor.find("through"))
     buffer.fill.through = through->choice<ScalarType>(parse_scalar_type, "a type");
+  if (const auto exact = cursor.find("exact")) {
+    const auto ends = exact->elements();
+    if (ends.size() != 2) {
+      exact->fail("must be two integers");
+      return buffer;
+    }
+    buffer.fill.exact = {ends[0].unsigned_integer(), ends[1].unsigned_integer()};
+  }
   return buffer;
 }
 
@@ -99,6 +108,7 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
                         {"b", buffer.fill.b}};
     if (!buffer.fill.path.empty()) item["path"] = buffer.fill.path;
     if (buffer.fill.step != 0) item["step"] = buffer.fill.step;
+    if (buffer.fill.exact) item["exact"] = *buffer.fill.exact;
     if (buffer.fill.through) item["through"] = to_string(*buffer.fill.through);
     buffers.push_back(std::move(item));
   }

@@ -167,8 +167,13 @@ class Parser {
         out = integer;
         return true;
       }
+      std::uint64_t wide = 0;  // of the upper half, which has no sign
+      if (*from != '-' && std::from_chars(from, to, wide).ec == std::errc()) {
+        out = wide;
+        return true;
+      }
       return error(begin, path,
-                   fmt::format("{} does not fit a signed 64-bit integer",
+                   fmt::format("{} does not fit a 64-bit integer",
                                printable(text_.substr(begin, at_ - begin))));
     }
     double real = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "candidates/fill_json.h"
 #include "candidates/program_detail.h"
 
 namespace hone {
@@ -49,6 +50,16 @@ std::expected<ConcreteBuffer, JsonError> instantiate_buffer(const Buffer& buffer
     }
     concrete.shape.push_back(*extent);
   }
+  if (buffer.role != Role::kIn && buffer.role != Role::kInOut) return concrete;
+  std::vector<std::int64_t> ends;
+  for (const Expr& end : buffer.fill_ends) {
+    const auto value = eval(end, bindings, path + ".fill");
+    if (!value) return std::unexpected(value.error());
+    ends.push_back(*value);
+  }
+  std::string mistake = set_fill_ends(concrete.fill, buffer.type, ends);
+  if (mistake.empty()) mistake = fill_mistake(concrete);
+  if (!mistake.empty()) return error_at(path + ".fill", std::move(mistake));
   return concrete;
 }
 

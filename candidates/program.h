@@ -23,6 +23,8 @@ struct Buffer {
   std::vector<Expr> shape;  ///< row-major; the buffer is dense
   Role role = Role::kIn;
   Fill fill;
+  /// Expressions over sizes in place of the fill's a and b; empty: they are numbers.
+  std::vector<Expr> fill_ends = {};
 
   bool operator==(const Buffer&) const = default;
 };
@@ -101,8 +103,9 @@ struct ConcreteProgram {
 
 /// Evaluates every expression. `sizes` holds the task's sizes; integer `defines` (tunables) are
 /// visible to the expressions too. Errors name the JSON path ("launches[1].grid[0]"): an expression
-/// that fails, a zero or negative size, an element count beyond 2^40, a launch dimension outside
-/// what CUDA allows (grid x < 2^31, y and z < 65536, block product <= 1024, block z <= 64).
+/// that fails, a zero or negative size, an element count beyond 2^40, a fill that
+/// the buffer cannot have at these sizes, a launch dimension outside what CUDA allows (grid x <
+/// 2^31, y and z < 65536, block product <= 1024, block z <= 64).
 [[nodiscard]] Result<ConcreteProgram> instantiate(const Program& program, const Bindings& sizes);
 
 /// Of a buffer, a size, a tunable or a macro.

@@ -13,7 +13,7 @@
 namespace hone {
 
 inline constexpr std::string_view kScalarTypeNames =
-    "f32, f64, f16, bf16, i32, i64, i8, u8, u32, bool";
+    "f32, f64, f16, bf16, i32, i64, i8, u8, u32, u64, bool";
 inline constexpr std::string_view kRoleNames = "in, out, inout, scratch";
 
 /// instantiate() with the place apart; the path has no "$." in front.
@@ -26,9 +26,6 @@ struct NameScope {
   std::vector<std::string> tunables;
   std::filesystem::path folder;  ///< of the task, for relative fill files
 };
-
-/// What a buffer starts with when the task says nothing.
-[[nodiscard]] Fill default_fill(ScalarType type);
 
 /// `scope` null reads a stored program: names are not checked and fills are taken as they are.
 [[nodiscard]] std::vector<Buffer> decode_buffers(const JsonCursor& list, const NameScope* scope);

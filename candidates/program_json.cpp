@@ -4,188 +4,16 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <set>
 #include <unordered_set>
 
+#include "candidates/fill_json.h"
 #include "candidates/program_detail.h"
 
 namespace hone {
 namespace {
 
 constexpr std::size_t kMaxRank = 8;
-
-struct IntegerRange {
-  double low, high;
-};
-
-// Values that a fill may give; wide floating types take anything finite.
-IntegerRange value_range(ScalarType type) {
-  switch (type) {
-    case ScalarType::kI32:
-      return {-2147483648.0, 2147483647.0};
-    case ScalarType::kU32:
-      return {0, 4294967295.0};
-    case ScalarType::kI8:
-      return {-128, 127};
-    case ScalarType::kU8:
-      return {0, 255};
-    case ScalarType::kBool:
-      return {0, 1};
-    case ScalarType::kI64:  // fills are doubles: exact up to 2^53
-      return {-9007199254740992.0, 9007199254740992.0};
-    case ScalarType::kF16:
-      return {-65504, 65504};
-    case ScalarType::kF32:
-    case ScalarType::kBf16:
-      return {-3.3e38, 3.3e38};
-    default:
-      return {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
-  }
-}
-
-void expect_in_range(const JsonCursor& cursor, ScalarType type, double value, bool whole) {
-  const auto [low, high] = value_range(type);
-  if (value < low || value > high) {
-    cursor.fail(fmt::format("{} does not fit {}", value, to_string(type)));
-  } else if ((whole || !is_float(type)) && value != std::trunc(value)) {
-    cursor.fail(fmt::format("{} must be a whole number{}", value,
-                            is_float(type) ? "" : fmt::format(" for {}", to_string(type))));
-  }
-}
-
-void decode_pair(const JsonCursor& cursor, Fill& fill, std::string_view what) {
-  const auto elements = cursor.elements();
-  if (!cursor.ok()) return;
-  if (elements.size() != 2) {
-    cursor.fail(fmt::format("must be {}, found {} entries", what, elements.size()));
-    return;
-  }
-  fill.a = elements[0].number();
-  fill.b = elements[1].number();
-}
-
-void decode_range(const JsonCursor& cursor, Fill& fill, ScalarType type, bool whole) {
-  decode_pair(cursor, fill, "[low, high]");
-  if (!cursor.ok()) return;
-  expect_in_range(cursor, type, fill.a, whole);
-  expect_in_range(cursor, type, fill.b, whole);
-  if (cursor.ok() && fill.a > fill.b) {
-    cursor.fail(fmt::format("low {} is above high {}", fill.a, fill.b));
-  }
-}
-
-void decode_file(const JsonCursor& cursor, Fill& fill, const NameScope* scope) {
-  const std::string text = cursor.string();
-  if (!cursor.ok()) return;
-  if (text.empty() || text.find('\0') != std::string::npos) {
-    cursor.fail("must be the name of a file of raw little-endian elements");
-    return;
-  }
-  if (scope == nullptr) {
-    fill.path = text;
-    return;
-  }
-  std::error_code error;
-  const auto path = std::filesystem::absolute(scope->folder / text, error).lexically_normal();
-  if (error || !std::filesystem::is_regular_file(path, error)) {
-    cursor.fail(fmt::format("there is no file '{}' (names are relative to the task's folder)",
-                            printable(text)));
-    return;
-  }
-  fill.path = path.string();
-}
-
-Fill decode_fill(const JsonCursor& cursor, ScalarType type, const NameScope* scope) {
-  constexpr std::string_view kForms =
-      "{\"uniform\": [low, high]}, {\"normal\": [mean, deviation]}, {\"integers\": [low, high]}, "
-      "{\"constant\": value}, {\"iota\": [start, step]} or {\"file\": \"name\"}";
-  Fill fill;
-  if (cursor.value().is_number()) {
-    fill = Fill{Fill::Kind::kConstant, cursor.number(), 0, ""};
-    expect_in_range(cursor, type, fill.a, false);
-    return fill;
-  }
-  if (!cursor.value().is_object()) {
-    cursor.fail(fmt::format("must be a number or one of {}", kForms));
-    return fill;
-  }
-  if (!cursor.expect_keys({"uniform", "normal", "integers", "constant", "iota", "file"}))
-    return fill;
-  if (cursor.value().size() != 1) {
-    cursor.fail(fmt::format("must be exactly one of {}", kForms));
-    return fill;
-  }
-  const auto [kind, value] = cursor.members().front();
-  if (kind == "uniform") {
-    fill.kind = Fill::Kind::kUniform;
-    decode_range(value, fill, type, false);
-    // Whole bounds on an integer buffer can only mean integers.
-    if (!is_float(type)) fill.kind = Fill::Kind::kIntegers;
-  } else if (kind == "integers") {
-    fill.kind = Fill::Kind::kIntegers;
-    decode_range(value, fill, type, true);
-  } else if (kind == "normal") {
-    fill.kind = Fill::Kind::kNormal;
-    decode_pair(value, fill, "[mean, deviation]");
-    if (value.ok() && !is_float(type)) {
-      value.fail(fmt::format("is for floating types; use {{\"integers\": [low, high]}} for {}",
-                             to_string(type)));
-    } else if (value.ok() && fill.b < 0) {
-      value.fail(fmt::format("the deviation {} is negative", fill.b));
-    } else if (value.ok()) {
-      expect_in_range(value, type, fill.a, false);
-      expect_in_range(value, type, fill.b, false);
-    }
-  } else if (kind == "constant") {
-    fill = Fill{Fill::Kind::kConstant, 0, 0, ""};
-    if (value.value().is_boolean()) {
-      fill.a = value.boolean() ? 1 : 0;
-    } else {
-      fill.a = value.number();
-    }
-    if (value.ok()) expect_in_range(value, type, fill.a, false);
-  } else if (kind == "iota") {
-    fill.kind = Fill::Kind::kIota;
-    if (value.value().is_number()) {
-      fill.a = value.number();
-      fill.b = 1;
-    } else {
-      decode_pair(value, fill, "[start, step]");
-    }
-    if (value.ok()) {
-      expect_in_range(value, type, fill.a, false);
-      if (!is_float(type) && fill.b != std::trunc(fill.b)) {
-        value.fail(
-            fmt::format("the step {} must be a whole number for {}", fill.b, to_string(type)));
-      }
-    }
-  } else {
-    fill = Fill{Fill::Kind::kFile, 0, 0, ""};
-    decode_file(value, fill, scope);
-  }
-  return fill;
-}
-
-nlohmann::json fill_to_json(const Fill& fill) {
-  using nlohmann::json;
-  switch (fill.kind) {
-    case Fill::Kind::kUniform:
-      return {{"uniform", json::array({fill.a, fill.b})}};
-    case Fill::Kind::kNormal:
-      return {{"normal", json::array({fill.a, fill.b})}};
-    case Fill::Kind::kIntegers:
-      return {{"integers", json::array({fill.a, fill.b})}};
-    case Fill::Kind::kConstant:
-      return {{"constant", fill.a}};
-    case Fill::Kind::kIota:
-      return {{"iota", json::array({fill.a, fill.b})}};
-    case Fill::Kind::kFile:
-      return {{"file", fill.path}};
-    default:
-      return nullptr;  // hone's own variations of a fill: no task has them
-  }
-}
 
 template <class Items>
 nlohmann::json exprs_to_json(const Items& items) {
@@ -289,7 +117,11 @@ Buffer decode_buffer(const JsonCursor& cursor, const NameScope* scope) {
         to_string(buffer.role)));
   }
   if (filled) {
-    buffer.fill = fill ? decode_fill(*fill, buffer.type, scope) : default_fill(buffer.type);
+    if (fill) {
+      decode_fill(*fill, buffer, scope);
+    } else {
+      buffer.fill = default_fill(buffer.type);
+    }
   }
   return buffer;
 }
@@ -337,11 +169,6 @@ bool is_reserved_name(std::string_view text) {
       "true",   "try",      "typedef", "typename",  "union",    "unsigned", "using",   "virtual",
       "void",   "volatile", "while"};
   return kWords.contains(text);
-}
-
-Fill default_fill(ScalarType type) {
-  if (is_float(type)) return Fill{Fill::Kind::kUniform, -1, 1, ""};
-  return Fill{Fill::Kind::kIntegers, 0, type == ScalarType::kBool ? 1.0 : 100.0, ""};
 }
 
 Expr decode_expr(const JsonCursor& cursor, const NameScope* scope,
@@ -446,7 +273,7 @@ void to_json(nlohmann::json& json, const Program& program) {
                         {"shape", exprs_to_json(buffer.shape)},
                         {"role", to_string(buffer.role)}};
     if (buffer.role == Role::kIn || buffer.role == Role::kInOut) {
-      item["fill"] = fill_to_json(buffer.fill);
+      item["fill"] = fill_to_json(buffer);
     }
     buffers.push_back(std::move(item));
   }

@@ -13,7 +13,7 @@ struct TypeRow {
 };
 
 // Indexed by ScalarType.
-constexpr std::array<TypeRow, 10> kTypes = {{{"f32", "float", 4, true},
+constexpr std::array<TypeRow, 11> kTypes = {{{"f32", "float", 4, true},
                                              {"f64", "double", 8, true},
                                              {"f16", "__half", 2, true},
                                              {"bf16", "__nv_bfloat16", 2, true},
@@ -22,6 +22,7 @@ constexpr std::array<TypeRow, 10> kTypes = {{{"f32", "float", 4, true},
                                              {"i8", "signed char", 1, false},
                                              {"u8", "unsigned char", 1, false},
                                              {"u32", "unsigned int", 4, false},
+                                             {"u64", "unsigned long long", 8, false},
                                              {"bool", "bool", 1, false}}};
 constexpr std::array<std::string_view, 4> kRoles = {"in", "out", "inout", "scratch"};
 

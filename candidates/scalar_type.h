@@ -1,6 +1,7 @@
 // The element types a buffer may have, and the roles and fills of buffers.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace hone {
 
-enum class ScalarType { kF32, kF64, kF16, kBf16, kI32, kI64, kI8, kU8, kU32, kBool };
+enum class ScalarType { kF32, kF64, kF16, kBf16, kI32, kI64, kI8, kU8, kU32, kU64, kBool };
 
 [[nodiscard]] std::string_view to_string(ScalarType type);  ///< "f32", "bf16", "bool", ...
 [[nodiscard]] std::optional<ScalarType> parse_scalar_type(std::string_view text);
@@ -36,6 +37,13 @@ struct Fill {
     kEither,     ///< a or b
     kEdges,      ///< a, b, the middle, and of 0, 1, -1 and the tiniest what lies in [a, b]
     kMultiples,  ///< multiples of `step` in [a, b]
+    // Of each row, that is along the last extent:
+    kSorted,         ///< never decreasing, the first a and the last b
+    kPermutation,    ///< the integers from 0, in some order
+    kOneHot,         ///< one 1, the others 0
+    // Of each matrix, that is of the last two extents: zeros on the other side; condition about 2.
+    kLowerTriangle,
+    kUpperTriangle,
   };
   Kind kind = Kind::kUniform;
   double a = -1;     ///< low; normal: mean; constant: value; iota: start
@@ -43,6 +51,8 @@ struct Fill {
   std::string path;  ///< file: raw little-endian elements, absolute path
   double step = 0;   ///< multiples
   std::optional<ScalarType> through;  ///< rounded to this floating type first
+  /// a and b of an integer type to the bit; only where a double does not hold them.
+  std::optional<std::array<std::uint64_t, 2>> exact;
 
   bool operator==(const Fill&) const = default;
 };

@@ -16,6 +16,7 @@ _DTYPES = {
     "i8": torch.int8,
     "u8": torch.uint8,
     "u32": torch.uint32,
+    "u64": torch.uint64,
     "bool": torch.bool,
 }
 
@@ -250,6 +251,7 @@ _DTYPES = {
     "i8": numpy.dtype(numpy.int8),
     "u8": numpy.dtype(numpy.uint8),
     "u32": numpy.dtype(numpy.uint32),
+    "u64": numpy.dtype(numpy.uint64),
     "bool": numpy.dtype(numpy.bool_),
 }
 

@@ -38,7 +38,7 @@ std::optional<ScalarType> scalar_of(const Type& type) {
     case 4:
       return type.is_signed ? ScalarType::kI32 : ScalarType::kU32;
     case 8:
-      return ScalarType::kI64;
+      return type.is_signed ? ScalarType::kI64 : ScalarType::kU64;
     default:
       return std::nullopt;
   }
@@ -183,7 +183,7 @@ Result<void> Initialiser::add_kernel(const KernelInfo& info) {
       if (!scalar) {
         return invalid(
             fmt::format("line {}: parameter '{}' of kernel '{}' is '{}'; a buffer holds f32, "
-                        "f64, f16, bf16, i32, i64, i8, u8, u32 or bool",
+                        "f64, f16, bf16, i32, i64, i8, u8, u32, u64 or bool",
                         unit_.line_of(parameter->name_range.begin), parameter->name, function.name,
                         type.spelling));
       }

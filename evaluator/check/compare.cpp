@@ -84,6 +84,8 @@ std::string element_text(ScalarType type, std::uint64_t bits) {
       return bits == 0 ? "false" : "true";
     case ScalarType::kI64:
       return fmt::format("{}", static_cast<std::int64_t>(bits));
+    case ScalarType::kU64:
+      return fmt::format("{}", bits);
     default:
       return fmt::format("{:.9g}", hone_decode(static_cast<int>(type), bits));
   }

@@ -15,6 +15,8 @@ namespace {
 std::uint64_t encode(ScalarType type, double value) {
   if (is_float(type)) return hone_encode_float(static_cast<int>(type), value);
   if (type == ScalarType::kBool) return value >= 0.5 ? 1 : 0;
+  if (type == ScalarType::kU64)
+    return value <= 0 ? 0 : value >= 0x1p64 ? ~0ULL : static_cast<std::uint64_t>(std::round(value));
   return static_cast<std::uint64_t>(std::llround(value));
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -76,6 +77,46 @@ class FileSource : public Source {
   std::uint64_t size_;
 };
 
+/// `value`, which is whole, as the bits of an integer of this type; the nearest one that it has.
+std::uint64_t to_bits(ScalarType type, double value) {
+  if (type == ScalarType::kU64)
+    return value <= 0 ? 0 : value >= 0x1p64 ? ~0ULL : static_cast<std::uint64_t>(value);
+  if (type == ScalarType::kI64 && value >= 0x1p63) return ~0ULL >> 1;
+  if (type == ScalarType::kI64 && value <= -0x1p63) return 1ULL << 63;
+  return static_cast<std::uint64_t>(hone_to_i64(value));
+}
+
+/// The numbers of a fill of integers.
+void set_whole(hone_fill& formula, const Fill& fill, ScalarType type) {
+  if (fill.kind == Fill::Kind::kIota) {
+    const auto whole = [](double v) { return v == std::trunc(v) && std::abs(v) < 0x1p63; };
+    formula.whole = fill.exact || (whole(fill.a) && whole(fill.b)) ? 1 : 0;
+    if (formula.whole == 0) return;
+    formula.low = fill.exact ? (*fill.exact)[0] : to_bits(ScalarType::kI64, fill.a);
+    formula.span = fill.exact ? (*fill.exact)[1] : to_bits(ScalarType::kI64, fill.b);
+    return;
+  }
+  if (fill.kind == Fill::Kind::kConstant) {
+    formula.low = fill.exact ? (*fill.exact)[0] : to_bits(type, std::floor(fill.a));
+    return;
+  }
+  std::uint64_t low = to_bits(type, std::ceil(fill.a)), high = to_bits(type, std::floor(fill.b));
+  if (fill.exact) {
+    low = (*fill.exact)[0];
+    high = (*fill.exact)[1];
+  } else if (size_of(type) < 8) {
+    const std::int64_t least = hone_type_min(static_cast<int>(type)),
+                       most = hone_type_max(static_cast<int>(type));
+    low = static_cast<std::uint64_t>(std::clamp(static_cast<std::int64_t>(low), least, most));
+    high = static_cast<std::uint64_t>(std::min(static_cast<std::int64_t>(high), most));
+  }
+  const bool empty = type == ScalarType::kU64
+                         ? high < low
+                         : static_cast<std::int64_t>(high) < static_cast<std::int64_t>(low);
+  formula.low = low;
+  formula.span = empty ? 1 : high - low + 1;
+}
+
 }  // namespace
 
 std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name) {
@@ -85,13 +126,20 @@ std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name) {
 }
 
 hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
-  return {static_cast<int>(buffer.fill.kind),
-          static_cast<int>(buffer.type),
-          buffer.fill.through ? static_cast<int>(*buffer.fill.through) : -1,
-          buffer_key(seed, buffer.name),
-          buffer.fill.a,
-          buffer.fill.b,
-          buffer.fill.step};
+  const Fill& fill = buffer.fill;
+  hone_fill formula{};
+  formula.kind = static_cast<int>(fill.kind);
+  formula.type = static_cast<int>(buffer.type);
+  formula.through = fill.through ? static_cast<int>(*fill.through) : -1;
+  formula.key = buffer_key(seed, buffer.name);
+  formula.a = fill.a;
+  formula.b = fill.b;
+  formula.step = fill.step;
+  const std::size_t rank = buffer.shape.size();
+  formula.width = rank > 0 ? static_cast<hone_u64>(buffer.shape[rank - 1]) : 1;
+  formula.height = rank > 1 ? static_cast<hone_u64>(buffer.shape[rank - 2]) : 1;
+  if (!is_float(buffer.type)) set_whole(formula, fill, buffer.type);
+  return formula;
 }
 
 Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,

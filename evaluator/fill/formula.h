@@ -21,6 +21,7 @@ enum {
   HONE_I8,
   HONE_U8,
   HONE_U32,
+  HONE_U64,
   HONE_BOOL
 };
 enum {
@@ -33,7 +34,12 @@ enum {
   HONE_TAILS,
   HONE_EITHER,
   HONE_EDGES,
-  HONE_MULTIPLES
+  HONE_MULTIPLES,
+  HONE_SORTED,
+  HONE_PERMUTATION,
+  HONE_ONE_HOT,
+  HONE_LOWER_TRIANGLE,
+  HONE_UPPER_TRIANGLE
 };
 
 struct hone_fill {
@@ -42,6 +48,10 @@ struct hone_fill {
   int through;  // a floating type that a value is rounded to first; -1: none
   hone_u64 key;
   double a, b, step;
+  int whole;               // iota: of integers that `low` and `span` hold
+  hone_u64 low, span;      // integer types: the least value and how many there are, 0 for 2^64;
+                           // constant: the value; iota: start and step
+  hone_u64 width, height;  // the last extent, and the one before it
 };
 
 // Finaliser of SplitMix64 (Steele, Lea, Flood 2014).
@@ -80,6 +90,7 @@ HONE_FN int hone_size(int type) {
   switch (type) {
     case HONE_F64:
     case HONE_I64:
+    case HONE_U64:
       return 8;
     case HONE_F32:
     case HONE_I32:
@@ -184,6 +195,8 @@ HONE_FN hone_i64 hone_type_max(int type) {
       return 255;
     case HONE_U32:
       return 4294967295LL;
+    case HONE_U64:
+      return 9200000000000000000LL;
     default:
       return 1;
   }
@@ -245,6 +258,58 @@ HONE_FN double hone_edge(struct hone_fill f, hone_u64 bits) {
   return v >= f.a && v <= f.b ? v : (bits & 8U) ? f.b : f.a;
 }
 
+HONE_FN double hone_unit(hone_u64 bits) { return (double)(bits >> 11) * 1.1102230246251565e-16; }
+
+// The key of one row's contents.
+HONE_FN hone_u64 hone_row_key(hone_u64 key, hone_u64 row) {
+  return row ? hone_mix(key + row * 0xD1B54A32D192ED03ULL) : key;
+}
+
+// How far element `at` of a sorted row of `width` is from the first, 0, to the last, 1. Never less
+// than the one before it: every step below keeps the order, rounding included. Elements come in
+// eights, each of which is stretched towards one of its ends by a power, so that some steps are
+// eight times the mean and others next to nothing.
+HONE_FN double hone_way(hone_u64 key, hone_u64 at, hone_u64 width) {
+  if (at == 0) return 0.0;
+  if (at + 1 >= width) return 1.0;
+  hone_u64 first = at & ~7ULL, many = width - 1 - first < 8 ? width - 1 - first : 8;
+  hone_u64 bend = hone_bits(key ^ 1ULL, first);
+  double t = ((double)(at - first) + hone_unit(hone_bits(key, at))) / (double)many;
+  if (t > 1.0) t = 1.0;
+  if (bend & 4U) t = 1.0 - t;
+  for (hone_u64 k = bend & 3U; k > 0; --k) t *= t;
+  if (bend & 4U) t = 1.0 - t;
+  double way = ((double)first + t * (double)many) / (double)(width - 1);
+  return way < 1.0 ? way : 1.0;
+}
+
+// Where `at` of 0 .. width - 1 goes in a permutation of them: four rounds of a Feistel network on
+// the least even number of bits, again until it is below `width`.
+HONE_FN hone_u64 hone_permuted(hone_u64 key, hone_u64 at, hone_u64 width) {
+  int half = 1;
+  while (half < 31 && (1ULL << (2 * half)) < width) ++half;
+  hone_u64 mask = (1ULL << half) - 1ULL;
+  do {
+    hone_u64 left = at >> half, right = at & mask;
+    for (hone_u64 round = 1; round <= 4; ++round) {
+      hone_u64 next = left ^ (hone_bits(key ^ round, right) & mask);
+      left = right;
+      right = next;
+    }
+    at = (left << half) | right;
+  } while (at >= width);
+  return at;
+}
+
+// Of a triangular matrix: a diagonal of 1 to 2, and beside it what sums to less than 1 in a row.
+HONE_FN double hone_triangle(struct hone_fill f, hone_u64 index) {
+  hone_u64 column = index % f.width, row = index / f.width % f.height;
+  double u = hone_unit(hone_bits(f.key, index));
+  if (row == column) return 1.0 + u;
+  if ((column > row) == (f.kind == HONE_LOWER_TRIANGLE)) return 0.0;
+  return (2.0 * u - 1.0) / (double)f.width;
+}
+
 // The bits of one element. Integer buffers: uniform means integers of [a, b], normal is rounded,
 // both are clamped to the type; iota wraps. Bool: odd or non-zero.
 HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
@@ -252,7 +317,7 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   if (hone_is_float(f.type)) {
     switch (f.kind) {
       case HONE_UNIFORM:
-        v = f.a + (f.b - f.a) * ((double)(hone_bits(f.key, index) >> 11) * 1.1102230246251565e-16);
+        v = f.a + (f.b - f.a) * hone_unit(hone_bits(f.key, index));
         break;
       case HONE_NORMAL:
         v = f.a + f.b * hone_normal(f.key, index);
@@ -281,38 +346,61 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
                                        hone_to_i64(-hone_floor(-f.a / f.step)),
                                        hone_to_i64(hone_floor(f.b / f.step)));
         break;
+      case HONE_SORTED: {
+        double way = hone_way(hone_row_key(f.key, index / f.width), index % f.width, f.width);
+        v = f.a + (f.b - f.a) * way;
+        if (way == 1.0 || v > f.b) v = f.b;
+        break;
+      }
+      case HONE_ONE_HOT:
+        v = hone_bits(f.key, index / f.width) % f.width == index % f.width ? 1.0 : 0.0;
+        break;
+      case HONE_LOWER_TRIANGLE:
+      case HONE_UPPER_TRIANGLE:
+        v = hone_triangle(f, index);
+        break;
       default:
         v = f.a + f.b * (double)index;
     }
     return hone_encode_float(f.type, v);
   }
-  hone_i64 low = hone_type_min(f.type), high = hone_type_max(f.type), n = 0;
+  hone_u64 n = 0;
   switch (f.kind) {
     case HONE_UNIFORM:
     case HONE_INTEGERS: {
-      hone_i64 a = hone_to_i64(-hone_floor(-f.a)), b = hone_to_i64(hone_floor(f.b));
-      if (a < low) a = low;
-      if (a > high) a = high;
-      if (b > high) b = high;
-      n = hone_pick(hone_bits(f.key, index), a, b);
+      hone_u64 bits = hone_bits(f.key, index);
+      n = f.low + (f.span ? bits % f.span : bits);
       break;
     }
-    case HONE_NORMAL:
-      n = hone_to_i64(hone_floor(f.a + f.b * hone_normal(f.key, index) + 0.5));
-      if (f.type == HONE_BOOL) return n > 0;
-      if (n < low) n = low;
-      if (n > high) n = high;
+    case HONE_NORMAL: {
+      hone_i64 low = hone_type_min(f.type), high = hone_type_max(f.type);
+      hone_i64 near = hone_to_i64(hone_floor(f.a + f.b * hone_normal(f.key, index) + 0.5));
+      if (f.type == HONE_BOOL) return near > 0;
+      n = (hone_u64)(near < low ? low : near > high ? high : near);
       break;
+    }
     case HONE_CONSTANT:
       if (f.type == HONE_BOOL) return f.a != 0.0;
-      n = hone_to_i64(hone_floor(f.a));
+      n = f.low;
       break;
+    case HONE_SORTED: {
+      double way = hone_way(hone_row_key(f.key, index / f.width), index % f.width, f.width);
+      hone_u64 most = f.span - 1ULL;
+      double far = hone_floor((double)most * way);
+      n = f.low + (way == 1.0 || far >= (double)most ? most : (hone_u64)far);
+      break;
+    }
+    case HONE_PERMUTATION:
+      n = hone_permuted(hone_row_key(f.key, index / f.width), index % f.width, f.width);
+      break;
+    case HONE_ONE_HOT:
+      return hone_bits(f.key, index / f.width) % f.width == index % f.width;
     default:
-      n = hone_to_i64(f.a + f.b * (double)index);
+      n = f.whole ? f.low + f.span * index : (hone_u64)hone_to_i64(f.a + f.b * (double)index);
       if (f.type == HONE_BOOL) return n & 1;
   }
-  if (f.type == HONE_I64) return (hone_u64)n;
-  return (hone_u64)n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
+  if (hone_size(f.type) == 8) return n;
+  return n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
 }
 
 HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {

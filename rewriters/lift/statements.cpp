@@ -260,6 +260,9 @@ void Executor::run() {
     if (const auto* buffer = std::get_if<BufferIndex>(&launch.args[i])) {
       if (!buffers.contains(buffer->index)) {
         const ConcreteBuffer& of = launched_.program->buffers[buffer->index];
+        // Integers are followed as signed ones of 64 bits.
+        if (of.type == ScalarType::kU64)
+          refuse(fmt::format("the buffer '{}' of u64", of.name), parameter.name_range.begin);
         memories.push_back({Memory::Kind::kGlobal, of.name, of.type});
         buffers[buffer->index] = static_cast<int>(memories.size() - 1);
       }

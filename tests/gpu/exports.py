@@ -34,13 +34,16 @@ import traceback
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "baselines"))
+from torch_baseline import STRUCTURED, structured  # noqa: E402
+
 RUNS = 50
 FLUSH_BYTES = 256 << 20
 FLUSHES = 6  # about half a millisecond: longer than Python needs to queue a launch
 TYPES = {
     "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
     "i32": torch.int32, "i64": torch.int64, "i8": torch.int8, "u8": torch.uint8,
-    "u32": torch.uint32, "bool": torch.bool,
+    "u32": torch.uint32, "u64": torch.uint64, "bool": torch.bool,
 }  # fmt: skip
 
 MAIN = pathlib.Path(__file__).with_name("exports_main.cu.in")
@@ -119,7 +122,16 @@ class Case:
             if buffer["role"] == "out":
                 continue
             shape, dtype = self.shape(buffer, sizes), TYPES[buffer["type"]]
-            (kind, value), = buffer["fill"].items() if isinstance(buffer["fill"], dict) else [("constant", buffer["fill"])]
+            fill = buffer["fill"]
+            kind, value = (fill, None) if isinstance(fill, str) else next(iter(fill.items()))
+            bound = {**self.bindings, **sizes}
+            number = lambda v, bound=bound: value_of(v, bound) if isinstance(v, str) else v
+            if kind != "file":
+                value = [number(v) for v in value] if isinstance(value, list) else number(value)
+            if kind in STRUCTURED:
+                low, high = value or (0, 0)
+                result[buffer["name"]] = structured(kind, low, high, shape, dtype, wide).contiguous()
+                continue
             if kind == "constant":
                 data = torch.full(shape, value, device=self.where, dtype=torch.float64)
             elif kind == "normal":
@@ -229,7 +241,7 @@ class CppForm:
             function = re.search(r"^namespace (hone_\w+) \{", text, re.M).group(1) + "::launch"
         types = {"f32": "float", "f64": "double", "f16": "__half", "bf16": "__nv_bfloat16", "i32": "int",
                  "i64": "long long", "i8": "signed char", "u8": "unsigned char", "u32": "unsigned int",
-                 "bool": "bool"}  # fmt: skip
+                 "u64": "unsigned long long", "bool": "bool"}  # fmt: skip
         arguments = [f"static_cast<{types[b['type']]}*>(device[{i}])" for i, b in enumerate(case.buffers)]
         arguments += [f"size[{i}]" for i in range(len(case.sizes))] + ["stream"]
         main = MAIN.read_text()

@@ -292,7 +292,7 @@ TEST(TaskReader, EveryMistakeHasItsPlace) {
       {"4096", "04096", "04096", "'04096' is not a number in JSON"},
       {"4096", "NaN", "NaN", "'NaN' is not a number in JSON"},
       {"4096", "1e999", "1e999", "outside the range of a double"},
-      {"4096", "99999999999999999999", "99999999999999999999", "does not fit a signed 64-bit"},
+      {"4096", "99999999999999999999", "99999999999999999999", "does not fit a 64-bit"},
       {"4096", "", "}", "$.sizes.N: expected a value, found '}'"},
       {"\"N\": 4096", "\"N\": 4096, \"N\": 1", "\"N\": 1", "$.sizes.N: the key 'N' is given twice"},
       {"[\"BLOCK <= 1024\"]\n}", "[\"BLOCK <= 1024\"]\n} tail", "tail",

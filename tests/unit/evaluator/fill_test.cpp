@@ -223,12 +223,26 @@ TEST_F(HelperKernels, FillGivesTheSameBitsAsTheCpu) {
                                    {Fill::Kind::kEither, -1, 0.3},
                                    {Fill::Kind::kEdges, -0.5, 2},
                                    {Fill::Kind::kMultiples, -1, 1, "", 1.0 / 2048},
-                                   {Fill::Kind::kUniform, -1, 1, "", 0, ScalarType::kF32}};
-  for (int t = 0; t < 10; ++t) {
+                                   {Fill::Kind::kUniform, -1, 1, "", 0, ScalarType::kF32},
+                                   {Fill::Kind::kSorted, 0, 90},
+                                   {Fill::Kind::kSorted, 0, 1e6},
+                                   {Fill::Kind::kOneHot, 0, 0},
+                                   {Fill::Kind::kPermutation, 0, 0},
+                                   {Fill::Kind::kLowerTriangle, 0, 0},
+                                   {Fill::Kind::kUpperTriangle, 0, 0},
+                                   {.kind = Fill::Kind::kIntegers, .exact = {{3, ~0ULL >> 1}}},
+                                   {.kind = Fill::Kind::kSorted, .exact = {{3, ~0ULL >> 1}}}};
+  const auto applies = [](const Fill& f, ScalarType type) {
+    if (f.exact) return size_of(type) == 8 && !is_float(type);
+    if (f.kind == Fill::Kind::kPermutation) return !is_float(type);
+    if (f.kind == Fill::Kind::kSorted || f.kind == Fill::Kind::kOneHot) return true;
+    return is_float(type) || (f.kind <= Fill::Kind::kFile && !f.through);
+  };
+  for (int t = 0; t <= static_cast<int>(ScalarType::kBool); ++t) {
     for (const auto& f : fills) {
-      if ((f.kind > Fill::Kind::kFile || f.through) && !is_float(static_cast<ScalarType>(t)))
-        continue;
-      const auto b = buffer(static_cast<ScalarType>(t), f, 1000);
+      if (!applies(f, static_cast<ScalarType>(t))) continue;
+      auto b = buffer(static_cast<ScalarType>(t), f, 1000);
+      b.shape = {2, 20, 25};
       const auto want = bytes_of(b, 99);
       const auto at = memory_.allocate("x", want.size(), false, zeros());
       const auto report =
