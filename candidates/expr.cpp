@@ -9,13 +9,14 @@
 #include <optional>
 #include <vector>
 
+#include "candidates/characters.h"
 #include "candidates/expr_spelling.h"
 
 namespace hone {
 
 namespace {
 
-constexpr std::size_t kMaxText = 4096;  // [B]; also bounds the depth of a chain such as 1+1+…
+constexpr std::size_t kMaxExprText = 4096;  // [B]; also bounds the depth of a chain such as 1+1+…
 constexpr int kMaxNesting = 200;
 
 enum class Op {
@@ -62,7 +63,6 @@ constexpr std::array<BinaryOperator, 13> kOperators = {{{"||", Op::kOr, 1},
                                                         {"%", Op::kRemainder, 5}}};
 
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
@@ -85,9 +85,9 @@ NodePtr make_node(Op op, std::vector<NodePtr> operands) {
   return node;
 }
 
-class Parser {
+class ExprParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit ExprParser(std::string_view text) : text_(text) {}
 
   Result<NodePtr> parse() {
     NodePtr root = binary(1);
@@ -248,9 +248,9 @@ class Parser {
 };
 
 // Evaluates; on failure returns nullopt with `why` set.
-class Evaluation {
+class TreeEvaluation {
  public:
-  Evaluation(const Bindings& bindings, std::string& why) : bindings_(bindings), why_(why) {}
+  TreeEvaluation(const Bindings& bindings, std::string& why) : bindings_(bindings), why_(why) {}
 
   std::optional<std::int64_t> eval(const Expr::Node& node) {
     switch (node.op) {
@@ -388,7 +388,7 @@ std::optional<std::string> spell_node(const Expr::Node& node, const ExprSpelling
 }  // namespace
 
 Result<std::string> spell(const Expr& expr, const ExprSpelling& spelling, int most_nested) {
-  const auto root = Parser(expr.text()).parse();
+  const auto root = ExprParser(expr.text()).parse();
   if (!root) return std::unexpected(root.error());
   auto text = spell_node(**root, spelling, most_nested);
   if (!text) {
@@ -408,11 +408,11 @@ Result<Expr> Expr::parse(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   if (text.empty()) return invalid("the expression is empty; expected an integer or a name");
-  if (text.size() > kMaxText) {
+  if (text.size() > kMaxExprText) {
     return invalid(fmt::format("the expression has {} characters; at most {} are accepted",
-                               text.size(), kMaxText));
+                               text.size(), kMaxExprText));
   }
-  auto root = Parser(text).parse();
+  auto root = ExprParser(text).parse();
   if (!root) return std::unexpected(root.error());
   Expr expr;
   expr.text_ = std::string(text);
@@ -423,7 +423,7 @@ Result<Expr> Expr::parse(std::string_view text) {
 Result<std::int64_t> Expr::eval(const Bindings& bindings) const {
   if (root_ == nullptr) return 0;
   std::string why;
-  const auto value = Evaluation(bindings, why).eval(*root_);
+  const auto value = TreeEvaluation(bindings, why).eval(*root_);
   if (!value) return invalid(fmt::format("\"{}\": {}", text_, why));
   return *value;
 }

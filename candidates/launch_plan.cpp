@@ -49,7 +49,7 @@ std::vector<Buffer> read_scratch(const JsonCursor& list, const nlohmann::json& w
   return buffers;
 }
 
-std::vector<Launch> read_launches(const JsonCursor& list, const std::vector<Buffer>& buffers,
+std::vector<Launch> read_plan_launches(const JsonCursor& list, const std::vector<Buffer>& buffers,
                                   const NameScope& scope) {
   const auto elements = list.elements_up_to(kMaxLaunches);
   if (list.ok() && elements.empty()) list.fail("is empty; there must be at least 1 launch");
@@ -80,7 +80,7 @@ Result<LaunchPlan> read_launch_plan(const nlohmann::json& json, const Task& task
   const std::vector<Buffer>& added = plan.scratch ? *plan.scratch : known;
   buffers.insert(buffers.end(), added.begin(), added.end());
   if (const auto launches = root.find("launches"); launches && root.ok()) {
-    plan.launches = read_launches(*launches, buffers, scope);
+    plan.launches = read_plan_launches(*launches, buffers, scope);
   }
   if (error) return invalid(error->path + ": " + error->message);
   return plan;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "candidates/characters.h"
 #include "candidates/json_cursor.h"
 
 namespace hone {
@@ -14,10 +15,6 @@ namespace {
 constexpr std::size_t kMaxText = 1 << 20;  // [B]
 constexpr int kMaxDepth = 64;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 void append_utf8(std::string& out, std::uint32_t code) {
   if (code < 0x80) {
@@ -37,9 +34,9 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-class Parser {
+class JsonParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit JsonParser(std::string_view text) : text_(text) {}
 
   std::expected<LocatedJson, JsonSyntaxError> parse() {
     if (text_.size() > kMaxText) {
@@ -337,7 +334,7 @@ LocatedJson::Place LocatedJson::find(std::string path) const {
 }
 
 std::expected<LocatedJson, JsonSyntaxError> parse_located_json(std::string_view text) {
-  return Parser(text).parse();
+  return JsonParser(text).parse();
 }
 
 }  // namespace hone

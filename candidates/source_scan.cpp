@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "candidates/characters.h"
+
 namespace hone {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 // `at` is on the opening quote; stops at the end of the line when it is not closed there.
 std::size_t skip_quoted(std::string_view text, std::size_t at) {

@@ -15,7 +15,7 @@ using protocol::Runnable;
 
 constexpr double kLongest_s = 120;  // one task
 
-std::unexpected<Error> task_failed(const std::string& what) {
+std::unexpected<Error> reference_failed(const std::string& what) {
   return fail(ErrorCode::kTaskFailed, "the reference " + what);
 }
 
@@ -34,7 +34,7 @@ Result<Runnable> compile_reference(const ConcreteProgram& program, const std::st
   auto compiled = protocol::compiled_program_from(outcome.reply);
   if (!compiled) return std::unexpected(compiled.error());
   if (compiled->verdict != Verdict::kOk)
-    return task_failed("does not compile: " + compile::first_error(compiled->log, program.source));
+    return reference_failed("does not compile: " + compile::first_error(compiled->log, program.source));
   compiled->ptx.clear();  // what a GPU does not read
   compiled->log.clear();
   const auto bytes = nlohmann::json::to_cbor(nlohmann::json(program));
@@ -96,7 +96,7 @@ Result<Evaluation> LibraryBench::measure(const LibraryRequest& request) {
   measure.timeout_s = options_.device_timeout_s;
   const auto reply = gpu_->measure(measure, false, kLongest_s);
   if (!reply) return std::unexpected(reply.error());
-  if (reply->reference_failed) return task_failed("fails on the GPU: " + reply->detail);
+  if (reply->reference_failed) return reference_failed("fails on the GPU: " + reply->detail);
 
   Evaluation evaluation;
   evaluation.verdict = reply->verdict;

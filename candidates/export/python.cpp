@@ -12,7 +12,7 @@
 namespace hone::exporting {
 namespace {
 
-std::string integer(std::int64_t value) {
+std::string python_integer(std::int64_t value) {
   return value < 0 ? fmt::format("({})", value) : fmt::format("{}", value);
 }
 
@@ -21,12 +21,12 @@ class Spelling {
  public:
   Spelling(const Bindings& sizes, Bindings tunables)
       : sizes_(sizes), tunables_(std::move(tunables)) {
-    spelling_.literal = integer;
+    spelling_.literal = python_integer;
     spelling_.name = [this](const std::string& name) {
       if (sizes_.contains(name)) return "n_" + name;
       const auto found = tunables_.find(name);
       if (found == tunables_.end() && why_.empty()) why_ = fmt::format("unknown name '{}'", name);
-      return found == tunables_.end() ? std::string("0") : integer(found->second);
+      return found == tunables_.end() ? std::string("0") : python_integer(found->second);
     };
     spelling_.operation = [](std::string_view op, const std::vector<std::string>& operands) {
       if (op == "neg") return fmt::format("(-{})", operands[0]);
@@ -69,11 +69,11 @@ class Spelling {
 template <class Values>
 std::string numbers(const Values& values) {
   std::vector<std::string> items;
-  for (const std::int64_t value : values) items.push_back(integer(value));
+  for (const std::int64_t value : values) items.push_back(python_integer(value));
   return python_tuple(items);
 }
 
-std::string floating(double value) {
+std::string python_floating(double value) {
   std::string text = fmt::format("{:.17g}", value);
   if (text.find_first_of(".en") == text.npos) text += ".0";
   return text;
@@ -209,9 +209,9 @@ Result<std::string> PythonWriter::program(const Part& part, bool arch_features) 
       if (argument.kind == Argument::Kind::kBuffer) {
         arguments.push_back(fmt::format("_Buffer({})", numbers_of.at(argument.buffer)));
       } else if (argument.kind == Argument::Kind::kNumber) {
-        arguments.push_back(floating(argument.number));
+        arguments.push_back(python_floating(argument.number));
       } else {
-        arguments.push_back(fixed ? integer(std::get<std::int64_t>(concrete.args[a]))
+        arguments.push_back(fixed ? python_integer(std::get<std::int64_t>(concrete.args[a]))
                                   : spell(argument.expr));
       }
     }
@@ -219,7 +219,7 @@ Result<std::string> PythonWriter::program(const Part& part, bool arch_features) 
     launch_items.push_back(fmt::format(
         "({}, {}, {}, {}, {})", kernel, fixed ? numbers(concrete.grid) : spell.tuple(launch.grid),
         fixed ? numbers(concrete.block) : spell.tuple(launch.block),
-        fixed ? integer(concrete.shared_bytes) : spell(launch.shared_bytes),
+        fixed ? python_integer(concrete.shared_bytes) : spell(launch.shared_bytes),
         python_tuple(arguments)));
   }
   if (!spell.why().empty()) return invalid(spell.why());

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "candidates/characters.h"
+
 namespace hone::exporting {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Words of the languages, and what the generated text means something else by.
 const std::set<std::string_view>& reserved(Names::Language language) {

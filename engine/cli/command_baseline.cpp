@@ -10,6 +10,7 @@
 #include "engine/service/library_baseline.h"
 
 namespace hone::cli {
+namespace baseline_command {
 namespace {
 
 struct Options {
@@ -167,8 +168,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace baseline_command
 
 Registration add_baseline(CLI::App& root) {
+  using namespace baseline_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "baseline", "What PyTorch and cuBLAS take for a task; the leaderboard compares with it");

@@ -13,6 +13,7 @@
 #include "rewriters/core/registry.h"
 
 namespace hone::cli {
+namespace bench_command {
 namespace {
 
 struct Options {
@@ -162,8 +163,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace bench_command
 
 Registration add_bench(CLI::App& root) {
+  using namespace bench_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "bench", "Search for every task of a folder under one budget; begun again, it goes on");

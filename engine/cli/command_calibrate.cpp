@@ -7,6 +7,7 @@
 #include "evaluator/calibrate/calibrate.h"
 
 namespace hone::cli {
+namespace calibrate_command {
 namespace {
 
 struct Options {
@@ -87,8 +88,10 @@ int run(const Options& o) {
 }
 
 }  // namespace
+}  // namespace calibrate_command
 
 Registration add_calibrate(CLI::App& root) {
+  using namespace calibrate_command;
   auto o = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "calibrate", "Measure a GPU and write its profile, for emulating it anywhere");

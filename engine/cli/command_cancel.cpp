@@ -3,6 +3,7 @@
 #include "engine/cli/command.h"
 
 namespace hone::cli {
+namespace cancel_command {
 namespace {
 
 struct Options {
@@ -23,8 +24,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace cancel_command
 
 Registration add_cancel(CLI::App& root) {
+  using namespace cancel_command;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       root.add_subcommand("cancel", "End a submitted job; what it found so far stays known");

@@ -12,6 +12,7 @@
 #include "evaluator/sanitize.h"
 
 namespace hone::cli {
+namespace check_command {
 namespace {
 
 using emulator::CodePlace;
@@ -302,8 +303,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace check_command
 
 Registration add_check(CLI::App& root) {
+  using namespace check_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "check",

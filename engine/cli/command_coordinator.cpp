@@ -7,6 +7,7 @@
 #include "rewriters/llm/text/shown_text.h"
 
 namespace hone::cli {
+namespace coordinator_command {
 namespace {
 
 /// Of a call: its searches ask again. Ctrl-C ends no call, for the lead is to be resigned.
@@ -55,8 +56,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace coordinator_command
 
 Registration add_coordinator(CLI::App& root) {
+  using namespace coordinator_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "coordinator",

@@ -7,6 +7,7 @@
 #include "engine/cli/command.h"
 
 namespace hone::cli {
+namespace describe_command {
 namespace {
 
 struct Options {
@@ -44,8 +45,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace describe_command
 
 Registration add_describe(CLI::App& root) {
+  using namespace describe_command;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       root.add_subcommand("describe", "What hone reads in a task: buffers and launches, its hash");

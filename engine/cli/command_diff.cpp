@@ -11,6 +11,7 @@
 #include "engine/service/text_diff.h"
 
 namespace hone::cli {
+namespace diff_command {
 namespace {
 
 struct Options {
@@ -94,8 +95,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace diff_command
 
 Registration add_diff(CLI::App& root) {
+  using namespace diff_command;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       root.add_subcommand("diff", "What a candidate changed, against the reference or another");

@@ -5,6 +5,7 @@
 #include "engine/cli/command.h"
 
 namespace hone::cli {
+namespace doctor_command {
 namespace {
 
 int run(const Common& common) {
@@ -37,8 +38,10 @@ int run(const Common& common) {
 }
 
 }  // namespace
+}  // namespace doctor_command
 
 Registration add_doctor(CLI::App& root) {
+  using namespace doctor_command;
   auto common = std::make_shared<Common>();
   CLI::App* app =
       root.add_subcommand("doctor", "What is installed, what is missing, what to do about it");

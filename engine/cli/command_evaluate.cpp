@@ -6,6 +6,7 @@
 #include "engine/service/variant.h"
 
 namespace hone::cli {
+namespace evaluate_command {
 namespace {
 
 struct Options {
@@ -67,8 +68,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace evaluate_command
 
 Registration add_evaluate(CLI::App& root) {
+  using namespace evaluate_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "evaluate",

@@ -4,6 +4,7 @@
 #include "engine/cli/command.h"
 
 namespace hone::cli {
+namespace export_command {
 namespace {
 
 struct Options {
@@ -64,8 +65,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace export_command
 
 Registration add_export(CLI::App& root) {
+  using namespace export_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("export", "A candidate as source to paste into a project");
   app->add_option("CANDIDATE", options->candidates,

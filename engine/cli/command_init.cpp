@@ -7,6 +7,7 @@
 #include "engine/cli/command.h"
 
 namespace hone::cli {
+namespace init_command {
 namespace {
 
 struct Options {
@@ -47,8 +48,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace init_command
 
 Registration add_init(CLI::App& root) {
+  using namespace init_command;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       root.add_subcommand("init", "Write the first version of a task from a kernel's signature");

@@ -7,6 +7,7 @@
 #include "engine/results/json.h"
 
 namespace hone::cli {
+namespace jobs_command {
 namespace {
 
 struct Options {
@@ -112,8 +113,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace jobs_command
 
 Registration add_jobs(CLI::App& root) {
+  using namespace jobs_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("jobs", "List the submitted jobs, the newest first");
   options->redis.add_to(*app);

@@ -6,6 +6,7 @@
 #include "engine/results/overview.h"
 
 namespace hone::cli {
+namespace leaderboard_command {
 namespace {
 
 struct Options {
@@ -68,8 +69,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace leaderboard_command
 
 Registration add_leaderboard(CLI::App& root) {
+  using namespace leaderboard_command;
   auto options = std::make_shared<Options>();
   CLI::App* app =
       root.add_subcommand("leaderboard", "The fastest verified programs per task and device");

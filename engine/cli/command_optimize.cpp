@@ -14,6 +14,7 @@
 #include "rewriters/core/registry.h"
 
 namespace hone::cli {
+namespace optimize_command {
 namespace {
 
 struct Options {
@@ -154,8 +155,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace optimize_command
 
 Registration add_optimize(CLI::App& root) {
+  using namespace optimize_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("optimize", "Search for a faster program for a task");
   app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")

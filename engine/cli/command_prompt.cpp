@@ -8,6 +8,7 @@
 #include "engine/service/requests.h"
 
 namespace hone::cli {
+namespace prompt_command {
 namespace {
 
 struct Options {
@@ -90,8 +91,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace prompt_command
 
 Registration add_prompt(CLI::App& root) {
+  using namespace prompt_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "prompt", "Print what a language model would be sent for a task; nobody is asked");

@@ -10,6 +10,7 @@
 #include "engine/results/replies.h"
 
 namespace hone::cli {
+namespace report_command {
 namespace {
 
 struct Options {
@@ -106,8 +107,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace report_command
 
 Registration add_report(CLI::App& root) {
+  using namespace report_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "report", "A job or a run as one HTML file: progress, roofline, finalists, family tree");

@@ -10,6 +10,7 @@
 #include "engine/web/token.h"
 
 namespace hone::cli {
+namespace serve_command {
 namespace {
 
 constexpr double kQueuePatience_s = 2;  // a page should not wait for it
@@ -73,8 +74,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace serve_command
 
 Registration add_serve(CLI::App& root) {
+  using namespace serve_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "serve", "A web page, and the same as JSON: boards, candidates, runs, jobs");

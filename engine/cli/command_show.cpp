@@ -17,6 +17,7 @@
 #include "rewriters/llm/text/shown_text.h"
 
 namespace hone::cli {
+namespace show_command {
 namespace {
 
 struct Options {
@@ -333,8 +334,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace show_command
 
 Registration add_show(CLI::App& root) {
+  using namespace show_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("show", "One candidate: numbers, recipe, launches, source");
   app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();

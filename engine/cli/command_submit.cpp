@@ -9,6 +9,7 @@
 #include "engine/service/submission.h"
 
 namespace hone::cli {
+namespace submit_command {
 namespace {
 
 struct Options {
@@ -43,8 +44,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace submit_command
 
 Registration add_submit(CLI::App& root) {
+  using namespace submit_command;
   auto options = std::make_shared<Options>();
   if (const char* user = std::getenv("USER"); user != nullptr) options->submission.owner = user;
   CLI::App* app = root.add_subcommand(

@@ -4,6 +4,7 @@
 #include "engine/service/verify.h"
 
 namespace hone::cli {
+namespace verify_command {
 namespace {
 
 struct Options {
@@ -50,8 +51,10 @@ int run(Options options) {
 }
 
 }  // namespace
+}  // namespace verify_command
 
 Registration add_verify(CLI::App& root) {
+  using namespace verify_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "verify",

@@ -1,6 +1,7 @@
 #include "engine/cli/watch_job.h"
 
 namespace hone::cli {
+namespace watch_command {
 namespace {
 
 struct Options {
@@ -18,8 +19,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace watch_command
 
 Registration add_watch(CLI::App& root) {
+  using namespace watch_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("watch", "Show a submitted job's progress until it ends");
   app->add_option("JOB", options->job, "Its id, as `hone submit` printed it")->required();

@@ -11,6 +11,7 @@
 #include "engine/service/worker.h"
 
 namespace hone::cli {
+namespace worker_command {
 namespace {
 
 struct Options {
@@ -118,8 +119,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace worker_command
 
 Registration add_worker(CLI::App& root) {
+  using namespace worker_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "worker", "Evaluate for a coordinator on this machine's devices; SIGTERM drains it");

@@ -3,6 +3,7 @@
 #include "engine/cli/command.h"
 
 namespace hone::cli {
+namespace workers_command {
 namespace {
 
 struct Options {
@@ -50,8 +51,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace workers_command
 
 Registration add_workers(CLI::App& root) {
+  using namespace workers_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("workers", "List the workers that are there");
   options->redis.add_to(*app);

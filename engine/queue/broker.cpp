@@ -11,7 +11,6 @@
 namespace hone::queue {
 namespace {
 
-constexpr RedisCall kRepeatable{.idempotent = true};
 constexpr std::int64_t kJobsListed_ms = 30LL * 24 * 3600 * 1000;
 
 Result<RedisReply> checked(Result<RedisReply> reply, std::string_view what) {

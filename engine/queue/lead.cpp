@@ -9,7 +9,6 @@ namespace hone::queue {
 namespace {
 
 using Views = std::vector<std::string_view>;
-constexpr RedisCall kRepeatable{.idempotent = true};
 constexpr std::size_t kGiveBytes = 4U << 20;  // of one script call [B]
 
 std::string ttl_ms() { return std::to_string(static_cast<std::int64_t>(1000 * kLeadershipTtl_s)); }

@@ -27,6 +27,7 @@ inline constexpr std::size_t kMaxArguments = 1024;  // of one launch
 inline constexpr std::size_t kMaxDefines = 256;     // of one program
 inline constexpr std::size_t kMaxDefine = 1024;     // of a value [B]
 inline constexpr double kMaxDuration = 1e12;        // [us] or [s]
+inline constexpr double kLargestTolerance = 1e30;
 
 [[nodiscard]] std::unexpected<Error> refuse(std::string_view type, std::string_view why);
 [[nodiscard]] std::unexpected<Error> refuse(std::string_view type, const JsonError& error);

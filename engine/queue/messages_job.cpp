@@ -26,7 +26,6 @@ constexpr std::size_t kMaxDisabled = 256;
 constexpr std::size_t kMaxNames = 256, kMaxValues = 1024, kMaxConstraints = 256;
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 constexpr std::size_t kMaxTorch = 4096;  // [B]
-constexpr double kLargestTolerance = 1e30;
 constexpr double kMaxSeconds = 30.0 * 24 * 3600;
 constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
 constexpr int kMaxFinalists = 100;

@@ -16,7 +16,7 @@ namespace {
 using namespace detail;
 using protocol::clean_text;
 
-constexpr std::string_view kType = "result";
+constexpr std::string_view kResultType = "result";
 constexpr std::size_t kMaxKernelName = 1024;  // [B]
 constexpr std::size_t kMaxCounterName = 64;   // [B]
 constexpr std::string_view kCodeNames =
@@ -92,7 +92,7 @@ Error read_error(const JsonCursor& cursor) {
   return error;
 }
 
-ResultMessage read(const JsonCursor& root) {
+ResultMessage read_result(const JsonCursor& root) {
   ResultMessage message;
   expect_fields(root, {"job", "id", "worker", "evaluation", "own", "error"});
   if (!root.ok()) return message;
@@ -124,9 +124,9 @@ Result<std::string> encode(const ResultMessage& message) {
     json["error"] = {{"code", kCodes[static_cast<std::size_t>(error.code)]},
                      {"message", clean_text(error.message, kMaxText)}};
   }
-  return encode_as(kType, std::move(json), read);
+  return encode_as(kResultType, std::move(json), read_result);
 }
 
-Result<ResultMessage> result_from(std::string_view bytes) { return decode_as(kType, bytes, read); }
+Result<ResultMessage> result_from(std::string_view bytes) { return decode_as(kResultType, bytes, read_result); }
 
 }  // namespace hone::queue

@@ -15,8 +15,7 @@ namespace {
 
 using namespace detail;
 
-constexpr std::string_view kType = "work";
-constexpr double kLargestTolerance = 1e30;
+constexpr std::string_view kWorkType = "work";
 constexpr double kLargestFlops = 1e25;
 constexpr std::string_view kStages = "quick, final";
 constexpr std::string_view kKinds = "admit, evaluate";
@@ -167,7 +166,7 @@ double read_maybe_infinite(const JsonCursor& cursor) {
   return read_duration(cursor);
 }
 
-WorkMessage read(const JsonCursor& root) {
+WorkMessage read_work(const JsonCursor& root) {
   WorkMessage message;
   EvaluationRequest& request = message.request;
   expect_fields(root,
@@ -219,9 +218,9 @@ Result<std::string> encode(const WorkMessage& message) {
                {"flops", request.flops},
                {"seed", request.seed}};
   json["sources"] = sources.json();
-  return encode_as(kType, std::move(json), read);
+  return encode_as(kWorkType, std::move(json), read_work);
 }
 
-Result<WorkMessage> work_from(std::string_view bytes) { return decode_as(kType, bytes, read); }
+Result<WorkMessage> work_from(std::string_view bytes) { return decode_as(kWorkType, bytes, read_work); }
 
 }  // namespace hone::queue

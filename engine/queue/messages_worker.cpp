@@ -10,7 +10,7 @@ namespace {
 using namespace detail;
 using protocol::clean_text;
 
-constexpr std::string_view kType = "worker";
+constexpr std::string_view kWorkerType = "worker";
 constexpr std::size_t kMaxDevices = 64;
 constexpr int kMaxCapacity = 4096;
 constexpr int kMaxSms = 1 << 16;
@@ -63,7 +63,7 @@ WorkerDevice read_device(const JsonCursor& cursor) {
   return device;
 }
 
-WorkerMessage read(const JsonCursor& root) {
+WorkerMessage read_worker(const JsonCursor& root) {
   WorkerMessage message;
   expect_fields(root, {"id", "host", "version", "devices", "draining", "started_at", "evaluated",
                        "in_flight"});
@@ -93,9 +93,9 @@ Result<std::string> encode(const WorkerMessage& message) {
                {"started_at", message.started_at},
                {"evaluated", message.evaluated},
                {"in_flight", message.in_flight}};
-  return encode_as(kType, std::move(json), read);
+  return encode_as(kWorkerType, std::move(json), read_worker);
 }
 
-Result<WorkerMessage> worker_from(std::string_view bytes) { return decode_as(kType, bytes, read); }
+Result<WorkerMessage> worker_from(std::string_view bytes) { return decode_as(kWorkerType, bytes, read_worker); }
 
 }  // namespace hone::queue

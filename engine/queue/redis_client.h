@@ -42,6 +42,7 @@ struct RedisCall {
   double block_s = 0;       ///< the command's BLOCK time, never for ever; added to both time limits
   double deadline_s = 0;    ///< 0: the client's
 };
+inline constexpr RedisCall kRepeatable{.idempotent = true};
 
 /// A Lua script and its SHA-1, by which the server knows it once it has seen it.
 class RedisScript {

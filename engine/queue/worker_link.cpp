@@ -15,7 +15,6 @@ namespace {
 
 using Views = std::vector<std::string_view>;
 using std::chrono::milliseconds;
-constexpr RedisCall kRepeatable{.idempotent = true};
 constexpr double kBlock_s = 0.5;
 constexpr int kAtOnce = 8;  // so that no worker takes what another could begin
 constexpr int kMostDead = 1000;

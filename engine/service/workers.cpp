@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-constexpr std::size_t kLargestWindow = 96;
+constexpr std::size_t kLargestWorkerWindow = 96;
 
 /// A GPU's times differ from run to run, so nothing is lost there by telling outcomes as they come,
 /// and one slow compilation holds up nobody. The pools of processes bound what runs at once; the
@@ -16,7 +16,7 @@ constexpr std::size_t kLargestWindow = 96;
 std::size_t window_of(const DeviceSpec& device) {
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   return device.modelled() ? kModelledWindow
-                           : std::clamp(5 * cores, kModelledWindow, kLargestWindow);
+                           : std::clamp(5 * cores, kModelledWindow, kLargestWorkerWindow);
 }
 
 /// What throws here (no memory left for a reply, say) costs one candidate and not the process.

@@ -12,10 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::unexpected<Error> malformed(const char* what) {
-  return fail(ErrorCode::kInfrastructure, std::string("runner protocol: malformed ") + what);
-}
-
 Result<std::int64_t> get_between(const Json& m, const char* key, std::int64_t low,
                                  std::int64_t high) {
   std::int64_t value = 0;

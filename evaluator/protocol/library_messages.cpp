@@ -10,10 +10,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::unexpected<Error> malformed(const char* what) {
-  return fail(ErrorCode::kInfrastructure, std::string("runner protocol: malformed ") + what);
-}
-
 /// Whether `count` matrices of `rows` x `columns`, `stride` elements apart, lie in the buffer.
 bool fits(const ConcreteBuffer& buffer, std::int64_t rows, std::int64_t columns,
           std::int64_t stride, std::int64_t count) {

@@ -12,10 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::unexpected<Error> malformed(const char* what) {
-  return fail(ErrorCode::kInfrastructure, std::string("runner protocol: malformed ") + what);
-}
-
 Result<std::vector<double>> get_doubles(const Json& m, const char* key) {
   const Json* array = nullptr;
   HONE_TAKE(array, get_array(m, key, 100000));

@@ -13,10 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::unexpected<Error> malformed(const char* what) {
-  return fail(ErrorCode::kInfrastructure, std::string("runner protocol: malformed ") + what);
-}
-
 Result<int> get_small(const Json& object, const char* key) {
   const auto value = get_int(object, key);
   if (!value) return std::unexpected(value.error());

@@ -17,10 +17,6 @@ constexpr std::size_t kMaxSeeds = 256;
 constexpr std::size_t kMaxText = 4096;       // [B]
 constexpr std::size_t kMaxOutput = 1 << 21;  // [B]
 
-std::unexpected<Error> malformed(const char* what) {
-  return fail(ErrorCode::kInfrastructure, std::string("runner protocol: malformed ") + what);
-}
-
 Result<std::string> get_text(const Json& object, const char* key) {
   auto text = get_string(object, key, 64U << 10);
   if (!text) return text;

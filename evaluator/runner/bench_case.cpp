@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 
+#include "evaluator/runner/emulated_program.h"
+
 namespace hone::runner {
 namespace {
 
@@ -14,7 +16,6 @@ using protocol::Runnable;
 
 constexpr int kLibraryFlushes = 16;  // up to 300 us were seen of a host that had slept
 
-bool is_output(Role role) { return role == Role::kOut || role == Role::kInOut; }
 
 Blamed blamed(Verdict verdict, std::string detail, bool reference) {
   return Blamed{Failure{verdict, false, false, std::move(detail)}, reference};

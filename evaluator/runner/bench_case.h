@@ -13,6 +13,8 @@
 
 namespace hone::runner {
 
+inline constexpr std::uint8_t kPoison = 0xFF;  // NaN in every float type, -1 in integers
+
 /// Whose fault a failure is.
 struct Blamed {
   cuda::Failure failure;

@@ -24,7 +24,7 @@ using protocol::EmulateRequest;
 using Clock = std::chrono::steady_clock;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
-constexpr std::uint64_t kCandidateFactor =
+constexpr std::uint64_t kInstructionFactor =
     50;  // a candidate may do this much more than the reference
 constexpr std::uint64_t kCandidateSlack = 20'000'000;
 // Timed sizes up to these are compared in full as well.
@@ -293,7 +293,7 @@ EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool
       EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
   if (!program) return reply(Verdict::kLaunchError, program.error().message);
   (*program)->set_threads(threads_);
-  const std::uint64_t budget = reference->warp_instructions * kCandidateFactor + kCandidateSlack;
+  const std::uint64_t budget = reference->warp_instructions * kInstructionFactor + kCandidateSlack;
   const auto report = (*program)->run_all(**module, budget, false);
   if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "evaluator/runner/bench_case.h"
 #include "evaluator/timing/statistics.h"
 
 namespace hone::runner {
@@ -19,7 +20,6 @@ constexpr int kReloadEvery = 10;          // pairs: code at another place, nothi
 constexpr int kWarmPairs = 10;
 constexpr double kLongPair_us = 5e5;  // one warm pair will do
 constexpr double kClockLoss = 0.03;   // below the median clock: the pair does not count
-constexpr std::uint8_t kPoison = 0xFF;
 
 #define HONE_STEP(expression)                               \
   do {                                                      \

@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kChannel = 3;
-
 std::vector<std::string> shared_objects() {
   std::vector<std::string> files;
   dl_iterate_phdr(
@@ -84,7 +82,7 @@ int list_files(std::string_view mode) {
   }
   std::ranges::sort(files);
   files.erase(std::ranges::unique(files).begin(), files.end());
-  return protocol::Channel(kChannel).send({{"files", files}, {"gpus", gpus}}) ? 0 : 1;
+  return protocol::Channel(protocol::kChildChannel).send({{"files", files}, {"gpus", gpus}}) ? 0 : 1;
 }
 
 }  // namespace hone::runner

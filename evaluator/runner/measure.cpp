@@ -22,7 +22,6 @@ using protocol::MeasureReply;
 using protocol::MeasureRequest;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint8_t kPoison = 0xFF;       // NaN in every float type, -1 in integers
 constexpr std::uint8_t kOtherPoison = 0x5A;  // a large number in float types
 constexpr std::uint8_t kTimedPoison = 0xFF;
 

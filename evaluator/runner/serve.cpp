@@ -22,13 +22,11 @@ namespace hone::runner {
 namespace {
 
 using Json = nlohmann::json;
-constexpr int kChannel = 3;
-
 /// Ends this process as soon as the other side is gone, even in the middle of a request.
 void watch_parent() {
   std::thread([] {
     for (;;) {
-      pollfd p{kChannel, POLLRDHUP, 0};
+      pollfd p{protocol::kChildChannel, POLLRDHUP, 0};
       if (poll(&p, 1, -1) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0)
         _exit(0);
     }
@@ -39,7 +37,7 @@ void watch_parent() {
 
 int serve(const char* mode, const std::function<Result<Json>(const Json&)>& handle) {
   watch_parent();
-  protocol::Channel channel(kChannel);
+  protocol::Channel channel(protocol::kChildChannel);
   if (!channel.send({{"hello", protocol::kVersion}, {"mode", mode}, {"pid", getpid()}})) return 1;
   for (;;) {
     const auto received = channel.receive(-1);

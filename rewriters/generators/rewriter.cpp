@@ -23,7 +23,7 @@ constexpr std::string_view kPrefix = "hone_";
 struct Lifted {
   std::once_flag once;
   std::mutex mutex;
-  Result<lift::LiftedProgram> program = refused("not lifted");
+  Result<lift::LiftedProgram> program = hone::refused("not lifted");
   std::vector<lift::Site> sites;
 };
 
@@ -162,7 +162,7 @@ class GeneratorRewriter final : public Rewriter {
   Result<Program> apply(const Program& program, const Step& step,
                         const RewriteContext& context) const override {
     if (context.task != nullptr && !context.task->specialize) {
-      return refused("the task may not be specialised, and generated kernels are for given sizes");
+      return hone::refused("the task may not be specialised, and generated kernels are for given sizes");
     }
     Lifted lifted;
     fill(lifted, program, context.sizes, left_alone(program, context.task));
@@ -170,7 +170,7 @@ class GeneratorRewriter final : public Rewriter {
     const auto site = std::ranges::find_if(lifted.sites, [&](const lift::Site& candidate) {
       return step.site == candidate.name || step.site == site_name(candidate, step.math);
     });
-    if (site == lifted.sites.end()) return refused(why_no_site(lifted, step.site));
+    if (site == lifted.sites.end()) return hone::refused(why_no_site(lifted, step.site));
     std::string prefix = fmt::format("{}{}_", kPrefix, identifier(site->name));
     while (program.source.find(prefix) != std::string::npos) prefix += "2_";
     if (auto fine = check_exactness(goal_of(lifted, *site, context)); !fine) {
@@ -185,7 +185,7 @@ class GeneratorRewriter final : public Rewriter {
     generated = generated_renamed(program, index, step, context, prefix);
     if (generated) result = with_generated(program, *site, *generated);
     if (!result && result.error().code == ErrorCode::kInternal) {
-      return refused("what was generated does not parse: " + result.error().message);
+      return hone::refused("what was generated does not parse: " + result.error().message);
     }
     return result;
   }
@@ -210,7 +210,7 @@ class GeneratorRewriter final : public Rewriter {
     }
     for (const Buffer& buffer : generated.scratch) {
       if (program.find_buffer(buffer.name) != nullptr) {
-        return refused(fmt::format("there is a buffer '{}' already", buffer.name));
+        return hone::refused(fmt::format("there is a buffer '{}' already", buffer.name));
       }
       result.buffers.push_back(buffer);
     }
@@ -231,7 +231,7 @@ class GeneratorRewriter final : public Rewriter {
     if (!offer) return {};
     const std::vector<MathLevel> levels = levels_of(*offer);
     if (!levels.empty() && levels.front() == MathLevel::kExact) return {};
-    return refused("needs math 'reassociate', the task allows 'exact'");
+    return hone::refused("needs math 'reassociate', the task allows 'exact'");
   }
 
   /// Parameters have other names than the buffers.
@@ -255,7 +255,7 @@ class GeneratorRewriter final : public Rewriter {
     Lifted lifted;
     fill(lifted, other, context.sizes, left_alone(program, context.task));
     if (!lifted.program) return std::unexpected(lifted.program.error());
-    if (site >= lifted.sites.size()) return refused("the buffers cannot be renamed");
+    if (site >= lifted.sites.size()) return hone::refused("the buffers cannot be renamed");
     auto generated =
         generator_.generate(goal_of(lifted, lifted.sites[site], context), step, prefix);
     if (!generated) return generated;

@@ -9,10 +9,6 @@
 namespace hone::lift {
 namespace {
 
-bool uses_any(Ref value, const std::vector<SymbolId>& symbols) {
-  return std::ranges::any_of(symbols, [&](SymbolId symbol) { return value->uses(symbol); });
-}
-
 void factors_of(Ref value, std::vector<Ref>& all) {
   if (value->is("*")) {
     factors_of(value->args[0], all);

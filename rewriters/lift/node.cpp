@@ -55,6 +55,9 @@ bool is_associative(std::string_view op) {
 }  // namespace
 
 bool Node::uses(SymbolId id) const { return std::ranges::binary_search(free, id); }
+bool uses_any(Ref value, const std::vector<SymbolId>& symbols) {
+  return std::ranges::any_of(symbols, [&](SymbolId symbol) { return value->uses(symbol); });
+}
 
 SymbolId Nodes::new_symbol(std::string name, std::int64_t extent) {
   symbols_.push_back({std::move(name), extent});

@@ -78,6 +78,9 @@ struct Node {
   [[nodiscard]] bool uses(SymbolId id) const;
 };
 
+/// Whether `value` uses one of the symbols.
+[[nodiscard]] bool uses_any(Ref value, const std::vector<SymbolId>& symbols);
+
 /// Inclusive.
 struct Range {
   std::int64_t low = 0;

@@ -23,10 +23,6 @@ struct Guarded {
   Ref condition = nullptr, value = nullptr;
 };
 
-bool uses_any(Ref value, const std::vector<SymbolId>& symbols) {
-  return std::ranges::any_of(symbols, [&](SymbolId symbol) { return value->uses(symbol); });
-}
-
 /// Indices that loads depend on, each load's counted; then loads that are off by a constant.
 std::pair<std::size_t, std::size_t> dependence(Ref value) {
   std::size_t indices = 0, off = 0;

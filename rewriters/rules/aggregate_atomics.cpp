@@ -73,20 +73,20 @@ std::optional<Address> address_text(const syntax::TranslationUnit& unit, const N
 }
 
 // Atomics on one address share a partial result.
-struct Target {
+struct AtomicTarget {
   AtomicStatement first;
   Address address;
   std::vector<AtomicStatement> all;
   std::string name;  // of the partial result
 };
 
-std::vector<Target> find_targets(const coop::Parsed& parsed, const KernelInfo& info) {
-  std::vector<Target> targets;
+std::vector<AtomicTarget> find_targets(const coop::Parsed& parsed, const KernelInfo& info) {
+  std::vector<AtomicTarget> targets;
   for (const AtomicStatement& atomic : coop::atomic_statements(info)) {
     if (!atomic.uniform) continue;
     const auto address = address_text(*parsed.unit, *coop::strip_implicit(atomic.address));
     if (!address) continue;
-    const auto same = std::find_if(targets.begin(), targets.end(), [&](const Target& target) {
+    const auto same = std::find_if(targets.begin(), targets.end(), [&](const AtomicTarget& target) {
       return target.address.text == address->text && target.first.function == atomic.function;
     });
     if (same != targets.end()) {
@@ -103,7 +103,7 @@ std::vector<Target> find_targets(const coop::Parsed& parsed, const KernelInfo& i
   return targets;
 }
 
-std::string shuffle_down(const Target& target, const std::string& offset,
+std::string shuffle_down(const AtomicTarget& target, const std::string& offset,
                          const std::string& other) {
   return fmt::format(
       "#pragma unroll\nfor (int {0} = 16; {0} > 0; {0} /= 2) {{\n"
@@ -111,7 +111,7 @@ std::string shuffle_down(const Target& target, const std::string& offset,
       offset, target.first.type, other, target.name, target.first.fold(target.name, other));
 }
 
-std::string epilogue(const coop::Parsed& parsed, const std::vector<Target>& targets, bool per_warp,
+std::string epilogue(const coop::Parsed& parsed, const std::vector<AtomicTarget>& targets, bool per_warp,
                      std::int64_t threads, const std::string& thread) {
   const syntax::TranslationUnit& unit = *parsed.unit;
   const std::string offset = syntax::fresh_name(unit, "offset");
@@ -119,10 +119,10 @@ std::string epilogue(const coop::Parsed& parsed, const std::vector<Target>& targ
   const std::string tid = syntax::fresh_name(unit, "tid");
   std::string text = fmt::format("// One atomic per {}.\nconst int {} = {};\n",
                                  per_warp ? "warp" : "block", tid, thread);
-  for (const Target& target : targets) text += shuffle_down(target, offset, other);
+  for (const AtomicTarget& target : targets) text += shuffle_down(target, offset, other);
   const auto atomics = [&] {
     std::string calls;
-    for (const Target& target : targets) {
+    for (const AtomicTarget& target : targets) {
       calls +=
           fmt::format("{}({}, {});\n", target.first.function, target.address.text, target.name);
     }
@@ -131,16 +131,16 @@ std::string epilogue(const coop::Parsed& parsed, const std::vector<Target>& targ
   if (per_warp || threads == 32) {
     return text + fmt::format("if ({} % 32 == 0) {{\n{}}}\n", tid, atomics());
   }
-  for (const Target& target : targets) {
+  for (const AtomicTarget& target : targets) {
     text +=
         fmt::format("__shared__ {} {}_warps[{}];\n", target.first.type, target.name, threads / 32);
   }
   text += fmt::format("if ({} % 32 == 0) {{\n", tid);
-  for (const Target& target : targets) {
+  for (const AtomicTarget& target : targets) {
     text += fmt::format("{0}_warps[{1} / 32] = {0};\n", target.name, tid);
   }
   text += fmt::format("}}\n__syncthreads();\nif ({} < 32) {{\n", tid);
-  for (const Target& target : targets) {
+  for (const AtomicTarget& target : targets) {
     text += fmt::format("{0} = {1} < {2} ? {0}_warps[{1}] : {3};\n", target.name, tid, threads / 32,
                         target.first.identity());
     text += shuffle_down(target, offset, other);
@@ -174,12 +174,12 @@ std::vector<Proposal> AggregateAtomics::propose(const Program& program,
     proposal.rewriter = name();
     proposal.version = version();
     proposal.site = info.function->name;
-    for (const Target& target : targets) {
+    for (const AtomicTarget& target : targets) {
       if (target.first.is_float()) proposal.math = MathLevel::kReassociate;
     }
     proposal.parameters.push_back({"level", {std::string("block"), std::string("warp")}});
     const bool whole_grid = std::none_of(targets.begin(), targets.end(),
-                                         [](const Target& t) { return t.address.per_block; });
+                                         [](const AtomicTarget& t) { return t.address.per_block; });
     const auto whole =
         coop::check_persistent(*parsed, info, {.items = 2, .vec = 1, .block = 256}, context);
     if (whole_grid && whole) {
@@ -218,7 +218,7 @@ Result<Program> AggregateAtomics::apply(const Program& program, const Step& step
   if (shape.items > 1 || shape.vec > 1) {
     shape.block = static_cast<int>(step.int_param("block", 256));
   }
-  for (const Target& target : targets) {
+  for (const AtomicTarget& target : targets) {
     if (target.first.is_float() && coop::exact_only(context)) {
       return refused("a floating sum would change its order, and the task asks for exact math");
     }
@@ -235,7 +235,7 @@ Result<Program> AggregateAtomics::apply(const Program& program, const Step& step
   coop::Patch patch(*parsed->unit);
   coop::PersistentParts parts;
   parts.preamble = "\n";
-  for (const Target& target : targets) {
+  for (const AtomicTarget& target : targets) {
     parts.preamble +=
         fmt::format("{} {} = {};\n", target.first.type, target.name, target.first.identity());
     for (const AtomicStatement& atomic : target.all) {

@@ -14,7 +14,7 @@ namespace {
 
 using rules::coop::Parsed;
 using syntax::Access;
-using syntax::Expr;
+using Node = syntax::Expr;
 using syntax::KernelInfo;
 using syntax::Variable;
 
@@ -34,7 +34,7 @@ bool has_hinted_form(const syntax::Type& type) {
 }
 
 /// All accesses of one parameter, when they are of one kind and each can be rewritten.
-struct Target {
+struct HintTarget {
   std::vector<const Access*> accesses;
   bool loads = false;  ///< else stores
   std::vector<std::string> hints;
@@ -42,7 +42,7 @@ struct Target {
 
 /// Offset of the `=` between target and value, or -1 when the text between is anything else (a
 /// comment, a macro).
-int assignment_operator(const syntax::TranslationUnit& unit, const Expr& assign) {
+int assignment_operator(const syntax::TranslationUnit& unit, const Node& assign) {
   const syntax::SourceRange gap{assign.operands[0]->range.end, assign.operands[1]->range.begin};
   if (!gap.valid()) return -1;
   const std::string_view text = unit.text(gap);
@@ -58,25 +58,25 @@ int assignment_operator(const syntax::TranslationUnit& unit, const Expr& assign)
 }
 
 Result<void> check_access(const syntax::TranslationUnit& unit, const Access& access) {
-  const Expr& expr = *access.expr;
+  const Node& expr = *access.expr;
   const bool plain =
-      expr.kind == Expr::Kind::kSubscript || (expr.kind == Expr::Kind::kUnary && expr.text == "*");
+      expr.kind == Node::Kind::kSubscript || (expr.kind == Node::Kind::kUnary && expr.text == "*");
   if (!plain) return refused("an access is not a plain p[i] or *p");
   if (!expr.range.valid()) return refused("an access comes from a macro");
   if (!has_hinted_form(expr.type)) return refused("no hinted form for type " + expr.type.name);
   if (access.kind == Access::Kind::kRead) {
-    const Expr* parent = expr.parent;
-    if (parent != nullptr && parent->kind == Expr::Kind::kUnary && parent->text == "&") {
+    const Node* parent = expr.parent;
+    if (parent != nullptr && parent->kind == Node::Kind::kUnary && parent->text == "&") {
       return refused("the address of an element is taken");
     }
-    if (parent != nullptr && parent->kind == Expr::Kind::kMember) {
+    if (parent != nullptr && parent->kind == Node::Kind::kMember) {
       return refused("only a part of an element is read");
     }
     return {};
   }
-  const Expr* assign = expr.parent;
+  const Node* assign = expr.parent;
   const bool plain_store = access.kind == Access::Kind::kWrite && assign != nullptr &&
-                           assign->kind == Expr::Kind::kAssign && assign->text == "=" &&
+                           assign->kind == Node::Kind::kAssign && assign->text == "=" &&
                            assign->operands[0] == &expr;
   if (!plain_store) return refused("a store is not a plain assignment");
   if (assign->parent != nullptr || assign->statement == nullptr ||
@@ -89,8 +89,8 @@ Result<void> check_access(const syntax::TranslationUnit& unit, const Access& acc
   return {};
 }
 
-Result<Target> target_of(const Parsed& facts, const KernelInfo& info, const Variable& parameter) {
-  Target target;
+Result<HintTarget> target_of(const Parsed& facts, const KernelInfo& info, const Variable& parameter) {
+  HintTarget target;
   if (!parameter.type.is_pointer() || !parameter.type.element) return refused("not a pointer");
   if (parameter.type.element->is_volatile) return refused("a volatile buffer");
   if (rules::memory::escapes(info, parameter))
@@ -174,7 +174,7 @@ class CacheHints final : public Rewriter {
   }
 
  private:
-  static Result<Program> rewrite(const Program& program, const Parsed& facts, const Target& target,
+  static Result<Program> rewrite(const Program& program, const Parsed& facts, const HintTarget& target,
                                  const std::string& hint) {
     syntax::Edits edits(*facts.unit);
     for (const Access* access : target.accesses) {
@@ -182,7 +182,7 @@ class CacheHints final : public Rewriter {
         edits.insert(access->expr->range.begin, "__" + hint + "(&");
         edits.insert(access->expr->range.end, ")");
       } else {
-        const Expr& assign = *access->expr->parent;
+        const Node& assign = *access->expr->parent;
         const int equals = assignment_operator(*facts.unit, assign);
         edits.insert(assign.range.begin, "__" + hint + "(&");
         edits.replace({equals, equals + 1}, ",");

@@ -17,7 +17,7 @@ namespace hone {
 namespace {
 
 using rules::Axis;
-using syntax::Expr;
+using Node = syntax::Expr;
 using syntax::KernelInfo;
 
 constexpr std::array kAxes = {"x", "y", "z"};
@@ -34,13 +34,13 @@ Result<void> check_independent(const KernelInfo& info) {
   if (info.has_shared || info.has_barrier || info.has_warp_ops) {
     return refused("the threads of a block work together");
   }
-  for (const Expr* expr : info.function->all_expressions) {
+  for (const Node* expr : info.function->all_expressions) {
     const auto write = rules::write_of(*expr);
     // The order of atomics is visible in what they return.
     if (write && write->atomic && expr->statement != nullptr && expr->statement->expr != expr) {
       return refused("the result of an atomic is used");
     }
-    if (expr->kind == Expr::Kind::kCall && expr->text.starts_with("__threadfence")) {
+    if (expr->kind == Node::Kind::kCall && expr->text.starts_with("__threadfence")) {
       return refused("threads wait for each other through memory");
     }
     if (expr->type.is_volatile) return refused("the kernel uses volatile memory");
@@ -49,14 +49,14 @@ Result<void> check_independent(const KernelInfo& info) {
 }
 
 bool uses_builtin(const syntax::Function& function, const std::string& name) {
-  return std::ranges::any_of(function.all_expressions, [&](const Expr* expr) {
-    return expr->kind == Expr::Kind::kBuiltin && expr->text == name;
+  return std::ranges::any_of(function.all_expressions, [&](const Node* expr) {
+    return expr->kind == Node::Kind::kBuiltin && expr->text == name;
   });
 }
 
 /// Outermost expressions equal to blockIdx.a * blockDim.a + threadIdx.a. Refused when the builtins
 /// of the axis are used in any other way.
-Result<std::map<const Expr*, std::string>> find_positions(const KernelInfo& info, unsigned axis,
+Result<std::map<const Node*, std::string>> find_positions(const KernelInfo& info, unsigned axis,
                                                           const RewriteContext& context,
                                                           const std::string& text) {
   const std::string thread = fmt::format("threadIdx.{}", kAxes[axis]);
@@ -68,15 +68,15 @@ Result<std::map<const Expr*, std::string>> find_positions(const KernelInfo& info
   const Polynomial wanted = Polynomial::symbol(thread) +
                             Polynomial::constant((*threads)[axis]) * Polynomial::symbol(block);
 
-  std::map<const Expr*, std::string> found;
-  const auto covered = [&](const Expr* expr) {
-    for (const Expr* up = expr; up != nullptr; up = up->parent) {
+  std::map<const Node*, std::string> found;
+  const auto covered = [&](const Node* expr) {
+    for (const Node* up = expr; up != nullptr; up = up->parent) {
       if (found.contains(up)) return true;
     }
     return false;
   };
-  for (const Expr* expr : info.function->all_expressions) {
-    if (expr->kind != Expr::Kind::kBinary || expr->text != "+" || covered(expr)) continue;
+  for (const Node* expr : info.function->all_expressions) {
+    if (expr->kind != Node::Kind::kBinary || expr->text != "+" || covered(expr)) continue;
     const auto form = space.form(*expr);
     if (form && *form == wanted) found[expr] = text;
   }
@@ -86,22 +86,22 @@ Result<std::map<const Expr*, std::string>> find_positions(const KernelInfo& info
     grew = false;
     for (const syntax::Variable* local : info.function->locals) {
       if (parts.contains(local) || !local->single_assignment()) continue;
-      const Expr& init = rules::strip_casts(*local->init);
-      if (init.kind == Expr::Kind::kBuiltin && (init.text == thread || init.text == block)) {
+      const Node& init = rules::strip_casts(*local->init);
+      if (init.kind == Node::Kind::kBuiltin && (init.text == thread || init.text == block)) {
         parts.insert(local);
         grew = true;
       }
     }
   }
-  for (const Expr* expr : info.function->all_expressions) {
+  for (const Node* expr : info.function->all_expressions) {
     if (covered(expr)) continue;
-    if (expr->kind == Expr::Kind::kVariable && parts.contains(expr->variable)) {
+    if (expr->kind == Node::Kind::kVariable && parts.contains(expr->variable)) {
       return refused(fmt::format("{} is used beside the global position", expr->variable->name));
     }
-    if (expr->kind != Expr::Kind::kBuiltin || (expr->text != thread && expr->text != block)) {
+    if (expr->kind != Node::Kind::kBuiltin || (expr->text != thread && expr->text != block)) {
       continue;
     }
-    const Expr* whole = expr;
+    const Node* whole = expr;
     while (whole->parent != nullptr) whole = whole->parent;
     const bool feeds = std::ranges::any_of(
         parts, [&](const auto* part) { return &rules::strip_casts(*part->init) == expr; });

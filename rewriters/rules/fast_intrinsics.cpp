@@ -13,7 +13,7 @@
 namespace hone {
 namespace {
 
-using syntax::Expr;
+using Node = syntax::Expr;
 using syntax::Function;
 using syntax::TranslationUnit;
 
@@ -56,14 +56,14 @@ constexpr Kind kKinds[] = {
     {"powf", Form::kPower, "powf", "pow", "__powf", -1, -1},
 };
 
-bool is_float(const Expr& expr) { return expr.type.name == "float"; }
+bool is_float(const Node& expr) { return expr.type.name == "float"; }
 
 /// The constant value of a literal, through signs and conversions.
-std::optional<double> literal(const Expr& expr) {
+std::optional<double> literal(const Node& expr) {
   if (expr.constant) return static_cast<double>(*expr.constant);
-  if (expr.kind == Expr::Kind::kFloatLiteral) return expr.float_value;
-  if (expr.kind == Expr::Kind::kCast) return literal(*expr.operands[0]);
-  if (expr.kind == Expr::Kind::kUnary && expr.text == "-") {
+  if (expr.kind == Node::Kind::kFloatLiteral) return expr.float_value;
+  if (expr.kind == Node::Kind::kCast) return literal(*expr.operands[0]);
+  if (expr.kind == Node::Kind::kUnary && expr.text == "-") {
     const auto inner = literal(*expr.operands[0]);
     return inner ? std::optional(-*inner) : std::nullopt;
   }
@@ -77,7 +77,7 @@ bool is_power_of_two(double value) {
 
 /// Offset of the one `op` between two operands when nothing but blanks and parentheses are around
 /// it (no comment, no macro); -1 otherwise.
-int operator_between(const TranslationUnit& unit, const Expr& left, const Expr& right,
+int operator_between(const TranslationUnit& unit, const Node& left, const Node& right,
                      std::string_view op, bool parentheses) {
   const syntax::SourceRange gap{left.range.end, right.range.begin};
   if (!left.range.valid() || !right.range.valid() || !gap.valid()) return -1;
@@ -94,7 +94,7 @@ int operator_between(const TranslationUnit& unit, const Expr& left, const Expr& 
 }
 
 /// Range of the callee's name in a call written as a plain or `::`/`std::` qualified name.
-std::optional<syntax::SourceRange> callee_range(const TranslationUnit& unit, const Expr& call) {
+std::optional<syntax::SourceRange> callee_range(const TranslationUnit& unit, const Node& call) {
   if (!call.range.valid()) return std::nullopt;
   const std::string_view text = unit.text(call.range);
   for (const std::string_view qualifier : {"", "::", "std::", "::std::"}) {
@@ -110,13 +110,13 @@ std::optional<syntax::SourceRange> callee_range(const TranslationUnit& unit, con
   return std::nullopt;
 }
 
-bool calls(const TranslationUnit& unit, const Expr& expr, const Kind& kind, std::size_t arity) {
-  if (expr.kind != Expr::Kind::kCall || expr.operands.size() != arity || !is_float(expr)) {
+bool calls(const TranslationUnit& unit, const Node& expr, const Kind& kind, std::size_t arity) {
+  if (expr.kind != Node::Kind::kCall || expr.operands.size() != arity || !is_float(expr)) {
     return false;
   }
   if (expr.text != kind.float_name && expr.text != kind.plain_name) return false;
   if (unit.find_function(expr.text) != nullptr) return false;  // the file's own function
-  return std::ranges::all_of(expr.operands, [](const Expr* operand) { return is_float(*operand); });
+  return std::ranges::all_of(expr.operands, [](const Node* operand) { return is_float(*operand); });
 }
 
 /// Rewrites `expr` when it is one of `kind`; returns whether it is. Edits that are asked for twice
@@ -125,13 +125,13 @@ class Rewrite {
  public:
   Rewrite(const TranslationUnit& unit, const Kind& kind) : unit_(unit), kind_(kind), edits_(unit) {}
 
-  bool visit(const Expr& expr) {
+  bool visit(const Node& expr) {
     if (!expr.range.valid()) return false;
     switch (kind_.form) {
       case Form::kRename:
         return rename(expr, 1);
       case Form::kDivision:
-        return expr.kind == Expr::Kind::kAssign ? divide_assign(expr) : divide(expr);
+        return expr.kind == Node::Kind::kAssign ? divide_assign(expr) : divide(expr);
       case Form::kRsqrt:
         return rsqrt(expr);
       case Form::kTanh:
@@ -156,7 +156,7 @@ class Rewrite {
   std::string helper_;
 
  private:
-  bool rename(const Expr& expr, std::size_t arity) {
+  bool rename(const Node& expr, std::size_t arity) {
     if (!calls(unit_, expr, kind_, arity)) return false;
     const auto name = callee_range(unit_, expr);
     if (!name) return false;
@@ -164,9 +164,9 @@ class Rewrite {
     return true;
   }
 
-  bool divide(const Expr& expr) {
-    if (expr.kind != Expr::Kind::kBinary || expr.text != "/" || !is_float(expr)) return false;
-    const Expr &left = *expr.operands[0], &right = *expr.operands[1];
+  bool divide(const Node& expr) {
+    if (expr.kind != Node::Kind::kBinary || expr.text != "/" || !is_float(expr)) return false;
+    const Node &left = *expr.operands[0], &right = *expr.operands[1];
     if (!is_float(left) || !is_float(right)) return false;
     if (const auto value = literal(right); value && (is_power_of_two(*value) || literal(left))) {
       return false;  // the compiler multiplies, exactly
@@ -179,12 +179,12 @@ class Rewrite {
     return true;
   }
 
-  bool divide_assign(const Expr& expr) {
+  bool divide_assign(const Node& expr) {
     if (expr.text != "/=" || !is_float(*expr.operands[0]) || !is_float(*expr.operands[1])) {
       return false;
     }
-    const Expr& target = *expr.operands[0];
-    if (target.kind != Expr::Kind::kVariable || literal(*expr.operands[1])) return false;
+    const Node& target = *expr.operands[0];
+    if (target.kind != Node::Kind::kVariable || literal(*expr.operands[1])) return false;
     const int at = operator_between(unit_, target, *expr.operands[1], "/=", true);
     if (at < 0 || !target.range.valid()) return false;
     edits_.replace({at, at + 2}, "= __fdividef(" + std::string(unit_.text(target.range)) + ",");
@@ -192,9 +192,9 @@ class Rewrite {
     return true;
   }
 
-  bool rsqrt(const Expr& expr) {
-    if (expr.kind != Expr::Kind::kBinary || expr.text != "/" || !is_float(expr)) return false;
-    const Expr &left = *expr.operands[0], &right = *expr.operands[1];
+  bool rsqrt(const Node& expr) {
+    if (expr.kind != Node::Kind::kBinary || expr.text != "/" || !is_float(expr)) return false;
+    const Node &left = *expr.operands[0], &right = *expr.operands[1];
     if (!is_float(left) || !calls(unit_, right, kind_, 1)) return false;
     const auto name = callee_range(unit_, right);
     const int slash = operator_between(unit_, left, right, "/", true);
@@ -210,7 +210,7 @@ class Rewrite {
     return true;
   }
 
-  bool tanh(const Expr& expr) {
+  bool tanh(const Node& expr) {
     if (!calls(unit_, expr, kind_, 1)) return false;
     const auto name = callee_range(unit_, expr);
     if (!name) return false;
@@ -219,11 +219,11 @@ class Rewrite {
     return true;
   }
 
-  bool small_power(const Expr& expr) {
+  bool small_power(const Node& expr) {
     if (!calls(unit_, expr, kind_, 2)) return false;
     const auto name = callee_range(unit_, expr);
     const auto exponent = literal(*expr.operands[1]);
-    const Expr &base = *expr.operands[0], &power = *expr.operands[1];
+    const Node &base = *expr.operands[0], &power = *expr.operands[1];
     if (!name || !exponent || !base.range.valid() || !power.range.valid()) return false;
     const int comma = operator_between(unit_, base, power, ",", true);
     if (comma < 0 || expr.range.end - 1 < power.range.end) return false;
@@ -328,7 +328,7 @@ class FastIntrinsics final : public Rewriter {
  private:
   static int count(Rewrite& rewrite, const Function& function) {
     int changed = 0;
-    for (const Expr* expr : function.all_expressions) changed += rewrite.visit(*expr) ? 1 : 0;
+    for (const Node* expr : function.all_expressions) changed += rewrite.visit(*expr) ? 1 : 0;
     return changed;
   }
 };

@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-using syntax::Expr;
+using Node = syntax::Expr;
 using syntax::KernelInfo;
 using syntax::Type;
 using syntax::Variable;
@@ -38,47 +38,47 @@ std::int64_t shared_bytes(const KernelInfo& info) {
 /// differs between threads somewhere.
 Result<bool> check_uses(const KernelInfo& info, const Variable& array, std::size_t dimensions) {
   bool crosses_rows = false;
-  for (const Expr* expr : info.function->all_expressions) {
-    if (expr->kind != Expr::Kind::kVariable || expr->variable != &array) continue;
-    const Expr* at = expr;
+  for (const Node* expr : info.function->all_expressions) {
+    if (expr->kind != Node::Kind::kVariable || expr->variable != &array) continue;
+    const Node* at = expr;
     for (std::size_t i = 0; i < dimensions; ++i) {
-      const Expr* up = at->parent;
-      while (up != nullptr && up->kind == Expr::Kind::kCast && up->implicit) {
+      const Node* up = at->parent;
+      while (up != nullptr && up->kind == Node::Kind::kCast && up->implicit) {
         at = up;
         up = up->parent;
       }
-      if (up == nullptr || up->kind != Expr::Kind::kSubscript || up->operands[0] != at) {
+      if (up == nullptr || up->kind != Node::Kind::kSubscript || up->operands[0] != at) {
         return refused(fmt::format("{} is used other than by all its subscripts", array.name));
       }
       if (i + 1 < dimensions && info.varies_by_thread(*up->operands[1])) crosses_rows = true;
       at = up;
     }
-    for (const Expr* up = at->parent; up != nullptr; up = up->parent) {
-      if (up->kind == Expr::Kind::kUnary && up->text == "&") {
-        const Expr* call = up->parent;
-        while (call != nullptr && call->kind == Expr::Kind::kCast && call->implicit) {
+    for (const Node* up = at->parent; up != nullptr; up = up->parent) {
+      if (up->kind == Node::Kind::kUnary && up->text == "&") {
+        const Node* call = up->parent;
+        while (call != nullptr && call->kind == Node::Kind::kCast && call->implicit) {
           call = call->parent;
         }
         const bool atomic =
-            call != nullptr && call->kind == Expr::Kind::kCall && call->text.starts_with("atomic");
+            call != nullptr && call->kind == Node::Kind::kCall && call->text.starts_with("atomic");
         if (!atomic)
           return refused(fmt::format("the address of an element of {} is taken", array.name));
       }
-      if (up->kind != Expr::Kind::kMember && up->kind != Expr::Kind::kCast) break;
+      if (up->kind != Node::Kind::kMember && up->kind != Node::Kind::kCast) break;
     }
   }
   return crosses_rows;
 }
 
-struct Target {
+struct PadTarget {
   const Variable* array = nullptr;
   std::vector<std::int64_t> extents;
   bool crosses_rows = false;
 };
 
-Result<Target> target(const KernelInfo& info, std::string_view name) {
+Result<PadTarget> target(const KernelInfo& info, std::string_view name) {
   if (info.has_unknown) return refused("the kernel holds code we cannot read");
-  Target result;
+  PadTarget result;
   for (const Variable* local : info.function->locals) {
     if (local->name != name || local->storage != Variable::Storage::kShared) continue;
     if (result.array != nullptr)
@@ -95,7 +95,7 @@ Result<Target> target(const KernelInfo& info, std::string_view name) {
   return result;
 }
 
-Result<void> check_size(const KernelInfo& info, const Target& target, std::int64_t pad,
+Result<void> check_size(const KernelInfo& info, const PadTarget& target, std::int64_t pad,
                         const RewriteContext& context) {
   const std::int64_t row = target.extents.back();
   const std::int64_t bytes = target.array->type.bytes;
@@ -107,7 +107,7 @@ Result<void> check_size(const KernelInfo& info, const Target& target, std::int64
   return {};
 }
 
-std::string site_of(const KernelInfo& info, const Variable& array) {
+std::string pad_site_of(const KernelInfo& info, const Variable& array) {
   return info.function->name + "/" + array.name;
 }
 
@@ -136,7 +136,7 @@ class SharedPad final : public Rewriter {
         if (pad.domain.empty()) continue;
         result.push_back({std::string(name()),
                           version(),
-                          site_of(info, *local),
+                          pad_site_of(info, *local),
                           {pad},
                           MathLevel::kExact,
                           fmt::format("wider rows of {}", local->name)});

@@ -26,7 +26,7 @@ using syntax::Stmt;
 constexpr std::string_view kColumns = "/columns";  // site of the column mode
 constexpr std::int64_t kUnsignedLimit = std::int64_t{1} << 32;
 
-struct Shape {
+struct LaneShape {
   int lanes = 32;
   int block = 256;
   bool innermost = false;
@@ -91,7 +91,7 @@ void share_loop(Patch& patch, const Parsed& parsed, const KernelInfo& info, cons
 }
 
 Result<Program> split_rows(const Program& program, const Parsed& parsed, const KernelInfo& info,
-                           const SplitPlan& plan, const Shape& shape,
+                           const SplitPlan& plan, const LaneShape& shape,
                            const RewriteContext& context) {
   const auto old_block = info.block_dim(context.sizes);
   if (!old_block) return refused("the launches disagree on the block size");
@@ -271,7 +271,7 @@ Result<Program> SplitReduction::apply(const Program& program, const Step& step,
   if (columns) kernel.resize(kernel.size() - kColumns.size());
   const KernelInfo* info = parsed->find(kernel);
   if (!info) return refused(fmt::format("there is no kernel `{}`", step.site));
-  Shape shape;
+  LaneShape shape;
   shape.lanes = static_cast<int>(step.int_param("lanes", 32));
   shape.block = static_cast<int>(step.int_param("block", 256));
   shape.innermost = step.string_param("nest", "outer") == "inner";

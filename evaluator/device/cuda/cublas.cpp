@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "evaluator/compile/locate.h"
+#include "evaluator/device/cuda/resolve.h"
 
 namespace hone::cuda {
 namespace fs = std::filesystem;
@@ -49,13 +50,7 @@ void* open_library(std::string& path, std::string& error) {
   return nullptr;
 }
 
-template <class Function>
-void resolve(void* handle, const char* name, Function& out, std::string& missing) {
-  out = reinterpret_cast<Function>(dlsym(handle, name));
-  if (out == nullptr && missing.empty()) missing = name;
-}
-
-Result<Cublas> load() {
+Result<Cublas> load_cublas() {
   Cublas c;
   std::string error;
   void* handle = open_library(c.path, error);
@@ -103,7 +98,7 @@ std::string Cublas::describe(CublasStatus status) const {
 }
 
 const Result<Cublas>& Cublas::get() {
-  static const Result<Cublas> instance = load();
+  static const Result<Cublas> instance = load_cublas();
   return instance;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "evaluator/device/cuda/resolve.h"
+
 namespace hone::cuda {
 namespace {
 
@@ -13,13 +15,7 @@ namespace {
 #define HONE_STRING(name) #name
 #define HONE_SYMBOL(name) HONE_STRING(name)
 
-template <class Function>
-void resolve(void* handle, const char* name, Function& out, std::string& missing) {
-  out = reinterpret_cast<Function>(dlsym(handle, name));
-  if (out == nullptr && missing.empty()) missing = name;
-}
-
-Result<Driver> load() {
+Result<Driver> load_driver() {
   Driver d;
   void* handle = nullptr;
   // HONE_LIBCUDA: a driver in an unusual place, or the tests' own.
@@ -113,7 +109,7 @@ std::string Driver::version() const {
 }
 
 const Result<Driver>& Driver::get() {
-  static const Result<Driver> instance = load();
+  static const Result<Driver> instance = load_driver();
   return instance;
 }
 

@@ -18,6 +18,10 @@ struct Failure {
   std::string detail;
 };
 
+[[nodiscard]] inline Failure launch_error(std::string detail) {
+  return Failure{Verdict::kLaunchError, false, false, std::move(detail)};
+}
+
 template <class T>
 using Outcome = std::expected<T, Failure>;
 

@@ -10,10 +10,6 @@ namespace {
 // What NVIDIA recommends for Hopper; enough for split-K on the others.
 constexpr std::uint64_t kWorkspaceBytes = 32 << 20;
 
-Failure launch_error(std::string detail) {
-  return Failure{Verdict::kLaunchError, false, false, std::move(detail)};
-}
-
 /// The libraries' handles and workspace: one of each in a process, as there is one context.
 struct Session {
   CublasHandle handle = nullptr;

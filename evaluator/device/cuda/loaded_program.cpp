@@ -9,10 +9,6 @@
 namespace hone::cuda {
 namespace {
 
-Failure launch_error(std::string detail) {
-  return Failure{Verdict::kLaunchError, false, false, std::move(detail)};
-}
-
 constexpr int kDefaultShared = 48 * 1024;  // what needs no opt-in [B]
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace hone::generators::attention {
 namespace {
 
-constexpr const char* kKernel = R"(
+constexpr const char* kFmaKernel = R"(
 $what
 // Each thread has $rows queries by $keys keys, then by $columns columns.
 __global__ void __launch_bounds__($bounds) $prefixattention($params) {
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
 }
 )";
 
-constexpr const char* kMask = R"(const int tile_k = tile * kTileK;
+constexpr const char* kFmaMask = R"(const int tile_k = tile * kTileK;
 $if_masked{
 #pragma unroll
   for (int i = 0; i < kRows; ++i)
@@ -138,14 +138,14 @@ std::string fma_kernel(const Emitter& emit) {
   holes["keys"] = std::to_string(s.keys / 16);
   holes["columns"] = std::to_string(columns / 16);
   holes["q"] = spare ? "min(q_first + first_row + i, kQueries - 1)" : "q_first + first_row + i";
-  holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kMask, holes) : "";
+  holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kFmaMask, holes) : "";
   std::string write = emit.write(width, "sums[i][n][j]");
   if (spare) {
     write = filled("if ($row_exists) {\n  $write\n}\n",
                    {{"row_exists", emit.row_exists()}, {"write", write}});
   }
   holes["write"] = write;
-  return emit.with_constants(filled(kKernel, holes), {{"kRows", rows},
+  return emit.with_constants(filled(kFmaKernel, holes), {{"kRows", rows},
                                                       {"kEach", s.keys / 16},
                                                       {"kGroups", columns / 16 / width},
                                                       {"kWidth", width},

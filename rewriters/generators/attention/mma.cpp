@@ -48,7 +48,7 @@ __device__ __forceinline__ unsigned $prefixpair(float low, float high) {
 }
 )";
 
-constexpr const char* kKernel = R"(
+constexpr const char* kMmaKernel = R"(
 $what
 // Each warp has $warp_rows queries. With g = lane / 4 and t = lane % 4, a lane keeps the sums of rows g and
 // g + 8 of each 16, and of columns 2 * t and 2 * t + 1 of each 8.
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__($bounds) $prefixattention($params) {
 }
 )";
 
-constexpr const char* kMask = R"(const int tile_k = tile * kTileK;
+constexpr const char* kMmaMask = R"(const int tile_k = tile * kTileK;
 $if_masked{
 #pragma unroll
   for (int i = 0; i < kBlocksQ; ++i)
@@ -307,7 +307,7 @@ std::string mma_kernel(const Emitter& emit) {
   const bool spare = emit.a.queries % s.rows != 0;
   const std::string q = "q_first + warp_row + i * 16 + l / 2 * 8 + lane / 4";
   holes["q"] = spare ? "min(" + q + ", kQueries - 1)" : q;
-  holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kMask, holes) : "";
+  holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kMmaMask, holes) : "";
   holes["softmax"] = filled(kSoftmax, holes);
   std::string write = emit.write(2, "sums[i][n][half * 2 + j]");
   if (spare)
@@ -319,7 +319,7 @@ std::string mma_kernel(const Emitter& emit) {
   if (!narrow) text += kTransposed;
   text += kMultiply;
   return filled(text, holes) + (narrow ? tf32_helpers(emit) : pair_helper(emit)) +
-         emit.with_constants(filled(kKernel, holes),
+         emit.with_constants(filled(kMmaKernel, holes),
                              {{"kWarpQ", s.warp_rows},
                               {"kBlocksQ", s.warp_rows / 16},
                               {"kBlocksK", s.keys / 8},

@@ -12,7 +12,7 @@ using lift::Node;
 using lift::Nodes;
 
 /// Beyond any score of data that f32 holds with sense; what references write is -1e9 and less.
-constexpr double kNothing = -1e9;
+constexpr double kMaskedOut = -1e9;
 
 bool commutes(const Node& node) {
   return node.op == "+" || node.op == "*" || node.op == "min" || node.op == "max" ||
@@ -145,7 +145,7 @@ Masked masked(Nodes& nodes, Ref logit) {
   const auto peel = [&](auto& self, Ref x, double times) -> Masked {
     const auto nothing = [&](Ref value) {
       const auto number = number_of(value);
-      return number && *number * times <= kNothing ? number : std::nullopt;
+      return number && *number * times <= kMaskedOut ? number : std::nullopt;
     };
     if (x->is("select")) {
       for (const int at : {2, 1}) {

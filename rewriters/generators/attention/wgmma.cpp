@@ -9,7 +9,7 @@
 namespace hone::generators::attention {
 namespace {
 
-constexpr const char* kKernel = R"(
+constexpr const char* kWgmmaKernel = R"(
 $what
 // Each warpgroup of 128 threads has 64 queries. With g = lane / 4 and t = lane % 4, a lane keeps
 // the sums of rows g and g + 8 of a warp's 16, and of columns 2 * t and 2 * t + 1 of each 8.
@@ -232,7 +232,7 @@ constexpr const char* kTwoAhead = R"(if (first_tile < end_tile) {
 }
 )";
 
-constexpr const char* kMask = R"(const int tile_k = tile * kTileK;
+constexpr const char* kWgmmaMask = R"(const int tile_k = tile * kTileK;
 $if_masked{
   $prefixeach<kTileK / 2>([&](auto i) {
     const int q = $q, k = tile_k + i / 4 * 8 + lane % 4 * 2 + i % 2;
@@ -254,7 +254,7 @@ std::string wgmma_kernel(const Emitter& emit) {
   const bool spare = emit.a.queries % s.rows != 0;
   const std::string q = "q_first + warp_row + i / 2 % 2 * 8 + lane / 4";
   holes["q"] = spare ? "min(" + q + ", kQueries - 1)" : q;
-  holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kMask, holes) : "";
+  holes["mask"] = emit.masks() || emit.makes_logits() ? filled(kWgmmaMask, holes) : "";
   std::string write = emit.write(2, "sums[n * 4 + half * 2 + j]");
   if (spare) {
     write = filled("if ($row_exists) {\n  $write\n}\n",
@@ -273,7 +273,7 @@ std::string wgmma_kernel(const Emitter& emit) {
                              .name = "weigh"},
                             emit.prefix) +
          pair_helper(emit) +
-         emit.with_constants(filled(kKernel, holes),
+         emit.with_constants(filled(kWgmmaKernel, holes),
                              {{"kDepthHere", depth}, {"kColumnsHere", columns}});
 }
 

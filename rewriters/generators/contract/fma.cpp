@@ -6,7 +6,7 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr const char* kKernel = R"(
+constexpr const char* kFmaKernel = R"(
 $what
 // Each thread keeps $tm x $tn sums, in kRunsM x kRunsN places of kRun x kRun.
 __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
@@ -89,7 +89,7 @@ std::string fma_kernel(const Emitter& emit) {
   holes["tn"] = std::to_string(s.tn);
   holes["warps_n"] = std::to_string(s.bn / s.tn / 8);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
-  return emit.with_constants(filled(kKernel, holes), {{"kRun", v},
+  return emit.with_constants(filled(kFmaKernel, holes), {{"kRun", v},
                                                       {"kRunsM", s.tm / v},
                                                       {"kRunsN", s.tn / v},
                                                       {"kStrideA", emit.a.stride},

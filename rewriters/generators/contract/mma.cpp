@@ -53,7 +53,7 @@ __device__ __forceinline__ void $prefixsplit(unsigned& big, unsigned& small, uns
 }
 )";
 
-constexpr const char* kKernel = R"(
+constexpr const char* kMmaKernel = R"(
 $what
 // Each warp keeps $wm x $wn sums.
 __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
 }
 )";
 
-constexpr const char* kWriteTwo = R"(#pragma unroll
+constexpr const char* kMmaWriteTwo = R"(#pragma unroll
 for (int j = 0; j < kBlocksN; ++j) {
   const int n = n_first + warp_n + j * 8 + lane % 4 * 2;
   store(m, n, {sums[i][j][0], sums[i][j][1]});
@@ -123,7 +123,7 @@ for (int j = 0; j < kBlocksN; ++j) {
 )";
 
 // Outputs of two bytes: a pair of lanes fills a sector.
-constexpr const char* kWriteFour =
+constexpr const char* kMmaWriteFour =
     R"(// Two lanes swap halves, so that each has four neighbours of one row.
 const bool odd = lane % 2 != 0;
 #pragma unroll
@@ -256,7 +256,7 @@ std::string mma_kernel(const Emitter& emit) {
   const bool thrice = s.pipe == Pipe::kTf32x3;
   const int width = emit.store_width();
   Holes holes = emit.holes(width);
-  holes["write"] = filled(width == 4 ? kWriteFour : kWriteTwo, holes);
+  holes["write"] = filled(width == 4 ? kMmaWriteFour : kMmaWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["wn"] = std::to_string(s.wn);
   holes["k"] = narrow ? "8" : "16";
@@ -278,7 +278,7 @@ std::string mma_kernel(const Emitter& emit) {
   if (narrow) text += kRound;
   if (thrice) text += kSplit;
   return filled(text, holes) +
-         emit.with_constants(filled(kKernel, holes), {{"kWarpM", s.wm},
+         emit.with_constants(filled(kMmaKernel, holes), {{"kWarpM", s.wm},
                                                       {"kWarpN", s.wn},
                                                       {"kWarpsN", s.bn / s.wn},
                                                       {"kBlocksM", s.wm / 16},

@@ -8,7 +8,7 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr const char* kKernel = R"(
+constexpr const char* kWgmmaKernel = R"(
 $what
 // Each warpgroup of 128 threads keeps $wm x $bn sums. A stage is filled again two tiles after it was
 // multiplied: by then every warpgroup has waited for that product, while the next one runs.
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
 }
 )";
 
-constexpr const char* kWriteTwo = R"($prefixeach<kTileN / 8>([&](auto j) {
+constexpr const char* kWgmmaWriteTwo = R"($prefixeach<kTileN / 8>([&](auto j) {
   const int n = n_first + j * 8 + lane % 4 * 2;
   store(m, n, {sums[i][j * 4], sums[i][j * 4 + 1]});
   store(m + 8, n, {sums[i][j * 4 + 2], sums[i][j * 4 + 3]});
@@ -66,7 +66,7 @@ constexpr const char* kWriteTwo = R"($prefixeach<kTileN / 8>([&](auto j) {
 )";
 
 // Outputs of two bytes: a pair of lanes fills a sector.
-constexpr const char* kWriteFour =
+constexpr const char* kWgmmaWriteFour =
     R"(// Two lanes swap halves, so that each has four neighbours of one row.
 const bool odd = lane % 2 != 0;
 $prefixeach<kTileN / 8>([&](auto l) {
@@ -87,7 +87,7 @@ std::string wgmma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const int width = emit.store_width();
   Holes holes = emit.holes(width);
-  holes["write"] = filled(width == 4 ? kWriteFour : kWriteTwo, holes);
+  holes["write"] = filled(width == 4 ? kWgmmaWriteFour : kWgmmaWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["bn"] = std::to_string(s.bn);
   // 16 of k: two groups of eight rows on, or 32 bytes; 64 rows or columns: a band, or 64 rows.
@@ -107,7 +107,7 @@ std::string wgmma_kernel(const Emitter& emit) {
                             .a_k_rows = emit.a.k_rows,
                             .b_k_rows = emit.b.k_rows};
   return warpgroup_helpers(emit.prefix) + warpgroup_multiply(warpgroup, emit.prefix) +
-         emit.with_constants(filled(kKernel, holes), {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
+         emit.with_constants(filled(kWgmmaKernel, holes), {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
 }
 
 }  // namespace hone::generators::contract

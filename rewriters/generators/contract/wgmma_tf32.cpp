@@ -8,7 +8,7 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr const char* kKernel = R"(
+constexpr const char* kWgmmaTf32Kernel = R"(
 $what
 // x * y is big_x * big_y + big_x * small_y + small_x * big_y, big being x rounded to tf32 and small
 // what is left. A warpgroup of 128 threads keeps 64 x $bn sums, splits its rows of A in registers,
@@ -165,7 +165,7 @@ std::string wgmma_tf32_kernel(const Emitter& emit) {
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
   const Warpgroup warpgroup{.n = s.bn, .k = 8, .kind = "tf32", .a_in_registers = true};
   return warpgroup_helpers(emit.prefix) + warpgroup_multiply(warpgroup, emit.prefix) +
-         tf32_helpers(emit) + emit.with_constants(filled(kKernel, holes), {});
+         tf32_helpers(emit) + emit.with_constants(filled(kWgmmaTf32Kernel, holes), {});
 }
 
 }  // namespace hone::generators::contract

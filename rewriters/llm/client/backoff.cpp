@@ -9,14 +9,14 @@ namespace hone::llm {
 namespace {
 
 constexpr Milliseconds kFirst = std::chrono::seconds(1);
-constexpr Milliseconds kMost = std::chrono::seconds(30);
+constexpr Milliseconds kLongestPause = std::chrono::seconds(30);
 constexpr Milliseconds kDay = std::chrono::hours(24);
 
 }  // namespace
 
 Milliseconds Backoff::wait(int attempt) {
   const int doublings = std::clamp(attempt - 1, 0, 5);
-  const Milliseconds full = std::min(kFirst * (1 << doublings), kMost);
+  const Milliseconds full = std::min(kFirst * (1 << doublings), kLongestPause);
   std::lock_guard lock(mutex_);
   std::uniform_int_distribution<std::int64_t> draw(full.count() / 2, full.count());
   return Milliseconds(draw(random_));

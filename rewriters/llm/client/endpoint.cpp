@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kNano = 1'000'000'000;
 constexpr std::int64_t kMaxDollars = 1'000'000;
 constexpr std::int64_t kMaxTokens = 1'000'000'000'000;
-constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24);
+constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(24);
 
 struct UrlCleanup {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
@@ -137,7 +137,7 @@ Result<void> in_range(const char* name, Number value, Number least, Number most)
 Result<void> check_numbers(const Settings& s) {
   using std::chrono::milliseconds;
   const auto time = [](const char* name, milliseconds value) {
-    return in_range<std::int64_t>(name, value.count(), 1, kLongest.count());
+    return in_range<std::int64_t>(name, value.count(), 1, kLongestWait.count());
   };
   const std::int64_t none = 0;
   for (const Result<void>& result : {

@@ -62,7 +62,7 @@ std::string line_at(const Json& json, const char* key, std::size_t most) {
 }
 
 /// Not negative; larger ones count as the largest.
-std::int64_t count_at(const Json& json, const char* key,
+std::int64_t required_count_at(const Json& json, const char* key,
                       std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   const auto value = json.at(key).get_ref<const Json::number_unsigned_t&>();
   return static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(most)));
@@ -80,8 +80,8 @@ std::optional<Reply> reply_from(const Json& json) {
   reply.finish_reason = line_at(json, "finish_reason", kFinishReason);
   reply.model = line_at(json, "model", kModel);
   const Json& usage = json.at("usage");
-  reply.usage.input_tokens = count_at(usage, "input_tokens");
-  reply.usage.output_tokens = count_at(usage, "output_tokens");
+  reply.usage.input_tokens = required_count_at(usage, "input_tokens");
+  reply.usage.output_tokens = required_count_at(usage, "output_tokens");
   reply.usage.exact = flag_at(usage, "exact");
   reply.without_format = flag_at(json, "without_format");
   for (const Json& note : json.at("notes").get_ref<const Json::array_t&>()) {
@@ -111,11 +111,11 @@ Json json_of(const Exchange& exchange) {
 std::optional<Exchange> exchange_from(const Json& json) {
   Exchange exchange;
   const Json& charge = json.at("charge");
-  exchange.charge.input_tokens = count_at(charge, "input_tokens");
-  exchange.charge.output_tokens = count_at(charge, "output_tokens");
-  exchange.charge.nano_dollars = count_at(charge, "nano_dollars");
-  exchange.attempts = static_cast<int>(count_at(json, "attempts", 1'000'000));
-  exchange.http_status = static_cast<int>(count_at(json, "status", 999));
+  exchange.charge.input_tokens = required_count_at(charge, "input_tokens");
+  exchange.charge.output_tokens = required_count_at(charge, "output_tokens");
+  exchange.charge.nano_dollars = required_count_at(charge, "nano_dollars");
+  exchange.attempts = static_cast<int>(required_count_at(json, "attempts", 1'000'000));
+  exchange.http_status = static_cast<int>(required_count_at(json, "status", 999));
   exchange.seconds = std::clamp(json.at("seconds").get<double>(), 0.0, kMostSeconds);
   if (json.contains("reply")) {
     auto reply = reply_from(json.at("reply"));
@@ -139,7 +139,7 @@ std::optional<Line> read_line(const std::string& text) {
   const auto json = parse_json(text);
   if (!json || !json->is_object()) return std::nullopt;
   try {
-    const std::int64_t format = count_at(*json, "format");
+    const std::int64_t format = required_count_at(*json, "format");
     if (format != kFormat && format != kWithoutKinds) return std::nullopt;
     Line line;
     line.canonical = json->at("request").dump();

@@ -20,7 +20,6 @@ using syntax::Stmt;
 using syntax::Type;
 using syntax::Variable;
 
-constexpr std::array kAxes = {"x", "y", "z"};
 constexpr int kMostGuards = 8;
 
 class Flattener {

@@ -13,7 +13,6 @@ using syntax::Variable;
 
 namespace {
 
-constexpr std::array kAxes = {"x", "y", "z"};
 
 std::string flipped(const std::string& op) {
   if (op == "<") return ">";

@@ -1,6 +1,7 @@
 // What the condition of a guard says about launch coordinates.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "rewriters/rules/common/index_space.h"
 
 namespace hone::rules {
+
+inline constexpr std::array kAxes = {"x", "y", "z"};
 
 /// `variable + offset op bound`, the shape that a clamp can stand for.
 struct Conjunct {

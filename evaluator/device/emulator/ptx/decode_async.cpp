@@ -6,7 +6,6 @@
 namespace hone::emulator {
 namespace {
 
-const Type kU32{Type::kUnsigned, 32};
 const Type kU64{Type::kUnsigned, 64};
 constexpr int kSharedLatency = 30;  // [cycles] until the result of an mbarrier operation
 

@@ -5,8 +5,6 @@
 
 namespace hone::emulator {
 namespace {
-const Type kU32{Type::kUnsigned, 32};
-const Type kPredicate{Type::kPred, 1};
 constexpr std::uint32_t kAllocaBytes = 16384;  // per lane and call
 }  // namespace
 

@@ -41,8 +41,6 @@ bool is_int(TensorType t) {
   return t == TensorType::kS8 || t == TensorType::kU8 || t == TensorType::kS4 ||
          t == TensorType::kU4 || t == TensorType::kB1;
 }
-bool is_fp8(TensorType t) { return t == TensorType::kE4M3 || t == TensorType::kE5M2; }
-
 /// The types that may stand together, and with which k for m16n8; m8n8 has its own.
 bool known_mma(const TensorOp& op) {
   const int bits = tensor_bits(op.a);

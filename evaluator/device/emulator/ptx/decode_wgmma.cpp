@@ -10,7 +10,6 @@ void tensor_registers(TensorOp& op);
 
 namespace {
 
-bool is_fp8(TensorType t) { return t == TensorType::kE4M3 || t == TensorType::kE5M2; }
 bool is_s8(TensorType t) { return t == TensorType::kS8 || t == TensorType::kU8; }
 
 bool known_wgmma(const TensorOp& op) {

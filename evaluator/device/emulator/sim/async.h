@@ -19,6 +19,8 @@
 
 namespace hone::emulator {
 
+inline constexpr std::uint64_t kBytesPerCycle = 64;  // of one copy, once its first bytes are there
+
 /// One element of an atomic operation (sim/atomics.cpp): what memory holds afterwards.
 std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand);
 

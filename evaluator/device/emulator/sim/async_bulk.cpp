@@ -13,8 +13,6 @@
 
 namespace hone::emulator {
 namespace {
-constexpr std::uint64_t kBytesPerCycle = 64;  // of one copy, once its first bytes are there
-
 Type element_type(TensorMapSpec::Type t) {
   using Map = TensorMapSpec::Type;
   const auto bits = static_cast<std::uint8_t>(8 * element_bytes(t));

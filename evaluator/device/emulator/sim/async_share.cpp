@@ -11,7 +11,6 @@
 
 namespace hone::emulator {
 namespace {
-constexpr std::uint64_t kBytesPerCycle = 64;  // of one copy, once its first bytes are there
 }  // namespace
 
 // Are the last accesses here ordered before a warp of another block?

@@ -31,7 +31,7 @@ namespace {
 constexpr int kPieceBytes = 16;
 constexpr std::size_t kFinishedKept = 64;  // products; older ones are long overwritten
 constexpr int kMaxColumns = 256;
-constexpr int kMaxK = 32;
+constexpr int kMaxWarpgroupK = 32;
 
 struct Descriptor {
   std::uint64_t start, leading, stride;
@@ -291,14 +291,14 @@ bool Block::wgmma_product(Warp& w, const Inst& in, const TensorOp& op) {
 
   AsyncReads reads{w.index, w.wgmma_group, {}, clocks_.tick(w.index)};
   if (check_races_) reads.pieces.assign((run_.shared_bytes >> 10) + 1, 0);
-  static thread_local Aligned<std::uint32_t> raw_b(kMaxColumns * kMaxK);
-  static thread_local Aligned<float> value_b(kMaxColumns * kMaxK);
-  static thread_local Aligned<std::int16_t> exponent_b(kMaxColumns * kMaxK);
+  static thread_local Aligned<std::uint32_t> raw_b(kMaxColumns * kMaxWarpgroupK);
+  static thread_local Aligned<float> value_b(kMaxColumns * kMaxWarpgroupK);
+  static thread_local Aligned<std::int16_t> exponent_b(kMaxColumns * kMaxWarpgroupK);
   static thread_local Aligned<float> sums(kMaxColumns * kDotRows);
   static thread_local std::vector<std::uint8_t> redo(kMaxColumns * kDotRows / 4);
-  alignas(64) std::uint32_t raw_a[kMaxK * kDotRows];
-  alignas(64) float value_a[kMaxK * kDotRows];
-  alignas(64) std::int16_t exponent_a[kMaxK * kDotRows];
+  alignas(64) std::uint32_t raw_a[kMaxWarpgroupK * kDotRows];
+  alignas(64) float value_a[kMaxWarpgroupK * kDotRows];
+  alignas(64) std::int16_t exponent_a[kMaxWarpgroupK * kDotRows];
   std::uint64_t rows = 0;
   std::uint64_t columns[kMaxColumns / 64] = {};
   const DotLoops& loops = dot_loops();
