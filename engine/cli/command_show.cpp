@@ -237,25 +237,32 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
 }
 
 /// Is the lift what the kernels compute, at the check sizes?
-std::string check_of_lift(const Options& options, const Task& task) {
+void check_lift(const Options& options, const Task& task, LiftReport& report) {
   DeviceOptions chosen = options.device;
   chosen.device = "emu:sm_90";
   chosen.profile.clear();
+  const auto given_up = [&](const Error& error) { report.unchecked = error.message; };
   auto device = open_device(chosen, task);
-  if (!device) return "not checked: " + device.error().message;
+  if (!device) return given_up(device.error());
   auto builder = RequestBuilder::make(*device->rewriting, task,
                                       target_limits(device->evaluator->info().arch), {});
-  if (!builder) return "not checked: " + builder.error().message;
+  if (!builder) return given_up(builder.error());
   auto request = (*builder)->for_program(task.reference, 1);
-  if (!request) return "not checked: " + request.error().message;
-  if (request->checks.empty()) return "not checked: the task has no check sizes";
+  if (!request) return given_up(request.error());
+  if (request->checks.empty()) {
+    report.unchecked = "the task has no check sizes";
+    return;
+  }
   request->timed = request->checks.front();  // nobody asks for a time
-  const LiftCheck check =
+  report.check =
       expect_lifted(*device->rewriting, (*builder)->space().context(), task.reference, *request);
-  if (check.sizes == 0) return check.text();
+  if (report.check->sizes == 0) return;
   const auto admitted = device->evaluator->admit(*request);
-  if (!admitted) return "not checked: " + admitted.error().message;
-  return judged(check, *admitted).text();
+  if (!admitted) {
+    report.check.reset();
+    return given_up(admitted.error());
+  }
+  report.check = judged(*report.check, *admitted);
 }
 
 /// Of a task's file, or of a candidate: what its program computes.
@@ -281,16 +288,20 @@ int show_lift(const Options& options) {
   context.task = &*task;
   context.sizes = task->sizes;
   context.target = target_limits("sm_90");
-  const auto text = open_rewriting()->lifted(context, program);
-  if (!text) return options.common.fail(text.error());
+  auto lift = open_rewriting()->lifted(context, program);
+  if (!lift) return options.common.fail(lift.error());
+  LiftReport report;
+  report.sizes = task->sizes;
+  report.lift = std::move(*lift);
   // A candidate may be for its sizes only.
-  const bool is_reference = program == task->reference;
-  const std::string check = is_reference ? check_of_lift(options, *task) : "";
-  if (!options.common.json_on_stdout()) {
-    fmt::print("{}", *text);
-    if (!check.empty()) fmt::print("{}\n", check);
-  }
-  return options.common.write_json({{"lift", *text}, {"check", check}}) ? kDone : kEnvironmentLacks;
+  if (program == task->reference) check_lift(options, *task, report);
+  if (!options.common.json_on_stdout()) fmt::print("{}", text(report));
+  return options.common.write_json({{"lift", report.lift.nests},
+                                    {"refusals", report.lift.refusals},
+                                    {"sites", report.lift.sites},
+                                    {"check", check_text(report)}})
+             ? kDone
+             : kEnvironmentLacks;
 }
 
 int run(const Options& options) {

@@ -25,7 +25,8 @@ Result<std::vector<Proposal>> LocalRewriting::proposals(const RewriteContext& co
   return propose_all(program, context);
 }
 
-Result<std::string> LocalRewriting::lifted(const RewriteContext& context, const Program& program) {
+Result<generators::Explanation> LocalRewriting::lifted(const RewriteContext& context,
+                                                       const Program& program) {
   return generators::explained(program, context);
 }
 

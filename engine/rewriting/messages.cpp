@@ -11,7 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxText = 8192;  // [B], of a message for a person
+constexpr std::size_t kMaxText = 8192;      // [B], of a message for a person
+constexpr std::size_t kMaxRefusals = 4096;  // of launches
 constexpr std::size_t kMaxNotes = 4096;
 
 std::unexpected<Error> malformed(const char* what) {
@@ -105,6 +106,26 @@ Result<InitResult> init_result_from(const Json& message) {
     result.notes.push_back(protocol::clean_text(note.get_ref<const std::string&>(), kMaxText));
   }
   return result;
+}
+
+Json to_message(const generators::Explanation& explanation) {
+  return {{"nests", explanation.nests},
+          {"refusals", explanation.refusals},
+          {"sites", explanation.sites}};
+}
+
+Result<generators::Explanation> explanation_from(const Json& message) {
+  generators::Explanation explanation;
+  HONE_TAKE(explanation.nests, protocol::get_string(message, "nests", protocol::kMaxFrame));
+  HONE_TAKE(explanation.sites, protocol::get_string(message, "sites", protocol::kMaxFrame));
+  const Json* refusals = nullptr;
+  HONE_TAKE(refusals, protocol::get_array(message, "refusals", kMaxRefusals));
+  for (const Json& refusal : *refusals) {
+    if (!refusal.is_string()) return malformed("a refusal is no string");
+    explanation.refusals.push_back(
+        protocol::clean_text(refusal.get_ref<const std::string&>(), kMaxText));
+  }
+  return explanation;
 }
 
 Json to_message(const NestOutputs& outputs) {

@@ -3,7 +3,7 @@
 //
 //   apply      {task, sizes, target, program?, step, with_hash} -> {program, hash}
 //   proposals  {task, sizes, target, program?}                  -> {proposals}
-//   lifted     {task, sizes, target, program?}                  -> {text}
+//   lifted     {task, sizes, target, program?}                  -> {nests, refusals, sites}
 //   executed   {task, sizes, target, program?, seed}            -> {lifted, unchecked, after}
 //   validate   {program, path}                                  -> {}
 //   hash       {program}                                        -> {hash}
@@ -21,6 +21,7 @@
 #include "engine/rewriting/init_task.h"
 #include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
+#include "rewriters/generators/explanation.h"
 
 namespace hone::rewriting {
 
@@ -35,6 +36,9 @@ namespace hone::rewriting {
 
 [[nodiscard]] nlohmann::json to_message(const InitResult& result);
 [[nodiscard]] Result<InitResult> init_result_from(const nlohmann::json& message);
+
+[[nodiscard]] nlohmann::json to_message(const generators::Explanation& explanation);
+[[nodiscard]] Result<generators::Explanation> explanation_from(const nlohmann::json& message);
 
 [[nodiscard]] nlohmann::json to_message(const NestOutputs& outputs);
 [[nodiscard]] Result<NestOutputs> nest_outputs_from(const nlohmann::json& message);

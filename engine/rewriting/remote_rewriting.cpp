@@ -73,6 +73,16 @@ Error cannot_be_read(Error error, const std::string& path) {
   return error;
 }
 
+/// What a request does to the source, besides parsing it.
+std::string_view doing(const Json& request) {
+  const std::string op = request.value("op", "");
+  if (op == "apply") return "rewriting";
+  if (op == "proposals") return "looking for steps in";
+  if (op == "lifted") return "lifting";
+  if (op == "executed") return "lifting and computing";
+  return "parsing";
+}
+
 std::unexpected<Error> nonsense(const std::string& what) {
   return invalid(fmt::format("the process that parsed it answered nonsense ({})", what));
 }
@@ -91,7 +101,7 @@ Result<Json> RemoteRewriting::ask(const Json& request) {
       if (const auto error = protocol::error_of(outcome.reply)) return invalid(*error);
       return std::move(outcome.reply);
     case Status::kTimeout:
-      return invalid(fmt::format("parsing it takes more than {:.0f} s", timeout_s_));
+      return invalid(fmt::format("{} it takes more than {:.0f} s", doing(request), timeout_s_));
     case Status::kDied:
       return invalid(cause(outcome));
     case Status::kMalformed:
@@ -146,13 +156,14 @@ Result<std::vector<Proposal>> RemoteRewriting::proposals(const RewriteContext& c
   return proposals;
 }
 
-Result<std::string> RemoteRewriting::lifted(const RewriteContext& context, const Program& program) {
+Result<generators::Explanation> RemoteRewriting::lifted(const RewriteContext& context,
+                                                        const Program& program) {
   const auto reply = ask(about("lifted", context, program));
   if (!reply) return std::unexpected(as_refusal(reply.error()));
   if (auto failure = rewriting::failure_of(*reply)) return refused(failure->message);
-  auto text = protocol::get_string(*reply, "text", protocol::kMaxFrame);
-  if (!text) return refused(nonsense(text.error().message).error().message);
-  return *text;
+  auto explanation = rewriting::explanation_from(*reply);
+  if (!explanation) return refused(nonsense(explanation.error().message).error().message);
+  return explanation;
 }
 
 Result<NestOutputs> RemoteRewriting::executed(const RewriteContext& context, const Program& program,

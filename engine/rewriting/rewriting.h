@@ -11,6 +11,7 @@
 #include "engine/rewriting/init_task.h"
 #include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
+#include "rewriters/generators/explanation.h"
 
 namespace hone {
 
@@ -35,9 +36,9 @@ class Rewriting {
                                                                 const Program& program) = 0;
 
   /// What the program computes, as loop nests, with the generators that can print it or why none
-  /// can, as text for people. Errors: kRefused, the source is more than the child bears.
-  [[nodiscard]] virtual Result<std::string> lifted(const RewriteContext& context,
-                                                   const Program& program) = 0;
+  /// can, for people. Errors: kRefused, the source is more than the child bears.
+  [[nodiscard]] virtual Result<generators::Explanation> lifted(const RewriteContext& context,
+                                                               const Program& program) = 0;
 
   /// What the program's nests leave in its buffers at the context's sizes, as run_nests does it.
   /// Errors: kRefused, the source is more than the child bears.

@@ -111,9 +111,9 @@ Result<Json> Server::answer(const Json& message) {
     return Json{{"proposals", proposals}};
   }
   if (op == "lifted") {
-    std::string text;
-    HONE_TAKE(text, local_.lifted(context, program));
-    return Json{{"text", text}};
+    generators::Explanation explanation;
+    HONE_TAKE(explanation, local_.lifted(context, program));
+    return rewriting::to_message(explanation);
   }
   if (op == "executed") {
     std::uint64_t seed = 0;

@@ -59,6 +59,7 @@ LiftCheck expect_lifted(Rewriting& rewriting, const RewriteContext& context, con
     }
     admission.checks[i].expected = std::move(outputs->after);
     ++check.sizes;
+    check.done_at.push_back(to_string(sizes[i]));
   }
   return check;
 }
@@ -70,6 +71,38 @@ LiftCheck judged(LiftCheck check, const Evaluation& admitted) {
     check.unchecked = "the kernels were not emulated";
   }
   return check;
+}
+
+std::string check_text(const LiftReport& report) {
+  if (!report.check) {
+    return report.unchecked.empty() ? "" : "not checked: " + report.unchecked;
+  }
+  const LiftCheck& check = *report.check;
+  // What was checked is the lift at other sizes than those that did not lift.
+  if (report.lift.refusals.empty() || check.checked == 0) return check.text();
+  std::string at;
+  for (const std::string& sizes : check.done_at) at += (at.empty() ? "" : "; ") + sizes;
+  if (!check.differs.empty()) {
+    return fmt::format("it lifts at other sizes ({}), and there the lift is wrong: {}", at,
+                       check.differs);
+  }
+  return fmt::format(
+      "it lifts at other sizes ({}), and there the nests agree with the emulated "
+      "kernels",
+      at);
+}
+
+std::string text(const LiftReport& report) {
+  const std::string at = to_string(report.sizes);
+  const generators::Explanation& lift = report.lift;
+  std::string text = at.empty() ? "" : fmt::format("at {}:\n", at);
+  for (const std::string& refusal : lift.refusals) text += "not lifted: " + refusal + "\n";
+  text += lift.nests;
+  if (!lift.sites.empty()) text += "\n" + lift.sites;
+  if (lift.sites.empty() && lift.nests.empty()) text += "no generator is asked: nothing lifts\n";
+  const std::string check = check_text(report);
+  if (!check.empty()) text += "\nat the check sizes: " + check + "\n";
+  return text;
 }
 
 std::vector<std::string> names_of_generators() {

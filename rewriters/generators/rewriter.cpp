@@ -25,6 +25,7 @@ struct Lifted {
   std::mutex mutex;
   Result<lift::LiftedProgram> program = hone::refused("not lifted");
   std::vector<lift::Site> sites;
+  std::vector<lift::NoSite> without_site;
 };
 
 std::string_view text_of(const syntax::TranslationUnit& unit, std::string_view function) {
@@ -61,7 +62,7 @@ void fill(Lifted& lifted, const Program& program, const Bindings& sizes,
   lifted.program = lift::lift(program, sizes, [&](std::string_view kernel) {
     return skipped.contains(std::string(kernel));
   });
-  if (lifted.program) lifted.sites = lift::sites(*lifted.program);
+  if (lifted.program) lifted.sites = lift::sites(*lifted.program, &lifted.without_site);
 }
 
 /// For questions alone: what is printed depends on the order in which nodes were made.
@@ -133,6 +134,18 @@ Goal goal_of(Lifted& lifted, const lift::Site& site, const RewriteContext& conte
   return goal;
 }
 
+/// match(), given up where it takes too long.
+Result<Offer> matched(const Generator& generator, const Goal& goal) {
+  constexpr std::int64_t kMostWork = 1'000'000;  // about half a second
+  const lift::Nodes::WorkLimit limit(*goal.nodes, kMostWork);
+  try {
+    return generator.match(goal);
+  } catch (const lift::TooMuchWork&) {
+    return refused(fmt::format("to see whether it can takes more than {} million steps",
+                               kMostWork / 1'000'000));
+  }
+}
+
 class GeneratorRewriter final : public Rewriter {
  public:
   explicit GeneratorRewriter(const Generator& generator) : generator_(generator) {}
@@ -149,7 +162,7 @@ class GeneratorRewriter final : public Rewriter {
     const std::lock_guard lock(lifted->mutex);
     if (!lifted->program) return proposals;
     for (const lift::Site& site : lifted->sites) {
-      const auto offer = generator_.match(goal_of(*lifted, site, context));
+      const auto offer = matched(generator_, goal_of(*lifted, site, context));
       if (!offer) continue;
       for (const MathLevel math : levels_of(*offer)) {
         if (context.task != nullptr && math > context.task->math) continue;
@@ -333,7 +346,7 @@ class GeneratorRewriter final : public Rewriter {
 
 }  // namespace
 
-Result<std::string> explained(const Program& program, const RewriteContext& context) {
+Result<Explanation> explained(const Program& program, const RewriteContext& context) {
   Lifted lifted;  // also of kernels that steps changed
   std::set<std::string> generated;
   for (const Launch& launch : program.launches) {
@@ -341,17 +354,27 @@ Result<std::string> explained(const Program& program, const RewriteContext& cont
   }
   fill(lifted, program, context.sizes, generated);
   if (!lifted.program) return std::unexpected(lifted.program.error());
-  std::string text = lift::to_string(*lifted.program);
-  for (const lift::Site& site : lifted.sites) {
-    text += fmt::format("\nsite '{}' ({} launch{}):\n", site.name, site.launches.size(),
-                        site.launches.size() == 1 ? "" : "es");
-    for (const Generator* generator : generators()) {
-      const auto offer = generator->match(goal_of(lifted, site, context));
-      text += fmt::format("  {}: {}\n", generator->name(),
-                          offer ? offer->description : "no, " + offer.error().message);
+  Explanation made;
+  for (const lift::LiftedLaunch& launch : lifted.program->launches) {
+    if (launch.refusal.empty()) {
+      made.nests += lift::to_string(*lifted.program->nodes, launch);
+    } else {
+      made.refusals.push_back(launch.refusal);
     }
   }
-  return text;
+  for (const lift::Site& site : lifted.sites) {
+    made.sites += fmt::format("site '{}' ({} launch{}):\n", site.name, site.launches.size(),
+                              site.launches.size() == 1 ? "" : "es");
+    for (const Generator* generator : generators()) {
+      const auto offer = matched(*generator, goal_of(lifted, site, context));
+      made.sites += fmt::format("  {}: {}\n", generator->name(),
+                                offer ? offer->description : "no, " + offer.error().message);
+    }
+  }
+  for (const lift::NoSite& none : lifted.without_site) {
+    made.sites += fmt::format("no site, so no generator can print it: {}\n", none.reason);
+  }
+  return made;
 }
 
 std::unique_ptr<Rewriter> make_rewriter(const Generator& generator) {

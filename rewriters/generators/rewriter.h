@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "rewriters/core/rewriter.h"
+#include "rewriters/generators/explanation.h"
 #include "rewriters/generators/generator.h"
 
 namespace hone::generators {
@@ -13,8 +14,7 @@ namespace hone::generators {
 /// `generator` must outlive it.
 [[nodiscard]] std::unique_ptr<Rewriter> make_rewriter(const Generator& generator);
 
-/// What a program computes, launch by launch as loop nests or why it could not be lifted, and for
-/// each site which generators can print it, or why none can. Text for people.
-[[nodiscard]] Result<std::string> explained(const Program& program, const RewriteContext& context);
+/// What a program computes, as loop nests, and what can be generated for it.
+[[nodiscard]] Result<Explanation> explained(const Program& program, const RewriteContext& context);
 
 }  // namespace hone::generators

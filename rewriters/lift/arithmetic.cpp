@@ -15,12 +15,13 @@ using syntax::Type;
 Value Executor::arithmetic(const std::string& op, const Value& a, const Value& b, const Type& type,
                            int position) {
   if (a.kind == Value::Kind::kPointer || b.kind == Value::Kind::kPointer) {
-    refuse("arithmetic on pointers that hone does not follow", position);
+    refuse(fmt::format("arithmetic on pointers that hone does not follow: '{}' of a pointer", op),
+           position);
   }
   const bool vectors = a.kind == Value::Kind::kFields && b.kind == Value::Kind::kFields;
   if (vectors && type.kind == Type::Kind::kVector) return fieldwise(op, {a, b}, type, position);
   if (a.kind != Value::Kind::kScalar || b.kind != Value::Kind::kScalar) {
-    refuse("arithmetic on what is no number", position);
+    refuse(fmt::format("'{}' of values that are no numbers", op), position);
   }
   const ScalarType result = scalar_type(type, *this, position);
   Value made{Value::Kind::kScalar, {}, -1, {}};
@@ -49,7 +50,9 @@ Value Executor::arithmetic(const std::string& op, const Value& a, const Value& b
   if (type.kind == Type::Kind::kInt && !type.is_signed && type.bytes <= 4) {
     for (std::size_t i = 0; i < made.lanes.size(); ++i) {
       if (!fits(made.lanes[i], i, INT32_MIN, UINT32_MAX)) {
-        refuse("unsigned arithmetic that may wrap around", position);
+        refuse(fmt::format("unsigned arithmetic that cannot be shown not to wrap around ({})",
+                           type.spelling),
+               position);
       }
     }
   }
@@ -79,7 +82,9 @@ Lanes Executor::wrapped(const Lanes& value, const Type& type, int position) {
   if (!is_unsigned) return value;
   for (std::size_t i = 0; i < value.size(); ++i) {
     if (!fits(value[i], i, 0, type.bytes == 4 ? UINT32_MAX : INT64_MAX)) {
-      refuse("unsigned arithmetic that may wrap around", position);
+      refuse(fmt::format("unsigned arithmetic that cannot be shown not to wrap around ({})",
+                         type.spelling),
+             position);
     }
   }
   return value;
@@ -118,7 +123,11 @@ Value Executor::evaluate_binary(const Expr& expr) {
     return moved;
   }
   if (left && right) {
-    if (a.memory != b.memory) refuse("pointers into different buffers compared", expr.position);
+    if (a.memory != b.memory) {
+      refuse(fmt::format("pointers into '{}' and '{}' in one expression: {}",
+                         memories[a.memory].name, memories[b.memory].name, quoted(expr)),
+             expr.position);
+    }
     const std::int64_t size = scalars_in(pointee(expr.operands[0]->type));
     if (op == "-") {
       return boolean(map(
@@ -176,7 +185,7 @@ Value Executor::evaluate_unary(const Expr& expr) {
   if (op == "&") {
     const Place place = place_of(operand);
     if (place.variable != nullptr) {
-      refuse("the address of a variable that is no number", expr.position);
+      refuse("the address of a variable that is no number: " + quoted(expr), expr.position);
     }
     return Value{Value::Kind::kPointer, place.element, place.memory, {}};
   }
@@ -205,7 +214,9 @@ Value Executor::evaluate_unary(const Expr& expr) {
     return op.front() == 'x' ? before : after;
   }
   Value value = evaluate(operand);
-  if (value.kind != Value::Kind::kScalar) refuse("'" + op + "' of no number", expr.position);
+  if (value.kind != Value::Kind::kScalar) {
+    refuse(fmt::format("'{}' of a value that is no number: {}", op, quoted(expr)), expr.position);
+  }
   if (op == "+") return value;
   if (op == "-") {
     value.lanes = map(
@@ -224,7 +235,7 @@ Value Executor::evaluate_unary(const Expr& expr) {
     value.lanes = map([&](Ref a) { return nodes_.subtract(nodes_.integer(-1), a); }, value.lanes);
     return value;
   }
-  refuse("'" + op + "'", expr.position);
+  refuse("an operator that hone does not follow: " + quoted(expr), expr.position);
 }
 
 }  // namespace hone::lift

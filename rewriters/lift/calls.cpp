@@ -60,13 +60,17 @@ Value Executor::evaluate_call(const Expr& expr) {
       return atomic(expr);
     case CallKind::kLoad: {
       const Value pointer = evaluate(*expr.operands[0]);
-      if (pointer.kind != Value::Kind::kPointer) refuse("'" + name + "'", expr.position);
+      if (pointer.kind != Value::Kind::kPointer) {
+        refuse(the_call(expr) + " of no pointer that hone follows", expr.position);
+      }
       return read({nullptr, {}, pointer.memory, pointer.lanes}, expr.type, expr.position);
     }
     case CallKind::kStore: {
       const Value pointer = evaluate(*expr.operands[0]);
       const Value value = evaluate(*expr.operands[1]);
-      if (pointer.kind != Value::Kind::kPointer) refuse("'" + name + "'", expr.position);
+      if (pointer.kind != Value::Kind::kPointer) {
+        refuse(the_call(expr) + " of no pointer that hone follows", expr.position);
+      }
       write({nullptr, {}, pointer.memory, pointer.lanes}, value, expr.operands[1]->type,
             expr.position);
       return {};
@@ -74,7 +78,9 @@ Value Executor::evaluate_call(const Expr& expr) {
     case CallKind::kPure:
       break;
     default:
-      refuse("the call of '" + name + "'", expr.position);
+      refuse(the_call(expr) + (name.empty() ? ", of which hone does not know what it runs"
+                                            : ", which hone does not follow"),
+             expr.position);
   }
   if (auto vector = vector_call(expr)) return *vector;
   if (name.starts_with("make_")) {
@@ -96,7 +102,9 @@ Value Executor::evaluate_call(const Expr& expr) {
             -1,
             {}};
   }
-  if (args.empty() || args.size() > 3) refuse("the call of '" + name + "'", expr.position);
+  if (args.empty() || args.size() > 3) {
+    refuse(fmt::format("{} with {} arguments", the_call(expr), args.size()), expr.position);
+  }
   const ScalarType type = scalar_type(expr.type, *this, expr.position);
   for (std::size_t i = 0; i < args.size(); ++i)
     wrapped(args[i], expr.operands[i]->type, expr.position);
@@ -155,18 +163,32 @@ Value Executor::evaluate_call(const Expr& expr) {
   const auto math = math_name(name);
   const bool integers = !is_float(type) && type != ScalarType::kBool;
   if (!math || (integers && *math != "min" && *math != "max")) {
-    refuse("the call of '" + name + "'", expr.position);
+    refuse(the_call(expr) + ", which hone does not follow", expr.position);
   }
   return apply(*math, args.size());
 }
 
+std::string Executor::the_call(const Expr& expr) const {
+  if (expr.text.empty() || expr.text.starts_with(".")) return "the call " + quoted(expr);
+  return "the call of '" + expr.text + "'";
+}
+
 Value Executor::call_function(const Expr& expr) {
   const syntax::Function* callee = expr.callee;
-  if (callee == nullptr || callee->body == nullptr || callee->is_template || expr.text.empty() ||
-      expr.text.starts_with(".")) {
-    refuse("the call of '" + expr.text + "'", expr.position);
+  if (expr.text.empty() || expr.text.starts_with(".")) {
+    refuse(the_call(expr) + ", a function of a struct, which hone does not follow", expr.position);
   }
-  if (frames_.size() > 8) refuse("calls nested too deeply", expr.position);
+  if (callee == nullptr || callee->body == nullptr) {
+    refuse(the_call(expr) + ", whose body is not in the source", expr.position);
+  }
+  if (callee->is_template) {
+    refuse(the_call(expr) + ", a template that is instantiated in several ways", expr.position);
+  }
+  constexpr std::size_t kMostFrames = 8;
+  if (frames_.size() > kMostFrames) {
+    refuse(fmt::format("{}: calls nested more than {} deep", the_call(expr), kMostFrames),
+           expr.position);
+  }
   for (const Frame& above : frames_) {
     if (above.function == callee) {
       refuse(fmt::format("'{}' calls itself", callee->name), expr.position);
@@ -179,7 +201,9 @@ Value Executor::call_function(const Expr& expr) {
   // A reference parameter writes back to its argument when the call ends.
   std::vector<std::pair<const Variable*, Place>> references;
   if (callee->parameters.size() != expr.operands.size()) {
-    refuse("the call of '" + expr.text + "'", expr.position);
+    refuse(fmt::format("{} with {} of {} arguments", the_call(expr), expr.operands.size(),
+                       callee->parameters.size()),
+           expr.position);
   }
   std::map<const Variable*, Value> parameters;
   for (std::size_t i = 0; i < expr.operands.size(); ++i) {
@@ -202,7 +226,10 @@ Value Executor::call_function(const Expr& expr) {
   }
   for (auto& [parameter, value] : parameters) {
     if (in_memory(*parameter) && value.kind == Value::Kind::kScalar) {
-      if (parameter->is_reference) refuse("the address of a reference", expr.position);
+      if (parameter->is_reference) {
+        refuse(fmt::format("the address of '{}', a reference", parameter->name),
+               parameter->name_range.begin);
+      }
       state_.local[memory_of(*parameter)].clear();
       state_.local[memory_of(*parameter)][0] = value.lanes;
     } else {

@@ -1,4 +1,6 @@
 // What a loop carries from round to round: variables, their fields, elements of arrays.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "rewriters/lift/executor.h"
@@ -182,7 +184,9 @@ bool Executor::find_cells(std::size_t first_store, SymbolId symbol, const Lanes&
           touches = nodes_.both(touches, nodes_.substitute(part, {{symbol, nodes_.integer(0)}}));
         } else if (part->has_phi || part->uses(symbol)) {
           if (!stored) {
-            refuse("an element that some rounds of a loop store", store.position);
+            refuse(fmt::format("an element of '{}' that only some rounds of a loop store",
+                               memories[store.memory].name),
+                   store.position);
           }
         } else {
           touches = nodes_.both(touches, part);

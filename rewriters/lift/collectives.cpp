@@ -12,7 +12,7 @@ Value Executor::shuffle(const Expr& expr) {
   const std::string& name = expr.text;
   if (name == "__syncwarp") return {};
   if (!name.starts_with("__shfl") || expr.operands.size() < 3 || !launched_.in_lockstep) {
-    refuse("the call of '" + name + "'", expr.position);
+    refuse(the_call(expr) + ", which hone does not follow", expr.position);
   }
   if (dry_) {
     Lanes unknown;
@@ -24,14 +24,20 @@ Value Executor::shuffle(const Expr& expr) {
   std::int64_t width = 32;
   if (expr.operands.size() > 3) {
     const Lanes given = scalar(*expr.operands[3]);
-    if (given.size() != 1 || !given[0]->is_constant()) refuse("a shuffle's width", expr.position);
+    if (given.size() != 1 || !given[0]->is_constant()) {
+      refuse("a shuffle whose width is not known: " + quoted(expr), expr.position);
+    }
     width = given[0]->constant;
   }
-  if (width < 1 || width > 32) refuse("a shuffle's width", expr.position);
+  if (width < 1 || width > 32) {
+    refuse(fmt::format("a shuffle of width {}: {}", width, quoted(expr)), expr.position);
+  }
   Lanes result;
   for (std::size_t i = 0; i < lanes_; ++i) {
     const Ref by = lane(offset, i);
-    if (!by->is_constant()) refuse("a shuffle by what is not known", expr.position);
+    if (!by->is_constant()) {
+      refuse("a shuffle by what is not known: " + quoted(expr), expr.position);
+    }
     const auto mine = static_cast<std::int64_t>(i % 32), start = mine / width * width;
     std::int64_t from = mine;
     if (name == "__shfl_down_sync") {
@@ -43,7 +49,7 @@ Value Executor::shuffle(const Expr& expr) {
     } else if (name == "__shfl_sync") {
       from = start + ((by->constant % width) + width) % width;
     } else {
-      refuse("the call of '" + name + "'", expr.position);
+      refuse(the_call(expr) + ", which hone does not follow", expr.position);
     }
     const std::size_t source = i - static_cast<std::size_t>(mine) + static_cast<std::size_t>(from);
     result.push_back(lane(value, source < lanes_ ? source : i));
@@ -58,15 +64,17 @@ Value Executor::atomic(const Expr& expr) {
       {"atomicAnd", "&"}, {"atomicOr", "|"},    {"atomicXor", "^"}};
   const auto found = known.find(expr.text);
   if (found == known.end() || expr.operands.size() != 2) {
-    refuse("the call of '" + expr.text + "'", expr.position);
+    refuse(the_call(expr) + ", which hone does not follow", expr.position);
   }
   const bool plain = expr.parent == nullptr ||
                      (expr.parent->kind == Expr::Kind::kCast && expr.parent->parent == nullptr);
   const bool used = !plain || expr.statement == nullptr ||
                     expr.statement->kind != syntax::Stmt::Kind::kExpression;
-  if (used) refuse("the result of an atomic operation", expr.position);
+  if (used) refuse("the result of an atomic operation: " + quoted(expr), expr.position);
   const Value pointer = evaluate(*expr.operands[0]);
-  if (pointer.kind != Value::Kind::kPointer) refuse("'" + expr.text + "'", expr.position);
+  if (pointer.kind != Value::Kind::kPointer) {
+    refuse(the_call(expr) + " of no pointer that hone follows", expr.position);
+  }
   Lanes value = scalar(*expr.operands[1]);
   const ScalarType type = memories[pointer.memory].type;
   value = map([&](Ref a) { return nodes_.cast(a, type); }, value);

@@ -128,6 +128,7 @@ void Facts::add(Ref condition) {
 
 bool Facts::prove(Nodes& nodes, Ref condition) const {
   for (const Ref part : conjuncts(condition)) {
+    nodes.work(1 + conditions_.size() / 4);
     if (part->is_constant()) {
       if (part->constant == 0) return false;
       continue;

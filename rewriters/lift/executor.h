@@ -21,7 +21,8 @@ namespace hone::lift {
 struct Refusal {
   std::string reason;
   int position = -1;  ///< in the source
-  /// Of a loop that was refused: rounds that may be run one after the other instead.
+  /// Of a loop that was refused: rounds that may be run one after the other instead. 0: nothing
+  /// else is tried.
   std::int64_t most_rounds = 1024;
 };
 
@@ -74,6 +75,9 @@ class Executor {
   std::vector<Store> stores;
   SymbolId block[3], thread[3];  ///< threads: only where not in lockstep
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
+  /// Where it is, for a refusal of the work: "the loop at line 12 is done round by round".
+  [[nodiscard]] int position() const { return position_; }
+  [[nodiscard]] std::string doing() const;
 
  private:
   /// Of what was there before the launch.
@@ -104,8 +108,12 @@ class Executor {
     std::size_t loops = 0;  ///< around the call
   };
 
+  /// Without a position: at the present statement or expression.
   [[noreturn]] void refuse(std::string reason, int position = -1) const;
-  void check_budget() const;
+  void begin(int position);  ///< a statement or an expression
+  /// Its text, as one short line in quotes, for a refusal.
+  [[nodiscard]] std::string quoted(const Expr& expr) const;
+  [[nodiscard]] std::string quoted(const Stmt& statement) const;
 
   // Lanes.
   Lanes uniform(Ref value) const { return {value}; }
@@ -139,6 +147,10 @@ class Executor {
   Value fieldwise(const std::string& op, const std::vector<Value>& args, const syntax::Type& type,
                   int position);
   Value call_function(const Expr& expr);
+  [[nodiscard]] std::string the_call(const Expr& expr) const;  ///< for a refusal
+  /// Why a variable without a value has none, for a refusal.
+  [[nodiscard]] std::string why_unknown(const Variable& variable) const;
+  [[nodiscard]] static std::string unwritten(const std::string& what);
   Value shuffle(const Expr& expr);
   Value atomic(const Expr& expr);
   Value arithmetic(const std::string& op, const Value& a, const Value& b, const syntax::Type& type,
@@ -166,6 +178,7 @@ class Executor {
   Lanes load(int memory, const Lanes& element, int position);
   void store(int memory, const Lanes& element, const Lanes& value, int position,
              const std::string& combine = "");
+  [[nodiscard]] std::string may_be_written(int memory, const Store& store) const;
   Ref load_global(int memory, Ref element, std::size_t lane, int position, bool for_all);
   void barrier(int position);
 
@@ -190,6 +203,7 @@ class Executor {
   [[nodiscard]] bool stays_so(const Lanes& condition);
   void run_return(const Stmt& statement);
   [[nodiscard]] Lanes active();  ///< who runs the present statement
+  [[nodiscard]] State copied() const;
   State merge(const Lanes& condition, State then, State otherwise);
   Value merge(const Lanes& condition, const Value& then, const Value& otherwise);
 
@@ -218,6 +232,7 @@ class Executor {
   };
   void run_loop(const Stmt& statement);
   void run_whole_loop(const Stmt& statement);
+  void run_or_unroll(const LoopParts& loop);
   void unroll(const LoopParts& loop, std::int64_t most_rounds);
   /// One round; `values` are the carried ones' at its start. Returns the condition.
   Lanes round(const LoopParts& loop, std::vector<Carried>& carried,
@@ -279,7 +294,8 @@ class Executor {
     std::int64_t most = -1;  ///< -1: not known
     Ref exact = nullptr;
   };
-  void run_symbolic(const LoopParts& loop);
+  /// `rounds` becomes how many there are as soon as that is one known number.
+  void run_symbolic(const LoopParts& loop, std::optional<std::int64_t>& rounds);
   void rewind(const Rounds& rounds);
   Lanes at_round(const Carried& one, Ref index);
   void find_inductions(Rounds& rounds);
@@ -291,6 +307,7 @@ class Executor {
   bool all_folds(Rounds& rounds);
   Lanes at_start(const Carried& one, const Rounds& rounds);
   void settle(Rounds& rounds);
+  [[nodiscard]] std::string name_of(const Carried& one) const;  ///< for a refusal
   Lanes result_of(const Carried& one, const std::optional<Lanes>& known, const Rounds& rounds);
   void leave_shared(Rounds& rounds);
   void finish(Rounds& rounds);
@@ -316,6 +333,10 @@ class Executor {
   std::vector<Load> loads_;              ///< of what was there before the launch
   std::set<std::pair<int, std::int64_t>> shared_read_early_;  ///< in the loop being run
   std::set<std::pair<int, std::int64_t>> shared_written_;
+  std::map<const Variable*, int> lost_;  ///< without a known value since the loop at this position
+  int position_ = -1;                    ///< of the present statement or expression
+  std::vector<std::pair<int, std::int64_t>>
+      unrolled_;           ///< loops done round by round: where, rounds
   bool counting_ = false;  ///< rounds, of which there may be any number yet
   bool dry_ = false;       ///< looking for inductions only: memory holds nobody knows what
 };

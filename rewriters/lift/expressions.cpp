@@ -33,9 +33,11 @@ Lanes Executor::scalar(const Expr& expr) {
   Value value = evaluate(expr);
   if (value.kind != Value::Kind::kScalar) {
     if (expr.kind == Expr::Kind::kCall && expr.text.starts_with("atomic")) {
-      refuse("the result of an atomic operation", expr.position);
+      refuse("the result of an atomic operation: " + quoted(expr), expr.position);
     }
-    refuse("no number where one is used", expr.position);
+    refuse(fmt::format("a value of type '{}' where a number is used: {}", expr.type.spelling,
+                       quoted(expr)),
+           expr.position);
   }
   return value.lanes;
 }
@@ -57,7 +59,9 @@ Value Executor::builtin(const Expr& expr) {
   if (name == "blockDim") return value(uniform(nodes_.integer(launch.block[axis])));
   if (name == "gridDim") return value(uniform(nodes_.integer(launch.grid[axis])));
   if (name == "blockIdx") return value(uniform(nodes_.index(block[axis])));
-  if (name != "threadIdx") refuse("'" + expr.text + "'", expr.position);
+  if (name != "threadIdx") {
+    refuse("'" + expr.text + "', which hone does not follow", expr.position);
+  }
   if (!launched_.in_lockstep) return value(uniform(nodes_.index(thread[axis])));
   Lanes lanes;
   std::int64_t before = 1;
@@ -70,7 +74,7 @@ Value Executor::builtin(const Expr& expr) {
 }
 
 Value Executor::evaluate(const Expr& expr) {
-  check_budget();
+  begin(expr.position);
   using Kind = Expr::Kind;
   const auto value = [&](Ref node) { return Value{Value::Kind::kScalar, uniform(node), -1, {}}; };
   if (expr.constant && expr.type.is_integer()) {
@@ -142,10 +146,11 @@ Value Executor::evaluate(const Expr& expr) {
         return value(nodes_.number(0, scalar_type(expr.type, *this, expr.position)));
       }
       if (expr.operands.empty() && expr.type.is_integer()) return value(nodes_.integer(0));
-      refuse("a list of values of type '" + expr.type.spelling + "'", expr.position);
+      refuse(fmt::format("a list of values of type '{}': {}", expr.type.spelling, quoted(expr)),
+             expr.position);
     }
     default:
-      refuse("an expression that hone does not follow", expr.position);
+      refuse("an expression that hone does not follow: " + quoted(expr), expr.position);
   }
 }
 
@@ -161,9 +166,7 @@ Value Executor::evaluate_variable(const Expr& expr) {
   }
   const auto found = state_.variables.find(&variable);
   if (found != state_.variables.end()) {
-    if (found->second.kind == Value::Kind::kNone) {
-      refuse(fmt::format("'{}' is read before it is written", variable.name), expr.position);
-    }
+    if (found->second.kind == Value::Kind::kNone) refuse(why_unknown(variable), expr.position);
     return found->second;
   }
   if (variable.storage == Variable::Storage::kShared) {
@@ -171,7 +174,20 @@ Value Executor::evaluate_variable(const Expr& expr) {
                 expr.position);
   }
   if (variable.init != nullptr && variable.single_assignment()) return evaluate(*variable.init);
-  refuse(fmt::format("'{}' is read before it is written", variable.name), expr.position);
+  refuse(why_unknown(variable), expr.position);
+}
+
+std::string Executor::why_unknown(const Variable& variable) const {
+  const auto lost = lost_.find(&variable);
+  if (lost != lost_.end()) {
+    return fmt::format("the value of '{}' after the loop at line {} is not known", variable.name,
+                       launched_.unit->line_of(lost->second));
+  }
+  return unwritten(variable.name);
+}
+
+std::string Executor::unwritten(const std::string& what) {
+  return fmt::format("'{}' cannot be shown to be written before it is read", what);
 }
 
 Value Executor::converted(const Value& value, const Type& type, int position) {
@@ -189,7 +205,7 @@ Value Executor::evaluate_cast(const Expr& expr) {
   Value value = evaluate(*expr.operands[0]);
   if (value.kind == Value::Kind::kPointer) {
     if (expr.type.is_pointer() || expr.type.kind == Type::Kind::kArray) return value;
-    refuse("a pointer used as a number", expr.position);
+    refuse("a pointer used as a number: " + quoted(expr), expr.position);
   }
   if (value.kind == Value::Kind::kFields) return value;
   if (expr.type.kind == Type::Kind::kVoid) return value;
@@ -206,7 +222,9 @@ Value Executor::evaluate_cast(const Expr& expr) {
       const bool is_signed = expr.type.is_signed;
       const bool data = value.lanes[i]->has_load;
       if (data && !fits(value.lanes[i], i, INT32_MIN, is_signed ? INT32_MAX : UINT32_MAX)) {
-        refuse(fmt::format("a number that may not fit '{}'", expr.type.spelling), expr.position);
+        refuse(fmt::format("a number that cannot be shown to fit '{}': {}", expr.type.spelling,
+                           quoted(expr)),
+               expr.position);
       }
     }
   }
@@ -234,7 +252,9 @@ Value Executor::evaluate_assign(const Expr& expr) {
         if (target.type.is_integer() && by.kind == Type::Kind::kInt && !by.is_signed) {
           for (std::size_t i = 0; i < before.lanes.size(); ++i) {
             if (!fits(before.lanes[i], i, 0, INT64_MAX)) {
-              refuse("unsigned arithmetic that may wrap around", expr.position);
+              refuse(fmt::format("unsigned arithmetic that cannot be shown not to wrap around ({})",
+                                 by.spelling),
+                     expr.position);
             }
           }
         }

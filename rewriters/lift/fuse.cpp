@@ -21,7 +21,7 @@ class Fuser {
  public:
   explicit Fuser(const LiftedProgram& program) : program_(program), nodes_(*program.nodes) {}
 
-  std::optional<Site> site(std::size_t target, Depth depth) {
+  Result<Site> site(std::size_t target, Depth depth) {
     target_ = target;
     depth_ = depth;
     taken_ = {target};
@@ -153,12 +153,15 @@ class Fuser {
     return found->role == Role::kOut || found->role == Role::kInOut;
   }
 
-  std::optional<Site> finished(std::vector<Nest> nests) {
+  Result<Site> finished(std::vector<Nest> nests) {
     Site site;
     site.launches.assign(taken_.begin(), taken_.end());
     // Another order of launches than the program's must not change what anyone sees.
     for (const std::size_t launch : taken_)
-      if (launch != target_ && !movable(launch)) return std::nullopt;
+      if (launch != target_ && !movable(launch)) {
+        return refused(fmt::format("launch {} ('{}') cannot be moved to it", launch,
+                                   program_.launches[launch].kernel));
+      }
     std::set<std::string> written;
     for (const Nest& nest : nests) written.insert(nest.buffer);
     for (Nest& nest : nests) {
@@ -167,17 +170,27 @@ class Fuser {
       nest.value = plain(nest.value);
       nest.element = plain(nest.element);
       nest.guard = plain(nest.guard);
-      if (!valid) return std::nullopt;
+      if (!valid) {
+        return refused(
+            fmt::format("'{}' depends on a buffer as it was before a launch between", nest.buffer));
+      }
       for (const Ref part : {nest.value, nest.guard, nest.element}) {
         for (const Ref load : loads_in(part)) {
           const bool own = load->op == nest.buffer && load->args[0] == nest.element;
-          if (written.contains(load->op) && !own) return std::nullopt;
+          if (!written.contains(load->op) || own) continue;
+          return refused(load->op == nest.buffer
+                             ? fmt::format("'{}' is made of other elements of itself", nest.buffer)
+                             : fmt::format("'{}' reads '{}', which the same launch{} write{}",
+                                           nest.buffer, load->op, taken_.size() > 1 ? "es" : "",
+                                           taken_.size() > 1 ? "" : "s"));
         }
       }
     }
     for (std::size_t i = 0; i < nests.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
-        if (nests[i].buffer == nests[j].buffer && taken_.size() > 1) return std::nullopt;
+        if (nests[i].buffer == nests[j].buffer && taken_.size() > 1) {
+          return refused(fmt::format("several of the launches write '{}'", nests[i].buffer));
+        }
     for (const std::string& buffer : written) site.name += (site.name.empty() ? "" : "+") + buffer;
     site.nests = std::move(nests);
     return site;
@@ -212,19 +225,40 @@ class Fuser {
 
 }  // namespace
 
-std::vector<Site> sites(const LiftedProgram& program) {
+namespace {
+
+/// About half a second.
+constexpr std::int64_t kMostWork = 1'000'000;
+
+Result<Site> site_of(const LiftedProgram& program, std::size_t target, Depth depth) {
+  const Nodes::WorkLimit limit(*program.nodes, kMostWork);
+  try {
+    return Fuser(program).site(target, depth);
+  } catch (const TooMuchWork&) {
+    return refused(fmt::format("putting launches together takes more than {} million steps",
+                               kMostWork / 1'000'000));
+  }
+}
+
+}  // namespace
+
+std::vector<Site> sites(const LiftedProgram& program, std::vector<NoSite>* without) {
   std::vector<Site> all;
   for (std::size_t target = 0; target < program.launches.size(); ++target) {
     if (!program.launches[target].refusal.empty()) continue;
     std::vector<std::vector<std::size_t>> seen;
+    std::string reason;
     for (const Depth depth : {Depth::kAll, Depth::kMaps, Depth::kAlone}) {
-      Fuser fuser(program);
-      auto site = fuser.site(target, depth);
+      auto site = site_of(program, target, depth);
+      if (!site) reason = site.error().message;
       if (!site || std::ranges::find(seen, site->launches) != seen.end()) continue;
       seen.push_back(site->launches);
       if (depth == Depth::kMaps) site->name += ", maps put in";
       if (depth == Depth::kAlone && seen.size() > 1) site->name += ", alone";
       all.push_back(std::move(*site));
+    }
+    if (seen.empty() && without != nullptr) {
+      without->push_back({target, program.launches[target].kernel + ": " + reason});
     }
   }
   std::ranges::stable_sort(all, std::greater<>(),

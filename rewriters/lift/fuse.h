@@ -22,8 +22,16 @@ struct Site {
   std::vector<Nest> nests;
 };
 
+/// A launch that lifts and stands in no site, and why.
+struct NoSite {
+  std::size_t launch = 0;
+  std::string reason;  ///< "adam: 'p' reads 'm', which the same launches write"
+};
+
 /// For each launch: with all that can be put into it, with what has no reductions put into it, and
-/// alone; where they differ. Those with the most launches first.
-[[nodiscard]] std::vector<Site> sites(const LiftedProgram& program);
+/// alone; where they differ. Those with the most launches first. What has none of these goes to
+/// `without`.
+[[nodiscard]] std::vector<Site> sites(const LiftedProgram& program,
+                                      std::vector<NoSite>* without = nullptr);
 
 }  // namespace hone::lift

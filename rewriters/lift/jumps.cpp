@@ -31,7 +31,8 @@ void Executor::run_switch(const Stmt& statement) {
   std::vector<Part> parts;
   Lanes other = uniform(nodes_.boolean(true));
   const auto is_label = [&](const Stmt& label) {
-    if (!label.expr->constant) refuse("a label that is no constant", label.position);
+    if (!label.expr->constant)
+      refuse("a label that is no constant: " + quoted(*label.expr), label.position);
     const Ref wanted = nodes_.integer(*label.expr->constant);
     return map([&](Ref a) { return nodes_.is_zero(nodes_.subtract(a, wanted)); }, value);
   };
@@ -131,7 +132,9 @@ bool comes_first(const Stmt& jump) {
 
 void Executor::run_jump(const Stmt& statement) {
   const bool breaks = statement.kind == Stmt::Kind::kBreak;
-  if (exits_.empty()) refuse("a statement that hone does not follow", statement.position);
+  if (exits_.empty()) {
+    refuse("a statement that hone does not follow: " + quoted(statement), statement.position);
+  }
   if (!breaks && in_switch(statement)) refuse("a 'continue' in a switch", statement.position);
   Lanes here = exits_.back();
   for (std::size_t i = loop_paths_.back(); i < path_.size(); ++i)

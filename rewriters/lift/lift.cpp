@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -13,6 +14,9 @@
 
 namespace hone::lift {
 namespace {
+
+/// Of all launches together. About three seconds.
+constexpr std::int64_t kMostWork = 6'000'000;
 
 /// Threads of a block that work together are run side by side; others one stands for all.
 bool works_together(const syntax::KernelInfo& kernel) {
@@ -193,7 +197,11 @@ std::vector<Scattered> scattered(Nodes& nodes, const Executor& executor, bool in
       break;
     }
     if (!done)
-      throw Refusal{"threads of a block do things too different from each other", store.position};
+      throw Refusal{
+          fmt::format("what the threads of a block store to '{}' cannot be shown to be one "
+                      "formula of their index",
+                      made.buffer),
+          store.position};
     all.push_back(std::move(made));
   }
   return all;
@@ -236,6 +244,32 @@ std::vector<Ref> loads_in(Ref value) {
   return loads;
 }
 
+namespace {
+
+std::vector<Nest> nests_of_launch(Nodes& nodes, Executor& executor, const Launched& launched) {
+  nodes.plain_conditions = launched.in_lockstep;
+  executor.run();
+  std::vector<Scattered> stores = scattered(nodes, executor, launched.in_lockstep);
+  nodes.plain_conditions = false;
+  for (Scattered& store : stores) {
+    store.element = nodes.settled(store.element);
+    store.value = nodes.settled(store.value);
+    store.guard = nodes.settled(store.guard);
+  }
+  return nests_of(nodes, std::move(stores), *launched.program);
+}
+
+void add_uses(LiftedLaunch& made) {
+  for (const Nest& nest : made.nests) {
+    add_once(made.writes, nest.buffer);
+    if (!nest.combine.empty()) add_once(made.reads, nest.buffer);
+    for (const Ref part : {nest.element, nest.guard, nest.value})
+      for (const Ref load : loads_in(part)) add_once(made.reads, load->op);
+  }
+}
+
+}  // namespace
+
 Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
                            const std::function<bool(std::string_view kernel)>& skip) {
   LiftedProgram lifted;
@@ -247,76 +281,73 @@ Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
   if (!unit) return refused("the program does not parse: " + unit.error().message);
   const auto kernels = syntax::analyse(**unit, program);
   if (!kernels) return refused(kernels.error().message);
+  const Nodes::WorkLimit limit(*lifted.nodes, kMostWork);
   for (std::size_t i = 0; i < lifted.concrete.launches.size(); ++i) {
     const ConcreteLaunch& launch = lifted.concrete.launches[i];
     const syntax::Function* function = (*unit)->find_function(program.launches[i].kernel);
     const auto kernel = std::ranges::find(*kernels, function, &syntax::KernelInfo::function);
-    if (kernel == kernels->end()) return refused("a kernel is not in the source");
-    const bool in_lockstep = works_together(*kernel);
+    if (kernel == kernels->end()) {
+      return refused(fmt::format("the kernel '{}' is not in the source", launch.kernel));
+    }
     LiftedLaunch made;
     made.kernel = launch.kernel;
-    const bool skipped = skip && skip(launch.kernel);
-    if (skipped) made.refusal = launch.kernel + ": generated, or changed by an earlier step";
+    const auto refused_at = [&](int position, const std::string& reason) {
+      const int at = position >= 0 ? position : function->name_range.begin;
+      made.refusal = fmt::format("{}, line {}: {}", launch.kernel, (*unit)->line_of(at), reason);
+      made.nests.clear();
+    };
     const bool several = std::ranges::any_of(program.launches, [&](const Launch& other) {
       return other.kernel != launch.kernel && (*unit)->find_function(other.kernel) == function;
     });
-    if (!skipped && several) {
-      made.refusal = launch.kernel + ": a template that is instantiated in several ways";
-    } else if (!skipped)
+    if (skip && skip(launch.kernel)) {
+      refused_at(-1, "generated, or changed by an earlier step");
+    } else if (several) {
+      refused_at(-1, "a template that is instantiated in several ways");
+    } else {
+      const Launched launched{unit->get(), function, &lifted.concrete, &launch,
+                              works_together(*kernel)};
+      std::optional<Executor> executor;
       try {
-        const Launched launched{unit->get(), function, &lifted.concrete, &launch, in_lockstep};
-        lifted.nodes->plain_conditions = in_lockstep;
-        Executor executor(*lifted.nodes, launched);
-        executor.run();
-        std::vector<Scattered> stores = scattered(*lifted.nodes, executor, in_lockstep);
-        lifted.nodes->plain_conditions = false;
-        for (Scattered& store : stores) {
-          store.element = lifted.nodes->settled(store.element);
-          store.value = lifted.nodes->settled(store.value);
-          store.guard = lifted.nodes->settled(store.guard);
-        }
-        made.nests = nests_of(*lifted.nodes, std::move(stores), lifted.concrete);
-        for (const Nest& nest : made.nests) {
-          add_once(made.writes, nest.buffer);
-          if (!nest.combine.empty()) add_once(made.reads, nest.buffer);
-          for (const Ref part : {nest.element, nest.guard, nest.value})
-            for (const Ref load : loads_in(part)) add_once(made.reads, load->op);
-        }
+        executor.emplace(*lifted.nodes, launched);
+        made.nests = nests_of_launch(*lifted.nodes, *executor, launched);
+        add_uses(made);
       } catch (const Refusal& refusal) {
-        lifted.nodes->plain_conditions = false;
-        std::string where = launch.kernel;
-        if (refusal.position >= 0) {
-          where += fmt::format(", line {}", (*unit)->line_of(refusal.position));
-        }
-        made.refusal = fmt::format("{}: {}", where, refusal.reason);
-        made.nests.clear();
+        refused_at(refusal.position, refusal.reason);
+      } catch (const TooMuchWork&) {
+        const std::string loops = executor->doing();
+        refused_at(executor->position(),
+                   fmt::format("lifting the program takes more than {} million steps{}{}",
+                               kMostWork / 1'000'000, loops.empty() ? "" : ": ", loops));
       }
+      lifted.nodes->plain_conditions = false;
+    }
     if (!made.refusal.empty()) assume_all(lifted.concrete, launch, *function, made);
     lifted.launches.push_back(std::move(made));
   }
   return lifted;
 }
 
+std::string to_string(const Nodes& nodes, const LiftedLaunch& launch) {
+  std::string text = launch.kernel + ":\n";
+  for (const Nest& nest : launch.nests) {
+    std::string over;
+    for (const SymbolId symbol : nest.dims) {
+      over += fmt::format("{}{} < {}", over.empty() ? "" : ", ", nodes.symbol(symbol).name,
+                          nodes.extent(symbol));
+    }
+    text += fmt::format("  for {}:{}\n    {}[{}] {}= {}\n", over.empty() ? "once" : over,
+                        nest.guard->is_constant() ? "" : " if " + to_string(nodes, nest.guard),
+                        nest.buffer, to_string(nodes, nest.element), nest.combine,
+                        to_string(nodes, nest.value));
+  }
+  return text;
+}
+
 std::string to_string(const LiftedProgram& program) {
   std::string text;
-  const Nodes& nodes = *program.nodes;
   for (const LiftedLaunch& launch : program.launches) {
-    if (!launch.refusal.empty()) {
-      text += "not lifted: " + launch.refusal + "\n";
-      continue;
-    }
-    text += launch.kernel + ":\n";
-    for (const Nest& nest : launch.nests) {
-      std::string over;
-      for (const SymbolId symbol : nest.dims) {
-        over += fmt::format("{}{} < {}", over.empty() ? "" : ", ", nodes.symbol(symbol).name,
-                            nodes.extent(symbol));
-      }
-      text += fmt::format("  for {}:{}\n    {}[{}] {}= {}\n", over.empty() ? "once" : over,
-                          nest.guard->is_constant() ? "" : " if " + to_string(nodes, nest.guard),
-                          nest.buffer, to_string(nodes, nest.element), nest.combine,
-                          to_string(nodes, nest.value));
-    }
+    text += launch.refusal.empty() ? to_string(*program.nodes, launch)
+                                   : "not lifted: " + launch.refusal + "\n";
   }
   return text;
 }

@@ -10,6 +10,7 @@ namespace hone::lift {
 
 void Executor::rewind(const Rounds& rounds) {
   state_ = rounds.before;
+  (void)copied();
   frames_ = rounds.frames;
   stores.resize(rounds.first_store);
   loads_.resize(rounds.first_load);
@@ -203,6 +204,16 @@ Lanes Executor::at_start(const Carried& one, const Rounds& rounds) {
   return start;
 }
 
+std::string Executor::name_of(const Carried& one) const {
+  if (one.cell.first >= 0) return fmt::format("an element of '{}'", memories[one.cell.first].name);
+  if (one.element.first >= 0) {
+    return fmt::format("'{}[{}]'", memories[one.element.first].name, one.element.second);
+  }
+  std::string name = one.variable->name;
+  for (const std::string& field : one.fields) name += "." + field;
+  return "'" + name + "'";
+}
+
 /// Makes known what is settled. Throws where nothing is.
 void Executor::settle(Rounds& rounds) {
   bool progress = false;
@@ -222,10 +233,11 @@ void Executor::settle(Rounds& rounds) {
   if (progress) return;
   std::string what = "a value";
   for (const Carried& one : rounds.carried) {
-    if (one.step.empty() && one.result.empty() && !is_settled(one) && one.variable != nullptr)
-      what = "'" + one.variable->name + "'";
+    if (one.step.empty() && one.result.empty() && !is_settled(one)) what = name_of(one);
   }
-  throw Refusal{fmt::format("{}, which a loop carries in a way that is no reduction", what),
+  throw Refusal{fmt::format("{}, which a loop carries from round to round, cannot be shown to be a "
+                            "reduction or a prefix",
+                            what),
                 rounds.loop->statement->position, 64};
 }
 
@@ -355,7 +367,9 @@ void Executor::finish(Rounds& rounds) {
     const bool unknown = std::ranges::find(results[n], nullptr) != results[n].end();
     shrink(results[n]);
     if (one.cell.first >= 0) {
-      if (unknown) refuse("an element whose last value is not known", position);
+      if (unknown) {
+        refuse(fmt::format("{} whose value after the loop is not known", name_of(one)), position);
+      }
       path_.push_back(one.cell_guard);
       store(one.cell.first, one.cell.second, results[n], position);
       path_.pop_back();
@@ -365,11 +379,12 @@ void Executor::finish(Rounds& rounds) {
       state_.local[one.element.first].erase(one.element.second);
     } else {
       state_.variables[one.variable] = {};
+      lost_[one.variable] = position;
     }
   }
 }
 
-void Executor::run_symbolic(const LoopParts& loop) {
+void Executor::run_symbolic(const LoopParts& loop, std::optional<std::int64_t>& known) {
   Rounds rounds;
   rounds.loop = &loop;
   rounds.before = state_;
@@ -379,6 +394,10 @@ void Executor::run_symbolic(const LoopParts& loop) {
   rounds.carried = carried_by(loop);
   find_inductions(rounds);
   const std::vector<Load> test_loads = count_rounds(rounds);
+  const auto same = [&](Ref trips) {
+    return trips != nullptr && trips->is_constant() && trips->constant == rounds.count;
+  };
+  if (std::ranges::any_of(rounds.trips, same)) known = rounds.count;
   // What the condition does is done once more than the rounds.
   const bool condition_acts = has_effects(*loop.condition);
   if (rounds.count == 0) {

@@ -5,6 +5,7 @@
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
+#include "rewriters/syntax/walk.h"
 
 namespace hone::lift {
 
@@ -32,7 +33,9 @@ Lanes Executor::round(const LoopParts& loop, std::vector<Carried>& carried,
   if (symbol >= 0) open_loops_.pop_back();
   for (const auto& cell : shared_read_early_) {
     if (shared_written_.contains(cell)) {
-      refuse("shared memory that one round of a loop leaves to the next", loop.statement->position);
+      refuse(fmt::format("'{}[{}]', shared memory that one round of a loop leaves to the next",
+                         memories[cell.first].name, cell.second),
+             loop.statement->position);
     }
     if (written.contains(cell)) continue;
     shared_read_early_.insert(cell);
@@ -126,13 +129,32 @@ void Executor::run_whole_loop(const Stmt& statement) {
     unroll(loop, Refusal{}.most_rounds);
     return;
   }
-  const State before = state_;
+  run_or_unroll(loop);
+}
+
+namespace {
+
+/// May a round be the last for another reason than the loop's condition?
+bool may_be_left(const Stmt& body) {
+  bool found = false;
+  syntax::for_each_stmt(body, [&](const Stmt& part) {
+    found = found || part.kind == Stmt::Kind::kBreak || part.kind == Stmt::Kind::kReturn ||
+            part.kind == Stmt::Kind::kOther;
+  });
+  return found;
+}
+
+}  // namespace
+
+void Executor::run_or_unroll(const LoopParts& loop) {
+  const State before = copied();
   const auto frames = frames_;
   const auto path = path_, exits = exits_, breaks = breaks_;
   const auto open_loops = open_loops_;
   const auto loop_paths = loop_paths_;
   const auto loop_unrolls = loop_unrolls_, loop_left = loop_left_;
   const auto early = shared_read_early_, written = shared_written_;
+  const auto unrolled = unrolled_;
   const std::size_t store_count = stores.size(), load_count = loads_.size();
   const auto restore = [&] {
     state_ = before;
@@ -146,20 +168,30 @@ void Executor::run_whole_loop(const Stmt& statement) {
     loop_left_ = loop_left;
     shared_read_early_ = early;
     shared_written_ = written;
+    unrolled_ = unrolled;
     stores.resize(store_count);
     loads_.resize(load_count);
     dry_ = false;
     counting_ = false;
   };
+  std::optional<std::int64_t> rounds;
   try {
-    run_symbolic(loop);
+    run_symbolic(loop, rounds);
   } catch (const Refusal& refusal) {
     restore();
-    if (refusal.position == -2) throw;
+    if (refusal.most_rounds == 0) throw;
+    // All for nothing, where there are more rounds than may be run.
+    if (rounds && *rounds > refusal.most_rounds && !may_be_left(*loop.body)) {
+      throw Refusal{fmt::format("{}; the loop at line {} has {} rounds, and at most {} are done "
+                                "one after the other",
+                                refusal.reason, launched_.unit->line_of(loop.statement->position),
+                                *rounds, refusal.most_rounds),
+                    refusal.position};
+    }
     try {
       unroll(loop, refusal.most_rounds);
     } catch (const Refusal& second) {
-      if (second.position == -2) throw;
+      if (second.most_rounds == 0) throw;
       throw refusal;
     }
   }
@@ -168,9 +200,14 @@ void Executor::run_whole_loop(const Stmt& statement) {
 void Executor::unroll(const LoopParts& loop, std::int64_t most_rounds) {
   path_.push_back(uniform(nodes_.boolean(true)));
   enter_loop(true);
+  unrolled_.emplace_back(loop.statement->position, 0);
   for (std::int64_t count = 0;; ++count) {
+    unrolled_.back().second = count;
     exits_.back() = breaks_.back();
-    if (count > most_rounds) refuse("a loop of too many rounds", loop.statement->position);
+    if (count > most_rounds) {
+      refuse(fmt::format("a loop that is done round by round, of more than {} rounds", most_rounds),
+             loop.statement->position);
+    }
     if (loop.condition != nullptr && (count > 0 || !loop.tests_last)) {
       const Lanes condition = truth(*loop.condition);
       const Lanes now = active();
@@ -191,6 +228,7 @@ void Executor::unroll(const LoopParts& loop, std::int64_t most_rounds) {
     if (const auto runs = decided(active()); runs && !*runs) break;
     if (loop.step != nullptr) evaluate(*loop.step);
   }
+  unrolled_.pop_back();
   path_.pop_back();
   leave_loop();
 }

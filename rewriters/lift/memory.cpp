@@ -94,6 +94,11 @@ std::optional<Nodes::Substitution> solve_for(Nodes& nodes, Ref element,
   return solution;
 }
 
+std::string Executor::may_be_written(int memory, const Store& store) const {
+  return fmt::format("'{}' is read where it cannot be shown whether line {} has written it",
+                     memories[memory].name, launched_.unit->line_of(store.position));
+}
+
 Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int position,
                           bool for_all) {
   const Lanes now = active();
@@ -104,36 +109,34 @@ Ref Executor::load_global(int memory, Ref element, std::size_t lane_index, int p
     const Ref cell = lane(key.second, lane_index);
     if (cell == element) return lane(value, lane_index);
     if (!apart(nodes_, cell, element, facts)) {
-      refuse(
-          fmt::format("'{}' is read where a loop may just have written it", memories[memory].name),
-          position);
+      refuse(fmt::format("'{}' is read where it cannot be shown whether a loop has just written it",
+                         memories[memory].name),
+             position);
     }
   }
   // From the last store back to the first; those that may not have happened are kept as choices.
   std::vector<std::pair<Ref, Ref>> choices;
   Ref found = nullptr;
   for (auto store = stores.rbegin(); store != stores.rend() && found == nullptr; ++store) {
+    nodes_.work();
     if (store->memory != memory) continue;
     const Ref at = lane(store->element, lane_index);
     Ref guard = lane(store->guard, lane_index), value = lane(store->value, lane_index);
     if (guard->is_constant() && guard->constant == 0) continue;
     if (!store->combine.empty())
-      refuse("an element read after an atomic operation on it", position);
+      refuse(fmt::format("'{}' is read after an atomic operation on it", memories[memory].name),
+             position);
     if (!store->symbols.empty()) {
       const auto solution = solve_for(nodes_, at, store->symbols, element);
       if (!solution) {
         if (apart(nodes_, at, element, facts)) continue;
-        refuse(fmt::format("'{}' is read where it may or may not have been written",
-                           memories[memory].name),
-               position);
+        refuse(may_be_written(memory, *store), position);
       }
       guard = nodes_.substitute(guard, *solution);
       value = nodes_.substitute(value, *solution);
     } else if (at != element) {
       if (apart(nodes_, at, element, facts)) continue;
-      refuse(fmt::format("'{}' is read where it may or may not have been written",
-                         memories[memory].name),
-             position);
+      refuse(may_be_written(memory, *store), position);
     }
     if (facts.prove(nodes_, guard)) {
       found = value;
@@ -196,13 +199,13 @@ Lanes Executor::load(int memory, const Lanes& element, int position) {
     if (width == 1) {
       const auto found = cells.find(element[0]->constant);
       if (found == cells.end())
-        refuse(fmt::format("'{}' is read before it is written", from.name), position);
+        refuse(unwritten(fmt::format("{}[{}]", from.name, element[0]->constant)), position);
       return found->second;
     }
     for (std::size_t i = 0; i < width; ++i) {
       const auto found = cells.find(element[i]->constant);
       if (found == cells.end())
-        refuse(fmt::format("'{}' is read before it is written", from.name), position);
+        refuse(unwritten(fmt::format("{}[{}]", from.name, element[i]->constant)), position);
       result.push_back(lane(found->second, i));
     }
     shrink(result);
@@ -228,7 +231,9 @@ void Executor::store(int memory, const Lanes& element, const Lanes& value, int p
       if (key.first != memory || dry_) continue;
       for (std::size_t i = 0; i < std::max(element.size(), key.second.size()); ++i) {
         if (!apart(nodes_, lane(key.second, i), lane(element, i))) {
-          refuse(fmt::format("two stores into '{}' in a loop that may meet", to.name), position);
+          refuse(fmt::format("two stores into '{}' in a loop that cannot be shown not to meet",
+                             to.name),
+                 position);
         }
       }
     }
@@ -271,7 +276,9 @@ void Executor::store(int memory, const Lanes& element, const Lanes& value, int p
 
 void Executor::barrier(int position) {
   // In lockstep every thread has done what comes before.
-  if (!launched_.in_lockstep) refuse("a barrier", position);
+  if (!launched_.in_lockstep) {
+    refuse("a barrier in a function that hone did not see the kernel call", position);
+  }
 }
 
 /// May the store of one lane of a block, at any of its points, meet a load of what was there before
@@ -345,9 +352,11 @@ void Executor::check_in_place() {
       const std::size_t width = launched_.in_lockstep ? lanes_ : 1;
       for (std::size_t i = 0; i < width && !meet; ++i) meet = may_meet(load, store, i);
       if (meet) {
-        refuse(fmt::format("'{}' is read and written by threads that may meet",
-                           memories[load.memory].name),
-               load.position);
+        refuse(
+            fmt::format("'{}' is read here and written at line {} by threads that cannot be shown "
+                        "not to meet",
+                        memories[load.memory].name, launched_.unit->line_of(store.position)),
+            load.position);
       }
     }
   }

@@ -62,7 +62,9 @@ using Contents = std::map<std::string, std::vector<double>>;
 [[nodiscard]] Result<void> execute(const LiftedProgram& program, Contents& contents,
                                    std::int64_t most_operations);
 
-/// "for i < 64, j < 48:\n  C[48*i + j] = …", one paragraph per nest.
+/// "for i < 64, j < 48:\n  C[48*i + j] = …", one paragraph per nest; "not lifted: why".
 [[nodiscard]] std::string to_string(const LiftedProgram& program);
+/// Of one launch that is lifted.
+[[nodiscard]] std::string to_string(const Nodes& nodes, const LiftedLaunch& launch);
 
 }  // namespace hone::lift

@@ -189,6 +189,23 @@ bool take_apart(Nodes& nodes, Scattered& store) {
   return false;
 }
 
+/// "blockIdx.x and threadIdx.y"
+std::string names_of(const Nodes& nodes, const std::vector<SymbolId>& symbols) {
+  std::string text;
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    if (i > 0) text += i + 1 < symbols.size() ? ", " : " and ";
+    text += nodes.symbol(symbols[i]).name;
+  }
+  return text;
+}
+
+std::string short_text(const Nodes& nodes, Ref value) {
+  constexpr std::size_t kMostLetters = 120;
+  std::string text = to_string(nodes, value);
+  if (text.size() > kMostLetters) text = text.substr(0, kMostLetters) + " …";
+  return "'" + text + "'";
+}
+
 struct Stride {
   SymbolId symbol;
   std::int64_t coefficient;
@@ -228,7 +245,10 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
   }
   if (!folded.empty()) {
     if (store.combine.empty())
-      fail(fmt::format("several threads write one element of '{}'", store.buffer));
+      fail(fmt::format(
+          "it cannot be shown that one thread alone writes an element of '{}': where it "
+          "is written does not depend on {}",
+          store.buffer, names_of(nodes, folded)));
     std::erase_if(store.symbols,
                   [&](SymbolId s) { return std::ranges::find(folded, s) != folded.end(); });
     const Ref nothing = nodes.identity(store.combine, store.value->type);
@@ -256,7 +276,10 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
   }
   if (!affine) {
     if (store.combine.empty())
-      fail(fmt::format("where '{}' is written is no plain function of indices", store.buffer));
+      fail(fmt::format(
+          "where '{}' is written, at {}, is no sum of multiples of indices: that no two "
+          "threads write one element cannot be shown",
+          store.buffer, short_text(nodes, store.element)));
     nest.dims = store.symbols;
     nest.element = store.element;
     nest.guard = store.guard;
@@ -278,7 +301,8 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
   for (auto stride = strides.rbegin(); stride != strides.rend(); ++stride) {
     if (stride->coefficient <= below) {
       if (store.combine.empty()) {
-        fail(fmt::format("threads may write one element of '{}' twice", store.buffer));
+        fail(fmt::format("it cannot be shown that no element of '{}' is written twice, at {}",
+                         store.buffer, short_text(nodes, store.element)));
       }
     }
     below += stride->coefficient * (nodes.extent(stride->symbol) - 1);
@@ -375,7 +399,8 @@ std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
       facts.add(nest.guard);
       if (earlier.combine == nest.combine && !nest.combine.empty()) continue;
       if (apart(nodes, earlier.element, nest.element, facts)) continue;
-      throw Refusal{fmt::format("'{}' is written in two places that may meet", nest.buffer),
+      throw Refusal{fmt::format("'{}' is written in two places that cannot be shown not to meet",
+                                nest.buffer),
                     position};
     }
     nests.push_back(std::move(nest));

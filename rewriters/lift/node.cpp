@@ -65,6 +65,7 @@ SymbolId Nodes::new_symbol(std::string name, std::int64_t extent) {
 }
 
 Ref Nodes::make(Node node) {
+  work(1 + (node.args.size() + node.terms.size()) / 4);
   std::string key = key_of(node);
   if (node.kind == Node::Kind::kPhi) append(key, nodes_.size());
   const auto found = known_.find(key);
@@ -336,6 +337,7 @@ Ref Nodes::with_args(Ref a, std::vector<Ref> args) {
 Ref Nodes::replace(Ref root, const std::function<Ref(Ref)>& change) {
   std::unordered_map<Ref, Ref> done;
   const std::function<Ref(Ref)> visit = [&](Ref node) -> Ref {
+    work();
     const auto found = done.find(node);
     if (found != done.end()) return found->second;
     Ref result = change(node);
@@ -388,6 +390,7 @@ Ref Nodes::settled(Ref value) {
 Ref Nodes::substitute(Ref root, const Substitution& values) {
   std::unordered_map<Ref, Ref> done;
   const std::function<Ref(Ref)> visit = [&](Ref node) -> Ref {
+    work();
     const bool touched =
         std::ranges::any_of(values, [&](const auto& entry) { return node->uses(entry.first); });
     if (!touched) return node;

@@ -7,6 +7,7 @@
 // overflow, as the reference's own run at these sizes shows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -87,6 +88,9 @@ struct Range {
   std::int64_t high = 0;
 };
 
+/// Thrown by Nodes::work() beyond the limit.
+struct TooMuchWork {};
+
 /// Makes nodes, simplifying as it goes.
 class Nodes {
  public:
@@ -156,6 +160,28 @@ class Nodes {
   /// Nodes made so far; the lift gives up beyond a limit.
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
+  /// Counts what is done: nodes asked for, parts looked at. No clock: where a limit cuts off is the
+  /// same on every machine. A million units take about half a second. Throws TooMuchWork.
+  void work(std::size_t units = 1) {
+    worked_ += static_cast<std::int64_t>(units);
+    if (worked_ > most_work_) throw TooMuchWork{};
+  }
+  [[nodiscard]] std::int64_t worked() const { return worked_; }
+  /// So many units more until it ends, or until a limit around it is reached.
+  class WorkLimit {
+   public:
+    WorkLimit(Nodes& nodes, std::int64_t units) : nodes_(nodes), before_(nodes.most_work_) {
+      nodes.most_work_ = std::min(before_, nodes.worked_ + units);
+    }
+    ~WorkLimit() { nodes_.most_work_ = before_; }
+    WorkLimit(const WorkLimit&) = delete;
+    WorkLimit& operator=(const WorkLimit&) = delete;
+
+   private:
+    Nodes& nodes_;
+    std::int64_t before_;
+  };
+
  private:
   Ref make(Node node);
   Ref sum(std::int64_t constant, std::vector<Term> terms);
@@ -166,6 +192,7 @@ class Nodes {
   std::unordered_map<std::string, Ref> known_;
   std::map<std::tuple<int, int, std::int64_t>, SymbolId> bound_;  // by height, position, extent
   std::unordered_map<Ref, std::optional<Range>> ranges_;
+  std::int64_t worked_ = 0, most_work_ = INT64_MAX;
 };
 
 /// Things taken as true on the way to a value: "a >= 0" for integers.

@@ -39,15 +39,23 @@ int Executor::memory_of(const Variable& variable) {
   if (variable.storage == Variable::Storage::kDynamicShared) {
     for (const auto& [other, id] : memory_ids_) {
       if (other->storage == Variable::Storage::kDynamicShared) {
-        refuse("several dynamic shared arrays", variable.name_range.begin);
+        refuse(
+            fmt::format("several dynamic shared arrays: '{}' and '{}'", other->name, variable.name),
+            variable.name_range.begin);
       }
     }
   }
   if (variable.storage == Variable::Storage::kConstant ||
       variable.storage == Variable::Storage::kGlobal) {
-    refuse(fmt::format("'{}' at file scope", variable.name), variable.name_range.begin);
+    refuse(fmt::format("'{}', a variable at file scope, which hone does not follow", variable.name),
+           variable.name_range.begin);
   }
-  if (shared && !launched_.in_lockstep) throw Refusal{"shared memory", -2};
+  if (shared && !launched_.in_lockstep) {
+    throw Refusal{fmt::format("'{}', shared memory of a function that hone did not see the kernel "
+                              "call",
+                              variable.name),
+                  variable.name_range.begin, 0};
+  }
   Memory memory;
   memory.kind = shared ? Memory::Kind::kShared : Memory::Kind::kLocal;
   memory.name = variable.name;
@@ -76,7 +84,10 @@ Executor::Place Executor::place_of(const Expr& expr) {
         return {nullptr, {}, memory_of(variable), uniform(nodes_.integer(0))};
       }
       if (variable.is_reference && variable.storage == Variable::Storage::kLocal) {
-        if (variable.init == nullptr) refuse("a reference", expr.position);
+        if (variable.init == nullptr) {
+          refuse(fmt::format("'{}', a reference to what hone does not know", variable.name),
+                 expr.position);
+        }
         return place_of(*variable.init);
       }
       if (in_memory(variable)) {
@@ -91,7 +102,9 @@ Executor::Place Executor::place_of(const Expr& expr) {
         return place;
       }
       const Type& object = expr.operands[0]->type;
-      if (object.kind != Type::Kind::kVector) refuse("a struct in memory", expr.position);
+      if (object.kind != Type::Kind::kVector) {
+        refuse("a field of a struct in memory: " + quoted(expr), expr.position);
+      }
       for (int i = 0; i < object.lanes; ++i) {
         if (expr.text == kFields[i]) {
           place.element =
@@ -99,12 +112,15 @@ Executor::Place Executor::place_of(const Expr& expr) {
           return place;
         }
       }
-      refuse("'." + expr.text + "'", expr.position);
+      refuse("a field that hone does not follow: " + quoted(expr), expr.position);
     }
     case Kind::kSubscript: {
       const Expr& base = *expr.operands[0];
       const Value pointer = evaluate(base);
-      if (pointer.kind != Value::Kind::kPointer) refuse("a subscript of no array", expr.position);
+      if (pointer.kind != Value::Kind::kPointer) {
+        refuse("a subscript of what hone does not know to be an array: " + quoted(expr),
+               expr.position);
+      }
       const std::int64_t size = scalars_in(pointee(base.type));
       const Lanes index = scalar(*expr.operands[1]);
       return {nullptr,
@@ -116,7 +132,9 @@ Executor::Place Executor::place_of(const Expr& expr) {
     case Kind::kUnary:
       if (expr.text == "*") {
         const Value pointer = evaluate(*expr.operands[0]);
-        if (pointer.kind != Value::Kind::kPointer) refuse("'*' of no pointer", expr.position);
+        if (pointer.kind != Value::Kind::kPointer) {
+          refuse("'*' of what hone does not know to be a pointer: " + quoted(expr), expr.position);
+        }
         return {nullptr, {}, pointer.memory, pointer.lanes};
       }
       break;
@@ -127,31 +145,28 @@ Executor::Place Executor::place_of(const Expr& expr) {
     default:
       break;
   }
-  refuse("a place that hone does not follow", expr.position);
+  refuse("a place that hone does not follow: " + quoted(expr), expr.position);
 }
 
 Value Executor::read(const Place& place, const Type& type, int position) {
   if (place.variable != nullptr) {
     const Variable& variable = *place.variable;
     const auto found = state_.variables.find(&variable);
-    if (found == state_.variables.end()) {
-      refuse(fmt::format("'{}' is read before it is written", variable.name), position);
-    }
+    if (found == state_.variables.end()) refuse(why_unknown(variable), position);
     const Value* value = &found->second;
     for (const std::string& field : place.fields) {
       const auto inner = value->fields.find(field);
-      if (inner == value->fields.end()) refuse("'." + field + "' is not known", position);
+      if (inner == value->fields.end()) refuse(unwritten(variable.name + "." + field), position);
       value = &inner->second;
     }
-    if (value->kind == Value::Kind::kNone) {
-      refuse(fmt::format("'{}' is read before it is written", variable.name), position);
-    }
+    if (value->kind == Value::Kind::kNone) refuse(why_unknown(variable), position);
     return *value;
   }
   if (type.kind == Type::Kind::kVector) {
     if (!type.element ||
         scalar_type(*type.element, *this, position) != memories[place.memory].type) {
-      refuse("a buffer read as another type", position);
+      refuse(fmt::format("'{}' read as '{}'", memories[place.memory].name, type.spelling),
+             position);
     }
     Value made;
     made.kind = Value::Kind::kFields;
@@ -164,10 +179,12 @@ Value Executor::read(const Place& place, const Type& type, int position) {
     return made;
   }
   if (type.kind != Type::Kind::kFloat && !type.is_integer()) {
-    refuse("a struct in memory", position);
+    refuse(fmt::format("'{}' read as '{}', a struct in memory", memories[place.memory].name,
+                       type.spelling),
+           position);
   }
   if (scalar_type(type, *this, position) != memories[place.memory].type) {
-    refuse("a buffer read as another type", position);
+    refuse(fmt::format("'{}' read as '{}'", memories[place.memory].name, type.spelling), position);
   }
   return Value{Value::Kind::kScalar, load(place.memory, place.element, position), -1, {}};
 }
@@ -197,11 +214,16 @@ void Executor::write(const Place& place, const Value& value, const Type& type, i
     return;
   }
   if (type.kind == Type::Kind::kVector) {
-    if (value.kind != Value::Kind::kFields) refuse("a vector written from no vector", position);
+    if (value.kind != Value::Kind::kFields) {
+      refuse(fmt::format("a '{}' written to '{}' from what hone does not know to be one",
+                         type.spelling, memories[place.memory].name),
+             position);
+    }
     for (int i = 0; i < type.lanes; ++i) {
       const auto field = value.fields.find(kFields[i]);
       if (field == value.fields.end() || field->second.kind != Value::Kind::kScalar) {
-        refuse("a vector of which a part is unknown", position);
+        refuse(fmt::format("a '{}' of which '.{}' is not known", type.spelling, kFields[i]),
+               position);
       }
       store(place.memory,
             map([&](Ref a) { return nodes_.add(a, nodes_.integer(i)); }, place.element),
@@ -209,10 +231,14 @@ void Executor::write(const Place& place, const Value& value, const Type& type, i
     }
     return;
   }
-  if (value.kind != Value::Kind::kScalar) refuse("a value in memory that is no number", position);
+  if (value.kind != Value::Kind::kScalar) {
+    refuse(fmt::format("a value that is no number written to '{}'", memories[place.memory].name),
+           position);
+  }
   const ScalarType as = memories[place.memory].type;
   if (scalar_type(type, *this, position) != as) {
-    refuse("a buffer written as another type", position);
+    refuse(fmt::format("'{}' written as '{}'", memories[place.memory].name, type.spelling),
+           position);
   }
   store(place.memory, place.element,
         map([&](Ref a) { return is_float(a->type) == is_float(as) ? nodes_.cast(a, as) : a; },

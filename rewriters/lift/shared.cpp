@@ -90,7 +90,7 @@ Lanes Executor::load_shared(int memory, const Lanes& element, int position) {
     }
     if (value == nullptr) {
       refuse(at->is_constant()
-                 ? fmt::format("'{}' is read before it is written", from.name)
+                 ? unwritten(fmt::format("{}[{}]", from.name, at->constant))
                  : fmt::format("the shared array '{}' is indexed by what is not known", from.name),
              position);
     }
@@ -116,7 +116,9 @@ void Executor::store_shared(int memory, const Lanes& element, const Lanes& value
     const auto found = cells.find(at->constant);
     Ref written = lane(value, i);
     if (!combine.empty()) {
-      if (found == cells.end()) refuse("an atomic on shared memory that holds nothing", position);
+      if (found == cells.end()) {
+        refuse(unwritten(fmt::format("{}[{}]", memories[memory].name, at->constant)), position);
+      }
       written = nodes_.op(combine, memories[memory].type, {found->second, written});
     }
     const std::pair<int, std::int64_t> cell{memory, at->constant};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "rewriters/lift/executor.h"
 #include "rewriters/lift/executor_lanes.h"
@@ -31,11 +32,55 @@ Executor::Executor(Nodes& nodes, const Launched& launched) : nodes_(nodes), laun
 }
 
 void Executor::refuse(std::string reason, int position) const {
-  throw Refusal{std::move(reason), position};
+  throw Refusal{std::move(reason), position >= 0 ? position : position_};
 }
 
-void Executor::check_budget() const {
-  if (nodes_.size() > kMostNodes) refuse("the kernel is too large to lift");
+void Executor::begin(int position) {
+  if (position >= 0) position_ = position;
+  nodes_.work(1 + (path_.size() + exits_.size() + frames_.size()) / 4);
+  if (nodes_.size() > kMostNodes) throw TooMuchWork{};
+}
+
+namespace {
+
+/// The text of a range as one line of at most 60 characters in quotes.
+std::string in_quotes(const syntax::TranslationUnit& unit, const syntax::SourceRange& range,
+                      const std::string& otherwise) {
+  constexpr std::size_t kMostLetters = 60;
+  std::string line;
+  if (range.valid()) {
+    for (const char c : unit.text(range)) {
+      const bool blank = std::isspace(static_cast<unsigned char>(c)) != 0;
+      if (blank && (line.empty() || line.back() == ' ')) continue;
+      line += blank ? ' ' : c;
+    }
+  }
+  if (line.empty()) line = otherwise;
+  if (line.size() > kMostLetters) {
+    std::size_t end = kMostLetters;
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+    line = line.substr(0, end) + " …";
+  }
+  return line.empty() ? "text of a macro" : "'" + line + "'";
+}
+
+}  // namespace
+
+std::string Executor::quoted(const Expr& expr) const {
+  return in_quotes(*launched_.unit, expr.range, expr.text);
+}
+
+std::string Executor::quoted(const Stmt& statement) const {
+  return in_quotes(*launched_.unit, statement.range, "");
+}
+
+std::string Executor::doing() const {
+  std::string text;
+  for (const auto& [position, rounds] : unrolled_) {
+    text += fmt::format("{}the loop at line {} is done round by round, {} so far",
+                        text.empty() ? "" : ", in it ", launched_.unit->line_of(position), rounds);
+  }
+  return text;
 }
 
 void Executor::shrink(Lanes& lanes) {
@@ -87,10 +132,20 @@ Value Executor::merge(const Lanes& condition, const Value& then, const Value& ot
     return result;
   }
   if (then.kind == Value::Kind::kPointer && then.memory != otherwise.memory) {
-    refuse("a pointer that points into one buffer or another");
+    refuse(fmt::format("a pointer that points into '{}' or into '{}', as a condition says",
+                       memories[then.memory].name, memories[otherwise.memory].name));
   }
   result.lanes = choose(condition, then.lanes, otherwise.lanes);
   return result;
+}
+
+/// Copies cost by what is in them.
+Executor::State Executor::copied() const {
+  std::size_t parts = state_.variables.size() + state_.shared_guards.size() + state_.cells.size();
+  for (const auto& [memory, cells] : state_.local) parts += cells.size();
+  for (const auto& [memory, cells] : state_.shared) parts += cells.size();
+  nodes_.work(parts / 4);
+  return state_;
 }
 
 Executor::State Executor::merge(const Lanes& condition, State then, State otherwise) {
@@ -117,7 +172,9 @@ Executor::State Executor::merge(const Lanes& condition, State then, State otherw
 void Executor::initialise(int memory, std::int64_t first, const syntax::Type& type,
                           const Expr& init) {
   const Expr& list = syntax::without_casts(init);
-  if (list.kind != Expr::Kind::kInitList) refuse("an array's initialiser", list.position);
+  if (list.kind != Expr::Kind::kInitList) {
+    refuse("an array's initialiser that is no list: " + quoted(list), list.position);
+  }
   const ScalarType as = memories[memory].type;
   const std::int64_t size = scalars_in(*type.element);
   for (std::int64_t i = 0; i < type.extent; ++i) {
@@ -176,7 +233,7 @@ void Executor::run_choice(const Lanes& condition, const Stmt& first, const Stmt*
     }
     return;
   }
-  State before = state_;
+  State before = copied();
   path_.push_back(condition);
   run(first);
   State then = std::move(state_);
@@ -211,7 +268,7 @@ void Executor::run_return(const Stmt& statement) {
 
 void Executor::run(const Stmt& statement) {
   using Kind = Stmt::Kind;
-  check_budget();
+  begin(statement.position);
   if (const auto runs = decided(active()); runs && !*runs) return;
   switch (statement.kind) {
     case Kind::kCompound:
@@ -246,13 +303,17 @@ void Executor::run(const Stmt& statement) {
     default:
       break;
   }
-  refuse("a statement that hone does not follow", statement.position);
+  refuse("a statement that hone does not follow: " + quoted(statement), statement.position);
 }
 
 void Executor::run() {
   const syntax::Function& kernel = *launched_.kernel;
   const ConcreteLaunch& launch = *launched_.launch;
-  if (kernel.parameters.size() != launch.args.size()) refuse("arguments do not fit the parameters");
+  if (kernel.parameters.size() != launch.args.size()) {
+    refuse(fmt::format("it has {} parameters, and the launch gives {} arguments",
+                       kernel.parameters.size(), launch.args.size()),
+           kernel.name_range.begin);
+  }
   std::map<int, int> buffers;  // one memory per buffer, whoever names it
   for (std::size_t i = 0; i < launch.args.size(); ++i) {
     const Variable& parameter = *kernel.parameters[i];

@@ -18,6 +18,7 @@ class Unifier {
 
   Ref unify(const std::vector<Ref>& values) {
     const Ref first = values[0];
+    nodes_.work(1 + values.size() / 4);
     if (std::ranges::all_of(values, [&](Ref v) { return v == first; })) return first;
     const auto known = done_.find(values);
     if (known != done_.end()) return known->second;
@@ -273,7 +274,8 @@ class Unifier {
   }
 
   /// The same shape as far as is quickly told: buffers and operators.
-  static bool alike(Ref a, Ref b) {
+  bool alike(Ref a, Ref b) {
+    nodes_.work();
     while (a->is("select")) a = a->args[1];
     while (b->is("select")) b = b->args[1];
     if (a->kind != b->kind || a->op != b->op || a->args.size() != b->args.size()) return false;
@@ -302,34 +304,38 @@ class Unifier {
 };
 
 /// Every constant in a value, in the order of its parts: what like terms differ in.
-void constants_of(Ref value, std::vector<std::int64_t>& all) {
+void constants_of(Nodes& nodes, Ref value, std::vector<std::int64_t>& all) {
+  nodes.work();
   if (value->kind == Node::Kind::kSum) {
     all.push_back(value->constant);
-    for (const Term& term : value->terms) constants_of(term.atom, all);
+    for (const Term& term : value->terms) constants_of(nodes, term.atom, all);
   }
-  for (const Ref arg : value->args) constants_of(arg, all);
+  for (const Ref arg : value->args) constants_of(nodes, arg, all);
 }
 
 /// Those of where it loads alone: bounds may be missing where they are sure to hold.
-void load_constants_of(Ref value, std::vector<std::int64_t>& all) {
+void load_constants_of(Nodes& nodes, Ref value, std::vector<std::int64_t>& all) {
+  nodes.work();
   if (!value->has_load) return;
   if (value->kind == Node::Kind::kLoad) {
-    constants_of(value, all);
+    constants_of(nodes, value, all);
     return;
   }
-  for (const Term& term : value->terms) load_constants_of(term.atom, all);
+  for (const Term& term : value->terms) load_constants_of(nodes, term.atom, all);
   if (value->is("select")) {
-    for (std::size_t i = 1; i < value->args.size(); ++i) load_constants_of(value->args[i], all);
+    for (std::size_t i = 1; i < value->args.size(); ++i)
+      load_constants_of(nodes, value->args[i], all);
     return;
   }
-  for (const Ref arg : value->args) load_constants_of(arg, all);
+  for (const Ref arg : value->args) load_constants_of(nodes, arg, all);
 }
 
 /// What a fold is made of. False: too much; what it uses twice is in it twice.
-bool flatten(const std::string& op, Ref value, std::vector<Ref>& terms) {
+bool flatten(Nodes& nodes, const std::string& op, Ref value, std::vector<Ref>& terms) {
   constexpr std::size_t kMostTerms = 8192;
+  nodes.work();
   if (value->is(op)) {
-    return flatten(op, value->args[0], terms) && flatten(op, value->args[1], terms);
+    return flatten(nodes, op, value->args[0], terms) && flatten(nodes, op, value->args[1], terms);
   }
   terms.push_back(value);
   return terms.size() <= kMostTerms;
@@ -341,8 +347,8 @@ Ref roll(Nodes& nodes, const std::string& op, std::vector<Ref> terms) {
   std::vector<std::pair<Key, Ref>> keyed;
   for (const Ref term : terms) {
     keyed.emplace_back();
-    load_constants_of(term, keyed.back().first.first);
-    constants_of(term, keyed.back().first.second);
+    load_constants_of(nodes, term, keyed.back().first.first);
+    constants_of(nodes, term, keyed.back().first.second);
     keyed.back().second = term;
   }
   std::ranges::stable_sort(keyed, {}, [](const auto& entry) { return entry.first; });
@@ -380,15 +386,15 @@ namespace {
 /// A fold of four terms or more; null: none of them are alike.
 Ref rolled_fold(Nodes& nodes, Ref node, Rerolled& known) {
   std::vector<Ref> terms;
-  if (!flatten(node->op, node, terms) || terms.size() < 4) return nullptr;
+  if (!flatten(nodes, node->op, node, terms) || terms.size() < 4) return nullptr;
   // A bias or a start beside the like terms.
   std::vector<Ref> inner;
   for (const Ref term : terms) inner.push_back(rerolled(nodes, term, known));
   std::map<std::size_t, std::vector<Ref>> by_shape;
   for (const Ref term : inner) {
     std::vector<std::int64_t> constants;
-    load_constants_of(term, constants);
-    if (constants.empty()) constants_of(term, constants);
+    load_constants_of(nodes, term, constants);
+    if (constants.empty()) constants_of(nodes, term, constants);
     by_shape[constants.size()].push_back(term);
   }
   Ref whole = nullptr;

@@ -1,4 +1,6 @@
 // Two halves at once: CUDA's functions on half2 and bfloat162, field by field.
+#include <fmt/format.h>
+
 #include <map>
 
 #include "rewriters/lift/executor.h"
@@ -47,7 +49,7 @@ std::optional<Value> Executor::vector_call(const Expr& expr) {
   if (!known) return std::nullopt;
   std::vector<Value> args;
   for (const Expr* operand : expr.operands) args.push_back(evaluate(*operand));
-  if (args.empty()) refuse("the call of '" + name + "'", expr.position);
+  if (args.empty()) refuse(the_call(expr) + " without arguments", expr.position);
   if (op != kElementwise.end()) return fieldwise(op->second, args, expr.type, expr.position);
   if (const auto field = kField.find(name); field != kField.end()) {
     return converted(field_of(args[0], field->second, expr.position), expr.type, expr.position);
@@ -65,7 +67,9 @@ std::optional<Value> Executor::vector_call(const Expr& expr) {
 
 Value Executor::field_of(const Value& value, const std::string& name, int position) {
   const auto field = value.fields.find(name);
-  if (field == value.fields.end()) refuse("a vector of which a part is unknown", position);
+  if (field == value.fields.end()) {
+    refuse(fmt::format("a vector of which '.{}' is not known", name), position);
+  }
   return field->second;
 }
 
@@ -79,8 +83,9 @@ Value Executor::fieldwise(const std::string& op, const std::vector<Value>& args,
     std::size_t width = 1;
     for (const Value& arg : args) {
       const Value part = field_of(arg, kFields[i], position);
-      if (part.kind != Value::Kind::kScalar)
-        refuse("a vector of which a part is unknown", position);
+      if (part.kind != Value::Kind::kScalar) {
+        refuse(fmt::format("a vector of which '.{}' is not known", kFields[i]), position);
+      }
       parts.push_back(part.lanes);
       width = std::max(width, part.lanes.size());
     }

@@ -44,7 +44,8 @@ class SpoiltRewriting final : public Rewriting {
                                           const Program& program) override {
     return local_.proposals(context, program);
   }
-  Result<std::string> lifted(const RewriteContext& context, const Program& program) override {
+  Result<generators::Explanation> lifted(const RewriteContext& context,
+                                         const Program& program) override {
     return local_.lifted(context, program);
   }
   Result<void> validate(const Program& program, const std::string& path) override {

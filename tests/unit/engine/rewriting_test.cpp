@@ -151,7 +151,9 @@ class FakeRewriting final : public Rewriting {
     loose.math = MathLevel::kReduced;
     return std::vector<Proposal>{proposal, empty, loose};
   }
-  Result<std::string> lifted(const RewriteContext&, const Program&) override { return ""; }
+  Result<generators::Explanation> lifted(const RewriteContext&, const Program&) override {
+    return generators::Explanation{};
+  }
   Result<NestOutputs> executed(const RewriteContext&, const Program&, std::uint64_t) override {
     return NestOutputs{};
   }

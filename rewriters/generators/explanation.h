@@ -1,0 +1,17 @@
+// What is told of a program's lift.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hone::generators {
+
+/// A lift in parts, for people.
+struct Explanation {
+  std::string nests;                  ///< of the launches that lift
+  std::vector<std::string> refusals;  ///< of those that do not: "solve, line 12: …"
+  /// Site by site what each generator can print, or why not; then why other launches have no site.
+  std::string sites;
+};
+
+}  // namespace hone::generators
