@@ -58,7 +58,8 @@ struct GateSeconds {
 struct Evaluation {
   Verdict verdict = Verdict::kCrash;
   std::string detail;        ///< one line: where and why
-  std::string note;          ///< what a reader should know of a result that is ok; may be empty
+  /// What a reader should know of a result that is ok, of an admission line by line; may be empty.
+  std::string note;
   double max_rel_error = 0;  // against the reference, scaled by max(|want|, rms(want))
   /// Of the reference against itself in double precision, likewise; 0: not known
   double reference_error = 0;

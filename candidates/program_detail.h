@@ -9,6 +9,7 @@
 
 #include "candidates/json_cursor.h"
 #include "candidates/program.h"
+#include "candidates/task.h"
 
 namespace hone {
 
@@ -37,6 +38,9 @@ struct NameScope {
 /// An expression whose names must be sizes or tunables of the scope.
 [[nodiscard]] Expr decode_expr(const JsonCursor& cursor, const NameScope* scope,
                                const std::vector<Buffer>* buffers = nullptr);
+
+/// Of a task's "non_finite".
+[[nodiscard]] NonFinite read_non_finite(const JsonCursor& cursor);
 
 [[nodiscard]] nlohmann::json expr_to_json(const Expr& expr);
 [[nodiscard]] bool is_reserved_name(std::string_view text);  ///< a C++ keyword or min, max, ceildiv

@@ -1,5 +1,7 @@
 #include "candidates/task.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "candidates/hash.h"
@@ -15,10 +17,25 @@ Bindings decode_bindings(const JsonCursor& cursor) {
   return bindings;
 }
 
+}  // namespace
+
+NonFinite read_non_finite(const JsonCursor& cursor) {
+  const std::string text = cursor.string();
+  if (cursor.ok() && text != "same")
+    cursor.fail(
+        fmt::format("'{}' is not \"same\", which says that NaN and infinities in the "
+                    "outputs are meant; leave the key out where they are not",
+                    printable(text)));
+  return NonFinite::kSame;
+}
+
+namespace {
+
 Task decode_task(const JsonCursor& cursor) {
   Task task;
   if (!cursor.expect_keys({"name", "source_path", "reference", "sizes", "check_sizes", "tunables",
-                           "constraints", "tolerance", "math", "specialize", "flops", "torch"})) {
+                           "constraints", "tolerance", "non_finite", "math", "specialize", "flops",
+                           "torch"})) {
     return task;
   }
   task.name = cursor.at("name").string();
@@ -41,6 +58,8 @@ Task decode_task(const JsonCursor& cursor) {
     task.tolerance.rtol = tolerance.at("rtol").number();
     task.tolerance.atol = tolerance.at("atol").number();
   }
+  if (const auto non_finite = cursor.find("non_finite"))
+    task.tolerance.non_finite = read_non_finite(*non_finite);
   task.math = cursor.at("math").choice<MathLevel>(parse_math_level, kMathLevelNames);
   task.specialize = cursor.at("specialize").boolean();
   if (const auto flops = cursor.find("flops")) task.flops = flops->expr();
@@ -87,6 +106,8 @@ void to_json(nlohmann::json& json, const Task& task) {
                      {"tolerance", {{"rtol", task.tolerance.rtol}, {"atol", task.tolerance.atol}}},
                      {"math", to_string(task.math)},
                      {"specialize", task.specialize}};
+  // Only where it stands: the hash of other tasks stays what it was.
+  if (task.tolerance.non_finite == NonFinite::kSame) json["non_finite"] = "same";
   if (task.flops) json["flops"] = expr_to_json(*task.flops);
   if (task.torch) json["torch"] = *task.torch;
 }

@@ -12,9 +12,19 @@
 
 namespace hone {
 
+/// Where two elements of which one is NaN or infinite count as equal: nowhere, or where both are
+/// NaN, both plus or both minus infinity, provided that enough of what is wanted is finite.
+enum class NonFinite {
+  kNever,
+  kFew,   ///< the task's own inputs: nearly all must be finite
+  kHalf,  ///< inputs that hone made up: half must be; what overflows may be the largest number, too
+  kSame,  ///< the task means them ("non_finite": "same"): one in a hundred must be finite
+};
+
 struct Tolerance {
   double rtol = 1e-4;
   double atol = 1e-5;
+  NonFinite non_finite = NonFinite::kNever;  ///< of a task: kNever or kSame
   bool operator==(const Tolerance&) const = default;
 };
 

@@ -270,8 +270,8 @@ bool expect_task_keys(const JsonCursor& root, bool in_comment) {
     }
   }
   return root.expect_keys({"name", "source", "sizes", "check_sizes", "buffers", "launches",
-                           "tunables", "constraints", "tolerance", "math", "specialize", "flops",
-                           "torch"});
+                           "tunables", "constraints", "tolerance", "non_finite", "math",
+                           "specialize", "flops", "torch"});
 }
 
 // The text and the path of the CUDA source that a .json task names.
@@ -346,6 +346,8 @@ Task read_root(const JsonCursor& root, bool in_comment, std::string_view text,
       if (const auto atol = tolerance->find("atol")) task.tolerance.atol = read_tolerance(*atol);
     }
   }
+  if (const auto non_finite = root.find("non_finite"))
+    task.tolerance.non_finite = read_non_finite(*non_finite);
   if (const auto math = root.find("math")) {
     task.math = math->choice<MathLevel>(parse_math_level, kMathLevelNames);
   }

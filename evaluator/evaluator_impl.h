@@ -77,6 +77,9 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<std::pair<Evaluation, protocol::Runnable>> prepare_candidate(
       const ConcreteProgram& reference, const ConcreteProgram& candidate, Effort effort,
       const protocol::Runnable* timed);
+  /// Of an admission: the reference at the smallest check size, on every other set of inputs.
+  [[nodiscard]] Result<void> add_made_up(protocol::EmulateRequest& emulated,
+                                         const EvaluationRequest& request);
   class Gates;
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);

@@ -6,6 +6,7 @@
 
 #include "candidates/stop_watch.h"
 #include "evaluator/check/atomics.h"
+#include "evaluator/check/exact.h"
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
@@ -84,6 +85,11 @@ class EvaluatorImpl::Gates {
   /// Of checks_ those that the GPU is to run: without what says nothing by `reply`; other inputs
   /// only where the emulator has not looked at them, `uncovered`.
   void give_to_the_gpu(const EmulateReply& reply, bool uncovered);
+  /// Runners have no sources, so it is decided here.
+  [[nodiscard]] bool can_be_exact() const {
+    return request_.math != MathLevel::kReduced &&
+           check::can_be_exact(request_.timed.reference, timed_.reference.compiled.ptx);
+  }
   /// Which made-up checks say something, by the reference alone.
   Result<EmulateReply> try_reference(protocol::EmulateRequest request);
 
@@ -202,7 +208,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   request.arch = e_.info_.arch;
   request.profile = e_.profile_text_;
   request.tolerance = request_.tolerance;
-  request.full_precision = request_.math != MathLevel::kReduced;
+  request.exact = can_be_exact();
   request.threads = e_.check_threads();
   request.checks = checks_;
   if (!e_.gpu_) {
@@ -271,7 +277,7 @@ void EvaluatorImpl::Gates::give_to_the_gpu(const EmulateReply& reply, bool uncov
 Result<bool> EvaluatorImpl::Gates::measure() {
   protocol::MeasureRequest measure;
   measure.final_stage = request_.stage == Stage::kFinal;
-  measure.full_precision = request_.math != MathLevel::kReduced;
+  measure.exact = can_be_exact();
   if (measure.final_stage) {
     measure.other_inputs.assign(other_inputs_.begin(), other_inputs_.end());
     if (!timed_.repeatable && evaluation_.note.empty())

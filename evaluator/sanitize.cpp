@@ -34,6 +34,8 @@ Result<SanitizeResult> EvaluatorImpl::sanitize(const SanitizeRequest& request) {
   job.seed = request.seed;
   job.schedule_seeds = request.schedule_seeds;
   job.max_findings = request.max_findings;
+  job.inputs = request.inputs;
+  job.non_finite = request.non_finite;
   job.threads = per_core(request.threads);
   const double timeout_s =
       options_.check_timeout_s * static_cast<double>(1 + request.schedule_seeds.size());

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "candidates/program.h"
+#include "candidates/task.h"
 #include "candidates/verdict.h"
 #include "evaluator/device/emulator/emulator.h"
+#include "evaluator/fill/input_sets.h"
 
 namespace hone {
 
@@ -16,6 +18,8 @@ struct SanitizeRequest {
   std::uint64_t seed = 1;                           ///< of the fills
   std::vector<std::uint64_t> schedule_seeds = {0};  ///< the whole program once for each
   int max_findings = 50;                            ///< of one launch
+  InputSet inputs = InputSet::kOwn;  ///< for what is said: the program's fills are changed already
+  NonFinite non_finite = NonFinite::kNever;  ///< as of a task's tolerance
   int threads = 0;  ///< that run the blocks of a launch; 0: one per core, at most 16
 };
 
@@ -30,7 +34,8 @@ struct SanitizeResult {
   Verdict verdict = Verdict::kOk;  ///< when it is no finding: compile_error, launch_error, ...
   std::string detail;              ///< likewise
   std::vector<SanitizeFinding> findings;
-  std::string output;  ///< printf, of the first schedule
+  std::vector<std::string> said;  ///< of outputs that are not finite everywhere, where it is clean
+  std::string output;             ///< printf, of the first schedule
   bool output_cut = false;
   std::uint64_t warp_instructions = 0;
 };

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "candidates/task_file.h"
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
+#include "evaluator/fill/input_sets.h"
 #include "evaluator/sanitize.h"
 
 namespace hone::cli {
@@ -208,6 +210,41 @@ Error bare_file(const std::string& path) {
                       path, path)};
 }
 
+/// What the reference answers on inputs that the task does not list, where they break nothing.
+Result<std::vector<std::string>> on_other_inputs(Evaluator& evaluator, const Options& options,
+                                                 const Task& task, const Program& program,
+                                                 const std::vector<Bindings>& sizes) {
+  std::optional<ConcreteProgram> smallest;
+  for (const Bindings& at : sizes) {
+    auto concrete = instantiate(program, at);
+    if (!concrete) return std::unexpected(concrete.error());
+    const auto bytes = [](const ConcreteProgram& of) {
+      std::int64_t sum = 0;
+      for (const ConcreteBuffer& buffer : of.buffers) sum += buffer.bytes();
+      return sum;
+    };
+    if (!smallest || bytes(*concrete) < bytes(*smallest)) smallest = std::move(*concrete);
+  }
+  std::vector<std::string> said;
+  for (const InputSet set : kAllInputSets) {
+    if (set == InputSet::kOwn) continue;
+    SanitizeRequest request;
+    request.program = with_inputs(*smallest, set, options.seed);
+    if (std::ranges::equal(request.program.buffers, smallest->buffers, {}, &ConcreteBuffer::fill,
+                           &ConcreteBuffer::fill))
+      continue;
+    request.seed = options.seed;
+    request.inputs = set;
+    request.non_finite = task.tolerance.non_finite;
+    request.threads = options.threads;
+    const auto result = sanitize(evaluator, request);
+    if (!result) return std::unexpected(result.error());
+    if (result->verdict != Verdict::kOk || !result->findings.empty()) continue;
+    said.insert(said.end(), result->said.begin(), result->said.end());
+  }
+  return said;
+}
+
 int run(const Options& options) {
   const Common& common = options.common;
   if (std::filesystem::path(options.task).extension() != ".json") {
@@ -240,6 +277,7 @@ int run(const Options& options) {
 
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   nlohmann::json runs = nlohmann::json::array();
+  std::vector<std::string> notes;
   std::size_t total = 0;
   std::set<std::string> shown;
   for (const Bindings& at : *sizes) {
@@ -250,6 +288,7 @@ int run(const Options& options) {
     request.seed = options.seed;
     request.max_findings = options.limit;
     request.threads = options.threads;
+    request.non_finite = task->tolerance.non_finite;
     request.schedule_seeds.clear();
     for (int i = 0; i < options.seeds; ++i)
       request.schedule_seeds.push_back(static_cast<std::uint64_t>(i));
@@ -277,6 +316,8 @@ int run(const Options& options) {
       ++here;
       fmt::print(out, "{}: {}\n", to_string(result->verdict), result->detail);
     }
+    for (const std::string& line : result->said) fmt::print(out, "note: {}\n", line);
+    notes.insert(notes.end(), result->said.begin(), result->said.end());
     if (!result->output.empty())
       fmt::print(out, "---- printf at {}\n{}{}", text_of(at), result->output,
                  result->output_cut              ? "\n(more was cut off)\n"
@@ -293,7 +334,14 @@ int run(const Options& options) {
                     {"printf_cut", result->output_cut},
                     {"warp_instructions", result->warp_instructions}});
   }
+  if (total == 0) {
+    const auto other = on_other_inputs(*device->evaluator, options, *task, program, *sizes);
+    if (!other) return common.fail(other.error());
+    for (const std::string& line : *other) fmt::print(out, "note: {}\n", line);
+    notes.insert(notes.end(), other->begin(), other->end());
+  }
   if (!common.write_json({{"task", task->name},
+                          {"notes", notes},
                           {"file", file},
                           {"device", "emu:" + options.arch},
                           {"clean", total == 0},

@@ -29,14 +29,16 @@ int run(const Options& options) {
   if (!device) return common.fail(device.error());
   auto store = options.database.open();
   if (!store) return common.fail(store.error());
+  std::vector<std::string> notes;
   auto result = run_variant(*task, *variant, device->spec, *device->evaluator, *device->rewriting,
-                            store->get(), options.seed);
+                            store->get(), options.seed, notes);
   if (!result) return common.fail(result.error());
 
   const Evaluation& e = result->evaluation;
   const Measurement& m = e.measurement;
   const bool ok = e.verdict == Verdict::kOk;
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
+  for (const std::string& note : notes) fmt::print(out, "note: {}\n", note);
   if (ok) {
     fmt::print(out, "ok: {}{}, {:.2f}x [{:.2f}, {:.2f}], max error {:.1e}; candidate {}\n",
                format_time(m.time_us), m.modelled ? " (modelled)" : "", m.speedup, m.ci95_low,
@@ -51,6 +53,7 @@ int run(const Options& options) {
                              {"sandbox", device->evaluator->info().sandbox},
                              {"verdict", to_string(e.verdict)},
                              {"detail", e.detail},
+                             {"notes", notes},
                              {"candidate", result->candidate.id},
                              {"time_us", nullptr},
                              {"speedup", nullptr},

@@ -183,9 +183,10 @@ WorkMessage read_work(const JsonCursor& root) {
   }
   request.timed = read_case(root.at("timed"), sources, message.kind);
   const JsonCursor tolerance = root.at("tolerance");
-  if (tolerance.expect_keys({"rtol", "atol"})) {
+  if (tolerance.expect_keys({"rtol", "atol", "same"})) {
     request.tolerance.rtol = tolerance.at("rtol").number_in(0, kLargestTolerance);
     request.tolerance.atol = tolerance.at("atol").number_in(0, kLargestTolerance);
+    if (tolerance.at("same").boolean()) request.tolerance.non_finite = NonFinite::kSame;
   }
   request.math = root.at("math").choice<MathLevel>(parse_math_level, kMathLevelNames);
   request.stage = root.at("stage").choice<Stage>(parse_stage, kStages);
@@ -209,7 +210,10 @@ Result<std::string> encode(const WorkMessage& message) {
                {"kind", message.kind == WorkMessage::Kind::kAdmit ? "admit" : "evaluate"},
                {"checks", std::move(checks)},
                {"timed", to_message(request.timed, sources)},
-               {"tolerance", {{"rtol", request.tolerance.rtol}, {"atol", request.tolerance.atol}}},
+               {"tolerance",
+                {{"rtol", request.tolerance.rtol},
+                 {"atol", request.tolerance.atol},
+                 {"same", request.tolerance.non_finite == NonFinite::kSame}}},
                {"math", to_string(request.math)},
                {"stage", request.stage == Stage::kFinal ? "final" : "quick"},
                {"best_time_us", request.best_time_us},

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "engine/rewriting/watch.h"
 #include "engine/service/ceilings.h"
@@ -120,6 +121,8 @@ Result<void> Search::admit() {
                                              to_string(admitted->verdict), admitted->detail)},
         task_));
   }
+  std::istringstream notes(admitted->note);
+  for (std::string line; std::getline(notes, line);) outcome_.warnings.push_back(line);
   judge(judged(lift, *admitted));
   outcome_.reference_time_us = admitted->measurement.time_us;
   reference_tried_ = model::tried_reference(*admitted, provenance_.modelled);

@@ -1,5 +1,7 @@
 #include "engine/service/variant.h"
 
+#include <sstream>
+
 #include "engine/search/random.h"
 #include "engine/service/ceilings.h"
 #include "engine/service/records.h"
@@ -10,7 +12,7 @@ namespace hone {
 
 Result<Finalist> run_variant(const Task& task, const Program& variant, const DeviceSpec& device,
                              Evaluator& evaluator, Rewriting& rewriting, Store* store,
-                             std::uint64_t seed) {
+                             std::uint64_t seed, std::vector<std::string>& notes) {
   if (auto valid = rewriting.validate(task.reference, task.source_path);
       !valid && valid.error().code != ErrorCode::kRefused) {
     return std::unexpected(valid.error());
@@ -26,6 +28,8 @@ Result<Finalist> run_variant(const Task& task, const Program& variant, const Dev
   if (!reference) return std::unexpected(reference.error());
   auto admitted = evaluator.admit(*reference);
   if (!admitted) return std::unexpected(with_place(admitted.error(), task));
+  std::istringstream lines(admitted->note);
+  for (std::string line; std::getline(lines, line);) notes.push_back(line);
 
   Finalist result;
   CandidateRecord& candidate = result.candidate;

@@ -4,7 +4,8 @@
 
 namespace hone::check {
 
-bool uses_atomics(std::string_view ptx) {
+bool any_statement(std::string_view ptx,
+                   const std::function<bool(std::string_view statement)>& holds) {
   constexpr std::string_view kEnds = ";{}\n", kSpace = " \t\r";
   while (!ptx.empty()) {
     const auto end = ptx.find_first_of(kEnds);
@@ -26,10 +27,17 @@ bool uses_atomics(std::string_view ptx) {
       statement = guard == statement.npos ? std::string_view() : statement.substr(guard);
       trim();
     }
-    for (const std::string_view opcode : {"atom.", "red.", "multimem.red.", "cp.reduce."})
-      if (statement.starts_with(opcode)) return true;
+    if (holds(statement)) return true;
   }
   return false;
+}
+
+bool uses_atomics(std::string_view ptx) {
+  return any_statement(ptx, [](std::string_view statement) {
+    for (const std::string_view opcode : {"atom.", "red.", "multimem.red.", "cp.reduce."})
+      if (statement.starts_with(opcode)) return true;
+    return false;
+  });
 }
 
 }  // namespace hone::check

@@ -21,7 +21,7 @@ struct Comparison {
   std::uint64_t want_bits = 0, got_bits = 0;  ///< at first_mismatch
   ScalarType want_type = ScalarType::kF32;    ///< of want_bits
   double rms = 0;                             ///< of the finite wanted values
-  bool all_finite = true;                     ///< the wanted values
+  std::int64_t non_finite = 0;                ///< of the wanted values
   double norm_error = 0;  ///< root of the mean squared difference over rms(want)
   double norm_limit = 0;  ///< 0: none
   [[nodiscard]] bool ok() const {
@@ -29,11 +29,18 @@ struct Comparison {
   }
 };
 
-/// Floats: |got - want| <= atol + rtol * max(|want|, rms(want)), NaN and Inf in the same places;
-/// and over all elements the root mean square of the differences is at most kNormFactor * rtol of
-/// that of the wanted values, so that an atol above all values does not let everything pass.
-/// Integers and bool: equal. `want_type` may be another floating type than `type`.
-/// Errors (kInternal): lengths do not fit the types or each other.
+/// What hone_error is told of values that are not finite.
+struct FiniteRule {
+  int equality = 0;         ///< HONE_NEVER, HONE_CLASSES or HONE_OVERFLOW
+  double least_finite = 1;  ///< share of the wanted values; with fewer it is HONE_NEVER
+};
+[[nodiscard]] FiniteRule rule_of(NonFinite non_finite);
+
+/// Floats: |got - want| <= atol + rtol * max(|want|, rms(want)), where one is not finite as
+/// `tolerance.non_finite` says; and over all elements the root mean square of the differences is at
+/// most kNormFactor * rtol of that of the wanted values, so that an atol above all values does not
+/// let everything pass. Integers and bool: equal. `want_type` may be another floating type than
+/// `type`. Errors (kInternal): lengths do not fit the types or each other.
 [[nodiscard]] Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_type,
                                          std::span<const std::uint8_t> got, ScalarType type,
                                          const Tolerance& tolerance);

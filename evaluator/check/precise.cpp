@@ -84,10 +84,6 @@ constexpr std::string_view kHalfArithmetic[] = {
     "__hadd", "__hsub", "__hmul", "__hfma", "__hdiv", "__hneg", "__habs", "__hmax", "__hmin",
     "hexp",   "hlog",   "hsqrt",  "hrsqrt", "hrcp",   "hsin",   "hcos",   "htanh"};
 
-/// What rounds whatever it is given, as words or their beginnings.
-constexpr std::string_view kInexact[] = {"exp", "log",  "sin",  "cos",   "tan",   "pow",
-                                         "erf", "sqrt", "cbrt", "hypot", "gamma", "rcp"};
-
 std::string definitions() {
   std::string out;
   for (const auto name : kSuffixed) out += fmt::format("#define {0}f {0}\n", name);
@@ -108,16 +104,6 @@ bool uses(std::string_view source, std::string_view word) {
     const bool converts = packed && source.substr(at + word.size()).starts_with("float");
     const bool brain = word == "float1" && at > 0 && source[at - 1] == 'b';
     if (!converts && !brain) return true;
-  }
-  return false;
-}
-
-/// As the beginning of a name, underscores aside.
-bool names(std::string_view source, std::string_view word) {
-  for (auto at = source.find(word); at != source.npos; at = source.find(word, at + 1)) {
-    auto before = at;
-    while (before > 0 && source[before - 1] == '_') --before;
-    if (before == 0 || !in_name(source[before - 1])) return true;
   }
   return false;
 }
@@ -177,15 +163,6 @@ std::optional<ConcreteProgram> in_double(const ConcreteProgram& program) {
   for (auto& [name, value] : out.defines)
     if (value == "float") value = "double";
   return out;
-}
-
-bool can_be_exact(const ConcreteProgram& program) {
-  const bool narrow = std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
-    return buffer.role != Role::kIn && buffer.role != Role::kScratch &&
-           (buffer.type == ScalarType::kF16 || buffer.type == ScalarType::kBf16);
-  });
-  return !narrow ||
-         std::ranges::none_of(kInexact, [&](auto word) { return names(program.source, word); });
 }
 
 }  // namespace hone::check

@@ -13,8 +13,4 @@ namespace hone::check {
 /// halves, arithmetic in halves), or has no f32 at all. May still fail to compile.
 [[nodiscard]] std::optional<ConcreteProgram> in_double(const ConcreteProgram& program);
 
-/// Whether it says something that the reference gave on exact inputs what the run in double gives.
-/// Not where an f16 or bf16 output hides what functions such as exp() round.
-[[nodiscard]] bool can_be_exact(const ConcreteProgram& program);
-
 }  // namespace hone::check

@@ -413,26 +413,57 @@ HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {
 HONE_FN int hone_is_nan(double v) { return v != v; }
 HONE_FN int hone_is_inf(double v) { return v - v != 0.0 && v == v; }
 
-// How far `got` is from `want`, scaled; infinity where one is NaN or Inf and the other is not.
-// Floating types may differ. `scale` is max(|want|, rms(want)). *bad becomes 1 unless |got - want|
-// <= atol + rtol * scale; written so that NaN fails. Integers and bool are exact.
+// The least number that a conversion to this type makes infinite.
+HONE_FN double hone_limit(int type) {
+  switch (type) {
+    case HONE_F16:
+      return 65520.0;
+    case HONE_BF16:
+      return 339617752923046005526922703901628039168.0;  // 2^128 - 2^119
+    case HONE_F32:
+      return 340282356779733661637539395458142568448.0;  // 2^128 - 2^103
+    default:
+      return __builtin_bit_cast(double, 0x7FF0000000000000ULL);
+  }
+}
+
+// Is it a number of a type with this limit?
+HONE_FN int hone_is_finite(double v, double limit) { return v < limit && -v < limit; }
+
+// `v`, or the limit in its place where it is beyond.
+HONE_FN double hone_clamped(double v, double limit) {
+  return v > limit ? limit : v < -limit ? -limit : v;
+}
+
+// How two elements are equal of which one is not finite.
+enum { HONE_NEVER, HONE_CLASSES, HONE_OVERFLOW };
+
+// How far `got` is from `want`, scaled; infinity where they differ and one is not finite. Floating
+// types may differ. `scale` is max(|want|, rms(want)). *bad becomes 1 unless |got - want|
+// <= atol + rtol * scale; written so that NaN fails. NaN and infinities: HONE_NEVER: always bad;
+// HONE_CLASSES: bad unless both are NaN or the same infinity; HONE_OVERFLOW: likewise, but an
+// infinity is as good as the largest number. Integers and bool are exact.
 HONE_FN double hone_error(int want_type, hone_u64 want_bits, int type, hone_u64 got_bits,
-                          double rms, double rtol, double atol, int* bad) {
+                          double rms, double rtol, double atol, int non_finite, int* bad) {
   *bad = 0;
   if (type == HONE_BOOL) {
     *bad = (want_bits != 0) != (got_bits != 0);
     return *bad ? 1.0 : 0.0;
   }
-  if (want_type == type && want_bits == got_bits) return 0.0;
+  if (!hone_is_float(type) && want_bits == got_bits) return 0.0;
   double want = hone_decode(want_type, want_bits), got = hone_decode(type, got_bits);
   double infinity = __builtin_bit_cast(double, 0x7FF0000000000000ULL);
   if (hone_is_float(type)) {
-    if (hone_is_nan(want) && hone_is_nan(got)) return 0.0;
-    if (want == got) return 0.0;  // +0 and -0
-    if (hone_is_nan(want) || hone_is_nan(got) || hone_is_inf(want) || hone_is_inf(got)) {
-      *bad = 1;
-      return infinity;
+    if (non_finite == HONE_OVERFLOW) {
+      want = hone_clamped(want, hone_limit(type));
+      got = hone_clamped(got, hone_limit(type));
     }
+    if (hone_is_nan(want) || hone_is_nan(got) || hone_is_inf(want) || hone_is_inf(got)) {
+      int same = want == got || (hone_is_nan(want) && hone_is_nan(got));
+      *bad = !(same && non_finite != HONE_NEVER);
+      return *bad ? infinity : 0.0;
+    }
+    if (want == got) return 0.0;  // +0 and -0
   }
   double diff = got - want;
   if (diff < 0.0) diff = -diff;

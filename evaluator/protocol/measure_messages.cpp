@@ -70,7 +70,7 @@ Json to_message(const MeasureRequest& r) {
           {"timed", to_message(r.timed)},
           {"tolerance", to_message(r.tolerance)},
           {"final", r.final_stage},
-          {"full_precision", r.full_precision},
+          {"exact", r.exact},
           {"other_inputs", std::move(other_inputs)},
           {"best_time_us", r.best_time_us},
           {"seed", r.seed},
@@ -92,7 +92,7 @@ Result<MeasureRequest> measure_request_from(const Json& m) {
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.final_stage, get_bool(m, "final"));
-  HONE_TAKE(r.full_precision, get_bool(m, "full_precision"));
+  HONE_TAKE(r.exact, get_bool(m, "exact"));
   HONE_TAKE(part, get_array(m, "other_inputs", std::size(kAllInputSets)));
   for (const auto& item : *part) {
     if (!item.is_number_integer() || item < 0 || item >= std::ssize(kAllInputSets))
@@ -112,6 +112,7 @@ Json to_message(const MeasureReply& r) {
           {"reference_failed", r.reference_failed},
           {"context_lost", r.context_lost},
           {"detail", r.detail},
+          {"said", r.said},
           {"max_rel_error", r.max_rel_error},
           {"time_us", r.time_us},
           {"reference_time_us", r.reference_time_us},
@@ -137,6 +138,7 @@ Result<MeasureReply> measure_reply_from(const Json& m) {
   HONE_TAKE(r.context_lost, get_bool(m, "context_lost"));
   HONE_TAKE(r.detail, get_string(m, "detail"));
   r.detail = clean_text(r.detail, 2048);
+  HONE_TAKE(r.said, lines_from(m, "said"));
   HONE_TAKE(r.max_rel_error, get_double(m, "max_rel_error"));
   HONE_TAKE(r.time_us, get_positive(m, "time_us"));
   HONE_TAKE(r.reference_time_us, get_positive(m, "reference_time_us"));

@@ -37,7 +37,7 @@ struct MeasureRequest {
   Case timed;  ///< without a candidate: an admission
   Tolerance tolerance;
   bool final_stage = false;
-  bool full_precision = true;          ///< what is exact in f32 must be exact
+  bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
   std::vector<InputSet> other_inputs;  ///< to be tried at the timed size
   double best_time_us = 0;             ///< stop early when clearly slower; 0: none
   std::uint64_t seed = 0;              ///< of the interleaving
@@ -50,6 +50,7 @@ struct MeasureReply {
   bool reference_failed = false;
   bool context_lost = false;  ///< the runner must be replaced
   std::string detail;
+  std::vector<std::string> said;  ///< of an admission: what the user should know, line by line
   double max_rel_error = 0;
   double time_us = 0;
   double reference_time_us = 0;

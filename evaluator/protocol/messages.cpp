@@ -176,12 +176,29 @@ Result<Runnable> runnable_from(const Json& m) {
   return r;
 }
 
-Json to_message(const Tolerance& t) { return {{"rtol", t.rtol}, {"atol", t.atol}}; }
+Json to_message(const Tolerance& t) {
+  return {{"rtol", t.rtol}, {"atol", t.atol}, {"non_finite", static_cast<int>(t.non_finite)}};
+}
+
+Result<NonFinite> non_finite_from(const Json& m) {
+  std::int64_t value = 0;
+  HONE_TAKE(value, get_int(m, "non_finite"));
+  if (value < 0 || value > static_cast<int>(NonFinite::kSame)) return malformed("non_finite");
+  return static_cast<NonFinite>(value);
+}
+
+Result<InputSet> input_set_from(const Json& m) {
+  std::int64_t set = 0;
+  HONE_TAKE(set, get_int(m, "inputs"));
+  if (set < 0 || set >= std::ssize(kAllInputSets)) return malformed("inputs");
+  return static_cast<InputSet>(set);
+}
 
 Result<Tolerance> tolerance_from(const Json& m) {
   Tolerance t;
   HONE_TAKE(t.rtol, get_double(m, "rtol"));
   HONE_TAKE(t.atol, get_double(m, "atol"));
+  HONE_TAKE(t.non_finite, non_finite_from(m));
   return t;
 }
 
@@ -211,12 +228,7 @@ Result<Case> case_from(const Json& m) {
   }
   if (!m.contains("seed") || !m["seed"].is_number_integer()) return malformed("seed");
   one.seed = m["seed"].get<std::uint64_t>();
-  if (m.contains("inputs")) {
-    std::int64_t set = 0;
-    HONE_TAKE(set, get_int(m, "inputs"));
-    if (set < 0 || set >= std::ssize(kAllInputSets)) return malformed("inputs");
-    one.inputs = static_cast<InputSet>(set);
-  }
+  if (m.contains("inputs")) HONE_TAKE(one.inputs, input_set_from(m));
   if (m.contains("made_up")) HONE_TAKE(one.made_up, get_bool(m, "made_up"));
   if (m.contains("repeatable")) HONE_TAKE(one.repeatable, get_bool(m, "repeatable"));
   if (m.contains("expected")) {
@@ -243,7 +255,7 @@ Json to_message(const EmulateRequest& r) {
             {"profile", r.profile},
             {"checks", std::move(checks)},
             {"tolerance", to_message(r.tolerance)},
-            {"full_precision", r.full_precision},
+            {"exact", r.exact},
             {"threads", r.threads}};
   if (r.timed) m["timed"] = to_message(*r.timed);
   return m;
@@ -267,9 +279,20 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   }
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
-  HONE_TAKE(r.full_precision, get_bool(m, "full_precision"));
+  HONE_TAKE(r.exact, get_bool(m, "exact"));
   HONE_TAKE(r.threads, threads_from(m));
   return r;
+}
+
+Result<std::vector<std::string>> lines_from(const Json& m, const char* key) {
+  const Json* lines = nullptr;
+  HONE_TAKE(lines, get_array(m, key, 256));
+  std::vector<std::string> out;
+  for (const auto& line : *lines) {
+    if (!line.is_string()) return malformed(key);
+    out.push_back(clean_text(line.get<std::string>(), 2048));
+  }
+  return out;
 }
 
 Json to_message(const EmulateReply& r) {
@@ -279,6 +302,7 @@ Json to_message(const EmulateReply& r) {
           {"max_rel_error", r.max_rel_error},
           {"reference_error", r.reference_error},
           {"unusable", r.unusable},
+          {"said", r.said},
           {"read_whole", r.read_whole},
           {"expected_checked", r.expected_checked},
           {"expected_differs", r.expected_differs},
@@ -307,6 +331,7 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
     if (!item.is_number_integer()) return malformed("unusable");
     r.unusable.push_back(item.get<int>());
   }
+  HONE_TAKE(r.said, lines_from(m, "said"));
   std::int64_t checked = 0;
   HONE_TAKE(checked, get_int(m, "expected_checked"));
   if (checked < 0 || checked > 64) return malformed("expected_checked");

@@ -42,6 +42,13 @@ struct Runnable {
 
 [[nodiscard]] nlohmann::json to_message(const Tolerance& tolerance);
 [[nodiscard]] Result<Tolerance> tolerance_from(const nlohmann::json& message);
+/// "non_finite" of a message.
+[[nodiscard]] Result<NonFinite> non_finite_from(const nlohmann::json& message);
+/// "inputs" of a message.
+[[nodiscard]] Result<InputSet> input_set_from(const nlohmann::json& message);
+/// A list of texts for people.
+[[nodiscard]] Result<std::vector<std::string>> lines_from(const nlohmann::json& message,
+                                                          const char* key);
 
 /// One size: the reference and, unless this is an admission, the candidate.
 struct Case {
@@ -50,8 +57,8 @@ struct Case {
   std::optional<Runnable> precise;  ///< the reference in double, where it has such a form
   std::uint64_t seed = 0;
   InputSet inputs = InputSet::kOwn;  ///< for messages: the programs' fills are changed already
-  /// A size or inputs that the task does not list: where the reference itself fails, or its answers
-  /// are not finite, the case says nothing.
+  /// A size or inputs that the task does not list: where the reference itself fails, or less than
+  /// half of an answer is finite, the case says nothing.
   bool made_up = false;
   bool repeatable = false;  ///< two runs of the candidate must agree to the bit
   std::map<std::string, std::string> expected = {};  ///< see CheckCase
@@ -65,16 +72,17 @@ struct EmulateRequest {
   std::vector<Case> checks;   ///< run in full and compared
   std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
   Tolerance tolerance;
-  bool full_precision = true;  ///< what is exact in f32 must be exact
-  int threads = 1;             ///< that run the blocks of a launch
+  bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
+  int threads = 1;    ///< that run the blocks of a launch
 };
 struct EmulateReply {
   Verdict verdict = Verdict::kCrash;
   bool reference_failed = false;  ///< the verdict is the reference's, not the candidate's
   std::string detail;
   double max_rel_error = 0;
-  double reference_error = 0;  ///< of the reference against itself in double; 0: not known
-  std::vector<int> unusable;   ///< made-up checks that said nothing, by index
+  double reference_error = 0;     ///< of the reference against itself in double; 0: not known
+  std::vector<int> unusable;      ///< made-up checks that said nothing, by index
+  std::vector<std::string> said;  ///< of an admission: what the user should know, line by line
   /// Of an admission: inputs that the reference read to the last byte at every check size.
   std::set<std::string> read_whole;
   int expected_checked = 0;      ///< of an admission: sizes at which there was something expected

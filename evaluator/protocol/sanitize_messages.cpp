@@ -131,6 +131,8 @@ Json to_message(const SanitizeJob& job) {
           {"seed", job.seed},
           {"schedule_seeds", job.schedule_seeds},
           {"max_findings", job.max_findings},
+          {"inputs", static_cast<int>(job.inputs)},
+          {"non_finite", static_cast<int>(job.non_finite)},
           {"threads", job.threads}};
 }
 
@@ -149,6 +151,8 @@ Result<SanitizeJob> sanitize_job_from(const Json& m) {
   std::uint32_t most = 0;
   HONE_TAKE(most, get_u32(m, "max_findings"));
   job.max_findings = static_cast<int>(std::clamp<std::uint32_t>(most, 2, kMaxFindings));
+  HONE_TAKE(job.inputs, input_set_from(m));
+  HONE_TAKE(job.non_finite, non_finite_from(m));
   HONE_TAKE(job.threads, threads_from(m));
   return job;
 }
@@ -156,9 +160,13 @@ Result<SanitizeJob> sanitize_job_from(const Json& m) {
 Json to_message(const SanitizeResult& r) {
   Json findings = Json::array();
   for (const auto& f : r.findings) findings.push_back(to_message(f));
-  return {{"verdict", to_string(r.verdict)}, {"detail", r.detail},
-          {"findings", std::move(findings)}, {"output", blob(r.output)},
-          {"output_cut", r.output_cut},      {"warp_instructions", r.warp_instructions}};
+  return {{"verdict", to_string(r.verdict)},
+          {"detail", r.detail},
+          {"findings", std::move(findings)},
+          {"output", blob(r.output)},
+          {"said", r.said},
+          {"output_cut", r.output_cut},
+          {"warp_instructions", r.warp_instructions}};
 }
 
 Result<SanitizeResult> sanitize_result_from(const Json& m) {
@@ -173,6 +181,7 @@ Result<SanitizeResult> sanitize_result_from(const Json& m) {
   r.output = clean_text(text, kMaxOutput);
   HONE_TAKE(r.output_cut, get_bool(m, "output_cut"));
   HONE_TAKE(r.warp_instructions, get_u64(m, "warp_instructions"));
+  HONE_TAKE(r.said, lines_from(m, "said"));
   const Json* findings = nullptr;
   HONE_TAKE(findings, get_array(m, "findings", 4096));
   for (const auto& item : *findings) {

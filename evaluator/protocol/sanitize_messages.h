@@ -16,6 +16,8 @@ struct SanitizeJob {
   std::uint64_t seed = 1;
   std::vector<std::uint64_t> schedule_seeds;
   int max_findings = 50;
+  InputSet inputs = InputSet::kOwn;
+  NonFinite non_finite = NonFinite::kNever;
   int threads = 1;  ///< that run the blocks of a launch
 };
 [[nodiscard]] nlohmann::json to_message(const SanitizeJob& job);

@@ -303,11 +303,31 @@ Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tol
     if (!comparison) return std::unexpected(comparison.error());
     result.outputs.push_back(*comparison);
     result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
-    result.all_finite = result.all_finite && comparison->all_finite;
+    result.comparable = result.comparable && !check::too_many({.elements = comparison->elements,
+                                                               .count = comparison->non_finite},
+                                                              tolerance.non_finite);
     if (!comparison->ok() && result.ok)
       (void)differs(check::describe(*comparison, other->name, other->type, other->elements()));
   }
   return result;
+}
+
+Step<std::vector<std::string>> BenchCase::non_finite(Side& side, const Tolerance& tolerance,
+                                                     InputSet inputs) {
+  std::vector<std::string> said;
+  const auto& program = side.runnable->program;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const ConcreteBuffer& buffer = program.buffers[i];
+    if (!is_output(buffer.role)) continue;
+    const auto found = blame(side, gpu_.non_finite(side.buffers[i], buffer.type));
+    if (!found) return std::unexpected(found.error());
+    if (check::too_many(*found, tolerance.non_finite))
+      return std::unexpected(
+          blamed(Verdict::kWrongResult,
+                 check::refusal_of(program, buffer, *found, tolerance.non_finite), side.reference));
+    if (found->count > 0) said.push_back(check::said_of(buffer, *found, inputs));
+  }
+  return said;
 }
 
 Step<double> BenchCase::compare(const Tolerance& tolerance, const std::optional<Runnable>& precise,

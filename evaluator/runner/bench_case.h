@@ -76,12 +76,15 @@ class BenchCase {
   /// How the outputs of two sides agree: all of them, or the first that does not.
   struct Agreement {
     bool ok = true;
-    bool all_finite = true;  ///< what was wanted
+    bool comparable = true;  ///< enough of what was wanted is finite
     double max_rel_error = 0;
     std::string detail;  ///< when not ok
     std::vector<check::Comparison> outputs;
   };
   [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
+  /// What of the side's outputs is not finite, for people; blames it where that is too much.
+  [[nodiscard]] Step<std::vector<std::string>> non_finite(Side& side, const Tolerance& tolerance,
+                                                          InputSet inputs);
   /// Compares every output of the candidate with the reference's, and one that differs with the
   /// reference's in double, where there is such a form: a long sum in f32 may itself be off.
   /// kWrongResult, also where the run in double does not end well; the largest relative error.

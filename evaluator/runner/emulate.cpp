@@ -119,9 +119,8 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
                                            const std::vector<std::uint8_t>& got,
                                            const EmulateRequest& request) {
   const auto& want = reference.outputs.at(buffer.name);
-  Tolerance tolerance = request.tolerance;
-  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.full_precision &&
-                            check::can_be_exact(one.reference.program);
+  Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
   const auto plain = check::compare(want, got, buffer.type, tolerance);
   if (!plain || (plain->ok() && (!exact_inputs || plain->max_rel_error == 0))) return plain;
   const auto precise = kept_.precise(one);
@@ -135,7 +134,7 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
   if (!own) return own;
   // What f32 gave without any error, fewer bits or another formula must give, too.
   if (exact_inputs && own->max_rel_error == 0)
-    return check::compare(want, got, buffer.type, Tolerance{0, 0});
+    return check::compare(want, got, buffer.type, Tolerance{0, 0, tolerance.non_finite});
   if (plain->ok()) return plain;
   if (one.inputs != InputSet::kOwn) tolerance = check::loosened(tolerance, own->max_rel_error);
   auto against_truth = check::compare(truth, truth_type, got, buffer.type, tolerance);
@@ -215,6 +214,15 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     outputs[index] = (*first)->read(index);
   }
   if (!any_output) return reply(Verdict::kWrongResult, "no buffer has the role out or inout", true);
+  EmulateReply admitted = reply(Verdict::kOk, "");
+  for (const auto& [index, bytes] : outputs) {
+    const auto& buffer = program.buffers[static_cast<std::size_t>(index)];
+    const auto found = check::non_finite_of(bytes, buffer.type);
+    if (check::too_many(found, tolerance.non_finite))
+      return reply(Verdict::kWrongResult,
+                   check::refusal_of(program, buffer, found, tolerance.non_finite), true);
+    if (found.count > 0) admitted.said.push_back(check::said_of(buffer, found, one.inputs));
+  }
 
   std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>> inputs;
   for (const auto& buffer : program.buffers) {
@@ -225,7 +233,6 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     (*source)->read(0, bytes.data(), bytes.size());
     inputs.emplace_back(&buffer, std::move(bytes));
   }
-  EmulateReply admitted = reply(Verdict::kOk, "");
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     if ((*first)->touched_whole(static_cast<int>(i)))
       admitted.read_whole.insert(program.buffers[i].name);
@@ -280,11 +287,26 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
   return admitted;
 }
 
+EmulateReply Emulate::look(const Case& one, NonFinite non_finite) {
+  EmulateReply result = reply(Verdict::kOk, "");
+  const auto run = kept_.run(one.reference, one.seed, kReferenceBudget);
+  if (run->verdict != Verdict::kOk) return result;
+  for (const auto& buffer : one.reference.program.buffers) {
+    const auto found = run->non_finite.find(buffer.name);
+    if (found == run->non_finite.end() || found->second.count == 0) continue;
+    const bool dropped = check::too_many(found->second, non_finite);
+    result.said.push_back(dropped ? check::left_out(buffer, found->second, one.inputs)
+                                  : check::said_of(buffer, found->second, one.inputs));
+  }
+  return result;
+}
+
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool reorder,
                             bool& unusable) {
-  const Tolerance& tolerance = request.tolerance;
+  const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
   const auto reference = kept_.run(one.reference, one.seed, kReferenceBudget);
-  unusable = one.made_up && (reference->verdict != Verdict::kOk || !reference->all_finite);
+  unusable = one.made_up &&
+             (reference->verdict != Verdict::kOk || says_nothing(*reference, tolerance.non_finite));
   if (unusable) return reply(Verdict::kOk, "");
   if (reference->verdict != Verdict::kOk) return reply(reference->verdict, reference->detail, true);
   const auto module = kept_.module_for(one.candidate->compiled);
@@ -385,17 +407,27 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   };
   threads_ = request.threads;
   const std::size_t reordered = smallest(request.checks);
-  check::Fakes fakes(request.tolerance);
+  const Tolerance own = check::for_inputs(request.tolerance, false);
+  const Tolerance made_up = check::for_inputs(request.tolerance, true);
+  check::Fakes fakes(own);
   double reference_error = 0;
   int expected_checked = 0;
   std::string expected_differs;
   std::vector<int> unusable;
+  std::vector<std::string> said;
   std::optional<std::set<std::string>> read_whole;  // everywhere so far
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
     const auto& one = request.checks[i];
+    if (!one.candidate && one.made_up) {
+      const auto looked = look(one, made_up.non_finite);
+      said.insert(said.end(), looked.said.begin(), looked.said.end());
+      report("admission, made-up inputs", looked);
+      continue;
+    }
     bool useless = false;
     auto result = one.candidate ? check(one, request, i == reordered, useless)
-                                : admit(one, request.tolerance, i == reordered, fakes);
+                                : admit(one, own, i == reordered, fakes);
+    said.insert(said.end(), result.said.begin(), result.said.end());
     if (useless) unusable.push_back(static_cast<int>(i));
     reference_error = std::max(reference_error, result.reference_error);
     expected_checked += result.expected_checked;
@@ -438,6 +470,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   result.expected_checked = expected_checked;
   result.expected_differs = std::move(expected_differs);
   result.unusable = std::move(unusable);
+  result.said = std::move(said);
   if (read_whole) result.read_whole = std::move(*read_whole);
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "evaluator/check/compare.h"
 #include "evaluator/check/fakes.h"
+#include "evaluator/check/finite.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/protocol/messages.h"
 #include "evaluator/runner/reference_runs.h"
@@ -28,6 +29,8 @@ class Emulate {
   /// `reorder`: under other schedules of blocks and warps too, which must give the same answer.
   [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance,
                                              bool reorder, check::Fakes& fakes);
+  /// The reference on made-up inputs, of which it is only said what is not finite.
+  [[nodiscard]] protocol::EmulateReply look(const protocol::Case& one, NonFinite non_finite);
   /// Where an expected buffer is not what the reference left; empty: nowhere.
   [[nodiscard]] std::string unexpected_place(
       const protocol::Case& one, const std::map<int, std::vector<std::uint8_t>>& outputs,

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "evaluator/check/fakes.h"
-#include "evaluator/check/precise.h"
+#include "evaluator/check/finite.h"
 #include "evaluator/runner/bench_case.h"
 #include "evaluator/runner/final_timing.h"
 #include "evaluator/timing/statistics.h"
@@ -92,7 +92,8 @@ Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, const 
   HONE_STEP(bench.run(bench.reference(), request.timeout_s));
   checked.reference_s = seconds_since(begin);
   HONE_STEP(bench.inspect(bench.reference()));
-  const auto error = bench.compare(request.tolerance, one.precise, request.timeout_s);
+  const auto error = bench.compare(check::for_inputs(request.tolerance, one.made_up), one.precise,
+                                   request.timeout_s);
   if (!error) return std::unexpected(error.error());
   checked.max_rel_error = *error;
   HONE_STEP(bench.wipe(bench.reference()));
@@ -144,7 +145,8 @@ bool as_right(const BenchCase::Agreement& candidate, const BenchCase::Agreement&
 
 }  // namespace
 
-MeasureReply Measure::handle(const MeasureRequest& request) {
+MeasureReply Measure::handle(MeasureRequest request) {
+  request.tolerance = check::for_inputs(request.tolerance, false);
   if (!request.timed.candidate) return admit(request);
   const std::string& key = request.timed.reference.key;
   if (!request.final_stage && !request.reference_samples_us.empty() &&
@@ -157,7 +159,8 @@ MeasureReply Measure::handle(const MeasureRequest& request) {
 }
 
 Step<std::vector<double>> Measure::recheck(const MeasureRequest& request) {
-  auto now = run_twice(request.timed, request, kRecheckSamples, kQuickBudget_s);
+  std::vector<std::string> said;
+  auto now = run_twice(request.timed, request, kRecheckSamples, kQuickBudget_s, said);
   if (!now) {
     now.error().failure.detail = "in a new process it " + now.error().failure.detail;
     return now;
@@ -170,7 +173,8 @@ Step<std::vector<double>> Measure::recheck(const MeasureRequest& request) {
 }
 
 Step<std::vector<double>> Measure::run_twice(const Case& one, const MeasureRequest& request,
-                                             int samples, double budget_s) {
+                                             int samples, double budget_s,
+                                             std::vector<std::string>& said) {
   BenchCase bench(gpu_, one.reference, one.reference, true);
   HONE_STEP(bench.allocate());
   HONE_STEP(bench.make_inputs(one.seed));
@@ -185,6 +189,9 @@ Step<std::vector<double>> Measure::run_twice(const Case& one, const MeasureReque
   if (!hole) return std::unexpected(hole.error());
   if (!hole->empty())
     return std::unexpected(Blamed{{Verdict::kWrongResult, false, false, *hole}, true});
+  auto found = bench.non_finite(bench.reference(), request.tolerance, one.inputs);
+  if (!found) return std::unexpected(found.error());
+  said.insert(said.end(), found->begin(), found->end());
   auto same = bench.compare(request.tolerance, std::nullopt, 0);
   if (!same) {
     if (same.error().failure.verdict == Verdict::kWrongResult)
@@ -273,11 +280,11 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
                 fmt::format("{} ({}on {})", agreement.detail, where, to_string(one.inputs))},
                false});
   };
-  auto plain = agreed(bench.reference(), request.tolerance);
+  const Tolerance own_tolerance = check::for_inputs(request.tolerance, one.made_up);
+  auto plain = agreed(bench.reference(), own_tolerance);
   if (!plain) return std::unexpected(plain.error());
-  if (!plain->all_finite) return {};
-  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.full_precision &&
-                            check::can_be_exact(one.reference.program);
+  if (!plain->comparable) return {};
+  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
   if (plain->ok && (!exact_inputs || plain->max_rel_error == 0)) return {};
   bool precise = false;
   if (one.precise) {
@@ -287,21 +294,21 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
   }
   if (!precise) {
     if (plain->ok) return {};
-    plain = agreed(bench.reference(), check::loosened_blindly(request.tolerance));
+    plain = agreed(bench.reference(), check::loosened_blindly(own_tolerance));
     if (!plain) return std::unexpected(plain.error());
     return plain->ok ? Step<void>() : wrong(*plain);
   }
   Side& truth = bench.precise();
-  const auto own = bench.agreement(truth, bench.reference(), request.tolerance);
+  const auto own = bench.agreement(truth, bench.reference(), own_tolerance);
   if (!own) return std::unexpected(own.error());
   // What f32 gave without any error, fewer bits or another formula must give, too.
   if (exact_inputs && own->max_rel_error == 0) {
-    const auto strict = agreed(bench.reference(), Tolerance{0, 0});
+    const auto strict = agreed(bench.reference(), Tolerance{0, 0, own_tolerance.non_finite});
     if (!strict) return std::unexpected(strict.error());
     return strict->ok ? Step<void>() : wrong(*strict);
   }
   if (plain->ok) return {};
-  const Tolerance tolerance = check::loosened(request.tolerance, own->max_rel_error);
+  const Tolerance tolerance = check::loosened(own_tolerance, own->max_rel_error);
   const auto true_enough = agreed(truth, tolerance);
   if (!true_enough) return std::unexpected(true_enough.error());
   if (true_enough->ok) return {};
@@ -315,6 +322,7 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
                                        double limit_s) {
   Case one = request.timed;
   one.inputs = set;
+  one.made_up = true;
   for (protocol::Runnable* runnable : {&one.reference, &*one.candidate})
     runnable->program = with_inputs(std::move(runnable->program), set, one.seed);
   if (one.precise)
@@ -323,17 +331,20 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
 }
 
 MeasureReply Measure::admit(const MeasureRequest& request) {
+  MeasureReply reply;
+  std::vector<std::string> at_check_sizes;  // as the emulator said
   for (const auto& one : request.checks) {
-    if (auto ok = run_twice(one, request, 0, 0); !ok) return reply_for(ok.error());
+    if (auto ok = run_twice(one, request, 0, 0, at_check_sizes); !ok) return reply_for(ok.error());
   }
-  auto samples = run_twice(request.timed, request, kReferenceSamples, kReferenceBudget_s);
+  auto samples =
+      run_twice(request.timed, request, kReferenceSamples, kReferenceBudget_s, reply.said);
   if (!samples) {
-    auto reply = reply_for(samples.error());
+    reply = reply_for(samples.error());
     if (samples.error().failure.out_of_memory) reply.verdict = Verdict::kRefused;
     reply.detail += " (at the timed size)";
     return reply;
   }
-  MeasureReply reply;
+  for (std::string& line : reply.said) line += " (at the timed size)";
   reply.verdict = Verdict::kOk;
   reply.samples_us = *samples;
   reply.time_us = reply.reference_time_us = timing::median(*samples);

@@ -21,16 +21,17 @@ namespace hone::runner {
 class Measure {
  public:
   explicit Measure(cuda::Gpu& gpu) : gpu_(gpu), clocks_(cuda::Clocks::open(gpu.pci_address())) {}
-  [[nodiscard]] protocol::MeasureReply handle(const protocol::MeasureRequest& request);
+  [[nodiscard]] protocol::MeasureReply handle(protocol::MeasureRequest request);
 
  private:
   /// The reference once more, in a process that replaces another: right, and as fast as it was? The
   /// samples that hold from now on [us].
   Step<std::vector<double>> recheck(const protocol::MeasureRequest& request);
-  /// The reference against itself, then timed: up to `samples` within `budget_s`.
+  /// The reference against itself, then timed: up to `samples` within `budget_s`. `said` gets what
+  /// the user should know.
   Step<std::vector<double>> run_twice(const protocol::Case& one,
                                       const protocol::MeasureRequest& request, int samples,
-                                      double budget_s);
+                                      double budget_s, std::vector<std::string>& said);
   /// The candidate on inputs that the task does not list; the reference's own error, where it can
   /// be known, widens the tolerance; what f32 has exactly must be exact. `where` is for the
   /// message.

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <span>
+#include <algorithm>
 
-#include "evaluator/check/compare.h"
 #include "evaluator/runner/emulated_program.h"
 
 namespace hone::runner {
@@ -14,12 +13,12 @@ constexpr std::size_t kCachedRuns = 96;
 constexpr std::size_t kCachedRunBytes = 256U << 20;  // [B]
 constexpr std::size_t kCachedModules = 64;
 
-bool all_finite(std::span<const std::uint8_t> bytes, ScalarType type) {
-  const auto same = check::compare(bytes, bytes, type, {});
-  return same && same->all_finite;
-}
-
 }  // namespace
+
+bool says_nothing(const ReferenceRun& run, NonFinite non_finite) {
+  return std::ranges::any_of(
+      run.non_finite, [&](const auto& item) { return check::too_many(item.second, non_finite); });
+}
 
 Result<SharedModule> ReferenceRuns::module_for(const CompiledProgram& compiled) {
   const std::string& key = compiled.ptx;  // not a hash: strangers can make two texts with one
@@ -61,7 +60,7 @@ ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std:
     run.types[buffers[i].name] = buffers[i].type;
     auto bytes = (*program)->read(static_cast<int>(i));
     run.bytes += bytes.size();
-    run.all_finite = run.all_finite && all_finite(bytes, buffers[i].type);
+    run.non_finite[buffers[i].name] = check::non_finite_of(bytes, buffers[i].type);
     run.outputs[buffers[i].name] = std::move(bytes);
     run.unwritten[buffers[i].name] = (*program)->first_unwritten(static_cast<int>(i));
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "evaluator/check/finite.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/protocol/messages.h"
 
@@ -25,10 +26,12 @@ struct ReferenceRun {
   std::map<std::string, std::vector<std::uint8_t>> outputs;  ///< out and inout buffers by name
   std::map<std::string, ScalarType> types;                   ///< of outputs
   std::map<std::string, std::int64_t> unwritten;  ///< first byte left unwritten, by buffer
-  bool all_finite = true;
+  std::map<std::string, check::NonFiniteElements> non_finite;  ///< by output
   std::uint64_t warp_instructions = 0;
   std::size_t bytes = 0;  // held in `outputs` [B]
 };
+/// So much of an answer is not finite that comparing with it says nothing.
+[[nodiscard]] bool says_nothing(const ReferenceRun& run, NonFinite non_finite);
 using SharedRun = std::shared_ptr<const ReferenceRun>;
 using SharedModule = std::shared_ptr<const emulator::Module>;
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <map>
 #include <set>
 #include <system_error>
 #include <tuple>
 #include <vector>
 
+#include "evaluator/check/finite.h"
 #include "evaluator/runner/emulated_program.h"
 
 namespace hone::runner {
@@ -32,14 +34,19 @@ struct Schedule {
   std::string detail;
   std::vector<emulator::RunReport> reports;  ///< of its launches, up to the last that ran
   std::string unwritten;                     ///< "it leaves y[768] unwritten"; empty: nothing
+  std::map<std::size_t, check::NonFiniteElements> non_finite;  ///< by output, where all is well
 };
 
-/// The first element of an output that no launch wrote. Says nothing after a finding: there,
-/// accesses were left out.
-std::string find_unwritten(const EmulatedProgram& program, const Schedule& schedule) {
-  if (schedule.reports.size() != program.program().launches.size()) return {};
-  for (const auto& report : schedule.reports)
-    if (!report.findings.empty() || report.verdict != Verdict::kOk) return {};
+/// After a finding the outputs say nothing: accesses were left out.
+bool ran_well(const EmulatedProgram& program, const Schedule& schedule) {
+  return schedule.reports.size() == program.program().launches.size() &&
+         std::ranges::all_of(schedule.reports, [](const emulator::RunReport& report) {
+           return report.findings.empty() && report.verdict == Verdict::kOk;
+         });
+}
+
+/// The first element of an output that no launch wrote.
+std::string find_unwritten(const EmulatedProgram& program) {
   const auto& buffers = program.program().buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (!is_output(buffers[i].role)) continue;
@@ -73,7 +80,13 @@ Schedule run_schedule(const protocol::SanitizeJob& job, const emulator::Module& 
     result.reports.push_back((*program)->launch(module, i, options));
     if (ends_the_program(result.reports.back())) break;
   }
-  result.unwritten = find_unwritten(**program, result);
+  if (!ran_well(**program, result)) return result;
+  result.unwritten = find_unwritten(**program);
+  const auto& buffers = job.runnable.program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    if (is_output(buffers[i].role) && is_float(buffers[i].type))
+      result.non_finite[i] =
+          check::non_finite_of((*program)->read(static_cast<int>(i)), buffers[i].type);
   return result;
 }
 
@@ -158,6 +171,20 @@ SanitizeResult sanitize(const protocol::SanitizeJob& job) {
   for (Schedule& schedule : schedules)
     if (!schedule.unwritten.empty())
       return stop(Verdict::kWrongResult, std::move(schedule.unwritten));
+  const ConcreteProgram& program = job.runnable.program;
+  const bool own = job.inputs == InputSet::kOwn;
+  const NonFinite rule = check::for_inputs({0, 0, job.non_finite}, !own).non_finite;
+  for (const auto& [index, found] : schedules.front().non_finite) {
+    const ConcreteBuffer& output = program.buffers[index];
+    if (found.count == 0) continue;
+    if (!check::too_many(found, rule)) {
+      result.said.push_back(check::said_of(output, found, job.inputs));
+    } else if (own) {
+      return stop(Verdict::kWrongResult, check::refusal_of(program, output, found, rule));
+    } else {
+      result.said.push_back(check::left_out(output, found, job.inputs));
+    }
+  }
   return result;
 }
 

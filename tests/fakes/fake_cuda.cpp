@@ -96,12 +96,12 @@ bool helper(const std::string& name, void** p) {
     double sum = 0, count = 0;
     for (u64 i = 0; i < parameter<u64>(p, 1); ++i) {
       const double v = hone_decode(type, load(data, i, hone_size(type)));
-      if (!std::isfinite(v)) continue;
+      if (!hone_is_finite(v, parameter<double>(p, 3))) continue;
       sum += v * v;
       count += 1;
     }
-    *parameter<double*>(p, 3) = sum;
-    *parameter<double*>(p, 4) = count;  // all in the first of the partial sums
+    *parameter<double*>(p, 4) = sum;
+    *parameter<double*>(p, 5) = count;  // all in the first of the partial sums
   } else if (name == "hone_rms_kernel") {
     const double count = *parameter<double*>(p, 1);
     auto* rms = parameter<double*>(p, 3);
@@ -110,13 +110,16 @@ bool helper(const std::string& name, void** p) {
   } else if (name == "hone_compare_kernel") {
     const auto *want = parameter<Bytes>(p, 0), *got = parameter<Bytes>(p, 2);
     const int want_type = parameter<int>(p, 1), type = parameter<int>(p, 3);
-    auto* result = parameter<u64*>(p, 8);
+    auto* result = parameter<u64*>(p, 10);
+    const auto* scale = parameter<double*>(p, 5);
+    const auto enough = parameter<double>(p, 9) * static_cast<double>(parameter<u64>(p, 4));
+    const int non_finite = scale[2] < enough ? HONE_NEVER : parameter<int>(p, 8);
     double squares = 0;
     for (u64 i = 0; i < parameter<u64>(p, 4); ++i) {
       int bad = 0;
       const u64 w = load(want, i, hone_size(want_type)), g = load(got, i, hone_size(type));
-      const double error = hone_error(want_type, w, type, g, *parameter<double*>(p, 5),
-                                      parameter<double>(p, 6), parameter<double>(p, 7), &bad);
+      const double error = hone_error(want_type, w, type, g, *scale, parameter<double>(p, 6),
+                                      parameter<double>(p, 7), non_finite, &bad);
       const double difference = hone_decode(type, g) - hone_decode(want_type, w);
       if (std::isfinite(difference)) squares += difference * difference;
       std::memcpy(result + 4, &squares, sizeof squares);
@@ -125,6 +128,16 @@ bool helper(const std::string& name, void** p) {
       if (!bad) continue;
       ++result[0];
       if (i < result[1]) result[1] = i;
+    }
+  } else if (name == "hone_non_finite_kernel") {
+    const auto* data = parameter<Bytes>(p, 0);
+    const int type = parameter<int>(p, 2);
+    auto* result = parameter<u64*>(p, 3);
+    for (u64 i = parameter<u64>(p, 1); i-- > 0;) {
+      const double v = hone_decode(type, load(data, i, hone_size(type)));
+      if (hone_is_finite(v, hone_limit(type))) continue;
+      ++result[0];
+      result[1] = i;
     }
   } else if (name == "hone_read_kernel") {
     clock_us += 1000;
@@ -199,6 +212,7 @@ CUresult candidate(Function& function, const unsigned char* block) {
   }
   for (int i = 0; i < n && timed; ++i) {
     if (is("bf16")) y[i] = 2 * to_bf16(x[i]);
+    if (is("nan") && (is("some") ? i % 2 == 1 : is("few") ? i == 7 : true)) y[i] = NAN;
     if (is("divides")) y[i] = x[i] / x[i] * 2 * x[i];  // not a number where x is 0
   }
   return CUDA_SUCCESS;

@@ -355,15 +355,18 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, ScalarType wan
   HONE_TRY(set_bytes(scratch_ + 8, 0xFF, 8));
   if (is_float(what.type)) {
     CUdeviceptr sums = scratch_ + sizeof result, counts = sums + 8 * kSquaresBlocks;
-    void* squares[] = {&pw, &elements, &wanted, &sums, &counts};
+    double limit = hone_limit(type);
+    void* squares[] = {&pw, &elements, &wanted, &limit, &sums, &counts};
     HONE_CU(driver_, launch_kernel(kernels_.at("hone_squares_kernel"), kSquaresBlocks, 1, 1,
                                    kHelperThreads, 1, 1, 0, stream_, squares, nullptr));
     int partials = kSquaresBlocks;
     HONE_TRY(launch_helper("hone_rms_kernel", 1, {&sums, &counts, &partials, &rms}));
   }
   double rtol = tolerance.rtol, atol = tolerance.atol;
+  check::FiniteRule rule = check::rule_of(tolerance.non_finite);
   HONE_TRY(launch_helper("hone_compare_kernel", elements,
-                         {&pw, &wanted, &pg, &type, &elements, &rms, &rtol, &atol, &scratch_}));
+                         {&pw, &wanted, &pg, &type, &elements, &rms, &rtol, &atol, &rule.equality,
+                          &rule.least_finite, &scratch_}));
   HONE_TRY(download(result, scratch_, sizeof result));
   c.rms = __builtin_bit_cast(double, result[3]);
   c.elements = static_cast<std::int64_t>(elements);
@@ -371,7 +374,7 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, ScalarType wan
   c.max_rel_error = __builtin_bit_cast(double, result[2]);
   const double differences = __builtin_bit_cast(double, result[4]);
   if (is_float(what.type)) {
-    c.all_finite = __builtin_bit_cast(double, result[5]) == static_cast<double>(elements);
+    c.non_finite = c.elements - static_cast<std::int64_t>(__builtin_bit_cast(double, result[5]));
     if (c.rms > 0) c.norm_error = std::sqrt(differences / static_cast<double>(elements)) / c.rms;
     c.norm_limit = check::norm_limit_of(what.type, tolerance, c.rms);
   }
@@ -380,6 +383,27 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, ScalarType wan
   HONE_TRY(download(&c.want_bits, pw + result[1] * want_size, want_size));
   HONE_TRY(download(&c.got_bits, pg + result[1] * size, size));
   return c;
+}
+
+Outcome<check::NonFiniteElements> Gpu::non_finite(const DeviceBuffer& buffer, ScalarType type) {
+  check::NonFiniteElements found;
+  const std::size_t size = size_of(type);
+  unsigned long long elements = buffer.bytes / size;
+  found.elements = static_cast<std::int64_t>(elements);
+  if (!is_float(type)) return found;
+  HONE_TRY(set_bytes(scratch_, 0, 8));
+  HONE_TRY(set_bytes(scratch_ + 8, 0xFF, 8));
+  CUdeviceptr data = buffer.data();
+  int wanted = static_cast<int>(type);
+  HONE_TRY(
+      launch_helper("hone_non_finite_kernel", elements, {&data, &elements, &wanted, &scratch_}));
+  std::uint64_t result[2] = {};
+  HONE_TRY(download(result, scratch_, sizeof result));
+  found.count = static_cast<std::int64_t>(result[0]);
+  if (found.count == 0) return found;
+  found.first = static_cast<std::int64_t>(result[1]);
+  HONE_TRY(download(&found.first_bits, data + result[1] * size, size));
+  return found;
 }
 
 Outcome<std::vector<std::uint8_t>> Gpu::read(const DeviceBuffer& buffer, std::uint64_t bytes) {

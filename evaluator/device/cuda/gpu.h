@@ -11,6 +11,7 @@
 #include "candidates/program.h"
 #include "candidates/task.h"
 #include "evaluator/check/compare.h"
+#include "evaluator/check/finite.h"
 #include "evaluator/device/cuda/failure.h"
 #include "evaluator/fill/fill.h"
 #include "evaluator/protocol/measure_messages.h"
@@ -72,6 +73,10 @@ class Gpu {
                                                    const DeviceBuffer& got,
                                                    const ConcreteBuffer& what,
                                                    const Tolerance& tolerance);
+
+  /// As check::non_finite_of.
+  [[nodiscard]] Outcome<check::NonFiniteElements> non_finite(const DeviceBuffer& buffer,
+                                                             ScalarType type);
 
   /// The first bytes of a buffer.
   [[nodiscard]] Outcome<std::vector<std::uint8_t>> read(const DeviceBuffer& buffer,

@@ -99,15 +99,16 @@ extern "C" __global__ void hone_unwritten_kernel(const unsigned char* a, const u
 }
 
 // One partial sum of squares and count of finite values per block; the host adds them in order.
+// Finite is what is below `limit`.
 extern "C" __global__ void hone_squares_kernel(const unsigned char* data, hone_u64 elements, int type,
-                                               double* sums, double* counts) {
+                                               double limit, double* sums, double* counts) {
   __shared__ double shared_sum[256];
   __shared__ double shared_count[256];
   double sum = 0.0, count = 0.0;
   const int size = hone_size(type);
   for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
     const double v = hone_decode(type, hone_load(data, i, size));
-    if (hone_is_nan(v) || hone_is_inf(v)) continue;
+    if (!hone_is_finite(v, limit)) continue;
     sum += v * v;
     count += 1.0;
   }
@@ -142,20 +143,39 @@ extern "C" __global__ void hone_rms_kernel(const double* sums, const double* cou
   rms[2] = count;
 }
 
+// result: {how many elements are not finite, the first of them}
+extern "C" __global__ void hone_non_finite_kernel(const unsigned char* data, hone_u64 elements,
+                                                  int type, hone_u64* result) {
+  const int size = hone_size(type);
+  const double limit = hone_limit(type);
+  hone_u64 count = 0, first = ~0ULL;
+  for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
+    if (hone_is_finite(hone_decode(type, hone_load(data, i, size)), limit)) continue;
+    ++count;
+    if (i < first) first = i;
+  }
+  if (count) atomicMin(result + 1, first);
+  count = hone_block_sum(count);
+  if (threadIdx.x == 0 && count) atomicAdd(result, count);
+}
+
+// `least_finite`: of the wanted elements; with fewer, NaN and infinities equal nothing.
 // result: {mismatches, first mismatch, largest error as the bits of a double, rms (untouched), sum
 // of the finite squared differences, as a double: not bitwise repeatable}
 extern "C" __global__ void hone_compare_kernel(const unsigned char* want, int want_type,
                                                const unsigned char* got, int type,
                                                hone_u64 elements, const double* scale, double rtol,
-                                               double atol, hone_u64* result) {
+                                               double atol, int non_finite, double least_finite,
+                                               hone_u64* result) {
   const int size = hone_size(type), want_size = hone_size(want_type);
   const double rms = *scale;
+  if (scale[2] < least_finite * (double)elements) non_finite = HONE_NEVER;
   hone_u64 mismatches = 0, first = ~0ULL;
   double largest = 0.0, squares = 0.0;
   for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
     int bad = 0;
     const hone_u64 w = hone_load(want, i, want_size), g = hone_load(got, i, size);
-    const double error = hone_error(want_type, w, type, g, rms, rtol, atol, &bad);
+    const double error = hone_error(want_type, w, type, g, rms, rtol, atol, non_finite, &bad);
     if (error > 0.0) {
       const double difference = hone_decode(type, g) - hone_decode(want_type, w);
       if (!hone_is_nan(difference) && !hone_is_inf(difference)) squares += difference * difference;

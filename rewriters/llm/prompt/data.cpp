@@ -90,6 +90,7 @@ std::string task_text(const Task& full) {
   out +=
       fmt::format("\"tolerance\": {},\n",
                   dump(ordered_json{{"rtol", task.tolerance.rtol}, {"atol", task.tolerance.atol}}));
+  if (task.tolerance.non_finite == NonFinite::kSame) out += "\"non_finite\": \"same\",\n";
   out +=
       fmt::format("\"math\": \"{}\", \"specialize\": {}}}", to_string(task.math), task.specialize);
   return visible_text(out);

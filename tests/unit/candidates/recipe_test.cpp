@@ -113,9 +113,11 @@ TEST(ScalarType, NamesAndSizes) {
     const char* name;
     std::size_t bytes;
     const char* cuda;
-  } cases[] = {{"f32", 4, "float"},          {"f64", 8, "double"},       {"f16", 2, "__half"},
-               {"bf16", 2, "__nv_bfloat16"}, {"i32", 4, "int"},          {"i64", 8, "long long"},
-               {"i8", 1, "signed char"},     {"u8", 1, "unsigned char"}, {"u32", 4, "unsigned int"},
+  } cases[] = {{"f32", 4, "float"},        {"f64", 8, "double"},
+               {"f16", 2, "__half"},       {"bf16", 2, "__nv_bfloat16"},
+               {"i32", 4, "int"},          {"i64", 8, "long long"},
+               {"i8", 1, "signed char"},   {"u8", 1, "unsigned char"},
+               {"u32", 4, "unsigned int"}, {"u64", 8, "unsigned long long"},
                {"bool", 1, "bool"}};
   for (const auto& [name, bytes, cuda] : cases) {
     const auto type = parse_scalar_type(name);

@@ -42,8 +42,47 @@ TEST(Compare, SmallValuesAreHeldAgainstTheRms) {
   EXPECT_FALSE(compared<float>(ScalarType::kF32, {0, 0, 0}, {0, 0, 1e-3F}).ok());
 }
 
+TEST(Compare, WhatIsNotFiniteEqualsNothingUnlessItMay) {
+  const std::vector<float> odd = {kNan, kInf, -kInf, 1, 2, 3};
+  EXPECT_EQ(compared<float>(ScalarType::kF32, odd, odd).mismatches, 3);
+  const auto mismatches = [&](NonFinite non_finite, const std::vector<float>& got, int finite) {
+    std::vector<float> want = odd, answer = got;
+    want.resize(want.size() + static_cast<std::size_t>(finite), 1);
+    answer.resize(want.size(), 1);
+    return compared<float>(ScalarType::kF32, want, answer, {1e-4, 1e-5, non_finite}).mismatches;
+  };
+  EXPECT_EQ(mismatches(NonFinite::kFew, odd, 291), 3);  // more than one in a hundred
+  EXPECT_EQ(mismatches(NonFinite::kFew, odd, 300), 0);
+  EXPECT_EQ(mismatches(NonFinite::kHalf, odd, 0), 0);
+  EXPECT_EQ(mismatches(NonFinite::kSame, odd, 0), 0);
+  EXPECT_EQ(mismatches(NonFinite::kSame, {kInf, kInf, -kInf, 1, 2, 3}, 0), 1);
+  EXPECT_EQ(mismatches(NonFinite::kSame, {kNan, -kInf, -kInf, 1, 2, 3}, 0), 1);
+  EXPECT_EQ(mismatches(NonFinite::kSame, {kNan, 3.4e38F, -kInf, 1, 2, 3}, 0), 1);
+  // What hone made up overflows in one order of adding and not in another.
+  EXPECT_EQ(mismatches(NonFinite::kHalf, {kNan, 3.4028234e38F, -kInf, 1, 2, 3}, 0), 0);
+  EXPECT_EQ(mismatches(NonFinite::kHalf, {kNan, 3.3e38F, -kInf, 1, 2, 3}, 0), 1);
+  EXPECT_EQ(mismatches(NonFinite::kHalf, {0, kInf, -kInf, 1, 2, 3}, 0), 1);
+  const std::vector<float> nothing(100, kNan);
+  for (const auto rule : {NonFinite::kNever, NonFinite::kFew, NonFinite::kHalf, NonFinite::kSame})
+    EXPECT_EQ(compared<float>(ScalarType::kF32, nothing, nothing, {1, 1, rule}).mismatches, 100);
+}
+
+// In double it does not overflow: that must not widen the tolerance of the rest.
+TEST(Compare, OverflowThatDoubleHasNot) {
+  const std::vector<double> want = {1e43, 1, 1, 1};
+  for (const float one : {1.0F, 1.1F}) {
+    const std::vector<float> got = {kInf, one, 1, 1};
+    const auto bytes = [](const auto& v) {
+      return std::span(reinterpret_cast<const std::uint8_t*>(v.data()), v.size() * sizeof(v[0]));
+    };
+    const auto c = compare(bytes(want), ScalarType::kF64, bytes(got), ScalarType::kF32,
+                           {1e-4, 1e-5, NonFinite::kHalf});
+    ASSERT_TRUE(c);
+    EXPECT_EQ(c->ok(), one == 1) << describe(*c, "y", ScalarType::kF32, 4);
+  }
+}
+
 TEST(Compare, NanAndInfMasksMustAgree) {
-  EXPECT_TRUE(compared<float>(ScalarType::kF32, {kNan, kInf, -kInf}, {kNan, kInf, -kInf}).ok());
   for (const auto& [want, got] : std::vector<std::pair<float, float>>{
            {1, kNan}, {kNan, 1}, {1, kInf}, {kInf, 1}, {kInf, -kInf}, {kNan, kInf}, {kInf, kNan}}) {
     const auto c = compared<float>(ScalarType::kF32, {want, 1}, {got, 1}, {1e30, 1e30});
@@ -51,7 +90,9 @@ TEST(Compare, NanAndInfMasksMustAgree) {
     EXPECT_TRUE(std::isinf(c.max_rel_error));
   }
   // An infinity somewhere must not widen the tolerance of the rest.
-  EXPECT_FALSE(compared<float>(ScalarType::kF32, {kInf, 1}, {kInf, 1.1F}).ok());
+  EXPECT_FALSE(
+      compared<float>(ScalarType::kF32, {kInf, 1}, {kInf, 1.1F}, {1e-4, 1e-5, NonFinite::kSame})
+          .ok());
 }
 
 TEST(Compare, AsRightAsAReferenceThatIsOff) {

@@ -355,6 +355,50 @@ TEST_F(OnAFakeGpu, BadReferencesAreNamed) {
     EXPECT_NE(e.error().message.find(message), std::string::npos) << e.error().message;
   }
 }
+// Where NaN is wanted, whatever stores NaN would be right.
+TEST_F(OnAFakeGpu, AReferenceThatAnswersNanAtTheTimedSizeIsRefused) {
+  const auto e = evaluator_->admit(request("scale_nan", "scale_nan"));
+  ASSERT_FALSE(e);
+  EXPECT_EQ(e.error().code, ErrorCode::kTaskFailed);
+  for (const char* part :
+       {"200000 of 200000 elements of 'y' are not finite on the task's own inputs",
+        "the first is y[0] = nan", "the fill of an input ('x' uniform -1 to 1)",
+        "(at the timed size)"})
+    EXPECT_TRUE(e.error().message.contains(part)) << e.error().message;
+  auto r = request("scale_nan", "scale_nan");
+  for (const auto stage : {Stage::kQuick, Stage::kFinal}) {
+    r.stage = stage;
+    EXPECT_EQ(evaluate(r).verdict, Verdict::kWrongResult);
+  }
+}
+TEST_F(OnAFakeGpu, AFewElementsThatAreNotFiniteAreSaidAndCompared) {
+  const auto e = evaluator_->admit(request("scale_few_nan", "scale_few_nan"));
+  ASSERT_TRUE(e) << e.error().message;
+  EXPECT_EQ(e->note,
+            "1 of 200000 elements of 'y' is not finite on the task's own inputs, the first is "
+            "y[7] = nan (at the timed size)");
+  for (const auto stage : {Stage::kQuick, Stage::kFinal}) {
+    auto same = request("scale_few_nan", "scale_few_nan"),
+         other = request("scale", "scale_few_nan");
+    same.stage = other.stage = stage;
+    EXPECT_EQ(evaluate(same).verdict, Verdict::kOk) << evaluate(same).detail;
+    EXPECT_EQ(evaluate(other).verdict, Verdict::kWrongResult);
+  }
+}
+TEST_F(OnAFakeGpu, NanThatIsMeantMustStandInTheSamePlaces) {
+  const auto with = [](const char* candidate, const char* reference) {
+    auto r = request(candidate, reference);
+    r.tolerance.non_finite = NonFinite::kSame;
+    return r;
+  };
+  EXPECT_TRUE(evaluator_->admit(with("scale_some_nan", "scale_some_nan")));
+  const auto all = evaluator_->admit(with("scale_nan", "scale_nan"));
+  ASSERT_FALSE(all);
+  EXPECT_TRUE(all.error().message.contains("less than 1 % finite")) << all.error().message;
+  EXPECT_EQ(evaluate(with("scale_some_nan", "scale_some_nan")).verdict, Verdict::kOk);
+  EXPECT_EQ(evaluate(with("scale", "scale_some_nan")).verdict, Verdict::kWrongResult);
+  EXPECT_EQ(evaluate(with("scale_nan", "scale_some_nan")).verdict, Verdict::kWrongResult);
+}
 TEST_F(OnAFakeGpu, InOutStartsFreshInEveryRun) {
   auto r = request("add", "add");
   for (auto* c : {&r.checks[0], &r.timed}) {

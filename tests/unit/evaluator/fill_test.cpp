@@ -11,6 +11,7 @@
 #include <span>
 
 #include "evaluator/check/compare.h"
+#include "evaluator/check/finite.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/device/cuda/helper_kernels.h"
 #include "evaluator/device/emulator/emulator.h"
@@ -272,7 +273,7 @@ TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
   ASSERT_TRUE(memory_.write(pg, got.data(), size));
   std::uint64_t result[3] = {0, ~0ULL, 0};
   ASSERT_TRUE(memory_.write(pr, result, sizeof result));
-  auto report = run("hone_squares_kernel", pw, std::uint64_t{700}, 0, ps, ps + 32);
+  auto report = run("hone_squares_kernel", pw, std::uint64_t{700}, 0, hone_limit(0), ps, ps + 32);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
   report = run("hone_rms_kernel", ps, ps + 32, 3, pr + 24);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
@@ -284,7 +285,8 @@ TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
   const auto cpu = check::compare(bytes(want), bytes(got), ScalarType::kF32, {1e-4, 1e-5});
   ASSERT_TRUE(cpu);
   EXPECT_NEAR(rms, cpu->rms, 1e-12);
-  report = run("hone_compare_kernel", pw, 0, pg, 0, std::uint64_t{700}, pr + 24, 1e-4, 1e-5, pr);
+  report = run("hone_compare_kernel", pw, 0, pg, 0, std::uint64_t{700}, pr + 24, 1e-4, 1e-5,
+               int{HONE_NEVER}, 1.0, pr);
   ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
   double rest[2] = {};
   ASSERT_TRUE(memory_.read(pr + 32, rest, sizeof rest));
@@ -295,6 +297,52 @@ TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
   EXPECT_EQ(static_cast<std::int64_t>(result[0]), cpu->mismatches);
   EXPECT_EQ(static_cast<std::int64_t>(result[1]), cpu->first_mismatch);
   EXPECT_EQ(std::bit_cast<double>(result[2]), cpu->max_rel_error);
+}
+
+TEST_F(HelperKernels, WhatIsNotFiniteIsComparedAndCountedAsOnTheCpu) {
+  std::vector<float> want(700, 1.5F), got;
+  want[3] = want[600] = std::nanf("");
+  want[77] = INFINITY;
+  got = want;
+  got[78] = -INFINITY;
+  const std::size_t size = want.size() * 4;
+  const auto bytes = [](const std::vector<float>& v) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(v.data()), v.size() * 4);
+  };
+  const auto pw = memory_.allocate("want", size, true, zeros());
+  const auto pg = memory_.allocate("got", size, true, zeros());
+  const auto pr = memory_.allocate("result", 48, true, zeros());
+  const auto ps = memory_.allocate("sums", 64, true, zeros());
+  ASSERT_TRUE(memory_.write(pw, want.data(), size));
+  ASSERT_TRUE(memory_.write(pg, got.data(), size));
+  std::uint64_t result[2] = {0, ~0ULL};
+  ASSERT_TRUE(memory_.write(pr, result, sizeof result));
+  ASSERT_EQ(run("hone_non_finite_kernel", pw, std::uint64_t{700}, 0, pr).verdict, Verdict::kOk);
+  ASSERT_TRUE(memory_.read(pr, result, sizeof result));
+  const auto found = check::non_finite_of(bytes(want), ScalarType::kF32);
+  EXPECT_EQ(result[0], 3U);
+  EXPECT_EQ(result[1], 3U);
+  EXPECT_EQ(found.count, 3);
+  EXPECT_EQ(found.first, 3);
+  for (const auto rule : {NonFinite::kNever, NonFinite::kFew, NonFinite::kHalf, NonFinite::kSame}) {
+    const auto cpu = check::compare(bytes(want), bytes(got), ScalarType::kF32, {1e-4, 1e-5, rule});
+    ASSERT_TRUE(cpu);
+    EXPECT_EQ(cpu->mismatches, rule == NonFinite::kNever ? 4 : 1);
+    const auto [equality, least] = check::rule_of(rule);
+    const std::uint64_t fresh[3] = {0, ~0ULL, 0};
+    ASSERT_TRUE(memory_.write(pr, fresh, sizeof fresh));
+    ASSERT_EQ(
+        run("hone_squares_kernel", pw, std::uint64_t{700}, 0, hone_limit(0), ps, ps + 32).verdict,
+        Verdict::kOk);
+    ASSERT_EQ(run("hone_rms_kernel", ps, ps + 32, 3, pr + 24).verdict, Verdict::kOk);
+    ASSERT_EQ(run("hone_compare_kernel", pw, 0, pg, 0, std::uint64_t{700}, pr + 24, 1e-4, 1e-5,
+                  equality, least, pr)
+                  .verdict,
+              Verdict::kOk);
+    ASSERT_TRUE(memory_.read(pr, result, sizeof result));
+    EXPECT_EQ(static_cast<std::int64_t>(result[0]), cpu->mismatches);
+    EXPECT_EQ(static_cast<std::int64_t>(result[1]), cpu->first_mismatch);
+  }
 }
 
 TEST_F(HelperKernels, HashGuardAndUnwritten) {

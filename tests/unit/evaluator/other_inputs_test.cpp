@@ -7,6 +7,7 @@
 #include <set>
 
 #include "candidates/task_reader.h"
+#include "evaluator/check/exact.h"
 #include "evaluator/check/fakes.h"
 #include "evaluator/check/precise.h"
 #include "evaluator/compile/compile.h"
@@ -104,13 +105,48 @@ TEST(Precise, HalvesThatAreReadAsFloatsArePrecise) {
         << packed;
 }
 
-TEST(Precise, RoundedFunctionsHideInNarrowOutputs) {
-  auto p = program({}, "__global__ void k(float* y) { y[0] = expf(y[1]); }");
-  EXPECT_TRUE(check::can_be_exact(p));
-  p.buffers[3].type = ScalarType::kBf16;
-  EXPECT_FALSE(check::can_be_exact(p));
-  p.source = "__global__ void k(float* y) { y[0] = y[1] * y[2]; }";
-  EXPECT_TRUE(check::can_be_exact(p));
+TEST(Exact, FunctionsThatRoundAreNot) {
+  for (const char* source : {"y[0] = expf(y[1]);", "y[0] = __sinf(y[1]);",
+                             "y[0] = std::tanh(y[1]);", "y[0] = rsqrtf(y[1]);"})
+    EXPECT_FALSE(check::can_be_exact(program({}, source), "")) << source;
+  for (const char* source :
+       {"y[0] = fmaf(y[1], y[2], 1.0f); // expf", "/* sin(x) */ y[0] = fabsf(y[1]);",
+        "float expected = y[1], logits = y[2], y1 = sqrtf(y[3]);"})
+    EXPECT_TRUE(check::can_be_exact(program({}, source), "")) << source;
+}
+
+TEST(Exact, InstructionsThatApproximateAreNot) {
+  const auto exact = [](const char* statement, ScalarType output) {
+    auto p = program({}, "");
+    p.buffers[3].type = output;
+    return check::can_be_exact(p, std::string("$L1:\n\t@%p1 ") + statement + ";\n");
+  };
+  for (const char* statement :
+       {"ex2.approx.ftz.f32 %f1, %f2", "tanh.approx.f32 %f1, %f2", "div.full.f32 %f1, %f2, %f3",
+        "rcp.approx.ftz.f32 %f1, %f2", "rsqrt.approx.f32 %f1, %f2"}) {
+    EXPECT_FALSE(exact(statement, ScalarType::kF32)) << statement;
+    EXPECT_FALSE(exact(statement, ScalarType::kF16)) << statement;
+  }
+  // Rounded once: a run in double shows what is lost, unless the output hides it.
+  for (const char* statement :
+       {"div.rn.f32 %f1, %f2, %f3", "sqrt.rn.f32 %f1, %f2", "mul.f32 %f1, %f2, 0f3D372713",
+        "mul.f64 %fd1, %fd2, 0d3FD5555555555555"}) {
+    EXPECT_TRUE(exact(statement, ScalarType::kF32)) << statement;
+    EXPECT_FALSE(exact(statement, ScalarType::kBf16)) << statement;
+  }
+  for (const char* statement :
+       {"fma.rn.f32 %f1, %f2, %f3, %f4", "mul.f32 %f1, %f2, 0f3E800000", "div.s32 %r1, %r2, %r3",
+        "max.f32 %f1, %f2, 0fFF7FFFFF", "cvt.rn.f16.f32 %rs1, %f1"})
+    EXPECT_TRUE(exact(statement, ScalarType::kF16)) << statement;
+}
+
+TEST(Exact, ALongNumberAmongTheArgumentsHidesInANarrowOutput) {
+  auto p = program({}, "");
+  p.buffers[3].type = ScalarType::kF16;
+  p.launches = {{"k", {1, 1, 1}, {1, 1, 1}, 0, {BufferIndex{0}, 0.125}}};
+  EXPECT_TRUE(check::can_be_exact(p, ""));
+  p.launches[0].args[1] = 0.1;
+  EXPECT_FALSE(check::can_be_exact(p, ""));
 }
 
 // A reference that silently has no double run is held to its own rounding errors.
