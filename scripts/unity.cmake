@@ -10,7 +10,7 @@ option(HONE_UNITY "Compile the sources of a folder together" ON)
 set(HONE_UNITY_FILES 8)  # at most, in one group
 
 function(hone_unity_add target name)
-  set(text "// Made by cmake/unity.cmake.\n")
+  set(text "// Made by scripts/unity.cmake.\n")
   foreach(file ${ARGN})
     string(APPEND text "#include \"${file}\"\n")
   endforeach()
