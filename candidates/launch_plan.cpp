@@ -50,7 +50,7 @@ std::vector<Buffer> read_scratch(const JsonCursor& list, const nlohmann::json& w
 }
 
 std::vector<Launch> read_plan_launches(const JsonCursor& list, const std::vector<Buffer>& buffers,
-                                  const NameScope& scope) {
+                                       const NameScope& scope) {
   const auto elements = list.elements_up_to(kMaxLaunches);
   if (list.ok() && elements.empty()) list.fail("is empty; there must be at least 1 launch");
   for (const JsonCursor& element : elements) {

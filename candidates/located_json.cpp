@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kMaxText = 1 << 20;  // [B]
 constexpr int kMaxDepth = 64;
 
-
 void append_utf8(std::string& out, std::uint32_t code) {
   if (code < 0x80) {
     out += static_cast<char>(code);

@@ -7,7 +7,6 @@
 namespace hone {
 namespace {
 
-
 // `at` is on the opening quote; stops at the end of the line when it is not closed there.
 std::size_t skip_quoted(std::string_view text, std::size_t at) {
   const char quote = text[at++];

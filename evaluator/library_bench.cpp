@@ -34,7 +34,8 @@ Result<Runnable> compile_reference(const ConcreteProgram& program, const std::st
   auto compiled = protocol::compiled_program_from(outcome.reply);
   if (!compiled) return std::unexpected(compiled.error());
   if (compiled->verdict != Verdict::kOk)
-    return reference_failed("does not compile: " + compile::first_error(compiled->log, program.source));
+    return reference_failed("does not compile: " +
+                            compile::first_error(compiled->log, program.source));
   compiled->ptx.clear();  // what a GPU does not read
   compiled->log.clear();
   const auto bytes = nlohmann::json::to_cbor(nlohmann::json(program));

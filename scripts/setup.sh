@@ -1,20 +1,33 @@
 #!/usr/bin/env bash
 # Installs what hone is built from: Debian 12 packages and, where there is no CUDA toolkit with
-# NVRTC, NVIDIA's NVRTC and header wheels into build/cuda. Costs nothing when all is there.
+# NVRTC, NVIDIA's NVRTC and header wheels into build/cuda. `scripts/setup.sh tests` installs what the
+# tests are built from and run with, too. Costs nothing when all is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
   g++ cmake ninja-build ccache git ca-certificates
-  clang-19 libclang-19-dev llvm-19-dev clang-format-19 zlib1g-dev libzstd-dev
+  libclang-19-dev llvm-19-dev zlib1g-dev libzstd-dev
   libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev
-  libseccomp-dev libdtl-dev libgtest-dev libbenchmark-dev libhiredis-dev libssl-dev
-  libcpp-httplib-dev libcurl4-openssl-dev
-  redis-server openssl # the tests start servers of their own, with certificates of their own
-  iproute2             # and networks of their own, to cut them
+  libseccomp-dev libdtl-dev libhiredis-dev libssl-dev libcpp-httplib-dev libcurl4-openssl-dev
 )
-# Nice to have: without them there are no fuzz targets, and no test looks at the web page.
-optional=(libclang-rt-19-dev chromium chromium-driver python3-selenium)
+optional=()
+case "${1:-}" in
+  "") ;;
+  tests)
+    packages+=(
+      libgtest-dev libbenchmark-dev clang-19 clang-format-19
+      redis-server openssl # the tests start servers of their own, with certificates of their own
+      iproute2             # and networks of their own, to cut them
+    )
+    # Nice to have: without them there are no fuzz targets, and no test looks at the web page.
+    optional=(libclang-rt-19-dev chromium chromium-driver python3-selenium)
+    ;;
+  *)
+    echo "usage: scripts/setup.sh [tests]" >&2
+    exit 2
+    ;;
+esac
 
 cuda=""
 for place in "${CUDA_HOME:-}" /usr/local/cuda; do

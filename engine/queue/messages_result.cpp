@@ -127,6 +127,8 @@ Result<std::string> encode(const ResultMessage& message) {
   return encode_as(kResultType, std::move(json), read_result);
 }
 
-Result<ResultMessage> result_from(std::string_view bytes) { return decode_as(kResultType, bytes, read_result); }
+Result<ResultMessage> result_from(std::string_view bytes) {
+  return decode_as(kResultType, bytes, read_result);
+}
 
 }  // namespace hone::queue

@@ -225,6 +225,8 @@ Result<std::string> encode(const WorkMessage& message) {
   return encode_as(kWorkType, std::move(json), read_work);
 }
 
-Result<WorkMessage> work_from(std::string_view bytes) { return decode_as(kWorkType, bytes, read_work); }
+Result<WorkMessage> work_from(std::string_view bytes) {
+  return decode_as(kWorkType, bytes, read_work);
+}
 
 }  // namespace hone::queue

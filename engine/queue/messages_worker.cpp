@@ -96,6 +96,8 @@ Result<std::string> encode(const WorkerMessage& message) {
   return encode_as(kWorkerType, std::move(json), read_worker);
 }
 
-Result<WorkerMessage> worker_from(std::string_view bytes) { return decode_as(kWorkerType, bytes, read_worker); }
+Result<WorkerMessage> worker_from(std::string_view bytes) {
+  return decode_as(kWorkerType, bytes, read_worker);
+}
 
 }  // namespace hone::queue

@@ -16,7 +16,6 @@ using protocol::Runnable;
 
 constexpr int kLibraryFlushes = 16;  // up to 300 us were seen of a host that had slept
 
-
 Blamed blamed(Verdict verdict, std::string detail, bool reference) {
   return Blamed{Failure{verdict, false, false, std::move(detail)}, reference};
 }

@@ -82,7 +82,8 @@ int list_files(std::string_view mode) {
   }
   std::ranges::sort(files);
   files.erase(std::ranges::unique(files).begin(), files.end());
-  return protocol::Channel(protocol::kChildChannel).send({{"files", files}, {"gpus", gpus}}) ? 0 : 1;
+  return protocol::Channel(protocol::kChildChannel).send({{"files", files}, {"gpus", gpus}}) ? 0
+                                                                                             : 1;
 }
 
 }  // namespace hone::runner

@@ -175,7 +175,8 @@ class GeneratorRewriter final : public Rewriter {
   Result<Program> apply(const Program& program, const Step& step,
                         const RewriteContext& context) const override {
     if (context.task != nullptr && !context.task->specialize) {
-      return hone::refused("the task may not be specialised, and generated kernels are for given sizes");
+      return hone::refused(
+          "the task may not be specialised, and generated kernels are for given sizes");
     }
     Lifted lifted;
     fill(lifted, program, context.sizes, left_alone(program, context.task));

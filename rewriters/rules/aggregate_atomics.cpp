@@ -111,8 +111,8 @@ std::string shuffle_down(const AtomicTarget& target, const std::string& offset,
       offset, target.first.type, other, target.name, target.first.fold(target.name, other));
 }
 
-std::string epilogue(const coop::Parsed& parsed, const std::vector<AtomicTarget>& targets, bool per_warp,
-                     std::int64_t threads, const std::string& thread) {
+std::string epilogue(const coop::Parsed& parsed, const std::vector<AtomicTarget>& targets,
+                     bool per_warp, std::int64_t threads, const std::string& thread) {
   const syntax::TranslationUnit& unit = *parsed.unit;
   const std::string offset = syntax::fresh_name(unit, "offset");
   const std::string other = syntax::fresh_name(unit, "other");

@@ -89,7 +89,8 @@ Result<void> check_access(const syntax::TranslationUnit& unit, const Access& acc
   return {};
 }
 
-Result<HintTarget> target_of(const Parsed& facts, const KernelInfo& info, const Variable& parameter) {
+Result<HintTarget> target_of(const Parsed& facts, const KernelInfo& info,
+                             const Variable& parameter) {
   HintTarget target;
   if (!parameter.type.is_pointer() || !parameter.type.element) return refused("not a pointer");
   if (parameter.type.element->is_volatile) return refused("a volatile buffer");
@@ -174,8 +175,8 @@ class CacheHints final : public Rewriter {
   }
 
  private:
-  static Result<Program> rewrite(const Program& program, const Parsed& facts, const HintTarget& target,
-                                 const std::string& hint) {
+  static Result<Program> rewrite(const Program& program, const Parsed& facts,
+                                 const HintTarget& target, const std::string& hint) {
     syntax::Edits edits(*facts.unit);
     for (const Access* access : target.accesses) {
       if (target.loads) {

@@ -146,10 +146,10 @@ std::string fma_kernel(const Emitter& emit) {
   }
   holes["write"] = write;
   return emit.with_constants(filled(kFmaKernel, holes), {{"kRows", rows},
-                                                      {"kEach", s.keys / 16},
-                                                      {"kGroups", columns / 16 / width},
-                                                      {"kWidth", width},
-                                                      {"kStrideW", s.rows + 4}});
+                                                         {"kEach", s.keys / 16},
+                                                         {"kGroups", columns / 16 / width},
+                                                         {"kWidth", width},
+                                                         {"kStrideW", s.rows + 4}});
 }
 
 }  // namespace hone::generators::attention

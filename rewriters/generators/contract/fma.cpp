@@ -90,10 +90,10 @@ std::string fma_kernel(const Emitter& emit) {
   holes["warps_n"] = std::to_string(s.bn / s.tn / 8);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
   return emit.with_constants(filled(kFmaKernel, holes), {{"kRun", v},
-                                                      {"kRunsM", s.tm / v},
-                                                      {"kRunsN", s.tn / v},
-                                                      {"kStrideA", emit.a.stride},
-                                                      {"kStrideB", emit.b.stride}});
+                                                         {"kRunsM", s.tm / v},
+                                                         {"kRunsN", s.tn / v},
+                                                         {"kStrideA", emit.a.stride},
+                                                         {"kStrideB", emit.b.stride}});
 }
 
 }  // namespace hone::generators::contract

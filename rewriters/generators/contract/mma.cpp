@@ -279,11 +279,11 @@ std::string mma_kernel(const Emitter& emit) {
   if (thrice) text += kSplit;
   return filled(text, holes) +
          emit.with_constants(filled(kMmaKernel, holes), {{"kWarpM", s.wm},
-                                                      {"kWarpN", s.wn},
-                                                      {"kWarpsN", s.bn / s.wn},
-                                                      {"kBlocksM", s.wm / 16},
-                                                      {"kBlocksN", s.wn / 8},
-                                                      {"kStep", narrow ? 8 : 16}});
+                                                         {"kWarpN", s.wn},
+                                                         {"kWarpsN", s.bn / s.wn},
+                                                         {"kBlocksM", s.wm / 16},
+                                                         {"kBlocksN", s.wn / 8},
+                                                         {"kStep", narrow ? 8 : 16}});
 }
 
 }  // namespace hone::generators::contract

@@ -107,7 +107,8 @@ std::string wgmma_kernel(const Emitter& emit) {
                             .a_k_rows = emit.a.k_rows,
                             .b_k_rows = emit.b.k_rows};
   return warpgroup_helpers(emit.prefix) + warpgroup_multiply(warpgroup, emit.prefix) +
-         emit.with_constants(filled(kWgmmaKernel, holes), {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
+         emit.with_constants(filled(kWgmmaKernel, holes),
+                             {{"kGroupM", s.wm}, {"kBlocksM", s.wm / 64}});
 }
 
 }  // namespace hone::generators::contract

@@ -63,7 +63,7 @@ std::string line_at(const Json& json, const char* key, std::size_t most) {
 
 /// Not negative; larger ones count as the largest.
 std::int64_t required_count_at(const Json& json, const char* key,
-                      std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+                               std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   const auto value = json.at(key).get_ref<const Json::number_unsigned_t&>();
   return static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(most)));
 }

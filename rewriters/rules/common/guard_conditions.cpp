@@ -13,7 +13,6 @@ using syntax::Variable;
 
 namespace {
 
-
 std::string flipped(const std::string& op) {
   if (op == "<") return ">";
   if (op == "<=") return ">=";

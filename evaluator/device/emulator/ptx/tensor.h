@@ -20,7 +20,9 @@ enum class TensorType : std::uint8_t {
   kF32,
   kS32
 };
-[[nodiscard]] constexpr bool is_fp8(TensorType t) { return t == TensorType::kE4M3 || t == TensorType::kE5M2; }
+[[nodiscard]] constexpr bool is_fp8(TensorType t) {
+  return t == TensorType::kE4M3 || t == TensorType::kE5M2;
+}
 [[nodiscard]] constexpr int tensor_bits(TensorType t) {
   switch (t) {
     case TensorType::kF16:

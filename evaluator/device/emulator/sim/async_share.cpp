@@ -10,8 +10,7 @@
 #include "evaluator/device/emulator/sim/async.h"
 
 namespace hone::emulator {
-namespace {
-}  // namespace
+namespace {}  // namespace
 
 // Are the last accesses here ordered before a warp of another block?
 bool Async::remote_order(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t offset,
