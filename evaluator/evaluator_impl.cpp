@@ -305,8 +305,11 @@ Result<void> EvaluatorImpl::add_made_up(protocol::EmulateRequest& emulated,
     for (const auto& buffer : check.reference.buffers) sum += buffer.bytes();
     return sum;
   };
-  const auto smallest = std::ranges::min_element(request.checks, {}, bytes);
-  if (smallest == request.checks.end()) return {};
+  const CheckCase* smallest = nullptr;
+  for (const CheckCase& check : request.checks)
+    if (!check.hidden && (smallest == nullptr || bytes(check) < bytes(*smallest)))
+      smallest = &check;
+  if (smallest == nullptr) return {};
   for (const InputSet set : kAllInputSets) {
     if (set == InputSet::kOwn) continue;
     auto program = with_inputs(smallest->reference, set, smallest->seed);
@@ -334,6 +337,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   emulated.tolerance = request.tolerance;
   emulated.threads = check_threads();
   for (const auto& check : request.checks) {
+    if (check.hidden) continue;  // nobody is blamed for sizes that the task does not list
     auto reference = prepare_reference(check.reference);
     if (!reference) return std::unexpected(reference.error());
     auto precise = prepare_precise(check.reference, {.code_for = CodeFor::kEmulator});

@@ -99,7 +99,8 @@ class AdmittingEvaluator final : public Evaluator {
   }
 
   static std::string key_of(const EvaluationRequest& request) {
-    return content_hash(nlohmann::json(request.timed.reference).dump());
+    const bool same = request.tolerance.non_finite == NonFinite::kSame;
+    return content_hash(nlohmann::json(request.timed.reference).dump() + (same ? " same" : ""));
   }
 
   Evaluator& evaluator_;

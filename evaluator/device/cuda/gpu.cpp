@@ -131,9 +131,9 @@ Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {
   HONE_CU(driver_, event_create(&begin_, CU_EVENT_DEFAULT));
   HONE_CU(driver_, event_create(&end_, CU_EVENT_DEFAULT));
   HONE_CU(driver_, module_load_data(&helpers_, cubin.data()));
-  for (const char* name :
-       {"hone_fill_kernel", "hone_hash_kernel", "hone_guard_kernel", "hone_unwritten_kernel",
-        "hone_read_kernel", "hone_squares_kernel", "hone_rms_kernel", "hone_compare_kernel"}) {
+  for (const char* name : {"hone_fill_kernel", "hone_hash_kernel", "hone_guard_kernel",
+                           "hone_unwritten_kernel", "hone_read_kernel", "hone_squares_kernel",
+                           "hone_rms_kernel", "hone_compare_kernel", "hone_non_finite_kernel"}) {
     CUfunction function = nullptr;
     HONE_CU(driver_, module_get_function(&function, helpers_, name));
     kernels_[name] = function;

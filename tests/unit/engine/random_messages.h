@@ -40,7 +40,7 @@ class Maker {
     r.checks.resize(index(6));
     for (CheckCase& check : r.checks) check = check_case(bare);
     r.timed = check_case(bare);
-    r.tolerance = {random_.unit(), random_.unit()};
+    r.tolerance = {random_.unit(), random_.unit(), flip() ? NonFinite::kSame : NonFinite::kNever};
     r.math = static_cast<MathLevel>(index(4));
     r.stage = flip() ? Stage::kFinal : Stage::kQuick;
     r.best_time_us = time();
