@@ -57,7 +57,7 @@ struct GateSeconds {
 /// The outcome of evaluating one candidate.
 struct Evaluation {
   Verdict verdict = Verdict::kCrash;
-  std::string detail;        ///< one line: where and why
+  std::string detail;  ///< one line: where and why
   /// What a reader should know of a result that is ok, of an admission line by line; may be empty.
   std::string note;
   double max_rel_error = 0;  // against the reference, scaled by max(|want|, rms(want))

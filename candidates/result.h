@@ -9,9 +9,8 @@ namespace hone {
 
 /// Why an operation failed, as far as a caller can act on it. Closed: extend it deliberately.
 enum class ErrorCode {
-  kInvalidInput,  ///< the user's task, argument or file is wrong; exit status 2
-  kTaskFailed,  ///< the reference fails its own checks (compile, fault, hang, nondeterminism); exit
-                ///< 1
+  kInvalidInput,    ///< the user's task, argument or file is wrong; exit status 2
+  kTaskFailed,      ///< the reference fails its own checks (compile, fault, …); exit status 1
   kEnvironment,     ///< something is not installed or not permitted; exit status 3
   kInfrastructure,  ///< a child died, a pipe broke: worth one retry
   kRefused,         ///< a rewriter cannot prove that a step is legal

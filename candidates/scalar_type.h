@@ -38,9 +38,9 @@ struct Fill {
     kEdges,      ///< a, b, the middle, and of 0, 1, -1 and the tiniest what lies in [a, b]
     kMultiples,  ///< multiples of `step` in [a, b]
     // Of each row, that is along the last extent:
-    kSorted,         ///< never decreasing, the first a and the last b
-    kPermutation,    ///< the integers from 0, in some order
-    kOneHot,         ///< one 1, the others 0
+    kSorted,       ///< never decreasing, the first a and the last b
+    kPermutation,  ///< the integers from 0, in some order
+    kOneHot,       ///< one 1, the others 0
     // Of each matrix, that is of the last two extents: zeros on the other side; condition about 2.
     kLowerTriangle,
     kUpperTriangle,

@@ -112,7 +112,6 @@ struct DatabaseOptions {
 
 void add_json_option(CLI::App& app, Common& common);
 
-/// Writes text to a file, or to stdout for "-". kIo with the reason.
 /// Options for commands that speak to a Redis server.
 struct RedisOptions {
   std::string url;  ///< empty: $HONE_REDIS, or redis://127.0.0.1:6379
@@ -139,6 +138,7 @@ struct DaemonOptions {
 
 /// Whether `path` could be written; leaves it, and what is in it, as it was.
 [[nodiscard]] Result<void> check_writable(const std::string& path);
+/// Writes text to a file, or to stdout for "-". kIo with the reason.
 [[nodiscard]] Result<void> write_text(const std::string& path, const std::string& text);
 
 /// "12.3 us", "4.56 ms"

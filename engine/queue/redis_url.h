@@ -2,9 +2,9 @@
 //
 //   redis://[user[:password]@]host[:port][/db]      TCP; port 6379 and db 0 where left out
 //   rediss://[user[:password]@]host[:port][/db]     the same by TLS, with any of the parameters
-//       ?cafile=/path   who may sign the server's certificate (PEM); else the system's authorities
-//       &cert=/path&key=/path   our own certificate and its key (PEM), where the server asks for
-//       one &insecure=1     believe any certificate: for trying things out
+//       ?cafile=/path           who may sign the server's certificate (PEM); else the system's
+//       &cert=/path&key=/path   our own certificate and its key (PEM), where the server asks
+//       &insecure=1             believe any certificate: for trying things out
 //   unix://[user[:password]@]/path[?db=N]           a socket of this machine
 //
 // An IPv6 address stands in brackets. Special characters are percent-encoded (`@` is %40, `/` is

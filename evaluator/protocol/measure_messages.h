@@ -1,8 +1,8 @@
 // The messages of the measure mode: a GPU's runner.
 //
 //   open     {"op", "ordinal"} -> device facts, or {"error"}
-//   setup    {"op", "cubin"}: the helper kernels (fill, compare, …) compiled for the device ->
-//   {"ready"} measure  {"op", …MeasureRequest} -> {…MeasureReply}
+//   setup    {"op", "cubin"} -> {"ready"}; the cubin has the helper kernels (fill, compare, …)
+//   measure  {"op", …MeasureRequest} -> {…MeasureReply}
 //   library  {"op"}: in the mode "library", opens cuBLAS -> {"text"}, or {"error"}
 //   bench_load, bench  see evaluator/protocol/calibrate_messages.h
 #pragma once

@@ -1,6 +1,6 @@
 // How well the time model ranks candidates that a real GPU has measured. Reads a data set made by
-// scripts/model_dataset.py (recipes and measured times), replays every recipe, compiles it, samples
-// it on the emulator and compares the modelled times with the measured ones.
+// tests/bench/model_dataset.py (recipes and measured times), replays every recipe, compiles it,
+// samples it on the emulator and compares the modelled times with the measured ones.
 //   model_accuracy DATASET [--set judge|fit|all] [--task NAME] [--cache FILE] [--jobs N] [--worst
 //   N]
 // A cache keeps what was counted, so that only the model itself is run again.

@@ -54,9 +54,9 @@ struct Tile {
 struct TilePlan {
   std::vector<Tile> tiles;
   std::string k_symbol;       ///< counter of the loop
-  std::string base_symbol;    ///< first value of the counter in a tile ("@k0")
-  std::string step_symbol;    ///< counter inside the tile ("@kk")
-  std::string offset_symbol;  ///< constant offset between merged reads ("@off")
+  std::string base_symbol;    ///< first value of the counter in a tile ("#k0")
+  std::string step_symbol;    ///< counter inside the tile ("#kk")
+  std::string offset_symbol;  ///< constant offset between merged reads ("#offset")
 };
 
 /// Tiles for `steps` iterations of the loop. Empty `tiles` when nothing is worth staging.

@@ -2,7 +2,7 @@
 """Is the timer honest? On a GPU: every baseline as its own candidate (A/A), and found candidates
 verified in a second run.
 
-    scripts/self_test_gpu.py --hone build/release/bin/hone --runs 6 --candidates 8 -o results.json
+    tests/bench/self_test_gpu.py --hone build/release/bin/hone --runs 6 --candidates 8 -o results.json
 
 A/A: the reference is submitted as a variant; its ratio should be 1. Repeatability: searches, then
 `hone verify` of what they found: the two final times should agree.

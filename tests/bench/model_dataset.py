@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the data set of tests/bench/model_accuracy out of a database of measured candidates.
 
-Usage: scripts/model_dataset.py DATABASE OUTPUT [PER_TASK]
+Usage: tests/bench/model_dataset.py DATABASE OUTPUT [PER_TASK]
 
 The database comes from `hone optimize TASK --device cuda:0 --strategy random --budget 150`, one run
 a task. Takes PER_TASK candidates (default 120) of each baseline in the order of their hashes, which
@@ -18,7 +18,7 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     per_task = int(sys.argv[3]) if len(sys.argv) > 3 else 120
-    root = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(__file__).resolve().parents[2]
     files = {f.parent.name: f.relative_to(root) for f in (root / "baselines").glob("*/*.cu")}
     db = sqlite3.connect(sys.argv[1])
     tasks, devices = {}, set()

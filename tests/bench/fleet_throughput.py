@@ -2,7 +2,7 @@
 """How many evaluations a second one search gets from one GPU of a node and from all of them, by the
 service: a Redis server, a coordinator and a worker, all on this machine.
 
-    scripts/fleet_throughput.py --hone build/release/bin/hone --redis redis-server \
+    tests/bench/fleet_throughput.py --hone build/release/bin/hone --redis redis-server \
         --devices cuda:0 cuda:all --tasks matmul,softmax --budget 60s -o results.json
 
 Prints, for each task and set of devices, evaluations/s of the search, the seconds for which GPUs had

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many evaluations per second a search reaches on a GPU, and how busy it keeps that GPU.
 
-    scripts/throughput.py [--hone build/release/bin/hone] [--budget 60s] [--device cuda:0]
+    tests/bench/throughput.py [--hone build/release/bin/hone] [--budget 60s] [--device cuda:0]
                           [--tasks matmul,softmax] [--compile-processes 0,1] [-o results.json]
 
 Runs `hone optimize --no-prescreen` for each task and each number of compile processes (0: one per
@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Utilisation:

@@ -3,8 +3,8 @@
 (--no-prescreen, 100 evaluations) and with it (60), and the evaluations are counted that the second
 needs to reach the best of the first.
 
-  scripts/prescreen_experiment.py --seed 11 --databases DIR [--hone build/release/bin/hone]
-  scripts/prescreen_experiment.py --databases DIR --only-table     # of databases that are there
+  tests/bench/prescreen_experiment.py --seed 11 --databases DIR [--hone build/release/bin/hone]
+  tests/bench/prescreen_experiment.py --databases DIR --only-table     # of databases that are there
 
 Prints a Markdown table; `reached` is to within 1 %."""
 

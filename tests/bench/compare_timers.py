@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """hone's final times beside triton.testing.do_bench and CUDA events in PyTorch, on the same kernels.
 
-    scripts/compare_timers.py --hone build/release/bin/hone
+    tests/bench/compare_timers.py --hone build/release/bin/hone
 
 Needs a GPU, PyTorch, Triton and CuPy. The references of some baselines are launched through CuPy on
 PyTorch's stream; each timer clears the L2 before every launch. Medians, in microseconds.
