@@ -43,6 +43,32 @@ TEST(Regression, WrongOnlyAtTheTimedSize) {
   EXPECT_EQ(evaluate("1 + x[i]").status, 0);
 }
 
+TEST(Regression, ARightF16AnswerIsNotRefusedOnInputsWithExactAnswers) {
+  const TemporaryFolder folder;
+  const auto source = [](const std::string& value) {
+    return "#include <cuda_fp16.h>\n__global__ void f(const __half* x, __half* y, int n) {\n"
+           "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+           "  if (i < n) y[i] = __float2half(" +
+           value + ");\n}\n";
+  };
+  std::string buffers = kTwoBuffers;
+  for (std::size_t at = 0; (at = buffers.find("f32", at)) != std::string::npos; ++at)
+    buffers.replace(at, 3, "f16");
+  const auto verdict = [&](const std::string& reference, const std::string& variant) {
+    const std::string file =
+        folder.write("task.cu", task(R"({"n": 4096}, "check_sizes": [{"n": 2048}])", buffers,
+                                     launch("f", R"("x", "y", "n")"), source(reference)));
+    return hone({"evaluate", file, folder.write("variant.cu", source(variant)), "--device",
+                 "emu:sm_90", "--db", folder.file("hone.db"), "--json", "-"})
+        .json();
+  };
+  const auto right = verdict("tanhf(__half2float(x[i]))", "1.0001f * tanhf(__half2float(x[i]))");
+  EXPECT_EQ(right.value("verdict", ""), "ok") << right;
+  // A product is exact there: a factor of fewer bits shows, whatever the tolerance.
+  const auto wrong = verdict("2.0f * __half2float(x[i])", "2.002f * __half2float(x[i])");
+  EXPECT_EQ(wrong.value("verdict", ""), "wrong_result") << wrong;
+}
+
 TEST(Regression, KernelNamedLikeAMathFunction) {
   const TemporaryFolder folder;
   std::string source = add("2 * x[i]");
