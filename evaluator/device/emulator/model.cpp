@@ -103,7 +103,7 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
   const double load =
       std::max({number(c.l1_wavefronts), number(c.l1_miss_lines), 0.3 * number(c.l1_miss_sectors)});
   const double store = number(c.global_store_sectors) + number(c.global_store_lines);
-  const double local = number(c.local_bytes) / 40;  // 3.3 cycles for a warp's word
+  const double local = 3.2 * number(c.local_load_lines + c.local_store_lines);
   const double shared = number(c.shared_wavefronts) + number(c.shared_atomic_cycles) * 1.0;
   const double l1 = load + store + local;
   const double conflicts = number(c.shared_wavefronts) - number(c.shared_loads + c.shared_stores);
