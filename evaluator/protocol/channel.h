@@ -15,7 +15,7 @@
 
 namespace hone::protocol {
 
-inline constexpr int kVersion = 5;
+inline constexpr int kVersion = 6;
 inline constexpr std::uint32_t kMaxFrame = 64U << 20;  // [B]
 inline constexpr int kMaxDepth = 24;
 inline constexpr int kMaxValues = 1 << 19;  ///< in one message, keys included

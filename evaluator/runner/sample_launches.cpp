@@ -17,8 +17,8 @@ constexpr std::uint64_t kSampleTarget =
 constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
 constexpr std::int64_t kMaxSampledBlocks = 64;
 
-/// What became of local memory in the machine code: PTX knows of no spills, and of arrays that ptxas
-/// then keeps in registers.
+/// What became of local memory in the machine code: PTX knows of no spills, and of arrays that
+/// ptxas then keeps in registers.
 void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
                         const emulator::RunReport& report, Counters& counters) {
   const auto rounded = [](double v) { return static_cast<std::uint64_t>(std::llround(v)); };
@@ -27,12 +27,12 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
       {.by_line = report.line_counts, .warps = static_cast<std::int64_t>(counters.warps)});
   const double moved = static_cast<double>(counters.local_loads + counters.local_stores);
   const double lines = static_cast<double>(counters.local_load_lines + counters.local_store_lines);
-  // How far apart the lanes of an access with an index are, the PTX has shown.
+  // How many lines an access with an index comes to, the PTX has shown.
   const double spread = moved > 0 ? std::max(1.0, lines / moved) : 1;
   counters.local_loads = rounded(local.loads);
   counters.local_stores = rounded(local.stores);
-  counters.local_load_lines = rounded(local.load_lines + spread * local.indexed_load_words);
-  counters.local_store_lines = rounded(local.store_lines + spread * local.indexed_store_words);
+  counters.local_load_lines = rounded(local.load_lines + spread * local.indexed_loads);
+  counters.local_store_lines = rounded(local.store_lines + spread * local.indexed_stores);
   counters.frame_bytes = static_cast<std::uint64_t>(kernel.resources.stack_bytes);
   counters.spilled_in_loops = static_cast<std::uint64_t>(local.words_in_loops);
 }

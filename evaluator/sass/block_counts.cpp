@@ -115,8 +115,9 @@ std::vector<double> block_counts(const Function& function, const std::vector<Ins
   std::vector<double> result(n);
   for (std::size_t b = 0; b < n; ++b) {
     const int loop = flow.blocks[b].loop;
-    result[b] = counts[b].value_or(once(b) ? warps : loop >= 0 ? of_loop[loop].value_or(hottest)
-                                                                : hottest);
+    result[b] = counts[b].value_or(once(b)     ? warps
+                                   : loop >= 0 ? of_loop[loop].value_or(hottest)
+                                               : hottest);
     if (once(b)) result[b] = std::min(result[b], warps);
   }
   return result;

@@ -95,8 +95,7 @@ std::vector<Symbol> read_symbols(std::string_view bytes, std::string_view names,
 
 /// Where the flags keep the architecture changed with the file's version.
 int arch_of(std::uint32_t flags) {
-  constexpr std::array kKnown = {70,  72,  75,  80,  86,  87,  88, 89,
-                                 90, 100, 101, 103, 110, 120, 121};
+  constexpr std::array kKnown = {70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
   for (const std::uint32_t part : {flags & 0xFF, flags >> 8 & 0xFF})
     if (std::ranges::find(kKnown, static_cast<int>(part)) != kKnown.end())
       return static_cast<int>(part);
@@ -108,7 +107,9 @@ int arch_of(std::uint32_t flags) {
 Result<Cubin> Cubin::read(std::string_view bytes) {
   const Reader file(bytes);
   const auto broken = [] { return invalid("the machine code is not a whole CUDA ELF file"); };
-  constexpr std::string_view kMagic = "\x7F" "ELF\x02\x01";  // 64 bits, little-endian
+  constexpr std::string_view kMagic =
+      "\x7F"
+      "ELF\x02\x01";  // 64 bits, little-endian
   constexpr std::uint16_t kCuda = 190;
   if (bytes.size() < kHeaderBytes || !bytes.starts_with(kMagic) ||
       file.at<std::uint16_t>(18) != kCuda)
@@ -150,8 +151,8 @@ Result<Cubin> Cubin::read(std::string_view bytes) {
   for (const Section& section : cubin.sections_) {
     if (section.name != kPtxLines) continue;
     for (const LineSequence& sequence : read_line_program(section.bytes)) {
-      const auto target = std::ranges::find(section.relocations, sequence.address_at,
-                                            &Relocation::offset);
+      const auto target =
+          std::ranges::find(section.relocations, sequence.address_at, &Relocation::offset);
       if (target == section.relocations.end() || target->symbol >= cubin.symbols_.size()) continue;
       const std::uint32_t of = cubin.symbols_[target->symbol].section;
       const auto function = std::ranges::find(cubin.functions_, of, &Function::section);

@@ -1,6 +1,6 @@
-// The ELF file that ptxas makes, as far as hone looks into it: functions, what they refer to, and of
-// which PTX line each instruction came. Any thread; immutable once read. Every offset is checked: a
-// file that lies about itself is an error, never an access outside of it.
+// The ELF file that ptxas makes, as far as hone looks into it: functions, what they refer to, and
+// of which PTX line each instruction came. Any thread; immutable once read. Every offset is
+// checked: a file that lies about itself is an error, never an access outside of it.
 #pragma once
 
 #include <cstdint>

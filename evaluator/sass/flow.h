@@ -9,10 +9,10 @@
 namespace hone::sass {
 
 struct Block {
-  std::size_t begin = 0, end = 0;   ///< instructions
-  std::vector<int> next;            ///< blocks
-  int loop = -1;                    ///< the innermost one's index; -1: in none
-  bool from_start = false;          ///< reached from the function's first instruction, calls apart
+  std::size_t begin = 0, end = 0;  ///< instructions
+  std::vector<int> next;           ///< blocks
+  int loop = -1;                   ///< the innermost one's index; -1: in none
+  bool from_start = false;         ///< reached from the function's first instruction, calls apart
 };
 
 struct Loop {

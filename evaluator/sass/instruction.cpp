@@ -144,8 +144,8 @@ std::vector<Instruction> decode(std::string_view code, int arch) {
     in.conditional = bits(low, high, 12, 4) != kAlways;
     if (in.op == Op::kBranch) {
       // A branch may have a second predicate, or ask a uniform one instead.
-      in.conditional = in.conditional || (in.opcode & 0xE00) == 0x400 ||
-                       bits(low, high, 87, 4) != kAlways;
+      in.conditional =
+          in.conditional || (in.opcode & 0xE00) == 0x400 || bits(low, high, 87, 4) != kAlways;
     }
     if (in.op == Op::kBranch || in.opcode == 0x944)
       in.target = static_cast<std::int64_t>(at + kInstructionBytes) + distance(low, high, arch);

@@ -32,7 +32,7 @@ LocalAccesses local_accesses(const Cubin& cubin, std::string_view kernel, const 
         (load ? all.loads : all.stores) += counts[b];
         const int moved = std::max(1, in.bytes / 4);
         if (!in.in_frame()) {
-          (load ? all.indexed_load_words : all.indexed_store_words) += counts[b] * moved;
+          (load ? all.indexed_loads : all.indexed_stores) += counts[b];
           continue;
         }
         (load ? all.load_lines : all.store_lines) += counts[b] * moved;

@@ -1,5 +1,5 @@
-// The local memory that a kernel's machine code moves: registers that ptxas spilled, and arrays that
-// it kept in memory.
+// The local memory that a kernel's machine code moves: registers that ptxas spilled, and arrays
+// that it kept in memory.
 #pragma once
 
 #include <string_view>
@@ -13,8 +13,8 @@ namespace hone::sass {
 struct LocalAccesses {
   double loads = 0, stores = 0;            ///< instructions
   double load_lines = 0, store_lines = 0;  ///< of those in the frame, where all lanes move one
-  double indexed_load_words = 0, indexed_store_words = 0;  ///< of a lane, where lanes may differ
-  int words_in_loops = 0;   ///< of the frame, that loops come to: registers that a thread lacks
+  double indexed_loads = 0, indexed_stores = 0;  ///< of the instructions: lanes may be apart
+  int words_in_loops = 0;  ///< of the frame, that loops come to: registers that a thread lacks
 };
 
 /// Of the kernel and of the functions beside it that ran.
