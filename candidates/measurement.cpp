@@ -150,6 +150,7 @@ void to_json(nlohmann::json& json, const Evaluation& evaluation) {
                         {"measurement", evaluation.measurement},
                         {"resources", evaluation.resources},
                         {"elapsed_s", real(evaluation.elapsed_s)}};
+  if (!evaluation.code_hash.empty()) json["code_hash"] = evaluation.code_hash;
 }
 
 Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
@@ -157,7 +158,7 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
     Evaluation evaluation;
     if (!cursor.expect_keys({"verdict", "detail", "note", "max_rel_error", "reference_error",
                              "final_stage", "faster_than_roof", "measurement", "resources",
-                             "elapsed_s"})) {
+                             "code_hash", "elapsed_s"})) {
       return evaluation;
     }
     evaluation.verdict = cursor.at("verdict").choice<Verdict>(parse_verdict, kVerdictList);
@@ -173,6 +174,7 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
     for (const JsonCursor& element : cursor.at("resources").elements()) {
       evaluation.resources.push_back(decode_resources(element));
     }
+    if (const auto hash = cursor.find("code_hash")) evaluation.code_hash = hash->string();
     evaluation.elapsed_s = decode_real(cursor.at("elapsed_s"));
     return evaluation;
   });

@@ -68,6 +68,9 @@ struct Evaluation {
   bool faster_than_roof = false;
   Measurement measurement;  ///< meaningful when verdict is ok
   std::vector<KernelResources> resources;
+  /// Of the machine code of all launches, their geometry and arguments at the timed size: equal for
+  /// what is one program to the compiler. Empty: not known.
+  std::string code_hash;
   double elapsed_s = 0;
   // Of this evaluation only, not stored:
   GateSeconds gates;

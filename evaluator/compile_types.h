@@ -28,6 +28,7 @@ struct CompiledKernel {
   std::vector<KernelParameter> parameters;
   int parameter_bytes = 0;      // [B]
   bool marks_pointers = false;  ///< PTX says which parameters are pointers (.ptr)
+  std::string code_hash;        ///< of its machine code, see sass/code_hash.h; empty: not known
 };
 
 struct CompiledProgram {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "candidates/hash.h"
 #include "candidates/stop_watch.h"
 #include "evaluator/check/atomics.h"
 #include "evaluator/check/exact.h"
@@ -35,6 +37,17 @@ constexpr double kDrift = 1.1;
 constexpr double kFinalRuns = 60;
 
 bool uses_atomics(const Runnable& program) { return check::uses_atomics(program.compiled.ptx); }
+
+/// Evaluation::code_hash.
+std::string code_hash_of(const Runnable& runnable) {
+  nlohmann::json launches = nlohmann::json(runnable.program).at("launches");
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const CompiledKernel* kernel = runnable.compiled.find(runnable.program.launches[i].kernel);
+    if (kernel == nullptr || kernel->code_hash.empty()) return "";
+    launches[i]["kernel"] = kernel->code_hash;
+  }
+  return content_hash(launches.dump());
+}
 
 bool says_nothing(const EmulateReply& reply, std::size_t check) {
   return std::ranges::find(reply.unusable, static_cast<int>(check)) != reply.unusable.end();
@@ -123,6 +136,7 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
   auto reference = e_.prepare_reference(request_.timed.reference, for_reference_);
   if (!reference) return std::unexpected(reference.error());
   evaluation_.resources = e_.resources_of(candidate->second);
+  evaluation_.code_hash = code_hash_of(candidate->second);
   timed_ = Case{.reference = std::move(*reference),
                 .candidate = std::move(candidate->second),
                 .seed = request_.timed.seed};

@@ -113,9 +113,10 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
   // Ranks and filters come from the index alone: only rows that are shown are read.
   SQLite::Statement ranked(
       database,
-      "SELECT id, candidate, origin, math FROM results WHERE task_hash = ? AND device_name = ? "
-      "AND modelled = ? AND verdict = 'ok' AND final = 1 AND speedup IS NOT NULL "
-      "ORDER BY speedup DESC, time_us, candidate, toolchain DESC");
+      "SELECT id, candidate, origin, math, code FROM results WHERE task_hash = ? "
+      "AND device_name = ? AND modelled = ? AND verdict = 'ok' AND final = 1 "
+      "AND speedup IS NOT NULL "
+      "ORDER BY speedup DESC, time_us, steps, registers, candidate, toolchain DESC");
   ranked.bind(1, task_hash);
   ranked.bind(2, device_name);
   ranked.bind(3, modelled ? 1 : 0);
@@ -129,11 +130,15 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
                             "ORDER BY r.device_name, r.verdict = 'ok' DESC, r.speedup DESC, "
                             "r.id DESC",
                             kResultColumns));
-  std::unordered_set<std::string> seen;  // a program measured with two toolchains ranks once
+  // A program measured with two toolchains ranks once; so do two that the compiler made one of.
+  std::unordered_set<std::string> seen, seen_code;
   const int limit = std::clamp(filter.limit, 1, kMostBoardRows);
   const int math = static_cast<int>(filter.math.value_or(kLoosestMath));
   while (static_cast<int>(board.rows.size()) < limit && ranked.executeStep()) {
-    if (!seen.insert(ranked.getColumn(1).getString()).second) continue;
+    const std::string code = ranked.getColumn(4).getString();
+    if (seen.contains(ranked.getColumn(1).getString())) continue;
+    if (!code.empty() && !seen_code.insert(code).second) continue;
+    seen.insert(ranked.getColumn(1).getString());
     const int rank = static_cast<int>(seen.size());
     const bool wanted =
         (filter.origin.empty() || ranked.getColumn(2).getString() == filter.origin) &&
@@ -218,16 +223,24 @@ int Store::Impl::rank_of(const BoardRow& row) {
   }
   SQLite::Statement query(
       database,
-      "SELECT COUNT(DISTINCT candidate) FROM results WHERE task_hash = :task "
+      "SELECT COUNT(DISTINCT CASE WHEN code <> '' THEN code ELSE candidate END) FROM results "
+      "WHERE task_hash = :task "
       "AND device_name = :device_name AND modelled = :modelled AND verdict = 'ok' AND final = 1 "
-      "AND candidate <> :candidate AND speedup >= :speedup AND (speedup > :speedup "
-      "OR time_us < :time_us OR (time_us = :time_us AND candidate < :candidate))");
+      "AND candidate <> :candidate AND (code IS NULL OR code = '' OR code <> :code) "
+      "AND speedup >= :speedup AND (speedup > :speedup "
+      "OR (time_us, steps, registers, candidate) < (:time_us, :steps, :registers, :candidate))");
   query.bind(":task", row.candidate.task_hash);
   query.bind(":device_name", row.provenance.device_name);
   query.bind(":modelled", row.provenance.modelled ? 1 : 0);
   query.bind(":candidate", row.candidate.id);
   query.bind(":speedup", m.speedup);
   query.bind(":time_us", m.time_us);
+  query.bind(":steps", static_cast<int>(row.candidate.recipe.size()));
+  int registers = 0;
+  for (const KernelResources& r : row.evaluation.resources)
+    registers = std::max(registers, r.registers);
+  query.bind(":registers", registers);
+  query.bind(":code", row.evaluation.code_hash);
   return query.executeStep() ? query.getColumn(0).getInt() + 1 : 0;
 }
 

@@ -11,7 +11,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 10> kMigrations = {R"sql(
+constexpr std::array<const char*, 11> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -216,6 +216,24 @@ CREATE TABLE job_spending (
 -- In the order of storing, from 1; 0: by an earlier version, by the time then.
 ALTER TABLE replies ADD COLUMN number INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX reply_candidates_of_runs ON reply_candidates (run, reply);
+)sql",
+                                                     R"sql(
+-- What decides between results that are as fast, and which are one program to the compiler.
+ALTER TABLE results ADD COLUMN steps INTEGER;
+ALTER TABLE results ADD COLUMN registers INTEGER;
+ALTER TABLE results ADD COLUMN code TEXT;
+UPDATE results SET steps = (
+    SELECT json_array_length(c.recipe) FROM candidates c
+    WHERE c.id = results.candidate AND json_valid(c.recipe)),
+  registers = (
+    SELECT COALESCE(MAX(json_extract(kernel.value, '$.registers')), 0)
+    FROM json_each(results.evaluation, '$.resources') kernel)
+  WHERE final = 1 AND json_valid(evaluation);
+DROP INDEX results_ranked;
+CREATE INDEX results_ranked ON results
+  (task_hash, device_name, modelled, speedup DESC, time_us, steps, registers, candidate,
+   toolchain DESC, origin, math, code, verdict, final)
+  WHERE verdict = 'ok' AND final = 1;
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

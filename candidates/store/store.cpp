@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "candidates/store/impl.h"
@@ -144,16 +145,16 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       database,
       "INSERT INTO results (candidate, run, task_hash, device, device_name, arch, toolchain, "
       "driver, hone_version, modelled, sandbox, final, verdict, speedup, time_us, evaluation, "
-      "found_at, origin, math) "
+      "found_at, origin, math, steps, registers, code) "
       "VALUES (:candidate, :run, :task, :device, :device_name, :arch, :toolchain, :driver, "
       ":hone_version, :modelled, :sandbox, :final, :verdict, :speedup, :time_us, :evaluation, "
-      ":now, :origin, :math) "
+      ":now, :origin, :math, :steps, :registers, :code) "
       "ON CONFLICT (candidate, device_name, toolchain, modelled, final) DO UPDATE SET "
       "run = COALESCE(excluded.run, run), device = excluded.device, arch = excluded.arch, "
       "driver = excluded.driver, hone_version = excluded.hone_version, "
       "sandbox = excluded.sandbox, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
-      "evaluation = excluded.evaluation");
+      "evaluation = excluded.evaluation, registers = excluded.registers, code = excluded.code");
   insert.bind(":candidate", id);
   if (run > 0) {
     insert.bind(":run", run);
@@ -170,9 +171,14 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
   insert.bind(":now", now());
   if (evaluation.final_stage) {
     bind_filtered_by(insert, id);
+    int registers = 0;
+    for (const KernelResources& r : evaluation.resources)
+      registers = std::max(registers, r.registers);
+    insert.bind(":registers", registers);
+    insert.bind(":code", evaluation.code_hash);
   } else {
-    insert.bind(":origin");
-    insert.bind(":math");
+    for (const char* name : {":origin", ":math", ":steps", ":registers", ":code"})
+      insert.bind(name);
   }
   insert.exec();
 
@@ -199,6 +205,7 @@ void Store::Impl::bind_filtered_by(SQLite::Statement& insert, const std::string&
   const Recipe recipe =
       value_or_throw(recipe_from_json(parse_stored(query.getColumn(1).getString())));
   insert.bind(":math", static_cast<int>(required_math(recipe)));
+  insert.bind(":steps", static_cast<int>(recipe.size()));
 }
 
 // What final stages said of a program that is wrong, on its board and in every run.

@@ -221,6 +221,7 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
     fmt::print("kernel    {}: {} registers, {} B spilled, {} B shared, occupancy {:.0f} %\n",
                r.kernel, r.registers, r.spill_bytes, r.static_shared_bytes, 100 * r.occupancy);
   }
+  if (!e.code_hash.empty()) fmt::print("code      {}\n", e.code_hash);
   if (finals.size() > 1) print(finals);
   fmt::print("built by  {}{}{}, hone {}\n", row.provenance.toolchain,
              row.provenance.driver.empty() ? "" : ", driver ", row.provenance.driver,

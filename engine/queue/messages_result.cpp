@@ -36,6 +36,7 @@ std::optional<ErrorCode> parse_code(std::string_view text) {
 void clean(Evaluation& evaluation) {
   evaluation.detail = clean_text(evaluation.detail, kMaxText);
   evaluation.note = clean_text(evaluation.note, kMaxText);
+  evaluation.code_hash = clean_text(evaluation.code_hash, kMaxLine);
   evaluation.measurement.bound = clean_text(evaluation.measurement.bound, kMaxLine);
   for (KernelResources& resources : evaluation.resources)
     resources.kernel = clean_text(resources.kernel, kMaxKernelName);

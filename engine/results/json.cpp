@@ -1,5 +1,6 @@
 #include "engine/results/json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "rewriters/llm/client/endpoint.h"
@@ -17,6 +18,11 @@ nlohmann::json board_json(const Board& board) {
   nlohmann::json rows = nlohmann::json::array();
   for (const BoardRow& row : board.rows) {
     const Measurement& m = row.evaluation.measurement;
+    int registers = 0, spill_bytes = 0;
+    for (const KernelResources& r : row.evaluation.resources) {
+      registers = std::max(registers, r.registers);
+      spill_bytes += r.spill_bytes;
+    }
     rows.push_back({{"rank", row.rank},
                     {"candidate", row.candidate.id},
                     {"time_us", m.time_us},
@@ -27,6 +33,9 @@ nlohmann::json board_json(const Board& board) {
                     {"roof_fraction", m.roof_fraction},
                     {"bound", m.bound},
                     {"note", row.evaluation.note},
+                    {"registers", registers},
+                    {"spill_bytes", spill_bytes},
+                    {"code_hash", row.evaluation.code_hash},
                     {"origin", row.candidate.origin},
                     {"recipe", row.candidate.recipe},
                     {"sandbox", row.provenance.sandbox},

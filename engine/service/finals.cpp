@@ -12,6 +12,7 @@
 
 #include "engine/rewriting/watch.h"
 #include "engine/service/agreement.h"
+#include "engine/service/contenders.h"
 
 namespace hone {
 namespace {
@@ -274,7 +275,8 @@ std::vector<Finalist> time_finalists(const FinalStage& stage,
   // Equal ones as a board has them.
   std::ranges::stable_sort(ranked, {}, [](const Finalist& finalist) {
     const Measurement& measurement = finalist.evaluation.measurement;
-    return std::tuple(-measurement.speedup, measurement.time_us, finalist.candidate.id);
+    return std::tuple(-measurement.speedup, measurement.time_us, finalist.candidate.recipe.size(),
+                      most_registers(finalist.evaluation), finalist.candidate.id);
   });
   return ranked;
 }

@@ -8,6 +8,7 @@
 #include "engine/rewriting/watch.h"
 #include "engine/service/ceilings.h"
 #include "engine/service/finals.h"
+#include "engine/service/reduce_recipe.h"
 #include "engine/service/search_run.h"
 
 namespace hone::search_job {
@@ -21,6 +22,8 @@ constexpr double kSlowReference_us = 10e3;
 constexpr double kLiftCheck_s = 5;
 /// Runs of the reference that one final stage is expected to take: checks, other inputs, pairs.
 constexpr double kFinalRuns = 100;
+/// A search that counts evaluations ends when it has done them.
+constexpr double kNoLimit_s = 1e6;
 /// Of a budget in seconds, for the final stages of all where the reference is slow.
 constexpr double kMostForFinals = 0.3;
 
@@ -71,7 +74,7 @@ void Search::report(const std::string& phase) {
   progress.counts = outcome_.counts;
   progress.elapsed_s = seconds_since(start_);
   progress.reference_time_us = outcome_.reference_time_us;
-  progress.best_time_us = best_.empty() ? 0 : best_.front().time_us;
+  progress.best_time_us = best_.time_us();
   progress.best_recipe = best_recipe_;
   progress.phase = phase;
   options_.on_progress(progress);
@@ -158,11 +161,45 @@ Result<Evaluation> Search::have_done(EvaluationRequest request, Work::Kind kind)
                          [&] { return abandoned(); });
 }
 
+/// Without the steps that do nothing. Of a budget in seconds it may take half of what is kept back
+/// for the finalists.
+std::vector<CandidateRecord> Search::reduced(const std::vector<Contender>& contenders) {
+  const double total = options_.budget.seconds;
+  const double limit_s = total > 0 ? 0.5 * (total - search_seconds()) : kNoLimit_s;
+  const RewritingWatch watch(rewriting_, options_.stop, limit_s);
+  ReductionStage stage{target_, *builder_, next_id_, random_.bits(), provenance_.modelled};
+  stage.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(limit_s));
+  stage.given_up = [&] { return interrupted(); };
+  stage.report = [&] { report("final"); };
+  stage.known = [&](const std::string& hash) -> std::optional<double> {
+    const auto known = known_.find(hash);
+    if (known == known_.end()) return std::nullopt;
+    return known->second.verdict == Verdict::kOk ? known->second.time_us : 0;
+  };
+  stage.remake = [&](const CandidateRecord& base, Recipe recipe, Rewritten made) {
+    CandidateRecord candidate = base;
+    candidate.id.clear();
+    candidate.program_hash = std::move(made.hash);
+    candidate.program = std::move(made.program);
+    candidate.origin = origin_of(recipe);
+    candidate.recipe = std::move(recipe);
+    return candidate;
+  };
+  return reduce_recipes(stage, contenders, affordable_finalists());
+}
+
 void Search::finals() {
+  std::vector<Contender> contenders;
+  for (const Contender& contender : best_.ranked()) {
+    if (contender.time_us >= outcome_.reference_time_us) break;
+    contenders.push_back(contender);
+  }
   std::vector<CandidateRecord> finalists;
-  for (const Ranked& ranked : best_) {
-    if (ranked.time_us >= outcome_.reference_time_us) break;
-    finalists.push_back(ranked.candidate);
+  if (interrupted()) {
+    for (const Contender& contender : contenders) finalists.push_back(contender.candidate);
+  } else {
+    finalists = reduced(contenders);
   }
   // The reference as its own candidate: what the board compares with, and a check of the timer.
   CandidateRecord reference;

@@ -29,13 +29,6 @@ bool is_tunables(const Step& step) { return step.rewriter == "tunables"; }
 
 bool has_tunables(const Recipe& recipe) { return std::ranges::any_of(recipe, is_tunables); }
 
-std::string origin_of(const Recipe& recipe) {
-  if (has_model_step(recipe))
-    return std::ranges::all_of(recipe, is_model_step) ? "model" : "model+rules";
-  const bool tunables_only = std::ranges::all_of(recipe, is_tunables);
-  return recipe.empty() ? "reference" : tunables_only ? "tunables" : "rules";
-}
-
 std::string names_of(const Recipe& recipe) {
   std::vector<std::string> names;
   for (const Step& step : recipe) names.push_back(step.rewriter);
@@ -43,6 +36,13 @@ std::string names_of(const Recipe& recipe) {
 }
 
 }  // namespace
+
+std::string origin_of(const Recipe& recipe) {
+  if (has_model_step(recipe))
+    return std::ranges::all_of(recipe, is_model_step) ? "model" : "model+rules";
+  const bool tunables_only = std::ranges::all_of(recipe, is_tunables);
+  return recipe.empty() ? "reference" : tunables_only ? "tunables" : "rules";
+}
 
 Slot Search::slot_of(Proposed proposed) {
   Slot slot;
@@ -85,7 +85,7 @@ Draft Search::draft_of(const Slot& slot) {
   draft.measure_first =
       !provenance_.modelled && !has_tunables(draft.recipe) && !has_model_step(draft.recipe);
   draft.edits_as_timed = provenance_.modelled;
-  draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.front().time_us;
+  draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.time_us();
   if (options_.prescreen && !provenance_.modelled) {
     const double above = prescreen_.threshold_us(draft.best_time_us);
     draft.screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
@@ -142,11 +142,8 @@ void Search::settle(Slot& slot, Strategy& strategy) {
       }
       if (evaluation.verdict == Verdict::kOk) {
         prescreen_.learn(evaluation.modelled_us, outcome.time_us);
-        const auto place = std::ranges::find_if(
-            best_, [&](const Ranked& r) { return outcome.time_us < r.time_us; });
-        if (place == best_.begin()) best_recipe_ = names_of(outcome.recipe);
-        best_.insert(place, {slot.candidate, outcome.time_us});
-        if (best_.size() > 32) best_.pop_back();
+        if (best_.add(contender_of(slot.candidate, evaluation)))
+          best_recipe_ = names_of(outcome.recipe);
       }
     }
   }
@@ -289,7 +286,7 @@ void Search::search() {
   };
   while (asking || !slots.empty()) {
     if (outcome_.stop_reason.empty()) {
-      const double best = best_.empty() ? 0 : best_.front().time_us;
+      const double best = best_.time_us();
       if (interrupted()) {
         outcome_.stop_reason = "interrupted";
       } else if (time_is_up()) {

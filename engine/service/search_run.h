@@ -15,6 +15,7 @@
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
+#include "engine/service/contenders.h"
 #include "engine/service/feeder.h"
 #include "engine/service/lift_check.h"
 #include "engine/service/proposer.h"
@@ -48,6 +49,9 @@ struct Slot {
 /// from the database.
 [[nodiscard]] bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& heard);
 
+/// "rules", "model", … (CandidateRecord::origin).
+[[nodiscard]] std::string origin_of(const Recipe& recipe);
+
 class Search {
  public:
   Search(const Task& task, Target target, Rewriting& rewriting, Store* store,
@@ -73,6 +77,7 @@ class Search {
   void judge(const LiftCheck& lift);
   void search();
   void finals();
+  [[nodiscard]] std::vector<CandidateRecord> reduced(const std::vector<Contender>& contenders);
   Slot slot_of(Proposed proposed);
   [[nodiscard]] Draft draft_of(const Slot& slot);
   void settle(Slot& slot, Strategy& strategy);
@@ -117,11 +122,7 @@ class Search {
   std::unordered_map<std::string, Known> known_;  // by program hash; told programs
   std::map<std::string, Evaluation> earlier_;     // likewise; what an earlier process was told
   std::unordered_set<std::string> in_flight_;     // hashes of slots in flight
-  struct Ranked {
-    CandidateRecord candidate;
-    double time_us;
-  };
-  std::vector<Ranked> best_;  // quick times, fastest first
+  Contenders best_;
   std::string best_recipe_;
   std::string reference_hash_;
   model::Tried reference_tried_;  ///< for a model

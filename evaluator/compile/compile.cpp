@@ -15,6 +15,7 @@
 #include "evaluator/compile/ptx_entries.h"
 #include "evaluator/compile/ptxas_log.h"
 #include "evaluator/protocol/channel.h"
+#include "evaluator/sass/code_hash.h"
 
 namespace hone::compile {
 namespace {
@@ -286,6 +287,7 @@ CompiledProgram compile_program(const CompileJob& job) {
   out.log = protocol::clean_text(without_ptxas_info(log), kMaxLog);
   const auto entries = ptx_entries(out.ptx);
   const auto resources = parse_ptxas_log(log);
+  const auto machine_code = sass::Cubin::read(out.cubin);
   for (const auto& name : job.kernels) {
     CompiledKernel kernel;
     kernel.name = name;
@@ -302,6 +304,7 @@ CompiledProgram compile_program(const CompileJob& job) {
       kernel.resources = found->second;
     kernel.resources.kernel = name;
     kernel.resources.max_threads = entry->max_threads > 0 ? entry->max_threads : 1024;
+    if (machine_code) kernel.code_hash = sass::code_hash(*machine_code, kernel.lowered_name);
     out.kernels.push_back(std::move(kernel));
   }
   out.verdict = Verdict::kOk;

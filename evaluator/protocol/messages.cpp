@@ -55,7 +55,8 @@ Json to_message(const CompiledKernel& k) {
           {"max_threads", k.resources.max_threads},
           {"parameters", parameters},
           {"parameter_bytes", k.parameter_bytes},
-          {"marks_pointers", k.marks_pointers}};
+          {"marks_pointers", k.marks_pointers},
+          {"code_hash", k.code_hash}};
 }
 
 Result<CompiledKernel> kernel_from(const Json& m) {
@@ -70,6 +71,7 @@ Result<CompiledKernel> kernel_from(const Json& m) {
   HONE_TAKE(k.resources.max_threads, get_small(m, "max_threads"));
   HONE_TAKE(k.parameter_bytes, get_small(m, "parameter_bytes"));
   HONE_TAKE(k.marks_pointers, get_bool(m, "marks_pointers"));
+  HONE_TAKE(k.code_hash, get_string(m, "code_hash", 64));
   const Json* parameters = nullptr;
   HONE_TAKE(parameters, get_array(m, "parameters", 1024));
   if (k.parameter_bytes < 0 || k.parameter_bytes > 65536) return malformed("kernel");

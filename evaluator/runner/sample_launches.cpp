@@ -1,6 +1,10 @@
 #include "evaluator/runner/sample_launches.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "evaluator/sass/local_accesses.h"
 
 namespace hone::runner {
 
@@ -12,6 +16,26 @@ constexpr std::uint64_t kSampleTarget =
     2'500'000;  // cost units per timed program, over its launches
 constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
 constexpr std::int64_t kMaxSampledBlocks = 64;
+
+/// What became of local memory in the machine code: PTX knows of no spills, and of arrays that
+/// ptxas then keeps in registers.
+void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
+                        const emulator::RunReport& report, Counters& counters) {
+  const auto rounded = [](double v) { return static_cast<std::uint64_t>(std::llround(v)); };
+  const auto local = sass::local_accesses(
+      cubin, kernel.lowered_name,
+      {.by_line = report.line_counts, .warps = static_cast<std::int64_t>(counters.warps)});
+  const double moved = static_cast<double>(counters.local_loads + counters.local_stores);
+  const double lines = static_cast<double>(counters.local_load_lines + counters.local_store_lines);
+  // How many lines an access with an index comes to, the PTX has shown.
+  const double spread = moved > 0 ? std::max(1.0, lines / moved) : 1;
+  counters.local_loads = rounded(local.loads);
+  counters.local_stores = rounded(local.stores);
+  counters.local_load_lines = rounded(local.load_lines + spread * local.indexed_loads);
+  counters.local_store_lines = rounded(local.store_lines + spread * local.indexed_stores);
+  counters.frame_bytes = static_cast<std::uint64_t>(kernel.resources.stack_bytes);
+  counters.spilled_in_loops = static_cast<std::uint64_t>(local.words_in_loops);
+}
 
 }  // namespace
 
@@ -25,6 +49,8 @@ ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& 
   };
   const auto& runnable = program.runnable();
   const auto& launches = runnable.program.launches;
+  std::optional<sass::Cubin> cubin;
+  if (auto read = sass::Cubin::read(runnable.compiled.cubin)) cubin = std::move(*read);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const auto& launch = launches[i];
     const CompiledKernel* kernel = runnable.compiled.find(launch.kernel);
@@ -37,6 +63,7 @@ ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& 
     options.check_races = false;        // checked in full at the check sizes
     options.max_warp_instructions = kSampleLimit;
     options.profile = &profile;
+    options.count_lines = cubin.has_value();
     options.registers = registers;
     // One block tells what a block costs; the sample is then as large as the budget allows.
     options.sample_blocks = 1;
@@ -58,6 +85,7 @@ ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& 
     }
     if (report.verdict != Verdict::kOk)
       return stop(report.verdict, report.detail + " (at the timed size)");
+    if (cubin) count_machine_code(*cubin, *kernel, report, report.counters);
     result.launches.push_back(
         {report.counters, *config, registers, kernel->resources.static_shared_bytes});
   }
@@ -84,7 +112,8 @@ std::map<std::string, double> to_map(const Counters& c) {
           {"global_stores", d(c.global_stores)},
           {"shared_loads", d(c.shared_loads)},
           {"shared_stores", d(c.shared_stores)},
-          {"local_accesses", d(c.local_accesses)},
+          {"local_accesses", d(c.local_loads + c.local_stores)},
+          {"local_lines", d(c.local_load_lines + c.local_store_lines)},
           {"atomics_global", d(c.atomics_global)},
           {"atomics_shared", d(c.atomics_shared)},
           {"global_load_sectors", d(c.global_load_sectors)},

@@ -140,7 +140,12 @@ struct Counters {
   std::uint64_t atomics_combined = 0;    ///< global integer ones of a whole warp on one word
   std::uint64_t atomic_distinct_lines = 0;  ///< over all that ran
   std::uint64_t shared_atomic_cycles = 0;   ///< lanes of the fullest bank, summed
-  std::uint64_t local_bytes = 0;            // of local memory moved [B]
+  // Local memory: as PTX has it, until whoever has the machine code says what became of it. A line
+  // is a word of every lane of a warp: 128 B.
+  std::uint64_t local_loads = 0, local_stores = 0;            ///< warp-instructions
+  std::uint64_t local_load_lines = 0, local_store_lines = 0;  ///< distinct ones of an instruction
+  std::uint64_t frame_bytes = 0;       ///< of a thread's local memory; 0: not known, or none [B]
+  std::uint64_t spilled_in_loops = 0;  ///< words of the frame that loops come to, of a thread
   std::uint64_t flops = 0;                  ///< lanes x (2 for FMA), tensor cores' included
   std::uint64_t tensor = 0;                 ///< warp-instructions of the tensor cores
   std::uint64_t tensor_flops = 0;
@@ -217,6 +222,7 @@ struct RunOptions {
   /// collects up to so many, one an instruction and kind.
   int max_findings = 1;
   const std::atomic<bool>* cancel = nullptr;
+  bool count_lines = false;          ///< fills RunReport::line_counts
   const Profile* profile = nullptr;  ///< cache sizes, latencies and limits; null: sm_90
   int registers = 32;                ///< of the kernel: how many blocks share an SM's cache
 };
@@ -239,6 +245,9 @@ struct RunReport {
   bool output_cut = false;        ///< there was more than 1 MB of it
   int threads = 1;                ///< host threads that ran the blocks
   std::vector<Finding> findings;  ///< the first is what `verdict` and `detail` say
+  /// Warps that issued the instruction on a PTX line, by line; of several on one line the most.
+  /// -1: the line has none.
+  std::vector<std::int64_t> line_counts;
 };
 
 /// One line: what, line, block, thread, kernel; as in RunReport::detail.

@@ -60,10 +60,37 @@ double global_atomic_cycles(const Profile& p, const Counters& c, const Scale& s)
   return work / slices;
 }
 
-}  // namespace
+/// What local memory costs: spilled registers, and arrays that stayed in memory.
+struct LocalMemory {
+  double instructions = 0;  ///< beside those that PTX has
+  double cycles = 0;        ///< of the L1, of all that was sampled
+  double missed_lines = 0;  ///< to the L2 and back
+  double latency = 0;       ///< of the loads [cycles], of all warps
+};
 
-ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& launch, int registers,
-                   std::int64_t static_shared_bytes) {
+/// The frames of all resident threads share what shared memory leaves of the L1, with whatever else
+/// is loaded: they begin to fall out when they take a quarter of it. Factors from spilling kernels
+/// on an H200 (MODEL.md).
+LocalMemory local_memory(const Profile& p, const Counters& c, double resident, double threads,
+                         std::int64_t shared_bytes) {
+  constexpr double kLineCycles = 2, kRoom = 0.25, kWriteBack = 2;
+  constexpr double kSeenOfL1 = 1.0 / 3, kSeenOfL2 = 0.5;  // of a latency: the rest is hidden
+  const double carved = static_cast<double>(shared_bytes + p.shared_reserved) * resident;
+  const double l1 = std::max(4096.0, static_cast<double>(p.l1_bytes) -
+                                         std::min(static_cast<double>(p.shared_per_sm), carved));
+  const double frames = resident * threads * number(c.frame_bytes);
+  const double miss = std::clamp(frames / l1 - kRoom, 0.0, 1.0);
+  const double accesses = number(c.local_loads) + number(c.local_stores);
+  const double loaded = number(c.local_load_lines), stored = number(c.local_store_lines);
+  return {.instructions = std::max(0.0, accesses - number(c.local_accesses)),
+          .cycles = kLineCycles * (loaded + stored),
+          .missed_lines = miss * (loaded + kWriteBack * stored),
+          .latency =
+              number(c.local_loads) * (kSeenOfL1 * p.l1_latency + miss * kSeenOfL2 * p.l2_latency)};
+}
+
+ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& launch, int registers,
+                     std::int64_t static_shared_bytes) {
   ModelledTime result;
   if (c.blocks == 0) {
     result.time_us = p.launch_us;
@@ -71,8 +98,8 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
     return result;
   }
   const int threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
-  const Occupancy occ =
-      occupancy(p, threads, registers, static_shared_bytes + launch.dynamic_shared_bytes);
+  const std::int64_t shared_bytes = static_shared_bytes + launch.dynamic_shared_bytes;
+  const Occupancy occ = occupancy(p, threads, registers, shared_bytes);
   const double resident = std::max(1, occ.blocks_per_sm);
   const double warps = (threads + 31) / 32;
   const double total = number(c.blocks_total);
@@ -82,6 +109,7 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
   const double active_sms = std::min<double>(p.sm_count, total);
   const double lanes = 32;
   const auto sm = [&](double units, double per_cycle) { return units * scale.sm / per_cycle; };
+  const LocalMemory local = local_memory(p, c, resident, threads, shared_bytes);
 
   std::vector<ModelledTime::Term> terms;
   const auto add = [&](const char* name, double cycles) {
@@ -89,7 +117,7 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
   };
   // Four schedulers issue one warp instruction a cycle each; few warps cannot fill them all.
   const double busy = std::min(4.0, std::max(1.0, std::min(resident, blocks_on_sm) * warps));
-  add("issue", sm(number(c.issued), busy));
+  add("issue", sm(number(c.issued) + local.instructions, busy));
   add("fp32", sm((number(c.pipe_fma) + number(c.pipe_imad)) * lanes, p.fp32_lanes));
   add("integer", sm(std::max(number(c.pipe_alu), number(c.pipe_imad)) * lanes, p.int_lanes));
   add("fp64", sm(number(c.pipe_fp64) * lanes, p.fp64_lanes));
@@ -100,14 +128,14 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
 
   // L1 and shared memory are one unit with one data path. A store costs a cycle for each sector and
   // one for each line; a load that misses, one for each line or 0.3 for each sector.
-  const double load =
-      std::max({number(c.l1_wavefronts), number(c.l1_miss_lines), 0.3 * number(c.l1_miss_sectors)});
+  const double miss_lines = number(c.l1_miss_lines) + local.missed_lines;
+  const double miss_sectors = number(c.l1_miss_sectors) + 4 * local.missed_lines;
+  const double load = std::max({number(c.l1_wavefronts), miss_lines, 0.3 * miss_sectors});
   const double store = number(c.global_store_sectors) + number(c.global_store_lines);
-  const double local = number(c.local_bytes) / 40;  // 3.3 cycles for a warp's word
   const double shared = number(c.shared_wavefronts) + number(c.shared_atomic_cycles) * 1.0;
-  const double l1 = load + store + local;
+  const double l1 = load + store + local.cycles;
   const double conflicts = number(c.shared_wavefronts) - number(c.shared_loads + c.shared_stores);
-  const char* name = l1 >= shared                ? local > 0.5 * l1 ? "local memory" : "L1"
+  const char* name = l1 >= shared                ? local.cycles > 0.5 * l1 ? "local memory" : "L1"
                      : conflicts >= 0.5 * shared ? "shared-memory bank conflicts"
                      : number(c.shared_atomic_cycles) >= 0.5 * shared ? "shared-memory atomics"
                                                                       : "shared memory";
@@ -115,10 +143,10 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
 
   // The L2 as a whole: sectors and, less so, lines; stores cost twice as much.
   const double per_sector = 32 / p.l2_total_bytes_per_cycle;
-  const double l2 = 0.76 * number(c.l1_miss_sectors) + 0.97 * number(c.l1_miss_lines) +
+  const double l2 = 0.76 * miss_sectors + 0.97 * miss_lines +
                     1.95 * number(c.global_store_sectors) + 1.75 * number(c.global_store_lines);
   add("L2", scale.grid * l2 * per_sector);
-  add("L2", sm(32 * number(c.l1_miss_sectors), p.l2_bytes_per_cycle));  // the port of one SM
+  add("L2", sm(32 * miss_sectors, p.l2_bytes_per_cycle));  // the port of one SM
 
   const double reads = number(c.l1_miss_sectors);
   const double writes = number(c.global_store_sectors);
@@ -136,7 +164,7 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
   // Blocks one after another in the places of an SM, each as long as its longest warp.
   const double rounds = total / (std::max(active_sms, 1.0) * resident);
   const double waves = rounds <= 4 ? std::ceil(rounds) : rounds + 0.5;
-  const double longest = number(c.critical_path_sum) * per_block;
+  const double longest = (number(c.critical_path_sum) + local.latency / warps) * per_block;
   add("latency", waves * (longest + p.block_overhead_cycles));
 
   double largest = 0;
@@ -158,6 +186,24 @@ ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& laun
         fmt::format("{}, {:.0f} %", result.terms.front().name, 100 * result.terms.front().share);
   }
   return result;
+}
+
+}  // namespace
+
+ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& launch, int registers,
+                   std::int64_t static_shared_bytes) {
+  ModelledTime time = time_of(p, c, launch, registers, static_shared_bytes);
+  if (c.spilled_in_loops == 0) return time;
+  // Fewer registers let more blocks in. What the loops lack of them is no reason to be faster than
+  // with them.
+  constexpr int kMostRegisters = 255;
+  Counters without = c;
+  without.local_loads = without.local_stores = 0;
+  without.local_load_lines = without.local_store_lines = without.frame_bytes = 0;
+  const int needed =
+      static_cast<int>(std::min<std::uint64_t>(kMostRegisters, registers + c.spilled_in_loops));
+  ModelledTime roomy = time_of(p, without, launch, needed, static_shared_bytes);
+  return roomy.time_us > time.time_us ? roomy : time;
 }
 
 }  // namespace hone::emulator

@@ -179,6 +179,37 @@ TEST_F(StoreTest, ACandidatesRankIsItsBoards) {
   }
 }
 
+TEST_F(StoreTest, WhatTheCompilerMadeOneOfIsOneRow) {
+  const std::int64_t run = begin(emulated());
+  const auto with = [](double speedup, std::string code, int registers) {
+    Evaluation e = timed(speedup);
+    e.code_hash = std::move(code);
+    e.resources = {{.kernel = "k", .registers = registers}};
+    return e;
+  };
+  const auto put_steps = [&](char digit, std::size_t steps, const Evaluation& evaluation) {
+    CandidateRecord record = candidate(task_, hash_of(digit));
+    record.recipe.resize(steps, record.recipe.front());
+    ASSERT_TRUE(store_->put(run, record, evaluation, emulated()));
+  };
+  put_steps('a', 3, with(2, "x", 32));
+  put_steps('b', 2, with(2, "x", 32));
+  put_steps('c', 1, with(2, "y", 40));
+  put_steps('d', 1, with(2, "z", 32));
+  put_steps('e', 2, with(1.5, "y", 40));
+  put_steps('f', 2, with(1.4, "", 40));
+  put_steps('0', 2, with(1.3, "", 40));
+  const Board board = store_->boards({})->front();
+  // Of equals the shorter recipe, then fewer registers; what has no known code is its own.
+  EXPECT_EQ(order(board), (std::vector<std::string>{"d", "c", "b", "f", "0"}));
+  for (const BoardRow& row : board.rows) {
+    const auto one = store_->find_candidate(row.candidate.id);
+    ASSERT_TRUE(one) << one.error().message;
+    EXPECT_EQ(one->rank, row.rank);
+    EXPECT_EQ(one->evaluation.code_hash, row.evaluation.code_hash);
+  }
+}
+
 TEST_F(StoreTest, AProgramShownToBeWrongLeavesTheBoard) {
   const std::int64_t run = begin(gpu());
   for (const Verdict verdict :
@@ -279,9 +310,10 @@ TEST_F(StoreTest, TheLeaderboardReadsOnlyItsRows) {
   SQLite::Database database(file().string());
   SQLite::Statement plan(
       database,
-      "EXPLAIN QUERY PLAN SELECT id, candidate, origin, math FROM results WHERE task_hash = 'x' "
-      "AND device_name = 'y' AND modelled = 0 AND verdict = 'ok' AND final = 1 AND "
-      "speedup IS NOT NULL ORDER BY speedup DESC, time_us, candidate, toolchain DESC");
+      "EXPLAIN QUERY PLAN SELECT id, candidate, origin, math, code FROM results "
+      "WHERE task_hash = 'x' AND device_name = 'y' AND modelled = 0 AND verdict = 'ok' "
+      "AND final = 1 AND speedup IS NOT NULL "
+      "ORDER BY speedup DESC, time_us, steps, registers, candidate, toolchain DESC");
   std::string text;
   while (plan.executeStep()) text += plan.getColumn(3).getString() + "\n";
   EXPECT_NE(text.find("USING COVERING INDEX results_ranked"), std::string::npos) << text;

@@ -20,15 +20,27 @@ Bounds Block::local_bounds(const Warp& w, const Inst& in) const {
   return {0, frame + function_->local_bytes};
 }
 
+/// Memory is laid out so that one word of all lanes is one line: as many as there are different words.
+std::uint32_t Block::local_lines(std::uint32_t mask, std::uint32_t bytes) const {
+  std::uint64_t words[32];
+  std::uint32_t distinct = 0;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const std::uint64_t word = address_[std::countr_zero(m)] >> 2;
+    if (std::find(words, words + distinct, word) == words + distinct) words[distinct++] = word;
+  }
+  return distinct * std::max(1u, bytes / 4);
+}
+
 bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
   const Bounds bounds = local_bounds(w, in);
   if (counting_) {
-    ++run_.counters.local_accesses;
-    run_.counters.local_bytes +=
-        std::uint64_t{total} * static_cast<std::uint32_t>(std::popcount(mask));
+    Counters& c = run_.counters;
+    ++c.local_accesses;
+    ++(store ? c.local_stores : c.local_loads);
+    (store ? c.local_store_lines : c.local_load_lines) += local_lines(mask, total);
     access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
   }
   std::uint32_t taint = 0;

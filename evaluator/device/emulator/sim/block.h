@@ -367,6 +367,7 @@ class Block {
   /// Moves elements of register width between registers and memory; false: not of that kind.
   /// `base` is where address 0 would be.
   bool move_elements(const Inst& in, std::uint32_t mask, std::uint8_t* base);
+  [[nodiscard]] std::uint32_t local_lines(std::uint32_t mask, std::uint32_t bytes) const;
   bool local_access(Warp& w, const Inst& in, std::uint32_t mask);
   bool bank_access(Warp& w, const Inst& in, std::uint32_t mask, const std::uint8_t* bytes,
                    std::uint64_t size, std::uint64_t base);

@@ -137,6 +137,25 @@ void classify(RunState& run) {
   c.l1_wavefronts = (run.l1_wavefronts_x10 + 9) / 10;
 }
 
+/// Executions by PTX line.
+std::vector<std::int64_t> count_lines(const RunState& run) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t f = 0; f < run.executions.size(); ++f) {
+    const auto& code = run.module->functions[f].code;
+    const auto& ops = run.module->functions[f].ops;
+    std::int64_t n = 0;
+    for (std::size_t i = 0; i < run.executions[f].size(); ++i) {
+      if (i == 0 || ops[i - 1].run <= 1 || run.options->schedule_seed != 0) n = 0;
+      n += static_cast<std::int64_t>(run.executions[f][i]);
+      if (code[i].helper || code[i].place >= run.module->places.size()) continue;
+      const std::uint32_t line = run.module->places[code[i].place].ptx_line;
+      if (line >= counts.size()) counts.resize(line + 1, -1);
+      counts[line] = std::max(counts[line], n);
+    }
+  }
+  return counts;
+}
+
 /// DRAM sectors for the blocks that ran: what the whole grid would touch once, plus what falls out
 /// of L2 between waves. The footprint of the grid is extrapolated from how it grew over the second
 /// half of the sample (a power law: 0 when all blocks read the same, 1 when each reads its own).
@@ -304,6 +323,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     if (!options.counters) state.counters.warp_instructions = state.executed;
     state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
     report.counters = state.counters;
+    if (options.counters && options.count_lines) report.line_counts = count_lines(state);
     report.verdict = state.failure.verdict;
     report.detail = std::move(state.failure.detail);
     report.output = std::move(state.output);
