@@ -190,12 +190,21 @@ Result<void> EvaluatorImpl::check_memory(const ConcreteProgram& reference) const
   return {};
 }
 
+std::optional<EmulateReply> EvaluatorImpl::known_model(const std::string& reference_key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = reference_models_.find(reference_key);
+  if (known == reference_models_.end()) return std::nullopt;
+  return known->second;
+}
+
+double EvaluatorImpl::keep_model(const std::string& reference_key, const EmulateReply& reply) {
+  const std::lock_guard lock(mutex_);
+  // The first one stands: every speedup of a run is against the same number.
+  return reference_models_.emplace(reference_key, reply).first->second.time_us;
+}
+
 Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto it = reference_times_.find(timed.reference.key); it != reference_times_.end())
-      return it->second;
-  }
+  if (const auto known = known_model(timed.reference.key)) return known->time_us;
   protocol::EmulateRequest request;
   request.arch = info_.arch;
   request.profile = profile_text_;
@@ -204,9 +213,7 @@ Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
   if (!reply) return std::unexpected(reply.error());
   if (reply->verdict != Verdict::kOk)
     return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
-  std::lock_guard lock(mutex_);
-  // The first one stands: every speedup of a run is against the same number.
-  return reference_times_.emplace(timed.reference.key, reply->time_us).first->second;
+  return keep_model(timed.reference.key, *reply);
 }
 
 double EvaluatorImpl::measured_reference_us(const std::string& reference_key) {
@@ -335,11 +342,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
     if (!gpu_) {
-      double reference_us = 0;
-      {
-        std::lock_guard lock(mutex_);
-        reference_us = reference_times_.emplace(timed->key, reply->time_us).first->second;
-      }
+      const double reference_us = keep_model(timed->key, *reply);
       set_modelled(evaluation, *reply, reference_us, request);
       set_floor(request, timed->key, reply->read_whole, reference_us);
     }
