@@ -326,14 +326,21 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   const Case timed_case{.reference = *timed, .seed = request.timed.seed};
   auto checks = emulated.checks;
   for (Case& one : checks) one.expected.clear();
-  if (!gpu_) emulated.timed = timed_case;
 
   Evaluation evaluation;
   evaluation.resources = resources_of(*timed);
   std::set<std::string> read_whole;
-  if (!emulated.checks.empty() || emulated.timed) {
+  // Who gives up waiting for the admission learns how far it came.
+  auto phase = Clock::now();
+  const auto at = [&](const char* what, Error error) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - phase).count();
+    if (error.code == ErrorCode::kInfrastructure)
+      error.message += fmt::format(" after {:.1f} s of {}", seconds, what);
+    return std::unexpected(std::move(error));
+  };
+  if (!emulated.checks.empty()) {
     const auto reply = emulate(emulated);
-    if (!reply) return std::unexpected(reply.error());
+    if (!reply) return at("emulating the reference at the check sizes", reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     if (!uncovered) read_whole = reply->read_whole;
     evaluation.reference_error = reply->reference_error;
@@ -341,11 +348,14 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     evaluation.expected_differs = reply->expected_differs;
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
-    if (!gpu_) {
-      const double reference_us = keep_model(timed->key, *reply);
-      set_modelled(evaluation, *reply, reference_us, request);
-      set_floor(request, timed->key, reply->read_whole, reference_us);
-    }
+  }
+  if (!gpu_) {
+    phase = Clock::now();
+    const auto reference_us = modelled_reference_time(timed_case);
+    if (!reference_us)
+      return at("modelling a block of the reference at the timed sizes", reference_us.error());
+    set_modelled(evaluation, *known_model(timed->key), *reference_us, request);
+    set_floor(request, timed->key, read_whole, *reference_us);
   }
   if (gpu_) {
     protocol::MeasureRequest measure;
@@ -377,7 +387,8 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
 
 Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
   const auto begin = Clock::now();
-  const bool quick = request.stage == Stage::kQuick;
+  // An emulated device runs no machine code: the final stage needs none at the check sizes either.
+  const bool quick = request.stage == Stage::kQuick || !gpu_;
   auto evaluation = run_gates(request, quick);
   // Code that is compiled fast may need what the same code compiled well does not: more registers,
   // a stack. No verdict comes from that.

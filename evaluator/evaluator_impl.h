@@ -126,7 +126,7 @@ class EvaluatorImpl final : public Evaluator {
   std::list<std::pair<std::string, SharedProgram>> compiled_;  ///< oldest first
   /// Modelled, by runnable key: what the time model said of references.
   std::map<std::string, protocol::EmulateReply> reference_models_;
-  std::map<std::string, Floor> floors_;                        ///< likewise
+  std::map<std::string, Floor> floors_;  ///< likewise
   struct Fastest {
     double measured_us = 0, hopeless_above_us = 0;
   };

@@ -194,8 +194,8 @@ Result<std::optional<Runnable>> EvaluatorImpl::Gates::precise_timed(CodeFor code
 Result<bool> EvaluatorImpl::Gates::check() {
   // A large kernel takes NVRTC ten times as long to optimise and assemble as to translate. What is
   // timed is compiled well and, on a GPU, checked as it is; the code at the check sizes is never
-  // timed, and the emulator needs PTX alone. The final stage checks it again, compiled well, on the
-  // emulator and on the GPU.
+  // timed, and the emulator needs PTX alone. With a GPU the final stage checks it again, compiled
+  // well, on the emulator and on the GPU.
   if (auto go = compile_checks(quick_ ? CodeFor::kEmulator : CodeFor::kTiming); !go || !*go)
     return go;
   protocol::EmulateRequest request;

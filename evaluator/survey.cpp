@@ -22,8 +22,7 @@ Result<std::vector<Survey>> EvaluatorImpl::survey(const std::vector<ConcreteProg
   if (runnables.empty()) return surveys;
   for (protocol::Runnable& runnable : runnables) runnable.compiled.cubin.clear();
   const auto outcome = emulators_.call(
-      protocol::to_message(protocol::SurveyJob{std::move(runnables), 1}),
-      options_.check_timeout_s);
+      protocol::to_message(protocol::SurveyJob{std::move(runnables), 1}), options_.check_timeout_s);
   switch (outcome.status) {
     case pool::Outcome::Status::kReply: {
       if (const auto error = protocol::error_of(outcome.reply))

@@ -17,9 +17,9 @@ inline constexpr double kUnitsPerSecond = 25e6;
 inline constexpr double kChosenCheck_s = 2;
 
 struct Survey {
-  bool known = false;   ///< false: it does not compile, or its blocks cannot be run alone
-  double units = 0;     ///< of one run with every check; the same everywhere
-  double seconds = 0;   ///< likewise, as timed here
+  bool known = false;  ///< false: it does not compile, or its blocks cannot be run alone
+  double units = 0;    ///< of one run with every check; the same everywhere
+  double seconds = 0;  ///< likewise, as timed here
   /// Distinct bytes that the launch that touches most of a buffer touches of it, by buffer:
   /// extrapolated as if no two blocks shared any, so an upper bound [B].
   std::map<std::string, double> touched;

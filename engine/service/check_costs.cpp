@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-constexpr double kReference_s = kChosenCheck_s / 4;
+constexpr double kReference_s = kChosenCheck_s / 10;
 // What looks small where nobody can be asked.
 constexpr double kElements = 1 << 20, kThreads = 1 << 18, kFlops = 64e6;
 /// Below this nobody is asked: what has more elements is too large whatever it does.

@@ -20,8 +20,8 @@ class CheckCosts {
   /// elements, threads and operations.
   explicit CheckCosts(const Task& task, Ask ask = {}) : task_(task), ask_(std::move(ask)) {}
 
-  /// May hone choose these sizes? A reference that emulates in half a second there leaves
-  /// candidates, which may do more, within the limit for a chosen size.
+  /// May hone choose these sizes? The reference is to take a tenth of what a check may: a
+  /// candidate's tiles do their whole work at a small size, too.
   [[nodiscard]] bool affordable(const Bindings& sizes);
   /// Unknown where nobody can say.
   [[nodiscard]] const Survey& at(const Bindings& sizes);

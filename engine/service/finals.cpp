@@ -108,9 +108,9 @@ void Timing::out_of_time() {
     Evaluation evaluation;
     evaluation.verdict = Verdict::kTimeout;
     evaluation.final_stage = true;
-    evaluation.detail =
-        entry.times_asked > 0 ? "its final stage had not ended when the budget was spent"
-                              : "the budget was spent before its final stage could begin";
+    evaluation.detail = entry.times_asked > 0
+                            ? "its final stage had not ended when the budget was spent"
+                            : "the budget was spent before its final stage could begin";
     stage_.store(entry.candidate, evaluation);
     stage_.warn(fmt::format("finalist {}: {}; a larger --budget has time for it", entry.name(),
                             evaluation.detail));

@@ -86,7 +86,7 @@ Result<void> Search::admit() {
   const auto admission_start = Clock::now();
   auto admitted = have_done(*request, Work::Kind::kAdmit);
   if (!admitted && left_s(plan_.admission_end()) <= 0)
-    return std::unexpected(with_place(not_admitted_in_time(), task_));
+    return std::unexpected(with_place(not_admitted_in_time(admitted.error()), task_));
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
   if (admitted->verdict != Verdict::kOk) {
     return std::unexpected(with_place(
@@ -130,11 +130,11 @@ Result<Evaluation> Search::have_done(EvaluationRequest request, Work::Kind kind)
                          [&] { return abandoned() || left_s(plan_.admission_end()) <= 0; });
 }
 
-Error Search::not_admitted_in_time() const {
+Error Search::not_admitted_in_time(const Error& last) const {
   return {ErrorCode::kTaskFailed,
-          fmt::format("the reference was not admitted within the budget of {:.0f} s{}: give a larger "
-                      "--budget, smaller \"check_sizes\", or smaller \"sizes\"",
-                      options_.budget.seconds,
+          fmt::format("the reference was not admitted within the budget of {:.0f} s: {}{}; give a "
+                      "larger --budget, smaller \"check_sizes\" or smaller \"sizes\"",
+                      options_.budget.seconds, last.message,
                       outcome_.warnings.empty() ? "" : "; " + outcome_.warnings.back())};
 }
 
@@ -164,8 +164,8 @@ void Search::finals() {
     outcome_.timed.insert(candidate.program_hash);
   };
   stage.warn = [&](std::string warning) { outcome_.warnings.push_back(std::move(warning)); };
-  outcome_.ranked =
-      time_finalists(stage, std::move(finalists), std::move(reference), plan_.affordable_finalists(options_.finalists));
+  outcome_.ranked = time_finalists(stage, std::move(finalists), std::move(reference),
+                                   plan_.affordable_finalists(options_.finalists));
 }
 
 Result<SearchOutcome> Search::run() {
@@ -210,10 +210,10 @@ Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Eva
   if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());
   SearchOptions rest = options;
   rest.spent_s += search_job::seconds_since(begin);
-  auto outcome = search_job::Search(
-                     task, local.target(), rewriting, store, rest,
-                     [&](const auto& programs) { return survey(evaluator, programs); })
-                     .run();
+  auto outcome =
+      search_job::Search(task, local.target(), rewriting, store, rest, [&](const auto& programs) {
+        return survey(evaluator, programs);
+      }).run();
   if (outcome && !warning.empty()) outcome->warnings.push_back(std::move(warning));
   return outcome;
 }

@@ -38,7 +38,8 @@ double TimePlan::admission_end() const { return budget_.seconds > 0 ? budget_.se
 double TimePlan::search_end() const {
   const double total = budget_.seconds;
   if (total <= 0) return kNever;
-  double reserve = modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
+  double reserve =
+      modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
   if (modelled_ || reference_is_slow())
     reserve = std::max(reserve, std::min(kMostForFinals * total, 3 * seconds_per_finalist()));
   return std::max(kLeastForSearch * total, total - reserve);

@@ -50,9 +50,7 @@ Result<Survey> survey_from(const Json& m) {
 Json to_message(const SurveyJob& job) {
   Json programs = Json::array();
   for (const Runnable& program : job.programs) programs.push_back(to_message(program));
-  return {{"op", "survey"},
-          {"programs", std::move(programs)},
-          {"seed", job.seed}};
+  return {{"op", "survey"}, {"programs", std::move(programs)}, {"seed", job.seed}};
 }
 
 Result<SurveyJob> survey_job_from(const Json& m) {

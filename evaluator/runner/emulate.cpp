@@ -24,7 +24,8 @@ using protocol::EmulateRequest;
 using Clock = std::chrono::steady_clock;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
-constexpr std::uint64_t kCandidateFactor = 4;  // a candidate may do this much more than the reference
+constexpr std::uint64_t kCandidateFactor =
+    4;  // a candidate may do this much more than the reference
 /// Or so many, if that is more: about two seconds. A tile does its whole work at a small size too.
 constexpr std::uint64_t kCandidateLeast = 40'000'000;
 // Timed sizes up to these are compared in full as well.

@@ -18,8 +18,7 @@ constexpr std::int64_t kMaxSampledBlocks = 64;
 /// One block. What it may take is known once a part of it ran: a limit in units is one in
 /// instructions then, and the same everywhere.
 emulator::RunReport one_block(EmulatedProgram& program, const emulator::Module& module,
-                              std::size_t launch, emulator::RunOptions options,
-                              double most_units) {
+                              std::size_t launch, emulator::RunOptions options, double most_units) {
   options.sample_blocks = 1;
   options.max_warp_instructions = kProbe;
   auto report = program.launch(module, launch, options);

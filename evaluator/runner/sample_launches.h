@@ -35,8 +35,8 @@ struct ProgramSample {
 };
 
 /// `program` should have been loaded with Outputs::kZero: earlier launches run in part only, and
-/// what they would have written may be read. Outputs are garbage afterwards. A block that takes more
-/// than `most_units` ends it: kTimeout.
+/// what they would have written may be read. Outputs are garbage afterwards. A block that takes
+/// more than `most_units` ends it: kTimeout.
 [[nodiscard]] ProgramSample sample_launches(EmulatedProgram& program,
                                             const emulator::Module& module,
                                             const emulator::Profile& profile,

@@ -43,9 +43,9 @@ Launch sample(EmulatedProgram& program, const emulator::Module& module, std::siz
       report = program.launch(module, index, options);
     }
   }
-  const double scale = report.counters.blocks > 0
-                           ? static_cast<double>(blocks) / static_cast<double>(report.counters.blocks)
-                           : static_cast<double>(blocks);
+  const double scale = report.counters.blocks > 0 ? static_cast<double>(blocks) /
+                                                        static_cast<double>(report.counters.blocks)
+                                                  : static_cast<double>(blocks);
   Launch result;
   result.scale = scale;
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count() * scale;
@@ -71,8 +71,8 @@ Survey survey_one(const protocol::Runnable& runnable, const emulator::Module& mo
     for (std::size_t k = 0; k < buffers.size(); ++k) {
       const auto sampled = static_cast<double>((*program)->touched_bytes(static_cast<int>(k)));
       double& most = survey.touched[buffers[k].name];
-      most = std::max(most, std::min(static_cast<double>(buffers[k].bytes()),
-                                     sampled * launch.scale));
+      most =
+          std::max(most, std::min(static_cast<double>(buffers[k].bytes()), sampled * launch.scale));
     }
   }
   survey.known = true;

@@ -64,18 +64,17 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   // Arrays of words that the compiler left in memory: a candidate may do little else.
   const bool words = in.dst_wide ? in.esize == 8 : in.esize == 4;
   if (words && taint == 0 && summary_.lowest <= summary_.highest &&
-      bounds.hold(summary_.lowest, total) &&
-      bounds.hold(summary_.highest, total)) {
+      bounds.hold(summary_.lowest, total) && bounds.hold(summary_.highest, total)) {
     for (int v = 0; v < in.vec; ++v) {
       if (slots[v] == kNone) continue;
       const std::size_t offset = static_cast<std::size_t>(v) * in.esize;
       std::uint8_t* data = w.local.data() + offset;
       std::uint8_t* written = check_init_ ? w.local_written.data() + offset : nullptr;
       const std::uint32_t holes =
-          in.dst_wide ? move_local(store, static_cast<std::uint64_t*>(reg(slots[v])), data,
-                                   written, w.local_stride, address_, mask)
-                      : move_local(store, static_cast<std::uint32_t*>(reg(slots[v])), data,
-                                   written, w.local_stride, address_, mask);
+          in.dst_wide ? move_local(store, static_cast<std::uint64_t*>(reg(slots[v])), data, written,
+                                   w.local_stride, address_, mask)
+                      : move_local(store, static_cast<std::uint32_t*>(reg(slots[v])), data, written,
+                                   w.local_stride, address_, mask);
       if (holes == 0) continue;
       if (!load_taint_) {
         uninitialised_ = fmt::format("local memory at offset {} (read at line {})",
