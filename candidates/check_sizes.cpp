@@ -23,7 +23,8 @@ struct Fit {
   bool small = false;
 };
 
-Fit fit(const Task& task, const Bindings& sizes) {
+/// `effort`: of what is small.
+Fit fit(const Task& task, const Bindings& sizes, double effort = 1) {
   Fit fit;
   if (broken_constraint(task, sizes)) return fit;
   const auto program = instantiate_placed(task.reference, sizes);
@@ -44,8 +45,29 @@ Fit fit(const Task& task, const Bindings& sizes) {
   }
   std::int64_t flops = 0;
   if (task.flops) flops = task.flops->eval(sizes).value_or(0);
-  fit.small = elements <= kSmallElements && threads <= kSmallThreads && flops <= kSmallFlops;
+  const auto within = [&](std::int64_t amount, std::int64_t limit) {
+    return static_cast<double>(amount) <= effort * static_cast<double>(limit);
+  };
+  fit.small = within(elements, kSmallElements) && within(threads, kSmallThreads) &&
+              within(flops, kSmallFlops);
   return fit;
+}
+
+using Grids = std::vector<Dim3>;
+
+Grids grids_at(const Task& task, const Bindings& sizes) {
+  Grids grids;
+  if (const auto program = instantiate_placed(task.reference, sizes))
+    for (const ConcreteLaunch& launch : program->launches) grids.push_back(launch.grid);
+  return grids;
+}
+
+/// Has every dimension of every grid two blocks that has several at the timed sizes?
+bool several_blocks(const Grids& timed, const Grids& here) {
+  for (std::size_t i = 0; i < std::min(timed.size(), here.size()); ++i)
+    for (std::size_t d = 0; d < 3; ++d)
+      if (timed[i][d] > 1 && here[i][d] < 2) return false;
+  return timed.size() == here.size();
 }
 
 Bindings clipped(const Bindings& sizes, std::int64_t cap) {
@@ -136,6 +158,45 @@ Bindings odd_variant(const Task& task, const Bindings& base) {
   return sizes;
 }
 
+std::vector<Bindings> with_odd_variant(const Task& task, Bindings base) {
+  Bindings odd = odd_variant(task, base);
+  std::vector<Bindings> sets{std::move(base)};
+  if (odd != sets.front()) sets.push_back(std::move(odd));
+  return sets;
+}
+
+/// The largest size gives way again and again, to its half where it can, until all is small.
+/// `with_blocks`: no launch loses its second block.
+std::optional<Bindings> shrunk(const Task& task, double effort, bool with_blocks) {
+  const Grids timed = grids_at(task, task.sizes);
+  const auto good = [&](const Bindings& sizes) {
+    return fit(task, sizes).holds && (!with_blocks || several_blocks(timed, grids_at(task, sizes)));
+  };
+  Bindings sizes;
+  for (std::int64_t cap = kKeep; cap <= kLargest && sizes.empty(); cap *= 2)
+    if (Bindings trial = clipped(task.sizes, cap); good(trial)) sizes = std::move(trial);
+  if (sizes.empty()) return std::nullopt;
+  while (!fit(task, sizes, effort).small) {
+    std::vector<std::pair<std::int64_t, std::string>> largest_first;
+    for (const auto& [name, value] : sizes) largest_first.emplace_back(-value, name);
+    std::ranges::sort(largest_first);
+    const auto give_way = [&](const std::string& name, std::int64_t value) {
+      for (const std::int64_t less : {value / 2, value * 3 / 4, value - 1}) {
+        Bindings trial = sizes;
+        trial[name] = less;
+        if (less < 1 || !good(trial)) continue;
+        sizes = std::move(trial);
+        return true;
+      }
+      return false;
+    };
+    if (std::ranges::none_of(largest_first,
+                             [&](const auto& one) { return give_way(one.second, -one.first); }))
+      return std::nullopt;
+  }
+  return sizes;
+}
+
 }  // namespace
 
 std::optional<BrokenConstraint> broken_constraint(const Task& task, const Bindings& sizes) {
@@ -156,12 +217,21 @@ std::optional<BrokenConstraint> broken_constraint(const Task& task, const Bindin
   return std::nullopt;
 }
 
+std::vector<Bindings> smaller_check_sizes(const Task& task, double effort) {
+  auto base = shrunk(task, effort, /*with_blocks=*/true);
+  if (!base) base = shrunk(task, effort, /*with_blocks=*/false);
+  if (!base) return {};
+  return with_odd_variant(task, std::move(*base));
+}
+
+bool has_derived_check_sizes(const Task& task) {
+  return !task.sizes.empty() && task.check_sizes == derive_check_sizes(task);
+}
+
 std::vector<Bindings> derive_check_sizes(const Task& task) {
   const auto base = find_base(task);
   if (!base) return {};
-  std::vector<Bindings> sets{*base};
-  if (Bindings odd = odd_variant(task, *base); odd != *base) sets.push_back(std::move(odd));
-  return sets;
+  return with_odd_variant(task, *base);
 }
 
 }  // namespace hone

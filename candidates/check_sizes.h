@@ -1,4 +1,4 @@
-// Small sizes for the checks of a task that gives none. Private to candidates/.
+// Small sizes for the checks of a task that gives none.
 #pragma once
 
 #include <vector>
@@ -10,6 +10,15 @@ namespace hone {
 /// Up to two sets: the timed sizes cut down to about 64 each (less where that makes large buffers),
 /// and an odd variant. Both hold every constraint and every launch. Empty when none was found.
 [[nodiscard]] std::vector<Bindings> derive_check_sizes(const Task& task);
+
+/// Likewise, where those take too long to emulate: with `effort` (below 1) of the elements, threads
+/// and operations. As long as any such sizes hold every constraint, each launch that has several
+/// blocks in a dimension at the timed sizes has two there, a full one and a tail. Empty when there
+/// are none.
+[[nodiscard]] std::vector<Bindings> smaller_check_sizes(const Task& task, double effort);
+
+/// Whether they are derive_check_sizes()'s and not the user's.
+[[nodiscard]] bool has_derived_check_sizes(const Task& task);
 
 /// The first constraint that does not hold at these sizes with the first value of every tunable.
 /// `message` says why; the path is "$.constraints[i]".

@@ -191,12 +191,21 @@ Result<void> EvaluatorImpl::check_memory(const ConcreteProgram& reference) const
   return {};
 }
 
+std::optional<EmulateReply> EvaluatorImpl::known_model(const std::string& reference_key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = reference_models_.find(reference_key);
+  if (known == reference_models_.end()) return std::nullopt;
+  return known->second;
+}
+
+double EvaluatorImpl::keep_model(const std::string& reference_key, const EmulateReply& reply) {
+  const std::lock_guard lock(mutex_);
+  // The first one stands: every speedup of a run is against the same number.
+  return reference_models_.emplace(reference_key, reply).first->second.time_us;
+}
+
 Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto it = reference_times_.find(timed.reference.key); it != reference_times_.end())
-      return it->second;
-  }
+  if (const auto known = known_model(timed.reference.key)) return known->time_us;
   protocol::EmulateRequest request;
   request.arch = info_.arch;
   request.profile = profile_text_;
@@ -205,9 +214,7 @@ Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
   if (!reply) return std::unexpected(reply.error());
   if (reply->verdict != Verdict::kOk)
     return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
-  std::lock_guard lock(mutex_);
-  // The first one stands: every speedup of a run is against the same number.
-  return reference_times_.emplace(timed.reference.key, reply->time_us).first->second;
+  return keep_model(timed.reference.key, *reply);
 }
 
 double EvaluatorImpl::measured_reference_us(const std::string& reference_key) {
@@ -351,15 +358,22 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   auto checks = emulated.checks;
   std::erase_if(checks, [](const Case& one) { return one.made_up; });
   for (Case& one : checks) one.expected.clear();
-  if (!gpu_) emulated.timed = timed_case;
 
   Evaluation evaluation;
   evaluation.resources = resources_of(*timed);
   std::set<std::string> read_whole;
   std::vector<std::string> said;
-  if (!emulated.checks.empty() || emulated.timed) {
+  // Who gives up waiting for the admission learns how far it came.
+  auto phase = Clock::now();
+  const auto at = [&](const char* what, Error error) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - phase).count();
+    if (error.code == ErrorCode::kInfrastructure)
+      error.message += fmt::format(" after {:.1f} s of {}", seconds, what);
+    return std::unexpected(std::move(error));
+  };
+  if (!emulated.checks.empty()) {
     const auto reply = emulate(emulated);
-    if (!reply) return std::unexpected(reply.error());
+    if (!reply) return at("emulating the reference at the check sizes", reply.error());
     const bool uncovered = gpu_ && beyond_the_emulator(*reply);
     if (!uncovered) read_whole = reply->read_whole;
     evaluation.reference_error = reply->reference_error;
@@ -368,15 +382,14 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     if (!uncovered) said = reply->said;
     if (reply->verdict != Verdict::kOk && !uncovered)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
-    if (!gpu_) {
-      double reference_us = 0;
-      {
-        std::lock_guard lock(mutex_);
-        reference_us = reference_times_.emplace(timed->key, reply->time_us).first->second;
-      }
-      set_modelled(evaluation, *reply, reference_us, request);
-      set_floor(request, timed->key, reply->read_whole, reference_us);
-    }
+  }
+  if (!gpu_) {
+    phase = Clock::now();
+    const auto reference_us = modelled_reference_time(timed_case);
+    if (!reference_us)
+      return at("modelling a block of the reference at the timed sizes", reference_us.error());
+    set_modelled(evaluation, *known_model(timed->key), *reference_us, request);
+    set_floor(request, timed->key, read_whole, *reference_us);
   }
   if (gpu_) {
     protocol::MeasureRequest measure;
@@ -410,7 +423,8 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
 
 Result<Evaluation> EvaluatorImpl::evaluate(const EvaluationRequest& request) {
   const auto begin = Clock::now();
-  const bool quick = request.stage == Stage::kQuick;
+  // An emulated device runs no machine code: the final stage needs none at the check sizes either.
+  const bool quick = request.stage == Stage::kQuick || !gpu_;
   auto evaluation = run_gates(request, quick);
   // Code that is compiled fast may need what the same code compiled well does not: more registers,
   // a stack. No verdict comes from that.

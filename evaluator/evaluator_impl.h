@@ -18,6 +18,7 @@
 #include "evaluator/protocol/messages.h"
 #include "evaluator/roofline/floor.h"
 #include "evaluator/sanitize_types.h"
+#include "evaluator/survey.h"
 
 namespace hone {
 
@@ -50,6 +51,7 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] Result<Evaluation> admit(const EvaluationRequest& request) override;
   [[nodiscard]] Result<Evaluation> evaluate(const EvaluationRequest& request) override;
+  [[nodiscard]] Result<std::vector<Survey>> survey(const std::vector<ConcreteProgram>& programs);
   [[nodiscard]] Result<Ceilings> measure_ceilings() override;
   void use_ceilings(const Ceilings& ceilings) override { info_.ceilings = ceilings; }
   [[nodiscard]] Result<SanitizeResult> sanitize(const SanitizeRequest& request);
@@ -83,6 +85,10 @@ class EvaluatorImpl final : public Evaluator {
   class Gates;
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
   [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
+  /// What the time model said of this reference before.
+  [[nodiscard]] std::optional<protocol::EmulateReply> known_model(const std::string& reference_key);
+  /// Gives the time that counts [us].
+  double keep_model(const std::string& reference_key, const protocol::EmulateReply& reply);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
   [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;
   /// What no program for this task can be faster than. Known once it was admitted.
@@ -121,8 +127,9 @@ class EvaluatorImpl final : public Evaluator {
   std::set<FinalRunners*> final_runners_;
   bool cancelled_ = false;
   std::list<std::pair<std::string, SharedProgram>> compiled_;  ///< oldest first
-  std::map<std::string, double> reference_times_;              ///< modelled, by runnable key
-  std::map<std::string, Floor> floors_;                        ///< likewise
+  /// Modelled, by runnable key: what the time model said of references.
+  std::map<std::string, protocol::EmulateReply> reference_models_;
+  std::map<std::string, Floor> floors_;  ///< likewise
   struct Fastest {
     double measured_us = 0, hopeless_above_us = 0;
   };

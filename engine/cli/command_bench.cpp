@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <chrono>
+
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/interrupt.h"
@@ -38,9 +40,16 @@ struct Bench {
   bool interrupted = false;
 };
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 /// `llm`: of which each task is granted budgets of its own; null: none.
 Result<void> search(const Options& options, const Task& task, const model::Access* llm,
                     Store& store, Bench& bench) {
+  const auto begin = Clock::now();
   auto device = open_device(options.device, task);
   if (!device) return std::unexpected(device.error());
   bench.provenance = provenance_of(device->spec, device->evaluator->info());
@@ -64,6 +73,7 @@ Result<void> search(const Options& options, const Task& task, const model::Acces
   search.model = granted.access.get();
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
+  search.spent_s = seconds_since(begin);
   auto outcome =
       run_search(task, device->spec, *device->evaluator, *device->rewriting, &store, search);
   progress.finish();
@@ -77,6 +87,8 @@ Result<void> search(const Options& options, const Task& task, const model::Acces
     for (const std::string& warning : outcome->all_warnings())
       fmt::print(stderr, "hone: {}\n", warning);
   BenchRow row = bench_row(task, outcome);
+  device->evaluator.reset();  // its children end within the wall time
+  row.wall_s = seconds_since(begin);
   if (auto put = store.put_bench_row(bench.key, task, row); !put)
     return std::unexpected(put.error());
   bench.rows.push_back(std::move(row));
@@ -126,9 +138,9 @@ int run(Options options) {
     const BenchRow& row = bench.rows.back();
     fmt::print(out, "[{}/{}] {}: {}\n", i + 1, files->size(), row.best.task,
                row.error.empty()
-                   ? fmt::format("{:.2f}x by {}, {} evaluated in {:.0f} s", row.best.speedup,
-                                 row.best.origin, row.evaluated, row.elapsed_s)
-                   : row.error);
+                   ? fmt::format("{:.2f}x by {}, {} evaluated in {:.1f} s", row.best.speedup,
+                                 row.best.origin, row.evaluated, row.wall_s)
+                   : fmt::format("{} ({:.1f} s)", row.error, row.wall_s));
     if (row.model.used)
       fmt::print(out, "  language model: {}\n", results::model_use_text(row.model));
     std::fflush(out);
@@ -145,6 +157,10 @@ int run(Options options) {
   if (bench.interrupted)
     fmt::print(out, "stopped after {} of {} tasks; the same command goes on\n", bench.rows.size(),
                files->size());
+  const auto slowest = std::ranges::max_element(bench.rows, {}, &BenchRow::wall_s);
+  if (budget->seconds > 0 && slowest != bench.rows.end())
+    fmt::print(out, "longest: {}, {:.1f} s of {:.0f} s\n", slowest->best.task, slowest->wall_s,
+               budget->seconds);
   nlohmann::json document = {{"bench", bench.key},
                              {"budget", options.budget},
                              {"seed", options.search.seed},

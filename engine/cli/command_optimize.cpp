@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <chrono>
 #include <cstdio>
 
 #include "candidates/task_reader.h"
@@ -74,7 +75,12 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
   }
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 int run(const Options& options) {
+  const auto begin = std::chrono::steady_clock::now();
   const Common& common = options.common;
   const auto budget = Budget::parse(options.budget);
   if (!budget) return common.fail(budget.error());
@@ -106,6 +112,7 @@ int run(const Options& options) {
   search.model = llm->get();
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
+  search.spent_s = seconds_since(begin);
   auto outcome =
       run_search(*task, device->spec, *device->evaluator, *device->rewriting, store->get(), search);
   progress.finish();

@@ -96,6 +96,7 @@ void to_json(nlohmann::json& json, const BenchRow& row) {
           {"max_rel_error", row.max_rel_error},
           {"evaluated", row.evaluated},
           {"elapsed_s", row.elapsed_s},
+          {"wall_s", row.wall_s},
           {"stop_reason", row.stop_reason},
           {"model", results::model_use_json(row.model)}};
 }
@@ -118,6 +119,7 @@ Result<BenchRow> bench_row_from_json(const nlohmann::json& json) {
     json.at("evaluated").get_to(row.evaluated);
     json.at("elapsed_s").get_to(row.elapsed_s);
     json.at("stop_reason").get_to(row.stop_reason);
+    row.wall_s = json.value("wall_s", row.elapsed_s);
     if (json.contains("model")) row.model = results::model_use_from_json(json["model"]);
     return row;
   } catch (const nlohmann::json::exception& exception) {

@@ -24,7 +24,8 @@ struct BenchRow {
   double reference_time_us = 0;
   double max_rel_error = 0;
   std::int64_t evaluated = 0;
-  double elapsed_s = 0;
+  double elapsed_s = 0;  ///< of the search
+  double wall_s = 0;     ///< of all, from opening the device to the end of its processes
   std::string stop_reason;
   results::ModelUse model;
 };

@@ -60,6 +60,8 @@ class Timing {
   void settle(Entry& entry, std::size_t report);
   void settle_alone(Entry& entry);
   void settle_without(Entry& entry, const std::string& why);
+  void end_work();
+  void out_of_time();
 
   const FinalStage& stage_;
   std::vector<Entry>& entries_;
@@ -71,10 +73,12 @@ bool Timing::run() {
   SearchQueue& queue = stage_.target.queue;
   while (!std::ranges::all_of(entries_, &Entry::settled)) {
     if (stage_.given_up()) {
-      queue.cancel();
-      while (queue.next_result(std::chrono::milliseconds(0))) continue;
-      queue.resume();
+      end_work();
       return false;
+    }
+    if (stage_.left_s && stage_.left_s() <= 0) {
+      out_of_time();
+      return true;
     }
     look();
     for (Entry& entry : entries_)
@@ -82,6 +86,36 @@ bool Timing::run() {
     if (auto done = queue.next_result(std::chrono::milliseconds(50))) hear(std::move(*done));
   }
   return true;
+}
+
+/// Nothing is in flight afterwards.
+void Timing::end_work() {
+  SearchQueue& queue = stage_.target.queue;
+  queue.cancel();
+  while (queue.next_result(std::chrono::milliseconds(0))) continue;
+  queue.resume();
+}
+
+void Timing::out_of_time() {
+  // A report that is there already counts.
+  while (auto done = stage_.target.queue.next_result(std::chrono::milliseconds(0)))
+    hear(std::move(*done));
+  for (Entry& entry : entries_)
+    if (!entry.settled && entry.reports.size() == 1) settle_alone(entry);
+  end_work();
+  for (Entry& entry : entries_) {
+    if (entry.settled) continue;
+    entry.settled = true;
+    Evaluation evaluation;
+    evaluation.verdict = Verdict::kTimeout;
+    evaluation.final_stage = true;
+    evaluation.detail = entry.times_asked > 0
+                            ? "its final stage had not ended when the budget was spent"
+                            : "the budget was spent before its final stage could begin";
+    stage_.store(entry.candidate, evaluation);
+    stage_.warn(fmt::format("finalist {}: {}; a larger --budget has time for it", entry.name(),
+                            evaluation.detail));
+  }
 }
 
 void Timing::look() {
@@ -233,8 +267,9 @@ void Timing::settle_without(Entry& entry, const std::string& why) {
 std::vector<Finalist> time_finalists(const FinalStage& stage,
                                      std::vector<CandidateRecord> finalists,
                                      std::optional<CandidateRecord> reference, int wanted) {
-  const RewritingWatch watch(stage.rewriting, stage.hurry ? nullptr : stage.stop,
-                             stage.hurry ? kHurriedRewriting_s : kRewriting_s);
+  double rewriting_s = stage.hurry ? kHurriedRewriting_s : kRewriting_s;
+  if (stage.left_s) rewriting_s = std::clamp(stage.left_s(), 0.0, rewriting_s);
+  const RewritingWatch watch(stage.rewriting, stage.hurry ? nullptr : stage.stop, rewriting_s);
   if (stage.hurry) wanted = std::min(wanted, kWhenHurried);
   if (finalists.size() > static_cast<std::size_t>(wanted))
     finalists.resize(static_cast<std::size_t>(wanted));

@@ -33,6 +33,9 @@ struct FinalStage {
   bool hurry = false;         ///< the user waits: two finalists, and less time to rewrite them
   bool with_refused = false;  ///< what cannot be made at every size is stored as refused
   const std::atomic<bool>* stop = nullptr;
+  /// Of the time for all of it [s]; not above 0: it is over. What is not timed by then is stored as
+  /// timed out, with that reason. Empty: there is no limit.
+  std::function<double()> left_s;
   std::function<void()> report;    ///< called now and then
   std::function<bool()> given_up;  ///< then nobody wants the outcome
   std::function<void(CandidateRecord&, const Evaluation&)> store;  ///< gives the candidate its id

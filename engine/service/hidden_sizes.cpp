@@ -30,7 +30,9 @@ struct Range {
 
 class Chooser {
  public:
-  Chooser(const Task& task, std::uint64_t seed) : task_(task), random_(seed) {
+  Chooser(const Task& task, std::uint64_t seed,
+          const std::function<bool(const Bindings&)>& affordable)
+      : task_(task), random_(seed), affordable_(affordable) {
     for (const auto& [name, timed] : task.sizes) {
       Range range{timed, 0, timed};
       bool fixed = true;
@@ -93,11 +95,16 @@ class Chooser {
   }
 
   std::optional<Bindings> all_odd() {
+    std::int64_t divisor = 1;
     for (int i = 0; i < kTries; ++i) {
       Bindings sizes = task_.sizes;
-      for (const auto& [name, range] : ranges_)
-        sizes[name] = fitted(range, odd(std::max<std::int64_t>(1, range.low / 2), range.high));
-      if (allowed(sizes)) return sizes;
+      for (const auto& [name, range] : ranges_) {
+        const std::int64_t low = std::max<std::int64_t>(1, range.low / 2 / divisor);
+        sizes[name] = fitted(range, odd(low, std::max(low, range.high / divisor)));
+      }
+      if (!allowed(sizes)) continue;
+      if (is_affordable(sizes)) return sizes;
+      divisor *= 2;
     }
     return std::nullopt;
   }
@@ -124,12 +131,17 @@ class Chooser {
       }
       if (found) {
         if (best && work(*found) > kMostWork * most_work_) break;
+        if (!is_affordable(*found)) break;
         best = found;
         if (several_blocks(*found, large)) break;
       }
       if (least >= range.timed) break;
     }
     return best;
+  }
+
+  [[nodiscard]] bool is_affordable(const Bindings& sizes) const {
+    return !affordable_ || affordable_(sizes);
   }
 
   [[nodiscard]] bool allowed(const Bindings& sizes) const {
@@ -161,14 +173,16 @@ class Chooser {
 
   const Task& task_;
   Random random_;
+  const std::function<bool(const Bindings&)>& affordable_;
   std::map<std::string, Range> ranges_;
   double most_work_ = 1;
 };
 
 }  // namespace
 
-std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed) {
-  return Chooser(task, seed).run();
+std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed,
+                                   const std::function<bool(const Bindings&)>& affordable) {
+  return Chooser(task, seed, affordable).run();
 }
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "candidates/task.h"
@@ -14,7 +15,10 @@ namespace hone {
 /// launch that has several blocks at the timed size to have several, and the others are small
 /// multiples of 16. A size that is the same at every listed size stays; none is above its timed
 /// value. They satisfy the task's constraints; whether the reference works there is for the caller
-/// to find out. Deterministic for a seed.
-[[nodiscard]] std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed);
+/// to find out. Deterministic for a seed. Where `affordable` is given, only sizes that it accepts:
+/// smaller ones, or one fewer.
+[[nodiscard]] std::vector<Bindings> hidden_sizes(
+    const Task& task, std::uint64_t seed,
+    const std::function<bool(const Bindings&)>& affordable = {});
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "engine/search/random.h"
+#include "engine/service/check_costs.h"
 #include "engine/service/hidden_sizes.h"
 #include "rewriters/llm/model_steps.h"
 
@@ -19,13 +20,13 @@ constexpr std::uint64_t kQuickInputs = std::size(kAllInputSets);
 
 }  // namespace
 
-Bindings aligned_sizes(const Bindings& check, const Bindings& timed) {
+Bindings aligned_sizes(const Bindings& check, const Bindings& timed, std::int64_t most) {
   Bindings result = check;
   for (auto& [name, value] : result) {
     const auto found = timed.find(name);
     if (found == timed.end()) continue;
     std::int64_t divisor = 1;
-    while (divisor < 64 && found->second % (divisor * 2) == 0) divisor *= 2;
+    while (divisor < most && found->second % (divisor * 2) == 0) divisor *= 2;
     value = (value + divisor - 1) / divisor * divisor;
   }
   return result;
@@ -45,7 +46,10 @@ Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& s
 Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewriting, const Task& task,
                                                              const TargetLimits& target,
                                                              std::vector<std::string> disabled,
-                                                             const RequestSecrets& secrets) {
+                                                             const RequestSecrets& secrets,
+                                                             CheckCosts* costs) {
+  CheckCosts by_elements(task);
+  if (costs == nullptr) costs = &by_elements;
   std::unique_ptr<RequestBuilder> builder(new RequestBuilder(rewriting, task));
   builder->target_ = target;
   builder->secrets_ = secrets;
@@ -64,14 +68,15 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewritin
     auto check = builder->check_space(sizes);
     if (!check) return std::unexpected(check.error());
     builder->checks_.push_back(std::move(*check));
-    auto aligned = builder->check_space(aligned_sizes(sizes, task.sizes));
+    auto aligned = builder->check_space(affordable_aligned_sizes(task, sizes, *costs));
     if (!aligned) return std::unexpected(aligned.error());
     builder->aligned_checks_.push_back(std::move(*aligned));
   }
-  for (const Bindings& sizes : hidden_sizes(task, secrets.sizes)) {
+  const auto affordable = [&](const Bindings& sizes) { return costs->affordable(sizes); };
+  for (const Bindings& sizes : hidden_sizes(task, secrets.sizes, affordable)) {
     // Where the task's own expressions fail there is nothing to check.
     auto check = builder->check_space(sizes);
-    auto aligned = builder->check_space(aligned_sizes(sizes, task.sizes));
+    auto aligned = builder->check_space(affordable_aligned_sizes(task, sizes, *costs));
     if (!check || !aligned) continue;
     builder->hidden_.push_back(std::move(*check));
     builder->aligned_hidden_.push_back(std::move(*aligned));

@@ -15,6 +15,8 @@
 
 namespace hone {
 
+class CheckCosts;
+
 /// What a candidate must not know.
 struct RequestSecrets {
   std::uint64_t sizes = 0;   ///< chooses the hidden sizes
@@ -24,10 +26,11 @@ struct RequestSecrets {
 class RequestBuilder {
  public:
   /// `rewriting` and `task` must outlive the builder. Errors: an expression of the task that fails
-  /// at some sizes.
+  /// at some sizes. `costs` bounds the sizes that are chosen here; null: their elements do.
   [[nodiscard]] static Result<std::unique_ptr<RequestBuilder>> make(
       Rewriting& rewriting, const Task& task, const TargetLimits& target,
-      std::vector<std::string> disabled, const RequestSecrets& secrets = {});
+      std::vector<std::string> disabled, const RequestSecrets& secrets = {},
+      CheckCosts* costs = nullptr);
 
   /// The space at the timed sizes.
   [[nodiscard]] Space& space() { return *timed_; }
@@ -93,8 +96,9 @@ class RequestBuilder {
 /// inputs, so that a seed repeats the numbers of a run.
 void keep_secret(EvaluationRequest& request, bool modelled);
 
-/// `check` with each size raised to a multiple of the largest power of two, up to 64, that divides
-/// the timed size.
-[[nodiscard]] Bindings aligned_sizes(const Bindings& check, const Bindings& timed);
+/// `check` with each size raised to a multiple of the largest power of two, up to `most`, that
+/// divides the timed size.
+[[nodiscard]] Bindings aligned_sizes(const Bindings& check, const Bindings& timed,
+                                     std::int64_t most = 64);
 
 }  // namespace hone

@@ -17,45 +17,12 @@ namespace {
 constexpr double kRoofBroken = 1.25;
 /// Of the first reading, at least: children are started for it.
 constexpr double kFirstReading_s = 10;
-constexpr double kSlowReference_us = 10e3;
 /// Of what checks the lift; a source may be slow to lift.
 constexpr double kLiftCheck_s = 5;
-/// Runs of the reference that one final stage is expected to take: checks, other inputs, pairs.
-constexpr double kFinalRuns = 100;
 /// A search that counts evaluations ends when it has done them.
 constexpr double kNoLimit_s = 1e6;
-/// Of a budget in seconds, for the final stages of all where the reference is slow.
-constexpr double kMostForFinals = 0.3;
 
 }  // namespace
-
-double Search::search_seconds() const {
-  const double total = options_.budget.seconds;
-  if (total == 0) return 1e30;
-  // What is kept back for the finalists.
-  double reserve = provenance_.modelled ? std::clamp(0.05 * total, 0.5, 5.0)
-                                        : std::clamp(0.12 * total, 2.0, 20.0);
-  if (reference_is_slow())
-    reserve = std::max(reserve, std::min(kMostForFinals * total, 3 * seconds_per_finalist()));
-  return std::max(0.2 * total, total - reserve);
-}
-
-/// What the final stage of one candidate takes: the reference runs beside it, again and again.
-double Search::seconds_per_finalist() const {
-  return 4 + kFinalRuns * outcome_.reference_time_us * 1e-6;
-}
-
-bool Search::reference_is_slow() const {
-  return !provenance_.modelled && outcome_.reference_time_us > kSlowReference_us;
-}
-
-/// As many as were asked for, but for those that the budget has no time for.
-int Search::affordable_finalists() const {
-  if (options_.budget.seconds == 0 || !reference_is_slow()) return options_.finalists;
-  const double affordable = kMostForFinals * options_.budget.seconds / seconds_per_finalist();
-  return std::clamp(static_cast<int>(affordable), std::min(2, options_.finalists),
-                    options_.finalists);
-}
 
 void Search::stored(const Result<void>& result) {
   if (result || store_ == nullptr) return;
@@ -83,7 +50,7 @@ void Search::report(const std::string& phase) {
 /// The first look at the source.
 Result<void> Search::read() {
   const RewritingWatch watch(rewriting_, options_.stop,
-                             std::max(search_seconds(), kFirstReading_s));
+                             std::max(left_s(plan_.admission_end()), kFirstReading_s));
   const auto given_up = [&](const Error& error) {
     if (!watch.fired() || is_lasting(error)) return error;
     return Error{error.code, interrupted() ? "interrupted while the task was read"
@@ -104,9 +71,13 @@ Result<void> Search::read() {
 Result<void> Search::admit() {
   report("admit");
   if (auto readable = read(); !readable) return readable;
+  task_.check_sizes = affordable_check_sizes(given_, costs_);
+  for (std::string& line : slow_check_sizes(task_, costs_))
+    outcome_.warnings.push_back(std::move(line));
   auto builder = RequestBuilder::make(
       rewriting_, task_, target_limits(target_.info.arch), options_.disabled,
-      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()});
+      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()},
+      &costs_);
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());
@@ -116,7 +87,10 @@ Result<void> Search::admit() {
     const RewritingWatch watch(rewriting_, options_.stop, kLiftCheck_s);
     return expect_lifted(rewriting_, builder_->space().context(), task_.reference, *request);
   }();
+  const auto admission_start = Clock::now();
   auto admitted = have_done(*request, Work::Kind::kAdmit);
+  if (!admitted && left_s(plan_.admission_end()) <= 0)
+    return std::unexpected(with_place(not_admitted_in_time(admitted.error()), task_));
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
   if (admitted->verdict != Verdict::kOk) {
     return std::unexpected(with_place(
@@ -128,12 +102,13 @@ Result<void> Search::admit() {
   for (std::string line; std::getline(notes, line);) outcome_.warnings.push_back(line);
   judge(judged(lift, *admitted));
   outcome_.reference_time_us = admitted->measurement.time_us;
+  plan_.admitted(outcome_.reference_time_us, seconds_since(admission_start));
   reference_tried_ = model::tried_reference(*admitted, provenance_.modelled);
   outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, target_.info);
   // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
   if (outcome_.roof.time_us > kRoofBroken * outcome_.reference_time_us) outcome_.roof.time_us = 0;
   if (store_ != nullptr) {
-    stored(store_->put_task(task_));
+    stored(store_->put_task(given_));
     if (store_ != nullptr) {
       auto run = store_->begin_run(task_hash_, provenance_, options_.seed, options_.strategy,
                                    options_.job);
@@ -158,14 +133,22 @@ void Search::judge(const LiftCheck& lift) {
 
 Result<Evaluation> Search::have_done(EvaluationRequest request, Work::Kind kind) {
   return hone::have_done(queue_, {next_id_++, std::move(request), kind},
-                         [&] { return abandoned(); });
+                         [&] { return abandoned() || left_s(plan_.admission_end()) <= 0; });
 }
 
-/// Without the steps that do nothing. Of a budget in seconds it may take half of what is kept back
-/// for the finalists.
+Error Search::not_admitted_in_time(const Error& last) const {
+  return {ErrorCode::kTaskFailed,
+          fmt::format("the reference was not admitted within the budget of {:.0f} s: {}{}; give a "
+                      "larger --budget, smaller \"check_sizes\" or smaller \"sizes\"",
+                      options_.budget.seconds, last.message,
+                      outcome_.warnings.empty() ? "" : "; " + outcome_.warnings.back())};
+}
+
+/// Without the steps that do nothing. Of a budget in seconds it may take half of what is left.
 std::vector<CandidateRecord> Search::reduced(const std::vector<Contender>& contenders) {
   const double total = options_.budget.seconds;
-  const double limit_s = total > 0 ? 0.5 * (total - search_seconds()) : kNoLimit_s;
+  const double limit_s =
+      total > 0 ? std::max(0.0, 0.5 * (total - seconds_since(start_))) : kNoLimit_s;
   const RewritingWatch watch(rewriting_, options_.stop, limit_s);
   ReductionStage stage{target_, *builder_, next_id_, random_.bits(), provenance_.modelled};
   stage.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -186,7 +169,7 @@ std::vector<CandidateRecord> Search::reduced(const std::vector<Contender>& conte
     candidate.recipe = std::move(recipe);
     return candidate;
   };
-  return reduce_recipes(stage, contenders, affordable_finalists());
+  return reduce_recipes(stage, contenders, plan_.affordable_finalists(options_.finalists));
 }
 
 void Search::finals() {
@@ -212,6 +195,7 @@ void Search::finals() {
   FinalStage stage{target_, rewriting_, *builder_, random_, next_id_};
   stage.hurry = interrupted();
   stage.stop = options_.stop;
+  stage.left_s = [&] { return left_s(plan_.finals_end()); };
   stage.report = [&] { report("final"); };
   stage.given_up = [&] { return abandoned() || unstored_; };
   stage.store = [&](CandidateRecord& candidate, const Evaluation& evaluation) {
@@ -220,8 +204,8 @@ void Search::finals() {
     outcome_.timed.insert(candidate.program_hash);
   };
   stage.warn = [&](std::string warning) { outcome_.warnings.push_back(std::move(warning)); };
-  outcome_.ranked =
-      time_finalists(stage, std::move(finalists), std::move(reference), affordable_finalists());
+  outcome_.ranked = time_finalists(stage, std::move(finalists), std::move(reference),
+                                   plan_.affordable_finalists(options_.finalists));
 }
 
 Result<SearchOutcome> Search::run() {
@@ -253,16 +237,23 @@ std::vector<std::string> SearchOutcome::all_warnings() const {
 Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rewriting,
                                  Store* store, const SearchOptions& options) {
   if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());
-  return search_job::Search(task, std::move(target), rewriting, store, options).run();
+  return search_job::Search(task, std::move(target), rewriting, store, options, {}).run();
 }
 
 Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
                                  Rewriting& rewriting, Store* store, const SearchOptions& options) {
+  const auto begin = search_job::Clock::now();
   auto warning = take_ceilings(evaluator, device, store, [&] {
     if (options.on_progress) options.on_progress(Progress{.phase = "ceilings"});
   });
   LocalTarget local(device, evaluator, options.workers);
-  auto outcome = run_search(task, local.target(), rewriting, store, options);
+  if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());
+  SearchOptions rest = options;
+  rest.spent_s += search_job::seconds_since(begin);
+  auto outcome =
+      search_job::Search(task, local.target(), rewriting, store, rest, [&](const auto& programs) {
+        return survey(evaluator, programs);
+      }).run();
   if (outcome && !warning.empty()) outcome->warnings.push_back(std::move(warning));
   return outcome;
 }

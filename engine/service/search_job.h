@@ -54,7 +54,7 @@ struct SearchOptions {
   /// job searched again, by another process, goes on from there. With a language model it does not
   /// repeat what it asked, but goes on with what it knows.
   std::string job;
-  double spent_s = 0;  ///< of the budget, by earlier processes
+  double spent_s = 0;  ///< of the budget: by earlier processes, and by this one until now
 };
 
 /// How fast the search went and what it waited for.

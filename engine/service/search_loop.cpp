@@ -180,7 +180,7 @@ std::int64_t Search::recall(Strategy& strategy) {
 
 void Search::search() {
   const StrategyInfo* info = find_strategy(options_.strategy);
-  const double deadline = search_seconds();
+  const double deadline = plan_.search_end();
   // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
   remember_replies();
@@ -258,7 +258,7 @@ void Search::search() {
                options_.budget.evaluations;
   };
   const auto window = [&]() -> std::size_t {
-    const bool waits = !in_order && reference_is_slow() && strategy->pioneers() > 0 &&
+    const bool waits = !in_order && plan_.reference_is_slow() && strategy->pioneers() > 0 &&
                        best_.empty() && seconds_since(search_start) < kPioneers_s;
     return waits ? std::min(strategy->pioneers(), target_.window) : target_.window;
   };

@@ -33,9 +33,9 @@ std::unique_ptr<model::ModelSource> Search::make_model() {
   // On a GPU a search waits for no endpoint; a replay answers at once.
   source.in_order = access.in_order && (provenance_.modelled || access.replay != nullptr);
   if (options_.budget.seconds > 0) {
-    source.elapsed = [this, total = search_seconds()] { return seconds_since(start_) / total; };
+    source.elapsed = [this, total = plan_.search_end()] { return seconds_since(start_) / total; };
   }
-  source.over = [this, deadline = search_seconds()] {
+  source.over = [this, deadline = plan_.search_end()] {
     return interrupted() || seconds_since(start_) >= deadline;
   };
   if (access.replay != nullptr) taken_by_kind_ = access.replay->taken_by_kind();

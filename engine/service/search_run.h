@@ -15,6 +15,7 @@
 #include "engine/search/prescreen.h"
 #include "engine/search/random.h"
 #include "engine/search/strategy.h"
+#include "engine/service/check_costs.h"
 #include "engine/service/contenders.h"
 #include "engine/service/feeder.h"
 #include "engine/service/lift_check.h"
@@ -22,6 +23,7 @@
 #include "engine/service/records.h"
 #include "engine/service/requests.h"
 #include "engine/service/search_job.h"
+#include "engine/service/time_plan.h"
 #include "engine/service/workers.h"
 
 namespace hone::search_job {
@@ -54,9 +56,12 @@ struct Slot {
 
 class Search {
  public:
+  /// `survey`: see CheckCosts; may be empty.
   Search(const Task& task, Target target, Rewriting& rewriting, Store* store,
-         const SearchOptions& options)
-      : task_(task),
+         const SearchOptions& options, CheckCosts::Ask survey)
+      : given_(task),
+        task_(task),
+        costs_(given_, std::move(survey)),
         target_(std::move(target)),
         queue_(target_.queue),
         rewriting_(rewriting),
@@ -65,6 +70,7 @@ class Search {
         provenance_(provenance_of(target_.device, target_.info)),
         start_(Clock::now() - std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(options.spent_s))),
+        plan_(options.budget, provenance_.modelled),
         random_(options.seed),
         prescreen_(options.seed ^ 0x5C3EE17ull),
         task_hash_(task.hash()) {}
@@ -95,12 +101,13 @@ class Search {
   }
   [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
   [[nodiscard]] Result<Evaluation> have_done(EvaluationRequest request, Work::Kind kind);
-  [[nodiscard]] double search_seconds() const;
-  [[nodiscard]] double seconds_per_finalist() const;
-  [[nodiscard]] bool reference_is_slow() const;
-  [[nodiscard]] int affordable_finalists() const;
+  [[nodiscard]] Error not_admitted_in_time(const Error& last) const;
+  /// Until `end` [s of the plan]; negative: it is over.
+  [[nodiscard]] double left_s(double end) const { return end - seconds_since(start_); }
 
-  const Task& task_;
+  const Task& given_;
+  Task task_;  ///< with check sizes that can be afforded
+  CheckCosts costs_;
   const Target target_;
   SearchQueue& queue_;
   Rewriting& rewriting_;
@@ -108,6 +115,7 @@ class Search {
   const SearchOptions& options_;
   Provenance provenance_;
   Clock::time_point start_;
+  TimePlan plan_;
   Random random_;
   Prescreen prescreen_;
   std::string task_hash_;

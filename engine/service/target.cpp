@@ -13,9 +13,11 @@ Result<Evaluation> have_done(SearchQueue& queue, Work work, const std::function<
     if (done && done->id == id) return std::move(done->evaluation);
     if (done || !give_up || !give_up()) continue;
     queue.cancel();
-    while (queue.next_result(std::chrono::milliseconds(0))) continue;
+    Error error{ErrorCode::kInfrastructure, "interrupted"};
+    while (auto last = queue.next_result(std::chrono::milliseconds(0)))
+      if (last->id == id && !last->evaluation) error.message = last->evaluation.error().message;
     queue.resume();
-    return fail(ErrorCode::kInfrastructure, "interrupted");
+    return std::unexpected(std::move(error));
   }
 }
 

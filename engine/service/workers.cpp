@@ -71,6 +71,9 @@ LocalTarget::LocalTarget(const DeviceSpec& device, Evaluator& evaluator, int wor
     : device_(device),
       evaluator_(evaluator),
       window_(window_of(device)),
+      final_stages_(device.modelled()
+                        ? std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 4)
+                        : 1),
       queue_(
           window_, [&evaluator] { evaluator.cancel(); }, [&evaluator] { evaluator.resume(); }),
       workers_(queue_, evaluator, workers > 0 ? workers : static_cast<int>(window_)) {}

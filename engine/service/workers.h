@@ -35,12 +35,15 @@ class LocalTarget {
  public:
   /// `workers`: threads; 0: as many as the target's window. `evaluator` must outlive the target.
   LocalTarget(const DeviceSpec& device, Evaluator& evaluator, int workers = 0);
-  [[nodiscard]] Target target() { return {device_, evaluator_.info(), window_, queue_}; }
+  [[nodiscard]] Target target() {
+    return {device_, evaluator_.info(), window_, queue_, final_stages_};
+  }
 
  private:
   const DeviceSpec device_;
   Evaluator& evaluator_;
   const std::size_t window_;
+  const std::size_t final_stages_;  ///< at once: nothing is timed on an emulated device
   InProcessQueue queue_;
   Workers workers_;
 };

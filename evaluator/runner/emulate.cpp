@@ -24,9 +24,10 @@ using protocol::EmulateRequest;
 using Clock = std::chrono::steady_clock;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
-constexpr std::uint64_t kInstructionFactor =
-    50;  // a candidate may do this much more than the reference
-constexpr std::uint64_t kCandidateSlack = 20'000'000;
+constexpr std::uint64_t kCandidateFactor =
+    4;  // a candidate may do this much more than the reference
+/// Or so many, if that is more: about two seconds. A tile does its whole work at a small size too.
+constexpr std::uint64_t kCandidateLeast = 40'000'000;
 // Timed sizes up to these are compared in full as well.
 constexpr std::uint64_t kSmallReference = 4'000'000;  // warp instructions
 constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
@@ -315,8 +316,15 @@ EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool
       EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
   if (!program) return reply(Verdict::kLaunchError, program.error().message);
   (*program)->set_threads(threads_);
-  const std::uint64_t budget = reference->warp_instructions * kInstructionFactor + kCandidateSlack;
+  const std::uint64_t budget =
+      std::max(reference->warp_instructions * kCandidateFactor, kCandidateLeast);
   const auto report = (*program)->run_all(**module, budget, false);
+  if (report.verdict == Verdict::kTimeout)
+    return reply(report.verdict,
+                 fmt::format("{} (at the check size {}, where the reference takes {} and a "
+                             "candidate may take {})",
+                             report.detail, sizes_text(one.reference.program),
+                             reference->warp_instructions, budget));
   if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
 
   EmulateReply result = reply(Verdict::kOk, "");
@@ -379,7 +387,10 @@ EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile) {
   if (!module) return reply(Verdict::kUnsupported, module.error().message, is_reference);
   auto program = EmulatedProgram::load(runnable, one.seed, EmulatedProgram::Outputs::kZero);
   if (!program) return reply(Verdict::kRefused, program.error().message, is_reference);
-  const auto sampled = sample_launches(**program, **module, profile);
+  const bool is_limited =
+      one.candidate && one.candidate->compiled.ptx != one.reference.compiled.ptx;
+  const auto sampled = sample_launches(**program, **module, profile,
+                                       is_limited ? kCandidateSample : kReferenceSample);
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
 
   EmulateReply result = reply(Verdict::kOk, "");

@@ -41,6 +41,10 @@ class EmulatedProgram {
   [[nodiscard]] std::vector<std::uint8_t> read(int buffer) const;
   /// Did one launch of a counted run_all touch every sector of it?
   [[nodiscard]] bool touched_whole(int buffer) const;
+  /// Distinct bytes, in whole sectors, that the last counted launch touched of it.
+  [[nodiscard]] std::uint64_t touched_bytes(int buffer) const {
+    return memory_.touched_bytes(addresses_[static_cast<std::size_t>(buffer)]);
+  }
   [[nodiscard]] bool was_written(int buffer) const;
   [[nodiscard]] std::int64_t first_unwritten(int buffer) const;  ///< byte, or -1
   /// Puts back the first contents of in and inout buffers.

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t kSampleTarget =
     2'500'000;  // cost units per timed program, over its launches
 constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
+/// [warp instructions]; tells of a longer block what an instruction costs.
+constexpr std::uint64_t kProbe = 2'000'000;
 constexpr std::int64_t kMaxSampledBlocks = 64;
 
 /// What became of local memory in the machine code: PTX knows of no spills, and of arrays that
@@ -37,10 +39,33 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
   counters.spilled_in_loops = static_cast<std::uint64_t>(local.words_in_loops);
 }
 
+/// One block. What it may take is known once a part of it ran: a limit in units is one in
+/// instructions then, and the same everywhere.
+emulator::RunReport one_block(EmulatedProgram& program, const emulator::Module& module,
+                              std::size_t launch, emulator::RunOptions options, double most_units) {
+  options.sample_blocks = 1;
+  options.max_warp_instructions = kProbe;
+  auto report = program.launch(module, launch, options);
+  if (report.verdict != Verdict::kTimeout) return report;
+  const double each =
+      units_of(report.counters) / static_cast<double>(report.counters.warp_instructions);
+  options.max_warp_instructions =
+      std::min(kSampleLimit, static_cast<std::uint64_t>(most_units / std::max(1.0, each)));
+  if (options.max_warp_instructions <= kProbe) return report;
+  return program.launch(module, launch, options);
+}
+
 }  // namespace
 
+double units_of(const Counters& c) {
+  const auto d = [](std::uint64_t count) { return static_cast<double>(count); };
+  return d(c.warp_instructions) + 0.5 * d(c.global_load_sectors + c.global_store_sectors) +
+         4 * d(c.local_accesses) + 20 * d(c.atomics_global + c.atomics_shared) +
+         3 * d(c.shared_loads + c.shared_stores) + 20 * d(c.tensor);
+}
+
 ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& module,
-                              const emulator::Profile& profile) {
+                              const emulator::Profile& profile, double most_units) {
   ProgramSample result;
   const auto stop = [&](Verdict verdict, std::string detail) {
     result.verdict = verdict;
@@ -67,7 +92,8 @@ ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& 
     options.registers = registers;
     // One block tells what a block costs; the sample is then as large as the budget allows.
     options.sample_blocks = 1;
-    auto report = program.launch(module, i, options);
+    auto report =
+        one_block(program, module, i, options, most_units / static_cast<double>(launches.size()));
     if (report.verdict == Verdict::kOk && blocks > 1) {
       // A sector touched costs the emulator about as much as three plain instructions.
       const auto& c = report.counters;
@@ -79,7 +105,7 @@ ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& 
       if (options.sample_blocks > 1) report = program.launch(module, i, options);
     }
     if (report.verdict == Verdict::kTimeout && options.sample_blocks < blocks) {
-      return stop(Verdict::kUnsupported,
+      return stop(most_units < kReferenceSample ? Verdict::kTimeout : Verdict::kUnsupported,
                   "the time model cannot sample this program: " + report.detail +
                       " (a block waits for others, or one block runs too long)");
     }

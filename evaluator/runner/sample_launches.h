@@ -11,6 +11,15 @@
 
 namespace hone::runner {
 
+/// What the emulator's work is counted in: warp instructions, and more for what takes longer than
+/// plain arithmetic. evaluator/survey.h says how long a unit takes.
+[[nodiscard]] double units_of(const emulator::Counters& counters);
+
+/// A reference is sampled whatever it takes, up to this [units], since nothing is modelled without
+/// it; a candidate that takes more than its own limit is no faster than what it is compared with.
+inline constexpr double kReferenceSample = 1e9;
+inline constexpr double kCandidateSample = 50e6;
+
 /// One launch and what its sampled blocks did.
 struct LaunchSample {
   emulator::Counters counters;  ///< of the sampled blocks
@@ -26,10 +35,12 @@ struct ProgramSample {
 };
 
 /// `program` should have been loaded with Outputs::kZero: earlier launches run in part only, and
-/// what they would have written may be read. Outputs are garbage afterwards.
+/// what they would have written may be read. Outputs are garbage afterwards. A block that takes
+/// more than `most_units` ends it: kTimeout.
 [[nodiscard]] ProgramSample sample_launches(EmulatedProgram& program,
                                             const emulator::Module& module,
-                                            const emulator::Profile& profile);
+                                            const emulator::Profile& profile,
+                                            double most_units = kReferenceSample);
 
 /// By name, as stored with a measurement.
 [[nodiscard]] std::map<std::string, double> to_map(const emulator::Counters& counters);

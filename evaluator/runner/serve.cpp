@@ -13,9 +13,11 @@
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/messages.h"
+#include "evaluator/protocol/survey_messages.h"
 #include "evaluator/runner/emulate.h"
 #include "evaluator/runner/sanitize.h"
 #include "evaluator/runner/serve_loop.h"
+#include "evaluator/runner/survey.h"
 #include "evaluator/trace.h"
 
 namespace hone::runner {
@@ -74,11 +76,17 @@ int serve_compile() {
 
 int serve_emulate() {
   Emulate emulate;
+  ReferenceRuns runs;  ///< for surveys
   return serve("emulate", [&](const Json& m) -> Result<Json> {
     if (m.is_object() && m.contains("op") && m["op"] == "sanitize") {
       const auto job = protocol::sanitize_job_from(m);
       if (!job) return std::unexpected(job.error());
       return protocol::to_message(sanitize(*job));
+    }
+    if (m.is_object() && m.contains("op") && m["op"] == "survey") {
+      const auto job = protocol::survey_job_from(m);
+      if (!job) return std::unexpected(job.error());
+      return protocol::to_message(survey(*job, runs));
     }
     auto request = protocol::emulate_request_from(m);
     if (!request) return std::unexpected(request.error());

@@ -31,6 +31,33 @@ std::uint32_t Block::local_lines(std::uint32_t mask, std::uint32_t bytes) const 
   return distinct * std::max(1u, bytes / 4);
 }
 
+namespace {
+
+/// One element of each lane between a register and local memory, where `data[lane * stride +
+/// at[lane]]` is. `written`: one byte a byte; null: not looked at. Gives the lanes that read what
+/// nobody wrote.
+template <class T>
+std::uint32_t move_local(bool store, T* reg, std::uint8_t* data, std::uint8_t* written,
+                         std::size_t stride, const std::uint64_t* at, std::uint32_t mask) {
+  constexpr T kWritten = static_cast<T>(0x0101010101010101ull);
+  std::uint32_t holes = 0;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::size_t where = stride * static_cast<std::size_t>(lane) + at[lane];
+    if (store) {
+      std::memcpy(data + where, reg + lane, sizeof(T));
+      if (written != nullptr) std::memcpy(written + where, &kWritten, sizeof(T));
+    } else {
+      std::memcpy(reg + lane, data + where, sizeof(T));
+      if (written != nullptr)
+        holes |= static_cast<std::uint32_t>(get<T>(written + where) != kWritten) << lane;
+    }
+  }
+  return holes;
+}
+
+}  // namespace
+
 bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const std::uint32_t total = in.esize * in.vec;
@@ -46,6 +73,30 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   std::uint32_t taint = 0;
   if (store && w.tainting)
     for (int v = 0; v < in.vec; ++v) taint |= slot_taint(w, in, slots[v]);
+  // Arrays of words that the compiler left in memory: a candidate may do little else.
+  const bool words = in.dst_wide ? in.esize == 8 : in.esize == 4;
+  if (words && taint == 0 && summary_.lowest <= summary_.highest &&
+      bounds.hold(summary_.lowest, total) && bounds.hold(summary_.highest, total)) {
+    for (int v = 0; v < in.vec; ++v) {
+      if (slots[v] == kNone) continue;
+      const std::size_t offset = static_cast<std::size_t>(v) * in.esize;
+      std::uint8_t* data = w.local.data() + offset;
+      std::uint8_t* written = check_init_ ? w.local_written.data() + offset : nullptr;
+      const std::uint32_t holes =
+          in.dst_wide ? move_local(store, static_cast<std::uint64_t*>(reg(slots[v])), data, written,
+                                   w.local_stride, address_, mask)
+                      : move_local(store, static_cast<std::uint32_t*>(reg(slots[v])), data, written,
+                                   w.local_stride, address_, mask);
+      if (holes == 0) continue;
+      if (!load_taint_) {
+        uninitialised_ = fmt::format("local memory at offset {} (read at line {})",
+                                     address_[std::countr_zero(holes)], in.line);
+        uninitialised_global_ = false;
+      }
+      load_taint_ |= holes;
+    }
+    return true;
+  }
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t at = address_[lane];

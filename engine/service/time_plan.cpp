@@ -1,0 +1,59 @@
+#include "engine/service/time_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace hone {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kSlowReference_s = 10e-3;
+/// Runs of the reference that one final stage is expected to take: checks, other inputs, pairs.
+constexpr double kFinalRuns = 100;
+/// Of a budget, for all final stages, however slow the reference.
+constexpr double kMostForFinals = 0.3;
+/// An admission compiles and emulates the reference at the check sizes. A final stage does so for
+/// two programs, at the hidden sizes too, in processes that it starts.
+constexpr double kAdmissionsPerFinalist = 2;
+/// The final stage may go on after the budget for this long, or this part of it.
+constexpr double kGrace_s = 4, kGracePart = 0.04;
+/// A search gets this part of a budget at least, whatever is kept back.
+constexpr double kLeastForSearch = 0.2;
+
+}  // namespace
+
+void TimePlan::admitted(double reference_time_us, double admission_s) {
+  reference_s_ = reference_time_us * 1e-6;
+  admission_s_ = admission_s;
+}
+
+bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
+
+double TimePlan::seconds_per_finalist() const {
+  return modelled_ ? 1 + kAdmissionsPerFinalist * admission_s_ : 4 + kFinalRuns * reference_s_;
+}
+
+double TimePlan::admission_end() const { return budget_.seconds > 0 ? budget_.seconds : kNever; }
+
+double TimePlan::search_end() const {
+  const double total = budget_.seconds;
+  if (total <= 0) return kNever;
+  double reserve =
+      modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
+  if (modelled_ || reference_is_slow())
+    reserve = std::max(reserve, std::min(kMostForFinals * total, 3 * seconds_per_finalist()));
+  return std::max(kLeastForSearch * total, total - reserve);
+}
+
+double TimePlan::finals_end() const {
+  const double total = budget_.seconds;
+  return total > 0 ? total + std::max(kGrace_s, kGracePart * total) : kNever;
+}
+
+int TimePlan::affordable_finalists(int wanted) const {
+  if (budget_.seconds <= 0 || (!modelled_ && !reference_is_slow())) return wanted;
+  const double affordable = kMostForFinals * budget_.seconds / seconds_per_finalist();
+  return std::clamp(static_cast<int>(affordable), std::min(2, wanted), wanted);
+}
+
+}  // namespace hone

@@ -1,0 +1,36 @@
+// How a budget in seconds is divided: when admission, search and final stage end at the latest. All
+// times are seconds since the budget began, which is when the process did; infinity: never.
+#pragma once
+
+#include "engine/search/budget.h"
+
+namespace hone {
+
+class TimePlan {
+ public:
+  TimePlan(const Budget& budget, bool modelled) : budget_(budget), modelled_(modelled) {}
+
+  /// What admission learned: the reference's time, and what the admission itself took.
+  void admitted(double reference_time_us, double admission_s);
+
+  /// Without a reference that runs there is nothing to search for: admission may take all of it.
+  [[nodiscard]] double admission_end() const;
+  /// Leaves the final stage its share.
+  [[nodiscard]] double search_end() const;
+  /// Past the budget by less than the run as a whole may be: results are still written after it.
+  [[nodiscard]] double finals_end() const;
+  /// As many of `wanted` as the final stage's share has time for; at least two, if so many are
+  /// wanted.
+  [[nodiscard]] int affordable_finalists(int wanted) const;
+  /// On a GPU: measuring is expensive.
+  [[nodiscard]] bool reference_is_slow() const;
+
+ private:
+  [[nodiscard]] double seconds_per_finalist() const;
+
+  Budget budget_;
+  bool modelled_;
+  double reference_s_ = 0, admission_s_ = 0;
+};
+
+}  // namespace hone
