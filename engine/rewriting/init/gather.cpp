@@ -68,6 +68,15 @@ void follow_comment(std::string_view line, bool& inside) {
   }
 }
 
+/// `<< <` and `>> >`, which some editors make of a launch and nvcc takes.
+void close_launch(std::string& line) {
+  const auto open = line.find("<< <");
+  if (open == line.npos) return;
+  line.replace(open, 4, "<<<");
+  const auto close = line.find(">> >", open);
+  if (close != line.npos) line.replace(close, 4, ">>>");
+}
+
 class Gatherer {
  public:
   explicit Gatherer(const std::vector<fs::path>& folders) : folders_(folders) {}
@@ -137,6 +146,7 @@ Result<void> Gatherer::add(const fs::path& file, const std::string& text) {
       continue;
     }
     if (!include) {
+      if (code) close_launch(line);
       out += line + '\n';
       if (out.size() > kMaxText)
         return invalid(fmt::format("{}: with its headers it is more than {} MiB", open_.front().string(),

@@ -92,7 +92,13 @@ Product Signature::length_of(const Variable& parameter) const {
     if (access.base != &parameter || !access.index) continue;
     if (auto shape = shape_of(*access.index)) return *shape;
   }
-  return largest_;
+  // As many as the axes bound together.
+  Product all;
+  for (const int axis : {2, 1, 0}) {
+    const Product one = extent(axis);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all.size() > largest_.size() ? all : largest_;
 }
 
 Product Signature::extent(int axis) const {

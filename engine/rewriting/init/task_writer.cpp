@@ -125,7 +125,10 @@ class Writer {
   using Values = std::map<std::string, std::int64_t>;
   bool holds(const Values& at, std::int64_t most) const;
   std::optional<Values> check_values(std::int64_t multiple, int round) const;
-  InitResult::Attempt attempt(bool coarse, bool careful) const;
+  /// How the check sizes are chosen, from the boldest.
+  enum class Checks { kOdd, kMultiples, kEqual, kAsTheFile };
+  InitResult::Attempt attempt(Checks kind, bool careful) const;
+  std::optional<Values> file_values() const;
   void grow(Values& timed, std::vector<std::string>& notes);
   Json task_at(const Values& timed, const std::vector<Values>& checks,
                const std::set<std::string>& constraints, bool careful,
@@ -538,6 +541,9 @@ Json Writer::fill_of(const BufferPlan& buffer, const std::vector<Values>& all,
   }
   std::optional<HostFill> said;
   if (buffer.host >= 0) said = unit_.facts.buffers[static_cast<std::size_t>(buffer.host)].fill;
+  if (buffer.written && said && said->kind == HostFill::Kind::kConstant && said->low == said->high &&
+      std::abs(said->low) <= 1e5)
+    return {{"constant", integer ? std::trunc(said->low) : said->low}};  // what it starts from counts
   const bool useful = said && (said->kind == HostFill::Kind::kUniform || said->kind == HostFill::Kind::kIntegers) &&
                       said->high > said->low && std::abs(said->low) <= 1e5 && std::abs(said->high) <= 1e5;
   if (integer) {
@@ -693,22 +699,54 @@ std::int64_t Writer::coarse_multiple() const {
   return power;
 }
 
-InitResult::Attempt Writer::attempt(bool coarse, bool careful) const {
+/// The file's own sizes, halved together until they are small.
+std::optional<Writer::Values> Writer::file_values() const {
+  Values values = sizes_.timed();
+  for (int i = 0; i < 30; ++i) {
+    if (holds(values, kMostChecked)) return values;
+    for (auto& [name, value] : values) {
+      if (value % 2 != 0) return std::nullopt;
+      value /= 2;
+    }
+  }
+  return std::nullopt;
+}
+
+InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
   InitResult::Attempt result;
   result.notes = notes_;
   std::set<std::string> constraints = constraints_;
-  const std::int64_t multiple = coarse ? coarse_multiple() : 1;
-  if (coarse) {
-    for (const std::string& name : sizes_.all()) {
+  const std::int64_t multiple =
+      kind == Checks::kMultiples || kind == Checks::kEqual ? coarse_multiple() : 1;
+  if (multiple > 1 && !sizes_.all().empty()) {
+    for (const std::string& name : sizes_.all())
       if (timed_.at(name) % multiple == 0) constraints.insert(fmt::format("{} % {} == 0", name, multiple));
-    }
-    if (!sizes_.all().empty())
-      result.notes.push_back(fmt::format("sizes are kept multiples of {}: the kernel has no guard for others", multiple));
+    result.notes.push_back(fmt::format("sizes are kept multiples of {}: the kernel has no guard for others", multiple));
   }
   std::vector<Values> checks;
-  for (const int round : {0, 1}) {
-    const auto values = check_values(multiple, round);
-    if (values && std::ranges::find(checks, *values) == checks.end()) checks.push_back(*values);
+  if (kind == Checks::kAsTheFile) {
+    if (const auto values = file_values()) {
+      checks.push_back(*values);
+      for (const auto& [name, value] : *values)
+        if (value > 1 && timed_.at(name) % value == 0) constraints.insert(fmt::format("{} % {} == 0", name, value));
+      result.notes.emplace_back("check_sizes: the file's own, or these halved; the kernel does not hold at others");
+    }
+  } else {
+    for (const int round : {0, 1}) {
+      auto values = check_values(multiple, round);
+      if (values && kind == Checks::kEqual) {
+        const std::int64_t least = std::ranges::min_element(*values, {}, [](const auto& v) { return v.second; })->second;
+        for (auto& [name, value] : *values) value = least;
+        if (!holds(*values, kMostChecked)) values = std::nullopt;
+      }
+      if (values && std::ranges::find(checks, *values) == checks.end()) checks.push_back(*values);
+    }
+  }
+  if (kind == Checks::kEqual) {
+    const std::string& first = sizes_.all().front();
+    for (const std::string& name : sizes_.all())
+      if (name != first && timed_.at(name) == timed_.at(first)) constraints.insert(fmt::format("{} == {}", name, first));
+    result.notes.emplace_back("sizes are kept equal: the kernel does not hold for others");
   }
   if (checks.empty() && !sizes_.all().empty())
     result.notes.emplace_back("check_sizes: no small sizes were found that hold everything; give some");
@@ -726,12 +764,17 @@ Result<InitResult> Writer::run() {
   const bool guarded = std::ranges::any_of(
       stages_, [](const Stage& stage) { return stage.kernel.compares_index; });
   const bool has_sizes = !sizes_.all().empty();
-  std::vector<bool> widths = !has_sizes ? std::vector<bool>{false}
-                             : guarded  ? std::vector<bool>{false, true}
-                                        : std::vector<bool>{true, false};
-  for (const bool coarse : widths) {
+  std::vector<Checks> kinds = {Checks::kOdd};
+  if (has_sizes) {
+    kinds.insert(guarded ? kinds.end() : kinds.begin(), Checks::kMultiples);
+    kinds.push_back(Checks::kAsTheFile);
+    std::set<std::int64_t> values;
+    for (const auto& [name, value] : timed_) values.insert(value);
+    if (sizes_.all().size() > 1 && values.size() == 1) kinds.push_back(Checks::kEqual);
+  }
+  for (const Checks kind : kinds) {
     for (const bool careful : {false, true}) {
-      InitResult::Attempt one = attempt(coarse, careful);
+      InitResult::Attempt one = attempt(kind, careful);
       const bool known = std::ranges::any_of(
           result.attempts, [&](const auto& other) { return other.task == one.task; });
       if (!known) result.attempts.push_back(std::move(one));

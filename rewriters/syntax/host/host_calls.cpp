@@ -109,6 +109,11 @@ int HostRunner::memory_of(const Value& pointer, const clang::Expr* expression) {
     if (plain->getType()->isConstantArrayType()) bytes = array_bytes(plain->getType());
     Value memory = allocate(bytes, pointer_name(plain), true, expression->getBeginLoc());
     pointer.cell->memory = memory.memory;
+    if (is_number(pointer.cell->value)) {
+      const double x = number(pointer.cell->value);
+      facts_.buffers[static_cast<std::size_t>(memory.memory)].fill =
+          HostFill{HostFill::Kind::kConstant, x, x};
+    }
     for (const auto& [index, element] : pointer.cell->elements) {
       if (element == nullptr || element == pointer.cell || !is_number(element->value)) continue;
       const double x = number(element->value);
@@ -268,8 +273,13 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
   }
   if (name == "cudaMemset" || name == "cudaMemsetAsync") {
     const int memory = memory_of(argument(0), call.getArg(0));
-    argument(2);
-    if (memory >= 0) event(HostEvent::Kind::kZero, memory);
+    const Value byte = argument(1);
+    if (memory >= 0) {
+      const bool zero_bytes = byte.is_int() && byte.integer->value == 0;
+      event(HostEvent::Kind::kZero, memory);
+      facts_.buffers[static_cast<std::size_t>(memory)].fill =
+          zero_bytes ? HostFill{HostFill::Kind::kConstant, 0, 0} : HostFill{};
+    }
     return zero();
   }
   if (name == "memset" || name == "memcpy") {

@@ -505,6 +505,15 @@ Value HostRunner::eval_binary(const clang::BinaryOperator& binary) {
   if (op == clang::BO_Assign) {
     Value value = eval(right);
     const clang::Expr* target = left->IgnoreParenImpCasts();
+    const bool number_type = left->getType()->isIntegerType() && !left->getType()->isBooleanType();
+    if (!value.is_int() && number_type && !blind_ && value.fill.kind == HostFill::Kind::kUnknown) {
+      const clang::ValueDecl* decl = nullptr;
+      if (const auto* reference = dyn_cast<clang::DeclRefExpr>(target)) decl = reference->getDecl();
+      if (const auto* member = dyn_cast<clang::MemberExpr>(target)) decl = member->getMemberDecl();
+      if (decl != nullptr)
+        value = guess(decl->getNameAsString(), static_cast<const clang::Decl*>(decl),
+                      binary.getOperatorLoc());
+    }
     if (const auto* reference = dyn_cast<clang::DeclRefExpr>(target);
         reference != nullptr && left->getType()->isIntegerType())
       value = named(std::move(value), reference->getDecl()->getNameAsString(),

@@ -60,6 +60,7 @@ class HostRunner {
 
   // host_statements.cpp
   Flow execute(const clang::Stmt* statement);
+  void assume_equal(const clang::Expr* condition);
   Flow run_if(const clang::IfStmt& statement);
   Flow run_switch(const clang::SwitchStmt& statement);
   Flow run_loop(const clang::Stmt* init, const clang::Expr* condition, const clang::Expr* step,

@@ -75,6 +75,26 @@ std::optional<bool> HostRunner::truth(const clang::Expr* condition) {
   }
 }
 
+/// `if (a != b) exit(1);` passed: of two guesses, one.
+void HostRunner::assume_equal(const clang::Expr* condition) {
+  const auto* binary = dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
+  if (binary == nullptr) return;
+  if (binary->getOpcode() == clang::BO_LOr) {
+    assume_equal(binary->getLHS());
+    assume_equal(binary->getRHS());
+    return;
+  }
+  if (binary->getOpcode() != clang::BO_NE) return;
+  const Value a = eval(binary->getLHS());
+  const Value b = eval(binary->getRHS());
+  if (!a.is_int() || !b.is_int()) return;
+  if (b.integer->op == HostExpr::Op::kName && has_guess(b.integer)) {
+    store(binary->getRHS(), a);
+  } else if (a.integer->op == HostExpr::Op::kName && has_guess(a.integer)) {
+    store(binary->getLHS(), b);
+  }
+}
+
 HostRunner::Flow HostRunner::run_if(const clang::IfStmt& statement) {
   if (statement.getInit() != nullptr) execute(statement.getInit());
   if (statement.getConditionVariable() != nullptr) declare(*statement.getConditionVariable());
@@ -87,7 +107,11 @@ HostRunner::Flow HostRunner::run_if(const clang::IfStmt& statement) {
   if (launches(else_branch)) return execute(else_branch);
   if (else_branch == nullptr) {
     if (interesting(then_branch) && !ends_program(then_branch)) return execute(then_branch);
-    if (!ends_program(then_branch)) forget_assigned(then_branch);
+    if (ends_program(then_branch)) {
+      assume_equal(statement.getCond());
+    } else {
+      forget_assigned(then_branch);
+    }
     return Flow::kNext;
   }
   return execute(ends_program(then_branch) ? else_branch : then_branch);
