@@ -1,48 +1,126 @@
 #include <fmt/core.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "candidates/task_file.h"
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
+#include "engine/rewriting/init/gather.h"
+#include "evaluator/sanitize.h"
 
 namespace hone::cli {
 namespace init_command {
 namespace {
 
+constexpr std::chrono::seconds kMostTime{40};  // for guesses on the emulator
+
 struct Options {
   Common common;
+  std::string file;
+  std::vector<std::string> folders;
+  std::vector<std::string> defines;
   std::string kernel;
   std::string output;
   bool force = false;
+  bool check = true;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
 };
 
+std::string task_text(const InitResult::Attempt& attempt, const std::string& source) {
+  std::string text = "/* hone " + attempt.task.dump(2) + " */\n";
+  for (const std::string& note : attempt.notes) text += "// look at: " + note + "\n";
+  return text + "\n" + source;
+}
+
+/// What the emulated GPU finds at the check sizes: the first finding; empty: nothing. Errors: it
+/// could not be tried.
+Result<std::string> first_finding(const std::string& text, const std::string& path,
+                                  sandbox::Mode mode) {
+  const auto task = parse_task(text, path);
+  if (!task) return task.error().message;
+  const auto device = open_device({.device = "emu:sm_90", .profile = "", .sandbox = mode}, *task);
+  if (!device) return std::unexpected(device.error());
+  for (const Bindings& at : task->check_sizes) {
+    SanitizeRequest request;
+    auto concrete = instantiate(task->reference, at);
+    if (!concrete) return concrete.error().message;
+    request.program = std::move(*concrete);
+    request.max_findings = 2;
+    const auto result = sanitize(*device->evaluator, request);
+    if (!result) return std::unexpected(result.error());
+    if (!result->findings.empty()) return result->findings.front().finding.what;
+    if (result->verdict != Verdict::kOk)
+      return fmt::format("{}: {}", to_string(result->verdict), result->detail);
+  }
+  return std::string();
+}
+
+/// The first attempt in which nothing is found; where there is none, the first of all, with a note.
+InitResult::Attempt choose(const InitResult& made, const std::string& path, const Options& options) {
+  InitResult::Attempt best = made.attempts.front();
+  if (!options.check) return best;
+  const auto begin = std::chrono::steady_clock::now();
+  std::string finding;
+  for (const InitResult::Attempt& attempt : made.attempts) {
+    const auto found = first_finding(task_text(attempt, made.source), path, options.sandbox);
+    if (!found) {
+      best.notes.push_back(fmt::format("not tried on the emulator: {}", found.error().message));
+      return best;
+    }
+    if (found->empty()) return attempt;
+    if (finding.empty()) finding = *found;
+    if (std::chrono::steady_clock::now() - begin > kMostTime) break;
+  }
+  best.notes.push_back(fmt::format("`hone check` finds something: {}", finding));
+  return best;
+}
+
+Result<std::map<std::string, std::string>> defines_of(const std::vector<std::string>& given) {
+  std::map<std::string, std::string> defines;
+  for (const std::string& text : given) {
+    const auto equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (!is_c_identifier(name)) return invalid(fmt::format("-D {}: write NAME or NAME=VALUE", text));
+    defines[name] = equals == std::string::npos ? "1" : text.substr(equals + 1);
+  }
+  return defines;
+}
+
 int run(const Options& options) {
   const Common& common = options.common;
-  const std::filesystem::path path(options.kernel);
+  const std::filesystem::path path(options.file);
   const auto content = read_text_file(path);
   if (!content) return common.fail(content.error());
   if (find_task_comment(*content)) {
     return common.fail({ErrorCode::kInvalidInput,
-                        fmt::format("{}: there is a task comment already", options.kernel)});
+                        fmt::format("{}: there is a task comment already", options.file)});
   }
-  const auto made = open_rewriting(options.sandbox)->init(*content, options.kernel);
-  if (!made) return common.fail(made.error());
-  const std::string json = made->task.dump(2);
   std::string output = options.output;
   if (output.empty()) output = (path.parent_path() / (path.stem().string() + ".task.cu")).string();
   if (output != "-" && !options.force && std::filesystem::exists(output)) {
     return common.fail({ErrorCode::kInvalidInput,
                         fmt::format("{}: exists already; --force overwrites it", output)});
   }
+  const auto defines = defines_of(options.defines);
+  if (!defines) return common.fail(defines.error());
+  auto gathered = init::gather(path, {options.folders.begin(), options.folders.end()});
+  if (!gathered) return common.fail(gathered.error());
+  const auto made = open_rewriting(options.sandbox)
+                        ->init({std::move(gathered->text), options.file, *defines, options.kernel});
+  if (!made) {
+    for (const std::string& note : gathered->notes) fmt::print(stderr, "look at: {}\n", note);
+    return common.fail(made.error());
+  }
+  InitResult::Attempt best = choose(*made, output == "-" ? options.file : output, options);
+  best.notes.insert(best.notes.begin(), gathered->notes.begin(), gathered->notes.end());
   if (!(output == "-" && common.json_on_stdout())) {
-    auto written = write_text(output, "/* hone " + json + " */\n" + *content);
+    auto written = write_text(output, task_text(best, made->source));
     if (!written) return common.fail(written.error());
   }
-  for (const std::string& note : made->notes) fmt::print(stderr, "look at it: {}\n", note);
+  for (const std::string& note : best.notes) fmt::print(stderr, "look at: {}\n", note);
   if (output != "-") fmt::print(stderr, "wrote {}; next: hone optimize {}\n", output, output);
-  return common.write_json({{"file", output}, {"task", made->task}, {"notes", made->notes}})
+  return common.write_json({{"file", output}, {"task", best.task}, {"notes", best.notes}})
              ? kDone
              : kEnvironmentLacks;
 }
@@ -53,13 +131,21 @@ int run(const Options& options) {
 Registration add_init(CLI::App& root) {
   using namespace init_command;
   auto options = std::make_shared<Options>();
-  CLI::App* app =
-      root.add_subcommand("init", "Write the first version of a task from a kernel's signature");
-  app->add_option("KERNEL", options->kernel, "A .cu file with one or more __global__ functions")
+  CLI::App* app = root.add_subcommand(
+      "init", "Write the first version of a task from a CUDA file, host code and all");
+  app->add_option("FILE", options->file, "A .cu file with one or more __global__ functions")
       ->required();
+  app->add_option("-I", options->folders, "A folder to look for headers in; may be repeated")
+      ->type_name("DIR");
+  app->add_option("-D", options->defines, "A macro, as for a compiler; may be repeated")
+      ->type_name("NAME[=VALUE]");
+  app->add_option("--kernel", options->kernel, "Make the task of this kernel's first launch alone")
+      ->type_name("NAME");
   app->add_option("-o,--output", options->output,
                   "File to write, or -; default: <name>.task.cu beside it");
   app->add_flag("--force", options->force, "Overwrite the output file");
+  app->add_flag("!--no-check", options->check,
+                "Do not try the guesses on the emulated GPU: the first ones are written");
   add_sandbox_option(*app, options->sandbox);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -1,7 +1,5 @@
 #include "engine/rewriting/local_rewriting.h"
 
-#include <filesystem>
-
 #include "engine/rewriting/launch_check.h"
 #include "rewriters/core/registry.h"
 #include "rewriters/generators/rewriter.h"
@@ -47,10 +45,6 @@ std::string LocalRewriting::formatted(const std::string& source) {
   return syntax::formatted(source);
 }
 
-Result<InitResult> LocalRewriting::init(const std::string& source, const std::string& path) {
-  auto made = init_task(source, std::filesystem::path(path).stem().string());
-  if (!made) made.error().message = path + ":" + made.error().message;
-  return made;
-}
+Result<InitResult> LocalRewriting::init(const InitRequest& request) { return init_task(request); }
 
 }  // namespace hone

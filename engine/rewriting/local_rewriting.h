@@ -18,7 +18,7 @@ class LocalRewriting final : public Rewriting {
   Result<void> validate(const Program& program, const std::string& path) override;
   Result<std::string> hash(const Program& program, const std::string& path) override;
   std::string formatted(const std::string& source) override;
-  Result<InitResult> init(const std::string& source, const std::string& path) override;
+  Result<InitResult> init(const InitRequest& request) override;
   void cancel() override {}
   void resume() override {}
 };

@@ -14,6 +14,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxText = 8192;      // [B], of a message for a person
 constexpr std::size_t kMaxRefusals = 4096;  // of launches
 constexpr std::size_t kMaxNotes = 4096;
+constexpr std::size_t kMaxAttempts = 16;
 
 std::unexpected<Error> malformed(const char* what) {
   return fail(ErrorCode::kInfrastructure, std::string("rewrite runner: ") + what);
@@ -88,22 +89,56 @@ std::optional<Error> failure_of(const Json& reply) {
   return std::nullopt;
 }
 
+Json to_message(const InitRequest& request) {
+  return {{"op", "init"},
+          {"source", request.source},
+          {"path", request.path},
+          {"defines", request.defines},
+          {"kernel", request.kernel}};
+}
+
+Result<InitRequest> init_request_from(const Json& message) {
+  InitRequest request;
+  HONE_TAKE(request.source, protocol::get_string(message, "source", protocol::kMaxFrame));
+  HONE_TAKE(request.path, protocol::get_string(message, "path"));
+  HONE_TAKE(request.kernel, protocol::get_string(message, "kernel"));
+  const Json* defines = nullptr;
+  HONE_TAKE(defines, protocol::get_object(message, "defines"));
+  for (const auto& [name, value] : defines->items()) {
+    if (!value.is_string()) return malformed("a macro's value is no string");
+    request.defines[name] = value.get<std::string>();
+  }
+  return request;
+}
+
 Json to_message(const InitResult& result) {
-  // As text, which keeps the order of the keys.
-  return {{"task", result.task.dump()}, {"notes", result.notes}};
+  Json attempts = Json::array();
+  // The task as text, which keeps the order of the keys.
+  for (const InitResult::Attempt& one : result.attempts)
+    attempts.push_back({{"task", one.task.dump()}, {"notes", one.notes}});
+  return {{"source", result.source}, {"attempts", attempts}};
 }
 
 Result<InitResult> init_result_from(const Json& message) {
   InitResult result;
-  const auto text = protocol::get_string(message, "task");
-  if (!text) return std::unexpected(text.error());
-  result.task = nlohmann::ordered_json::parse(*text, nullptr, false);
-  if (!result.task.is_object()) return malformed("the task is no JSON object");
-  const auto notes = protocol::get_array(message, "notes", kMaxNotes);
-  if (!notes) return std::unexpected(notes.error());
-  for (const Json& note : **notes) {
-    if (!note.is_string()) return malformed("a note is no string");
-    result.notes.push_back(protocol::clean_text(note.get_ref<const std::string&>(), kMaxText));
+  HONE_TAKE(result.source, protocol::get_string(message, "source", protocol::kMaxFrame));
+  const auto attempts = protocol::get_array(message, "attempts", kMaxAttempts);
+  if (!attempts) return std::unexpected(attempts.error());
+  if ((*attempts)->empty()) return malformed("there is no task");
+  for (const Json& one : **attempts) {
+    if (!one.is_object()) return malformed("an attempt is no object");
+    InitResult::Attempt attempt;
+    const auto text = protocol::get_string(one, "task", protocol::kMaxFrame);
+    if (!text) return std::unexpected(text.error());
+    attempt.task = nlohmann::ordered_json::parse(*text, nullptr, false);
+    if (!attempt.task.is_object()) return malformed("the task is no JSON object");
+    const auto notes = protocol::get_array(one, "notes", kMaxNotes);
+    if (!notes) return std::unexpected(notes.error());
+    for (const Json& note : **notes) {
+      if (!note.is_string()) return malformed("a note is no string");
+      attempt.notes.push_back(protocol::clean_text(note.get_ref<const std::string&>(), kMaxText));
+    }
+    result.attempts.push_back(std::move(attempt));
   }
   return result;
 }

@@ -8,7 +8,7 @@
 //   validate   {program, path}                                  -> {}
 //   hash       {program}                                        -> {hash}
 //   format     {source}                                         -> {source}
-//   init       {source, path}                                   -> {task, notes}
+//   init       {source, path, defines, kernel}                  -> {source, attempts}
 //
 // Without `program` the task's reference is meant. A question that has no such answer is answered
 // with {"refused": text} or {"invalid": text}; {"error": text}, the channel's own, is a failure.
@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "candidates/result.h"
-#include "engine/rewriting/init_task.h"
+#include "engine/rewriting/init/init_task.h"
 #include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
 #include "rewriters/generators/explanation.h"
@@ -34,6 +34,8 @@ namespace hone::rewriting {
 [[nodiscard]] nlohmann::json to_message(const Error& error);
 [[nodiscard]] std::optional<Error> failure_of(const nlohmann::json& reply);
 
+[[nodiscard]] nlohmann::json to_message(const InitRequest& request);
+[[nodiscard]] Result<InitRequest> init_request_from(const nlohmann::json& message);
 [[nodiscard]] nlohmann::json to_message(const InitResult& result);
 [[nodiscard]] Result<InitResult> init_result_from(const nlohmann::json& message);
 

@@ -202,13 +202,13 @@ std::string RemoteRewriting::formatted(const std::string& source) {
   return protocol::get_string(*reply, "source", protocol::kMaxFrame).value_or(source);
 }
 
-Result<InitResult> RemoteRewriting::init(const std::string& source, const std::string& path) {
-  const auto reply = ask({{"op", "init"}, {"source", source}, {"path", path}});
-  if (!reply) return std::unexpected(cannot_be_read(reply.error(), path));
+Result<InitResult> RemoteRewriting::init(const InitRequest& request) {
+  const auto reply = ask(rewriting::to_message(request));
+  if (!reply) return std::unexpected(cannot_be_read(reply.error(), request.path));
   if (auto failure = rewriting::failure_of(*reply)) return std::unexpected(*failure);
   auto result = rewriting::init_result_from(*reply);
   if (!result) {
-    return std::unexpected(cannot_be_read(nonsense(result.error().message).error(), path));
+    return std::unexpected(cannot_be_read(nonsense(result.error().message).error(), request.path));
   }
   return result;
 }

@@ -37,7 +37,7 @@ class RemoteRewriting final : public Rewriting {
   Result<void> validate(const Program& program, const std::string& path) override;
   Result<std::string> hash(const Program& program, const std::string& path) override;
   std::string formatted(const std::string& source) override;
-  Result<InitResult> init(const std::string& source, const std::string& path) override;
+  Result<InitResult> init(const InitRequest& request) override;
   int at_once() const override { return processes_; }
   void cancel() override { pool_.cancel(); }
   void resume() override { pool_.resume(); }

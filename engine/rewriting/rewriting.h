@@ -8,7 +8,7 @@
 
 #include "candidates/recipe.h"
 #include "candidates/result.h"
-#include "engine/rewriting/init_task.h"
+#include "engine/rewriting/init/init_task.h"
 #include "engine/rewriting/run_nests.h"
 #include "rewriters/core/rewriter.h"
 #include "rewriters/generators/explanation.h"
@@ -56,9 +56,8 @@ class Rewriting {
   /// As clang-format does it; `source` itself where that does not end well.
   [[nodiscard]] virtual std::string formatted(const std::string& source) = 0;
 
-  /// As init_task, for the file at `path`. Errors: kInvalidInput names it.
-  [[nodiscard]] virtual Result<InitResult> init(const std::string& source,
-                                                const std::string& path) = 0;
+  /// As init_task. Errors: kInvalidInput names the file.
+  [[nodiscard]] virtual Result<InitResult> init(const InitRequest& request) = 0;
 
   /// How many requests are worked on side by side.
   [[nodiscard]] virtual int at_once() const { return 1; }

@@ -72,13 +72,15 @@ Result<const Task*> Server::task_from(const Json& message) {
 Result<Json> Server::answer(const Json& message) {
   std::string op;
   HONE_TAKE(op, protocol::get_string(message, "op"));
-  if (op == "format" || op == "init") {
+  if (op == "format") {
     std::string source;
     HONE_TAKE(source, protocol::get_string(message, "source", protocol::kMaxFrame));
-    if (op == "format") return Json{{"source", local_.formatted(source)}};
-    std::string path;
-    HONE_TAKE(path, protocol::get_string(message, "path"));
-    const auto made = local_.init(source, path);
+    return Json{{"source", local_.formatted(source)}};
+  }
+  if (op == "init") {
+    const auto request = rewriting::init_request_from(message);
+    if (!request) return std::unexpected(request.error());
+    const auto made = local_.init(*request);
     if (!made) return std::unexpected(made.error());
     return rewriting::to_message(*made);
   }

@@ -1,16 +1,12 @@
 #include "rewriters/syntax/parse.h"
 
 #include <clang/AST/ASTConsumer.h>
-#include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Frontend/CompilerInstance.h>
-#include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendAction.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
-#include <clang/Lex/PreprocessorOptions.h>
 #include <clang/Serialization/ASTWriter.h>
 #include <clang/Serialization/InMemoryModuleCache.h>
 #include <fmt/format.h>
-#include <llvm/Support/VirtualFileSystem.h>
 
 #include <list>
 #include <mutex>
@@ -19,15 +15,10 @@
 
 #include "candidates/hash.h"
 #include "rewriters/syntax/build_ast.h"
-#include "rewriters/syntax/prelude.h"
+#include "rewriters/syntax/clang_run.h"
 
 namespace hone::syntax {
 namespace {
-
-constexpr char kMainFile[] = "/hone/kernel.cu";
-constexpr char kPreludeFile[] = "/hone/prelude.h";
-constexpr char kPrecompiledFile[] = "/hone/prelude.pch";
-constexpr char kHeaderFolder[] = "/hone/include";
 
 class Collector : public clang::DiagnosticConsumer {
  public:
@@ -98,73 +89,6 @@ class PrecompileAction : public clang::ASTFrontendAction {
   std::shared_ptr<clang::PCHBuffer> buffer_;
 };
 
-llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const std::string& source,
-                                                            llvm::StringRef precompiled) {
-  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> files(new llvm::vfs::InMemoryFileSystem);
-  const auto add = [&](const std::string& path, std::string_view text) {
-    files->addFile(path, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text), path));
-  };
-  add(kPreludeFile, prelude_text());
-  for (const VirtualFile& header : virtual_headers()) {
-    add(fmt::format("{}/{}", kHeaderFolder, header.name), header.text);
-  }
-  if (!precompiled.empty()) add(kPrecompiledFile, precompiled);
-  add(kMainFile, source);
-  return files;
-}
-
-/// Sets up Clang for one file with the prelude before it, as text or precompiled, and runs
-/// `action`.
-void run_clang(const std::string& source, const std::map<std::string, std::string>& defines,
-               llvm::StringRef precompiled, clang::DiagnosticConsumer& diagnostics,
-               clang::FrontendAction& action) {
-  std::vector<std::string> arguments = {"-triple",
-                                        "nvptx64-nvidia-cuda",
-                                        "-target-cpu",
-                                        "sm_90",
-                                        "-fsyntax-only",
-                                        "-fcuda-is-device",
-                                        "-x",
-                                        "cuda",
-                                        "-std=c++20",
-                                        "-nostdsysteminc",
-                                        "-nobuiltininc",
-                                        "-fdeprecated-macro",
-                                        "-w",
-                                        "-fno-builtin",
-                                        "-fgnuc-version=4.2.1",
-                                        "-Wno-c++11-narrowing",
-                                        "-ferror-limit",
-                                        "20",
-                                        "-internal-isystem",
-                                        kHeaderFolder};
-  if (precompiled.empty()) {
-    arguments.insert(arguments.end(), {"-include", kPreludeFile});
-  } else {
-    arguments.insert(arguments.end(), {"-include-pch", kPrecompiledFile, "-fno-validate-pch"});
-  }
-  for (const auto& [name, value] : defines) {
-    arguments.push_back("-D");
-    arguments.push_back(name + "=" + value);
-  }
-  arguments.push_back(kMainFile);
-  std::vector<const char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-
-  clang::CompilerInstance compiler;
-  compiler.createDiagnostics(&diagnostics, /*ShouldOwnClient=*/false);
-  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
-                                                 compiler.getDiagnostics())) {
-    return;
-  }
-  // CreateFromArgs left its diagnostics options behind; the engine must follow them (-w).
-  compiler.createDiagnostics(&diagnostics, false);
-  compiler.getFrontendOpts().DisableFree = false;
-  compiler.createFileManager(file_system(source, precompiled));
-  compiler.setVerboseOutputStream(llvm::nulls());  // no "1 error generated"
-  compiler.ExecuteAction(action);
-}
-
 /// Parsing the prelude takes most of the time of a parse, so it is done once. Empty when that
 /// fails, and then every parse reads the text.
 llvm::StringRef precompiled_prelude() {
@@ -173,7 +97,7 @@ llvm::StringRef precompiled_prelude() {
     TranslationUnit unit;
     Collector collector(unit);
     PrecompileAction action(buffer);
-    run_clang("", {}, "", collector, action);
+    run_clang({}, collector, action);
     return buffer->IsComplete ? std::string(buffer->Data.data(), buffer->Data.size())
                               : std::string();
   }();
@@ -189,7 +113,11 @@ std::shared_ptr<TranslationUnit> build_unit(const std::string& source,
   unit->storage = std::make_shared<TranslationUnit::Storage>();
   Collector collector(*unit);
   BuildAction action(*unit);
-  run_clang(source + instances, defines, precompiled_prelude(), collector, action);
+  ClangJob job;
+  job.source = source + instances;
+  job.defines = defines;
+  job.precompiled = precompiled_prelude();
+  run_clang(job, collector, action);
   return unit;
 }
 

@@ -1,0 +1,171 @@
+#include "engine/rewriting/init/kernel_facts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace hone::init {
+namespace {
+
+using syntax::Expr;
+using syntax::Function;
+using syntax::Stmt;
+using syntax::Type;
+using syntax::Variable;
+
+using Sources = std::set<const Variable*>;
+
+/// Follows integers that are loaded from a parameter through locals to where they are used.
+class Loads {
+ public:
+  explicit Loads(const syntax::KernelInfo& info) : info_(info) {
+    for (const syntax::Access& access : info.accesses)
+      if (access.base != nullptr && access.expr != nullptr) bases_[access.expr] = access.base;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Variable* local : info.function->locals) {
+        Sources found;
+        if (local->init != nullptr) found = of(*local->init);
+        for (const Expr* write : local->write_sites)
+          if (write->operands.size() == 2) found.merge(of(*write->operands[1]));
+        changed = add(local, found) || changed;
+      }
+      for (const Stmt* statement : info.function->all_statements) {
+        if (statement->kind != Stmt::Kind::kFor || statement->expr == nullptr) continue;
+        const Sources bound = of(*statement->expr);
+        const Stmt* init = statement->init;
+        if (init == nullptr) continue;
+        for (const Variable* counter : init->variables) changed = add(counter, bound) || changed;
+      }
+    }
+  }
+
+  [[nodiscard]] Sources of(const Expr& expr) const {
+    Sources found;
+    collect(expr, found);
+    return found;
+  }
+
+ private:
+  bool add(const Variable* variable, const Sources& sources) {
+    Sources& known = locals_[variable];
+    const std::size_t before = known.size();
+    known.insert(sources.begin(), sources.end());
+    return known.size() != before;
+  }
+
+  void collect(const Expr& expr, Sources& found) const {
+    if (expr.kind == Expr::Kind::kVariable && expr.variable != nullptr) {
+      const auto local = locals_.find(expr.variable);
+      if (local != locals_.end()) found.insert(local->second.begin(), local->second.end());
+    }
+    const auto base = bases_.find(&expr);
+    if (base != bases_.end() && base->second->storage == Variable::Storage::kParameter &&
+        expr.type.is_integer())
+      found.insert(base->second);
+    // The index of a load is not its value.
+    if (expr.kind == Expr::Kind::kSubscript) return;
+    for (const Expr* operand : expr.operands) collect(*operand, found);
+  }
+
+  const syntax::KernelInfo& info_;
+  std::map<const Expr*, const Variable*> bases_;
+  std::map<const Variable*, Sources> locals_;
+};
+
+bool leaves_its_domain(const Expr& expr) {
+  static const std::set<std::string> kCalls = {
+      "sqrt", "sqrtf",  "rsqrt",  "rsqrtf", "log",   "logf",  "log2",      "log2f",
+      "log10", "log10f", "pow",   "powf",   "__logf", "__powf", "acosf",    "asinf",
+      "acos", "asin",   "log1pf", "log1p",  "__fdividef", "__frsqrt_rn", "__fsqrt_rn"};
+  if (expr.kind == Expr::Kind::kCall) return kCalls.contains(expr.text);
+  const bool quotient = (expr.kind == Expr::Kind::kBinary && expr.text == "/") ||
+                        (expr.kind == Expr::Kind::kAssign && expr.text == "/=");
+  if (!quotient || !expr.type.is_float() || expr.operands.size() != 2) return false;
+  const Expr* divisor = expr.operands[1];
+  while (divisor->kind == Expr::Kind::kCast) divisor = divisor->operands[0];
+  return divisor->kind != Expr::Kind::kFloatLiteral && divisor->kind != Expr::Kind::kIntLiteral &&
+         !(divisor->variable != nullptr && divisor->variable->storage == Variable::Storage::kParameter);
+}
+
+}  // namespace
+
+std::optional<ScalarType> scalar_of(const Type& type) {
+  if (type.kind == Type::Kind::kVector && type.element != nullptr) return scalar_of(*type.element);
+  if (type.name == "__half" || type.name == "half") return ScalarType::kF16;
+  if (type.name == "__nv_bfloat16") return ScalarType::kBf16;
+  if (type.name == "__half2") return ScalarType::kF16;
+  if (type.name == "__nv_bfloat162") return ScalarType::kBf16;
+  if (type.kind == Type::Kind::kBool) return ScalarType::kBool;
+  if (type.kind == Type::Kind::kVoid) return ScalarType::kU8;
+  if (type.is_float()) return type.bytes == 8 ? ScalarType::kF64 : ScalarType::kF32;
+  if (type.kind != Type::Kind::kInt) return std::nullopt;
+  switch (type.bytes) {
+    case 1:
+      return type.is_signed ? ScalarType::kI8 : ScalarType::kU8;
+    case 4:
+      return type.is_signed ? ScalarType::kI32 : ScalarType::kU32;
+    case 8:
+      return type.is_signed ? ScalarType::kI64 : ScalarType::kU64;
+    default:
+      return std::nullopt;
+  }
+}
+
+KernelFacts kernel_facts(const syntax::KernelInfo& info) {
+  KernelFacts facts;
+  facts.info = &info;
+  const Function& function = *info.function;
+  const Loads loads(info);
+  std::map<const Variable*, int> index_of;
+  for (const Variable* parameter : function.parameters) {
+    index_of[parameter] = static_cast<int>(facts.parameters.size());
+    ParameterFacts one;
+    one.is_buffer = parameter->type.is_pointer();
+    facts.parameters.push_back(one);
+  }
+  const auto at = [&](const Variable* parameter) -> ParameterFacts& {
+    return facts.parameters[static_cast<std::size_t>(index_of.at(parameter))];
+  };
+  for (const syntax::Access& access : info.accesses) {
+    const bool known = access.base != nullptr && index_of.contains(access.base);
+    if (known) {
+      ParameterFacts& one = at(access.base);
+      one.read = one.read || access.kind != syntax::Access::Kind::kWrite;
+      one.written = one.written || access.kind != syntax::Access::Kind::kRead;
+    }
+    for (const Expr* index : access.indices) {
+      for (const Variable* source : loads.of(*index)) {
+        if (!index_of.contains(source)) continue;
+        auto& targets = at(source).indexes;
+        const int target = known ? index_of.at(access.base) : -1;
+        if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < facts.parameters.size(); ++i) {
+    // Reached in a way that this cannot follow: as its type allows.
+    ParameterFacts& one = facts.parameters[i];
+    const Variable* parameter = function.parameters[i];
+    if (!one.is_buffer || one.read || one.written || parameter->reads == 0) continue;
+    one.read = true;
+    one.written = parameter->type.element != nullptr && !parameter->type.element->is_const;
+  }
+  for (const Stmt* statement : function.all_statements) {
+    if (statement->kind != Stmt::Kind::kFor || statement->expr == nullptr) continue;
+    for (const Variable* source : loads.of(*statement->expr))
+      if (index_of.contains(source)) at(source).bounds_loops = true;
+  }
+  for (const Function* any : info.unit->functions)
+    for (const Expr* expr : any->all_expressions)
+      facts.wants_positive = facts.wants_positive || leaves_its_domain(*expr);
+  for (const Expr* expr : function.all_expressions) {
+    if (expr->kind != Expr::Kind::kBinary || expr->operands.size() != 2) continue;
+    if (expr->text != "<" && expr->text != ">=" && expr->text != "<=" && expr->text != ">") continue;
+    if (info.varies_by_thread(*expr->operands[0]) || info.varies_by_thread(*expr->operands[1]))
+      facts.compares_index = true;
+  }
+  return facts;
+}
+
+}  // namespace hone::init

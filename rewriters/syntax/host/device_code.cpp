@@ -1,0 +1,681 @@
+#include "rewriters/syntax/host/device_code.h"
+
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Lex/Lexer.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "rewriters/syntax/clang_run.h"
+#include "rewriters/syntax/host/record_parameters.h"
+
+namespace hone::syntax::host {
+namespace {
+
+using clang::dyn_cast;
+using clang::dyn_cast_or_null;
+using clang::isa;
+
+class Recorder : public clang::PPCallbacks {
+ public:
+  Recorder(clang::SourceManager& sources, MacroRecord& record) : sources_(sources), record_(record) {}
+
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& definition,
+                    clang::SourceRange range, const clang::MacroArgs*) override {
+    const int at = offset(range.getBegin());
+    if (at < 0 || name.getIdentifierInfo() == nullptr) return;
+    record_.uses.push_back({static_cast<unsigned>(at), name.getIdentifierInfo()->getName().str(),
+                            definition.getMacroInfo()});
+  }
+  void SourceRangeSkipped(clang::SourceRange range, clang::SourceLocation) override {
+    const int begin = offset(range.getBegin());
+    const int end = offset(range.getEnd());
+    if (begin >= 0 && end > begin)
+      record_.skipped.emplace_back(static_cast<unsigned>(begin), static_cast<unsigned>(end));
+  }
+  void If(clang::SourceLocation at, clang::SourceRange, ConditionValueKind) override { note(at); }
+  void Elif(clang::SourceLocation at, clang::SourceRange, ConditionValueKind,
+            clang::SourceLocation) override {
+    note(at);
+  }
+  void Ifdef(clang::SourceLocation at, const clang::Token&, const clang::MacroDefinition&) override {
+    note(at);
+  }
+  void Ifndef(clang::SourceLocation at, const clang::Token&, const clang::MacroDefinition&) override {
+    note(at);
+  }
+  void Else(clang::SourceLocation at, clang::SourceLocation) override { note(at); }
+  void Endif(clang::SourceLocation at, clang::SourceLocation) override { note(at); }
+
+ private:
+  int offset(clang::SourceLocation location) const {
+    if (location.isInvalid()) return -1;
+    const auto [file, at] = sources_.getDecomposedLoc(sources_.getExpansionLoc(location));
+    return file == sources_.getMainFileID() ? static_cast<int>(at) : -1;
+  }
+  void note(clang::SourceLocation location) {
+    if (const int at = offset(location); at >= 0) record_.directives.insert(static_cast<unsigned>(at));
+  }
+
+  clang::SourceManager& sources_;
+  MacroRecord& record_;
+};
+
+bool runs_on_device(const clang::FunctionDecl& function) {
+  return function.hasAttr<clang::CUDADeviceAttr>() || function.hasAttr<clang::CUDAGlobalAttr>() ||
+         function.isConstexpr() || function.isDefaulted();
+}
+
+/// "f32" for a record whose members are all float; empty when they differ.
+std::string number_type(const clang::ASTContext& context, clang::QualType type) {
+  while (const auto* array = context.getAsArrayType(type)) type = array->getElementType();
+  if (const auto* record = type->getAsCXXRecordDecl()) {
+    if (!record->hasDefinition() || record->getNumBases() != 0 || record->isUnion()) return "";
+    std::string found;
+    for (const clang::FieldDecl* field : record->fields()) {
+      const std::string one = number_type(context, field->getType());
+      if (one.empty() || (!found.empty() && found != one)) return "";
+      found = one;
+    }
+    return found;
+  }
+  const auto bits = type->isArithmeticType() ? context.getTypeSize(type) : 0;
+  if (type->isFloatingType()) return bits == 64 ? "f64" : bits == 32 ? "f32" : "";
+  if (!type->isIntegerType()) return "";
+  const bool is_signed = type->isSignedIntegerType();
+  return bits == 64 ? "i64" : bits == 32 ? (is_signed ? "i32" : "u32") : bits == 8 ? (is_signed ? "i8" : "u8") : "";
+}
+
+/// What one declaration needs.
+class Needs : public clang::RecursiveASTVisitor<Needs> {
+ public:
+  explicit Needs(std::deque<const clang::Decl*>& found) : found_(found) {}
+
+  bool shouldVisitTemplateInstantiations() const { return false; }
+  bool shouldVisitImplicitCode() const { return false; }
+
+  bool VisitDeclRefExpr(clang::DeclRefExpr* reference) {
+    found_.push_back(reference->getDecl());
+    return true;
+  }
+  bool VisitMemberExpr(clang::MemberExpr* member) {
+    found_.push_back(member->getMemberDecl());
+    return true;
+  }
+  bool VisitOverloadExpr(clang::OverloadExpr* overloads) {
+    for (const clang::NamedDecl* decl : overloads->decls()) found_.push_back(decl);
+    return true;
+  }
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construct) {
+    found_.push_back(construct->getConstructor());
+    return true;
+  }
+  bool VisitExpr(clang::Expr* expression) {
+    if (!expression->getType().isNull()) type(expression->getType());
+    return true;
+  }
+  bool VisitTypedefTypeLoc(clang::TypedefTypeLoc location) {
+    found_.push_back(location.getTypedefNameDecl());
+    return true;
+  }
+  bool VisitTagTypeLoc(clang::TagTypeLoc location) {
+    found_.push_back(location.getDecl());
+    return true;
+  }
+  bool VisitUsingTypeLoc(clang::UsingTypeLoc location) {
+    found_.push_back(location.getFoundDecl());
+    return true;
+  }
+  bool VisitInjectedClassNameTypeLoc(clang::InjectedClassNameTypeLoc location) {
+    found_.push_back(location.getDecl());
+    return true;
+  }
+  bool VisitTemplateSpecializationTypeLoc(clang::TemplateSpecializationTypeLoc location) {
+    if (const auto* decl = location.getTypePtr()->getTemplateName().getAsTemplateDecl())
+      found_.push_back(decl);
+    return true;
+  }
+  bool TraverseNestedNameSpecifierLoc(clang::NestedNameSpecifierLoc name) {
+    if (name && name.getNestedNameSpecifier()->getKind() == clang::NestedNameSpecifier::NamespaceAlias)
+      found_.push_back(name.getNestedNameSpecifier()->getAsNamespaceAlias());
+    return clang::RecursiveASTVisitor<Needs>::TraverseNestedNameSpecifierLoc(name);
+  }
+  /// A record is kept without its host functions.
+  bool TraverseCXXMethodDecl(clang::CXXMethodDecl* method) {
+    return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXMethodDecl(method) : true;
+  }
+  bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* method) {
+    return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXConstructorDecl(method) : true;
+  }
+  bool TraverseCXXDestructorDecl(clang::CXXDestructorDecl* method) {
+    return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXDestructorDecl(method) : true;
+  }
+
+ private:
+  bool skip(const clang::CXXMethodDecl* method) const { return !runs_on_device(*method); }
+  void type(clang::QualType type) {
+    for (int depth = 0; depth < 8; ++depth) {
+      if (const auto* pointer = type->getAs<clang::PointerType>()) {
+        type = pointer->getPointeeType();
+      } else if (const auto* reference = type->getAs<clang::ReferenceType>()) {
+        type = reference->getPointeeType();
+      } else if (const auto* array = type->getAsArrayTypeUnsafe()) {
+        type = array->getElementType();
+      } else {
+        break;
+      }
+    }
+    if (const auto* tag = type->getAsTagDecl()) found_.push_back(tag);
+  }
+
+  std::deque<const clang::Decl*>& found_;
+};
+
+class Cutter {
+ public:
+  Cutter(clang::ASTContext& context, clang::Preprocessor& preprocessor, const MacroRecord& record)
+      : context_(context),
+        preprocessor_(preprocessor),
+        sources_(context.getSourceManager()),
+        record_(record),
+        text_(sources_.getBufferData(sources_.getMainFileID())) {}
+
+  Cut run(const std::vector<const clang::FunctionDecl*>& kernels);
+
+ private:
+  struct Piece {
+    unsigned begin = 0;
+    unsigned end = 0;
+    std::string wrapper;  ///< "namespace a { namespace b {"
+    int closing = 0;      ///< braces
+    bool is_macro = false;
+    std::string name;     ///< of a macro
+  };
+  struct Edit {
+    unsigned begin = 0;
+    unsigned end = 0;
+    std::string text;
+  };
+
+  void close_over(const std::vector<const clang::FunctionDecl*>& kernels);
+  const clang::Decl* outermost(const clang::Decl* decl) const;
+  void keep(const clang::Decl* decl);
+  void outside(const clang::Decl* decl);
+  bool in_main(clang::SourceLocation location) const {
+    return location.isValid() &&
+           sources_.getFileID(sources_.getExpansionLoc(location)) == sources_.getMainFileID();
+  }
+  unsigned offset(clang::SourceLocation location) const {
+    return sources_.getFileOffset(sources_.getExpansionLoc(location));
+  }
+  Piece piece_of(const clang::Decl* decl) const;
+  unsigned statement_end(unsigned at) const;
+  void wrap(const clang::Decl* decl, Piece& piece) const;
+  void add_macros();
+  void add_edits();
+  std::string emitted(const Piece& piece) const;
+  std::string header_of(clang::SourceLocation location) const;
+  std::string where(clang::SourceLocation location) const;
+  std::string definition_text(const std::string& name, const clang::MacroInfo& macro) const;
+  void initialise(const clang::VarDecl& variable);
+
+  clang::ASTContext& context_;
+  clang::Preprocessor& preprocessor_;
+  clang::SourceManager& sources_;
+  const MacroRecord& record_;
+  llvm::StringRef text_;
+  Cut cut_;
+  std::set<const clang::Decl*> outer_;  ///< outermost declarations that are kept
+  std::vector<Piece> pieces_;
+  std::vector<Edit> edits_;
+  std::set<std::string> headers_;
+  std::vector<std::string> prologue_;
+  std::set<std::string> prologue_names_;
+};
+
+std::string Cutter::where(clang::SourceLocation location) const {
+  const auto place = sources_.getPresumedLoc(sources_.getExpansionLoc(location));
+  return place.isInvalid() ? "?" : fmt::format("{}:{}", place.getFilename(), place.getLine());
+}
+
+/// "cuda_fp16.h" for what stands in a header of CUDA's that the prelude's folder has.
+std::string Cutter::header_of(clang::SourceLocation location) const {
+  std::string found;
+  clang::FileID file = sources_.getFileID(sources_.getExpansionLoc(location));
+  while (file.isValid() && file != sources_.getMainFileID()) {
+    const auto entry = sources_.getFileEntryRefForID(file);
+    if (entry && entry->getName().starts_with(kHeaderFolder))
+      found = entry->getName().drop_front(sizeof(kHeaderFolder)).str();
+    file = sources_.getFileID(sources_.getIncludeLoc(file));
+  }
+  return found;
+}
+
+const clang::Decl* Cutter::outermost(const clang::Decl* decl) const {
+  const clang::Decl* result = decl;
+  for (const clang::DeclContext* context = decl->getLexicalDeclContext(); context != nullptr;
+       context = context->getLexicalParent()) {
+    if (context->isFileContext() || isa<clang::LinkageSpecDecl>(context)) break;
+    result = clang::Decl::castFromDeclContext(context);
+  }
+  if (const auto* function = dyn_cast<clang::FunctionDecl>(result)) {
+    if (const auto* pattern = function->getDescribedFunctionTemplate()) return pattern;
+  }
+  if (const auto* record = dyn_cast<clang::CXXRecordDecl>(result)) {
+    if (const auto* pattern = record->getDescribedClassTemplate()) return pattern;
+  }
+  if (const auto* variable = dyn_cast<clang::VarDecl>(result)) {
+    if (const auto* pattern = variable->getDescribedVarTemplate()) return pattern;
+  }
+  if (const auto* alias = dyn_cast<clang::TypeAliasDecl>(result)) {
+    if (const auto* pattern = alias->getDescribedAliasTemplate()) return pattern;
+  }
+  return result;
+}
+
+void Cutter::outside(const clang::Decl* decl) {
+  const std::string header = header_of(decl->getLocation());
+  if (!header.empty()) {
+    headers_.insert(header);
+    return;
+  }
+  // Names that every C library has and NVRTC does not: `uint`.
+  if (const auto* alias = dyn_cast<clang::TypedefNameDecl>(decl);
+      alias != nullptr && sources_.getFilename(decl->getLocation()).ends_with("host.h") &&
+      alias->getUnderlyingType()->isIntegerType() &&
+      prologue_names_.insert(alias->getNameAsString()).second) {
+    prologue_.push_back(fmt::format("typedef {} {};", alias->getUnderlyingType().getAsString(
+                                                          context_.getPrintingPolicy()),
+                                    alias->getNameAsString()));
+  }
+}
+
+void Cutter::keep(const clang::Decl* decl) {
+  if (decl == nullptr || decl->isImplicit() || isa<clang::ParmVarDecl>(decl)) return;
+  if (const auto* variable = dyn_cast<clang::VarDecl>(decl);
+      variable != nullptr && variable->isLocalVarDecl() && !variable->hasExternalStorage())
+    return;
+  if (const auto* function = dyn_cast<clang::FunctionDecl>(decl)) {
+    if (const auto* pattern = function->getTemplateInstantiationPattern()) decl = pattern;
+  } else if (const auto* record = dyn_cast<clang::CXXRecordDecl>(decl)) {
+    if (const auto* pattern = record->getTemplateInstantiationPattern()) decl = pattern;
+  } else if (const auto* member = dyn_cast<clang::FieldDecl>(decl)) {
+    keep(member->getParent());
+    return;
+  }
+  if (!in_main(decl->getLocation())) {
+    outside(decl);
+    return;
+  }
+  cut_.kept.insert(decl->getCanonicalDecl());
+  for (const clang::Decl* one : decl->redecls()) {
+    if (!in_main(one->getLocation())) continue;
+    // A friend or a local declaration comes with what is around it.
+    outer_.insert(outermost(one));
+  }
+  if (const auto* method = dyn_cast<clang::CXXMethodDecl>(decl)) keep(method->getParent());
+}
+
+void Cutter::close_over(const std::vector<const clang::FunctionDecl*>& kernels) {
+  std::deque<const clang::Decl*> open;
+  std::set<const clang::Decl*> done;
+  for (const clang::FunctionDecl* kernel : kernels) keep(kernel);
+  // The types that template arguments name.
+  for (const clang::FunctionDecl* kernel : kernels) {
+    if (const auto* list = kernel->getTemplateSpecializationArgs()) {
+      for (const clang::TemplateArgument& argument : list->asArray()) {
+        if (argument.getKind() == clang::TemplateArgument::Type) {
+          if (const auto* tag = argument.getAsType()->getAsTagDecl()) keep(tag);
+        } else if (argument.getKind() == clang::TemplateArgument::Declaration) {
+          keep(argument.getAsDecl());
+        }
+      }
+    }
+    // What an instance calls is only known there.
+    if (kernel->isTemplateInstantiation() && kernel->getBody() != nullptr) {
+      Needs needs(open);
+      needs.TraverseStmt(kernel->getBody());
+    }
+  }
+  while (true) {
+    const std::set<const clang::Decl*> now = outer_;
+    for (const clang::Decl* decl : now) {
+      if (!done.insert(decl).second) continue;
+      Needs needs(open);
+      needs.TraverseDecl(const_cast<clang::Decl*>(decl));
+    }
+    if (open.empty() && now.size() == outer_.size()) break;
+    while (!open.empty()) {
+      const clang::Decl* next = open.front();
+      open.pop_front();
+      if (const auto* shadow = dyn_cast<clang::UsingShadowDecl>(next)) next = shadow->getTargetDecl();
+      if (const auto* alias = dyn_cast<clang::NamespaceAliasDecl>(next)) {
+        if (in_main(alias->getLocation())) outer_.insert(alias);
+        continue;
+      }
+      if (const auto* pattern = dyn_cast<clang::TemplateDecl>(next))
+        next = pattern->getTemplatedDecl() ? pattern->getTemplatedDecl() : next;
+      if (const auto* item = dyn_cast<clang::EnumConstantDecl>(next)) {
+        keep(item);
+        keep(clang::cast<clang::Decl>(item->getDeclContext()));
+        continue;
+      }
+      keep(next);
+      // An instantiated device function: what its body resolves to.
+      if (const auto* function = dyn_cast<clang::FunctionDecl>(next);
+          function != nullptr && function->isTemplateInstantiation() && done.insert(function).second) {
+        const clang::FunctionDecl* body = nullptr;
+        if (function->hasBody(body) && in_main(function->getLocation())) {
+          Needs needs(open);
+          needs.TraverseStmt(body->getBody());
+        }
+      }
+    }
+  }
+  // using namespace cooperative_groups; and such, where they stand at file scope.
+  for (const clang::Decl* decl : context_.getTranslationUnitDecl()->noload_decls()) {
+    const auto* directive = dyn_cast<clang::UsingDirectiveDecl>(decl);
+    if (directive == nullptr || !in_main(directive->getLocation())) continue;
+    const clang::NamespaceDecl* space = directive->getNominatedNamespace();
+    if (space == nullptr || space->isStdNamespace()) continue;
+    const bool ours = std::ranges::any_of(outer_, [&](const clang::Decl* kept) {
+      return space->Encloses(kept->getDeclContext()) ||
+             std::ranges::any_of(space->redecls(), [&](const auto* part) {
+               return part->Encloses(kept->getDeclContext());
+             });
+    });
+    const std::string header = header_of(space->getLocation());
+    if (ours || headers_.contains(header)) outer_.insert(directive);
+  }
+}
+
+unsigned Cutter::statement_end(unsigned at) const {
+  while (at < text_.size()) {
+    const char c = text_[at];
+    if (c == '/' && text_.substr(at).starts_with("//")) {
+      at = static_cast<unsigned>(std::min(text_.find('\n', at), text_.size()));
+    } else if (c == '/' && text_.substr(at).starts_with("/*")) {
+      const auto close = text_.find("*/", at + 2);
+      at = close == llvm::StringRef::npos ? static_cast<unsigned>(text_.size())
+                                          : static_cast<unsigned>(close) + 2;
+    } else if (c == ';') {
+      return at + 1;
+    } else {
+      ++at;
+    }
+  }
+  return at;
+}
+
+void Cutter::wrap(const clang::Decl* decl, Piece& piece) const {
+  std::vector<std::string> chain;
+  for (const clang::DeclContext* context = decl->getLexicalDeclContext(); context != nullptr;
+       context = context->getLexicalParent()) {
+    if (const auto* space = dyn_cast<clang::NamespaceDecl>(context)) {
+      if (!space->isAnonymousNamespace())
+        chain.push_back(fmt::format("{}namespace {} {{", space->isInline() ? "inline " : "",
+                                    space->getNameAsString()));
+    } else if (const auto* linkage = dyn_cast<clang::LinkageSpecDecl>(context)) {
+      if (linkage->hasBraces() && linkage->getLanguage() == clang::LinkageSpecLanguageIDs::C)
+        chain.emplace_back("extern \"C\" {");
+    }
+  }
+  for (auto part = chain.rbegin(); part != chain.rend(); ++part)
+    piece.wrapper += *part + " ";
+  piece.closing = static_cast<int>(chain.size());
+}
+
+Cutter::Piece Cutter::piece_of(const clang::Decl* decl) const {
+  Piece piece;
+  piece.begin = offset(decl->getBeginLoc());
+  const clang::FunctionDecl* function = decl->getAsFunction();
+  if (function == nullptr) {
+    if (const auto* pattern = dyn_cast<clang::FunctionTemplateDecl>(decl))
+      function = pattern->getTemplatedDecl();
+  }
+  const clang::Decl* attributed = function != nullptr ? function : decl;
+  for (const clang::Attr* attribute : attributed->attrs()) {
+    if (!attribute->isImplicit() && in_main(attribute->getLocation()))
+      piece.begin = std::min(piece.begin, offset(attribute->getLocation()));
+  }
+  if (const auto* linkage = dyn_cast<clang::LinkageSpecDecl>(decl->getLexicalDeclContext());
+      linkage != nullptr && !linkage->hasBraces() && in_main(linkage->getBeginLoc()))
+    piece.begin = std::min(piece.begin, offset(linkage->getBeginLoc()));
+  const auto last = sources_.getExpansionRange(decl->getSourceRange()).getEnd();
+  piece.end = sources_.getFileOffset(last) +
+              clang::Lexer::MeasureTokenLength(last, sources_, context_.getLangOpts());
+  const bool has_body = function != nullptr && function->doesThisDeclarationHaveABody();
+  const bool by_macro = decl->getBeginLoc().isMacroID() && decl->getEndLoc().isMacroID();
+  if (!has_body && !(by_macro && text_.substr(piece.end).ltrim().front() != ';'))
+    piece.end = statement_end(piece.end);
+  wrap(decl, piece);
+  return piece;
+}
+
+std::string Cutter::definition_text(const std::string& name, const clang::MacroInfo& macro) const {
+  std::string text = "#define " + name;
+  if (macro.isFunctionLike()) {
+    std::string parameters;
+    for (const clang::IdentifierInfo* parameter : macro.params())
+      parameters += (parameters.empty() ? "" : ", ") +
+                    (parameter->getName() == "__VA_ARGS__" ? std::string("...")
+                                                           : parameter->getName().str());
+    text += "(" + parameters + ")";
+  }
+  for (const clang::Token& token : macro.tokens()) {
+    if (token.hasLeadingSpace() || &token == &*macro.tokens_begin()) text += " ";
+    text += preprocessor_.getSpelling(token);
+  }
+  return text;
+}
+
+/// Macros that kept text uses, with those that their bodies use: #define lines of the file are
+/// pieces like others, -D and the headers' come first.
+void Cutter::add_macros() {
+  std::set<const clang::MacroInfo*> seen;
+  const auto kept = [&](unsigned at) {
+    return std::ranges::any_of(cut_.ranges,
+                               [&](const auto& r) { return r.first <= at && at < r.second; });
+  };
+  for (const MacroRecord::Use& use : record_.uses) {
+    if (use.macro == nullptr || use.macro->isBuiltinMacro() || !kept(use.offset)) continue;
+    cut_.kept_macros.insert(use.name);
+    if (!seen.insert(use.macro).second) continue;
+    const clang::SourceLocation at = use.macro->getDefinitionLoc();
+    if (in_main(at)) {
+      const unsigned name_at = offset(at);
+      if (kept(name_at)) continue;
+      const auto hash = text_.rfind('#', name_at);
+      if (hash == llvm::StringRef::npos) continue;
+      Piece piece;
+      piece.is_macro = true;
+      piece.name = use.name;
+      piece.begin = static_cast<unsigned>(hash);
+      const clang::SourceLocation last = use.macro->getDefinitionEndLoc();
+      piece.end = offset(last) + clang::Lexer::MeasureTokenLength(last, sources_, context_.getLangOpts());
+      pieces_.push_back(piece);
+      continue;
+    }
+    const llvm::StringRef file = sources_.getBufferName(at);
+    if (const std::string header = header_of(at); !header.empty()) {
+      headers_.insert(header);
+    } else if (file == "<command line>" || file.ends_with("host.h")) {
+      if (prologue_names_.insert(use.name).second)
+        prologue_.push_back(definition_text(use.name, *use.macro));
+    }
+  }
+}
+
+/// __constant__ memory that the host fills has no host in a task: it starts with values of ours.
+void Cutter::initialise(const clang::VarDecl& variable) {
+  if (!variable.hasAttr<clang::CUDAConstantAttr>() || variable.hasInit()) return;
+  clang::QualType element = variable.getType();
+  std::vector<std::int64_t> extents;
+  while (const auto* array = context_.getAsConstantArrayType(element)) {
+    extents.push_back(static_cast<std::int64_t>(array->getSize().getZExtValue()));
+    element = array->getElementType();
+  }
+  std::int64_t count = 1;
+  for (const std::int64_t extent : extents) count *= extent;
+  const bool scalar = element->isFloatingType() || element->isIntegerType();
+  if (!scalar || count > 16384) {
+    cut_.code.problems.push_back(fmt::format(
+        "{}: __constant__ '{}' is filled by the host, which a task does not have; pass it to the "
+        "kernel as a pointer instead",
+        where(variable.getLocation()), variable.getNameAsString()));
+    return;
+  }
+  std::string values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    // 0.125 to 1 in eighths, in an order without a period of a power of two.
+    const std::int64_t step = (i * 5 + 2) % 7 + 1;
+    values += (i == 0 ? "" : i % 16 == 0 ? ",\n    " : ", ");
+    values += element->isFloatingType() ? fmt::format("{}", static_cast<double>(step) / 8) : fmt::format("{}", step);
+    if (element->isSpecificBuiltinType(clang::BuiltinType::Float)) values += "f";
+  }
+  const unsigned end = [&] {
+    const auto last = sources_.getExpansionRange(variable.getSourceRange()).getEnd();
+    return sources_.getFileOffset(last) +
+           clang::Lexer::MeasureTokenLength(last, sources_, context_.getLangOpts());
+  }();
+  edits_.push_back({end, end, extents.empty() ? " = " + values : " = {" + values + "}"});
+  cut_.code.notes.push_back(fmt::format(
+      "__constant__ {}: the host fills it ({}); a task has no host, so it starts with values of ours",
+      variable.getNameAsString(), where(variable.getLocation())));
+}
+
+void Cutter::add_edits() {
+  for (const clang::Decl* decl : outer_) {
+    if (const auto* variable = dyn_cast<clang::VarDecl>(decl)) initialise(*variable);
+    const auto* record = dyn_cast<clang::CXXRecordDecl>(decl);
+    if (const auto* pattern = dyn_cast<clang::ClassTemplateDecl>(decl)) record = pattern->getTemplatedDecl();
+    if (record != nullptr && record->isThisDeclarationADefinition()) {
+      if (!record->isDependentContext()) {
+        const std::string type = number_type(context_, context_.getRecordType(record));
+        cut_.code.records[record->getNameAsString()] = type;
+        cut_.code.records[record->getQualifiedNameAsString()] = type;
+      }
+      // Its host functions go.
+      for (const clang::Decl* member : record->decls()) {
+        const clang::FunctionDecl* method = member->getAsFunction();
+        if (method == nullptr || method->isImplicit() || runs_on_device(*method) ||
+            method->isPureVirtual() || !in_main(member->getBeginLoc()))
+          continue;
+        const Piece piece = piece_of(member);
+        edits_.push_back({piece.begin, piece.end, ""});
+      }
+    }
+    const clang::FunctionDecl* function = decl->getAsFunction();
+    if (function != nullptr && function->hasAttr<clang::CUDAGlobalAttr>() &&
+        function->doesThisDeclarationHaveABody()) {
+      const auto spread = spread_records(context_, *function);
+      if (!spread.problem.empty()) cut_.code.problems.push_back(where(function->getLocation()) + ": " + spread.problem);
+      for (const auto& edit : spread.edits) edits_.push_back({edit.begin, edit.end, edit.text});
+      for (const std::string& note : spread.notes) cut_.code.notes.push_back(note);
+    }
+  }
+  for (const auto& [begin, end] : record_.skipped) {
+    const auto from = text_.rfind('\n', begin);
+    edits_.push_back({from == llvm::StringRef::npos ? 0 : static_cast<unsigned>(from) + 1, end, ""});
+  }
+  for (const unsigned at : record_.directives) {
+    const auto from = text_.rfind('\n', at);
+    unsigned end = at;
+    while (end < text_.size() && !(text_[end] == '\n' && text_[end - 1] != '\\')) ++end;
+    edits_.push_back({from == llvm::StringRef::npos ? 0 : static_cast<unsigned>(from) + 1, end, ""});
+  }
+  for (std::size_t at = text_.find("#line "); at != llvm::StringRef::npos; at = text_.find("#line ", at + 1)) {
+    if (at != 0 && text_[at - 1] != '\n') continue;
+    edits_.push_back({static_cast<unsigned>(at), static_cast<unsigned>(std::min(text_.find('\n', at), text_.size())), ""});
+  }
+  std::ranges::stable_sort(edits_, {}, [](const Edit& e) { return std::pair(e.begin, -static_cast<long>(e.end)); });
+}
+
+std::string Cutter::emitted(const Piece& piece) const {
+  std::string out;
+  unsigned at = piece.begin;
+  for (const Edit& edit : edits_) {
+    if (edit.end <= piece.begin && !(edit.begin == edit.end && edit.begin >= piece.begin)) continue;
+    if (edit.begin >= piece.end && !(edit.begin == piece.end && edit.begin == edit.end)) break;
+    const unsigned begin = std::max(edit.begin, piece.begin);
+    if (begin < at && edit.begin != edit.end) {
+      at = std::max(at, std::min(edit.end, piece.end));
+      continue;
+    }
+    if (begin < at) continue;
+    out += text_.substr(at, begin - at).str();
+    out += edit.text;
+    at = std::max(at, std::min(std::max(edit.end, begin), piece.end));
+  }
+  out += text_.substr(at, piece.end - at).str();
+  return out;
+}
+
+Cut Cutter::run(const std::vector<const clang::FunctionDecl*>& kernels) {
+  close_over(kernels);
+  for (const clang::Decl* decl : outer_) {
+    const clang::FunctionDecl* function = decl->getAsFunction();
+    if (function != nullptr && !runs_on_device(*function)) {
+      const clang::FunctionDecl* body = nullptr;
+      cut_.code.problems.push_back(fmt::format(
+          "{}: device code uses the host function '{}': mark it __device__ or cut it",
+          where(function->getLocation()), function->getNameAsString()));
+      (void)body;
+    }
+    pieces_.push_back(piece_of(decl));
+  }
+  std::ranges::sort(pieces_, {}, [](const Piece& p) { return std::pair(p.begin, p.end); });
+  // Declarations that share text, `struct A {…} a;`, are one piece.
+  std::vector<Piece> merged;
+  for (const Piece& piece : pieces_) {
+    if (!merged.empty() && piece.begin < merged.back().end) {
+      merged.back().end = std::max(merged.back().end, piece.end);
+    } else {
+      merged.push_back(piece);
+    }
+  }
+  pieces_ = std::move(merged);
+  for (const Piece& piece : pieces_) cut_.ranges.emplace_back(piece.begin, piece.end);
+  add_macros();
+  add_edits();
+  std::ranges::stable_sort(pieces_, {}, [](const Piece& p) { return p.begin; });
+
+  std::string& out = cut_.code.text;
+  for (const std::string& header : headers_) out += fmt::format("#include <{}>\n", header);
+  for (const std::string& line : prologue_) out += line + "\n";
+  if (!out.empty()) out += "\n";
+  std::set<std::string> defined;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const Piece& piece = pieces_[i];
+    const bool opens = i == 0 || pieces_[i - 1].wrapper != piece.wrapper;
+    const bool closes = i + 1 == pieces_.size() || pieces_[i + 1].wrapper != piece.wrapper;
+    if (piece.is_macro) {
+      if (!defined.insert(piece.name).second) out += "#undef " + piece.name + "\n";
+      out += emitted(piece) + "\n";
+      if (closes) out += "\n";
+      continue;
+    }
+    if (opens && !piece.wrapper.empty()) out += piece.wrapper + "\n";
+    out += emitted(piece) + "\n";
+    if (closes && piece.closing > 0) out += std::string(static_cast<std::size_t>(piece.closing), '}') + "\n";
+    out += "\n";
+  }
+  for (const clang::FunctionDecl* kernel : kernels) cut_.code.kernels.push_back(kernel->getNameAsString());
+  return std::move(cut_);
+}
+
+}  // namespace
+
+std::unique_ptr<clang::PPCallbacks> record_macros(clang::Preprocessor& preprocessor,
+                                                  MacroRecord& record) {
+  return std::make_unique<Recorder>(preprocessor.getSourceManager(), record);
+}
+
+Cut cut_device_code(clang::ASTContext& context, clang::Preprocessor& preprocessor,
+                    const MacroRecord& record,
+                    const std::vector<const clang::FunctionDecl*>& kernels) {
+  return Cutter(context, preprocessor, record).run(kernels);
+}
+
+}  // namespace hone::syntax::host
