@@ -214,17 +214,20 @@ Error bare_file(const std::string& path) {
 Result<std::vector<std::string>> on_other_inputs(Evaluator& evaluator, const Options& options,
                                                  const Task& task, const Program& program,
                                                  const std::vector<Bindings>& sizes) {
+  // Larger ones would take several times as long as the check itself.
+  constexpr std::int64_t kMostBytes = 16 << 20;
+  const auto bytes = [](const ConcreteProgram& of) {
+    std::int64_t sum = 0;
+    for (const ConcreteBuffer& buffer : of.buffers) sum += buffer.bytes();
+    return sum;
+  };
   std::optional<ConcreteProgram> smallest;
   for (const Bindings& at : sizes) {
     auto concrete = instantiate(program, at);
     if (!concrete) return std::unexpected(concrete.error());
-    const auto bytes = [](const ConcreteProgram& of) {
-      std::int64_t sum = 0;
-      for (const ConcreteBuffer& buffer : of.buffers) sum += buffer.bytes();
-      return sum;
-    };
     if (!smallest || bytes(*concrete) < bytes(*smallest)) smallest = std::move(*concrete);
   }
+  if (!smallest || bytes(*smallest) > kMostBytes) return {};
   std::vector<std::string> said;
   for (const InputSet set : kAllInputSets) {
     if (set == InputSet::kOwn) continue;
