@@ -57,7 +57,8 @@ Result<std::string> first_finding(const std::string& text, const std::string& pa
 }
 
 /// The first attempt in which nothing is found; where there is none, the first of all, with a note.
-InitResult::Attempt choose(const InitResult& made, const std::string& path, const Options& options) {
+InitResult::Attempt choose(const InitResult& made, const std::string& path,
+                           const Options& options) {
   InitResult::Attempt best = made.attempts.front();
   if (!options.check) return best;
   const auto begin = std::chrono::steady_clock::now();
@@ -81,7 +82,8 @@ Result<std::map<std::string, std::string>> defines_of(const std::vector<std::str
   for (const std::string& text : given) {
     const auto equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (!is_c_identifier(name)) return invalid(fmt::format("-D {}: write NAME or NAME=VALUE", text));
+    if (!is_c_identifier(name))
+      return invalid(fmt::format("-D {}: write NAME or NAME=VALUE", text));
     defines[name] = equals == std::string::npos ? "1" : text.substr(equals + 1);
   }
   return defines;

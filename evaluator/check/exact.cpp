@@ -1,10 +1,10 @@
 #include "evaluator/check/exact.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdint>
 
+#include "candidates/characters.h"
 #include "evaluator/check/atomics.h"
 
 namespace hone::check {
@@ -17,8 +17,6 @@ constexpr std::string_view kRounding[] = {
     "exp2",   "expm1",    "hypot",      "lgamma", "log",   "log1p",  "log10",   "log2",  "norm3d",
     "norm4d", "normcdf",  "normcdfinv", "pow",    "powi",  "rcbrt",  "rhypot",  "rsqrt", "sin",
     "sincos", "sincospi", "sinh",       "sinpi",  "tan",   "tanh",   "tgamma"};
-
-bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 bool rounds(std::string_view name) {
   while (name.starts_with('_')) name.remove_prefix(1);
@@ -35,9 +33,9 @@ bool names_a_rounding_function(std::string_view source) {
       at = std::min(source.find('\n', at), source.size());
     } else if (source.substr(at).starts_with("/*")) {
       at = std::min(source.find("*/", at + 2), source.size() - 2) + 2;
-    } else if (in_identifier(source[at])) {
+    } else if (is_word(source[at])) {
       std::size_t end = at;
-      while (end < source.size() && in_identifier(source[end])) ++end;
+      while (end < source.size() && is_word(source[end])) ++end;
       if (rounds(source.substr(at, end - at))) return true;
       at = end;
     } else {
@@ -54,7 +52,7 @@ bool is_short(std::uint64_t bits) { return (bits & ((1ULL << 44) - 1)) == 0; }
 /// begin with, is none.
 bool has_long_constant(std::string_view statement) {
   for (auto at = statement.find('0'); at != statement.npos; at = statement.find('0', at + 1)) {
-    if (at > 0 && in_identifier(statement[at - 1])) continue;
+    if (at > 0 && is_word(statement[at - 1])) continue;
     const bool single = statement.substr(at).starts_with("0f");
     if (!single && !statement.substr(at).starts_with("0d")) continue;
     const std::string_view digits = statement.substr(at + 2, single ? 8 : 16);

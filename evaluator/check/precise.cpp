@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
+
+#include "candidates/characters.h"
 
 namespace hone::check {
 namespace {
@@ -95,8 +96,6 @@ std::string definitions() {
   return out;
 }
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 /// Not where it is a part of other names: __half2float is no packed half, bfloat16 no float1.
 bool uses(std::string_view source, std::string_view word) {
   const bool packed = word == "half2" || word == "bfloat162";
@@ -113,12 +112,12 @@ bool has_half_values(std::string_view source) {
   if (!source.contains("cuda_fp16") && !source.contains("cuda_bf16")) return false;
   for (const std::string_view type : {"__half", "half", "__nv_bfloat16", "nv_bfloat16"}) {
     for (auto at = source.find(type); at != source.npos; at = source.find(type, at + 1)) {
-      if (at > 0 && in_name(source[at - 1])) continue;
+      if (at > 0 && is_word(source[at - 1])) continue;
       auto next = at + type.size();
       const auto end = next;
       while (next < source.size() && std::isspace(static_cast<unsigned char>(source[next])) != 0)
         ++next;
-      if (next > end && next < source.size() && in_name(source[next]) &&
+      if (next > end && next < source.size() && is_word(source[next]) &&
           !source.substr(next).starts_with("const") && !source.substr(next).starts_with("__"))
         return true;
     }

@@ -141,8 +141,8 @@ Result<Offer> matched(const Generator& generator, const Goal& goal) {
   try {
     return generator.match(goal);
   } catch (const lift::TooMuchWork&) {
-    return refused(fmt::format("to see whether it can takes more than {} million steps",
-                               kMostWork / 1'000'000));
+    return hone::refused(fmt::format("to see whether it can takes more than {} million steps",
+                                     kMostWork / 1'000'000));
   }
 }
 

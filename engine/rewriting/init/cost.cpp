@@ -23,11 +23,12 @@ std::optional<double> estimated_us(const std::string& task_text, const std::stri
   const auto concrete = instantiate(task->reference, task->sizes);
   if (!concrete) return std::nullopt;
   double bytes = 0;
-  for (const ConcreteBuffer& buffer : concrete->buffers) bytes += static_cast<double>(buffer.bytes());
+  for (const ConcreteBuffer& buffer : concrete->buffers)
+    bytes += static_cast<double>(buffer.bytes());
   double instructions = 0;
   const auto unit = syntax::parse(task->reference);
-  const auto kernels = unit ? syntax::analyse(**unit, task->reference)
-                            : Result<std::vector<syntax::KernelInfo>>{};
+  const auto kernels =
+      unit ? syntax::analyse(**unit, task->reference) : Result<std::vector<syntax::KernelInfo>>{};
   for (const ConcreteLaunch& launch : concrete->launches) {
     double threads = 1;
     for (const auto extent : launch.grid) threads *= static_cast<double>(extent);
@@ -39,8 +40,8 @@ std::optional<double> estimated_us(const std::string& task_text, const std::stri
         for (const auto& loop : info.loops) {
           double trips = 1;
           for (const syntax::Loop* one = loop.get(); one != nullptr; one = one->parent)
-            trips *= static_cast<double>(std::max<std::int64_t>(
-                1, info.trip_count(*one, task->sizes).value_or(1)));
+            trips *= static_cast<double>(
+                std::max<std::int64_t>(1, info.trip_count(*one, task->sizes).value_or(1)));
           work += kPerTrip * trips;
         }
       }

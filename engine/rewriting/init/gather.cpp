@@ -102,7 +102,8 @@ std::optional<fs::path> Gatherer::find(const Include& include, const fs::path& f
   for (const fs::path& place : places) {
     std::error_code ec;
     const fs::path candidate = place / include.name;
-    if (fs::is_regular_file(candidate, ec) && fs::file_size(candidate, ec) <= kMaxHeader) return candidate;
+    if (fs::is_regular_file(candidate, ec) && fs::file_size(candidate, ec) <= kMaxHeader)
+      return candidate;
   }
   return std::nullopt;
 }
@@ -137,9 +138,10 @@ Result<void> Gatherer::add(const fs::path& file, const std::string& text) {
     if (pragma && *pragma == "once") {
       if (open_.size() > 1 && !guarded) {
         guarded = true;
-        const auto known = std::to_string(std::hash<std::string>{}(fs::weakly_canonical(file).string()));
-        out += fmt::format("#ifndef HONE_ONCE_{0}\n#define HONE_ONCE_{0}\n#line {1} \"{2}\"\n", known,
-                           number + 1, file.string());
+        const auto known =
+            std::to_string(std::hash<std::string>{}(fs::weakly_canonical(file).string()));
+        out += fmt::format("#ifndef HONE_ONCE_{0}\n#define HONE_ONCE_{0}\n#line {1} \"{2}\"\n",
+                           known, number + 1, file.string());
       } else {
         out += '\n';
       }
@@ -149,19 +151,21 @@ Result<void> Gatherer::add(const fs::path& file, const std::string& text) {
       if (code) close_launch(line);
       out += line + '\n';
       if (out.size() > kMaxText)
-        return invalid(fmt::format("{}: with its headers it is more than {} MiB", open_.front().string(),
-                                   kMaxText >> 20));
+        return invalid(fmt::format("{}: with its headers it is more than {} MiB",
+                                   open_.front().string(), kMaxText >> 20));
       continue;
     }
     const auto& known = syntax::virtual_headers();
-    if (std::ranges::find(known, std::string_view(include->name), &syntax::VirtualFile::name) != known.end()) {
+    if (std::ranges::find(known, std::string_view(include->name), &syntax::VirtualFile::name) !=
+        known.end()) {
       out += line + '\n';
       continue;
     }
     const auto header = find(*include, file);
     const bool again = header && std::ranges::find(open_, *header) != open_.end();
     if (!header && include->quoted && missing_.insert(include->name).second)
-      result_.notes.push_back(fmt::format("header {}: neither beside the file nor in a folder of -I, left out", include->name));
+      result_.notes.push_back(fmt::format(
+          "header {}: neither beside the file nor in a folder of -I, left out", include->name));
     if (!header || again || open_.size() >= kMaxDepth) {
       out += '\n';
       continue;

@@ -40,8 +40,8 @@ Result<std::shared_ptr<const syntax::TranslationUnit>> parse_device(
     begin = device.text.find('\n', begin) + 1;
   std::string shown = device.text.substr(begin, device.text.find('\n', begin) - begin);
   shown.erase(0, shown.find_first_not_of(" \t"));
-  return invalid(fmt::format("{}: the kernels need what a task cannot hold: {} in `{}`: cut it", path,
-                             message.substr(message.find(": ") + 2), shown));
+  return invalid(fmt::format("{}: the kernels need what a task cannot hold: {} in `{}`: cut it",
+                             path, message.substr(message.find(": ") + 2), shown));
 }
 
 /// For a kernel that no host code launches: everything about its launch is to be guessed.
@@ -89,9 +89,10 @@ Result<std::unique_ptr<Reading>> look_at(syntax::WholeUnit whole, const std::str
     for (const syntax::Function* function : reading->unit->functions) {
       if (!function->is_kernel) continue;
       if (function->is_template)
-        return invalid(fmt::format("{}: kernel '{}' is a template that nothing launches: write the "
-                                   "launch, or the instance as a plain kernel",
-                                   path, function->name));
+        return invalid(
+            fmt::format("{}: kernel '{}' is a template that nothing launches: write the "
+                        "launch, or the instance as a plain kernel",
+                        path, function->name));
       ids.push_back(reading->launches.size());
       reading->launches.push_back(bare_launch(*function));
     }
@@ -139,8 +140,8 @@ Result<InitResult> init_task(const InitRequest& request) {
       auto one = syntax::read_unit(request.source, options);
       if (one) reading = look_at(std::move(*one), request.path, {});
       if (!one || !reading) continue;
-      notes.push_back(fmt::format("only kernel {} is here; all together do not fit a task: {}", name,
-                                  all.message));
+      notes.push_back(fmt::format("only kernel {} is here; all together do not fit a task: {}",
+                                  name, all.message));
       break;
     }
     if (!reading) return std::unexpected(all);

@@ -75,9 +75,9 @@ class Loads {
 
 bool leaves_its_domain(const Expr& expr) {
   static const std::set<std::string> kCalls = {
-      "sqrt", "sqrtf",  "rsqrt",  "rsqrtf", "log",   "logf",  "log2",      "log2f",
-      "log10", "log10f", "pow",   "powf",   "__logf", "__powf", "acosf",    "asinf",
-      "acos", "asin",   "log1pf", "log1p",  "__fdividef", "__frsqrt_rn", "__fsqrt_rn"};
+      "sqrt",  "sqrtf",  "rsqrt",  "rsqrtf", "log",        "logf",        "log2",      "log2f",
+      "log10", "log10f", "pow",    "powf",   "__logf",     "__powf",      "acosf",     "asinf",
+      "acos",  "asin",   "log1pf", "log1p",  "__fdividef", "__frsqrt_rn", "__fsqrt_rn"};
   if (expr.kind == Expr::Kind::kCall) return kCalls.contains(expr.text);
   const bool quotient = (expr.kind == Expr::Kind::kBinary && expr.text == "/") ||
                         (expr.kind == Expr::Kind::kAssign && expr.text == "/=");
@@ -85,7 +85,8 @@ bool leaves_its_domain(const Expr& expr) {
   const Expr* divisor = expr.operands[1];
   while (divisor->kind == Expr::Kind::kCast) divisor = divisor->operands[0];
   return divisor->kind != Expr::Kind::kFloatLiteral && divisor->kind != Expr::Kind::kIntLiteral &&
-         !(divisor->variable != nullptr && divisor->variable->storage == Variable::Storage::kParameter);
+         !(divisor->variable != nullptr &&
+           divisor->variable->storage == Variable::Storage::kParameter);
 }
 
 }  // namespace
@@ -161,7 +162,8 @@ KernelFacts kernel_facts(const syntax::KernelInfo& info) {
       facts.wants_positive = facts.wants_positive || leaves_its_domain(*expr);
   for (const Expr* expr : function.all_expressions) {
     if (expr->kind != Expr::Kind::kBinary || expr->operands.size() != 2) continue;
-    if (expr->text != "<" && expr->text != ">=" && expr->text != "<=" && expr->text != ">") continue;
+    if (expr->text != "<" && expr->text != ">=" && expr->text != "<=" && expr->text != ">")
+      continue;
     if (info.varies_by_thread(*expr->operands[0]) || info.varies_by_thread(*expr->operands[1]))
       facts.compares_index = true;
   }

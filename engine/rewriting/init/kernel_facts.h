@@ -14,7 +14,7 @@ struct ParameterFacts {
   bool is_buffer = false;
   bool read = false;
   bool written = false;
-  std::vector<int> indexes;  ///< parameters into which its values are indices
+  std::vector<int> indexes;   ///< parameters into which its values are indices
   bool bounds_loops = false;  ///< its values are where loops begin and end: row starts
 };
 

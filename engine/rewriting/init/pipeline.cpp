@@ -62,8 +62,9 @@ std::vector<std::size_t> choose_stages(const std::vector<Stage>& stages,
   }
   for (const std::size_t i : chosen) left_out.erase(stages[i].launch->plain);
   for (const std::string& name : left_out)
-    notes.push_back(fmt::format("kernel {} is launched apart from these and is not here: --kernel {} makes its task",
-                                name, name));
+    notes.push_back(fmt::format(
+        "kernel {} is launched apart from these and is not here: --kernel {} makes its task", name,
+        name));
   return chosen;
 }
 

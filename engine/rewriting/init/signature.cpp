@@ -73,7 +73,8 @@ std::optional<Product> Signature::shape_of(const Polynomial& index) const {
     if (mover.empty() || coefficient != 1) return std::nullopt;
     strides[mover] = factors;
   }
-  std::vector<std::pair<std::string, std::multiset<std::string>>> order(strides.begin(), strides.end());
+  std::vector<std::pair<std::string, std::multiset<std::string>>> order(strides.begin(),
+                                                                        strides.end());
   std::ranges::sort(order, {}, [](const auto& entry) { return entry.second.size(); });
   Product shape;
   std::multiset<std::string> inner;

@@ -54,7 +54,8 @@ void Sizes::settle(const std::set<std::string>& taken) {
 bool Sizes::is_symbolic(const HostInt& value) const {
   if (value == nullptr) return false;
   if (value->op == Op::kName) return final_.contains(key(*value));
-  return std::ranges::any_of(value->operands, [&](const HostInt& part) { return is_symbolic(part); });
+  return std::ranges::any_of(value->operands,
+                             [&](const HostInt& part) { return is_symbolic(part); });
 }
 
 std::string Sizes::text(const HostInt& value) const {

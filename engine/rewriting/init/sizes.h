@@ -28,8 +28,8 @@ class Sizes {
   [[nodiscard]] std::string text(const syntax::HostInt& value) const;
   /// Factors of a product, as text: ["M", "N"].
   [[nodiscard]] std::vector<std::string> factors(const syntax::HostInt& value) const;
-  [[nodiscard]] std::optional<std::int64_t> value(const syntax::HostInt& value,
-                                                  const std::map<std::string, std::int64_t>& at) const;
+  [[nodiscard]] std::optional<std::int64_t> value(
+      const syntax::HostInt& value, const std::map<std::string, std::int64_t>& at) const;
   [[nodiscard]] std::set<std::string> names_in(const syntax::HostInt& value) const;
   /// Adds "n % 256 == 0" for each division in `value` that leaves nothing at the timed sizes.
   void exact_divisions(const syntax::HostInt& value, std::set<std::string>& constraints,

@@ -28,8 +28,8 @@ using syntax::Variable;
 using Json = nlohmann::ordered_json;
 using Op = HostExpr::Op;
 
-constexpr double kShortest_us = 100;             // of one run: less is mostly overhead
-constexpr std::int64_t kMostBytes = 2LL << 30;   // of all buffers, when sizes grow
+constexpr double kShortest_us = 100;              // of one run: less is mostly overhead
+constexpr std::int64_t kMostBytes = 2LL << 30;    // of all buffers, when sizes grow
 constexpr std::int64_t kMostChecked = 1LL << 21;  // elements and threads at a check size
 
 HostInt number(std::int64_t value) {
@@ -78,15 +78,19 @@ class Writer {
  public:
   Writer(const std::string& path, syntax::WholeUnit& unit, const std::vector<Stage>& stages,
          std::vector<std::string> notes)
-      : path_(path), unit_(unit), stages_(stages), notes_(std::move(notes)), sizes_(unit.facts.names) {}
+      : path_(path),
+        unit_(unit),
+        stages_(stages),
+        notes_(std::move(notes)),
+        sizes_(unit.facts.names) {}
 
   Result<InitResult> run();
 
  private:
   struct BufferPlan {
     std::string name;
-    int host = -1;         ///< index into the host's buffers; -1: unknown to it
-    HostInt offset;        ///< [B] into it
+    int host = -1;   ///< index into the host's buffers; -1: unknown to it
+    HostInt offset;  ///< [B] into it
     ScalarType type = ScalarType::kF32;
     HostInt elements;
     bool guessed_length = false;
@@ -94,8 +98,8 @@ class Writer {
     bool read = false;
     bool written = false;
     bool wants_positive = false;
-    bool sorted = false;           ///< row starts
-    std::vector<int> indexes;      ///< buffers into which its values point; -1: unknown
+    bool sorted = false;       ///< row starts
+    std::vector<int> indexes;  ///< buffers into which its values point; -1: unknown
     std::string parameter;
     std::string place;
   };
@@ -119,8 +123,10 @@ class Writer {
   void plan_lengths(const Stage& stage, const LaunchPlan& plan);
   void plan_geometry(const Stage& stage, LaunchPlan& plan);
   void settle_sizes();
-  std::string role_of(const BufferPlan& buffer, bool careful, std::vector<std::string>& notes) const;
-  Json fill_of(const BufferPlan& buffer, const std::vector<std::map<std::string, std::int64_t>>& all,
+  std::string role_of(const BufferPlan& buffer, bool careful,
+                      std::vector<std::string>& notes) const;
+  Json fill_of(const BufferPlan& buffer,
+               const std::vector<std::map<std::string, std::int64_t>>& all,
                std::vector<std::string>& notes) const;
   using Values = std::map<std::string, std::int64_t>;
   bool holds(const Values& at, std::int64_t most) const;
@@ -186,9 +192,9 @@ Result<int> Writer::plan_buffer(const Stage& stage, std::size_t index) {
   int found = -1;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const BufferPlan& one = buffers_[i];
-    const bool same = known ? one.host == argument.buffer &&
-                                  (one.offset ? one.offset->value : 0) == offset
-                            : one.host < 0 && one.parameter == parameter.name;
+    const bool same =
+        known ? one.host == argument.buffer && (one.offset ? one.offset->value : 0) == offset
+              : one.host < 0 && one.parameter == parameter.name;
     if (same) found = static_cast<int>(i);
   }
   if (found < 0) {
@@ -196,7 +202,8 @@ Result<int> Writer::plan_buffer(const Stage& stage, std::size_t index) {
     one.parameter = one.name = parameter.name;
     one.type = *type;
     if (known) {
-      const syntax::HostBuffer& host = unit_.facts.buffers[static_cast<std::size_t>(argument.buffer)];
+      const syntax::HostBuffer& host =
+          unit_.facts.buffers[static_cast<std::size_t>(argument.buffer)];
       one.host = argument.buffer;
       one.place = host.place;
       one.offset = argument.integer;
@@ -205,8 +212,9 @@ Result<int> Writer::plan_buffer(const Stage& stage, std::size_t index) {
         bytes = node(Op::kSub, bytes, argument.integer, bytes->value - offset);
       one.elements = elements_of(bytes, static_cast<std::int64_t>(size_of(*type)));
       if (offset > 0)
-        notes_.push_back(fmt::format("buffer {}: begins inside '{}' of the host, so it is a buffer of its own here",
-                                     one.name, host.name));
+        notes_.push_back(fmt::format(
+            "buffer {}: begins inside '{}' of the host, so it is a buffer of its own here",
+            one.name, host.name));
     }
     // Names that are taken: the host's own, then with a number.
     const auto taken = [&](const std::string& name) {
@@ -251,12 +259,14 @@ Result<void> Writer::plan_launch(const Stage& stage) {
       one.integer = guessed_integer(parameter.name);
     } else if (parameter.type.is_float() || parameter.type.kind == syntax::Type::Kind::kOther) {
       one.real = 1.0;
-      notes_.push_back(fmt::format("argument {} of {}: 1.0 is a guess", parameter.name, kernel.name));
+      notes_.push_back(
+          fmt::format("argument {} of {}: 1.0 is a guess", parameter.name, kernel.name));
     } else {
-      return invalid(fmt::format("{}: parameter '{}' of kernel '{}' is '{}'; a task passes pointers "
-                                 "and scalars only",
-                                 stage.launch->place.empty() ? path_ : stage.launch->place,
-                                 parameter.name, kernel.name, parameter.type.spelling));
+      return invalid(
+          fmt::format("{}: parameter '{}' of kernel '{}' is '{}'; a task passes pointers "
+                      "and scalars only",
+                      stage.launch->place.empty() ? path_ : stage.launch->place, parameter.name,
+                      kernel.name, parameter.type.spelling));
     }
     if (one.real && parameter.type.is_integer()) one.real = std::trunc(*one.real);
     plan.args.push_back(one);
@@ -311,14 +321,17 @@ void Writer::plan_geometry(const Stage& stage, LaunchPlan& plan) {
       HostInt extent = product(stage, plan, signature.extent(d));
       if (extent == nullptr) {
         for (const ArgumentPlan& one : plan.args)
-          if (extent == nullptr && one.integer != nullptr && one.integer->op == Op::kName) extent = one.integer;
+          if (extent == nullptr && one.integer != nullptr && one.integer->op == Op::kName)
+            extent = one.integer;
       }
       if (extent == nullptr) extent = guessed_integer("n");
       const std::int64_t width = plan.block[d] ? plan.block[d]->value : 1;
       plan.grid[d] = width == 1 ? extent
-                                : node(Op::kCeilDiv, extent, number(width), (extent->value + width - 1) / width);
+                                : node(Op::kCeilDiv, extent, number(width),
+                                       (extent->value + width - 1) / width);
     }
-    notes_.push_back(fmt::format("grid of {}: one thread for each element of what its guard bounds is a guess", kernel));
+    notes_.push_back(fmt::format(
+        "grid of {}: one thread for each element of what its guard bounds is a guess", kernel));
   }
   for (int d = 1; d < 3; ++d) {
     if (plan.grid[d] == nullptr) plan.grid[d] = number(1);
@@ -337,8 +350,9 @@ void Writer::plan_geometry(const Stage& stage, LaunchPlan& plan) {
   if (dynamic && (plan.shared == nullptr || plan.shared->value == 0)) {
     const std::int64_t threads = plan.block[0]->value * plan.block[1]->value * plan.block[2]->value;
     plan.shared = number(threads * bytes);
-    notes_.push_back(fmt::format("shared_bytes of {}: extern __shared__, and {} B, one element a thread, is a guess",
-                                 kernel, threads * bytes));
+    notes_.push_back(fmt::format(
+        "shared_bytes of {}: extern __shared__, and {} B, one element a thread, is a guess", kernel,
+        threads * bytes));
   }
   if (plan.shared == nullptr) plan.shared = number(0);
 }
@@ -359,7 +373,8 @@ void Writer::plan_lengths(const Stage& stage, const LaunchPlan& plan) {
       for (int d = 0; d < 3; ++d)
         buffer.elements = times(buffer.elements, times(plan.grid[d], plan.block[d]));
     }
-    const int lanes = parameters[i]->type.element ? std::max(1, parameters[i]->type.element->lanes) : 1;
+    const int lanes =
+        parameters[i]->type.element ? std::max(1, parameters[i]->type.element->lanes) : 1;
     if (lanes > 1) buffer.elements = times(buffer.elements, number(lanes));
   }
 }
@@ -411,8 +426,10 @@ void Writer::settle_sizes() {
   for (const BufferPlan& buffer : buffers_)
     sizes_.exact_divisions(buffer.elements, constraints_, divisions_);
   for (const LaunchPlan& launch : launches_) {
-    for (const HostInt& extent : launch.grid) sizes_.exact_divisions(extent, constraints_, divisions_);
-    for (const ArgumentPlan& one : launch.args) sizes_.exact_divisions(one.integer, constraints_, divisions_);
+    for (const HostInt& extent : launch.grid)
+      sizes_.exact_divisions(extent, constraints_, divisions_);
+    for (const ArgumentPlan& one : launch.args)
+      sizes_.exact_divisions(one.integer, constraints_, divisions_);
   }
 }
 
@@ -445,14 +462,16 @@ std::optional<Writer::Values> Writer::check_values(std::int64_t multiple, int ro
   bool products = false;
   for (const LaunchPlan& launch : launches_)
     for (const HostInt& extent : launch.block) block = std::max(block, extent->value);
-  for (const BufferPlan& buffer : buffers_) products = products || sizes_.names_in(buffer.elements).size() > 1;
+  for (const BufferPlan& buffer : buffers_)
+    products = products || sizes_.names_in(buffer.elements).size() > 1;
   for (std::int64_t g = std::max<std::int64_t>(1, multiple); g <= 65536; g *= 2) {
     for (const std::int64_t want : {products ? std::min<std::int64_t>(2 * block, 64) : 2 * block,
                                     std::int64_t{24}, std::int64_t{6}, std::int64_t{1}}) {
       Values values;
       std::int64_t i = 0;
       for (const std::string& name : sizes_.all()) {
-        std::int64_t value = round == 0 ? want + 5 + 2 * i : std::max<std::int64_t>(1, want - 1 + i);
+        std::int64_t value =
+            round == 0 ? want + 5 + 2 * i : std::max<std::int64_t>(1, want - 1 + i);
         value = std::max<std::int64_t>(1, g == 1 ? value : value / g + (round == 0 ? 1 : 0)) * g;
         values[name] = std::min(value, std::max(timed_.at(name), g));
         ++i;
@@ -483,7 +502,8 @@ std::string Writer::role_of(const BufferPlan& buffer, bool careful,
   bool launched = false;
   for (const HostEvent& event : unit_.facts.events) {
     if (event.kind == HostEvent::Kind::kLaunch) {
-      for (const Stage& stage : stages_) launched = launched || stage.id == static_cast<std::size_t>(event.index);
+      for (const Stage& stage : stages_)
+        launched = launched || stage.id == static_cast<std::size_t>(event.index);
       continue;
     }
     if (event.kind == HostEvent::Kind::kRead) {
@@ -525,39 +545,46 @@ Json Writer::fill_of(const BufferPlan& buffer, const std::vector<Values>& all,
       std::ranges::sort(into);
       into.erase(std::unique(into.begin(), into.end()), into.end());
       if (buffer.sorted) {
-        notes.push_back(fmt::format("buffer {}: sorted from 0 to {}, since its values are where loops over {} "
-                                    "begin and end",
-                                    buffer.name, *last, fmt::join(into, ", ")));
+        notes.push_back(
+            fmt::format("buffer {}: sorted from 0 to {}, since its values are where loops over {} "
+                        "begin and end",
+                        buffer.name, *last, fmt::join(into, ", ")));
         return {{"sorted", {0, *last}}};
       }
-      notes.push_back(fmt::format("buffer {}: integers from 0 to {}, since its values are indices into {}",
-                                  buffer.name, *last - 1, fmt::join(into, ", ")));
+      notes.push_back(
+          fmt::format("buffer {}: integers from 0 to {}, since its values are indices into {}",
+                      buffer.name, *last - 1, fmt::join(into, ", ")));
       return {{"integers", {0, *last - 1}}};
     }
     if (!buffer.indexes.empty())
-      notes.push_back(fmt::format("buffer {}: its values are indices, and the range 0 to 100 is a guess",
-                                  buffer.name));
+      notes.push_back(fmt::format(
+          "buffer {}: its values are indices, and the range 0 to 100 is a guess", buffer.name));
     return nullptr;
   }
   std::optional<HostFill> said;
   if (buffer.host >= 0) said = unit_.facts.buffers[static_cast<std::size_t>(buffer.host)].fill;
-  if (buffer.written && said && said->kind == HostFill::Kind::kConstant && said->low == said->high &&
-      std::abs(said->low) <= 1e5)
-    return {{"constant", integer ? std::trunc(said->low) : said->low}};  // what it starts from counts
-  const bool useful = said && (said->kind == HostFill::Kind::kUniform || said->kind == HostFill::Kind::kIntegers) &&
-                      said->high > said->low && std::abs(said->low) <= 1e5 && std::abs(said->high) <= 1e5;
+  if (buffer.written && said && said->kind == HostFill::Kind::kConstant &&
+      said->low == said->high && std::abs(said->low) <= 1e5)
+    return {
+        {"constant", integer ? std::trunc(said->low) : said->low}};  // what it starts from counts
+  const bool useful =
+      said && (said->kind == HostFill::Kind::kUniform || said->kind == HostFill::Kind::kIntegers) &&
+      said->high > said->low && std::abs(said->low) <= 1e5 && std::abs(said->high) <= 1e5;
   if (integer) {
     const bool small = buffer.type == ScalarType::kI8 || buffer.type == ScalarType::kU8;
     if (useful && std::floor(said->high) > std::ceil(said->low) && (!small || said->high <= 127) &&
         buffer.type != ScalarType::kBool)
-      return {{"integers", {static_cast<std::int64_t>(std::ceil(said->low)),
-                            static_cast<std::int64_t>(std::floor(said->high))}}};
+      return {{"integers",
+               {static_cast<std::int64_t>(std::ceil(said->low)),
+                static_cast<std::int64_t>(std::floor(said->high))}}};
     return nullptr;
   }
-  if (useful && !(buffer.wants_positive && said->low <= 0)) return {{"uniform", {said->low, said->high}}};
+  if (useful && !(buffer.wants_positive && said->low <= 0))
+    return {{"uniform", {said->low, said->high}}};
   if (buffer.wants_positive) {
-    notes.push_back(fmt::format("buffer {}: filled from 0.1 to 1, since the kernel takes roots, logarithms or quotients",
-                                buffer.name));
+    notes.push_back(fmt::format(
+        "buffer {}: filled from 0.1 to 1, since the kernel takes roots, logarithms or quotients",
+        buffer.name));
     return {{"uniform", {0.1, 1}}};
   }
   return nullptr;
@@ -603,7 +630,8 @@ Json Writer::task_at(const Values& timed, const std::vector<Values>& checks,
       if (!fill.is_null()) one["fill"] = fill;
     }
     if (buffer.guessed_length)
-      notes.push_back(fmt::format("buffer {}: its length {} is a guess", buffer.name, shape.dump()));
+      notes.push_back(
+          fmt::format("buffer {}: its length {} is a guess", buffer.name, shape.dump()));
     buffers.push_back(one);
   }
   task["buffers"] = buffers;
@@ -622,7 +650,8 @@ Json Writer::task_at(const Values& timed, const std::vector<Values>& checks,
       }
       return list;
     };
-    Json one = {{"kernel", plan.kernel}, {"grid", extents(plan.grid)}, {"block", extents(plan.block)}};
+    Json one = {
+        {"kernel", plan.kernel}, {"grid", extents(plan.grid)}, {"block", extents(plan.block)}};
     if (plan.shared->value > 0) one["shared_bytes"] = plan.shared->value;
     Json args = Json::array();
     for (const ArgumentPlan& argument : plan.args) {
@@ -664,10 +693,10 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
         movers, {}, [&](const std::string& one) { return timed.at(one); });
     Values next = timed;
     next[name] *= 2;
-    const auto more = bytes_at(next) <= static_cast<double>(kMostBytes) &&
-                              holds(next, std::int64_t{1} << 40)
-                          ? cost(next)
-                          : std::nullopt;
+    const auto more =
+        bytes_at(next) <= static_cast<double>(kMostBytes) && holds(next, std::int64_t{1} << 40)
+            ? cost(next)
+            : std::nullopt;
     if (!more) {
       movers.erase(name);
       continue;
@@ -677,17 +706,19 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   }
   std::vector<std::string> grown;
   for (const auto& [name, value] : timed)
-    if (value != before.at(name)) grown.push_back(fmt::format("{} = {} (the file says {})", name, value, before.at(name)));
+    if (value != before.at(name))
+      grown.push_back(fmt::format("{} = {} (the file says {})", name, value, before.at(name)));
   for (const auto& [name, value] : timed)
     if (sizes_.guessed(name))
-      notes.push_back(fmt::format("size {}: nothing in the file says its value ({}); {} is a guess", name,
-                                  sizes_.place(name), value));
+      notes.push_back(fmt::format("size {}: nothing in the file says its value ({}); {} is a guess",
+                                  name, sizes_.place(name), value));
   if (!grown.empty())
     notes.push_back(fmt::format("made larger, to take about {:.0f} us and more: {}", kShortest_us,
                                 fmt::join(grown, ", ")));
   if (time && *time < kShortest_us)
-    notes.push_back(fmt::format("one run takes about {:.1f} us, less than {:.0f} us, at the sizes that the {} fixes",
-                                *time, kShortest_us, sizes_.all().empty() ? "source" : "launch"));
+    notes.push_back(fmt::format(
+        "one run takes about {:.1f} us, less than {:.0f} us, at the sizes that the {} fixes", *time,
+        kShortest_us, sizes_.all().empty() ? "source" : "launch"));
 }
 
 std::int64_t Writer::coarse_multiple() const {
@@ -720,22 +751,27 @@ InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
       kind == Checks::kMultiples || kind == Checks::kEqual ? coarse_multiple() : 1;
   if (multiple > 1 && !sizes_.all().empty()) {
     for (const std::string& name : sizes_.all())
-      if (timed_.at(name) % multiple == 0) constraints.insert(fmt::format("{} % {} == 0", name, multiple));
-    result.notes.push_back(fmt::format("sizes are kept multiples of {}: the kernel has no guard for others", multiple));
+      if (timed_.at(name) % multiple == 0)
+        constraints.insert(fmt::format("{} % {} == 0", name, multiple));
+    result.notes.push_back(fmt::format(
+        "sizes are kept multiples of {}: the kernel has no guard for others", multiple));
   }
   std::vector<Values> checks;
   if (kind == Checks::kAsTheFile) {
     if (const auto values = file_values()) {
       checks.push_back(*values);
       for (const auto& [name, value] : *values)
-        if (value > 1 && timed_.at(name) % value == 0) constraints.insert(fmt::format("{} % {} == 0", name, value));
-      result.notes.emplace_back("check_sizes: the file's own, or these halved; the kernel does not hold at others");
+        if (value > 1 && timed_.at(name) % value == 0)
+          constraints.insert(fmt::format("{} % {} == 0", name, value));
+      result.notes.emplace_back(
+          "check_sizes: the file's own, or these halved; the kernel does not hold at others");
     }
   } else {
     for (const int round : {0, 1}) {
       auto values = check_values(multiple, round);
       if (values && kind == Checks::kEqual) {
-        const std::int64_t least = std::ranges::min_element(*values, {}, [](const auto& v) { return v.second; })->second;
+        const std::int64_t least =
+            std::ranges::min_element(*values, {}, [](const auto& v) { return v.second; })->second;
         for (auto& [name, value] : *values) value = least;
         if (!holds(*values, kMostChecked)) values = std::nullopt;
       }
@@ -745,11 +781,13 @@ InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
   if (kind == Checks::kEqual) {
     const std::string& first = sizes_.all().front();
     for (const std::string& name : sizes_.all())
-      if (name != first && timed_.at(name) == timed_.at(first)) constraints.insert(fmt::format("{} == {}", name, first));
+      if (name != first && timed_.at(name) == timed_.at(first))
+        constraints.insert(fmt::format("{} == {}", name, first));
     result.notes.emplace_back("sizes are kept equal: the kernel does not hold for others");
   }
   if (checks.empty() && !sizes_.all().empty())
-    result.notes.emplace_back("check_sizes: no small sizes were found that hold everything; give some");
+    result.notes.emplace_back(
+        "check_sizes: no small sizes were found that hold everything; give some");
   result.task = task_at(timed_, checks, constraints, careful, result.notes);
   return result;
 }
@@ -761,8 +799,8 @@ Result<InitResult> Writer::run() {
   grow(timed_, notes_);
   InitResult result;
   result.source = unit_.device.text;
-  const bool guarded = std::ranges::any_of(
-      stages_, [](const Stage& stage) { return stage.kernel.compares_index; });
+  const bool guarded =
+      std::ranges::any_of(stages_, [](const Stage& stage) { return stage.kernel.compares_index; });
   const bool has_sizes = !sizes_.all().empty();
   std::vector<Checks> kinds = {Checks::kOdd};
   if (has_sizes) {

@@ -114,10 +114,10 @@ LibraryMatmul::~LibraryMatmul() {
   }
 }
 
-#define HONE_LT(call)                                                                        \
-  do {                                                                                       \
-    if (const CublasStatus status = (call); status != 0)                                     \
-      return std::unexpected(launch_error(fmt::format("cublasLt: {}", c.describe(status)))); \
+#define HONE_LT(call)                                                                           \
+  do {                                                                                          \
+    if (const CublasStatus lt_status = (call); lt_status != 0)                                  \
+      return std::unexpected(launch_error(fmt::format("cublasLt: {}", c.describe(lt_status)))); \
   } while (false)
 
 Outcome<void> LibraryMatmul::choose_algorithm() {

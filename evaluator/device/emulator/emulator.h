@@ -146,8 +146,8 @@ struct Counters {
   std::uint64_t local_load_lines = 0, local_store_lines = 0;  ///< distinct ones of an instruction
   std::uint64_t frame_bytes = 0;       ///< of a thread's local memory; 0: not known, or none [B]
   std::uint64_t spilled_in_loops = 0;  ///< words of the frame that loops come to, of a thread
-  std::uint64_t flops = 0;                  ///< lanes x (2 for FMA), tensor cores' included
-  std::uint64_t tensor = 0;                 ///< warp-instructions of the tensor cores
+  std::uint64_t flops = 0;             ///< lanes x (2 for FMA), tensor cores' included
+  std::uint64_t tensor = 0;            ///< warp-instructions of the tensor cores
   std::uint64_t tensor_flops = 0;
   std::uint64_t tensor_cycles = 0;  ///< their SM's tensor pipes are busy: FMAs / Profile's rate
 };

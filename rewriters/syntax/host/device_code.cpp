@@ -19,7 +19,8 @@ using clang::isa;
 
 class Recorder : public clang::PPCallbacks {
  public:
-  Recorder(clang::SourceManager& sources, MacroRecord& record) : sources_(sources), record_(record) {}
+  Recorder(clang::SourceManager& sources, MacroRecord& record)
+      : sources_(sources), record_(record) {}
 
   void MacroExpands(const clang::Token& name, const clang::MacroDefinition& definition,
                     clang::SourceRange range, const clang::MacroArgs*) override {
@@ -39,10 +40,12 @@ class Recorder : public clang::PPCallbacks {
             clang::SourceLocation) override {
     note(at);
   }
-  void Ifdef(clang::SourceLocation at, const clang::Token&, const clang::MacroDefinition&) override {
+  void Ifdef(clang::SourceLocation at, const clang::Token&,
+             const clang::MacroDefinition&) override {
     note(at);
   }
-  void Ifndef(clang::SourceLocation at, const clang::Token&, const clang::MacroDefinition&) override {
+  void Ifndef(clang::SourceLocation at, const clang::Token&,
+              const clang::MacroDefinition&) override {
     note(at);
   }
   void Else(clang::SourceLocation at, clang::SourceLocation) override { note(at); }
@@ -55,7 +58,8 @@ class Recorder : public clang::PPCallbacks {
     return file == sources_.getMainFileID() ? static_cast<int>(at) : -1;
   }
   void note(clang::SourceLocation location) {
-    if (const int at = offset(location); at >= 0) record_.directives.insert(static_cast<unsigned>(at));
+    if (const int at = offset(location); at >= 0)
+      record_.directives.insert(static_cast<unsigned>(at));
   }
 
   clang::SourceManager& sources_;
@@ -84,7 +88,10 @@ std::string number_type(const clang::ASTContext& context, clang::QualType type) 
   if (type->isFloatingType()) return bits == 64 ? "f64" : bits == 32 ? "f32" : "";
   if (!type->isIntegerType()) return "";
   const bool is_signed = type->isSignedIntegerType();
-  return bits == 64 ? "i64" : bits == 32 ? (is_signed ? "i32" : "u32") : bits == 8 ? (is_signed ? "i8" : "u8") : "";
+  return bits == 64   ? "i64"
+         : bits == 32 ? (is_signed ? "i32" : "u32")
+         : bits == 8  ? (is_signed ? "i8" : "u8")
+                      : "";
 }
 
 /// What one declaration needs.
@@ -137,7 +144,8 @@ class Needs : public clang::RecursiveASTVisitor<Needs> {
     return true;
   }
   bool TraverseNestedNameSpecifierLoc(clang::NestedNameSpecifierLoc name) {
-    if (name && name.getNestedNameSpecifier()->getKind() == clang::NestedNameSpecifier::NamespaceAlias)
+    if (name &&
+        name.getNestedNameSpecifier()->getKind() == clang::NestedNameSpecifier::NamespaceAlias)
       found_.push_back(name.getNestedNameSpecifier()->getAsNamespaceAlias());
     return clang::RecursiveASTVisitor<Needs>::TraverseNestedNameSpecifierLoc(name);
   }
@@ -146,10 +154,12 @@ class Needs : public clang::RecursiveASTVisitor<Needs> {
     return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXMethodDecl(method) : true;
   }
   bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* method) {
-    return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXConstructorDecl(method) : true;
+    return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXConstructorDecl(method)
+                         : true;
   }
   bool TraverseCXXDestructorDecl(clang::CXXDestructorDecl* method) {
-    return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXDestructorDecl(method) : true;
+    return !skip(method) ? clang::RecursiveASTVisitor<Needs>::TraverseCXXDestructorDecl(method)
+                         : true;
   }
 
  private:
@@ -190,7 +200,7 @@ class Cutter {
     std::string wrapper;  ///< "namespace a { namespace b {"
     int closing = 0;      ///< braces
     bool is_macro = false;
-    std::string name;     ///< of a macro
+    std::string name;  ///< of a macro
   };
   struct Edit {
     unsigned begin = 0;
@@ -285,9 +295,9 @@ void Cutter::outside(const clang::Decl* decl) {
       alias != nullptr && sources_.getFilename(decl->getLocation()).ends_with("host.h") &&
       alias->getUnderlyingType()->isIntegerType() &&
       prologue_names_.insert(alias->getNameAsString()).second) {
-    prologue_.push_back(fmt::format("typedef {} {};", alias->getUnderlyingType().getAsString(
-                                                          context_.getPrintingPolicy()),
-                                    alias->getNameAsString()));
+    prologue_.push_back(fmt::format(
+        "typedef {} {};", alias->getUnderlyingType().getAsString(context_.getPrintingPolicy()),
+        alias->getNameAsString()));
   }
 }
 
@@ -349,7 +359,8 @@ void Cutter::close_over(const std::vector<const clang::FunctionDecl*>& kernels) 
     while (!open.empty()) {
       const clang::Decl* next = open.front();
       open.pop_front();
-      if (const auto* shadow = dyn_cast<clang::UsingShadowDecl>(next)) next = shadow->getTargetDecl();
+      if (const auto* shadow = dyn_cast<clang::UsingShadowDecl>(next))
+        next = shadow->getTargetDecl();
       if (const auto* alias = dyn_cast<clang::NamespaceAliasDecl>(next)) {
         if (in_main(alias->getLocation())) outer_.insert(alias);
         continue;
@@ -364,7 +375,8 @@ void Cutter::close_over(const std::vector<const clang::FunctionDecl*>& kernels) 
       keep(next);
       // An instantiated device function: what its body resolves to.
       if (const auto* function = dyn_cast<clang::FunctionDecl>(next);
-          function != nullptr && function->isTemplateInstantiation() && done.insert(function).second) {
+          function != nullptr && function->isTemplateInstantiation() &&
+          done.insert(function).second) {
         const clang::FunctionDecl* body = nullptr;
         if (function->hasBody(body) && in_main(function->getLocation())) {
           Needs needs(open);
@@ -421,8 +433,7 @@ void Cutter::wrap(const clang::Decl* decl, Piece& piece) const {
         chain.emplace_back("extern \"C\" {");
     }
   }
-  for (auto part = chain.rbegin(); part != chain.rend(); ++part)
-    piece.wrapper += *part + " ";
+  for (auto part = chain.rbegin(); part != chain.rend(); ++part) piece.wrapper += *part + " ";
   piece.closing = static_cast<int>(chain.size());
 }
 
@@ -458,9 +469,9 @@ std::string Cutter::definition_text(const std::string& name, const clang::MacroI
   if (macro.isFunctionLike()) {
     std::string parameters;
     for (const clang::IdentifierInfo* parameter : macro.params())
-      parameters += (parameters.empty() ? "" : ", ") +
-                    (parameter->getName() == "__VA_ARGS__" ? std::string("...")
-                                                           : parameter->getName().str());
+      parameters +=
+          (parameters.empty() ? "" : ", ") +
+          (parameter->getName() == "__VA_ARGS__" ? std::string("...") : parameter->getName().str());
     text += "(" + parameters + ")";
   }
   for (const clang::Token& token : macro.tokens()) {
@@ -493,7 +504,8 @@ void Cutter::add_macros() {
       piece.name = use.name;
       piece.begin = static_cast<unsigned>(hash);
       const clang::SourceLocation last = use.macro->getDefinitionEndLoc();
-      piece.end = offset(last) + clang::Lexer::MeasureTokenLength(last, sources_, context_.getLangOpts());
+      piece.end =
+          offset(last) + clang::Lexer::MeasureTokenLength(last, sources_, context_.getLangOpts());
       pieces_.push_back(piece);
       continue;
     }
@@ -531,7 +543,8 @@ void Cutter::initialise(const clang::VarDecl& variable) {
     // 0.125 to 1 in eighths, in an order without a period of a power of two.
     const std::int64_t step = (i * 5 + 2) % 7 + 1;
     values += (i == 0 ? "" : i % 16 == 0 ? ",\n    " : ", ");
-    values += element->isFloatingType() ? fmt::format("{}", static_cast<double>(step) / 8) : fmt::format("{}", step);
+    values += element->isFloatingType() ? fmt::format("{}", static_cast<double>(step) / 8)
+                                        : fmt::format("{}", step);
     if (element->isSpecificBuiltinType(clang::BuiltinType::Float)) values += "f";
   }
   const unsigned end = [&] {
@@ -540,16 +553,18 @@ void Cutter::initialise(const clang::VarDecl& variable) {
            clang::Lexer::MeasureTokenLength(last, sources_, context_.getLangOpts());
   }();
   edits_.push_back({end, end, extents.empty() ? " = " + values : " = {" + values + "}"});
-  cut_.code.notes.push_back(fmt::format(
-      "__constant__ {}: the host fills it ({}); a task has no host, so it starts with values of ours",
-      variable.getNameAsString(), where(variable.getLocation())));
+  cut_.code.notes.push_back(
+      fmt::format("__constant__ {}: the host fills it ({}); a task has no host, so it starts with "
+                  "values of ours",
+                  variable.getNameAsString(), where(variable.getLocation())));
 }
 
 void Cutter::add_edits() {
   for (const clang::Decl* decl : outer_) {
     if (const auto* variable = dyn_cast<clang::VarDecl>(decl)) initialise(*variable);
     const auto* record = dyn_cast<clang::CXXRecordDecl>(decl);
-    if (const auto* pattern = dyn_cast<clang::ClassTemplateDecl>(decl)) record = pattern->getTemplatedDecl();
+    if (const auto* pattern = dyn_cast<clang::ClassTemplateDecl>(decl))
+      record = pattern->getTemplatedDecl();
     if (record != nullptr && record->isThisDeclarationADefinition()) {
       if (!record->isDependentContext()) {
         const std::string type = number_type(context_, context_.getRecordType(record));
@@ -570,26 +585,32 @@ void Cutter::add_edits() {
     if (function != nullptr && function->hasAttr<clang::CUDAGlobalAttr>() &&
         function->doesThisDeclarationHaveABody()) {
       const auto spread = spread_records(context_, *function);
-      if (!spread.problem.empty()) cut_.code.problems.push_back(where(function->getLocation()) + ": " + spread.problem);
+      if (!spread.problem.empty())
+        cut_.code.problems.push_back(where(function->getLocation()) + ": " + spread.problem);
       for (const auto& edit : spread.edits) edits_.push_back({edit.begin, edit.end, edit.text});
       for (const std::string& note : spread.notes) cut_.code.notes.push_back(note);
     }
   }
   for (const auto& [begin, end] : record_.skipped) {
     const auto from = text_.rfind('\n', begin);
-    edits_.push_back({from == llvm::StringRef::npos ? 0 : static_cast<unsigned>(from) + 1, end, ""});
+    edits_.push_back(
+        {from == llvm::StringRef::npos ? 0 : static_cast<unsigned>(from) + 1, end, ""});
   }
   for (const unsigned at : record_.directives) {
     const auto from = text_.rfind('\n', at);
     unsigned end = at;
     while (end < text_.size() && !(text_[end] == '\n' && text_[end - 1] != '\\')) ++end;
-    edits_.push_back({from == llvm::StringRef::npos ? 0 : static_cast<unsigned>(from) + 1, end, ""});
+    edits_.push_back(
+        {from == llvm::StringRef::npos ? 0 : static_cast<unsigned>(from) + 1, end, ""});
   }
-  for (std::size_t at = text_.find("#line "); at != llvm::StringRef::npos; at = text_.find("#line ", at + 1)) {
+  for (std::size_t at = text_.find("#line "); at != llvm::StringRef::npos;
+       at = text_.find("#line ", at + 1)) {
     if (at != 0 && text_[at - 1] != '\n') continue;
-    edits_.push_back({static_cast<unsigned>(at), static_cast<unsigned>(std::min(text_.find('\n', at), text_.size())), ""});
+    edits_.push_back({static_cast<unsigned>(at),
+                      static_cast<unsigned>(std::min(text_.find('\n', at), text_.size())), ""});
   }
-  std::ranges::stable_sort(edits_, {}, [](const Edit& e) { return std::pair(e.begin, -static_cast<long>(e.end)); });
+  std::ranges::stable_sort(
+      edits_, {}, [](const Edit& e) { return std::pair(e.begin, -static_cast<long>(e.end)); });
 }
 
 std::string Cutter::emitted(const Piece& piece) const {
@@ -618,9 +639,9 @@ Cut Cutter::run(const std::vector<const clang::FunctionDecl*>& kernels) {
     const clang::FunctionDecl* function = decl->getAsFunction();
     if (function != nullptr && !runs_on_device(*function)) {
       const clang::FunctionDecl* body = nullptr;
-      cut_.code.problems.push_back(fmt::format(
-          "{}: device code uses the host function '{}': mark it __device__ or cut it",
-          where(function->getLocation()), function->getNameAsString()));
+      cut_.code.problems.push_back(
+          fmt::format("{}: device code uses the host function '{}': mark it __device__ or cut it",
+                      where(function->getLocation()), function->getNameAsString()));
       (void)body;
     }
     pieces_.push_back(piece_of(decl));
@@ -658,10 +679,12 @@ Cut Cutter::run(const std::vector<const clang::FunctionDecl*>& kernels) {
     }
     if (opens && !piece.wrapper.empty()) out += piece.wrapper + "\n";
     out += emitted(piece) + "\n";
-    if (closes && piece.closing > 0) out += std::string(static_cast<std::size_t>(piece.closing), '}') + "\n";
+    if (closes && piece.closing > 0)
+      out += std::string(static_cast<std::size_t>(piece.closing), '}') + "\n";
     out += "\n";
   }
-  for (const clang::FunctionDecl* kernel : kernels) cut_.code.kernels.push_back(kernel->getNameAsString());
+  for (const clang::FunctionDecl* kernel : kernels)
+    cut_.code.kernels.push_back(kernel->getNameAsString());
   return std::move(cut_);
 }
 

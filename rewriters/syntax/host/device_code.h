@@ -24,7 +24,7 @@ struct MacroRecord {
     const clang::MacroInfo* macro = nullptr;
   };
   std::vector<Use> uses;
-  std::set<unsigned> directives;                        ///< offsets of conditional directives
+  std::set<unsigned> directives;                       ///< offsets of conditional directives
   std::vector<std::pair<unsigned, unsigned>> skipped;  ///< text that the conditions left out
 };
 
@@ -33,7 +33,7 @@ struct MacroRecord {
 
 struct Cut {
   DeviceCode code;
-  std::set<const clang::Decl*> kept;      ///< canonical declarations
+  std::set<const clang::Decl*> kept;  ///< canonical declarations
   std::set<std::string> kept_macros;
   std::vector<std::pair<unsigned, unsigned>> ranges;  ///< of the main file, that were kept
 };

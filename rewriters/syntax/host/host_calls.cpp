@@ -26,7 +26,8 @@ bool same(const HostInt& a, const HostInt& b) {
 }
 
 bool same(const HostLaunch& a, const HostLaunch& b) {
-  if (a.kernel != b.kernel || a.args.size() != b.args.size() || !same(a.shared_bytes, b.shared_bytes))
+  if (a.kernel != b.kernel || a.args.size() != b.args.size() ||
+      !same(a.shared_bytes, b.shared_bytes))
     return false;
   for (int d = 0; d < 3; ++d)
     if (!same(a.grid[d], b.grid[d]) || !same(a.block[d], b.block[d])) return false;
@@ -138,7 +139,8 @@ void HostRunner::copy(const clang::CallExpr& call, int kind_argument) {
   std::int64_t way = kind.is_int() ? kind.integer->value : 4;
   if (way == 4) way = on_host(origin) ? (on_host(target) ? 0 : 1) : (on_host(target) ? 2 : 3);
   HostFill fill;
-  if (origin >= 0) fill = facts_.buffers[static_cast<std::size_t>(origin)].fill.value_or(HostFill{});
+  if (origin >= 0)
+    fill = facts_.buffers[static_cast<std::size_t>(origin)].fill.value_or(HostFill{});
   if (way != 2 && target >= 0) event(HostEvent::Kind::kWrite, target, fill);
   if (way >= 2 && origin >= 0) event(HostEvent::Kind::kRead, origin);
 }
@@ -169,7 +171,7 @@ void HostRunner::add_argument(std::vector<HostArgument>& all, const Value& value
   HostArgument argument;
   argument.text = text;
   if (type->isPointerType()) {
-    const int memory = value.kind == Value::Kind::kMemory ? value.memory
+    const int memory = value.kind == Value::Kind::kMemory               ? value.memory
                        : value.kind == Value::Kind::kCell && value.cell ? value.cell->memory
                                                                         : -1;
     if (memory >= 0) {
@@ -208,7 +210,7 @@ void HostRunner::launch(const clang::FunctionDecl& kernel, const Value& grid, co
   launch.plain = kernel.getNameAsString();
   launch.place = where(location);
   launch.in_loop = loop_launches_ > 0;
-  const auto extents = [&](const Value& value, HostInt (&out)[3]) {
+  const auto extents = [&](const Value& value, HostInt(&out)[3]) {
     if (value.is_int()) {
       out[0] = value.integer;
       out[1] = out[2] = constant(1);
@@ -219,7 +221,8 @@ void HostRunner::launch(const clang::FunctionDecl& kernel, const Value& grid, co
       const auto* field = dyn_cast_or_null<clang::NamedDecl>(key);
       if (field == nullptr || member == nullptr || !member->value.is_int()) continue;
       const std::string axis = field->getNameAsString();
-      if (axis.size() == 1 && axis[0] >= 'x' && axis[0] <= 'z') out[axis[0] - 'x'] = member->value.integer;
+      if (axis.size() == 1 && axis[0] >= 'x' && axis[0] <= 'z')
+        out[axis[0] - 'x'] = member->value.integer;
     }
   };
   extents(grid, launch.grid);
@@ -258,7 +261,8 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
     const Value pitch = argument(1);
     bool is_memory = false;
     if (const CellPtr cell = cell_at(pitch, is_memory)) cell->value = width;
-    facts_.notes.push_back(fmt::format("{}: the pitch is taken as the width", where(call.getBeginLoc())));
+    facts_.notes.push_back(
+        fmt::format("{}: the pitch is taken as the width", where(call.getBeginLoc())));
     return zero();
   }
   if (name == "cudaHostGetDevicePointer") {
@@ -287,11 +291,13 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
     if (memory >= 0) event(HostEvent::Kind::kWrite, memory);
     return argument(0);
   }
-  if (name.starts_with("cudaMemcpyToSymbol") || name.starts_with("cudaMemcpyFromSymbol")) return zero();
+  if (name.starts_with("cudaMemcpyToSymbol") || name.starts_with("cudaMemcpyFromSymbol"))
+    return zero();
   if (name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") {
     const Value kernel = argument(0);
     const Value list = argument(3);
-    if (kernel.function == nullptr || !kernel.function->hasAttr<clang::CUDAGlobalAttr>()) return zero();
+    if (kernel.function == nullptr || !kernel.function->hasAttr<clang::CUDAGlobalAttr>())
+      return zero();
     std::vector<Value> arguments;
     std::vector<std::string> texts;
     for (unsigned i = 0; i < kernel.function->getNumParams(); ++i) {
@@ -310,16 +316,18 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
     return zero();
   }
   if (name == "malloc" || name == "aligned_alloc" || name == "calloc") {
-    const HostInt bytes = name == "malloc"   ? argument(0).integer
-                          : name == "calloc" ? combine(Op::kMul, argument(0).integer, argument(1).integer)
-                                             : argument(1).integer;
+    const HostInt bytes = name == "malloc" ? argument(0).integer
+                          : name == "calloc"
+                              ? combine(Op::kMul, argument(0).integer, argument(1).integer)
+                              : argument(1).integer;
     return allocate(bytes, "", true, call.getBeginLoc());
   }
   if (name == "exit" || name == "abort" || name == "_exit") {
     steps_ = 1 << 30;
     return Value{};
   }
-  if (name == "atoi" || name == "atol" || name == "atoll" || name.starts_with("strto") || name == "stol") {
+  if (name == "atoi" || name == "atol" || name == "atoll" || name.starts_with("strto") ||
+      name == "stol") {
     argument(0);
     return Value{};  // what the declaration makes of it: a guess with its name
   }
@@ -341,8 +349,9 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
       if (!target->getType()->isIntegerType()) continue;
       const auto* reference = dyn_cast<clang::DeclRefExpr>(target);
       if (reference == nullptr) continue;
-      store(target, guess(reference->getDecl()->getNameAsString(),
-                          static_cast<const clang::Decl*>(reference->getDecl()), call.getBeginLoc()));
+      store(target,
+            guess(reference->getDecl()->getNameAsString(),
+                  static_cast<const clang::Decl*>(reference->getDecl()), call.getBeginLoc()));
     }
     return Value{};
   }
@@ -363,9 +372,9 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
   }
   if (count >= 1) {
     static const std::map<std::string, double (*)(double)> kOne = {
-        {"sqrt", std::sqrt}, {"sqrtf", std::sqrt}, {"log2", std::log2}, {"log2f", std::log2},
-        {"log", std::log},   {"logf", std::log},   {"exp", std::exp},   {"expf", std::exp},
-        {"fabs", std::fabs}, {"fabsf", std::fabs}, {"cos", std::cos},   {"sin", std::sin},
+        {"sqrt", std::sqrt}, {"sqrtf", std::sqrt}, {"log2", std::log2},  {"log2f", std::log2},
+        {"log", std::log},   {"logf", std::log},   {"exp", std::exp},    {"expf", std::exp},
+        {"fabs", std::fabs}, {"fabsf", std::fabs}, {"cos", std::cos},    {"sin", std::sin},
         {"cosf", std::cos},  {"sinf", std::sin},   {"round", std::round}};
     if (const auto found = kOne.find(name); found != kOne.end() && count == 1) {
       const Value value = argument(0);
@@ -400,8 +409,8 @@ Value HostRunner::eval_call(const clang::CallExpr& call) {
       if (argument->getType()->isPointerType()) memory_of(arguments.back(), argument);
     }
     if (kernel == nullptr) {
-      facts_.notes.push_back(fmt::format("{}: which kernel is launched is not known here",
-                                         where(call.getBeginLoc())));
+      facts_.notes.push_back(
+          fmt::format("{}: which kernel is launched is not known here", where(call.getBeginLoc())));
       return {};
     }
     launch(*kernel, extents[0], extents[1], extents[2], arguments, texts, call.getBeginLoc());

@@ -23,9 +23,7 @@ double number(const Value& value) {
   return value.kind == Value::Kind::kReal ? value.real : static_cast<double>(value.integer->value);
 }
 
-bool is_number(const Value& value) {
-  return value.is_int() || value.kind == Value::Kind::kReal;
-}
+bool is_number(const Value& value) { return value.is_int() || value.kind == Value::Kind::kReal; }
 
 /// What a random value becomes: `rand() % 10`, `rand() / (float)RAND_MAX * 2 - 1`.
 HostFill scaled(HostFill fill, clang::BinaryOperatorKind op, const Value& other, bool fill_left) {
@@ -81,8 +79,8 @@ Value HostRunner::named(Value value, const std::string& name, Origin origin,
 }
 
 Value HostRunner::guess(const std::string& name, Origin origin, clang::SourceLocation location) {
-  Value value = named(int_value(constant(kGuess)), name.empty() ? "n" : name, std::move(origin),
-                      location);
+  Value value =
+      named(int_value(constant(kGuess)), name.empty() ? "n" : name, std::move(origin), location);
   facts_.names.back().guessed = true;
   return value;
 }
@@ -96,7 +94,8 @@ HostInt HostRunner::array_bytes(clang::QualType type) {
   const HostInt element = array_bytes(array->getElementType());
   HostInt count;
   if (const clang::Expr* size = array->getSizeExpr()) count = eval(size).integer;
-  if (count == nullptr || count->value != static_cast<std::int64_t>(array->getSize().getZExtValue()))
+  if (count == nullptr ||
+      count->value != static_cast<std::int64_t>(array->getSize().getZExtValue()))
     count = constant(static_cast<std::int64_t>(array->getSize().getZExtValue()));
   return combine(Op::kMul, count, element);
 }
@@ -156,7 +155,8 @@ Value HostRunner::eval_plain(const clang::Expr* expression) {
     return eval(defaulted->getExpr());
   if (const auto* replaced = dyn_cast<clang::SubstNonTypeTemplateParmExpr>(expression))
     return eval(replaced->getReplacement());
-  if (const auto* fixed = dyn_cast<clang::ConstantExpr>(expression)) return eval(fixed->getSubExpr());
+  if (const auto* fixed = dyn_cast<clang::ConstantExpr>(expression))
+    return eval(fixed->getSubExpr());
   if (const auto* literal = dyn_cast<clang::IntegerLiteral>(expression))
     return literal->getValue().getActiveBits() > 63
                ? Value{}
@@ -188,7 +188,8 @@ Value HostRunner::eval_plain(const clang::Expr* expression) {
       return int_value(constant(result.Val.getInt().getExtValue()));
     return {};
   }
-  if (const auto* kernel = dyn_cast<clang::CUDAKernelCallExpr>(expression)) return eval_call(*kernel);
+  if (const auto* kernel = dyn_cast<clang::CUDAKernelCallExpr>(expression))
+    return eval_call(*kernel);
   if (const auto* call = dyn_cast<clang::CallExpr>(expression)) return eval_call(*call);
   if (const auto* cast = dyn_cast<clang::CastExpr>(expression)) return eval_cast(*cast);
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(expression)) return eval_binary(*binary);
@@ -241,8 +242,8 @@ Value HostRunner::eval_plain(const clang::Expr* expression) {
     }
     HostInt bytes = constant(context_.getTypeSizeInChars(type).getQuantity());
     if (made->isArray())
-      bytes = combine(Op::kMul, made->getArraySize() ? eval(*made->getArraySize()).integer : nullptr,
-                      bytes);
+      bytes = combine(Op::kMul,
+                      made->getArraySize() ? eval(*made->getArraySize()).integer : nullptr, bytes);
     return allocate(bytes, "", true, made->getBeginLoc());
   }
   if (isa<clang::LambdaExpr>(expression)) return {};
@@ -481,13 +482,13 @@ Value HostRunner::element_of(const Value& pointer, const Value& index, clang::Qu
     const std::int64_t size = element->isIncompleteType() || element->isDependentType()
                                   ? 1
                                   : context_.getTypeSizeInChars(element).getQuantity();
-    result.integer = index.is_int() && pointer.integer
-                         ? combine(Op::kAdd, pointer.integer,
-                                   combine(Op::kMul, index.integer, constant(size)))
-                         : nullptr;
+    result.integer =
+        index.is_int() && pointer.integer
+            ? combine(Op::kAdd, pointer.integer, combine(Op::kMul, index.integer, constant(size)))
+            : nullptr;
   } else if (pointer.kind == Value::Kind::kCell) {
-    result.element = index.is_int() && pointer.element >= 0 ? pointer.element + index.integer->value
-                                                            : -1;
+    result.element =
+        index.is_int() && pointer.element >= 0 ? pointer.element + index.integer->value : -1;
   } else {
     return {};
   }
@@ -520,9 +521,9 @@ Value HostRunner::eval_binary(const clang::BinaryOperator& binary) {
                     static_cast<const clang::Decl*>(reference->getDecl()), binary.getOperatorLoc());
     if (const auto* member = dyn_cast<clang::MemberExpr>(target);
         member != nullptr && left->getType()->isIntegerType())
-      value = named(std::move(value), member->getMemberDecl()->getNameAsString(),
-                    static_cast<const clang::Decl*>(member->getMemberDecl()),
-                    binary.getOperatorLoc());
+      value =
+          named(std::move(value), member->getMemberDecl()->getNameAsString(),
+                static_cast<const clang::Decl*>(member->getMemberDecl()), binary.getOperatorLoc());
     if (value.kind == Value::Kind::kMemory && value.memory >= 0 &&
         facts_.buffers[static_cast<std::size_t>(value.memory)].name.empty())
       facts_.buffers[static_cast<std::size_t>(value.memory)].name = pointer_name(left);
@@ -611,10 +612,10 @@ Value HostRunner::eval_unary(const clang::UnaryOperator& unary) {
     case clang::UO_PostDec: {
       const Value before = eval(inner);
       Value one = int_value(constant(unary.isIncrementOp() ? 1 : -1));
-      Value after = inner->getType()->isPointerType()
-                        ? element_of(before, one, inner->getType()->getPointeeType())
-                        : arithmetic(clang::BO_Add, before, one,
-                                     inner->getType()->isFloatingType());
+      Value after =
+          inner->getType()->isPointerType()
+              ? element_of(before, one, inner->getType()->getPointeeType())
+              : arithmetic(clang::BO_Add, before, one, inner->getType()->isFloatingType());
       // Counters stay numbers: `i` of the first round plus one is a number, not a size.
       if (after.is_int()) after.integer = constant(after.integer->value);
       store(inner, after);
@@ -693,8 +694,7 @@ CellPtr HostRunner::place(const clang::Expr* expression) {
   if (const auto* cast = dyn_cast<clang::CastExpr>(expression)) return place(cast->getSubExpr());
   if (const auto* temporary = dyn_cast<clang::MaterializeTemporaryExpr>(expression))
     return place(temporary->getSubExpr());
-  if (isa<clang::CXXThisExpr>(expression))
-    return frames_.empty() ? nullptr : frames_.back().self;
+  if (isa<clang::CXXThisExpr>(expression)) return frames_.empty() ? nullptr : frames_.back().self;
   if (isa<clang::CallExpr>(expression)) {
     returned_place_ = nullptr;
     eval(expression);

@@ -108,7 +108,8 @@ bool HostRunner::interesting(const clang::Stmt* statement) {
   Calls calls;
   calls.TraverseStmt(const_cast<clang::Stmt*>(statement));
   if (calls.bits != 0) return true;
-  return std::ranges::any_of(calls.callees, [&](const auto* callee) { return interesting(callee); });
+  return std::ranges::any_of(calls.callees,
+                             [&](const auto* callee) { return interesting(callee); });
 }
 
 bool HostRunner::launches(const clang::Stmt* statement) {
@@ -219,9 +220,8 @@ Value HostRunner::call(const clang::FunctionDecl& function, std::vector<Value> a
   frame.by_reference = definition->getReturnType()->isReferenceType();
   for (unsigned i = 0; i < definition->getNumParams(); ++i) {
     const clang::ParmVarDecl* parameter = definition->getParamDecl(i);
-    CellPtr cell = i < references.size() && parameter->getType()->isReferenceType()
-                       ? references[i]
-                       : nullptr;
+    CellPtr cell =
+        i < references.size() && parameter->getType()->isReferenceType() ? references[i] : nullptr;
     if (cell == nullptr) {
       cell = std::make_shared<Cell>();
       Value value = i < arguments.size() ? arguments[i] : Value{};

@@ -118,7 +118,7 @@ class HostRunner {
   std::vector<const clang::FunctionDecl*> launched_;
   std::map<const clang::VarDecl*, CellPtr> globals_;
   std::vector<Frame> frames_;
-  std::map<int, CellPtr> contents_;  ///< of memory, by byte offset
+  std::map<int, CellPtr> contents_;                     ///< of memory, by byte offset
   std::map<const clang::FunctionDecl*, int> interest_;  ///< bits; absent: not looked at
   CellPtr returned_place_;
   bool arguments_known_ = true;

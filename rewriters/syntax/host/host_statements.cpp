@@ -216,7 +216,8 @@ HostRunner::Flow HostRunner::run_loop(const clang::Stmt* init, const clang::Expr
 }
 
 void HostRunner::declare(const clang::VarDecl& variable) {
-  auto& slot = variable.hasGlobalStorage() ? globals_[&variable] : frames_.back().variables[&variable];
+  auto& slot =
+      variable.hasGlobalStorage() ? globals_[&variable] : frames_.back().variables[&variable];
   const clang::QualType type = variable.getType();
   const clang::Expr* init = variable.getInit();
   if (type->isReferenceType() && init != nullptr) {
@@ -296,8 +297,10 @@ HostRunner::Flow HostRunner::execute(const clang::Stmt* statement) {
     return run_loop(nullptr, nullptr, nullptr, loop->getBody(), true);
   }
   if (const auto* choice = dyn_cast<clang::SwitchStmt>(statement)) return run_switch(*choice);
-  if (const auto* label = dyn_cast<clang::SwitchCase>(statement)) return execute(label->getSubStmt());
-  if (const auto* label = dyn_cast<clang::LabelStmt>(statement)) return execute(label->getSubStmt());
+  if (const auto* label = dyn_cast<clang::SwitchCase>(statement))
+    return execute(label->getSubStmt());
+  if (const auto* label = dyn_cast<clang::LabelStmt>(statement))
+    return execute(label->getSubStmt());
   if (const auto* marked = dyn_cast<clang::AttributedStmt>(statement))
     return execute(marked->getSubStmt());
   if (const auto* attempt = dyn_cast<clang::CXXTryStmt>(statement))

@@ -55,8 +55,8 @@ HostInt rounded_up(const HostInt& sum, const HostInt& d) {
   if (d->op == Op::kConstant) {
     constants -= d->value;
   } else {
-    const auto divisor = std::ranges::find_if(
-        terms, [&](const Term& t) { return t.sign == 1 && same(t.value, d); });
+    const auto divisor =
+        std::ranges::find_if(terms, [&](const Term& t) { return t.sign == 1 && same(t.value, d); });
     if (divisor == terms.end()) return nullptr;
     terms.erase(divisor);
   }

@@ -22,9 +22,9 @@ using CellPtr = std::shared_ptr<Cell>;
 struct Value {
   enum class Kind { kUnknown, kInt, kReal, kCell, kMemory, kRecord, kText, kFunction, kNull };
   Kind kind = Kind::kUnknown;
-  HostInt integer;           ///< kInt; kMemory: offset [B], null when unknown
-  double real = 0;           ///< kReal
-  HostInt numerator;         ///< kReal: the exact quotient of two integers, where it is one
+  HostInt integer;    ///< kInt; kMemory: offset [B], null when unknown
+  double real = 0;    ///< kReal
+  HostInt numerator;  ///< kReal: the exact quotient of two integers, where it is one
   HostInt denominator;
   CellPtr cell;              ///< kCell: what it points to; kRecord: the record's own copy
   std::int64_t element = 0;  ///< kCell: index from there; -1 unknown

@@ -83,8 +83,8 @@ void Reader::HandleTranslationUnit(clang::ASTContext& context) {
   kernels.sources = &context.getSourceManager();
   kernels.TraverseDecl(context.getTranslationUnitDecl());
   if (kernels.found.empty()) {
-    const auto broken = std::ranges::find_if(
-        complaints_.all, [](const Complaint& c) { return c.offset >= 0; });
+    const auto broken =
+        std::ranges::find_if(complaints_.all, [](const Complaint& c) { return c.offset >= 0; });
     result_ = broken != complaints_.all.end()
                   ? invalid(fmt::format("{}: {}", broken->place, broken->message))
                   : invalid(fmt::format("{}: no __global__ function in the source", options_.path));
@@ -97,7 +97,8 @@ void Reader::HandleTranslationUnit(clang::ASTContext& context) {
   std::vector<const clang::FunctionDecl*> wanted;
   const auto add = [&](const clang::FunctionDecl* kernel) {
     const std::string name = kernel->getNameAsString();
-    if (!options_.kernels.empty() && std::ranges::find(options_.kernels, name) == options_.kernels.end())
+    if (!options_.kernels.empty() &&
+        std::ranges::find(options_.kernels, name) == options_.kernels.end())
       return;
     if (std::ranges::find(wanted, kernel) == wanted.end()) wanted.push_back(kernel);
   };
@@ -126,9 +127,10 @@ void Reader::HandleTranslationUnit(clang::ASTContext& context) {
              complaint.offset < static_cast<int>(range.second);
     });
     if (!kept) continue;
-    result_ = invalid(fmt::format("{}: {}; the kernel needs this line: mend it, cut it, or give the "
-                                  "header's folder with -I",
-                                  complaint.place, complaint.message));
+    result_ =
+        invalid(fmt::format("{}: {}; the kernel needs this line: mend it, cut it, or give the "
+                            "header's folder with -I",
+                            complaint.place, complaint.message));
     return;
   }
   unit.device = std::move(cut.code);
@@ -137,7 +139,8 @@ void Reader::HandleTranslationUnit(clang::ASTContext& context) {
 
 class ReadAction : public clang::ASTFrontendAction {
  public:
-  ReadAction(const ReadUnitOptions& options, const Complaints& complaints, Result<WholeUnit>& result)
+  ReadAction(const ReadUnitOptions& options, const Complaints& complaints,
+             Result<WholeUnit>& result)
       : options_(options), complaints_(complaints), result_(result) {}
 
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,

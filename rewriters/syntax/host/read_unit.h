@@ -49,8 +49,8 @@ struct HostBuffer {
 
 struct HostArgument {
   enum class Kind { kUnknown, kBuffer, kInteger, kReal } kind = Kind::kUnknown;
-  int buffer = -1;   ///< index into UnitFacts::buffers
-  HostInt integer;   ///< kBuffer: offset in bytes
+  int buffer = -1;  ///< index into UnitFacts::buffers
+  HostInt integer;  ///< kBuffer: offset in bytes
   double real = 0;
   std::string text;  ///< as written
 };
@@ -69,8 +69,8 @@ struct HostLaunch {
 /// What happens to buffers and kernels, in order.
 struct HostEvent {
   enum class Kind { kLaunch, kWrite, kZero, kRead } kind;
-  int index;            ///< of the launch, or of the buffer
-  HostFill fill;        ///< kWrite
+  int index;      ///< of the launch, or of the buffer
+  HostFill fill;  ///< kWrite
 };
 
 struct UnitFacts {
@@ -82,10 +82,10 @@ struct UnitFacts {
 };
 
 struct DeviceCode {
-  std::string text;                   ///< what the kernels need, in order, nothing of the host
-  std::vector<std::string> kernels;   ///< names, in order
+  std::string text;                  ///< what the kernels need, in order, nothing of the host
+  std::vector<std::string> kernels;  ///< names, in order
   std::map<std::string, std::string> records;  ///< of one number type: "Body" -> "f32"
-  std::vector<std::string> problems;  ///< "file.cu:12: …": what cannot be in a task
+  std::vector<std::string> problems;           ///< "file.cu:12: …": what cannot be in a task
   std::vector<std::string> notes;
 };
 
@@ -95,9 +95,9 @@ struct WholeUnit {
 };
 
 struct ReadUnitOptions {
-  std::string path;                             ///< how messages name the file
-  std::map<std::string, std::string> defines;   ///< -D
-  std::vector<std::string> kernels;             ///< plain names; empty: all that are launched, or all
+  std::string path;                            ///< how messages name the file
+  std::map<std::string, std::string> defines;  ///< -D
+  std::vector<std::string> kernels;  ///< plain names; empty: all that are launched, or all
 };
 
 /// Errors: kInvalidInput, no kernel, or device code that does not parse: "file.cu:12: …".

@@ -22,10 +22,11 @@ bool spread(const clang::ASTContext& context, const clang::CXXRecordDecl& record
         return false;
       continue;
     }
-    if (!type->isPointerType() && !type->isArithmeticType() && !type->isEnumeralType()) return false;
+    if (!type->isPointerType() && !type->isArithmeticType() && !type->isEnumeralType())
+      return false;
     if (type.isConstQualified()) return false;
-    parameters += (parameters.empty() ? "" : ", ") +
-                  type.getAsString(context.getPrintingPolicy()) + " " + flat;
+    parameters += (parameters.empty() ? "" : ", ") + type.getAsString(context.getPrintingPolicy()) +
+                  " " + flat;
     body += fmt::format(" {} = {};", member, flat);
   }
   return !parameters.empty();
@@ -62,15 +63,17 @@ SpreadRecords spread_records(clang::ASTContext& context, const clang::FunctionDe
       result.edits.push_back({sources.getFileOffset(range.getBegin()),
                               sources.getFileOffset(range.getEnd()), parameters});
     }
-    body += fmt::format(" {} {};{}",
-                        parameter->getType().getUnqualifiedType().getAsString(
-                            context.getPrintingPolicy()),
-                        name, assigned);
-    result.notes.push_back(fmt::format("parameter {} of {}: a {} by value; its members are passed one by one",
-                                       name, kernel.getNameAsString(), type_name));
+    body += fmt::format(
+        " {} {};{}",
+        parameter->getType().getUnqualifiedType().getAsString(context.getPrintingPolicy()), name,
+        assigned);
+    result.notes.push_back(
+        fmt::format("parameter {} of {}: a {} by value; its members are passed one by one", name,
+                    kernel.getNameAsString(), type_name));
   }
   if (!body.empty() && kernel.getBody() != nullptr) {
-    const unsigned open = sources.getFileOffset(sources.getExpansionLoc(kernel.getBody()->getBeginLoc())) + 1;
+    const unsigned open =
+        sources.getFileOffset(sources.getExpansionLoc(kernel.getBody()->getBeginLoc())) + 1;
     result.edits.push_back({open, open, body});
   }
   return result;

@@ -20,7 +20,8 @@ Bounds Block::local_bounds(const Warp& w, const Inst& in) const {
   return {0, frame + function_->local_bytes};
 }
 
-/// Memory is laid out so that one word of all lanes is one line: as many as there are different words.
+/// Memory is laid out so that one word of all lanes is one line: as many as there are different
+/// words.
 std::uint32_t Block::local_lines(std::uint32_t mask, std::uint32_t bytes) const {
   std::uint64_t words[32];
   std::uint32_t distinct = 0;
