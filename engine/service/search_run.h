@@ -77,6 +77,7 @@ class Search {
   Result<void> admit();
   Result<void> read();
   void judge(const LiftCheck& lift);
+  void set_roof(const EvaluationRequest& request, const Measurement& reference);
   void search();
   void finals();
   Slot slot_of(Proposed proposed);
