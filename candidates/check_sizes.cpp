@@ -217,9 +217,8 @@ std::optional<BrokenConstraint> broken_constraint(const Task& task, const Bindin
   return std::nullopt;
 }
 
-std::vector<Bindings> smaller_check_sizes(const Task& task, double effort) {
-  auto base = shrunk(task, effort, /*with_blocks=*/true);
-  if (!base) base = shrunk(task, effort, /*with_blocks=*/false);
+std::vector<Bindings> smaller_check_sizes(const Task& task, double effort, bool with_blocks) {
+  auto base = shrunk(task, effort, with_blocks);
   if (!base) return {};
   return with_odd_variant(task, std::move(*base));
 }

@@ -12,10 +12,10 @@ namespace hone {
 [[nodiscard]] std::vector<Bindings> derive_check_sizes(const Task& task);
 
 /// Likewise, where those take too long to emulate: with `effort` (below 1) of the elements, threads
-/// and operations. As long as any such sizes hold every constraint, each launch that has several
-/// blocks in a dimension at the timed sizes has two there, a full one and a tail. Empty when there
-/// are none.
-[[nodiscard]] std::vector<Bindings> smaller_check_sizes(const Task& task, double effort);
+/// and operations. `with_blocks`: in the first set each launch has two blocks, a full one and a
+/// tail, in every dimension in which it has several at the timed sizes. Empty when there are none.
+[[nodiscard]] std::vector<Bindings> smaller_check_sizes(const Task& task, double effort,
+                                                        bool with_blocks);
 
 /// Whether they are derive_check_sizes()'s and not the user's.
 [[nodiscard]] bool has_derived_check_sizes(const Task& task);

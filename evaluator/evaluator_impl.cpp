@@ -32,13 +32,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSparedForTheGpu = 2;
 constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
 
-/// 0 when the reference beats the roof by far: it reads a part of its inputs, so the roof says
-/// nothing.
-double roof_fraction(const Roof& roof, const Measurement& m) {
-  if (m.time_us <= 0 || roof.time_us > 1.25 * m.reference_time_us) return 0;
-  return roof.time_us / m.time_us;
-}
-
 double bounded_error(double error) {
   return std::isfinite(error) ? std::min(error, kLargestError) : kLargestError;
 }
@@ -240,7 +233,8 @@ bool EvaluatorImpl::is_fastest(const std::string& group, double measured_us,
 }
 
 void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& reply,
-                                 double reference_us, const EvaluationRequest& request) const {
+                                 double reference_us, const EvaluationRequest& request,
+                                 const std::string& reference_key) {
   auto& m = evaluation.measurement;
   m.modelled = true;
   m.time_us = reply.time_us;
@@ -251,12 +245,38 @@ void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& rep
   m.samples_us = {reply.time_us};
   m.reference_samples_us = {reference_us};
   m.counters = reply.counters;
-  const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
-  m.roof_fraction = roof_fraction(roof, m);
+  set_roof(m, request, reference_key);
+}
+
+Roof EvaluatorImpl::roof(const EvaluationRequest& request, const std::string& reference_key,
+                         double time_us) {
+  const ConcreteProgram& reference = request.timed.reference;
+  Roof roof = roof_of(reference, 0, request.math, info_);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = floors_.find(reference_key);
+    if (known != floors_.end()) roof.time_us = known->second.time_us;
+  }
+  roof.memory_bound = true;
+  // A program beyond it needs fewer operations than the task says: then it is no bound.
+  const double arithmetic = arithmetic_us(reference, request.flops, request.math, info_.ceilings);
+  if (arithmetic > roof.time_us && arithmetic <= time_us) {
+    roof.time_us = arithmetic;
+    roof.memory_bound = false;
+  }
+  return roof;
+}
+
+void EvaluatorImpl::set_roof(Measurement& m, const EvaluationRequest& request,
+                             const std::string& reference_key) {
+  const Roof over = roof(request, reference_key, m.time_us);
+  m.roof_fraction = m.time_us > 0 ? over.time_us / m.time_us : 0;
+  if (!m.modelled && over.time_us > 0) m.bound = over.memory_bound ? "dram" : "compute";
 }
 
 void EvaluatorImpl::set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,
-                                 const EvaluationRequest& request) const {
+                                 const EvaluationRequest& request,
+                                 const std::string& reference_key) {
   auto& m = evaluation.measurement;
   m.time_us = reply.time_us;
   m.reference_time_us = reply.reference_time_us;
@@ -270,15 +290,12 @@ void EvaluatorImpl::set_measured(Evaluation& evaluation, const protocol::Measure
   m.outliers = reply.outliers;
   m.discarded = reply.discarded;
   m.clock_mhz = reply.clock_mhz;
-  const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
-  m.roof_fraction = roof_fraction(roof, m);
-  if (roof.time_us > 0) m.bound = roof.memory_bound ? "dram" : "compute";
+  set_roof(m, request, reference_key);
 }
 
 void EvaluatorImpl::set_floor(const EvaluationRequest& request, const std::string& reference_key,
                               const std::set<std::string>& read_whole, double reference_us) {
-  Floor floor =
-      floor_of(request.timed.reference, request.flops, request.math, read_whole, info_.ceilings);
+  Floor floor = floor_of(request.timed.reference, read_whole, info_.ceilings);
   // Then it was wrong: the timed size is another case than the check sizes, say.
   if (reference_us < floor.time_us) floor = {};
   const std::lock_guard lock(mutex_);
@@ -388,8 +405,12 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     const auto reference_us = modelled_reference_time(timed_case);
     if (!reference_us)
       return at("modelling a block of the reference at the timed sizes", reference_us.error());
-    set_modelled(evaluation, *known_model(timed->key), *reference_us, request);
+    const EmulateReply modelled = *known_model(timed->key);
+    // Of what is read whole at the check sizes, what the timed size reads whole, too.
+    std::erase_if(read_whole,
+                  [&](const auto& name) { return !modelled.read_whole.contains(name); });
     set_floor(request, timed->key, read_whole, *reference_us);
+    set_modelled(evaluation, modelled, *reference_us, request, timed->key);
   }
   if (gpu_) {
     protocol::MeasureRequest measure;
@@ -412,8 +433,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
       reference_samples_[timed->key] = reply->samples_us;
     }
     set_floor(request, timed->key, read_whole, m.time_us);
-    const Roof roof = roof_of(request.timed.reference, request.flops, request.math, info_);
-    m.roof_fraction = roof_fraction(roof, m);
+    set_roof(m, request, timed->key);
   }
   evaluation.verdict = Verdict::kOk;
   evaluation.note = fmt::format("{}", fmt::join(said, "\n"));

@@ -97,10 +97,16 @@ class EvaluatorImpl final : public Evaluator {
   /// Turns a time that nothing honest explains into a verdict.
   void raise_alarm(Evaluation& evaluation, const std::string& reference_key);
   void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
-                    double reference_us, const EvaluationRequest& request) const;
+                    double reference_us, const EvaluationRequest& request,
+                    const std::string& reference_key);
 
   void set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,
-                    const EvaluationRequest& request) const;
+                    const EvaluationRequest& request, const std::string& reference_key);
+  /// Over a program that takes so long: the floor, or the arithmetic, where that is not beaten.
+  [[nodiscard]] Roof roof(const EvaluationRequest& request, const std::string& reference_key,
+                          double time_us);
+  void set_roof(Measurement& measurement, const EvaluationRequest& request,
+                const std::string& reference_key);
 
   /// The reference's median, measured; 0: not yet.
   [[nodiscard]] double measured_reference_us(const std::string& reference_key);

@@ -257,7 +257,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   if (!e_.gpu_) {
     const auto reference_us = e_.modelled_reference_time(timed_);
     if (!reference_us) return std::unexpected(reference_us.error());
-    e_.set_modelled(evaluation_, *reply, *reference_us, request_);
+    e_.set_modelled(evaluation_, *reply, *reference_us, request_, timed_.reference.key);
     evaluation_.verdict = Verdict::kOk;
     return true;
   }
@@ -341,7 +341,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
     const std::lock_guard lock(e_.mutex_);  // a runner that replaced another may have found others
     e_.reference_samples_[timed_.reference.key] = reply->reference_samples_us;
   }
-  e_.set_measured(evaluation_, *reply, request_);
+  e_.set_measured(evaluation_, *reply, request_, timed_.reference.key);
   const double alone_us = timing::median(measure.reference_samples_us);
   if (measure.final_stage && alone_us > 0 && reply->reference_time_us > kDrift * alone_us) {
     evaluation_.note += fmt::format(

@@ -17,7 +17,7 @@ constexpr double kElements = 1 << 20, kThreads = 1 << 18, kFlops = 64e6;
 /// Below this nobody is asked: what has more elements is too large whatever it does.
 constexpr double kMostElements = 1 << 24;
 constexpr std::int64_t kAlignments[] = {64, 32, 16, 8, 4, 2};
-constexpr double kEfforts[] = {0.25, 1.0 / 16, 1.0 / 64, 1.0 / 256};
+constexpr int kHalvings = 10;  // of the work, in search of sizes that are small enough
 
 double elements_of(const ConcreteProgram& program) {
   double elements = 0;
@@ -76,9 +76,13 @@ std::vector<Bindings> affordable_check_sizes(const Task& task, CheckCosts& costs
     return std::ranges::all_of(all, [&](const Bindings& one) { return costs.affordable(one); });
   };
   if (!has_derived_check_sizes(task) || good(task.check_sizes)) return task.check_sizes;
-  for (const double effort : kEfforts)
-    if (auto smaller = smaller_check_sizes(task, effort); !smaller.empty() && good(smaller))
-      return smaller;
+  for (const bool with_blocks : {true, false}) {
+    double effort = 0.5;
+    for (int i = 0; i < kHalvings; ++i, effort /= 2)
+      if (auto smaller = smaller_check_sizes(task, effort, with_blocks);
+          !smaller.empty() && good(smaller))
+        return smaller;
+  }
   return task.check_sizes;
 }
 

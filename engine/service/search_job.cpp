@@ -14,7 +14,7 @@
 namespace hone::search_job {
 namespace {
 
-constexpr double kRoofBroken = 1.25;
+constexpr double kMore = 1.000001;  // than rounding
 /// Of the first reading, at least: children are started for it.
 constexpr double kFirstReading_s = 10;
 /// Of what checks the lift; a source may be slow to lift.
@@ -104,9 +104,7 @@ Result<void> Search::admit() {
   outcome_.reference_time_us = admitted->measurement.time_us;
   plan_.admitted(outcome_.reference_time_us, seconds_since(admission_start));
   reference_tried_ = model::tried_reference(*admitted, provenance_.modelled);
-  outcome_.roof = roof_of(request->timed.reference, request->flops, task_.math, target_.info);
-  // A reference that reads a part of its inputs (a gather) beats it: then it bounds nothing.
-  if (outcome_.roof.time_us > kRoofBroken * outcome_.reference_time_us) outcome_.roof.time_us = 0;
+  set_roof(*request, admitted->measurement);
   if (store_ != nullptr) {
     stored(store_->put_task(given_));
     if (store_ != nullptr) {
@@ -123,6 +121,19 @@ Result<void> Search::admit() {
   }
   known_[reference_hash_] = {Verdict::kOk, outcome_.reference_time_us};
   return {};
+}
+
+/// As the evaluator saw it, which knows what must be read.
+void Search::set_roof(const EvaluationRequest& request, const Measurement& reference) {
+  outcome_.roof = roof_of(request.timed.reference, request.flops, task_.math, target_.info);
+  outcome_.roof.time_us = reference.roof_fraction * reference.time_us;
+  DeviceInfo arithmetic = target_.info;
+  arithmetic.ceilings.dram_bytes_per_s = 0;
+  const double arithmetic_us =
+      roof_of(request.timed.reference, request.flops, task_.math, arithmetic).time_us;
+  outcome_.roof.memory_bound = outcome_.roof.time_us > kMore * arithmetic_us;
+  if (outcome_.roof.memory_bound)
+    outcome_.roof.bytes = outcome_.roof.time_us * 1e-6 * target_.info.ceilings.dram_bytes_per_s;
 }
 
 void Search::judge(const LiftCheck& lift) {

@@ -186,9 +186,9 @@ void Search::search() {
   remember_replies();
   // What an earlier process asked; what a model answered it nobody asks for again.
   const bool repeats = in_order && options_.model == nullptr && heard_.empty();
-  const double left_s =
+  const double most_s =
       deadline - seconds_since(start_) + (repeats && !earlier_.empty() ? kReplay_s : 0);
-  const RewritingWatch watch(rewriting_, options_.stop, left_s);
+  const RewritingWatch watch(rewriting_, options_.stop, most_s);
   auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
   model_ = make_model();
   if (model_) {
@@ -199,9 +199,9 @@ void Search::search() {
                                                outcome_.reference_time_us, size);
   }
   // Half of the children propose, the others rewrite at the check sizes.
-  const int at_once = std::max(2, rewriting_.at_once());
-  Feeder feeder(*builder_, queue_, at_once - at_once / 2);
-  Proposer proposer(*strategy, builder_->space(), in_order ? 0 : at_once / 2,
+  const int children = std::max(2, rewriting_.at_once());
+  Feeder feeder(*builder_, queue_, children - children / 2);
+  Proposer proposer(*strategy, builder_->space(), in_order ? 0 : children / 2,
                     [&] { queue_.post({kProposed, fail(ErrorCode::kInternal, "no evaluation")}); });
 
   const auto search_start = Clock::now();
@@ -213,8 +213,9 @@ void Search::search() {
     return told_earlier < earlier_.size() && since_told_earlier < 2 * target_.window;
   };
   const auto time_is_up = [&] {
-    return interrupted() || (!replaying() && seconds_since(start_) >= deadline);
+    return interrupted() || (!replaying() && left_s(plan_.search_end()) <= 0);
   };
+  std::int64_t finished = 0;
   const auto receive = [&](std::chrono::milliseconds timeout) {
     auto done = queue_.next_result(timeout);
     if (!done) return false;
@@ -233,6 +234,7 @@ void Search::search() {
         slot.evaluation.detail = stopped ? "cancelled" : done->evaluation.error().message;
       }
       slot.done = true;
+      plan_.searched(seconds_since(search_start), ++finished);
       return true;
     }
     const auto crashed = crashed_.find(done->id);
@@ -291,7 +293,9 @@ void Search::search() {
         outcome_.stop_reason = "interrupted";
       } else if (time_is_up()) {
         outcome_.stop_reason = "budget";
-      } else if (best > 0 && outcome_.roof.time_us >= kRoofReached * best) {
+      } else if (best > 0 && outcome_.roof.memory_bound &&
+                 outcome_.roof.time_us >= kRoofReached * best) {
+        // The arithmetic bounds nothing for sure: it is the task's own count.
         outcome_.stop_reason = "roof";
       } else if (fruitless_ >= kExhaustedAfter && in_flight_.empty()) {
         if (model_ && model_->pending()) {  // its reply may bring something new
@@ -332,11 +336,15 @@ void Search::search() {
     report("search");
   }
   outcome_.pace.search_s = seconds_since(search_start);
+  // Nobody waits for an answer that is dropped.
+  const bool at_once = outcome_.stop_reason == "budget" || outcome_.stop_reason == "interrupted";
+  if (at_once) rewriting_.cancel();
   proposer.stop();
   outcome_.pace.propose_s = proposer.seconds();
   outcome_.pace.evaluated = outcome_.counts.evaluated();
   queue_.cancel();
   feeder.stop();
+  if (at_once) rewriting_.resume();
   queue_.resume();
   while (receive(std::chrono::milliseconds(0))) {
   }

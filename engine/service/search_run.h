@@ -81,6 +81,7 @@ class Search {
   Result<void> admit();
   Result<void> read();
   void judge(const LiftCheck& lift);
+  void set_roof(const EvaluationRequest& request, const Measurement& reference);
   void search();
   void finals();
   [[nodiscard]] std::vector<CandidateRecord> reduced(const std::vector<Contender>& contenders);

@@ -11,10 +11,13 @@ constexpr double kSlowReference_s = 10e-3;
 /// Runs of the reference that one final stage is expected to take: checks, other inputs, pairs.
 constexpr double kFinalRuns = 100;
 /// Of a budget, for all final stages, however slow the reference.
-constexpr double kMostForFinals = 0.3;
-/// An admission compiles and emulates the reference at the check sizes. A final stage does so for
-/// two programs, at the hidden sizes too, in processes that it starts.
-constexpr double kAdmissionsPerFinalist = 2;
+constexpr double kMostForFinals = 0.4;
+/// What these take is kept back where they take long: the best, the reference, and some more.
+constexpr int kPrograms = 4;
+/// On an emulated device. An admission compiles and emulates the reference at the check sizes, an
+/// evaluation the candidate; a final stage does both, at the hidden sizes too, in processes that it
+/// starts.
+constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 3;
 /// The final stage may go on after the budget for this long, or this part of it.
 constexpr double kGrace_s = 4, kGracePart = 0.04;
 /// A search gets this part of a budget at least, whatever is kept back.
@@ -27,10 +30,15 @@ void TimePlan::admitted(double reference_time_us, double admission_s) {
   admission_s_ = admission_s;
 }
 
+void TimePlan::searched(double search_s, std::int64_t finished) {
+  if (finished > 0) evaluation_s_ = search_s / static_cast<double>(finished);
+}
+
 bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
 
 double TimePlan::seconds_per_finalist() const {
-  return modelled_ ? 1 + kAdmissionsPerFinalist * admission_s_ : 4 + kFinalRuns * reference_s_;
+  if (!modelled_) return 4 + kFinalRuns * reference_s_;
+  return std::max(kAdmissionsPerFinalist * admission_s_, kEvaluationsPerFinalist * evaluation_s_);
 }
 
 double TimePlan::admission_end() const { return budget_.seconds > 0 ? budget_.seconds : kNever; }
@@ -41,7 +49,8 @@ double TimePlan::search_end() const {
   double reserve =
       modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
   if (modelled_ || reference_is_slow())
-    reserve = std::max(reserve, std::min(kMostForFinals * total, 3 * seconds_per_finalist()));
+    reserve =
+        std::max(reserve, std::min(kMostForFinals * total, kPrograms * seconds_per_finalist()));
   return std::max(kLeastForSearch * total, total - reserve);
 }
 
@@ -52,8 +61,10 @@ double TimePlan::finals_end() const {
 
 int TimePlan::affordable_finalists(int wanted) const {
   if (budget_.seconds <= 0 || (!modelled_ && !reference_is_slow())) return wanted;
-  const double affordable = kMostForFinals * budget_.seconds / seconds_per_finalist();
-  return std::clamp(static_cast<int>(affordable), std::min(2, wanted), wanted);
+  const double affordable =
+      kMostForFinals * budget_.seconds / std::max(1e-3, seconds_per_finalist());
+  const double least = std::min(2, wanted);
+  return static_cast<int>(std::clamp<double>(affordable, least, wanted));
 }
 
 }  // namespace hone

@@ -2,6 +2,8 @@
 // times are seconds since the budget began, which is when the process did; infinity: never.
 #pragma once
 
+#include <cstdint>
+
 #include "engine/search/budget.h"
 
 namespace hone {
@@ -12,6 +14,8 @@ class TimePlan {
 
   /// What admission learned: the reference's time, and what the admission itself took.
   void admitted(double reference_time_us, double admission_s);
+  /// How fast the search goes: `finished` evaluations in `search_s`. May be said again and again.
+  void searched(double search_s, std::int64_t finished);
 
   /// Without a reference that runs there is nothing to search for: admission may take all of it.
   [[nodiscard]] double admission_end() const;
@@ -30,7 +34,7 @@ class TimePlan {
 
   Budget budget_;
   bool modelled_;
-  double reference_s_ = 0, admission_s_ = 0;
+  double reference_s_ = 0, admission_s_ = 0, evaluation_s_ = 0;
 };
 
 }  // namespace hone

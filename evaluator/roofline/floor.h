@@ -16,19 +16,28 @@ namespace hone {
 [[nodiscard]] double arithmetic_rate(const ConcreteProgram& reference, MathLevel math,
                                      const Ceilings& ceilings, bool generous);
 
+/// In the arithmetic that `math` allows [us]; 0: not known. The operations are the user's word: a
+/// program that needs fewer is faster, and right.
+[[nodiscard]] double arithmetic_us(const ConcreteProgram& reference, double flops, MathLevel math,
+                                   const Ceilings& ceilings);
+
 struct Floor {
   double time_us = 0;  ///< 0: none is known
   std::string why;     ///< "reading 256.0 MiB takes 57.1 us at 4.70 TB/s"
 };
 
 /// `read_whole`: the inputs that the reference reads to the last byte; of others a program may need
-/// less. Written bytes may stay in the L2 cache when the timer stops; caches start cold. `flops` is
-/// the task's own word; 0: none.
-[[nodiscard]] Floor floor_of(const ConcreteProgram& reference, double flops, MathLevel math,
+/// less, and they count as nothing. Written bytes may stay in the L2 cache when the timer stops;
+/// caches start cold.
+[[nodiscard]] Floor floor_of(const ConcreteProgram& reference,
                              const std::set<std::string>& read_whole, const Ceilings& ceilings);
 
-/// Clocks, rounding and a ceiling measured a little low: a time is impossible only below this part
-/// of the floor.
+/// May contents choose what is read? Integers may be indices, and the timed size may choose less
+/// than a small one.
+[[nodiscard]] bool has_indices(const ConcreteProgram& reference);
+
+/// The uncertainty of the ceilings (clocks, rounding, a rate measured a little low): a time is
+/// impossible only below this part of the floor.
 inline constexpr double kImpossible = 0.9;
 
 }  // namespace hone

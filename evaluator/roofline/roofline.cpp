@@ -18,9 +18,6 @@ constexpr double kFp64TensorFactor = 2;
 // Products of three tf32 parts are as good as f32.
 constexpr double kTf32Parts = 3;
 
-// Other algorithms take fewer operations than a task counts: Winograd's convolutions a quarter.
-constexpr double kFewerOperations = 4;
-
 bool has(const ConcreteProgram& program, auto is) {
   return std::ranges::any_of(program.buffers, is, &ConcreteBuffer::type);
 }
@@ -50,30 +47,40 @@ double arithmetic_rate(const ConcreteProgram& reference, MathLevel math, const C
   return fp32;
 }
 
+bool has_indices(const ConcreteProgram& reference) {
+  return std::ranges::any_of(reference.buffers, [](const ConcreteBuffer& buffer) {
+    return buffer.role != Role::kOut && buffer.role != Role::kScratch && !is_float(buffer.type);
+  });
+}
+
+double arithmetic_us(const ConcreteProgram& reference, double flops, MathLevel math,
+                     const Ceilings& ceilings) {
+  const double rate = arithmetic_rate(reference, math, ceilings, false);
+  return rate > 0 ? flops / rate * 1e6 : 0;
+}
+
 Roof roof_of(const ConcreteProgram& reference, double flops, MathLevel math,
              const DeviceInfo& device) {
   Roof roof;
   roof.flops = flops;
+  const bool reads_count = !has_indices(reference);
   for (const auto& buffer : reference.buffers) {
     const auto bytes = static_cast<double>(buffer.bytes());
-    if (buffer.role == Role::kIn || buffer.role == Role::kInOut) roof.bytes += bytes;
+    const bool read = buffer.role == Role::kIn || buffer.role == Role::kInOut;
+    if (read && reads_count) roof.bytes += bytes;
     if (buffer.role == Role::kOut || buffer.role == Role::kInOut) roof.bytes += bytes;
   }
   const double bandwidth = device.ceilings.dram_bytes_per_s;
-  const double rate = arithmetic_rate(reference, math, device.ceilings, false);
   const double memory_us = bandwidth > 0 ? roof.bytes / bandwidth * 1e6 : 0;
-  const double compute_us = rate > 0 ? flops / rate * 1e6 : 0;
+  const double compute_us = arithmetic_us(reference, flops, math, device.ceilings);
   roof.memory_bound = memory_us >= compute_us;
   roof.time_us = std::max(memory_us, compute_us);
   return roof;
 }
 
-Floor floor_of(const ConcreteProgram& reference, double flops, MathLevel math,
-               const std::set<std::string>& read_whole, const Ceilings& ceilings) {
-  // Integers may choose what else is read, and the timed size may choose less than a small one.
-  const bool indexed = std::ranges::any_of(reference.buffers, [](const ConcreteBuffer& buffer) {
-    return buffer.role != Role::kOut && buffer.role != Role::kScratch && !is_float(buffer.type);
-  });
+Floor floor_of(const ConcreteProgram& reference, const std::set<std::string>& read_whole,
+               const Ceilings& ceilings) {
+  const bool indexed = has_indices(reference);
   double read = 0, written = 0;
   for (const auto& buffer : reference.buffers) {
     const auto bytes = static_cast<double>(buffer.bytes());
@@ -97,11 +104,6 @@ Floor floor_of(const ConcreteProgram& reference, double flops, MathLevel math,
         moving("reading", read, ceilings.dram_read_bytes_per_s));
   raise(read + written, ceilings.dram_bytes_per_s,
         moving("moving", read + written, ceilings.dram_bytes_per_s));
-  const double rate = arithmetic_rate(reference, math, ceilings, true);
-  raise(flops / kFewerOperations, rate, [&](double us) {
-    return fmt::format("a quarter of the task's {:.3g} GFLOP takes {:.2f} us at {:.3g} TFLOP/s",
-                       flops / 1e9, us, rate / 1e12);
-  });
   return floor;
 }
 

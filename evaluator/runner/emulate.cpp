@@ -394,6 +394,7 @@ EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile) {
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
 
   EmulateReply result = reply(Verdict::kOk, "");
+  if (is_reference) result.read_whole = sampled.can_touch_whole;
   double longest_us = -1;
   for (const LaunchSample& launch : sampled.launches) {
     const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,

@@ -18,6 +18,7 @@ constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
 /// [warp instructions]; tells of a longer block what an instruction costs.
 constexpr std::uint64_t kProbe = 2'000'000;
 constexpr std::int64_t kMaxSampledBlocks = 64;
+constexpr double kWhole = 0.95;  // one of the sampled blocks may be a tail
 
 /// What became of local memory in the machine code: PTX knows of no spills, and of arrays that
 /// ptxas then keeps in registers.
@@ -112,6 +113,14 @@ ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& 
     if (report.verdict != Verdict::kOk)
       return stop(report.verdict, report.detail + " (at the timed size)");
     if (cubin) count_machine_code(*cubin, *kernel, report, report.counters);
+    const double scale = static_cast<double>(blocks) /
+                         static_cast<double>(std::max<std::uint64_t>(1, report.counters.blocks));
+    const auto& buffers = runnable.program.buffers;
+    for (std::size_t k = 0; k < buffers.size(); ++k) {
+      const auto touched = static_cast<double>(program.touched_bytes(static_cast<int>(k)));
+      if (touched * scale >= kWhole * static_cast<double>(buffers[k].bytes()))
+        result.can_touch_whole.insert(buffers[k].name);
+    }
     result.launches.push_back(
         {report.counters, *config, registers, kernel->resources.static_shared_bytes});
   }

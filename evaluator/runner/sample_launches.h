@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct ProgramSample {
   Verdict verdict = Verdict::kOk;  ///< kUnsupported: its blocks cannot be sampled
   std::string detail;
   std::vector<LaunchSample> launches;
+  /// Buffers of which the blocks that ran touched so much that all blocks can touch all of it, with
+  /// no two sharing any.
+  std::set<std::string> can_touch_whole;
 };
 
 /// `program` should have been loaded with Outputs::kZero: earlier launches run in part only, and

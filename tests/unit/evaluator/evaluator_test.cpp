@@ -475,8 +475,6 @@ TEST(Roof, UsesTheArithmeticThatTheLevelAllows) {
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kExact, device).time_us, 150000);
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kTf32x3, device).time_us, 60000);
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kReduced, device).time_us, 10000);
-  // Whoever gets there without leave may still be as exact: no alarm.
-  EXPECT_DOUBLE_EQ(floor_of(p, 9e12, MathLevel::kExact, {}, device.ceilings).time_us, 15000);
 }
 
 TEST(Floor, CountsWhatIsReadWholeAndWhatTheCacheCannotHold) {
@@ -485,14 +483,14 @@ TEST(Floor, CountsWhatIsReadWholeAndWhatTheCacheCannotHold) {
   c.dram_bytes_per_s = 2.5e12;
   c.l2_bytes = 400'000;
   const auto p = program(kReference, 250000);                                // 1 MB in, 1 MB out
-  EXPECT_DOUBLE_EQ(floor_of(p, 0, MathLevel::kExact, {}, c).time_us, 0.24);  // 0.6 MB written back
+  EXPECT_DOUBLE_EQ(floor_of(p, {}, c).time_us, 0.24);  // 0.6 MB written back
   std::string input;
   for (const auto& buffer : p.buffers)
     if (buffer.role == Role::kIn) input = buffer.name;
-  const Floor floor = floor_of(p, 0, MathLevel::kExact, {input}, c);
+  const Floor floor = floor_of(p, {input}, c);
   EXPECT_DOUBLE_EQ(floor.time_us, 0.64);
   EXPECT_EQ(floor.why, "moving 1.5 MiB takes 0.64 us at 2.50 TB/s");
-  EXPECT_EQ(floor_of(p, 0, MathLevel::kExact, {input}, Ceilings{}).time_us, 0);
+  EXPECT_EQ(floor_of(p, {input}, Ceilings{}).time_us, 0);
 }
 
 }  // namespace
