@@ -130,9 +130,9 @@ class HostileToTheReader : public testing::Test {
   static Error reading(const std::string& source) {
     const auto begin = Clock::now();
     RemoteRewriting rewriting;
-    const auto read = rewriting.init(source, "bad.cu");
+    const auto read = rewriting.init({source, "bad.cu", {}, ""});
     EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
-    EXPECT_TRUE(rewriting.init(kGood, "good.cu"));
+    EXPECT_TRUE(rewriting.init({kGood, "good.cu", {}, ""}));
     EXPECT_FALSE(read);
     return read ? Error{} : read.error();
   }

@@ -55,8 +55,8 @@ class SpoiltRewriting final : public Rewriting {
     return local_.hash(program, path);
   }
   std::string formatted(const std::string& source) override { return source; }
-  Result<InitResult> init(const std::string& source, const std::string& path) override {
-    return local_.init(source, path);
+  Result<InitResult> init(const InitRequest& request) override {
+    return local_.init(request);
   }
   void cancel() override {}
   void resume() override {}

@@ -56,6 +56,26 @@ HostLaunch bare_launch(const syntax::Function& kernel) {
   return launch;
 }
 
+/// A block whose extents nothing says: 256, or 16 x 16.
+std::map<std::string, std::int64_t> block_guesses(const syntax::UnitFacts& facts) {
+  std::map<std::string, std::int64_t> guesses;
+  for (const HostLaunch& launch : facts.launches) {
+    int wide = 0;
+    for (const syntax::HostInt& extent : launch.block)
+      if (extent != nullptr && extent->value > 1) ++wide;
+    const auto look = [&](auto&& self, const syntax::HostInt& part) -> void {
+      if (part == nullptr) return;
+      if (part->op == syntax::HostExpr::Op::kName) {
+        const auto& name = facts.names[static_cast<std::size_t>(part->name)];
+        if (name.guessed) guesses[name.name] = wide > 1 ? 16 : 256;
+      }
+      for (const syntax::HostInt& inner : part->operands) self(self, inner);
+    };
+    for (const syntax::HostInt& extent : launch.block) look(look, extent);
+  }
+  return guesses;
+}
+
 /// A file that was read, with what its kernels do. The stages point into the rest.
 struct Reading {
   syntax::WholeUnit whole;
@@ -130,6 +150,14 @@ Result<InitResult> init_task(const InitRequest& request) {
   auto whole = syntax::read_unit(request.source, options);
   if (!whole) return std::unexpected(whole.error());
   std::vector<std::string> notes;
+  if (auto guesses = block_guesses(whole->facts); !guesses.empty()) {
+    for (const auto& [name, value] : guesses)
+      notes.push_back(fmt::format("{}: nothing in the file says this extent of a block; {} is a guess",
+                                  name, value));
+    options.guesses = std::move(guesses);
+    whole = syntax::read_unit(request.source, options);
+    if (!whole) return std::unexpected(whole.error());
+  }
   const std::vector<std::string> cut = whole->device.kernels;
   auto reading = look_at(std::move(*whole), request.path, {});
   if (!reading && options.kernels.empty() && std::set(cut.begin(), cut.end()).size() > 1) {

@@ -229,6 +229,7 @@ class Cutter {
   std::string where(clang::SourceLocation location) const;
   std::string definition_text(const std::string& name, const clang::MacroInfo& macro) const;
   void initialise(const clang::VarDecl& variable);
+  void without_std(const clang::VarDecl& variable);
 
   clang::ASTContext& context_;
   clang::Preprocessor& preprocessor_;
@@ -559,9 +560,27 @@ void Cutter::initialise(const clang::VarDecl& variable) {
                   variable.getNameAsString(), where(variable.getLocation())));
 }
 
+/// constexpr int n = std::min(a, b): its value, since NVRTC has no <algorithm>.
+void Cutter::without_std(const clang::VarDecl& variable) {
+  const clang::Expr* init = variable.getInit();
+  if (init == nullptr || init->isValueDependent() || init->containsErrors() ||
+      !variable.getType()->isIntegerType())
+    return;
+  const auto range = sources_.getExpansionRange(init->getSourceRange());
+  const auto shown = clang::Lexer::getSourceText(range, sources_, context_.getLangOpts());
+  clang::Expr::EvalResult result;
+  if (!shown.contains("std::") || !init->EvaluateAsInt(result, context_)) return;
+  const unsigned begin = sources_.getFileOffset(range.getBegin());
+  edits_.push_back({begin, begin + static_cast<unsigned>(shown.size()),
+                    std::to_string(result.Val.getInt().getExtValue())});
+}
+
 void Cutter::add_edits() {
   for (const clang::Decl* decl : outer_) {
-    if (const auto* variable = dyn_cast<clang::VarDecl>(decl)) initialise(*variable);
+    if (const auto* variable = dyn_cast<clang::VarDecl>(decl)) {
+      initialise(*variable);
+      without_std(*variable);
+    }
     const auto* record = dyn_cast<clang::CXXRecordDecl>(decl);
     if (const auto* pattern = dyn_cast<clang::ClassTemplateDecl>(decl))
       record = pattern->getTemplatedDecl();

@@ -23,7 +23,10 @@ namespace hone::syntax::host {
 
 class HostRunner {
  public:
-  HostRunner(clang::ASTContext& context, UnitFacts& facts) : context_(context), facts_(facts) {}
+  /// `guesses`: values for names that nothing says, instead of 1024.
+  HostRunner(clang::ASTContext& context, UnitFacts& facts,
+             const std::map<std::string, std::int64_t>& guesses)
+      : context_(context), facts_(facts), guesses_(guesses) {}
 
   /// From main(), first without arguments, then with arguments of which nothing is known. Without
   /// main(): from every host function that launches and that no other one calls.
@@ -114,6 +117,7 @@ class HostRunner {
 
   clang::ASTContext& context_;
   UnitFacts& facts_;
+  const std::map<std::string, std::int64_t>& guesses_;
   std::vector<Origin> origins_;
   std::vector<const clang::FunctionDecl*> launched_;
   std::map<const clang::VarDecl*, CellPtr> globals_;

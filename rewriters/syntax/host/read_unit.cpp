@@ -91,7 +91,7 @@ void Reader::HandleTranslationUnit(clang::ASTContext& context) {
     return;
   }
   WholeUnit unit;
-  host::HostRunner runner(context, unit.facts);
+  host::HostRunner runner(context, unit.facts, options_.guesses);
   runner.run();
   // The kernels that were asked for, else those that are launched, else all.
   std::vector<const clang::FunctionDecl*> wanted;

@@ -80,16 +80,20 @@ TEST(RemoteRewriting, InitAnswersAsALocalOne) {
   LocalRewriting local;
   RemoteRewriting remote;
   const std::string good = "__global__ void k(float* y, const float* x, int n) { y[0] = x[n]; }\n";
-  const auto one = local.init(good, "folder/kernel.cu");
-  const auto other = remote.init(good, "folder/kernel.cu");
+  const auto one = local.init({good, "folder/kernel.cu", {}, ""});
+  const auto other = remote.init({good, "folder/kernel.cu", {}, ""});
   ASSERT_TRUE(one && other);
-  EXPECT_EQ(one->task.dump(), other->task.dump());
-  EXPECT_EQ(one->notes, other->notes);
-  EXPECT_EQ(other->task["name"], "kernel");
-  const auto bad = remote.init("__global__ void k(\n", "folder/kernel.cu");
+  EXPECT_EQ(one->source, other->source);
+  ASSERT_EQ(one->attempts.size(), other->attempts.size());
+  for (std::size_t i = 0; i < one->attempts.size(); ++i) {
+    EXPECT_EQ(one->attempts[i].task.dump(), other->attempts[i].task.dump());
+    EXPECT_EQ(one->attempts[i].notes, other->attempts[i].notes);
+  }
+  EXPECT_EQ(other->attempts.front().task["name"], "kernel");
+  const auto bad = remote.init({"__global__ void k(\n", "folder/kernel.cu", {}, ""});
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().message,
-            local.init("__global__ void k(\n", "folder/kernel.cu").error().message);
+            local.init({"__global__ void k(\n", "folder/kernel.cu", {}, ""}).error().message);
 }
 
 TEST(RemoteRewriting, WithoutAProgramThereIsAnEnvironmentError) {
@@ -113,7 +117,7 @@ TEST(RemoteRewriting, ASlowRequestTimesOutOrIsCancelledSoon) {
   RemoteRewritingOptions options;
   options.timeout_s = 1;
   RemoteRewriting remote(options);
-  const auto late = remote.init(slow, "slow.cu");
+  const auto late = remote.init({slow, "slow.cu", {}, ""});
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().message,
             "slow.cu: this source cannot be read: parsing it takes more than 1 s");
@@ -122,13 +126,13 @@ TEST(RemoteRewriting, ASlowRequestTimesOutOrIsCancelledSoon) {
   const auto begin = std::chrono::steady_clock::now();
   {
     const RewritingWatch watch(patient, nullptr, 1);
-    const auto cancelled = patient.init(slow, "slow.cu");
+    const auto cancelled = patient.init({slow, "slow.cu", {}, ""});
     ASSERT_FALSE(cancelled);
     EXPECT_FALSE(is_lasting(cancelled.error()));
     EXPECT_TRUE(watch.fired());
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
-  EXPECT_TRUE(patient.init("__global__ void k(float* y) { y[0] = 1; }\n", "good.cu"));
+  EXPECT_TRUE(patient.init({"__global__ void k(float* y) { y[0] = 1; }\n", "good.cu", {}, ""}));
 }
 
 /// Answers with large programs, or not at all.
@@ -160,7 +164,7 @@ class FakeRewriting final : public Rewriting {
   Result<void> validate(const Program&, const std::string&) override { return {}; }
   Result<std::string> hash(const Program&, const std::string&) override { return "a"; }
   std::string formatted(const std::string& source) override { return source; }
-  Result<InitResult> init(const std::string&, const std::string&) override { return InitResult{}; }
+  Result<InitResult> init(const InitRequest&) override { return InitResult{}; }
   void cancel() override { cancelled = true; }
   void resume() override { cancelled = false; }
   int calls = 0;

@@ -1,0 +1,418 @@
+// `hone init` on files as people have them: what it takes from host code, what it leaves out, what
+// it says of its guesses and of what it cannot take.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "candidates/task_reader.h"
+#include "engine/rewriting/init/gather.h"
+#include "engine/rewriting/init/init_task.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+InitResult made(const std::string& source, const std::string& kernel = "",
+                const std::map<std::string, std::string>& defines = {}) {
+  const auto result = init_task({source, "file.cu", defines, kernel});
+  if (!result) {
+    ADD_FAILURE() << result.error().message;
+    return {"", {{Json::object(), {}}}};
+  }
+  for (const InitResult::Attempt& one : result->attempts) {
+    const auto task = parse_task("/* hone " + one.task.dump() + " */\n" + result->source, "file.cu");
+    EXPECT_TRUE(task) << task.error().message << "\n" << result->source;
+  }
+  return *result;
+}
+
+std::string refusal(const std::string& source, const std::string& kernel = "") {
+  const auto result = init_task({source, "file.cu", {}, kernel});
+  EXPECT_FALSE(result);
+  return result ? "" : result.error().message;
+}
+
+const Json& task(const InitResult& result) { return result.attempts.front().task; }
+
+Json buffer(const InitResult& result, const std::string& name) {
+  for (const Json& one : task(result)["buffers"])
+    if (one["name"] == name) return one;
+  ADD_FAILURE() << "no buffer " << name << " in " << task(result).dump();
+  return Json::object();
+}
+
+bool notes(const InitResult& result, const std::string& text) {
+  for (const std::string& note : result.attempts.front().notes)
+    if (note.find(text) != std::string::npos) return true;
+  return false;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+constexpr char kWholeFile[] = R"CU(
+#include <chrono>
+#include <cstdio>
+#include <vector>
+#include "missing_helper.h"
+#define SCALE 2.0f
+#define UNUSED 7
+#define CHECK(call) do { cudaError_t e = (call); if (e != cudaSuccess) { printf("%s\n", cudaGetErrorString(e)); exit(1); } } while (0)
+struct Timer { std::chrono::high_resolution_clock::time_point begin; void start() { begin = std::chrono::high_resolution_clock::now(); } };
+static float host_helper(float x) { return x + 1; }
+__device__ float twice(float x) { return SCALE * x; }
+__global__ void scale(const float* in, float* out, int count) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = twice(in[i]);
+}
+int main(int argc, char** argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 1 << 24;
+  const int threads = 128;
+  size_t bytes = n * sizeof(float);
+  std::vector<float> h(n);
+  for (int i = 0; i < n; ++i) h[i] = rand() / (float)RAND_MAX;
+  float *d_in, *d_out;
+  CHECK(cudaMalloc(&d_in, bytes));
+  CHECK(cudaMalloc((void**)&d_out, bytes));
+  CHECK(cudaMemcpy(d_in, h.data(), bytes, cudaMemcpyHostToDevice));
+  Timer timer; timer.start();
+  undeclared_function(d_in, n);
+  some::missing<int> thing(3);
+  for (int r = 0; r < 100; ++r) scale<<<(n + threads - 1) / threads, threads>>>(d_in, d_out, n);
+  CHECK(cudaMemcpy(h.data(), d_out, bytes, cudaMemcpyDeviceToHost));
+  printf("%f\n", host_helper(h[0]));
+}
+)CU";
+
+TEST(InitTask, TakesAWholeFileApart) {
+  const InitResult result = made(kWholeFile);
+  EXPECT_TRUE(has(result.source, "float twice(float x)")) << result.source;
+  EXPECT_TRUE(has(result.source, "#define SCALE 2.0f"));
+  for (const char* gone : {"main", "Timer", "CHECK", "host_helper", "UNUSED", "#include"})
+    EXPECT_FALSE(has(result.source, gone)) << gone << " in\n" << result.source;
+  EXPECT_EQ(task(result)["launches"][0]["grid"][0], "ceildiv(n, 128)");
+  EXPECT_EQ(task(result)["launches"][0]["block"][0], 128);
+  EXPECT_EQ(task(result)["launches"][0]["args"].dump(), R"(["in","out","n"])");
+  EXPECT_EQ(buffer(result, "in")["shape"].dump(), R"(["n"])");
+  EXPECT_EQ(buffer(result, "in")["fill"].dump(), R"({"uniform":[0.0,1.0]})");
+  EXPECT_EQ(buffer(result, "out")["role"], "out");
+  EXPECT_TRUE(notes(result, "in a loop (file.cu:"));
+}
+
+TEST(InitTask, SizesAreTheFilesUnlessARunWouldBeTooShort) {
+  EXPECT_EQ(task(made(kWholeFile))["sizes"]["n"], 1 << 25);
+  std::string small = kWholeFile;
+  small.replace(small.find("1 << 24"), 7, "1000000");
+  const InitResult result = made(small);
+  EXPECT_GT(task(result)["sizes"]["n"], 1 << 24);
+  EXPECT_TRUE(notes(result, "made larger")) << task(result).dump();
+  EXPECT_TRUE(notes(result, "the file says 1000000"));
+}
+
+TEST(InitTask, FollowsArgumentsThatMustBeGiven) {
+  const InitResult result = made(R"CU(
+__global__ void add(float* a, int rows, int columns) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < columns && y < rows) a[y * columns + x] += 1;
+}
+int main(int argc, char** argv) {
+  if (argc != 4) { printf("usage\n"); exit(1); }
+  int rows, columns, block;
+  rows = atoi(argv[1]); columns = atoi(argv[2]); block = atoi(argv[3]);
+  float* d; cudaMalloc(&d, rows * columns * sizeof(float));
+  dim3 threads(block, block);
+  dim3 blocks(ceil(columns / (float)block), (rows - 1) / block + 1);
+  add<<<blocks, threads>>>(d, rows, columns);
+})CU");
+  EXPECT_EQ(task(result)["launches"][0]["block"].dump(), "[16,16]");
+  EXPECT_EQ(task(result)["launches"][0]["grid"].dump(), R"j(["ceildiv(columns, 16)","ceildiv(rows, 16)"])j");
+  EXPECT_EQ(buffer(result, "a")["shape"].dump(), R"(["rows","columns"])");
+  EXPECT_EQ(buffer(result, "a")["role"], "inout");
+  EXPECT_TRUE(notes(result, "size rows: nothing in the file says its value"));
+  EXPECT_TRUE(notes(result, "block: nothing in the file says this extent"));
+}
+
+constexpr char kPipeline[] = R"CU(
+__global__ void first(const float* x, float* t, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) t[i] = x[i] * 2; }
+__global__ void second(const float* t, float* y, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) y[i] = t[i] + 1; }
+__global__ void other(float* z, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) z[i] = i; }
+int main() {
+  const int n = 1 << 20;
+  float *x, *t, *y, *z, *h = (float*)malloc(n * 4);
+  cudaMalloc(&x, n * 4); cudaMalloc(&t, n * 4); cudaMalloc(&y, n * 4); cudaMalloc(&z, n * 4);
+  cudaMemcpy(x, h, n * 4, cudaMemcpyHostToDevice);
+  first<<<n / 256, 256>>>(x, t, n);
+  second<<<n / 256, 256>>>(t, y, n);
+  other<<<n / 256, 256>>>(z, n);
+  cudaMemcpy(h, y, n * 4, cudaMemcpyDeviceToHost);
+})CU";
+
+TEST(InitTask, LaunchesThatHandBuffersOnAreAPipeline) {
+  const InitResult result = made(kPipeline);
+  ASSERT_EQ(task(result)["launches"].size(), 2U);
+  EXPECT_EQ(task(result)["launches"][1]["kernel"], "second");
+  EXPECT_EQ(buffer(result, "t")["role"], "scratch");
+  EXPECT_EQ(buffer(result, "y")["role"], "out");
+  EXPECT_FALSE(has(result.source, "other"));
+  EXPECT_TRUE(notes(result, "--kernel other"));
+  EXPECT_EQ(task(result)["constraints"][0], "n % 256 == 0");
+  for (const Json& at : task(result)["check_sizes"]) EXPECT_EQ(at["n"].get<int>() % 256, 0);
+}
+
+TEST(InitTask, KernelPicksOne) {
+  const InitResult result = made(kPipeline, "other");
+  ASSERT_EQ(task(result)["launches"].size(), 1U);
+  EXPECT_EQ(task(result)["launches"][0]["kernel"], "other");
+  EXPECT_EQ(refusal(kPipeline, "third"), "file.cu: no kernel 'third'; there are first, second, other");
+}
+
+TEST(InitTask, TemplatesAreLaunchedWithTheTypeOfTheLaunch) {
+  const InitResult result = made(R"CU(
+template <typename T, int kBlock> __global__ void fill(T* out, T value, int n) {
+  int i = blockIdx.x * kBlock + threadIdx.x;
+  if (i < n) out[i] = value;
+}
+template <typename T> void run(int n) {
+  T* d; cudaMallocManaged(&d, n * sizeof(T));
+  fill<T, 64><<<(n + 63) / 64, 64>>>(d, T(3), n);
+}
+int main() { run<double>(1 << 24); })CU");
+  EXPECT_EQ(task(result)["launches"][0]["kernel"], "fill<double, 64>");
+  EXPECT_EQ(buffer(result, "out")["type"], "f64");
+  EXPECT_EQ(buffer(result, "out")["shape"].dump(), R"(["n"])");
+}
+
+TEST(InitTask, MacrosFollowTheCommandLine) {
+  const std::string source = R"CU(
+#ifndef BLOCK
+#define BLOCK 64
+#endif
+#define TWO(x) ((x) * FACTOR)
+__global__ void k(float* y, int n) {
+  __shared__ float tile[BLOCK];
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  tile[threadIdx.x] = i;
+#ifdef EXTRA
+  tile[threadIdx.x] += 1;
+#endif
+  if (i < n) y[i] = TWO(tile[threadIdx.x]);
+}
+int main() { int n = 1 << 24; float* y; cudaMalloc(&y, n * sizeof *y); k<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(y, n); })CU";
+  const InitResult plain = made(source, "", {{"FACTOR", "3"}});
+  EXPECT_EQ(task(plain)["launches"][0]["block"][0], 64);
+  EXPECT_TRUE(has(plain.source, "#define FACTOR 3")) << plain.source;
+  EXPECT_TRUE(has(plain.source, "#define TWO(x)"));
+  EXPECT_FALSE(has(plain.source, "+= 1"));
+  const InitResult other = made(source, "", {{"FACTOR", "3"}, {"BLOCK", "96"}, {"EXTRA", "1"}});
+  EXPECT_EQ(task(other)["launches"][0]["block"][0], 96);
+  EXPECT_TRUE(has(other.source, "#define BLOCK 96"));
+  EXPECT_TRUE(has(other.source, "+= 1"));
+  EXPECT_TRUE(has(refusal(source), "undeclared identifier 'FACTOR'"));
+}
+
+TEST(InitTask, ConstantsOfTheKernelAreNoSizes) {
+  const InitResult result = made(R"CU(
+#define N 4096
+__global__ void k(float* y) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < N) y[i] = i; }
+int main() { float* y; cudaMalloc(&y, N * sizeof(float)); k<<<N / 256, 256>>>(y); })CU");
+  EXPECT_TRUE(task(result)["sizes"].empty()) << task(result).dump();
+  EXPECT_EQ(buffer(result, "y")["shape"].dump(), "[4096]");
+  EXPECT_TRUE(notes(result, "at the sizes that the source fixes"));
+}
+
+TEST(InitTask, DynamicSharedMemoryComesFromTheLaunch) {
+  const std::string kernel = R"CU(
+__global__ void sum(const float* x, float* y) {
+  extern __shared__ float s[];
+  s[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) { float t = 0; for (int i = 0; i < blockDim.x; ++i) t += s[i]; y[blockIdx.x] = t; }
+})CU";
+  const std::string host = R"CU(
+int main() { int n = 1 << 22; float *x, *y; cudaMalloc(&x, n * 4); cudaMalloc(&y, n / 128 * 4);
+  sum<<<n / 128, 128, 2 * 128 * sizeof(float)>>>(x, y); })CU";
+  EXPECT_EQ(task(made(kernel + host))["launches"][0]["shared_bytes"], 1024);
+  const InitResult bare = made(kernel);
+  EXPECT_EQ(task(bare)["launches"][0]["shared_bytes"], 1024);
+  EXPECT_TRUE(notes(bare, "extern __shared__"));
+}
+
+TEST(InitTask, RecordsBecomeTheirNumbers) {
+  const InitResult result = made(R"CU(
+#include <string>
+struct Body { float x, y, z, mass; };
+struct Params { int n; float dt; float* out; Params() {} Params(int a) : n(a) { name(); } std::string name() { return ""; } };
+__global__ void step(const Body* bodies, Params p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < p.n) p.out[i] = bodies[i].mass * p.dt;
+}
+int main() {
+  Params p; p.n = 1 << 20; p.dt = 0.5f;
+  Body* bodies; cudaMalloc(&bodies, p.n * sizeof(Body)); cudaMalloc(&p.out, p.n * sizeof(float));
+  step<<<(p.n + 255) / 256, 256>>>(bodies, p);
+})CU");
+  EXPECT_EQ(buffer(result, "bodies")["type"], "f32");
+  EXPECT_EQ(buffer(result, "bodies")["shape"].dump(), R"(["n",4])");
+  EXPECT_EQ(task(result)["launches"][0]["args"].dump(), R"(["bodies","n",0.5,"p_out"])");
+  EXPECT_TRUE(has(result.source, "int p_n, float p_dt, float * p_out")) << result.source;
+  EXPECT_FALSE(has(result.source, "string")) << result.source;
+  EXPECT_TRUE(notes(result, "a Params by value"));
+}
+
+TEST(InitTask, RecordsOfSeveralTypesAreRefused) {
+  const std::string message = refusal(R"CU(
+struct Mixed { float x; int id; };
+__global__ void k(Mixed* m) { m[threadIdx.x].x = m[threadIdx.x].id; }
+int main() { Mixed* m; cudaMalloc(&m, 32 * sizeof(Mixed)); k<<<1, 32>>>(m); })CU");
+  EXPECT_TRUE(has(message, "file.cu:4: parameter 'm' of kernel 'k' is 'Mixed *'")) << message;
+}
+
+TEST(InitTask, IndexBuffersStayInRange) {
+  const InitResult result = made(R"CU(
+__global__ void gather(const int* at, const float* table, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int j = at[i];
+  y[i] = table[j];
+}
+int main() { int n = 1 << 22, m = 5000; int* at; float *table, *y;
+  cudaMalloc(&at, n * sizeof(int)); cudaMalloc(&table, 5000 * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
+  gather<<<(n + 255) / 256, 256>>>(at, table, y, n); })CU");
+  EXPECT_EQ(buffer(result, "at")["fill"].dump(), R"({"integers":[0,4999]})");
+  EXPECT_TRUE(notes(result, "buffer at: integers from 0 to 4999, since its values are indices into table"));
+}
+
+TEST(InitTask, ConstantMemoryStartsWithValues) {
+  const InitResult result = made(R"CU(
+__constant__ float taps[3];
+__global__ void k(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * taps[i % 3];
+}
+int main() { int n = 1 << 22; float h[3] = {1, 2, 1}, *x, *y; cudaMalloc(&x, n * 4); cudaMalloc(&y, n * 4);
+  cudaMemcpyToSymbol(taps, h, sizeof(h)); k<<<(n + 255) / 256, 256>>>(x, y, n); })CU");
+  EXPECT_TRUE(has(result.source, "taps[3] = {0.375f")) << result.source;
+  EXPECT_TRUE(notes(result, "__constant__ taps: the host fills it (file.cu:2)"));
+}
+
+TEST(InitTask, AProductGuardIsOneLengthOfSeveralSizes) {
+  const InitResult result = made(R"CU(
+__global__ void gelu(float* out, const float* inp, int B, int T, int C) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < B * T * C) out[i] = inp[i] * 0.5f;
+})CU");
+  EXPECT_EQ(buffer(result, "out")["shape"].dump(), R"(["B","T","C"])");
+  EXPECT_EQ(task(result)["launches"][0]["grid"].dump(), R"j(["ceildiv(B*T*C, 256)"])j");
+  EXPECT_TRUE(notes(result, "buffer inp: its length [\"B\",\"T\",\"C\"] is a guess"));
+}
+
+TEST(InitTask, BlocksFollowTheKernelsTiles) {
+  const InitResult result = made(R"CU(
+__global__ void copy(const float* x, float* y, int rows, int columns) {
+  __shared__ float tile[8][33];
+  int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 8 + threadIdx.y;
+  if (c < columns && r < rows) { tile[threadIdx.y][threadIdx.x] = x[r * columns + c]; y[r * columns + c] = tile[threadIdx.y][threadIdx.x]; }
+})CU");
+  EXPECT_EQ(task(result)["launches"][0]["block"][1], 8);
+  EXPECT_TRUE(notes(result, "block of copy"));
+}
+
+TEST(InitTask, BordersThatStayUnwrittenHaveACarefulAttempt) {
+  const InitResult result = made(R"CU(
+__global__ void blur(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < n - 1) y[i] = x[i - 1] + x[i + 1];
+}
+int main() { int n = 1 << 24; float *x, *y; cudaMalloc(&x, n * 4); cudaMalloc(&y, n * 4);
+  blur<<<(n + 255) / 256, 256>>>(x, y, n); })CU");
+  bool careful = false;
+  for (const InitResult::Attempt& one : result.attempts) {
+    for (const Json& b : one.task["buffers"]) careful = careful || (b["name"] == "y" && b.value("role", "") == "inout");
+  }
+  EXPECT_TRUE(careful);
+}
+
+TEST(InitTask, SaysWhatToCut) {
+  EXPECT_TRUE(has(refusal("__global__ void k() { printf(\"hello\\n\"); }\nint main() { k<<<1, 1>>>(); }\n"),
+                  "file.cu:2: kernel 'k' writes to no memory"));
+  EXPECT_TRUE(has(refusal("float host(float x) { return x; }\n__global__ void k(float* y) { y[0] = host(1); }\n"),
+                  "file.cu:2: reference to __host__ function 'host'"));
+  EXPECT_TRUE(has(refusal("__global__ void k(float* y) {\n  y[0] = unknown_thing;\n}\n"),
+                  "file.cu:2: use of undeclared identifier 'unknown_thing'"));
+  EXPECT_TRUE(has(refusal("int main() { return 0; }\n"), "file.cu: no __global__ function in the source"));
+  EXPECT_TRUE(has(refusal("template <class T> __global__ void k(T* y) { y[0] = 1; }\n"),
+                  "kernel 'k' is a template that nothing launches"));
+}
+
+/// A folder that goes with the test.
+class Gather : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "hone-init-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path write(const fs::path& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  fs::path folder_;
+};
+
+TEST_F(Gather, TakesHeadersBesideAndOfFolders) {
+  const fs::path file = write("a.cu", "#include \"b.h\"\n#include <far.h>\n#include <vector>\n#include \"no.h\"\nint end;\n");
+  write("b.h", "#pragma once\n#include \"a.cu\"\nint b;\n");
+  write("inc/far.h", "#include \"../b.h\"\nint far;\n");
+  const auto gathered = init::gather(file, {folder_ / "inc"});
+  ASSERT_TRUE(gathered) << gathered.error().message;
+  EXPECT_TRUE(has(gathered->text, "int b;"));
+  EXPECT_TRUE(has(gathered->text, "int far;"));
+  EXPECT_TRUE(has(gathered->text, "#ifndef HONE_ONCE_"));
+  EXPECT_FALSE(has(gathered->text, "#include \"no.h\""));
+  ASSERT_EQ(gathered->notes.size(), 1U);
+  EXPECT_TRUE(has(gathered->notes[0], "no.h"));
+  EXPECT_FALSE(has(init::gather(file, {})->text, "int far;"));
+}
+
+TEST_F(Gather, MessagesNameTheHeaderAndItsLine) {
+  const fs::path file = write("a.cu", "#include \"k.h\"\n__global__ void ok(float* y) { y[0] = f(1); }\n");
+  write("k.h", "\n__device__ float f(float x) { return wrong; }\n");
+  const auto gathered = init::gather(file, {});
+  ASSERT_TRUE(gathered);
+  const auto result = init_task({gathered->text, file.string(), {}, ""});
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(has(result.error().message, (folder_ / "k.h").string() + ":2: use of undeclared"))
+      << result.error().message;
+}
+
+TEST_F(Gather, ReadsNoDevicesNoAbsolutePathsAndNoMoreThanItsLimit) {
+  const fs::path file = write("a.cu", "#include \"/etc/passwd\"\n#include \"big.h\"\n/*\n#include \"b.h\"\n*/\n");
+  write("b.h", "int commented;\n");
+  write("big.h", std::string((1 << 20) + 1, 'x'));
+  const auto gathered = init::gather(file, {});
+  ASSERT_TRUE(gathered);
+  EXPECT_FALSE(has(gathered->text, "root:"));
+  EXPECT_FALSE(has(gathered->text, "xxxx"));
+  EXPECT_FALSE(has(gathered->text, "int commented"));
+  const fs::path many = write("many.cu", [] {
+    std::string text;
+    for (int i = 0; i < 20; ++i) text += "#include \"half.h\"\n";
+    return text;
+  }());
+  write("half.h", std::string((1 << 19), ' ') + "\n");
+  EXPECT_FALSE(init::gather(many, {}));
+}
+
+TEST_F(Gather, JoinsLaunchesThatAnEditorTookApart) {
+  const auto gathered = init::gather(write("a.cu", "k << < 1, 32 >> > (x);\nA<B<C<int>> > y;\n"), {});
+  ASSERT_TRUE(gathered);
+  EXPECT_TRUE(has(gathered->text, "k <<< 1, 32 >>> (x);"));
+  EXPECT_TRUE(has(gathered->text, "A<B<C<int>> > y;"));
+}
+
+}  // namespace
+}  // namespace hone
