@@ -263,10 +263,10 @@ std::vector<Site> sites(const LiftedProgram& program, std::vector<NoSite>* witho
   }
   std::ranges::stable_sort(all, std::greater<>(),
                            [](const Site& site) { return site.launches.size(); });
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    int same = 1;
-    for (std::size_t j = 0; j < i; ++j) same += all[j].name == all[i].name ? 1 : 0;
-    if (same > 1) all[i].name += fmt::format("#{}", same);
+  std::map<std::string, int> seen;
+  for (Site& site : all) {
+    const int times = ++seen[site.name];
+    if (times > 1) site.name += fmt::format("#{}", times);
   }
   return all;
 }
