@@ -228,15 +228,15 @@ class Fuser {
 namespace {
 
 /// About half a second.
-constexpr std::int64_t kMostWork = 1'000'000;
+constexpr std::int64_t kMostSiteWork = 1'000'000;
 
 Result<Site> site_of(const LiftedProgram& program, std::size_t target, Depth depth) {
-  const Nodes::WorkLimit limit(*program.nodes, kMostWork);
+  const Nodes::WorkLimit limit(*program.nodes, kMostSiteWork);
   try {
     return Fuser(program).site(target, depth);
   } catch (const TooMuchWork&) {
     return refused(fmt::format("putting launches together takes more than {} million steps",
-                               kMostWork / 1'000'000));
+                               kMostSiteWork / 1'000'000));
   }
 }
 

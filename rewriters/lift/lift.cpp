@@ -16,7 +16,7 @@ namespace hone::lift {
 namespace {
 
 /// Of all launches together: about two seconds. Most kernels of the tests take a hundredth of it.
-constexpr std::int64_t kMostWork = 10'000'000;
+constexpr std::int64_t kMostLiftWork = 10'000'000;
 
 /// Threads of a block that work together are run side by side; others one stands for all.
 bool works_together(const syntax::KernelInfo& kernel) {
@@ -283,7 +283,7 @@ Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
   if (!unit) return refused("the program does not parse: " + unit.error().message);
   const auto kernels = syntax::analyse(**unit, program);
   if (!kernels) return refused(kernels.error().message);
-  const Nodes::WorkLimit limit(*lifted.nodes, kMostWork);
+  const Nodes::WorkLimit limit(*lifted.nodes, kMostLiftWork);
   for (std::size_t i = 0; i < lifted.concrete.launches.size(); ++i) {
     const ConcreteLaunch& launch = lifted.concrete.launches[i];
     const syntax::Function* function = (*unit)->find_function(program.launches[i].kernel);
@@ -319,7 +319,7 @@ Result<LiftedProgram> lift(const Program& program, const Bindings& sizes,
         const std::string loops = executor->doing();
         refused_at(executor->position(),
                    fmt::format("lifting the program takes more than {} million steps{}{}",
-                               kMostWork / 1'000'000, loops.empty() ? "" : ": ", loops));
+                               kMostLiftWork / 1'000'000, loops.empty() ? "" : ": ", loops));
       }
       lifted.nodes->plain_conditions = false;
     }
