@@ -37,8 +37,9 @@ Result<SanitizeResult> EvaluatorImpl::sanitize(const SanitizeRequest& request) {
   job.inputs = request.inputs;
   job.non_finite = request.non_finite;
   job.threads = per_core(request.threads);
-  const double timeout_s =
-      options_.check_timeout_s * static_cast<double>(1 + request.schedule_seeds.size());
+  job.seconds = request.seconds;
+  constexpr double kSlack_s = 30;  // to load the buffers, and to notice that the time is over
+  const double timeout_s = request.seconds + kSlack_s;
   const auto outcome = emulators_.call(protocol::to_message(job), timeout_s);
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:

@@ -35,6 +35,7 @@ struct SanitizeResult {
   std::string detail;              ///< likewise
   std::vector<SanitizeFinding> findings;
   std::vector<std::string> said;  ///< of outputs that are not finite everywhere, where it is clean
+  std::string stopped;            ///< "after 60 s, in launch 2 of 3"; empty: all was run
   std::string output;             ///< printf, of the first schedule
   bool output_cut = false;
   std::uint64_t warp_instructions = 0;

@@ -133,7 +133,8 @@ Json to_message(const SanitizeJob& job) {
           {"max_findings", job.max_findings},
           {"inputs", static_cast<int>(job.inputs)},
           {"non_finite", static_cast<int>(job.non_finite)},
-          {"threads", job.threads}};
+          {"threads", job.threads},
+          {"seconds", job.seconds}};
 }
 
 Result<SanitizeJob> sanitize_job_from(const Json& m) {
@@ -154,6 +155,7 @@ Result<SanitizeJob> sanitize_job_from(const Json& m) {
   HONE_TAKE(job.inputs, input_set_from(m));
   HONE_TAKE(job.non_finite, non_finite_from(m));
   HONE_TAKE(job.threads, threads_from(m));
+  HONE_TAKE(job.seconds, get_double(m, "seconds"));
   return job;
 }
 
@@ -162,6 +164,7 @@ Json to_message(const SanitizeResult& r) {
   for (const auto& f : r.findings) findings.push_back(to_message(f));
   return {{"verdict", to_string(r.verdict)},
           {"detail", r.detail},
+          {"stopped", r.stopped},
           {"findings", std::move(findings)},
           {"output", blob(r.output)},
           {"said", r.said},
@@ -177,6 +180,7 @@ Result<SanitizeResult> sanitize_result_from(const Json& m) {
   if (!verdict) return malformed("verdict");
   r.verdict = *verdict;
   HONE_TAKE(r.detail, get_text(m, "detail"));
+  HONE_TAKE(r.stopped, get_text(m, "stopped"));
   HONE_TAKE(text, get_blob(m, "output", kMaxOutput));
   r.output = clean_text(text, kMaxOutput);
   HONE_TAKE(r.output_cut, get_bool(m, "output_cut"));

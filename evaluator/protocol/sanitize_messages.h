@@ -19,6 +19,7 @@ struct SanitizeJob {
   InputSet inputs = InputSet::kOwn;
   NonFinite non_finite = NonFinite::kNever;
   int threads = 1;  ///< that run the blocks of a launch
+  double seconds = 60;
 };
 [[nodiscard]] nlohmann::json to_message(const SanitizeJob& job);
 [[nodiscard]] Result<SanitizeJob> sanitize_job_from(const nlohmann::json& message);

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <future>
 #include <map>
+#include <mutex>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -33,6 +37,7 @@ struct Schedule {
   Verdict verdict = Verdict::kOk;  ///< when nothing could be run
   std::string detail;
   std::vector<emulator::RunReport> reports;  ///< of its launches, up to the last that ran
+  std::string stopped;                       ///< "after 60 s, in launch 2 of 3"
   std::string unwritten;                     ///< "it leaves y[768] unwritten"; empty: nothing
   std::map<std::size_t, check::NonFiniteElements> non_finite;  ///< by output, where all is well
 };
@@ -59,8 +64,36 @@ std::string find_unwritten(const EmulatedProgram& program) {
   return {};
 }
 
+/// Sets a flag when the time is over.
+class TimeLimit {
+ public:
+  explicit TimeLimit(double seconds)
+      : thread_([this, seconds](const std::stop_token& ending) {
+          std::unique_lock lock(mutex_);
+          const auto at = std::chrono::steady_clock::now() +
+                          std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+          wake_.wait_until(lock, ending, at, [] { return false; });
+          over_ = !ending.stop_requested();
+        }) {}
+  [[nodiscard]] const std::atomic<bool>& over() const { return over_; }
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: the others are there as long as it runs
+};
+
+/// A launch that was told to end is not wrong for that.
+void drop_cancelled(emulator::RunReport& report) {
+  std::erase_if(report.findings, [](const emulator::Finding& f) {
+    return f.kind == emulator::FindingKind::kTimeout && f.what.starts_with("cancelled");
+  });
+}
+
 Schedule run_schedule(const protocol::SanitizeJob& job, const emulator::Module& module,
-                      const emulator::Profile& profile, std::uint64_t schedule_seed, int threads) {
+                      const emulator::Profile& profile, std::uint64_t schedule_seed, int threads,
+                      const std::atomic<bool>& over) {
   Schedule result;
   auto program =
       EmulatedProgram::load(job.runnable, job.seed, EmulatedProgram::Outputs::kUninitialised);
@@ -77,7 +110,14 @@ Schedule run_schedule(const protocol::SanitizeJob& job, const emulator::Module& 
     options.threads = threads;
     options.profile = &profile;
     options.max_warp_instructions = kBudget;
-    result.reports.push_back((*program)->launch(module, i, options));
+    options.cancel = &over;
+    if (!over) result.reports.push_back((*program)->launch(module, i, options));
+    if (over) {
+      if (result.reports.size() > i) drop_cancelled(result.reports.back());
+      result.stopped = fmt::format("after {:.0f} s, in launch {} of {}", job.seconds, i + 1,
+                                   job.runnable.program.launches.size());
+      return result;
+    }
     if (ends_the_program(result.reports.back())) break;
   }
   if (!ran_well(**program, result)) return result;
@@ -101,13 +141,15 @@ std::size_t side_by_side(const protocol::SanitizeJob& job) {
 std::vector<Schedule> run_schedules(const protocol::SanitizeJob& job,
                                     const emulator::Module& module,
                                     const emulator::Profile& profile) {
+  const TimeLimit limit(job.seconds);
   std::vector<Schedule> all(job.schedule_seeds.size());
   const std::size_t workers = side_by_side(job);
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < all.size(); i = next++)
       all[i] = run_schedule(job, module, profile, job.schedule_seeds[i],
-                            job.threads / static_cast<int>(std::max<std::size_t>(1, workers)));
+                            job.threads / static_cast<int>(std::max<std::size_t>(1, workers)),
+                            limit.over());
   };
   std::vector<std::future<void>> helpers;
   try {
@@ -139,6 +181,7 @@ SanitizeResult sanitize(const protocol::SanitizeJob& job) {
   for (std::size_t k = 0; k < schedules.size(); ++k) {
     Schedule& schedule = schedules[k];
     if (schedule.verdict != Verdict::kOk) return stop(schedule.verdict, schedule.detail);
+    if (result.stopped.empty()) result.stopped = schedule.stopped;
     for (std::size_t i = 0; i < schedule.reports.size(); ++i) {
       auto& report = schedule.reports[i];
       result.warp_instructions += report.counters.warp_instructions;
@@ -167,7 +210,7 @@ SanitizeResult sanitize(const protocol::SanitizeJob& job) {
         return stop(report.verdict, report.detail);
     }
   }
-  if (!result.findings.empty()) return result;
+  if (!result.findings.empty() || !result.stopped.empty()) return result;
   for (Schedule& schedule : schedules)
     if (!schedule.unwritten.empty())
       return stop(Verdict::kWrongResult, std::move(schedule.unwritten));

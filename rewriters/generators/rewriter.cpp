@@ -136,13 +136,13 @@ Goal goal_of(Lifted& lifted, const lift::Site& site, const RewriteContext& conte
 
 /// match(), given up where it takes too long.
 Result<Offer> matched(const Generator& generator, const Goal& goal) {
-  constexpr std::int64_t kMostWork = 1'000'000;  // about half a second
-  const lift::Nodes::WorkLimit limit(*goal.nodes, kMostWork);
+  constexpr std::int64_t kMostMatchWork = 1'000'000;  // about half a second
+  const lift::Nodes::WorkLimit limit(*goal.nodes, kMostMatchWork);
   try {
     return generator.match(goal);
   } catch (const lift::TooMuchWork&) {
     return hone::refused(fmt::format("to see whether it can takes more than {} million steps",
-                                     kMostWork / 1'000'000));
+                                     kMostMatchWork / 1'000'000));
   }
 }
 

@@ -78,9 +78,11 @@ Value Executor::evaluate_call(const Expr& expr) {
     case CallKind::kPure:
       break;
     default:
-      refuse(the_call(expr) + (name.empty() ? ", of which hone does not know what it runs"
-                                            : ", which hone does not follow"),
-             expr.position);
+      refuse(
+          the_call(expr) +
+              (name.empty() ? " of an operator, an object or a pointer, which hone does not follow"
+                            : ", which hone does not follow"),
+          expr.position);
   }
   if (auto vector = vector_call(expr)) return *vector;
   if (name.starts_with("make_")) {
@@ -175,6 +177,9 @@ std::string Executor::the_call(const Expr& expr) const {
 
 Value Executor::call_function(const Expr& expr) {
   const syntax::Function* callee = expr.callee;
+  if (expr.type.kind == Type::Kind::kStruct && expr.text == expr.type.name) {
+    refuse(the_call(expr) + ", a constructor, which hone does not follow", expr.position);
+  }
   if (expr.text.empty() || expr.text.starts_with(".")) {
     refuse(the_call(expr) + ", a function of a struct, which hone does not follow", expr.position);
   }
@@ -182,7 +187,8 @@ Value Executor::call_function(const Expr& expr) {
     refuse(the_call(expr) + ", whose body is not in the source", expr.position);
   }
   if (callee->is_template) {
-    refuse(the_call(expr) + ", a template that is instantiated in several ways", expr.position);
+    refuse(the_call(expr) + ", a template of which hone does not follow one instantiation",
+           expr.position);
   }
   constexpr std::size_t kMostFrames = 8;
   if (frames_.size() > kMostFrames) {

@@ -52,6 +52,7 @@ std::vector<Executor::Carried> Executor::carried_by(const LoopParts& loop) {
     for (const auto& [memory, cells] : state_.local) {
       for (const auto& [element, lanes] : cells) {
         const std::pair<int, std::int64_t> place{memory, element};
+        nodes_.work(1 + all.size() / 32);
         if (std::ranges::find(all, place, &Carried::element) != all.end()) continue;
         Carried one;
         one.element = place;
@@ -87,6 +88,9 @@ bool same(const Value& a, const Value& b) {
 bool Executor::carry_more(const LoopParts& loop, const State& before,
                           std::vector<Carried>& carried) {
   std::vector<Carried> more;
+  std::size_t parts = before.variables.size() + before.cells.size();
+  for (const auto& [memory, cells] : before.local) parts += cells.size();
+  nodes_.work(parts * (1 + carried.size() / 32));
   for (const auto& [variable, value] : before.variables) {
     if (std::ranges::find(carried, variable, &Carried::variable) != carried.end()) continue;
     if (same(value, state_.variables[variable])) continue;

@@ -228,15 +228,15 @@ class Fuser {
 namespace {
 
 /// About half a second.
-constexpr std::int64_t kMostFuseWork = 1'000'000;
+constexpr std::int64_t kMostSiteWork = 1'000'000;
 
 Result<Site> site_of(const LiftedProgram& program, std::size_t target, Depth depth) {
-  const Nodes::WorkLimit limit(*program.nodes, kMostFuseWork);
+  const Nodes::WorkLimit limit(*program.nodes, kMostSiteWork);
   try {
     return Fuser(program).site(target, depth);
   } catch (const TooMuchWork&) {
     return refused(fmt::format("putting launches together takes more than {} million steps",
-                               kMostFuseWork / 1'000'000));
+                               kMostSiteWork / 1'000'000));
   }
 }
 
@@ -263,10 +263,10 @@ std::vector<Site> sites(const LiftedProgram& program, std::vector<NoSite>* witho
   }
   std::ranges::stable_sort(all, std::greater<>(),
                            [](const Site& site) { return site.launches.size(); });
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    int same = 1;
-    for (std::size_t j = 0; j < i; ++j) same += all[j].name == all[i].name ? 1 : 0;
-    if (same > 1) all[i].name += fmt::format("#{}", same);
+  std::map<std::string, int> seen;
+  for (Site& site : all) {
+    const int times = ++seen[site.name];
+    if (times > 1) site.name += fmt::format("#{}", times);
   }
   return all;
 }

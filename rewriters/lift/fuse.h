@@ -12,8 +12,8 @@ namespace hone::lift {
 /// Launches that can be replaced at once, and what they do together.
 struct Site {
   /// The buffers that are written for others to read, joined by "+": "mean+var". With less put
-  /// into it than could be: "C, maps put in", "C, alone". With "#2" behind where one name would
-  /// stand for two.
+  /// into it than could be: "C, maps put in", "C, alone". With "#2", "#3" behind where one name
+  /// would stand for several.
   std::string name;
   std::vector<std::size_t> launches;  ///< in order; the last is where new launches go
   /// Loads see the buffers before the first of the launches. Plain nests alone, but for those

@@ -148,6 +148,8 @@ bool Executor::leaves_phis(const Rounds& rounds) const {
 
 /// Finds folds; is each carried value one, or part of one?
 bool Executor::all_folds(Rounds& rounds) {
+  // Each is looked for among the others.
+  nodes_.work(rounds.carried.size() * rounds.carried.size() / 64);
   for (Carried& one : rounds.carried) {
     if (!one.step.empty() || !one.result.empty()) continue;
     one.folds.assign(lanes_, std::nullopt);

@@ -137,10 +137,11 @@ namespace {
 /// May a round be the last for another reason than the loop's condition?
 bool may_be_left(const Stmt& body) {
   bool found = false;
-  syntax::for_each_stmt(body, [&](const Stmt& part) {
+  const auto look = [&](const Stmt& part) {
     found = found || part.kind == Stmt::Kind::kBreak || part.kind == Stmt::Kind::kReturn ||
             part.kind == Stmt::Kind::kOther;
-  });
+  };
+  syntax::for_each_node(body, look, [](const syntax::Expr&) {});
   return found;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace hone::lift {
@@ -199,6 +200,7 @@ std::string names_of(const Nodes& nodes, const std::vector<SymbolId>& symbols) {
   return text;
 }
 
+/// Letters that matter to a reader are few, and a value may be long as text.
 std::string short_text(const Nodes& nodes, Ref value) {
   constexpr std::size_t kMostLetters = 120;
   std::string text = to_string(nodes, value);
@@ -359,6 +361,17 @@ std::optional<Scattered> as_one(Nodes& nodes, const std::vector<Scattered>& stor
 
 }  // namespace
 
+namespace {
+
+/// How many stores to try as one next. Of many not every number: each takes as long as there are
+/// stores.
+std::size_t next_fewer(std::size_t count) {
+  constexpr std::size_t kFew = 32;
+  return count <= kFew ? count - 1 : std::bit_floor(count - 1);
+}
+
+}  // namespace
+
 std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
                            const ConcreteProgram& program) {
   std::vector<Nest> nests;
@@ -379,7 +392,7 @@ std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
       if (!over->is_constant() || over->constant == 0) break;
       alike.push_back(j);
     }
-    for (; alike.size() > 1; alike.pop_back()) {
+    for (; alike.size() > 1; alike.resize(next_fewer(alike.size()))) {
       auto merged = as_one(nodes, stores, alike);
       if (!merged) continue;
       stores[i] = std::move(*merged);

@@ -71,6 +71,8 @@ Ref Nodes::make(Node node) {
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
 
+  constexpr std::size_t kNewNode = 10;  // as long as ten nodes found
+  work(kNewNode);
   if (node.kind == Node::Kind::kIndex) node.free = {node.symbol};
   node.has_phi = node.kind == Node::Kind::kPhi;
   node.has_load = node.kind == Node::Kind::kLoad;

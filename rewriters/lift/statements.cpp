@@ -16,7 +16,7 @@ using syntax::Stmt;
 using syntax::Variable;
 
 namespace {
-constexpr std::size_t kMostNodes = 1'500'000;
+constexpr std::size_t kMostNodes = 500'000;
 }
 
 Executor::Executor(Nodes& nodes, const Launched& launched) : nodes_(nodes), launched_(launched) {

@@ -7,9 +7,22 @@
 namespace hone::lift {
 namespace {
 
+/// Steps over a graph as if it were a tree: there may be very many, each is little work.
+class Walk {
+ public:
+  explicit Walk(Nodes& nodes) : nodes_(nodes) {}
+  void step() {
+    if (++steps_ % 16 == 0) nodes_.work();
+  }
+
+ private:
+  Nodes& nodes_;
+  std::size_t steps_ = 0;
+};
+
 class Unifier {
  public:
-  Unifier(Nodes& nodes, const Basis& basis) : nodes_(nodes), basis_(basis) {
+  Unifier(Nodes& nodes, const Basis& basis) : nodes_(nodes), basis_(basis), walk_(nodes) {
     for (std::size_t d = 0; d < basis.symbols.size(); ++d) {
       unit_.push_back(find_unit(d));
     }
@@ -18,7 +31,7 @@ class Unifier {
 
   Ref unify(const std::vector<Ref>& values) {
     const Ref first = values[0];
-    nodes_.work(1 + values.size() / 4);
+    nodes_.work(1 + values.size() / 16);
     if (std::ranges::all_of(values, [&](Ref v) { return v == first; })) return first;
     const auto known = done_.find(values);
     if (known != done_.end()) return known->second;
@@ -275,7 +288,7 @@ class Unifier {
 
   /// The same shape as far as is quickly told: buffers and operators.
   bool alike(Ref a, Ref b) {
-    nodes_.work();
+    walk_.step();
     while (a->is("select")) a = a->args[1];
     while (b->is("select")) b = b->args[1];
     if (a->kind != b->kind || a->op != b->op || a->args.size() != b->args.size()) return false;
@@ -298,57 +311,59 @@ class Unifier {
 
   Nodes& nodes_;
   const Basis& basis_;
+  Walk walk_;
   std::vector<std::optional<std::size_t>> unit_;
   std::optional<std::size_t> zero_;
   std::map<std::vector<Ref>, Ref> done_;
 };
 
 /// Every constant in a value, in the order of its parts: what like terms differ in.
-void constants_of(Nodes& nodes, Ref value, std::vector<std::int64_t>& all) {
-  nodes.work();
+void constants_of(Walk& walk, Ref value, std::vector<std::int64_t>& all) {
+  walk.step();
   if (value->kind == Node::Kind::kSum) {
     all.push_back(value->constant);
-    for (const Term& term : value->terms) constants_of(nodes, term.atom, all);
+    for (const Term& term : value->terms) constants_of(walk, term.atom, all);
   }
-  for (const Ref arg : value->args) constants_of(nodes, arg, all);
+  for (const Ref arg : value->args) constants_of(walk, arg, all);
 }
 
 /// Those of where it loads alone: bounds may be missing where they are sure to hold.
-void load_constants_of(Nodes& nodes, Ref value, std::vector<std::int64_t>& all) {
-  nodes.work();
+void load_constants_of(Walk& walk, Ref value, std::vector<std::int64_t>& all) {
+  walk.step();
   if (!value->has_load) return;
   if (value->kind == Node::Kind::kLoad) {
-    constants_of(nodes, value, all);
+    constants_of(walk, value, all);
     return;
   }
-  for (const Term& term : value->terms) load_constants_of(nodes, term.atom, all);
+  for (const Term& term : value->terms) load_constants_of(walk, term.atom, all);
   if (value->is("select")) {
     for (std::size_t i = 1; i < value->args.size(); ++i)
-      load_constants_of(nodes, value->args[i], all);
+      load_constants_of(walk, value->args[i], all);
     return;
   }
-  for (const Ref arg : value->args) load_constants_of(nodes, arg, all);
+  for (const Ref arg : value->args) load_constants_of(walk, arg, all);
 }
 
 /// What a fold is made of. False: too much; what it uses twice is in it twice.
-bool flatten(Nodes& nodes, const std::string& op, Ref value, std::vector<Ref>& terms) {
+bool flatten(Walk& walk, const std::string& op, Ref value, std::vector<Ref>& terms) {
   constexpr std::size_t kMostTerms = 8192;
-  nodes.work();
+  walk.step();
   if (value->is(op)) {
-    return flatten(nodes, op, value->args[0], terms) && flatten(nodes, op, value->args[1], terms);
+    return flatten(walk, op, value->args[0], terms) && flatten(walk, op, value->args[1], terms);
   }
   terms.push_back(value);
   return terms.size() <= kMostTerms;
 }
 
 Ref roll(Nodes& nodes, const std::string& op, std::vector<Ref> terms) {
+  Walk walk(nodes);
   const auto count = static_cast<std::int64_t>(terms.size());
   using Key = std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>;
   std::vector<std::pair<Key, Ref>> keyed;
   for (const Ref term : terms) {
     keyed.emplace_back();
-    load_constants_of(nodes, term, keyed.back().first.first);
-    constants_of(nodes, term, keyed.back().first.second);
+    load_constants_of(walk, term, keyed.back().first.first);
+    constants_of(walk, term, keyed.back().first.second);
     keyed.back().second = term;
   }
   std::ranges::stable_sort(keyed, {}, [](const auto& entry) { return entry.first; });
@@ -385,16 +400,17 @@ namespace {
 
 /// A fold of four terms or more; null: none of them are alike.
 Ref rolled_fold(Nodes& nodes, Ref node, Rerolled& known) {
+  Walk walk(nodes);
   std::vector<Ref> terms;
-  if (!flatten(nodes, node->op, node, terms) || terms.size() < 4) return nullptr;
+  if (!flatten(walk, node->op, node, terms) || terms.size() < 4) return nullptr;
   // A bias or a start beside the like terms.
   std::vector<Ref> inner;
   for (const Ref term : terms) inner.push_back(rerolled(nodes, term, known));
   std::map<std::size_t, std::vector<Ref>> by_shape;
   for (const Ref term : inner) {
     std::vector<std::int64_t> constants;
-    load_constants_of(nodes, term, constants);
-    if (constants.empty()) constants_of(nodes, term, constants);
+    load_constants_of(walk, term, constants);
+    if (constants.empty()) constants_of(walk, term, constants);
     by_shape[constants.size()].push_back(term);
   }
   Ref whole = nullptr;

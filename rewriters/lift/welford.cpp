@@ -14,13 +14,13 @@ constexpr std::uint64_t kSeeds[] = {0x5DEECE66D, 0x2545F4914F6CDD1D};
 constexpr std::size_t kMostParts = 64;
 
 /// Float parts that have no phi, the largest first.
-void parts_without_phi(Ref value, std::vector<Ref>& all) {
-  if (all.size() >= kMostParts || !is_float(value->type)) return;
+void parts_without_phi(Ref value, std::vector<Ref>& all, std::set<Ref>& seen) {
+  if (all.size() >= kMostParts || !is_float(value->type) || !seen.insert(value).second) return;
   if (!value->has_phi && value->kind != Node::Kind::kFloat) {
-    if (std::ranges::find(all, value) == all.end()) all.push_back(value);
+    all.push_back(value);
   }
   if (value->kind != Node::Kind::kOp) return;
-  for (const Ref arg : value->args) parts_without_phi(arg, all);
+  for (const Ref arg : value->args) parts_without_phi(arg, all, seen);
 }
 
 /// mean' = mean + (x - mean) / (round + earlier + 1): `earlier` elements had come before the loop.
@@ -48,10 +48,14 @@ std::optional<std::int64_t> count_before(Ref x, Ref phi, Ref after, Ref round) {
   return earlier;
 }
 
-std::optional<Mean> as_mean(Ref phi, Ref after, Ref round) {
+std::optional<Mean> as_mean(Nodes& nodes, Ref phi, Ref after, Ref round) {
   if (!is_float(phi->type) || !after->has_phi || after->type != phi->type) return std::nullopt;
   std::vector<Ref> candidates;
-  parts_without_phi(after, candidates);
+  std::set<Ref> seen;
+  parts_without_phi(after, candidates, seen);
+  // Each is tried by arithmetic on the whole value, with divisions that take a microsecond.
+  constexpr std::size_t kDivisions = 8;
+  nodes.work(seen.size() / 8 + candidates.size() * (kDivisions + seen.size() / 16) / 4);
   for (const Ref x : candidates) {
     if (x->type != after->type) continue;
     if (const auto earlier = count_before(x, phi, after, round)) return Mean{x, *earlier};
@@ -75,7 +79,7 @@ bool adds_squares(Ref phi, Ref after, Ref mean, Ref mean_after, Ref x) {
 /// The mean after all rounds; null: it is no running mean, or there may be no element.
 Ref Executor::mean_of(const Carried& one, std::size_t i, const Rounds& rounds) {
   const Ref round = nodes_.index(rounds.symbol), count = rounds.trips[i];
-  const auto mean = as_mean(lane(one.phi, i), lane(one.after, i), round);
+  const auto mean = as_mean(nodes_, lane(one.phi, i), lane(one.after, i), round);
   if (!mean || count == nullptr) return nullptr;
   const ScalarType type = mean->x->type;
   const Ref total = nodes_.add(count, nodes_.integer(mean->earlier));
@@ -108,7 +112,7 @@ bool Executor::fold_mean(Carried& one, const Rounds& rounds) {
 Ref Executor::squares_of(const Carried& one, const Carried& top, std::size_t i,
                          const Rounds& rounds) {
   const Ref phi = lane(top.phi, i), after = lane(top.after, i);
-  const auto mean = as_mean(phi, after, nodes_.index(rounds.symbol));
+  const auto mean = as_mean(nodes_, phi, after, nodes_.index(rounds.symbol));
   if (!mean || !adds_squares(lane(one.phi, i), lane(one.after, i), phi, after, mean->x)) {
     return nullptr;
   }

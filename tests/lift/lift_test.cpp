@@ -5,8 +5,11 @@
 
 #include <cctype>
 #include <iostream>
+#include <set>
+#include <stdexcept>
 
 #include "candidates/task_reader.h"
+#include "rewriters/lift/fuse.h"
 #include "tests/lift/harness.h"
 
 namespace hone::lift_tests {
@@ -57,6 +60,69 @@ TEST_P(LiftedKernel, ComputesTheSameOrIsRefusedForTheReason) {
 
 INSTANTIATE_TEST_SUITE_P(All, LiftedKernel,
                          testing::ValuesIn(tasks_in(kRoot / "tests/lift/kernels")), name_of);
+
+/// What a newcomer reads: where, and of what it is said.
+TEST(Lift, EveryRefusalNamesItsLineAndWhatItIsAbout) {
+  int refusals = 0;
+  for (const auto& path : tasks_in(kRoot / "tests/lift/kernels")) {
+    const auto task = read_task(path);
+    ASSERT_TRUE(task) << task.error().message;
+    if (expectation_of(task->reference.source) == "yes") continue;
+    const auto lifted = lift::lift(task->reference, task->sizes);
+    ASSERT_TRUE(lifted) << lifted.error().message;
+    for (const lift::LiftedLaunch& launch : lifted->launches) {
+      if (launch.refusal.empty()) continue;
+      ++refusals;
+      EXPECT_TRUE(launch.refusal.starts_with(launch.kernel + ", line ")) << launch.refusal;
+      EXPECT_EQ(launch.refusal.find("''"), std::string::npos) << launch.refusal;
+    }
+  }
+  EXPECT_GE(refusals, 40);
+}
+
+Task task_of(const std::string& name) {
+  auto task = read_task(kRoot / "tests/lift/kernels" / (name + ".cu"));
+  if (!task) throw std::runtime_error(task.error().message);
+  return *task;
+}
+
+/// Also where every launch lifts somebody must be able to read why nothing can be generated.
+TEST(Lift, ALaunchWithoutASiteSaysWhy) {
+  for (const char* name : {"adam_step", "sgd_momentum_step", "rmsprop_struct_state"}) {
+    const Task task = task_of(name);
+    const auto lifted = lift::lift(task.reference, task.sizes);
+    ASSERT_TRUE(lifted && lifted->launches[0].refusal.empty());
+    std::vector<lift::NoSite> without;
+    const auto sites = lift::sites(*lifted, &without);
+    ASSERT_EQ(sites.size() + without.size(), 1U) << name;
+    if (without.empty()) continue;
+    EXPECT_NE(without[0].reason.find("which the same launch writes"), std::string::npos)
+        << without[0].reason;
+  }
+}
+
+TEST(Lift, NoTwoSitesHaveOneName) {
+  const Task task = task_of("jacobi_many_launches");
+  const auto lifted = lift::lift(task.reference, task.sizes);
+  ASSERT_TRUE(lifted);
+  std::set<std::string> names;
+  const auto sites = lift::sites(*lifted);
+  EXPECT_GT(sites.size(), 20U);
+  for (const lift::Site& site : sites) EXPECT_TRUE(names.insert(site.name).second) << site.name;
+}
+
+/// Counted, not timed: hostile loops take no more than the limit.
+TEST(Lift, HostileLoopsStayWithinTheLimitOfWork) {
+  constexpr std::int64_t kMost = 10'001'000;
+  for (const char* name : {"do_while_nested", "dynamic_table", "thomas_local_arrays",
+                           "nested_constant_rounds", "thomas_constant_rows"}) {
+    const Task task = task_of(name);
+    const auto lifted = lift::lift(task.reference, task.sizes);
+    ASSERT_TRUE(lifted);
+    EXPECT_FALSE(lifted->launches[0].refusal.empty()) << name;
+    EXPECT_LT(lifted->nodes->worked(), kMost) << name;
+  }
+}
 
 TEST(Lift, ShareOfKernels) {
   int lifted = 0, wrong = 0, all = 0;

@@ -8,7 +8,7 @@
   "launches": [
     {"kernel": "apply<Scale>", "grid": ["ceildiv(N,32)"], "block": [32], "args": ["x", "y", "N", 2.5]} ] }
 */
-// lift: no: the call of
+// lift: no: the call 'f(x[i])' of an operator, an object or a pointer
 
 struct Scale {
   float by;

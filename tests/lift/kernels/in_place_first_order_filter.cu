@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["ceildiv(M,32)"], "block": [32],
      "args": ["x", "M", "N"]} ] }
 */
-// lift: no: may meet
+// lift: no: cannot be shown not to meet
 
 // A round reads what the round before has written.
 __global__ void k(float* x, int rows, int cols) {

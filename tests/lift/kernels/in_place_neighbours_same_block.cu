@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["N/64"], "block": [64],
      "args": ["x", "y"]} ] }
 */
-// lift: no: may meet
+// lift: no: cannot be shown not to meet
 
 // A barrier stands between, so that the neighbour has been doubled already.
 __global__ void k(float* x, float* y) {

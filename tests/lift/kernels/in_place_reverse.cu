@@ -8,7 +8,7 @@
     {"kernel": "k", "grid": ["ceildiv(N,32)"], "block": [32],
      "args": ["x", "N"]} ] }
 */
-// lift: no: may meet
+// lift: no: cannot be shown not to meet
 
 __global__ void k(float* x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -10,7 +10,7 @@
     {"kernel": "scan", "grid": ["ceildiv(M,32)"], "block": [32],
      "args": ["x", "y", "M", "N"]} ] }
 */
-// lift: no: in a way that is no reduction
+// lift: no: cannot be shown to be a reduction or a prefix
 
 // s = 0.9 s + 0.1 x: linear, but no sum.
 __global__ void scan(const float* x, float* y, int rows, int cols) {

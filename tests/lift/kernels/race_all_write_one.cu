@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["ceildiv(N,32)"], "block": [32],
      "args": ["x", "y", "N"]} ] }
 */
-// lift: no: several threads write one element
+// lift: no: it cannot be shown that one thread alone writes an element of 'y': where it is written does not depend on
 
 __global__ void k(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

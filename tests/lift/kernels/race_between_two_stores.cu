@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["ceildiv(N,32)"], "block": [32],
      "args": ["x", "y", "N"]} ] }
 */
-// lift: no: two places that may meet
+// lift: no: two places that cannot be shown not to meet
 
 // Who is last is not said: y[i] and y[n - 1 - i] are stored by different threads.
 __global__ void k(const float* x, float* y, int n) {

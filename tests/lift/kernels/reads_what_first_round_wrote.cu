@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["ceildiv(M,32)"], "block": [32],
      "args": ["x", "M", "N"]} ] }
 */
-// lift: no: may meet
+// lift: no: cannot be shown not to meet
 
 __global__ void k(float* x, int rows, int cols) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;

@@ -15,7 +15,7 @@
      "args": ["u", "v", 0.3, "N"]} ],
   "tolerance": {"rtol": 0.0001, "atol": 1e-05} }
 */
-// lift: no: a template that is instantiated in several ways
+// lift: no: a template that is launched in several ways
 
 template <typename T>
 __global__ void scale(const T* a, T* b, T factor, int n) {

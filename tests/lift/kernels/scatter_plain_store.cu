@@ -10,7 +10,7 @@
     {"kernel": "permute", "grid": ["ceildiv(N,64)"], "block": [64],
      "args": ["x", "ids", "y", "N"]} ] }
 */
-// lift: no: no plain function of indices
+// lift: no: where 'y' is written, at 'ids[threadIdx.x]', is no sum of multiples of indices
 
 __global__ void permute(const float* x, const int* ids, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

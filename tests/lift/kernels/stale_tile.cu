@@ -9,7 +9,7 @@
     {"kernel": "k", "grid": ["M/16"], "block": [16],
      "args": ["x", "y", "K"]} ] }
 */
-// lift: no: threads of a block do things too different
+// lift: no: cannot be shown to be one formula of their index
 
 // In the last round only half of the tile is new: the rest is what the round before has left.
 __global__ void k(const float* x, float* y, int K) {

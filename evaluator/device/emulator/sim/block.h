@@ -291,6 +291,7 @@ class Block {
   bool run_warp(Warp& w);                  ///< until it waits, ends, or its turn is over
   bool spend(std::uint64_t instructions);  ///< false: more than the run may have
   [[nodiscard]] bool cancelled() const;
+  [[nodiscard]] std::string why_cancelled() const;
   /// Straight code: `count` instructions from `pc` for the lanes `active`.
   template <bool kTainted>
   bool run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint32_t active);

@@ -147,7 +147,7 @@ bool Block::add_finding(Finding finding, std::uint32_t place, bool go_on) {
     run_.failure.verdict = finding.verdict;
     run_.failure.detail = text_of(finding);
   }
-  if (!list.again(finding.kind, place)) list.add(std::move(finding), place);
+  if (!list.again(finding.kind, place, finding.count)) list.add(std::move(finding), place);
   if (more && list.full()) {
     run_.failure.verdict = Verdict::kFault;
     run_.failure.detail = "too many findings";

@@ -201,7 +201,7 @@ void settle_held(RunState& state) {
     return;
   }
   for (Held& h : state.held)
-    if (!state.findings.again(h.finding.kind, h.place))
+    if (!state.findings.again(h.finding.kind, h.place, h.finding.count))
       state.findings.add(std::move(h.finding), h.place);
 }
 

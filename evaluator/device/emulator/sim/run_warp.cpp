@@ -97,8 +97,13 @@ bool Block::spend(std::uint64_t instructions) {
 
 bool Block::cancelled() const {
   const auto* cancel = run_.options->cancel;
-  return (cancel && cancel->load(std::memory_order_relaxed)) ||
+  return (cancel && cancel->load(std::memory_order_relaxed)) || run_.findings.worn_out() ||
          (run_.fellows && run_.fellows->stopped());
+}
+
+std::string Block::why_cancelled() const {
+  if (!run_.findings.worn_out()) return "cancelled";
+  return fmt::format("stopped after {} findings", FindingList::kMostCounted);
 }
 
 bool Block::run_warp(Warp& w) {
@@ -253,7 +258,7 @@ bool Block::run_warp(Warp& w) {
                           w, std::countr_zero(active), in.line);
             }
             if (cancelled())
-              return fail(Verdict::kTimeout, "cancelled", w, std::countr_zero(active), in.line);
+              return fail(Verdict::kTimeout, why_cancelled(), w, std::countr_zero(active), in.line);
             if ((w.spinning && w.executed >= kSpinTurn) || w.executed > kStarving) {
               w.executed = 0;
               rotate(w, true);
@@ -316,7 +321,7 @@ bool Block::run_warp(Warp& w) {
   }
   if (!spend(turn))
     return fail(Verdict::kTimeout, fmt::format("more than {} warp instructions", limit), w, 0, 0);
-  if (cancelled()) return fail(Verdict::kTimeout, "cancelled", w, 0, 0);
+  if (cancelled()) return fail(Verdict::kTimeout, why_cancelled(), w, 0, 0);
   w.alive = 0;
   return true;
 }

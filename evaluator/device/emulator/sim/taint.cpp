@@ -92,10 +92,28 @@ bool Block::tainted_address(Warp& w, const Inst& in, std::uint32_t mask) {
   return dropped_ == 0;
 }
 
+namespace {
+
+/// Counts one more where one of this instruction waits already.
+bool again(std::vector<Held>& held, std::uint32_t place) {
+  for (Held& known : held) {
+    if (known.place != place || known.finding.kind != FindingKind::kUninitialised) continue;
+    ++known.finding.count;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Block::tainted_value(Warp& w, const Inst& in, std::uint32_t lanes, const char* use) {
   if (run_.findings.collects() && held_.empty() &&
       run_.findings.again(FindingKind::kUninitialised, in.place))
     return true;
+  if (run_.findings.collects() && (again(held_, in.place) || again(run_.held, in.place))) {
+    run_.findings.count(1);
+    return true;
+  }
   Finding f = finding_at(FindingKind::kUninitialised,
                          fmt::format("uninitialised value of {} {}", uninitialised_, use), w,
                          std::countr_zero(lanes), &in);
