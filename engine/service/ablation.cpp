@@ -20,8 +20,10 @@ Result<Ablation> ablate(const Task& task, const Recipe& recipe, const DeviceSpec
     return std::unexpected(admitted.error());
 
   const Stage stage = device.modelled() ? Stage::kQuick : Stage::kFinal;
+  // What is modelled is modelled on the same inputs: they may decide how long a task takes.
+  const std::uint64_t seed = secret_bits();
   const auto evaluate = [&](const Recipe& steps) -> Result<Evaluation> {
-    auto request = (*builder)->for_recipe(steps, secret_bits(), stage);
+    auto request = (*builder)->for_recipe(steps, device.modelled() ? seed : secret_bits(), stage);
     if (!request) {
       if (request.error().code != ErrorCode::kRefused) return std::unexpected(request.error());
       Evaluation refused;

@@ -13,10 +13,6 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxPrograms = 256;
 constexpr std::size_t kMaxBuffers = 1024;
 
-std::unexpected<Error> malformed(const char* what) {
-  return fail(ErrorCode::kInfrastructure, std::string("runner protocol: malformed ") + what);
-}
-
 Result<double> amount(const Json& object, const char* key) {
   auto value = get_double(object, key);
   if (value && !(*value >= 0 && std::isfinite(*value))) return malformed(key);

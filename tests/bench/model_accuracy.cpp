@@ -1,9 +1,11 @@
 // How well the time model ranks candidates that a real GPU has measured. Reads a data set made by
-// tests/bench/model_dataset.py (recipes and measured times), replays every recipe, compiles it,
-// samples it on the emulator and compares the modelled times with the measured ones.
-//   model_accuracy DATASET [--set judge|fit|all] [--task NAME] [--cache FILE] [--jobs N] [--worst
-//   N]
-// A cache keeps what was counted, so that only the model itself is run again.
+// tests/bench/model_dataset.py (recipes and measured times), replays every recipe, compiles it, samples
+// it on the emulator and compares the modelled times with the measured ones.
+//   model_accuracy DATASET [--set judge|fit|all] [--task NAME] [--cache FILE] [--jobs N]
+//                  [--worst N] [--spills]
+// --spills: of the candidates whose machine code moves local memory, measured and modelled
+// times, and what the model would say if nobody charged it for that. A cache keeps what was
+// counted, so that only the model itself is run again.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -96,6 +98,20 @@ Sampled sample(const ConcreteProgram& program, const std::string& arch) {
   return result;
 }
 
+/// As if ptxas had spilled nothing.
+runner::LaunchSample uncharged(runner::LaunchSample l) {
+  emulator::Counters& c = l.counters;
+  c.local_loads = c.local_stores = c.local_load_lines = c.local_store_lines = 0;
+  c.frame_bytes = c.spilled_in_loops = 0;
+  return l;
+}
+
+bool spills(const Sampled& sampled) {
+  return std::ranges::any_of(sampled.launches, [](const auto& l) {
+    return l.counters.local_loads + l.counters.local_stores > 0;
+  });
+}
+
 double modelled_us(const Sampled& sampled, const emulator::Profile& profile, std::string& bound) {
   double total = 0;
   double longest = -1;
@@ -150,7 +166,48 @@ struct Options {
   std::string dataset, set = "judge", task, cache, arch = "sm_90";
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   int worst = 0;
+  bool spills = false;
 };
+
+/// One that spills: what charging it changes.
+struct Spilling {
+  std::string task, recipe;
+  double measured = 0, uncharged = 0, modelled = 0;  // [us]
+};
+
+double error_of(double modelled, double measured) { return std::fabs(modelled / measured - 1); }
+
+void print(const std::vector<Spilling>& all) {
+  fmt::print("\n{:22} {:>10} {:>10} {:>10}\n", "with local memory", "measured", "uncharged",
+             "modelled");
+  std::map<std::string, std::vector<const Spilling*>> by_task;
+  std::vector<double> before;
+  std::vector<double> after;
+  for (const Spilling& s : all) {
+    fmt::print("{:22} {:10.1f} {:10.1f} {:10.1f}  {}\n", s.task, s.measured, s.uncharged,
+               s.modelled, s.recipe);
+    by_task[s.task].push_back(&s);
+    before.push_back(error_of(s.uncharged, s.measured));
+    after.push_back(error_of(s.modelled, s.measured));
+  }
+  for (const auto& [task, rows] : by_task) {
+    double sum_before = 0;
+    double sum_after = 0;
+    for (const Spilling* s : rows) {
+      sum_before += error_of(s->uncharged, s->measured);
+      sum_after += error_of(s->modelled, s->measured);
+    }
+    const auto n = static_cast<double>(rows.size());
+    fmt::print("{:22} {:4}: MAPE {:.1f} % uncharged, {:.1f} % charged\n", task, rows.size(),
+               100 * sum_before / n, 100 * sum_after / n);
+  }
+  const auto mean = [](const std::vector<double>& v) {
+    return v.empty() ? 0 : std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+  };
+  fmt::print("all {:4}: MAPE {:.1f} % uncharged, {:.1f} % charged; median {:.1f} and {:.1f} %\n",
+             all.size(), 100 * mean(before), 100 * mean(after), 100 * median(before),
+             100 * median(after));
+}
 
 struct Row {
   json const* entry = nullptr;
@@ -172,6 +229,7 @@ int run(const Options& options) {
     if (in) cache = json::parse(in, nullptr, false);
     if (!cache.is_object()) cache = json::object();
   }
+  std::vector<Spilling> spilling;
   std::vector<double> all_spearman;
   std::vector<double> all_slowdown;
   std::vector<double> all_mape;
@@ -238,6 +296,16 @@ int run(const Options& options) {
         continue;
       }
       row.modelled = modelled_us(sampled, *profile, row.bound);
+      if (options.spills && spills(sampled)) {
+        Sampled bare = sampled;
+        for (auto& launch : bare.launches) launch = uncharged(launch);
+        std::string bound;
+        std::string text;
+        if (const auto recipe = recipe_from_json((*row.entry)["recipe"]))
+          for (const Step& step : *recipe) text += (text.empty() ? "" : "; ") + to_string(step);
+        spilling.push_back(
+            {name, text, row.measured, modelled_us(bare, *profile, bound), row.modelled});
+      }
       measured.push_back(row.measured);
       modelled.push_back(row.modelled);
       kept.push_back(row);
@@ -285,6 +353,7 @@ int run(const Options& options) {
       "MAPE {:.1f} %\n",
       all_spearman.size(), median(all_spearman), *std::ranges::min_element(all_spearman),
       100 * median(all_slowdown), 100 * median(all_mape));
+  if (options.spills) print(spilling);
   return 0;
 }
 
@@ -301,6 +370,7 @@ int main(int argc, char** argv) {
   app.add_option("--arch", options.arch);
   app.add_option("--jobs", options.jobs);
   app.add_option("--worst", options.worst);
+  app.add_flag("--spills", options.spills);
   CLI11_PARSE(app, argc, argv);
   return hone::run(options);
 }

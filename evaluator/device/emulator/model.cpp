@@ -82,11 +82,14 @@ LocalMemory local_memory(const Profile& p, const Counters& c, double resident, d
   const double miss = std::clamp(frames / l1 - kRoom, 0.0, 1.0);
   const double accesses = number(c.local_loads) + number(c.local_stores);
   const double loaded = number(c.local_load_lines), stored = number(c.local_store_lines);
-  return {.instructions = std::max(0.0, accesses - number(c.local_accesses)),
+  // For those that PTX has, the emulator's critical path has waited already.
+  const double added = std::max(0.0, accesses - number(c.local_accesses));
+  const double added_share = accesses > 0 ? added / accesses : 0;
+  return {.instructions = added,
           .cycles = kLineCycles * (loaded + stored),
           .missed_lines = miss * (loaded + kWriteBack * stored),
-          .latency =
-              number(c.local_loads) * (kSeenOfL1 * p.l1_latency + miss * kSeenOfL2 * p.l2_latency)};
+          .latency = number(c.local_loads) *
+                     (added_share * kSeenOfL1 * p.l1_latency + miss * kSeenOfL2 * p.l2_latency)};
 }
 
 ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& launch, int registers,

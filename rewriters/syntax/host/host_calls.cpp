@@ -14,12 +14,6 @@ using clang::dyn_cast_or_null;
 using clang::isa;
 using Op = HostExpr::Op;
 
-double number(const Value& value) {
-  return value.kind == Value::Kind::kReal ? value.real : static_cast<double>(value.integer->value);
-}
-
-bool is_number(const Value& value) { return value.is_int() || value.kind == Value::Kind::kReal; }
-
 bool same(const HostInt& a, const HostInt& b) {
   if (a == nullptr || b == nullptr) return a == b;
   return a->value == b->value;

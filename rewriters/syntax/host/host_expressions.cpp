@@ -19,12 +19,6 @@ constexpr std::int64_t kGuess = 1024;
 
 bool is_zero(const Value& value) { return value.is_int() && value.integer->value == 0; }
 
-double number(const Value& value) {
-  return value.kind == Value::Kind::kReal ? value.real : static_cast<double>(value.integer->value);
-}
-
-bool is_number(const Value& value) { return value.is_int() || value.kind == Value::Kind::kReal; }
-
 /// What a random value becomes: `rand() % 10`, `rand() / (float)RAND_MAX * 2 - 1`.
 HostFill scaled(HostFill fill, clang::BinaryOperatorKind op, const Value& other, bool fill_left) {
   if (!is_number(other)) return {};

@@ -146,6 +146,12 @@ Value real_value(double value) {
   return result;
 }
 
+bool is_number(const Value& value) { return value.is_int() || value.kind == Value::Kind::kReal; }
+
+double number(const Value& value) {
+  return value.kind == Value::Kind::kReal ? value.real : static_cast<double>(value.integer->value);
+}
+
 CellPtr deep_copy(const CellPtr& cell) {
   if (cell == nullptr) return nullptr;
   auto copy = std::make_shared<Cell>(*cell);

@@ -52,6 +52,9 @@ struct Cell {
 
 [[nodiscard]] Value int_value(HostInt value);
 [[nodiscard]] Value real_value(double value);
+[[nodiscard]] bool is_number(const Value& value);
+/// Of what is a number.
+[[nodiscard]] double number(const Value& value);
 /// A copy that shares no cell.
 [[nodiscard]] CellPtr deep_copy(const CellPtr& cell);
 
