@@ -510,7 +510,8 @@ void Cutter::add_macros() {
       pieces_.push_back(piece);
       continue;
     }
-    const llvm::StringRef file = sources_.getBufferName(at);
+    const auto presumed = sources_.getPresumedLoc(at);
+    const llvm::StringRef file = presumed.isValid() ? presumed.getFilename() : "";
     if (const std::string header = header_of(at); !header.empty()) {
       headers_.insert(header);
     } else if (file == "<command line>" || file.ends_with("host.h")) {

@@ -139,6 +139,11 @@ std::optional<Value> HostRunner::named_macro(const clang::Expr* expression) {
 
 Value HostRunner::eval(const clang::Expr* expression) {
   if (expression == nullptr || !spend()) return {};
+  if (expression->getType().isNull()) {  // the arguments of a declaration that does not parse
+    for (const clang::Stmt* part : expression->children())
+      if (const auto* inner = dyn_cast_or_null<clang::Expr>(part)) eval(inner);
+    return {};
+  }
   if (auto macro = named_macro(expression)) return *macro;
   return eval_plain(expression);
 }
