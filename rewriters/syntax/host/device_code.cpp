@@ -88,7 +88,7 @@ std::string number_type(const clang::ASTContext& context, clang::QualType type) 
   if (type->isFloatingType()) return bits == 64 ? "f64" : bits == 32 ? "f32" : "";
   if (!type->isIntegerType()) return "";
   const bool is_signed = type->isSignedIntegerType();
-  return bits == 64   ? "i64"
+  return bits == 64   ? (is_signed ? "i64" : "u64")
          : bits == 32 ? (is_signed ? "i32" : "u32")
          : bits == 8  ? (is_signed ? "i8" : "u8")
                       : "";

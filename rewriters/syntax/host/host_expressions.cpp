@@ -81,8 +81,8 @@ Value HostRunner::named(Value value, const std::string& name, Origin origin,
 Value HostRunner::guess(const std::string& name, Origin origin, clang::SourceLocation location) {
   const auto known = guesses_.find(name);
   const std::int64_t guessed = known != guesses_.end() ? known->second : kGuess;
-  Value value = named(int_value(constant(guessed)), name.empty() ? "n" : name, std::move(origin),
-                      location);
+  Value value =
+      named(int_value(constant(guessed)), name.empty() ? "n" : name, std::move(origin), location);
   facts_.names.back().guessed = true;
   return value;
 }
