@@ -284,6 +284,37 @@ __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) 
   EXPECT_EQ(run.status, 0) << run.err;
 }
 
+TEST_F(Cli, InitReadsAWholeFileAndCheckFindsNothing) {
+  folder_.write("scale.h", "#pragma once\n#define SCALE 3\n");
+  const std::string file = folder_.write("whole.cu", R"CU(
+#include <chrono>
+#include "scale.h"
+#include "missing.h"
+__global__ void blur(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < n - 1) y[i] = SCALE * x[i] + x[i - 1] - x[i + 1];
+}
+int main(int argc, char** argv) {
+  if (argc < 2) { printf("usage\n"); return 1; }
+  int n = atoi(argv[1]);
+  float *x, *y;
+  CHECK(cudaMalloc(&x, n * sizeof(float)));
+  CHECK(cudaMalloc(&y, n * sizeof(float)));
+  auto begin = std::chrono::steady_clock::now();
+  blur<<<(n + 255) / 256, 256>>>(x, y, n);
+})CU");
+  const std::string task = folder_.file("whole.task.cu");
+  const auto init = hone({"init", file, "-o", task});
+  ASSERT_EQ(init.status, 0) << init.err;
+  EXPECT_NE(init.err.find("look at: header missing.h"), std::string::npos) << init.err;
+  EXPECT_NE(init.err.find("buffer y: inout"), std::string::npos) << init.err;
+  const auto check = hone({"check", task});
+  EXPECT_EQ(check.status, 0) << check.out << check.err;
+  const auto none = hone({"init", file, "--kernel", "sharpen", "-o", folder_.file("none.cu")});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_NE(none.err.find("no kernel 'sharpen'; there are blur"), std::string::npos) << none.err;
+}
+
 TEST_F(Cli, DoctorSaysWhatIsThere) {
   const auto run = hone({"doctor", "--json", "-"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;

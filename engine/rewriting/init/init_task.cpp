@@ -152,8 +152,8 @@ Result<InitResult> init_task(const InitRequest& request) {
   std::vector<std::string> notes;
   if (auto guesses = block_guesses(whole->facts); !guesses.empty()) {
     for (const auto& [name, value] : guesses)
-      notes.push_back(fmt::format("{}: nothing in the file says this extent of a block; {} is a guess",
-                                  name, value));
+      notes.push_back(fmt::format(
+          "{}: nothing in the file says this extent of a block; {} is a guess", name, value));
     options.guesses = std::move(guesses);
     whole = syntax::read_unit(request.source, options);
     if (!whole) return std::unexpected(whole.error());

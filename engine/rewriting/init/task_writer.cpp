@@ -62,7 +62,7 @@ HostInt elements_of(const HostInt& bytes, std::int64_t size) {
       const HostInt& a = bytes->operands[static_cast<std::size_t>(i)];
       const HostInt& b = bytes->operands[static_cast<std::size_t>(1 - i)];
       const bool divides = a->op == Op::kConstant && a->value % size == 0;
-      if (divides) return times(number(a->value / size), b);
+      if (divides) return times(b, number(a->value / size));
     }
     for (const int i : {0, 1}) {
       const HostInt& a = bytes->operands[static_cast<std::size_t>(i)];
@@ -640,7 +640,7 @@ Json Writer::task_at(const Values& timed, const std::vector<Values>& checks,
     const auto extents = [&](const HostInt(&values)[3]) {
       Json list = Json::array();
       int last = 2;
-      while (last > 0 && values[last]->op == Op::kConstant && values[last]->value == 1) --last;
+      while (last > 0 && !sizes_.is_symbolic(values[last]) && values[last]->value == 1) --last;
       for (int d = 0; d <= last; ++d) {
         if (sizes_.is_symbolic(values[d])) {
           list.push_back(sizes_.text(values[d]));

@@ -88,7 +88,7 @@ std::string number_type(const clang::ASTContext& context, clang::QualType type) 
   if (type->isFloatingType()) return bits == 64 ? "f64" : bits == 32 ? "f32" : "";
   if (!type->isIntegerType()) return "";
   const bool is_signed = type->isSignedIntegerType();
-  return bits == 64   ? "i64"
+  return bits == 64   ? (is_signed ? "i64" : "u64")
          : bits == 32 ? (is_signed ? "i32" : "u32")
          : bits == 8  ? (is_signed ? "i8" : "u8")
                       : "";
@@ -510,7 +510,8 @@ void Cutter::add_macros() {
       pieces_.push_back(piece);
       continue;
     }
-    const llvm::StringRef file = sources_.getBufferName(at);
+    const auto presumed = sources_.getPresumedLoc(at);
+    const llvm::StringRef file = presumed.isValid() ? presumed.getFilename() : "";
     if (const std::string header = header_of(at); !header.empty()) {
       headers_.insert(header);
     } else if (file == "<command line>" || file.ends_with("host.h")) {

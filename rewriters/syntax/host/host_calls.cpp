@@ -493,7 +493,8 @@ Value HostRunner::eval_call(const clang::CallExpr& call) {
       value.cell->value = {};
     if (value.kind == Value::Kind::kMemory && type->isPointerType() &&
         !type->getPointeeType().isConstQualified())
-      event(HostEvent::Kind::kWrite, value.memory);
+      event(HostEvent::Kind::kWrite, value.memory,
+            facts_.buffers[static_cast<std::size_t>(value.memory)].fill.value_or(HostFill{}));
   }
   return {};
 }

@@ -75,8 +75,8 @@ Value HostRunner::named(Value value, const std::string& name, Origin origin,
 Value HostRunner::guess(const std::string& name, Origin origin, clang::SourceLocation location) {
   const auto known = guesses_.find(name);
   const std::int64_t guessed = known != guesses_.end() ? known->second : kGuess;
-  Value value = named(int_value(constant(guessed)), name.empty() ? "n" : name, std::move(origin),
-                      location);
+  Value value =
+      named(int_value(constant(guessed)), name.empty() ? "n" : name, std::move(origin), location);
   facts_.names.back().guessed = true;
   return value;
 }
@@ -133,6 +133,11 @@ std::optional<Value> HostRunner::named_macro(const clang::Expr* expression) {
 
 Value HostRunner::eval(const clang::Expr* expression) {
   if (expression == nullptr || !spend()) return {};
+  if (expression->getType().isNull()) {  // the arguments of a declaration that does not parse
+    for (const clang::Stmt* part : expression->children())
+      if (const auto* inner = dyn_cast_or_null<clang::Expr>(part)) eval(inner);
+    return {};
+  }
   if (auto macro = named_macro(expression)) return *macro;
   return eval_plain(expression);
 }

@@ -98,7 +98,7 @@ struct ReadUnitOptions {
   std::string path;                             ///< how messages name the file
   std::map<std::string, std::string> defines;   ///< -D
   std::map<std::string, std::int64_t> guesses;  ///< values for names that nothing says; else 1024
-  std::vector<std::string> kernels;             ///< plain names; empty: all that are launched, or all
+  std::vector<std::string> kernels;  ///< plain names; empty: all that are launched, or all
 };
 
 /// Errors: kInvalidInput, no kernel, or device code that does not parse: "file.cu:12: …".
