@@ -209,6 +209,38 @@ TEST(Sass, LoopsInLoops) {
   EXPECT_EQ(inner->loop, 1);
 }
 
+TEST(Model, WhatSpillsInALoopIsNeverBetterThanTheSameWithout) {
+  const emulator::Profile& profile = *emulator::find_profile("sm_90");
+  const emulator::LaunchConfig launch{.grid = {4096, 1, 1}, .block = {256, 1, 1}};
+  for (const std::uint64_t memory_bound : {0, 1}) {
+    emulator::Counters roomy;
+    roomy.blocks = 8;
+    roomy.blocks_total = 4096;
+    roomy.warps = 64;
+    roomy.issued = 64 * 5000;
+    roomy.critical_path_sum = 8 * 40'000;  // what more resident blocks would hide
+    roomy.l1_miss_sectors = roomy.l2_miss_sectors = memory_bound * 64 * 4000;
+    for (const int words : {1, 8, 40, 100}) {
+      const int registers = 168;
+      const double without = emulator::model(profile, roomy, launch, registers, 0).time_us;
+      emulator::Counters spilling = roomy;
+      spilling.spilled_in_loops = words;
+      spilling.frame_bytes = 4 * words;
+      double last = 0;
+      for (const std::uint64_t trips : {1, 10, 100, 1000}) {
+        spilling.local_loads = spilling.local_load_lines = 64 * words * trips;
+        spilling.local_stores = spilling.local_store_lines = 64 * words * trips;
+        const double with =
+            emulator::model(profile, spilling, launch, registers - words, 0).time_us;
+        EXPECT_GE(with, without) << words << " words, " << trips << " times";
+        EXPECT_GE(with, last) << "more of it costs no less";
+        last = with;
+      }
+      EXPECT_GT(last, 1.5 * without) << "hot spills are charged";
+    }
+  }
+}
+
 TEST(CodeHash, NamesCommentsAndLinesDoNotMatter) {
   const std::string source = R"(
 __device__ int seen;
