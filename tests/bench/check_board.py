@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Looks for rows on a modelled board that no GPU would rank. Exits 1 where there is one, 2 where it could not look.
 
-    scripts/check_board.py DATABASE [--hone build/release/bin/hone] [--device emu:sm_90] [--no-ablation]
+    tests/bench/check_board.py DATABASE [--hone build/release/bin/hone] [--device emu:sm_90] [--no-ablation]
 
 The database comes from `hone bench baselines --device emu:sm_90 --budget 60 --db DATABASE`. On every board:
 no two rows of one machine code; no winner that spills and is not charged for it; no step of a winner's recipe
