@@ -184,6 +184,7 @@ std::vector<CandidateRecord> Search::reduced(const std::vector<Contender>& conte
 }
 
 void Search::finals() {
+  report("final");
   std::vector<Contender> contenders;
   for (const Contender& contender : best_.ranked()) {
     if (contender.time_us >= outcome_.reference_time_us) break;
