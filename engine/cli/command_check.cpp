@@ -2,10 +2,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "candidates/task_file.h"
 #include "candidates/task_reader.h"
@@ -24,7 +28,9 @@ struct Options {
   Common common;
   std::string task;
   std::string variant;
-  std::string arch = "sm_90";
+  std::string device = "emu:sm_90";
+  int timeout_s = 60;  ///< for each set of sizes
+  bool quiet = false;
   std::vector<std::string> sizes;
   bool timed = false;
   int seeds = 1;
@@ -240,6 +246,7 @@ Result<std::vector<std::string>> on_other_inputs(Evaluator& evaluator, const Opt
     request.inputs = set;
     request.non_finite = task.tolerance.non_finite;
     request.threads = options.threads;
+    request.seconds = options.timeout_s;
     const auto result = sanitize(evaluator, request);
     if (!result) return std::unexpected(result.error());
     if (result->verdict != Verdict::kOk || !result->findings.empty()) continue;
@@ -248,8 +255,44 @@ Result<std::vector<std::string>> on_other_inputs(Evaluator& evaluator, const Opt
   return said;
 }
 
+/// "emu:sm_90"; `--arch sm_90`, as it was once called, is taken too.
+Result<std::string> emulated_device(const std::string& text) {
+  const std::string device = text.starts_with("sm_") ? "emu:" + text : text;
+  if (!device.starts_with("emu:")) {
+    return invalid(
+        fmt::format("--device {}: check runs on an emulated GPU: write emu:sm_90", text));
+  }
+  return device;
+}
+
+/// What is being checked, on stderr, when it begins and while it takes long.
+class Progress {
+ public:
+  Progress(bool quiet, const std::string& what) {
+    if (quiet) return;
+    fmt::print(stderr, "checking {}\n", what);
+    thread_ = std::jthread([this, what](const std::stop_token& ending) {
+      constexpr int kEvery_s = 10;
+      std::unique_lock lock(mutex_);
+      for (int passed = kEvery_s;; passed += kEvery_s) {
+        if (wake_.wait_for(lock, ending, std::chrono::seconds(kEvery_s), [] { return false; }) ||
+            ending.stop_requested())
+          return;
+        fmt::print(stderr, "checking {}: {} s so far\n", what, passed);
+      }
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
 int run(const Options& options) {
   const Common& common = options.common;
+  const auto device_name = emulated_device(options.device);
+  if (!device_name) return common.fail(device_name.error());
   if (std::filesystem::path(options.task).extension() != ".json") {
     const auto text = read_text_file(options.task);
     if (!text) return common.fail(text.error());
@@ -274,8 +317,8 @@ int run(const Options& options) {
   const auto sizes = sizes_of(options, *task);
   if (!sizes) return common.fail(sizes.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
-  auto device = open_device(
-      {.device = "emu:" + options.arch, .profile = "", .sandbox = options.sandbox}, *task);
+  auto device =
+      open_device({.device = *device_name, .profile = "", .sandbox = options.sandbox}, *task);
   if (!device) return common.fail(device.error());
 
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
@@ -295,7 +338,11 @@ int run(const Options& options) {
     request.schedule_seeds.clear();
     for (int i = 0; i < options.seeds; ++i)
       request.schedule_seeds.push_back(static_cast<std::uint64_t>(i));
-    const auto result = sanitize(*device->evaluator, request);
+    const auto result = [&] {
+      const Progress progress(options.quiet, fmt::format("{} ({} of {})", text_of(at),
+                                                         &at - sizes->data() + 1, sizes->size()));
+      return sanitize(*device->evaluator, request);
+    }();
     if (!result) return common.fail(result.error());
     nlohmann::json findings = nlohmann::json::array();
     std::size_t here = 0;
@@ -326,12 +373,22 @@ int run(const Options& options) {
                  result->output_cut              ? "\n(more was cut off)\n"
                  : result->output.back() == '\n' ? ""
                                                  : "\n");
-    fmt::print(out, "{}: {}\n", text_of(at),
-               here == 0 ? "clean" : fmt::format("{} finding{}", here, here == 1 ? "" : "s"));
+    std::string outcome =
+        here == 0 ? "clean" : fmt::format("{} finding{}", here, here == 1 ? "" : "s");
+    if (!result->stopped.empty()) {
+      // What was not run is not clean.
+      outcome = fmt::format(
+          "stopped {}: {} so far; what comes after was not checked, --timeout "
+          "gives it more time",
+          result->stopped, here == 0 ? "nothing found" : outcome);
+      if (here == 0) ++total;
+    }
+    fmt::print(out, "{}: {}\n", text_of(at), outcome);
     total += here;
     runs.push_back({{"sizes", at},
                     {"verdict", to_string(result->verdict)},
                     {"detail", result->detail},
+                    {"stopped", result->stopped},
                     {"findings", std::move(findings)},
                     {"printf", result->output},
                     {"printf_cut", result->output_cut},
@@ -346,7 +403,7 @@ int run(const Options& options) {
   if (!common.write_json({{"task", task->name},
                           {"notes", notes},
                           {"file", file},
-                          {"device", "emu:" + options.arch},
+                          {"device", *device_name},
                           {"clean", total == 0},
                           {"runs", std::move(runs)}}))
     return kEnvironmentLacks;
@@ -367,7 +424,9 @@ Registration add_check(CLI::App& root) {
   app->add_option("TASK", options->task, "The task")->required();
   app->add_option("--variant", options->variant, "Check this .cu file in place of the reference")
       ->type_name("FILE");
-  app->add_option("--arch", options->arch, "The emulated architecture")->capture_default_str();
+  app->add_option("--device,--arch", options->device, "The emulated GPU: emu:sm_XX")
+      ->type_name("DEVICE")
+      ->capture_default_str();
   app->add_option(
          "--size", options->sizes,
          "NAME=NUMBER,...: these sizes in place of the task's check sizes; may be repeated")
@@ -384,6 +443,13 @@ Registration add_check(CLI::App& root) {
   app->add_option("--limit", options->limit, "The most findings of one launch")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
+  app->add_option("--timeout", options->timeout_s,
+                  "Seconds for each set of sizes; then it says what it has found and that it "
+                  "stopped")
+      ->check(CLI::Range(1, 86400))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app->add_flag("--quiet", options->quiet, "No progress");
   app->add_option("--seed", options->seed, "Seed of the inputs")->capture_default_str();
   app->add_option("--threads", options->threads,
                   "Cores to use; the findings are the same whatever the number (default: all, at "

@@ -20,6 +20,7 @@ struct Options {
   DatabaseOptions database;
   RedisOptions redis;
   std::string listen = "127.0.0.1:8080";
+  int port = -1;  ///< instead of that of `listen`; -1: not given
   bool allow_submit = false;
   std::string token_file;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
@@ -29,6 +30,7 @@ int run(const Options& options) {
   const Common& common = options.common;
   web::ServerOptions server_options;
   server_options.listen = options.listen;
+  if (options.port >= 0) server_options.listen = fmt::format("127.0.0.1:{}", options.port);
   server_options.database = options.database.path.empty()
                                 ? Store::default_path()
                                 : std::filesystem::path(options.database.path);
@@ -85,6 +87,11 @@ Registration add_serve(CLI::App& root) {
   app->add_option("--listen", options->listen, "Where; port 0 is any that is free")
       ->type_name("HOST:PORT")
       ->capture_default_str();
+  app->add_option("--port", options->port,
+                  "The port of 127.0.0.1, as in --listen 127.0.0.1:PORT; 0 is any that is free")
+      ->type_name("PORT")
+      ->check(CLI::Range(0, 65535))
+      ->excludes("--listen");
   options->redis.add_to(*app);
   app->add_flag("--allow-submit", options->allow_submit,
                 "Take submissions from those who have the token");

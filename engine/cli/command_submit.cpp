@@ -55,7 +55,7 @@ Registration add_submit(CLI::App& root) {
   app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
       ->required();
   options->redis.add_to(*app);
-  app->add_option("--arch", options->submission.archs,
+  app->add_option("--device,--arch", options->submission.archs,
                   "sm_90,sm_80: a search on each; emu:sm_90 is the emulated one. Default: the "
                   "GPUs of the workers that are there")
       ->delimiter(',');
