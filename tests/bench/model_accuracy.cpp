@@ -1,6 +1,6 @@
 // How well the time model ranks candidates that a real GPU has measured. Reads a data set made by
-// tests/bench/model_dataset.py (recipes and measured times), replays every recipe, compiles it, samples
-// it on the emulator and compares the modelled times with the measured ones.
+// tests/bench/model_dataset.py (recipes and measured times), replays every recipe, compiles it,
+// samples it on the emulator and compares the modelled times with the measured ones.
 //   model_accuracy DATASET [--set judge|fit|all] [--task NAME] [--cache FILE] [--jobs N]
 //                  [--worst N] [--spills]
 // --spills: of the candidates whose machine code moves local memory, measured and modelled
