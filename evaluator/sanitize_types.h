@@ -20,7 +20,7 @@ struct SanitizeRequest {
   int max_findings = 50;                            ///< of one launch
   InputSet inputs = InputSet::kOwn;  ///< for what is said: the program's fills are changed already
   NonFinite non_finite = NonFinite::kNever;  ///< as of a task's tolerance
-  double seconds = 60;  ///< then it ends with what it has found
+  double seconds = 60;                       ///< then it ends with what it has found
   int threads = 0;  ///< that run the blocks of a launch; 0: one per core, at most 16
 };
 

@@ -26,7 +26,7 @@ constexpr std::uint8_t kOtherPoison = 0x5A;  // a large number in float types
 constexpr std::uint8_t kTimedPoison = 0xFF;
 
 constexpr double kCandidateFloor_s = 2;  // any candidate may run this long
-constexpr double kTimeFactor = 30;  // or this many times the reference
+constexpr double kTimeFactor = 30;       // or this many times the reference
 constexpr int kQuickSamples = 20, kFewestQuickSamples = 3;
 constexpr double kQuickBudget_s = 0.1;
 constexpr double kClearlyWorse = 1.3;  // than the best so far: the fewest samples will do

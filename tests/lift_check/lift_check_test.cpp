@@ -55,9 +55,7 @@ class SpoiltRewriting final : public Rewriting {
     return local_.hash(program, path);
   }
   std::string formatted(const std::string& source) override { return source; }
-  Result<InitResult> init(const InitRequest& request) override {
-    return local_.init(request);
-  }
+  Result<InitResult> init(const InitRequest& request) override { return local_.init(request); }
   void cancel() override {}
   void resume() override {}
 

@@ -482,7 +482,7 @@ TEST(Floor, CountsWhatIsReadWholeAndWhatTheCacheCannotHold) {
   c.dram_read_bytes_per_s = 2e12;
   c.dram_bytes_per_s = 2.5e12;
   c.l2_bytes = 400'000;
-  const auto p = program(kReference, 250000);                                // 1 MB in, 1 MB out
+  const auto p = program(kReference, 250000);          // 1 MB in, 1 MB out
   EXPECT_DOUBLE_EQ(floor_of(p, {}, c).time_us, 0.24);  // 0.6 MB written back
   std::string input;
   for (const auto& buffer : p.buffers)
