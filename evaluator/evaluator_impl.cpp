@@ -353,8 +353,16 @@ Result<void> EvaluatorImpl::add_made_up(protocol::EmulateRequest& emulated,
 Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   const auto begin = Clock::now();
   if (auto ok = check_memory(request.timed.reference); !ok) return std::unexpected(ok.error());
+  // Who gives up waiting for the admission learns how far it came.
+  auto phase = Clock::now();
+  const auto at = [&](const char* what, Error error) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - phase).count();
+    if (error.code == ErrorCode::kInfrastructure)
+      error.message += fmt::format(" after {:.1f} s of {}", seconds, what);
+    return std::unexpected(std::move(error));
+  };
   const auto timed = prepare_reference(request.timed.reference);
-  if (!timed) return std::unexpected(timed.error());
+  if (!timed) return at("compiling the reference", timed.error());
   protocol::EmulateRequest emulated;
   emulated.arch = info_.arch;
   emulated.profile = profile_text_;
@@ -363,9 +371,9 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   for (const auto& check : request.checks) {
     if (check.hidden) continue;  // nobody is blamed for sizes that the task does not list
     auto reference = prepare_reference(check.reference);
-    if (!reference) return std::unexpected(reference.error());
+    if (!reference) return at("compiling the reference", reference.error());
     auto precise = prepare_precise(check.reference, {.code_for = CodeFor::kEmulator});
-    if (!precise) return std::unexpected(precise.error());
+    if (!precise) return at("compiling the reference", precise.error());
     emulated.checks.push_back(
         {.reference = std::move(*reference), .precise = std::move(*precise), .seed = check.seed});
     emulated.checks.back().expected = check.expected;
@@ -380,14 +388,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   evaluation.resources = resources_of(*timed);
   std::set<std::string> read_whole;
   std::vector<std::string> said;
-  // Who gives up waiting for the admission learns how far it came.
-  auto phase = Clock::now();
-  const auto at = [&](const char* what, Error error) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - phase).count();
-    if (error.code == ErrorCode::kInfrastructure)
-      error.message += fmt::format(" after {:.1f} s of {}", seconds, what);
-    return std::unexpected(std::move(error));
-  };
+  phase = Clock::now();
   if (!emulated.checks.empty()) {
     const auto reply = emulate(emulated);
     if (!reply) return at("emulating the reference at the check sizes", reply.error());

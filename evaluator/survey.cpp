@@ -1,11 +1,19 @@
 #include "evaluator/survey.h"
 
+#include <algorithm>
+
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/protocol/channel.h"
 #include "evaluator/protocol/survey_messages.h"
 #include "evaluator/verdicts.h"
 
 namespace hone {
+namespace {
+
+/// Whoever asks chooses a size, and a size that takes so long to survey is none to choose.
+constexpr double kLongestSurvey_s = 5;
+
+}  // namespace
 
 Result<std::vector<Survey>> EvaluatorImpl::survey(const std::vector<ConcreteProgram>& programs) {
   std::vector<Survey> surveys(programs.size());
@@ -21,8 +29,9 @@ Result<std::vector<Survey>> EvaluatorImpl::survey(const std::vector<ConcreteProg
   }
   if (runnables.empty()) return surveys;
   for (protocol::Runnable& runnable : runnables) runnable.compiled.cubin.clear();
-  const auto outcome = emulators_.call(
-      protocol::to_message(protocol::SurveyJob{std::move(runnables), 1}), options_.check_timeout_s);
+  const auto outcome =
+      emulators_.call(protocol::to_message(protocol::SurveyJob{std::move(runnables), 1}),
+                      std::min(kLongestSurvey_s, options_.check_timeout_s));
   switch (outcome.status) {
     case pool::Outcome::Status::kReply: {
       if (const auto error = protocol::error_of(outcome.reply))

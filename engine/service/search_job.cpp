@@ -252,6 +252,24 @@ Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rew
   return search_job::Search(task, std::move(target), rewriting, store, options, {}).run();
 }
 
+namespace {
+
+/// Of a budget in seconds: after this part of it sizes are chosen without asking.
+constexpr double kMostForSurveys = 0.15;
+
+/// Surveys by the evaluator until `limit_s`, of which `spent_s` are over now; 0: always.
+CheckCosts::Ask ask_within(double limit_s, double spent_s, Evaluator& evaluator) {
+  const auto begin = search_job::Clock::now();
+  return
+      [=, &evaluator](const std::vector<ConcreteProgram>& programs) -> Result<std::vector<Survey>> {
+        if (limit_s > 0 && spent_s + search_job::seconds_since(begin) > limit_s)
+          return fail(ErrorCode::kInfrastructure, "there is no time for a survey");
+        return survey(evaluator, programs);
+      };
+}
+
+}  // namespace
+
 Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
                                  Rewriting& rewriting, Store* store, const SearchOptions& options) {
   const auto begin = search_job::Clock::now();
@@ -262,10 +280,10 @@ Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Eva
   if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());
   SearchOptions rest = options;
   rest.spent_s += search_job::seconds_since(begin);
-  auto outcome =
-      search_job::Search(task, local.target(), rewriting, store, rest, [&](const auto& programs) {
-        return survey(evaluator, programs);
-      }).run();
+  auto outcome = search_job::Search(
+                     task, local.target(), rewriting, store, rest,
+                     ask_within(kMostForSurveys * options.budget.seconds, rest.spent_s, evaluator))
+                     .run();
   if (outcome && !warning.empty()) outcome->warnings.push_back(std::move(warning));
   return outcome;
 }

@@ -24,7 +24,7 @@ using protocol::EmulateRequest;
 using Clock = std::chrono::steady_clock;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
-constexpr std::uint64_t kCandidateFactor =
+constexpr std::uint64_t kMostOfReference =
     4;  // a candidate may do this much more than the reference
 /// Or so many, if that is more: about two seconds. A tile does its whole work at a small size too.
 constexpr std::uint64_t kCandidateLeast = 40'000'000;
@@ -317,7 +317,7 @@ EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool
   if (!program) return reply(Verdict::kLaunchError, program.error().message);
   (*program)->set_threads(threads_);
   const std::uint64_t budget =
-      std::max(reference->warp_instructions * kCandidateFactor, kCandidateLeast);
+      std::max(reference->warp_instructions * kMostOfReference, kCandidateLeast);
   const auto report = (*program)->run_all(**module, budget, false);
   if (report.verdict == Verdict::kTimeout)
     return reply(report.verdict,
