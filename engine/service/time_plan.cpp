@@ -12,14 +12,16 @@ constexpr double kSlowReference_s = 10e-3;
 constexpr double kFinalRuns = 100;
 /// Of a budget, for all final stages, however slow the reference.
 constexpr double kMostForFinals = 0.4;
-/// What these take is kept back where they take long: the best, the reference, and some more.
+/// What these take is kept back: the best, the reference, and some more.
 constexpr int kPrograms = 4;
+/// On a GPU: compiled and emulated at all sizes in fresh processes, beside what the reference runs.
+constexpr double kFinalist_s = 4;
 /// On an emulated device. An admission compiles and emulates the reference at the check sizes, an
 /// evaluation the candidate; a final stage does both, at the hidden sizes too, in processes that it
 /// starts.
 constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 3;
 /// The final stage may go on after the budget for this long, or this part of it.
-constexpr double kGrace_s = 4, kGracePart = 0.04;
+constexpr double kGrace_s = 7, kGracePart = 0.07;
 /// A search gets this part of a budget at least, whatever is kept back.
 constexpr double kLeastForSearch = 0.2;
 
@@ -37,7 +39,7 @@ void TimePlan::searched(double search_s, std::int64_t finished) {
 bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
 
 double TimePlan::seconds_per_finalist() const {
-  if (!modelled_) return 4 + kFinalRuns * reference_s_;
+  if (!modelled_) return std::max(kFinalist_s, admission_s_) + kFinalRuns * reference_s_;
   return std::max(kAdmissionsPerFinalist * admission_s_, kEvaluationsPerFinalist * evaluation_s_);
 }
 
@@ -48,9 +50,9 @@ double TimePlan::search_end() const {
   if (total <= 0) return kNever;
   double reserve =
       modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
-  if (modelled_ || reference_is_slow())
-    reserve =
-        std::max(reserve, std::min(kMostForFinals * total, kPrograms * seconds_per_finalist()));
+  // A GPU times one finalist after the other, and may use the time after the budget for it.
+  const double wanted = kPrograms * seconds_per_finalist() - (modelled_ ? 0 : finals_end() - total);
+  reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
   return std::max(kLeastForSearch * total, total - reserve);
 }
 

@@ -24,7 +24,8 @@ std::vector<std::string> baselines() {
   std::vector<std::string> names;
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(HONE_SOURCE_DIR) + "/baselines")) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    if (std::filesystem::exists(entry.path() / (name + ".cu"))) names.push_back(name);
   }
   std::ranges::sort(names);
   return names;

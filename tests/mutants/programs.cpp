@@ -52,7 +52,8 @@ Result<void> write_variant(const std::string& name, const Task& task) {
 std::vector<std::string> task_names() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kBaselines)) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    if (std::filesystem::exists(entry.path() / (name + ".cu"))) names.push_back(name);
   }
   std::ranges::sort(names);
   return names;

@@ -120,7 +120,7 @@ TEST(StoreOpen, MigratesFromVersionZero) {
   const auto file = dir.write("hone.db", "");  // an empty file is an empty database of version 0
   ASSERT_TRUE(Store::open(file));
   SQLite::Database database(file.string());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 10);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 11);
   EXPECT_EQ(database.execAndGet("PRAGMA application_id").getInt(), 0x484F4E45);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "wal");
 }

@@ -194,7 +194,8 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
     database.exec(
         "DROP TABLE job_spending; DROP TABLE reply_candidates; DROP TABLE replies; DROP TABLE "
         "run_points; DROP INDEX "
-        "results_ranked; ALTER TABLE results DROP COLUMN origin; "
+        "results_ranked; ALTER TABLE results DROP COLUMN steps; ALTER TABLE results DROP COLUMN "
+        "registers; ALTER TABLE results DROP COLUMN code; ALTER TABLE results DROP COLUMN origin; "
         "ALTER TABLE results DROP COLUMN math; CREATE INDEX results_by_run ON results (run, id); "
         "CREATE INDEX results_ranked ON results (task_hash, device_name, modelled, speedup DESC, "
         "time_us, candidate) WHERE verdict = 'ok' AND final = 1; PRAGMA user_version = 7");

@@ -365,6 +365,8 @@ TEST(TaskReader, EveryMistakeHasItsPlace) {
        "must be [low, high], found 1 entries"},
       {"[\"N\"]},", "[\"N\"], \"fill\": {}},", "{}}", "$.buffers[0].fill: must be exactly one of"},
       {"[\"N\"]},", "[\"N\"], \"fill\": \"zeros\"},", "\"zeros\"",
+       "$.buffers[0].fill: 'zeros' is none of"},
+      {"[\"N\"]},", "[\"N\"], \"fill\": true},", "true}",
        "$.buffers[0].fill: must be a number or one of"},
       {"[\"N\"]},", "[\"N\"], \"fill\": {\"normal\": [0, -1]}},", "[0, -1]",
        "the deviation -1 is negative"},
