@@ -22,8 +22,8 @@ constexpr double kFinalist_s = 4;
 constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 3;
 /// The final stage may go on after the budget for this long, or this part of it.
 constexpr double kGrace_s = 7, kGracePart = 0.07;
-/// A search gets this part of a budget at least, whatever is kept back.
-constexpr double kLeastForSearch = 0.2;
+/// A search gets this part of what admission left at least, whatever is kept back.
+constexpr double kLeastForSearch = 0.3;
 
 }  // namespace
 
@@ -53,7 +53,8 @@ double TimePlan::search_end() const {
   // A GPU times one finalist after the other, and may use the time after the budget for it.
   const double wanted = kPrograms * seconds_per_finalist() - (modelled_ ? 0 : finals_end() - total);
   reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
-  return std::max(kLeastForSearch * total, total - reserve);
+  const double admitted = std::min(admission_s_, total);
+  return std::max(admitted + kLeastForSearch * (total - admitted), total - reserve);
 }
 
 double TimePlan::finals_end() const {

@@ -156,7 +156,7 @@ TEST(StoreOpen, RefusesWhatIsNotItsOwn) {
   SQLite::Database((dir.path() / "newer.db").string(), SQLite::OPEN_READWRITE)
       .exec("PRAGMA user_version = 99");
   expect_refused(dir.path() / "newer.db",
-                 "has format 99, this hone knows up to 10; use a newer hone");
+                 "has format 99, this hone knows up to 11; use a newer hone");
 
   expect_refused(dir.path(), "is a folder");
   expect_refused(dir.path() / "text.db" / "hone.db", "folder cannot be made");

@@ -51,6 +51,14 @@ TEST(TimePlan, OnAGpuTheBestAndTheReferenceHaveTimeForTheirFinalStages) {
   }
 }
 
+TEST(TimePlan, ASearchFollowsALongAdmission) {
+  for (const bool modelled : {false, true}) {
+    TimePlan plan({.seconds = 20}, modelled);
+    plan.admitted(7000, 12);
+    EXPECT_GE(plan.search_end(), 14) << modelled;
+  }
+}
+
 /// Where it should, it takes until it is cancelled.
 class SlowEvaluator final : public Evaluator {
  public:
