@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tiers of what is checked. Warnings are errors in each.
+# The tiers of what is checked.
 #   scripts/ci.sh quick [BASE]   format, rooms' arrows, headers, unit and golden tests; with BASE clang-tidy on what changed
 #   scripts/ci.sh full           everything: what .ci/run runs
 #   scripts/ci.sh nightly        sanitizers, long fuzzing, chaos and more mutants: before an issue is resolved
