@@ -9,8 +9,14 @@
 
 namespace hone {
 
+/// The uncertainty of a rate that comes from a data sheet or from one short copy.
+inline constexpr double kUnmeasuredCeilings = 0.1;
+
 /// Of the whole device; an FMA is two operations; 0: not known.
 struct Ceilings {
+  /// How far a rate may be above what is said here, of it. A benchmark is no proof: another pattern
+  /// of accesses may be a little faster.
+  double uncertainty = kUnmeasuredCeilings;
   double dram_bytes_per_s = 0;       // the fastest of reading, writing and copying [B/s]
   double dram_read_bytes_per_s = 0;  // [B/s]
   double l2_bytes_per_s = 0;         // read by every SM [B/s]

@@ -7,9 +7,11 @@
 #include <set>
 
 #include "candidates/check_sizes.h"
+#include "candidates/export/read_export.h"
 #include "candidates/program_detail.h"
 #include "candidates/source_scan.h"
 #include "candidates/task_file.h"
+#include "candidates/variant.h"
 
 namespace hone {
 namespace {
@@ -430,14 +432,15 @@ Result<Task> read_task(const std::filesystem::path& path) {
   return parse_task(*text, path);
 }
 
-Result<Program> read_variant(const std::filesystem::path& path, const Task& task) {
-  auto text = read_text_file(path);
-  if (!text) return std::unexpected(text.error());
+namespace {
+
+/// A variant that is no export.
+Result<Program> read_one_variant(std::string text, const std::filesystem::path& path,
+                                 const Task& task) {
   Program program = task.reference;
   const bool is_json = path.extension() == ".json";
-  if (auto good = check_text(*text, path.string()); !good) return std::unexpected(good.error());
-  if (is_json || find_task_comment(*text)) {
-    const auto file = TaskFile::parse(*text, path);
+  if (is_json || find_task_comment(text)) {
+    const auto file = TaskFile::parse(text, path);
     if (!file) return std::unexpected(file.error());
     std::optional<JsonError> error;
     const JsonCursor root(file->json(), "$", error);
@@ -449,8 +452,44 @@ Result<Program> read_variant(const std::filesystem::path& path, const Task& task
     if (error) return file->error(*error);
     if (is_json) return program;
   }
-  program.source = std::move(*text);
+  program.source = std::move(text);
   return program;
+}
+
+/// The forms of `hone export` that no program can be taken out of.
+bool is_other_export(const std::filesystem::path& path, std::string_view text) {
+  if (path.extension() == ".py") return true;
+  return path.extension() == ".json" && text.find("\"hone_export\":") != text.npos;
+}
+
+}  // namespace
+
+Result<std::vector<Variant>> read_variants(const std::filesystem::path& path, const Task& task) {
+  auto text = read_text_file(path);
+  if (!text) return std::unexpected(text.error());
+  if (auto good = check_text(*text, path.string()); !good) return std::unexpected(good.error());
+  if (is_other_export(path, *text)) {
+    return invalid(
+        fmt::format("{}: of what `hone export` writes only the formats cu and hpp can be a variant",
+                    path.string()));
+  }
+  if (path.extension() != ".json" && is_export(*text)) return read_export(*text, path, task);
+  auto program = read_one_variant(std::move(*text), path, task);
+  if (!program) return std::unexpected(program.error());
+  return std::vector<Variant>{{.program = std::move(*program)}};
+}
+
+Result<Variant> variant_for(const std::vector<Variant>& variants, std::string_view arch,
+                            const std::filesystem::path& path) {
+  if (variants.size() == 1) return variants.front();
+  std::vector<std::string> known;
+  for (const Variant& variant : variants) {
+    if (variant.arch == arch) return variant;
+    known.push_back(variant.arch);
+  }
+  return invalid(fmt::format(
+      "{}: holds candidates for {}, and none for {}; name a device of one of these with --device",
+      path.string(), join_names(known), arch));
 }
 
 }  // namespace hone

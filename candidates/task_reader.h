@@ -30,9 +30,4 @@ struct TaskComment {
 };
 [[nodiscard]] std::optional<TaskComment> find_task_comment(std::string_view text);
 
-/// A variant that someone wrote by hand, for `hone evaluate`: plain source, which keeps the task's
-/// buffers and launches, or source with its own task comment, whose "launches" (and extra
-/// "scratch" buffers) replace the task's. Sizes, checks and tolerance are always the task's.
-[[nodiscard]] Result<Program> read_variant(const std::filesystem::path& path, const Task& task);
-
 }  // namespace hone

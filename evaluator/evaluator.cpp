@@ -14,6 +14,9 @@
 namespace hone {
 namespace {
 
+/// The time model's rates are exact; a time is extrapolated from some of a launch's blocks.
+constexpr double kModelledCeilings = 0.02;
+
 DeviceInfo emulated_info(const emulator::Profile& profile) {
   DeviceInfo info;
   info.name = fmt::format("emulated {} ({} profile)", profile.arch, profile.name);
@@ -21,6 +24,7 @@ DeviceInfo emulated_info(const emulator::Profile& profile) {
   info.sm_count = profile.sm_count;
   info.memory_bytes = profile.memory_bytes;
   info.ceilings = calibrate::ceilings_of(profile, fmt::format("profile {}", profile.name));
+  info.ceilings.uncertainty = kModelledCeilings;
   return info;
 }
 

@@ -38,6 +38,9 @@ struct EvaluatorOptions {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   /// Takes a line about what the sandbox lacks here, once per process; null: nobody is told.
   std::function<void(const std::string&)> warn;
+  /// False: no line about layers that this machine does not grant, only one where the sandbox is
+  /// off.
+  bool tell_missing_layers = true;
   /// Of an emulated device; null: the built-in one that its DeviceSpec names.
   std::shared_ptr<const emulator::ProfileFile> profile;
 };

@@ -310,7 +310,8 @@ void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const std::string& refer
       floor = known->second;
   }
   const auto& m = evaluation.measurement;
-  if (evaluation.verdict != Verdict::kOk || m.time_us >= kImpossible * floor.time_us) return;
+  if (evaluation.verdict != Verdict::kOk || !is_impossible(m.time_us, floor, info_.ceilings))
+    return;
   evaluation.verdict = Verdict::kTampering;
   evaluation.faster_than_roof = true;
   evaluation.detail = fmt::format("faster than the roof: {:.2f} us{}, but {}", m.time_us,

@@ -8,13 +8,13 @@ cd "$(dirname "$0")/.."
 case "${1:-}" in
   quick)
     scripts/setup.sh tests
-    scripts/build.sh release -DHONE_TESTS=ON -DHONE_WERROR=OFF quick_tests
+    scripts/build.sh release -DHONE_TESTS=ON -DHONE_WERROR=ON quick_tests
     ctest --preset release -L quick -j "$(nproc)"
     [ -z "${2:-}" ] || scripts/tidy.sh "$2"
     ;;
   full)
     scripts/setup.sh tests
-    scripts/build.sh release -DHONE_TESTS=ON -DHONE_FUZZ=ON
+    scripts/build.sh release -DHONE_TESTS=ON -DHONE_FUZZ=ON -DHONE_WERROR=ON
     ctest --preset release -j "$(nproc)"
     ;;
   nightly)

@@ -5,7 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh
 scripts/build.sh release hone hone-runner hone-sandbox
-scripts/build.sh release
 hone=build/release/bin/hone
 db=build/quickstart.db
 "$hone" doctor

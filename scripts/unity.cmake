@@ -2,12 +2,14 @@
 #
 # Compiles the sources of one folder a few at a time, as one file that includes them: headers are
 # read once and templates are instantiated once for all of them. This halves the processor time of a
-# cold build. What it asks of the code: names in the unnamed namespaces of one folder differ.
+# cold build. What it asks of the code: names in the unnamed namespaces of one folder differ, and so do
+# those of several small folders whose code is in one namespace.
 # ALONE names files that stay by themselves (other compiler options, text included twice), TOGETHER
 # files that form a group of their own. HONE_UNITY=OFF compiles every file by itself, which is what
 # editors, clang-tidy and the sanitizers' presets want.
 option(HONE_UNITY "Compile the sources of a folder together" ON)
-set(HONE_UNITY_FILES 8)  # at most, in one group
+set(HONE_UNITY_FILES 32)  # at most, compiled as one
+set(HONE_UNITY_FEW 12)    # a folder with fewer shares
 
 function(hone_unity_add target name)
   set(text "// Made by scripts/unity.cmake.\n")
@@ -51,16 +53,30 @@ function(hone_unity target)
     hone_unity_add(${target} together ${together})
   endif()
   list(REMOVE_DUPLICATES folders)
+  # A folder of a few files is compiled together with others of its kind.
+  set(groups)
+  set(files_few)
   foreach(folder ${folders})
-    # Groups of equal size: a last one of one file would gain nothing.
     list(LENGTH files_${folder} count)
-    math(EXPR groups "(${count} + ${HONE_UNITY_FILES} - 1) / ${HONE_UNITY_FILES}")
-    math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
+    if(count LESS HONE_UNITY_FEW)
+      list(APPEND files_few ${files_${folder}})
+    else()
+      list(APPEND groups ${folder})
+    endif()
+  endforeach()
+  if(files_few)
+    list(APPEND groups few)
+  endif()
+  foreach(group ${groups})
+    # Parts of equal size: a last one of one file would gain nothing.
+    list(LENGTH files_${group} count)
+    math(EXPR parts "(${count} + ${HONE_UNITY_FILES} - 1) / ${HONE_UNITY_FILES}")
+    math(EXPR size "(${count} + ${parts} - 1) / ${parts}")
     math(EXPR last "${count} - 1")
     foreach(start RANGE 0 ${last} ${size})
-      list(SUBLIST files_${folder} ${start} ${size} group)
+      list(SUBLIST files_${group} ${start} ${size} part)
       math(EXPR number "${start} / ${size}")
-      hone_unity_add(${target} ${folder}_${number} ${group})
+      hone_unity_add(${target} ${group}_${number} ${part})
     endforeach()
   endforeach()
 endfunction()

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "candidates/export/cpp_support.h"
+#include "candidates/export/program_marks.h"
 #include "candidates/export/source.h"
 #include "candidates/expr_spelling.h"
 
@@ -90,6 +91,12 @@ std::string CppWriter::header() const {
   for (const Part& part : plan_.candidates) {
     for (const std::string& line : about(*part.row, *plan_.task)) text += "// " + line + "\n";
   }
+  text +=
+      "// `hone evaluate TASK FILE` checks and times it again, also after edits of the kernels. "
+      "It\n"
+      "// takes their launches from the JSON comment before them; edits of the launchers below do "
+      "not\n"
+      "// count.\n";
   return text;
 }
 
@@ -136,7 +143,10 @@ std::string CppWriter::program(const Part& part, bool with_reference) const {
   std::set<std::string> macros = macros_of(part.source);
   for (const auto& [name, value] : part.program->defines) macros.insert(name);
   std::string source = with_cpp_linkage(split_includes(part.source).body);
-  if (guarded) source = guard_bodies(source, guard_condition(part, plan_.dispatches()));
+  const std::string tag = part.row == nullptr ? "" : tag_of(part, plan_);
+  if (guarded) {
+    source = guard_bodies(source, guard_condition(part, plan_.dispatches()), guard_mark(tag));
+  }
   std::string text;
   for (const std::string& name : macros) {
     text += fmt::format("#pragma push_macro(\"{}\")\n", name);
@@ -145,10 +155,11 @@ std::string CppWriter::program(const Part& part, bool with_reference) const {
   text += fmt::format("namespace {} {{\nnamespace {{\n", part.name);
   for (const std::string& name : overloaded_builtins(part.source))
     text += fmt::format("using ::{};\n", name);
+  if (part.row != nullptr) text += begin_program(part, tag);
   for (const auto& [name, value] : part.program->defines) {
     text += fmt::format("#define {} {}\n", name, value);
   }
-  text += source + "\n" + launch_functions(part);
+  text += source + (part.row != nullptr ? end_program(tag) : "\n") + launch_functions(part);
   if (guarded) {
     // cudaFuncGetAttributes() shows by it which code the file was compiled to.
     text += fmt::format(

@@ -241,7 +241,8 @@ bool is_arch_specific(std::string_view source) {
   });
 }
 
-std::string guard_bodies(std::string_view source, std::string_view condition) {
+std::string guard_bodies(std::string_view source, std::string_view condition,
+                         std::string_view mark) {
   std::string result;
   std::size_t done = 0;
   const std::vector<Token> tokens = tokens_of(source);
@@ -281,14 +282,43 @@ std::string guard_bodies(std::string_view source, std::string_view condition) {
     const std::string_view body = source.substr(begin, end - begin);
     if (kernel || is_arch_specific(body)) {
       result += source.substr(done, begin - done);
-      result += fmt::format("\n#if {}\n{}\n{}#endif\n", condition, body,
-                            kernel ? "" : "#else\n__builtin_unreachable();\n");
+      result +=
+          fmt::format("\n#if {0}  // {1}\n{2}\n{3}#endif  // {1}\n", condition, mark, body,
+                      kernel ? "" : fmt::format("#else  // {}\n__builtin_unreachable();\n", mark));
       done = end;
     }
     i = close;
   }
   result += source.substr(done);
   return result;
+}
+
+std::expected<std::string, std::size_t> without_guards(std::string_view source,
+                                                       std::string_view mark) {
+  std::string result;
+  std::size_t done = 0, last = 0;
+  std::string_view open;  // the marked directive whose partner has not come yet
+  for (const Token& token : tokens_of(source)) {
+    if (token.kind != Token::Kind::kDirective) continue;
+    const std::string_view text = source.substr(token.begin, token.end - token.begin);
+    const std::size_t comment = text.rfind("//");
+    if (comment == text.npos) continue;
+    std::string_view said = text.substr(comment + 2);
+    while (!said.empty() && is_space(said.front())) said.remove_prefix(1);
+    while (!said.empty() && is_space(said.back())) said.remove_suffix(1);
+    if (said != mark) continue;
+    const std::string_view word = directive(text).word;
+    const bool follows = word == "if"     ? open.empty()
+                         : word == "else" ? open == "if"
+                                          : word == "endif" && !open.empty();
+    if (!follows) return std::unexpected(token.begin);
+    if (open != "else") result += source.substr(done, token.begin - done);
+    open = word == "endif" ? "" : word;
+    last = token.begin;
+    done = token.end;
+  }
+  if (!open.empty()) return std::unexpected(last);
+  return result + std::string(source.substr(done));
 }
 
 std::string with_std_headers(std::string_view source) {

@@ -2,6 +2,7 @@
 // By its tokens, without a parser. Private to candidates/export.
 #pragma once
 
+#include <expected>
 #include <set>
 #include <string>
 #include <string_view>
@@ -36,8 +37,13 @@ struct SplitSource {
 [[nodiscard]] bool needs_arch_features(std::string_view source);
 
 /// Every kernel's body, and every device function's body that is_arch_specific(), within `#if
-/// condition`. Kernels are still declared everywhere, as nvcc wants it.
-[[nodiscard]] std::string guard_bodies(std::string_view source, std::string_view condition);
+/// condition`. Kernels are still declared everywhere, as nvcc wants it. Each directive ends with
+/// the line comment `mark`, by which without_guards() finds it again.
+[[nodiscard]] std::string guard_bodies(std::string_view source, std::string_view condition,
+                                       std::string_view mark);
+/// Unexpected: the offset of a marked directive that has lost its partner.
+[[nodiscard]] std::expected<std::string, std::size_t> without_guards(std::string_view source,
+                                                                     std::string_view mark);
 
 /// For NVRTC, which has no standard headers: includes of those that candidates/std_headers.h has
 /// replaced by their text, and math.h's macros, which nvcc gives to every file, where it uses them.

@@ -110,27 +110,32 @@ int Common::fail(const Error& error) const {
 }
 
 void add_json_option(CLI::App& app, Common& common) {
-  app.add_option("--json", common.json, "Write one JSON document to FILE, or to stdout for '-'")
+  app.add_option("--json", common.json,
+                 "Write the result as one JSON document to FILE, or to stdout for '-'")
       ->type_name("FILE|-");
 }
 
 void warn_on_stderr(const std::string& line) { fmt::print(stderr, "hone: {}\n", line); }
 
-void DeviceOptions::add_to(CLI::App& app) {
+void DeviceOptions::add_to(CLI::App& app, const std::string& otherwise) {
   app.add_option("--device", device,
-                 "cuda:N, or emu:sm_XX or emu:sm_XX/NAME (emulated: every number is modelled); "
-                 "default: cuda:0 where there is a GPU, else emu:sm_90")
+                 "cuda:N, a GPU of this machine; or emu:sm_XX or emu:sm_XX/NAME, an emulated one, "
+                 "of which every number is modelled; default: " +
+                     otherwise)
       ->type_name("DEVICE");
-  app.add_option("--profile", profile,
-                 "The emulated device's numbers, as `hone calibrate -o FILE` writes them")
+  app.add_option(
+         "--profile", profile,
+         "What the emulated device is like: a file that `hone calibrate -o FILE` wrote on a GPU")
       ->type_name("FILE");
   app.add_option("--compile-processes", compile_processes,
-                 "How many kernels compile at once; 0: one per core, at most 16")
+                 "How many programs are compiled at once; 0: one per core, at most 16")
       ->check(CLI::Range(0, 256))
+      ->type_name("N")
       ->capture_default_str();
   app.add_option("--check-processes", check_processes,
                  "How many emulated checks run at once; 0: one per core, at most 16")
       ->check(CLI::Range(0, 256))
+      ->type_name("N")
       ->capture_default_str();
   add_sandbox_option(app, sandbox);
 }
@@ -143,8 +148,9 @@ void add_sandbox_option(CLI::App& app, sandbox::Mode& mode) {
            if (!parsed) throw CLI::ValidationError("--sandbox", parsed.error().message);
            mode = *parsed;
          },
-         "How children are confined: strict (every layer, or refuse), best-effort (every layer "
-         "that this machine grants), off (debugging only)")
+         "How the processes that compile and run kernels are confined: strict (every layer of the "
+         "sandbox, or an error), best-effort (every layer that this machine grants; `hone doctor` "
+         "lists them), off (for debugging only)")
       ->type_name("MODE")
       ->default_str(std::string(to_string(mode)));
 }
@@ -168,21 +174,24 @@ Result<std::shared_ptr<const emulator::ProfileFile>> read_profile(const std::str
 
 }  // namespace
 
-std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox,
+std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox, MissingLayers layers,
                                           std::function<void(const std::string&)> warn) {
   RemoteRewritingOptions options;
   options.sandbox = sandbox;
+  options.tell_missing_layers = layers == MissingLayers::kTold;
   options.warn = std::move(warn);
   std::error_code code;
   options.program = std::filesystem::read_symlink("/proc/self/exe", code);  // under any name
   return std::make_unique<RemoteRewriting>(options);
 }
 
-Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task) {
+Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task,
+                               MissingLayers layers) {
   EvaluatorOptions evaluator_options;
   evaluator_options.input_files = task.input_files();
   evaluator_options.sandbox = options.sandbox;
   evaluator_options.warn = warn_on_stderr;
+  evaluator_options.tell_missing_layers = layers == MissingLayers::kTold;
   evaluator_options.compile_processes = options.compile_processes;
   evaluator_options.check_processes = options.check_processes;
   evaluator_options.compile_cache = default_compile_cache();
@@ -204,7 +213,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task) {
     auto evaluator = Evaluator::open(*spec, evaluator_options);
     if (!evaluator) return std::unexpected(evaluator.error());
     spec->arch = (*evaluator)->info().arch;
-    return OpenDevice{*spec, std::move(*evaluator), open_rewriting(options.sandbox)};
+    return OpenDevice{*spec, std::move(*evaluator), open_rewriting(options.sandbox, layers)};
   };
   if (!device.empty()) return open(device);
   // A machine with an NVIDIA device node is a GPU node: its errors must not be hidden.
@@ -214,7 +223,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task) {
 
 void DatabaseOptions::add_to(CLI::App& app) {
   app.add_option("--db", path,
-                 fmt::format("The database; default {}", Store::default_path().string()))
+                 fmt::format("The results database; default: {}", Store::default_path().string()))
       ->type_name("FILE");
 }
 
@@ -230,6 +239,20 @@ Result<std::unique_ptr<Store>> DatabaseOptions::open_existing() const {
                                file.string()));
   }
   return Store::open(file);
+}
+
+MissingLayers DatabaseOptions::missing_layers() const {
+  const auto file = path.empty() ? Store::default_path() : std::filesystem::path(path);
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return MissingLayers::kTold;
+  StoreOptions reading;
+  reading.read_only = true;
+  const auto store = Store::open(file, reading);
+  if (!store) return MissingLayers::kUntold;  // opening it to write says why
+  RunFilter one;
+  one.limit = 1;
+  const auto runs = (*store)->runs(one);
+  return runs && runs->empty() ? MissingLayers::kTold : MissingLayers::kUntold;
 }
 
 std::string format_time(double time_us) { return results::time_text(time_us); }

@@ -1,17 +1,20 @@
-// What all commands share: exit statuses, where JSON and messages go, devices and databases.
+// What all commands share: where JSON and messages go, devices and databases.
 // A command is one file, command_<name>.cpp, with one function add_<name>(); commands.cpp lists
 // them.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "candidates/result.h"
 #include "candidates/store/store.h"
+#include "engine/cli/run.h"
 #include "engine/queue/broker.h"
 #include "engine/queue/log_event.h"
 #include "engine/rewriting/rewriting.h"
@@ -20,12 +23,6 @@
 
 namespace hone::cli {
 
-enum ExitStatus {
-  kDone = 0,
-  kCheckFailed = 1,  ///< the task or the candidate failed its checks
-  kUsage = 2,        ///< wrong usage or input
-  kEnvironmentLacks = 3,
-};
 [[nodiscard]] int exit_status(const Error& error);
 
 /// Options that every command has.
@@ -74,9 +71,6 @@ struct Registration {
 [[nodiscard]] Registration add_workers(CLI::App& root);
 [[nodiscard]] Registration add_serve(CLI::App& root);
 
-/// Parses the command line and runs one command; returns the exit status.
-int run_command_line(int argc, char** argv);
-
 /// Options for commands that evaluate.
 struct DeviceOptions {
   std::string device;   ///< empty: cuda:0 where there is one, else emu:sm_90
@@ -84,10 +78,15 @@ struct DeviceOptions {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   int compile_processes = 0;  ///< 0: one per core, at most 16
   int check_processes = 0;    ///< likewise
-  void add_to(CLI::App& app);
+  /// `otherwise`: what an empty device is taken for, as the help says it.
+  void add_to(CLI::App& app,
+              const std::string& otherwise = "cuda:0 where there is a GPU, else emu:sm_90");
 };
 /// For EvaluatorOptions::warn.
 void warn_on_stderr(const std::string& line);
+/// Whether a command tells which layers of the sandbox this machine does not grant. `hone doctor`
+/// always does; results record it; a command tells it once per database, while that has no runs.
+enum class MissingLayers { kTold, kUntold };
 /// `--sandbox MODE`.
 void add_sandbox_option(CLI::App& app, sandbox::Mode& mode);
 struct OpenDevice {
@@ -98,9 +97,11 @@ struct OpenDevice {
 /// What reads sources for this program, in children.
 [[nodiscard]] std::unique_ptr<Rewriting> open_rewriting(
     sandbox::Mode sandbox = sandbox::Mode::kBestEffort,
+    MissingLayers layers = MissingLayers::kUntold,
     std::function<void(const std::string&)> warn = warn_on_stderr);
 /// For evaluations of `task`: its children see the files that it names.
-[[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task);
+[[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task,
+                                             MissingLayers layers);
 
 struct DatabaseOptions {
   std::string path;  ///< empty: Store::default_path()
@@ -108,15 +109,36 @@ struct DatabaseOptions {
   [[nodiscard]] Result<std::unique_ptr<Store>> open() const;
   /// For commands that only read: a missing file is an error, not an empty database.
   [[nodiscard]] Result<std::unique_ptr<Store>> open_existing() const;
+  /// kTold while the database has no runs, or is not there.
+  [[nodiscard]] MissingLayers missing_layers() const;
 };
 
 void add_json_option(CLI::App& app, Common& common);
+void add_task_argument(CLI::App& app, std::string& path);
+void add_candidate_argument(CLI::App& app, std::string& id);
+void add_quiet_option(CLI::App& app, bool& quiet);
+/// A flag that switches off what is on by default.
+CLI::Option* add_off_flag(CLI::App& app, const std::string& name, bool& on,
+                          const std::string& help);
+
+/// Options for commands that search, and where their values go.
+struct SearchChoices {
+  std::string* budget = nullptr;
+  std::uint64_t* seed = nullptr;
+  std::string* strategy = nullptr;
+  int* finalists = nullptr;
+  std::vector<std::string>* disabled = nullptr;
+  bool* prescreen = nullptr;
+  /// `each` stands before what the budget is for: "For each task. ".
+  void add_to(CLI::App& app, const std::string& each = "") const;
+};
 
 /// Options for commands that speak to a Redis server.
 struct RedisOptions {
   std::string url;  ///< empty: $HONE_REDIS, or redis://127.0.0.1:6379
   std::string prefix = "hone";
-  void add_to(CLI::App& app);
+  /// `otherwise`: what holds without $HONE_REDIS, as the help says it.
+  void add_to(CLI::App& app, const std::string& otherwise = "redis://127.0.0.1:6379");
   /// `patience_s`: how long a call tries to reach a server that is away.
   [[nodiscard]] Result<std::unique_ptr<queue::Broker>> open(double patience_s = 30) const;
 };

@@ -114,6 +114,7 @@ Result<std::vector<Line>> measure(const Options& options, const std::vector<Task
   EvaluatorOptions evaluator;
   evaluator.sandbox = options.sandbox;
   evaluator.warn = warn_on_stderr;
+  evaluator.tell_missing_layers = options.database.missing_layers() == MissingLayers::kTold;
   for (const Task* task : products)
     for (auto& file : task->input_files()) evaluator.input_files.push_back(std::move(file));
   auto bench = LibraryBench::open(spec->ordinal, evaluator);
@@ -174,16 +175,23 @@ Registration add_baseline(CLI::App& root) {
   using namespace baseline_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
-      "baseline", "What PyTorch and cuBLAS take for a task; the leaderboard compares with it");
-  app->add_option("TASK", options->tasks, "Tasks; cuBLAS is measured for those that are products")
+      "baseline",
+      "Store how long PyTorch or cuBLAS takes for a task; the leaderboard compares with it");
+  app->add_option(
+         "TASK", options->tasks,
+         ".cu files with a task comment, or .json tasks; cuBLAS is measured for matrix products")
       ->required();
-  app->add_option("--from", options->files,
-                  "Measure nothing: take the times from files that torch_baseline.py wrote")
+  app->add_option(
+         "--from", options->files,
+         "Measure nothing: take the times from a file that torch_baseline.py wrote; may be "
+         "repeated")
       ->type_name("FILE");
-  app->add_option("--device", options->device, "The GPU to measure cuBLAS on")
-      ->type_name("cuda:N")
+  app->add_option("--device", options->device, "The GPU to measure cuBLAS on: cuda:N")
+      ->type_name("DEVICE")
       ->capture_default_str();
-  app->add_option("--seed", options->seed, "Seed of the inputs")->capture_default_str();
+  app->add_option("--seed", options->seed, "Chooses the inputs")
+      ->type_name("N")
+      ->capture_default_str();
   add_sandbox_option(*app, options->sandbox);
   options->database.add_to(*app);
   add_json_option(*app, options->common);

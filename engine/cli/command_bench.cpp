@@ -24,7 +24,7 @@ struct Options {
   DatabaseOptions database;
   LlmOptions llm;
   std::string folder;
-  std::string budget = "60s";
+  std::string budget = kDefaultBudget;
   SearchOptions search;
   bool again = false;
   bool quiet = false;
@@ -50,7 +50,7 @@ double seconds_since(Clock::time_point begin) {
 Result<void> search(const Options& options, const Task& task, const model::Access* llm,
                     Store& store, Bench& bench) {
   const auto begin = Clock::now();
-  auto device = open_device(options.device, task);
+  auto device = open_device(options.device, task, options.database.missing_layers());
   if (!device) return std::unexpected(device.error());
   bench.provenance = provenance_of(device->spec, device->evaluator->info());
   bench.key = bench_key(bench.provenance, options.budget, options.search, options.llm.words());
@@ -185,26 +185,24 @@ Registration add_bench(CLI::App& root) {
   using namespace bench_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
-      "bench", "Search for every task of a folder under one budget; begun again, it goes on");
-  app->add_option("DIR", options->folder, "Holds .cu files with task comments, or .json tasks")
+      "bench",
+      "Search for every task of a folder, each with the same budget; started again, it goes on");
+  app->add_option("DIR", options->folder,
+                  "A folder with tasks: .cu files with a task comment, or .json tasks")
       ->required();
   options->device.add_to(*app);
   options->database.add_to(*app);
   options->llm.add_to(*app);
-  app->add_option("--budget", options->budget,
-                  "For each task: a time (60s, 5m, 1h) or a count of evaluations (200)")
-      ->capture_default_str();
-  app->add_option("--seed", options->search.seed, "Of every search")->capture_default_str();
-  app->add_option("--strategy", options->search.strategy, "evolve or random")
-      ->capture_default_str();
-  app->add_option("--finalists", options->search.finalists,
-                  "How many are timed again in a fresh process")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app->add_option("--without", options->search.disabled, "Rewriters that may not be used")
-      ->delimiter(',');
-  app->add_flag("--again", options->again, "Search also what was searched with these settings");
-  app->add_flag("--quiet", options->quiet, "No progress");
+  SearchChoices{.budget = &options->budget,
+                .seed = &options->search.seed,
+                .strategy = &options->search.strategy,
+                .finalists = &options->search.finalists,
+                .disabled = &options->search.disabled,
+                .prescreen = &options->search.prescreen}
+      .add_to(*app, "For each task. ");
+  app->add_flag("--again", options->again,
+                "Search also the tasks that were searched with these settings before");
+  add_quiet_option(*app, options->quiet);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

@@ -74,6 +74,7 @@ int run(const Options& o) {
   EvaluatorOptions options;
   options.sandbox = o.sandbox;
   options.warn = warn_on_stderr;
+  options.tell_missing_layers = false;
   const auto result = calibrate::calibrate(spec->ordinal, options, [](const std::string& line) {
     fmt::print(stderr, "{} ...\n", line);
   });
@@ -94,9 +95,13 @@ Registration add_calibrate(CLI::App& root) {
   using namespace calibrate_command;
   auto o = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
-      "calibrate", "Measure a GPU and write its profile, for emulating it anywhere");
-  app->add_option("--device", o->device, "cuda:N")->type_name("DEVICE")->capture_default_str();
-  app->add_option("-o,--output", o->output, "Write the profile to FILE, or to stdout for '-'")
+      "calibrate",
+      "Measure a GPU and write its profile, with which --profile emulates it anywhere");
+  app->add_option("--device", o->device, "The GPU to measure: cuda:N")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  app->add_option("-o,--output", o->output,
+                  "Write the profile to FILE, or to stdout for '-'; default: it is not written")
       ->type_name("FILE|-");
   add_sandbox_option(*app, o->sandbox);
   add_json_option(*app, o->common);

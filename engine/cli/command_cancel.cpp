@@ -31,7 +31,7 @@ Registration add_cancel(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app =
       root.add_subcommand("cancel", "End a submitted job; what it found so far stays known");
-  app->add_option("JOB", options->job, "Its id, as `hone submit` printed it")->required();
+  app->add_option("JOB", options->job, "A job's id, as `hone submit` printed it")->required();
   options->redis.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -13,7 +14,9 @@
 
 #include "candidates/task_file.h"
 #include "candidates/task_reader.h"
+#include "candidates/variant.h"
 #include "engine/cli/command.h"
+#include "engine/service/variant.h"
 #include "evaluator/fill/input_sets.h"
 #include "evaluator/sanitize.h"
 
@@ -216,9 +219,12 @@ Error bare_file(const std::string& path) {
                       path, path)};
 }
 
+/// What is checked, at some sizes: of an export its steps' program there.
+using ProgramAt = std::function<Result<Program>(const Bindings&)>;
+
 /// What the reference answers on inputs that the task does not list, where they break nothing.
 Result<std::vector<std::string>> on_other_inputs(Evaluator& evaluator, const Options& options,
-                                                 const Task& task, const Program& program,
+                                                 const Task& task, const ProgramAt& program_at,
                                                  const std::vector<Bindings>& sizes) {
   // Larger ones would take several times as long as the check itself.
   constexpr std::int64_t kMostBytes = 16 << 20;
@@ -229,7 +235,9 @@ Result<std::vector<std::string>> on_other_inputs(Evaluator& evaluator, const Opt
   };
   std::optional<ConcreteProgram> smallest;
   for (const Bindings& at : sizes) {
-    auto concrete = instantiate(program, at);
+    const auto program = program_at(at);
+    if (!program) return std::unexpected(program.error());
+    auto concrete = instantiate(*program, at);
     if (!concrete) return std::unexpected(concrete.error());
     if (!smallest || bytes(*concrete) < bytes(*smallest)) smallest = std::move(*concrete);
   }
@@ -300,12 +308,12 @@ int run(const Options& options) {
   }
   const auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
-  Program program = task->reference;
+  std::vector<Variant> variants = {{.program = task->reference}};
   std::string file = std::filesystem::path(options.task).filename();
   if (!options.variant.empty()) {
-    auto variant = read_variant(options.variant, *task);
-    if (!variant) return common.fail(variant.error());
-    program = std::move(*variant);
+    auto read = read_variants(options.variant, *task);
+    if (!read) return common.fail(read.error());
+    variants = std::move(*read);
     file = std::filesystem::path(options.variant).filename();
   }
   for (const std::string& name : options.checks) {
@@ -317,18 +325,40 @@ int run(const Options& options) {
   const auto sizes = sizes_of(options, *task);
   if (!sizes) return common.fail(sizes.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
-  auto device =
-      open_device({.device = *device_name, .profile = "", .sandbox = options.sandbox}, *task);
+  auto device = open_device({.device = *device_name, .profile = "", .sandbox = options.sandbox},
+                            *task, MissingLayers::kUntold);
   if (!device) return common.fail(device.error());
+  const std::string arch = device->evaluator->info().arch;
+  const auto variant = variant_for(variants, arch, options.variant);
+  if (!variant) return common.fail(variant.error());
 
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   nlohmann::json runs = nlohmann::json::array();
   std::vector<std::string> notes;
+  const auto space_at = [&](const Bindings& at) {
+    return std::make_unique<Space>(*device->rewriting,
+                                   RewriteContext{&*task, at, target_limits(arch)});
+  };
+  const auto timed = space_at(task->sizes);
+  const auto chosen = program_of_variant(*variant, *task, *device->rewriting, *timed, notes);
+  if (!chosen) return common.fail(chosen.error());
+  for (const std::string& note : notes) fmt::print(out, "note: {}\n", note);
+  const ProgramAt program_at = [&](const Bindings& at) -> Result<Program> {
+    if (chosen->recipe.empty()) return chosen->program;
+    auto program = space_at(at)->program(chosen->recipe);
+    if (!program && program.error().code == ErrorCode::kRefused) {
+      return invalid(fmt::format("{}: the candidate is not for {}: {}; --size names other sizes",
+                                 options.variant, text_of(at), program.error().message));
+    }
+    return program;
+  };
   std::size_t total = 0;
   std::set<std::string> shown;
   for (const Bindings& at : *sizes) {
     SanitizeRequest request;
-    auto concrete = instantiate(program, at);
+    const auto program = program_at(at);
+    if (!program) return common.fail(program.error());
+    auto concrete = instantiate(*program, at);
     if (!concrete) return common.fail(concrete.error());
     request.program = std::move(*concrete);
     request.seed = options.seed;
@@ -353,11 +383,11 @@ int run(const Options& options) {
                        [&](const auto& name) { return selects(name, f.kind); }))
         continue;
       ++here;
-      findings.push_back(to_json(group, program.source));
+      findings.push_back(to_json(group, program->source));
       const std::string key = fmt::format(
           "{} {} {} {} {} {}", emulator::to_string(f.kind), group.first.launch, f.place.line,
           f.place.call_line, f.place.line ? 0 : f.place.ptx_line, f.place.line ? "" : f.what);
-      if (shown.insert(key).second) fmt::print(out, "{}", text_of(group, file, program.source));
+      if (shown.insert(key).second) fmt::print(out, "{}", text_of(group, file, program->source));
     }
     const bool asked =
         result->verdict != Verdict::kWrongResult || options.checks.empty() ||
@@ -395,7 +425,7 @@ int run(const Options& options) {
                     {"warp_instructions", result->warp_instructions}});
   }
   if (total == 0) {
-    const auto other = on_other_inputs(*device->evaluator, options, *task, program, *sizes);
+    const auto other = on_other_inputs(*device->evaluator, options, *task, program_at, *sizes);
     if (!other) return common.fail(other.error());
     for (const std::string& line : *other) fmt::print(out, "note: {}\n", line);
     notes.insert(notes.end(), other->begin(), other->end());
@@ -421,39 +451,49 @@ Registration add_check(CLI::App& root) {
       "Look for mistakes in a task's kernels on the emulated GPU: out-of-bounds and misaligned "
       "access, races, uninitialised reads, barriers, warp masks, unwritten outputs; no GPU "
       "needed");
-  app->add_option("TASK", options->task, "The task")->required();
-  app->add_option("--variant", options->variant, "Check this .cu file in place of the reference")
+  add_task_argument(*app, options->task);
+  app->add_option(
+         "--variant", options->variant,
+         "Check this file in place of the reference: what `hone evaluate` takes as VARIANT")
       ->type_name("FILE");
-  app->add_option("--device,--arch", options->device, "The emulated GPU: emu:sm_XX")
+  app->add_option("--device,--arch", options->device, "The emulated device: emu:sm_XX")
       ->type_name("DEVICE")
       ->capture_default_str();
-  app->add_option(
-         "--size", options->sizes,
-         "NAME=NUMBER,...: these sizes in place of the task's check sizes; may be repeated")
-      ->type_name("SIZES");
-  app->add_flag("--timed", options->timed, "Check the timed sizes (may take long)");
+  app->add_option("--size", options->sizes,
+                  "Check at these sizes in place of the task's check sizes; may be repeated")
+      ->type_name("NAME=N,...");
+  app->add_flag("--timed", options->timed, "Check the timed sizes, which may take long");
   app->add_option("--seeds", options->seeds,
                   "How many schedules of blocks and warps to try; the first is the plain order")
       ->check(CLI::Range(1, 256))
+      ->type_name("N")
       ->capture_default_str();
-  app->add_option("--checks", options->checks,
-                  "Only these: bounds, races, init, sync (waits that go wrong), outputs, or a kind "
-                  "as reported")
+  app->add_option(
+         "--checks", options->checks,
+         "Only these, separated by commas: bounds, races, init (uninitialised reads), sync "
+         "(waits that go wrong), outputs (unwritten or wrong), or a kind as reported; "
+         "default: all")
+      ->type_name("NAME")
       ->delimiter(',');
-  app->add_option("--limit", options->limit, "The most findings of one launch")
+  app->add_option("--limit", options->limit, "At most so many findings of one launch")
       ->check(CLI::Range(2, 1000))
+      ->type_name("N")
       ->capture_default_str();
-  app->add_option("--timeout", options->timeout_s,
-                  "Seconds for each set of sizes; then it says what it has found and that it "
-                  "stopped")
+  app->add_option(
+         "--timeout", options->timeout_s,
+         "At most so long for each set of sizes; then it says what it has found, and that it "
+         "stopped")
       ->check(CLI::Range(1, 86400))
       ->type_name("SECONDS")
       ->capture_default_str();
-  app->add_flag("--quiet", options->quiet, "No progress");
-  app->add_option("--seed", options->seed, "Seed of the inputs")->capture_default_str();
-  app->add_option("--threads", options->threads,
-                  "Cores to use; the findings are the same whatever the number (default: all, at "
-                  "most 16)")
+  add_quiet_option(*app, options->quiet);
+  app->add_option("--seed", options->seed, "Chooses the inputs")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option(
+         "--threads", options->threads,
+         "How many cores to use, which changes nothing in the findings; default: all, at most "
+         "16")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
   add_sandbox_option(*app, options->sandbox);

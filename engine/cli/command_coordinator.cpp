@@ -45,7 +45,9 @@ int run(const Options& options) {
   if (!broker) return options.daemon.fail(log, broker.error());
   CoordinatorOptions coordinator;
   coordinator.jobs_at_once = options.jobs;
-  coordinator.open_rewriting = [&] { return open_rewriting(options.sandbox, warn_in(log)); };
+  coordinator.open_rewriting = [&] {
+    return open_rewriting(options.sandbox, MissingLayers::kTold, warn_in(log));
+  };
   coordinator.model = llm->get();
   coordinator.log = log;
   coordinator.metrics = &metrics;
@@ -63,14 +65,15 @@ Registration add_coordinator(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "coordinator",
-      "Run submitted searches on the workers that are there; owns the database. --llm is what jobs "
-      "that want it may ask, --llm-tokens and --llm-cost are the most that each of them may have");
+      "Run submitted searches on the workers that are there; owns the database. --llm is the model "
+      "that jobs may ask, --llm-tokens and --llm-cost the most that each job may use");
   options->redis.add_to(*app);
   options->daemon.add_to(*app);
   options->database.add_to(*app);
   options->llm.add_to(*app);
   add_sandbox_option(*app, options->sandbox);
-  app->add_option("--jobs", options->jobs, "Searches at once")
+  app->add_option("--jobs", options->jobs, "How many jobs are searched for at once")
+      ->type_name("N")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   return {app, [options] { return run(*options); }};

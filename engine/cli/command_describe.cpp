@@ -51,9 +51,8 @@ Registration add_describe(CLI::App& root) {
   using namespace describe_command;
   auto options = std::make_shared<Options>();
   CLI::App* app =
-      root.add_subcommand("describe", "What hone reads in a task: buffers and launches, its hash");
-  app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
-      ->required();
+      root.add_subcommand("describe", "Show how hone reads a task: its hash, buffers and launches");
+  add_task_argument(*app, options->task);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

@@ -100,15 +100,19 @@ int run(const Options& options) {
 Registration add_diff(CLI::App& root) {
   using namespace diff_command;
   auto options = std::make_shared<Options>();
-  CLI::App* app =
-      root.add_subcommand("diff", "What a candidate changed, against the reference or another");
-  app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
-  app->add_option("OTHER", options->other, "Compare with this candidate instead of the reference");
-  auto* beside = app->add_flag("--side-by-side,-y", options->side_by_side,
-                               "Beside each other, also where stdout is no wide terminal");
-  app->add_flag("--unified,-u", options->unified, "One below the other, for patch and the like")
+  CLI::App* app = root.add_subcommand(
+      "diff", "Show what a candidate changed, against the reference or another candidate");
+  add_candidate_argument(*app, options->candidate);
+  app->add_option("OTHER", options->other,
+                  "Compare with this candidate, an id, instead of the reference");
+  auto* beside =
+      app->add_flag("--side-by-side,-y", options->side_by_side,
+                    "Print the two beside each other, also where stdout is no wide terminal");
+  app->add_flag("--unified,-u", options->unified, "Print a unified diff, as patch(1) takes it")
       ->excludes(beside);
-  app->add_option("--color", options->colour, "auto (on a terminal), always or never")
+  app->add_option("--color", options->colour,
+                  "When to print colours: auto (on a terminal), always or never")
+      ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
   options->database.add_to(*app);

@@ -43,8 +43,9 @@ int run(const Common& common) {
 Registration add_doctor(CLI::App& root) {
   using namespace doctor_command;
   auto common = std::make_shared<Common>();
-  CLI::App* app =
-      root.add_subcommand("doctor", "What is installed, what is missing, what to do about it");
+  CLI::App* app = root.add_subcommand("doctor",
+                                      "Show what is installed, what is missing, which sandbox "
+                                      "layers there are, what to do about it");
   add_json_option(*app, *common);
   return {app, [common] { return run(*common); }};
 }

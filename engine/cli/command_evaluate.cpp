@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "candidates/task_reader.h"
+#include "candidates/variant.h"
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"
 #include "engine/service/variant.h"
@@ -22,11 +23,13 @@ int run(const Options& options) {
   const Common& common = options.common;
   const auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
-  const auto variant = read_variant(options.variant, *task);
-  if (!variant) return common.fail(variant.error());
+  const auto variants = read_variants(options.variant, *task);
+  if (!variants) return common.fail(variants.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
-  auto device = open_device(options.device, *task);
+  auto device = open_device(options.device, *task, options.database.missing_layers());
   if (!device) return common.fail(device.error());
+  const auto variant = variant_for(*variants, device->spec.arch, options.variant);
+  if (!variant) return common.fail(variant.error());
   auto store = options.database.open();
   if (!store) return common.fail(store.error());
   std::vector<std::string> notes;
@@ -78,16 +81,19 @@ Registration add_evaluate(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "evaluate",
-      "Check and time a variant that someone wrote by hand; onto the board if it passes");
-  app->add_option("TASK", options->task, "The task")->required();
+      "Check and time a program that someone wrote or edited; if it passes, onto the board");
+  add_task_argument(*app, options->task);
   app->add_option(
          "VARIANT", options->variant,
-         "A .cu file with the task's kernels, or with its own task comment for other launches")
+         "A .cu file with the task's kernels; or with a task comment of its own, for other "
+         "launches; or a file that `hone export` wrote as cu or hpp, edited or not")
       ->required();
   options->device.add_to(*app);
   options->database.add_to(*app);
-  app->add_option("--seed", options->seed,
-                  "Seed of what is random, but the inputs: those are secret on a GPU")
+  app->add_option(
+         "--seed", options->seed,
+         "Chooses the inputs of the timed runs on an emulated device; all others are secret")
+      ->type_name("N")
       ->capture_default_str();
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

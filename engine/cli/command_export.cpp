@@ -70,18 +70,23 @@ int run(const Options& options) {
 Registration add_export(CLI::App& root) {
   using namespace export_command;
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("export", "A candidate as source to paste into a project");
-  app->add_option("CANDIDATE", options->candidates,
-                  "Its id, or the beginning of it. Several, of one task and found on different "
-                  "architectures: one file that dispatches on the device")
+  CLI::App* app = root.add_subcommand("export", "Write a candidate as source for a project");
+  app->add_option(
+         "CANDIDATE", options->candidates,
+         "A candidate's id, or the beginning of it. Several, of one task and found on different "
+         "architectures: one file that chooses by the device")
       ->required();
-  app->add_option("--format", options->format,
-                  "cu: one file with the kernels and a launcher; hpp: a header whose launch "
-                  "function runs the reference at other sizes; torch: a Python module with a "
-                  "PyTorch operator; cupy: a Python module; json: all that is known")
+  app->add_option(
+         "--format", options->format,
+         "cu: one file with the kernels and a launcher; hpp: a header whose launch "
+         "function runs the reference at other sizes; torch: a Python module with a "
+         "PyTorch operator; cupy: a Python module for CuPy; json: all that is known. `hone "
+         "evaluate` takes cu and hpp back")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"cu", "hpp", "torch", "cupy", "json"}))
       ->capture_default_str();
-  app->add_option("-o,--output", options->output, "File to write, or - for stdout")
+  app->add_option("-o,--output", options->output, "Write to FILE, or to stdout for '-'")
+      ->type_name("FILE|-")
       ->capture_default_str();
   options->database.add_to(*app);
   add_json_option(*app, options->common);

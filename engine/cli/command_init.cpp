@@ -39,7 +39,8 @@ Result<std::string> first_finding(const std::string& text, const std::string& pa
                                   sandbox::Mode mode) {
   const auto task = parse_task(text, path);
   if (!task) return task.error().message;
-  const auto device = open_device({.device = "emu:sm_90", .profile = "", .sandbox = mode}, *task);
+  const auto device = open_device({.device = "emu:sm_90", .profile = "", .sandbox = mode}, *task,
+                                  MissingLayers::kUntold);
   if (!device) return std::unexpected(device.error());
   for (const Bindings& at : task->check_sizes) {
     SanitizeRequest request;
@@ -134,7 +135,7 @@ Registration add_init(CLI::App& root) {
   using namespace init_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
-      "init", "Write the first version of a task from a CUDA file, host code and all");
+      "init", "Write a first version of a task from a CUDA file, which may hold host code");
   app->add_option("FILE", options->file, "A .cu file with one or more __global__ functions")
       ->required();
   app->add_option("-I", options->folders, "A folder to look for headers in; may be repeated")
@@ -144,10 +145,11 @@ Registration add_init(CLI::App& root) {
   app->add_option("--kernel", options->kernel, "Make the task of this kernel's first launch alone")
       ->type_name("NAME");
   app->add_option("-o,--output", options->output,
-                  "File to write, or -; default: <name>.task.cu beside it");
-  app->add_flag("--force", options->force, "Overwrite the output file");
-  app->add_flag("!--no-check", options->check,
-                "Do not try the guesses on the emulated GPU: the first ones are written");
+                  "Write to FILE, or to stdout for '-'; default: NAME.task.cu beside it")
+      ->type_name("FILE|-");
+  app->add_flag("--force", options->force, "Overwrite the output file if it is there");
+  add_off_flag(*app, "--no-check", options->check,
+               "Do not try the guesses on the emulated GPU: the first ones are written");
   add_sandbox_option(*app, options->sandbox);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

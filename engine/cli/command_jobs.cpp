@@ -120,14 +120,18 @@ Registration add_jobs(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("jobs", "List the submitted jobs, the newest first");
   options->redis.add_to(*app);
-  app->add_option("--limit", options->limit, "How many")
+  app->add_option("--limit", options->limit, "At most so many jobs, or evaluations with --dead")
+      ->type_name("N")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  auto* dead = app->add_flag("--dead", options->dead,
-                             "List the evaluations that were given up, because every worker that "
-                             "took one fell silent");
-  app->add_option("--put-back", options->put_back,
-                  "Have this one (or 'all') evaluated once more, if its search still runs")
+  auto* dead =
+      app->add_flag("--dead", options->dead,
+                    "List instead the evaluations that were given up, because every worker "
+                    "that took one fell silent");
+  app->add_option(
+         "--put-back", options->put_back,
+         "With --dead: have this evaluation, or 'all', made once more if its search still runs")
+      ->type_name("ID")
       ->needs(dead);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

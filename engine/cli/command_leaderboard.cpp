@@ -74,25 +74,39 @@ int run(Options options) {
 Registration add_leaderboard(CLI::App& root) {
   using namespace leaderboard_command;
   auto options = std::make_shared<Options>();
-  CLI::App* app =
-      root.add_subcommand("leaderboard", "The fastest verified programs per task and device");
-  app->add_option("TASK", options->filter.task, "Only this task (name or hash)");
-  app->add_option("--device", options->filter.device,
-                  "Only this device (cuda:0, emu:sm_90, a name, an architecture)");
-  app->add_option("--limit", options->filter.limit, "Rows per board")
+  CLI::App* app = root.add_subcommand("leaderboard",
+                                      "Show the fastest verified programs of each task and device");
+  app->add_option("TASK", options->filter.task, "Only this task: its name or hash");
+  app->add_option(
+         "--device", options->filter.device,
+         "Only this device: cuda:0, emu:sm_90, a device's name or an architecture; default: all")
+      ->type_name("DEVICE");
+  app->add_option("--limit", options->filter.limit, "At most so many rows of each board")
+      ->type_name("N")
       ->check(CLI::Range(1, kMostBoardRows))
       ->capture_default_str();
-  app->add_option("--arch", options->filter.arch, "Only this architecture (sm_90)");
-  app->add_option("--origin", options->filter.origin,
-                  "Only what these found: rules, tunables, model, model+rules, variant, reference");
-  app->add_option("--math", options->math, "Only what departs no further from the reference")
+  app->add_option("--arch", options->filter.arch,
+                  "Only this architecture, such as sm_90; default: all")
+      ->type_name("ARCH");
+  app->add_option(
+         "--origin", options->filter.origin,
+         "Only what came from one of: rules, tunables, model, model+rules, variant, reference; "
+         "default: all")
+      ->type_name("ORIGIN");
+  app->add_option("--math", options->math,
+                  "Only what departs no further from the reference's arithmetic; default: all")
+      ->type_name("LEVEL")
       ->check(CLI::IsMember({"exact", "reassociate", "tf32x3", "reduced"}));
-  auto* measured = app->add_flag("--measured", options->measured, "Only real GPUs");
-  app->add_flag("--modelled", options->modelled, "Only emulated ones")->excludes(measured);
-  auto* all = app->add_flag("--all-tasks", options->all_tasks,
-                            "Every device's tasks in one table, with geometric mean and fast_p");
+  auto* measured = app->add_flag("--measured", options->measured, "Only boards of GPUs");
+  app->add_flag("--modelled", options->modelled, "Only boards of emulated devices")
+      ->excludes(measured);
+  auto* all = app->add_flag(
+      "--all-tasks", options->all_tasks,
+      "One table for each device, with a row for each task, the geometric mean and fast_p");
   app->add_option("--against", options->against,
-                  "The overview's speedups over this baseline: cublas, 'torch eager'")
+                  "With --all-tasks: speedups over this baseline, such as cublas or 'torch eager'; "
+                  "default: over the reference")
+      ->type_name("BASELINE")
       ->needs(all);
   options->database.add_to(*app);
   add_json_option(*app, options->common);

@@ -24,11 +24,11 @@ struct Options {
   DatabaseOptions database;
   LlmOptions llm;
   std::string task;
-  std::string budget = "60s";
+  std::string budget = kDefaultBudget;
   std::uint64_t seed = 1;
-  std::string strategy = "evolve";
+  std::string strategy = kDefaultStrategy;
   bool prescreen = true;
-  int finalists = 5;
+  int finalists = kDefaultFinalists;
   std::vector<std::string> disabled;
   bool quiet = false;
 };
@@ -84,6 +84,7 @@ int run(const Options& options) {
   const Common& common = options.common;
   const auto budget = Budget::parse(options.budget);
   if (!budget) return common.fail(budget.error());
+  if (auto known = check_strategy(options.strategy); !known) return common.fail(known.error());
   for (const std::string& name : options.disabled) {
     if (find_rewriter(name) == nullptr) {
       return common.fail(
@@ -96,7 +97,7 @@ int run(const Options& options) {
   const auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
-  auto device = open_device(options.device, *task);
+  auto device = open_device(options.device, *task, options.database.missing_layers());
   if (!device) return common.fail(device.error());
   auto store = options.database.open();
   if (!store) return common.fail(store.error());
@@ -168,26 +169,18 @@ Registration add_optimize(CLI::App& root) {
   using namespace optimize_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("optimize", "Search for a faster program for a task");
-  app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
-      ->required();
+  add_task_argument(*app, options->task);
   options->device.add_to(*app);
   options->database.add_to(*app);
   options->llm.add_to(*app);
-  app->add_option("--budget", options->budget,
-                  "A time (60s, 5m, 1h) or a count of evaluations (200)")
-      ->capture_default_str();
-  app->add_option("--seed", options->seed,
-                  "Repeats a search; exactly so on emu: with a count as budget")
-      ->capture_default_str();
-  app->add_option("--strategy", options->strategy, "evolve or random")->capture_default_str();
-  app->add_flag(
-      "!--no-prescreen", options->prescreen,
-      "On a GPU: measure every candidate, also those that the time model gives no chance");
-  app->add_option("--finalists", options->finalists, "How many are timed again in a fresh process")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app->add_option("--without", options->disabled, "Rewriters that may not be used")->delimiter(',');
-  app->add_flag("--quiet", options->quiet, "No progress");
+  SearchChoices{.budget = &options->budget,
+                .seed = &options->seed,
+                .strategy = &options->strategy,
+                .finalists = &options->finalists,
+                .disabled = &options->disabled,
+                .prescreen = &options->prescreen}
+      .add_to(*app);
+  add_quiet_option(*app, options->quiet);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

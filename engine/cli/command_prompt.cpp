@@ -44,11 +44,11 @@ int run(const Options& options) {
   const auto mode = llm::parse_mode(options.mode);
   if (!mode) {
     return common.fail({ErrorCode::kInvalidInput,
-                        fmt::format("--mode {}: there are whole, diff and steps", options.mode)});
+                        fmt::format("--mode {}: there are {}", options.mode, llm::kModeNames)});
   }
   const auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
-  auto device = open_device(options.device, *task);
+  auto device = open_device(options.device, *task, MissingLayers::kUntold);
   if (!device) return common.fail(device.error());
   const DeviceInfo& info = device->evaluator->info();
   auto builder = RequestBuilder::make(*device->rewriting, *task, target_limits(info.arch), {});
@@ -98,16 +98,21 @@ Registration add_prompt(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "prompt", "Print what a language model would be sent for a task; nobody is asked");
-  app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
-      ->required();
-  app->add_option("--mode", options->mode, "whole, diff or steps")->capture_default_str();
+  add_task_argument(*app, options->task);
+  app->add_option(
+         "--mode", options->mode,
+         "What the model is asked for: whole (a program), diff (edits), steps (of the rules)")
+      ->type_name("MODE")
+      ->capture_default_str();
   options->device.add_to(*app);
   options->database.add_to(*app);
-  app->add_option("--seed", options->seed, "The search's; chooses the examples")
+  app->add_option("--seed", options->seed, "Chooses the examples, as a search with this seed does")
+      ->type_name("N")
       ->capture_default_str();
-  app->add_flag("--known", options->known,
-                "With what the database knows of the task on this device, as in the midst of a "
-                "search; else as at its begin");
+  app->add_flag(
+      "--known", options->known,
+      "Print what would be sent in the middle of a search, with what the database knows of "
+      "the task on this device; default: at its beginning");
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

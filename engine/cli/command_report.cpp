@@ -113,12 +113,15 @@ Registration add_report(CLI::App& root) {
   using namespace report_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
-      "report", "A job or a run as one HTML file: progress, roofline, finalists, family tree");
-  app->add_option("JOB", options->job, "A job's id or a run's number; without: lists the runs");
-  app->add_option("-o,--output", options->output, "File to write, or - for stdout")
+      "report",
+      "Write a job or a run as one HTML file: progress, roofline, finalists, family tree");
+  app->add_option("JOB", options->job,
+                  "A job's id or a run's number; without it the runs are listed");
+  app->add_option("-o,--output", options->output, "Write to FILE, or to stdout for '-'")
+      ->type_name("FILE|-")
       ->capture_default_str();
   app->add_flag("--replies", options->replies,
-                "Instead: what a language model said and what became of it, as text");
+                "Write instead, as text, what a language model said and what became of it");
   options->database.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

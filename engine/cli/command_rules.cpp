@@ -8,7 +8,7 @@ namespace hone::cli {
 Registration add_rules(CLI::App& root) {
   auto common = std::make_shared<Common>();
   CLI::App* app =
-      root.add_subcommand("rules", "The rewriters, in the order in which they are tried");
+      root.add_subcommand("rules", "List the rewriters, in the order in which they are tried");
   add_json_option(*app, *common);
   return {app, [common] {
             nlohmann::json document = {{"rewriters", nlohmann::json::array()}};

@@ -59,7 +59,7 @@ int run(const Options& options) {
   }
   if (const auto there = options.database.open_existing(); !there)
     return common.fail(there.error());
-  const auto rewriting = open_rewriting(options.sandbox);
+  const auto rewriting = open_rewriting(options.sandbox, options.database.missing_layers());
   server_options.rewriting = rewriting.get();
   const auto& stop = watch_interrupts();
   const auto server = web::Server::open(std::move(server_options));
@@ -82,17 +82,16 @@ Registration add_serve(CLI::App& root) {
   using namespace serve_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
-      "serve", "A web page, and the same as JSON: boards, candidates, runs, jobs");
+      "serve", "Serve a web page, and the same as JSON: boards, candidates, runs, jobs");
   options->database.add_to(*app);
-  app->add_option("--listen", options->listen, "Where; port 0 is any that is free")
+  app->add_option("--listen", options->listen, "The address to serve at; port 0: any that is free")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  app->add_option("--port", options->port,
-                  "The port of 127.0.0.1, as in --listen 127.0.0.1:PORT; 0 is any that is free")
+  app->add_option("--port", options->port, "Short for --listen 127.0.0.1:PORT; 0: any that is free")
       ->type_name("PORT")
       ->check(CLI::Range(0, 65535))
       ->excludes("--listen");
-  options->redis.add_to(*app);
+  options->redis.add_to(*app, "no queue, and so no jobs");
   app->add_flag("--allow-submit", options->allow_submit,
                 "Take submissions from those who have the token");
   app->add_option("--token-file", options->token_file,

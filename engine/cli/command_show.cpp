@@ -118,7 +118,7 @@ Result<Ablation> measure(const Options& options, const BoardRow& row, Store& sto
   if (!task) return std::unexpected(task.error());
   DeviceOptions chosen = options.device;
   if (chosen.device.empty()) chosen.device = row.provenance.device;
-  auto device = open_device(chosen, *task);
+  auto device = open_device(chosen, *task, MissingLayers::kUntold);
   if (!device) return std::unexpected(device.error());
   (void)take_ceilings(*device->evaluator, device->spec, &store);
   return ablate(*task, row.candidate.recipe, device->spec, *device->evaluator, *device->rewriting,
@@ -150,7 +150,8 @@ Result<Shown> read(const Store& store, const std::string& name) {
   if (e.verdict != Verdict::kOk || e.measurement.time_us <= 0) return shown;
   const auto task = store.find_task(shown.row.candidate.task_hash);
   if (!task) return std::unexpected(task.error());
-  shown.roofline = results::roofline_of(*task, results::ceilings_of(store, shown.row.provenance));
+  shown.roofline = results::roofline_of(*task, results::ceilings_of(store, shown.row.provenance),
+                                        shown.row.evaluation.measurement);
   return shown;
 }
 
@@ -243,7 +244,7 @@ void check_lift(const Options& options, const Task& task, LiftReport& report) {
   chosen.device = "emu:sm_90";
   chosen.profile.clear();
   const auto given_up = [&](const Error& error) { report.unchecked = error.message; };
-  auto device = open_device(chosen, task);
+  auto device = open_device(chosen, task, MissingLayers::kUntold);
   if (!device) return given_up(device.error());
   auto builder = RequestBuilder::make(*device->rewriting, task,
                                       target_limits(device->evaluator->info().arch), {});
@@ -351,15 +352,18 @@ int run(const Options& options) {
 Registration add_show(CLI::App& root) {
   using namespace show_command;
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("show", "One candidate: numbers, recipe, launches, source");
-  app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
-  app->add_flag("--source", options->source_only, "Only the source");
+  CLI::App* app =
+      root.add_subcommand("show", "Show one candidate: its numbers, recipe, launches and source");
+  app->add_option("CANDIDATE", options->candidate,
+                  "A candidate's id, or the beginning of it; with --lift also a task's file")
+      ->required();
+  app->add_flag("--source", options->source_only, "Print only the source");
   app->add_flag("--lift", options->lift,
-                "What its program computes, as loop nests, and which generators can print it; also "
-                "of a task's file");
-  app->add_flag("--ablate", options->ablate,
-                "Measure what each step contributes: the recipe without it, evaluated now");
-  options->device.add_to(*app);
+                "Show what its program computes, as loop nests, and which generators can write it");
+  app->add_flag(
+      "--ablate", options->ablate,
+      "Measure what each step of its recipe contributes, by evaluating the recipe without it");
+  options->device.add_to(*app, "with --ablate the one that the candidate was found on");
   options->database.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

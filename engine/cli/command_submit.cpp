@@ -52,47 +52,48 @@ Registration add_submit(CLI::App& root) {
   if (const char* user = std::getenv("USER"); user != nullptr) options->submission.owner = user;
   CLI::App* app = root.add_subcommand(
       "submit", "Have a coordinator search for a faster program, on other machines");
-  app->add_option("TASK", options->task, "A .cu file with a task comment, or a .json task")
-      ->required();
+  add_task_argument(*app, options->task);
   options->redis.add_to(*app);
   app->add_option("--device,--arch", options->submission.archs,
-                  "sm_90,sm_80: a search on each; emu:sm_90 is the emulated one. Default: the "
-                  "GPUs of the workers that are there")
+                  "Architectures to search for, separated by commas: sm_90, or emulated emu:sm_90; "
+                  "default: those of the GPUs of the workers that are there")
+      ->type_name("ARCH")
       ->delimiter(',');
-  app->add_option("--budget", options->submission.budget,
-                  "A time (60s, 5m, 1h) or a count of evaluations (200)")
+  app->add_option("--priority", options->submission.priority,
+                  "Jobs with a higher one are searched first")
+      ->check(CLI::Range(-kMostPriority, kMostPriority))
+      ->type_name("N")
       ->capture_default_str();
-  app->add_option("--priority", options->submission.priority, "Higher ones go first")
-      ->check(CLI::Range(-100, 100))
-      ->capture_default_str();
-  app->add_option("--seed", options->submission.seed, "Repeats a search")->capture_default_str();
-  app->add_option("--strategy", options->submission.strategy, "evolve or random")
-      ->capture_default_str();
-  app->add_option("--finalists", options->submission.finalists,
-                  "How many are timed again in a fresh process")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app->add_option("--without", options->submission.disabled, "Rewriters that may not be used")
-      ->delimiter(',');
-  app->add_flag(
-      "!--no-prescreen", options->submission.prescreen,
-      "On a GPU: measure every candidate, also those that the time model gives no chance");
+  Submission& submission = options->submission;
+  SearchChoices{.budget = &submission.budget,
+                .seed = &submission.seed,
+                .strategy = &submission.strategy,
+                .finalists = &submission.finalists,
+                .disabled = &submission.disabled,
+                .prescreen = &submission.prescreen}
+      .add_to(*app, "On each architecture. ");
   const char* const group = "The coordinator's language model, where it has one";
-  app->add_flag("--llm", options->submission.llm, "Ask it, too; rules alone otherwise")
+  app->add_flag("--llm", submission.llm, "Ask it, too; without, rules alone propose")->group(group);
+  app->add_option("--llm-tokens", submission.llm_tokens,
+                  "At most so many tokens, input and output, over all architectures; default, and "
+                  "at most: what the coordinator allows")
+      ->check(CLI::Range(std::int64_t{1}, kMostModelTokens))
+      ->type_name("N")
       ->group(group);
-  app->add_option("--llm-tokens", options->submission.llm_tokens,
-                  "At most so many, input and output, over all architectures; no more than the "
-                  "coordinator allows, which is the default")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
+  app->add_option("--llm-cost", submission.llm_cost,
+                  "At most so many dollars, over all architectures; default, and at most: what the "
+                  "coordinator allows")
+      ->type_name("DOLLARS")
       ->group(group);
-  app->add_option("--llm-cost", options->submission.llm_cost, "Likewise, dollars")->group(group);
-  app->add_option("--llm-modes", options->submission.llm_modes,
-                  "What it is asked for: whole programs, diffs of the best, steps of the rules; by "
-                  "default what the coordinator says")
+  app->add_option("--llm-modes", submission.llm_modes,
+                  "What it is asked for, separated by commas: whole (programs), diff (edits of the "
+                  "best), steps (of the rules); default: as the coordinator was started")
+      ->type_name("MODE")
       ->delimiter(',')
       ->group(group);
-  app->add_flag("--wait", options->wait, "Show its progress until it ends");
-  app->add_option("--owner", options->submission.owner, "Who submits, for people")
+  app->add_flag("--wait", options->wait,
+                "Show the job's progress until it ends, as `hone watch` does");
+  app->add_option("--owner", options->submission.owner, "Who submits, for other people to read")
       ->capture_default_str();
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

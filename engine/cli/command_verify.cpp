@@ -27,7 +27,7 @@ int run(Options options) {
   const auto task = (*store)->find_task(row->candidate.task_hash);
   if (!task) return common.fail(task.error());
   if (options.device.device.empty()) options.device.device = row->provenance.device;
-  auto device = open_device(options.device, *task);
+  auto device = open_device(options.device, *task, MissingLayers::kUntold);
   if (!device) return common.fail(device.error());
   const auto result =
       verify(*task, *row, device->spec, *device->evaluator, *device->rewriting, **store);
@@ -58,10 +58,10 @@ Registration add_verify(CLI::App& root) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "verify",
-      "Check and time a candidate of the database again, on new inputs: does its claim stand?");
-  app->add_option("CANDIDATE", options->candidate, "Its id, or the beginning of it")->required();
+      "Check and time a candidate again, on new inputs, and say whether its speedup stands");
+  add_candidate_argument(*app, options->candidate);
   options->database.add_to(*app);
-  options->device.add_to(*app);
+  options->device.add_to(*app, "the one that the candidate was found on");
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};
 }

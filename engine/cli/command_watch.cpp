@@ -25,7 +25,7 @@ Registration add_watch(CLI::App& root) {
   using namespace watch_command;
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("watch", "Show a submitted job's progress until it ends");
-  app->add_option("JOB", options->job, "Its id, as `hone submit` printed it")->required();
+  app->add_option("JOB", options->job, "A job's id, as `hone submit` printed it")->required();
   options->redis.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

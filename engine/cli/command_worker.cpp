@@ -128,11 +128,19 @@ Registration add_worker(CLI::App& root) {
       "worker", "Evaluate for a coordinator on this machine's devices; SIGTERM drains it");
   options->redis.add_to(*app);
   options->daemon.add_to(*app);
-  app->add_option("--device", options->device, "cuda:all, cuda:N or emu:sm_90")
+  app->add_option(
+         "--device", options->device,
+         "What to evaluate on: cuda:all, every GPU of this machine, cuda:N, or emu:sm_XX, an "
+         "emulated device")
+      ->type_name("DEVICE")
       ->capture_default_str();
   add_sandbox_option(*app, options->sandbox);
-  app->add_option("--name", options->name, "For people; default: the host's");
-  app->add_option("--at-once", options->at_once, "Evaluations on each device; 0: what fits")
+  app->add_option("--name", options->name,
+                  "What the worker is called in lists and logs; default: the host's name")
+      ->type_name("NAME");
+  app->add_option("--at-once", options->at_once,
+                  "How many evaluations on each device at once; 0: as many as fit")
+      ->type_name("N")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   return {app, [options] { return run(*options); }};

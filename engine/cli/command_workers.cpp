@@ -56,7 +56,7 @@ int run(const Options& options) {
 Registration add_workers(CLI::App& root) {
   using namespace workers_command;
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("workers", "List the workers that are there");
+  CLI::App* app = root.add_subcommand("workers", "List the workers that a coordinator can use now");
   options->redis.add_to(*app);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

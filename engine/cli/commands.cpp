@@ -49,8 +49,8 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     names.push_back(command->get_name());
   if (std::ranges::find(names, word) != names.end()) return "";
   const std::string like = nearest(word, names);
-  return fmt::format("there is no command '{}'{}; `hone --help` lists them", word,
-                     like.empty() ? "" : fmt::format(": did you mean '{}'?", like));
+  return fmt::format("there is no command '{}'; {}`hone --help` lists them", word,
+                     like.empty() ? "" : fmt::format("did you mean '{}'? ", like));
 }
 
 /// The options of the command that are like those that it does not have.

@@ -11,10 +11,12 @@ std::function<void(const std::string&)> warn_in(const Log& log) {
 }
 
 void DaemonOptions::add_to(CLI::App& app) {
-  app.add_option("--metrics", metrics_address,
-                 "Serve http://HOST:PORT/metrics for Prometheus, and /healthz; off by default")
+  app.add_option(
+         "--metrics", metrics_address,
+         "Serve metrics for Prometheus at http://HOST:PORT/metrics, and /healthz; default: nowhere")
       ->type_name("HOST:PORT");
-  app.add_option("--log-format", log_format, "text, or json: one object per line")
+  app.add_option("--log-format", log_format,
+                 "How the log is written: text, or json with one object per line")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
 }

@@ -5,60 +5,92 @@
 
 #include <charconv>
 
+#include "engine/cli/command.h"
+#include "engine/search/search_limits.h"
+
 namespace hone::cli {
 
 void LlmOptions::add_to(CLI::App& app) {
   const char* const group = "A language model that proposes, too (none unless --llm is given)";
   app.add_option("--llm", url,
                  "Base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1; its "
-                 "key, if it wants one, in HONE_LLM_KEY or --llm-key-file")
+                 "key, if it wants one, in $HONE_LLM_KEY or --llm-key-file")
+      ->type_name("URL")
       ->group(group);
-  app.add_option("--llm-model", model, "The model's name there")->group(group);
-  app.add_option("--llm-key-file", key_file, "A file with the key that nobody else may read")
+  app.add_option("--llm-model", model, "The model's name, as the endpoint calls it")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--llm-key-file", key_file, "A file with the key, which nobody else may read")
+      ->type_name("FILE")
       ->group(group);
   app.add_option("--llm-modes", modes,
-                 "What it is asked for: whole programs, diffs of the best, steps of the rules")
+                 "What it is asked for, separated by commas: whole (programs), diff (edits of the "
+                 "best), steps (of the rules)")
+      ->type_name("MODE")
       ->delimiter(',')
       ->group(group)
       ->default_str("whole,diff,steps, or as recorded");
-  app.add_option("--llm-tokens", tokens, "At most so many, input and output, of all requests")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50))
+  app.add_option("--llm-tokens", tokens,
+                 "At most so many tokens, input and output, of all requests")
+      ->check(CLI::Range(std::int64_t{1}, kMostModelTokens))
+      ->type_name("N")
       ->group(group)
       ->capture_default_str();
-  app.add_option("--llm-cost", cost, "At most so many dollars; needs the prices")->group(group);
-  app.add_option("--llm-price-in", price_in, "Dollars for a million input tokens")->group(group);
-  app.add_option("--llm-price-out", price_out, "Dollars for a million output tokens")->group(group);
-  app.add_option("--llm-output-tokens", output_tokens, "At most so many in one reply")
+  app.add_option("--llm-cost", cost, "At most so many dollars; needs the two prices")
+      ->type_name("DOLLARS")
+      ->group(group);
+  app.add_option("--llm-price-in", price_in, "Dollars for a million input tokens")
+      ->type_name("DOLLARS")
+      ->group(group);
+  app.add_option("--llm-price-out", price_out, "Dollars for a million output tokens")
+      ->type_name("DOLLARS")
+      ->group(group);
+  app.add_option("--llm-output-tokens", output_tokens, "At most so many tokens in one reply")
+      ->type_name("N")
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 30))
       ->group(group)
       ->capture_default_str();
-  app.add_option("--llm-temperature", temperature, "0 to 2; else the server's")->group(group);
-  app.add_option("--llm-timeout", timeout_s, "Seconds for one reply, its retries included")
+  app.add_option("--llm-temperature", temperature,
+                 "How varied its replies are, 0 to 2; default: the server's")
+      ->type_name("NUMBER")
+      ->group(group);
+  app.add_option("--llm-timeout", timeout_s, "At most so long for one reply, with its retries")
+      ->type_name("SECONDS")
       ->check(CLI::Range(1.0, 86'400.0))
       ->group(group)
       ->capture_default_str();
-  app.add_option("--llm-retries", retries, "After the first try of a request")
+  app.add_option("--llm-retries", retries, "How often a request is tried again")
+      ->type_name("N")
       ->check(CLI::Range(0, 20))
       ->group(group)
       ->capture_default_str();
-  app.add_option("--llm-concurrency", concurrency, "Requests in flight")
+  app.add_option("--llm-concurrency", concurrency, "How many requests are in flight at once")
+      ->type_name("N")
       ->check(CLI::Range(1, 64))
       ->group(group)
       ->capture_default_str();
-  app.add_option("--llm-proxy", proxy, "A proxy's URL, or none; else the environment's")
+  app.add_option("--llm-proxy", proxy, "A proxy's URL, or none; default: as the environment says")
+      ->type_name("URL")
       ->group(group);
   app.add_option("--llm-ca", ca_file, "Certificates (PEM) to trust instead of the system's")
+      ->type_name("FILE")
       ->group(group);
-  app.add_flag("!--llm-no-stream", stream, "Ask for replies in one piece")->group(group);
+  add_off_flag(app, "--llm-no-stream", stream, "Ask for replies in one piece")->group(group);
   app.add_flag("--llm-plain-key", plain_key, "Send the key over plain http to another machine, too")
       ->group(group);
   app.add_flag("--llm-wait", wait,
-               "On emu: wait for each reply; a run with a count as budget repeats if they do")
+               "On an emulated device: wait for each reply, so that a search repeats where the "
+               "replies do")
       ->group(group);
-  app.add_option("--llm-record", record, "Write all exchanges to this file, without the key")
+  app.add_option("--llm-record", record,
+                 "Write all requests and replies to this file, without the key")
+      ->type_name("FILE")
       ->group(group);
   app.add_option("--llm-replay", replay,
-                 "Answer from a recorded file: nobody is asked, and no other option is needed")
+                 "Take the replies from a file that --llm-record wrote: nobody is asked, and no "
+                 "other option is "
+                 "needed")
+      ->type_name("FILE")
       ->group(group);
 }
 
@@ -118,7 +150,7 @@ Result<model::AccessOptions> LlmOptions::read() const {
   options.modes.clear();
   for (const std::string& name : modes) {
     const auto mode = llm::parse_mode(name);
-    if (!mode) return invalid(fmt::format("--llm-modes {}: there are whole, diff and steps", name));
+    if (!mode) return invalid(fmt::format("--llm-modes {}: there are {}", name, llm::kModeNames));
     options.modes.push_back(*mode);
   }
   options.key_file = key_file;

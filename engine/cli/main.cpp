@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "engine/cli/command.h"
+#include "engine/cli/run.h"
 #include "engine/rewriting/serve_rewriting.h"
 #include "evaluator/runner/list_files.h"
 

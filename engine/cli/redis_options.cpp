@@ -5,14 +5,16 @@
 
 namespace hone::cli {
 
-void RedisOptions::add_to(CLI::App& app) {
+void RedisOptions::add_to(CLI::App& app, const std::string& otherwise) {
   app.add_option(
          "--redis", url,
-         "The server: redis://[user[:password]@]host[:port][/db], rediss://…?cafile=FILE or "
-         "unix:///path; default $HONE_REDIS, or redis://127.0.0.1:6379. A password is "
-         "safer in $HONE_REDIS_PASSWORD")
+         "The Redis server: redis://[user[:password]@]host[:port][/db], rediss://…?cafile=FILE or "
+         "unix:///path; a password is safer in $HONE_REDIS_PASSWORD; default: $HONE_REDIS, else " +
+             otherwise)
       ->type_name("URL");
-  app.add_option("--prefix", prefix, "Of all keys there: several hones may share a server")
+  app.add_option("--prefix", prefix,
+                 "What all keys on the server begin with, so that several services may share it")
+      ->type_name("TEXT")
       ->capture_default_str();
 }
 

@@ -101,14 +101,15 @@ Result<Section> read(const Store& store, const RunRecord& run) {
 
 std::string roofline(const Store& store, const Task& task, const Section& section) {
   if (section.ranked.empty()) return "";
-  const auto line = results::roofline_of(task, results::ceilings_of(store, section.run.provenance));
+  const Measurement& best = section.ranked.front().row.evaluation.measurement;
+  const auto line =
+      results::roofline_of(task, results::ceilings_of(store, section.run.provenance), best);
   if (!line) return "";
   std::vector<RooflinePoint> points;
   const auto add = [&](double time_us, const std::string& name, bool highlight) {
     points.push_back({line->flops, line->bytes, time_us,
                       fmt::format("{}: {}", name, time_text(time_us)), highlight});
   };
-  const Measurement& best = section.ranked.front().row.evaluation.measurement;
   add(best.reference_time_us, "reference", false);
   for (const Found& found : section.ranked)
     if (&found != &section.ranked.front())

@@ -19,7 +19,6 @@ using protocol::clean_text;
 
 constexpr std::string_view kJob = "job";
 constexpr std::string_view kStatus = "status";
-constexpr std::size_t kMaxArchs = 16;
 constexpr std::size_t kMaxDisabled = 256;
 // Of a task; as candidates/task_reader has them, but for the check sizes, of which a final stage
 // makes several checks each.
@@ -28,12 +27,10 @@ constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 constexpr std::size_t kMaxTorch = 4096;  // [B]
 constexpr double kMaxSeconds = 30.0 * 24 * 3600;
 constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
-constexpr int kMaxFinalists = 100;
-constexpr int kMaxPriority = 100;
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxNanoDollars = 1'000'000'000'000'000;  // a million dollars
 constexpr std::array<std::string_view, 3> kModes = {"whole", "diff", "steps"};
 constexpr std::size_t kMaxRefusals = 8;
+constexpr int kMostFinalistsEver = 100;  // that any version allowed
 
 // In the order of JobState.
 constexpr std::array<std::string_view, 7> kStates = {
@@ -148,7 +145,8 @@ std::vector<std::string> read_ids(const JsonCursor& cursor, std::size_t most) {
 ModelWish read_wish(const JsonCursor& cursor) {
   ModelWish wish;
   if (!cursor.expect_keys({"tokens", "nano_dollars", "modes"})) return wish;
-  if (const auto tokens = cursor.find("tokens")) wish.tokens = tokens->integer_in(1, kMaxTokens);
+  if (const auto tokens = cursor.find("tokens"))
+    wish.tokens = tokens->integer_in(1, kMostModelTokens);
   if (const auto cost = cursor.find("nano_dollars"))
     wish.nano_dollars = cost->integer_in(0, kMaxNanoDollars);
   if (const auto modes = cursor.find("modes")) {
@@ -182,14 +180,17 @@ JobMessage read_job(const JsonCursor& root) {
   }
   message.seed = root.at("seed").unsigned_integer();
   message.strategy = read_id(root.at("strategy"));
-  message.finalists = static_cast<int>(root.at("finalists").integer_in(0, kMaxFinalists));
+  // Jobs of earlier versions may ask for fewer and for more.
+  message.finalists = std::clamp(
+      static_cast<int>(root.at("finalists").integer_in(0, kMostFinalistsEver)), 1, kMostFinalists);
   message.disabled = read_ids(root.at("disabled"), kMaxDisabled);
   message.prescreen = root.at("prescreen").boolean();
   if (const auto model = root.find("model")) message.model = read_wish(*model);
   const JsonCursor archs = root.at("archs");
-  message.archs = read_ids(archs, kMaxArchs);
+  message.archs = read_ids(archs, kMostJobArchs);
   if (root.ok() && message.archs.empty()) archs.fail("is empty; there must be an architecture");
-  message.priority = static_cast<int>(root.at("priority").integer_in(-kMaxPriority, kMaxPriority));
+  message.priority =
+      static_cast<int>(root.at("priority").integer_in(-kMostPriority, kMostPriority));
   message.submitted_at = read_count(root.at("submitted_at"));
   message.owner = read_text(root.at("owner"), kMaxLine);
   return message;
@@ -286,7 +287,7 @@ JobStatus read_status(const JsonCursor& root) {
   if (!root.ok()) return status;
   status.id = read_id(root.at("id"));
   status.state = root.at("state").choice<JobState>(parse_state, kStateList);
-  for (const JsonCursor& element : root.at("archs").elements_up_to(kMaxArchs))
+  for (const JsonCursor& element : root.at("archs").elements_up_to(kMostJobArchs))
     status.archs.push_back(read_progress(element));
   status.error = read_text(root.at("error"), kMaxText);
   if (const auto model = root.find("model")) status.model = read_model(*model);

@@ -12,6 +12,7 @@
 #include "engine/results/replies.h"
 #include "engine/search/budget.h"
 #include "engine/search/counts.h"
+#include "engine/search/search_limits.h"
 
 namespace hone::queue {
 
@@ -28,13 +29,13 @@ struct JobMessage {
   Task task;  ///< its source_path is cut down to the file's name
   Budget budget;
   std::uint64_t seed = 1;
-  std::string strategy = "evolve";
-  int finalists = 5;
+  std::string strategy = kDefaultStrategy;
+  int finalists = kDefaultFinalists;
   std::vector<std::string> disabled;  ///< rewriters that may not propose
   bool prescreen = true;
   std::optional<ModelWish> model;  ///< none: rules alone
   std::vector<std::string> archs;  ///< "sm_90": one search on each
-  int priority = 0;                ///< -100 to 100
+  int priority = 0;                ///< at most kMostPriority
   std::int64_t submitted_at = 0;   // Unix time [ms]
   std::string owner;               ///< a name for people
 };

@@ -8,7 +8,8 @@
 
 namespace hone::results {
 
-std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings) {
+std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings,
+                                    const Measurement& measurement) {
   if (!task.flops) return std::nullopt;
   const auto flops = task.flops->eval(task.sizes);
   const auto reference = instantiate(task.reference, task.sizes);
@@ -22,6 +23,8 @@ std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings) 
   device.ceilings.dram_bytes_per_s = 0;
   const Roof roof = roof_of(*reference, line.flops, task.math, device);
   line.bytes = roof.bytes;
+  const double roof_us = measurement.roof_fraction * measurement.time_us;
+  if (roof_us > 0) line.bytes = std::min(line.bytes, roof_us * 1e-6 * line.bytes_per_s);
   if (roof.time_us > 0) line.flops_per_s = line.flops / (roof.time_us * 1e-6);
   if (line.bytes <= 0 || line.bytes_per_s <= 0 || line.flops_per_s <= 0) return std::nullopt;
   return line;

@@ -28,8 +28,11 @@ struct RooflinePosition {
 [[nodiscard]] RooflinePosition position_on(const Roofline& line, double time_us);
 [[nodiscard]] nlohmann::json roofline_json(const Roofline& line, double time_us, bool modelled);
 
+/// For a program of the task and its measurement, which knows what must move better than the task's
+/// text: part of a table may be read, part of an output may stay in the L2 cache.
 /// Empty where the task does not say its operations, or the rates are not known.
-[[nodiscard]] std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings);
+[[nodiscard]] std::optional<Roofline> roofline_of(const Task& task, const Ceilings& ceilings,
+                                                  const Measurement& measurement);
 
 /// Measured ones from the database, an emulated device's from its profile; all 0: not known.
 [[nodiscard]] Ceilings ceilings_of(const Store& store, const Provenance& provenance);

@@ -9,9 +9,7 @@ namespace hone {
 
 Result<Rewritten> LocalRewriting::apply(const RewriteContext& context, const Program& program,
                                         const Step& step, bool with_hash) {
-  const Rewriter* rewriter = find_rewriter(step.rewriter);
-  if (rewriter == nullptr) return refused("no rewriter is called '" + step.rewriter + "'");
-  auto next = rewriter->apply(program, step, context);
+  auto next = apply_step(program, step, context);
   if (!next) return std::unexpected(next.error());
   Rewritten rewritten{std::move(*next), ""};
   if (with_hash) rewritten.hash = syntax::structural_hash(rewritten.program);

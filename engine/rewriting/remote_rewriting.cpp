@@ -21,6 +21,7 @@ EvaluatorOptions pool_options(const RemoteRewritingOptions& options) {
   EvaluatorOptions out;
   out.sandbox = options.sandbox;
   out.warn = options.warn;
+  out.tell_missing_layers = options.tell_missing_layers;
   out.runner_path =
       options.program.empty() ? sandbox::executable_folder() + "/hone" : options.program;
   return out;

@@ -16,6 +16,7 @@ namespace hone {
 struct RemoteRewritingOptions {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   std::function<void(const std::string&)> warn;  ///< as EvaluatorOptions::warn
+  bool tell_missing_layers = true;               ///< likewise
   std::string program;                           ///< hone; empty: the one beside this executable
   int processes = 0;      ///< 0: one per core, at most 4 or a quarter of the cores
   double timeout_s = 10;  ///< of one request; a usual one takes 0.01 s

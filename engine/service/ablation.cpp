@@ -38,6 +38,9 @@ Result<Ablation> ablate(const Task& task, const Recipe& recipe, const DeviceSpec
   if (on_step) on_step(0, all);
   auto whole = evaluate(recipe);
   if (!whole) return std::unexpected(whole.error());
+  // A rule may refuse today what it did when the recipe was stored: no step can be compared then.
+  if (whole->verdict == Verdict::kRefused)
+    return refused("the recipe does not replay: " + whole->detail);
   Ablation ablation{std::move(*whole), {}};
   for (std::size_t i = 0; i < recipe.size(); ++i) {
     if (on_step) on_step(i + 1, all);

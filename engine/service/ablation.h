@@ -27,7 +27,8 @@ struct Ablation {
 
 /// On a GPU every one of them goes through the final stage; modelled times need no more than one
 /// quick look. Stores nothing. `on_step`: before each evaluation, how many are done and how many
-/// there are. Errors: kInvalidInput for an empty recipe, those of admission, infrastructure.
+/// there are. Errors: kInvalidInput for an empty recipe, kRefused for one that does not replay,
+/// those of admission, infrastructure.
 [[nodiscard]] Result<Ablation> ablate(
     const Task& task, const Recipe& recipe, const DeviceSpec& device, Evaluator& evaluator,
     Rewriting& rewriting, const std::function<void(std::size_t, std::size_t)>& on_step = {});

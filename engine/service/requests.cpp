@@ -9,6 +9,7 @@
 #include "engine/search/random.h"
 #include "engine/service/check_costs.h"
 #include "engine/service/hidden_sizes.h"
+#include "rewriters/core/hand_edit.h"
 #include "rewriters/llm/model_steps.h"
 
 namespace hone {
@@ -17,6 +18,11 @@ namespace {
 /// Contents of the buffers at a check size in the quick stage: every emulator runner comes to know
 /// what the reference makes of each.
 constexpr std::uint64_t kQuickInputs = std::size(kAllInputSets);
+
+/// What no rule vouches for.
+bool is_unproved(const Step& step) { return is_model_step(step) || step.rewriter == kHandEdit; }
+
+bool has_unproved(const Recipe& recipe) { return std::ranges::any_of(recipe, is_unproved); }
 
 }  // namespace
 
@@ -102,15 +108,15 @@ EvaluationRequest RequestBuilder::blank(std::uint64_t seed) const {
   return request;
 }
 
-/// What a model wrote is refused here, or cannot be launched: no rule vouches for it, so that is no
-/// size to leave out.
-bool RequestBuilder::model_refuses(const CheckSpace& check, const Recipe& recipe) const {
+/// What a model or a person wrote is refused here, or cannot be launched: no rule vouches for it,
+/// so that is no size to leave out.
+bool RequestBuilder::unproved_refuses(const CheckSpace& check, const Recipe& recipe) const {
   Recipe prefix;
   for (const Step& step : recipe) {
     prefix.push_back(step);
-    if (!check.space->replays(prefix)) return is_model_step(step);
+    if (!check.space->replays(prefix)) return is_unproved(step);
   }
-  if (!has_model_step(recipe)) return false;
+  if (!has_unproved(recipe)) return false;
   const auto program = check.space->program(recipe);
   return program && !instantiate(*program, check.sizes);
 }
@@ -133,7 +139,7 @@ const RequestBuilder::CheckSpace& RequestBuilder::checked_at(const CheckSpace& c
                                                              const CheckSpace& aligned,
                                                              const Recipe& recipe) const {
   const bool replaced =
-      task_.specialize && !check.space->replays(recipe) && !model_refuses(check, recipe);
+      task_.specialize && !check.space->replays(recipe) && !unproved_refuses(check, recipe);
   return replaced ? aligned : check;
 }
 
@@ -210,8 +216,8 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
     if (!check) {
       // Made for the timed sizes, it need not exist at sizes of ours.
       const std::size_t own = i - checks_.size();
-      const bool may_lack = hidden && task_.specialize && !model_refuses(hidden_[own], recipe) &&
-                            !model_refuses(aligned_hidden_[own], recipe);
+      const bool may_lack = hidden && task_.specialize && !unproved_refuses(hidden_[own], recipe) &&
+                            !unproved_refuses(aligned_hidden_[own], recipe);
       if (outcome && !may_lack) outcome = std::unexpected(check.error());
       continue;
     }
@@ -220,10 +226,10 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
     request.checks.push_back(std::move(*check));
   }
   if (!outcome) return std::unexpected(outcome.error());
-  if (stage == Stage::kFinal && has_model_step(recipe) && !hidden_.empty() && hidden_checks == 0)
+  if (stage == Stage::kFinal && has_unproved(recipe) && !hidden_.empty() && hidden_checks == 0)
     return refused(
-        "what a language model wrote exists at none of the sizes that the task does not "
-        "list, so nothing shows that it is right there");
+        "what no rule proves exists at none of the sizes that the task does not list, so nothing "
+        "shows that it is right there");
   vary_inputs(request, stage);
   return request;
 }

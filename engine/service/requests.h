@@ -40,8 +40,8 @@ class RequestBuilder {
   /// the divisors of the timed ones; without specialisation that is a refusal. The quick stage
   /// checks with one of a few contents of the buffers, so that what the reference answers is known
   /// after a while, and another set of inputs at the smallest size in turns; the final stage adds
-  /// every set there, and the hidden sizes. Where it is a model's step that does not replay, no
-  /// size is replaced or left out.
+  /// every set there, and the hidden sizes. Where it is a model's step or an edit by hand that does
+  /// not replay, no size is replaced or left out.
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage = Stage::kQuick);
 
@@ -72,7 +72,7 @@ class RequestBuilder {
   /// The one of the two at which the recipe is checked.
   [[nodiscard]] const CheckSpace& checked_at(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe) const;
-  [[nodiscard]] bool model_refuses(const CheckSpace& check, const Recipe& recipe) const;
+  [[nodiscard]] bool unproved_refuses(const CheckSpace& check, const Recipe& recipe) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
   /// Of the buffers of the i-th check.
   [[nodiscard]] std::uint64_t check_seed(std::uint64_t seed, Stage stage, std::size_t i) const;

@@ -102,7 +102,7 @@ Result<void> Search::admit() {
   for (std::string line; std::getline(notes, line);) outcome_.warnings.push_back(line);
   judge(judged(lift, *admitted));
   outcome_.reference_time_us = admitted->measurement.time_us;
-  plan_.admitted(outcome_.reference_time_us, seconds_since(admission_start));
+  plan_.admitted(outcome_.reference_time_us, seconds_since(admission_start), seconds_since(start_));
   reference_tried_ = model::tried_reference(*admitted, provenance_.modelled);
   set_roof(*request, admitted->measurement);
   if (store_ != nullptr) {
@@ -155,13 +155,16 @@ Error Search::not_admitted_in_time(const Error& last) const {
                       outcome_.warnings.empty() ? "" : "; " + outcome_.warnings.back())};
 }
 
-/// Without the steps that do nothing. Of a budget in seconds it may take half of what is left.
+/// Without the steps that do nothing. Of a budget in seconds it may take half of what is left; of
+/// one in evaluations see evaluations_to_reduce.
 std::vector<CandidateRecord> Search::reduced(const std::vector<Contender>& contenders) {
   const double total = options_.budget.seconds;
   const double limit_s =
       total > 0 ? std::max(0.0, 0.5 * (total - seconds_since(start_))) : kNoLimit_s;
   const RewritingWatch watch(rewriting_, options_.stop, limit_s);
+  const int wanted = plan_.affordable_finalists(options_.finalists);
   ReductionStage stage{target_, *builder_, next_id_, random_.bits(), provenance_.modelled};
+  stage.most_evaluations = evaluations_to_reduce(options_.budget.evaluations, contenders, wanted);
   stage.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(limit_s));
   stage.given_up = [&] { return interrupted(); };
@@ -180,7 +183,7 @@ std::vector<CandidateRecord> Search::reduced(const std::vector<Contender>& conte
     candidate.recipe = std::move(recipe);
     return candidate;
   };
-  return reduce_recipes(stage, contenders, plan_.affordable_finalists(options_.finalists));
+  return reduce_recipes(stage, contenders, wanted);
 }
 
 void Search::finals() {

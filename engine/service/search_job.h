@@ -17,6 +17,7 @@
 #include "engine/rewriting/rewriting.h"
 #include "engine/search/budget.h"
 #include "engine/search/counts.h"
+#include "engine/search/search_limits.h"
 #include "engine/service/finals.h"
 #include "engine/service/target.h"
 #include "evaluator/evaluator.h"
@@ -39,8 +40,8 @@ struct Progress {
 struct SearchOptions {
   Budget budget;
   std::uint64_t seed = 1;
-  std::string strategy = "evolve";
-  int finalists = 5;
+  std::string strategy = kDefaultStrategy;
+  int finalists = kDefaultFinalists;
   int workers = 0;                    ///< evaluating threads; 0: as many as are in flight
   std::vector<std::string> disabled;  ///< rewriters that may not propose
   model::Access* model = nullptr;     ///< a language model to ask, too; null: none

@@ -57,7 +57,7 @@ Result<std::optional<queue::ModelWish>> wish_of(const Submission& submission) {
   }
   for (const std::string& mode : submission.llm_modes) {
     if (!llm::parse_mode(mode))
-      return invalid(fmt::format("--llm-modes {}: there are whole, diff and steps", mode));
+      return invalid(fmt::format("--llm-modes {}: there are {}", mode, llm::kModeNames));
     if (std::ranges::find(wish.modes, mode) == wish.modes.end()) wish.modes.push_back(mode);
   }
   return wish;

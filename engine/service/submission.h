@@ -9,15 +9,16 @@
 #include "candidates/task.h"
 #include "engine/queue/broker.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/search/search_limits.h"
 
 namespace hone {
 
 struct Submission {
   std::vector<std::string> archs;  ///< empty: of the GPUs of the workers that are there
-  std::string budget = "60s";
+  std::string budget = kDefaultBudget;
   std::uint64_t seed = 1;
-  std::string strategy = "evolve";
-  int finalists = 5;
+  std::string strategy = kDefaultStrategy;
+  int finalists = kDefaultFinalists;
   int priority = 0;
   std::vector<std::string> disabled;  ///< rewriters
   bool prescreen = true;

@@ -1,7 +1,10 @@
-// Unified diffs of source text.
+// What differs between two texts: for people, and as edits that can be made again elsewhere.
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "rewriters/core/hand_edit.h"
 
 namespace hone {
 
@@ -9,5 +12,9 @@ namespace hone {
 [[nodiscard]] std::string unified_diff(const std::string& before, const std::string& after,
                                        const std::string& before_name,
                                        const std::string& after_name);
+
+/// The changes from one text to the other. What each searches is found once in `before`, with as
+/// few unchanged lines around it as that takes.
+[[nodiscard]] std::vector<LineEdit> line_edits(const std::string& before, const std::string& after);
 
 }  // namespace hone

@@ -17,19 +17,20 @@ constexpr int kPrograms = 4;
 /// On a GPU: compiled and emulated at all sizes in fresh processes, beside what the reference runs.
 constexpr double kFinalist_s = 4;
 /// On an emulated device. An admission compiles and emulates the reference at the check sizes, an
-/// evaluation the candidate; a final stage does both, at the hidden sizes too, in processes that it
-/// starts.
-constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 3;
+/// evaluation the candidate; a final stage does both, at the hidden sizes and on other inputs, too:
+/// some thirty checks where an evaluation has three.
+constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 10;
 /// The final stage may go on after the budget for this long, or this part of it.
 constexpr double kGrace_s = 7, kGracePart = 0.07;
-/// A search gets this part of what admission left at least, whatever is kept back.
+/// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
 
 }  // namespace
 
-void TimePlan::admitted(double reference_time_us, double admission_s) {
+void TimePlan::admitted(double reference_time_us, double admission_s, double now_s) {
   reference_s_ = reference_time_us * 1e-6;
   admission_s_ = admission_s;
+  search_begin_s_ = now_s;
 }
 
 void TimePlan::searched(double search_s, std::int64_t finished) {
@@ -53,8 +54,8 @@ double TimePlan::search_end() const {
   // A GPU times one finalist after the other, and may use the time after the budget for it.
   const double wanted = kPrograms * seconds_per_finalist() - (modelled_ ? 0 : finals_end() - total);
   reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
-  const double admitted = std::min(admission_s_, total);
-  return std::max(admitted + kLeastForSearch * (total - admitted), total - reserve);
+  const double begin = std::min(search_begin_s_, total);
+  return std::max(begin + kLeastForSearch * (total - begin), total - reserve);
 }
 
 double TimePlan::finals_end() const {

@@ -12,8 +12,9 @@ class TimePlan {
  public:
   TimePlan(const Budget& budget, bool modelled) : budget_(budget), modelled_(modelled) {}
 
-  /// What admission learned: the reference's time, and what the admission itself took.
-  void admitted(double reference_time_us, double admission_s);
+  /// What admission learned: the reference's time, and what the admission itself took. It ended
+  /// `now_s` after the budget began: opening a GPU for the first time takes seconds, too.
+  void admitted(double reference_time_us, double admission_s, double now_s);
   /// How fast the search goes: `finished` evaluations in `search_s`. May be said again and again.
   void searched(double search_s, std::int64_t finished);
 
@@ -34,7 +35,7 @@ class TimePlan {
 
   Budget budget_;
   bool modelled_;
-  double reference_s_ = 0, admission_s_ = 0, evaluation_s_ = 0;
+  double reference_s_ = 0, admission_s_ = 0, search_begin_s_ = 0, evaluation_s_ = 0;
 };
 
 }  // namespace hone

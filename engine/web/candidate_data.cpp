@@ -34,7 +34,8 @@ std::expected<CandidateData, Failure> read_candidate(Context& context, const std
     const auto task = store.find_task(data.row.candidate.task_hash);
     if (!task) return std::unexpected(task.error());
     if (against.empty()) data.before = task->reference.source;
-    data.roofline = results::roofline_of(*task, results::ceilings_of(store, data.row.provenance));
+    data.roofline = results::roofline_of(*task, results::ceilings_of(store, data.row.provenance),
+                                         data.row.evaluation.measurement);
     return data;
   });
   if (data) {

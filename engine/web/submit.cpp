@@ -21,10 +21,12 @@ using page::url_part;
 
 namespace {
 
-constexpr int kMostFinalists = 64;
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 50;
 constexpr std::size_t kMostTask = 512 << 10;  // of a task's text [B]
 constexpr const char* kTaskFile = "task.cu";  // what messages about it say
+
+std::string wrong_priority() {
+  return fmt::format("priority is a whole number from {} to {}.", -kMostPriority, kMostPriority);
+}
 
 std::expected<void, Failure> open_for_submissions(const Context& context) {
   if (context.may_submit()) return {};
@@ -78,9 +80,10 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
     return failure(400, "refused", error.message);
   };
   if (text.size() > kMostTask) return failure(413, "too_large", "A task may have 512 KiB at most.");
-  if (submission.priority < -100 || submission.priority > 100)
-    return bad_request("priority is a whole number from -100 to 100.");
-  if (submission.archs.size() > 16) return bad_request("At most 16 architectures.");
+  if (submission.priority < -kMostPriority || submission.priority > kMostPriority)
+    return bad_request(wrong_priority());
+  if (submission.archs.size() > kMostJobArchs)
+    return bad_request(fmt::format("At most {} architectures.", kMostJobArchs));
   if (submission.owner.size() > 100) return bad_request("owner has 100 characters at most.");
   if (const auto good = check_submission(submission); !good) return refused(good.error());
   if (names_files(text))
@@ -166,7 +169,7 @@ std::string form_html(const Request& request, const std::string& error) {
 <input id="budget" name="budget" value="{}" required aria-describedby="budget-help">
 <span id="budget-help" class="soft">A time (60s, 5m, 1h) or a count of evaluations (200).</span></p>
 <p><label for="priority">Priority</label>
-<input id="priority" name="priority" type="number" min="-100" max="100" value="{}"></p>
+<input id="priority" name="priority" type="number" min="{}" max="{}" value="{}"></p>
 <p><label><input id="llm" name="llm" type="checkbox" value="1"{}> Ask the coordinator's language model, too</label></p>
 <p><label for="llm_tokens">Its tokens, at most</label>
 <input id="llm_tokens" name="llm_tokens" type="number" min="1" value="{}" aria-describedby="llm-help"></p>
@@ -177,9 +180,10 @@ std::string form_html(const Request& request, const std::string& error) {
 <input id="token" name="token" type="password" required autocomplete="off"></p>
 <p><button type="submit">Submit</button></p></form>)",
       error.empty() ? "" : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(error)),
-      escape(request.field("task")), value("archs", ""), value("budget", "60s"),
-      value("priority", "0"), request.field("llm").empty() ? "" : " checked",
-      value("llm_tokens", ""), value("llm_cost", ""));
+      escape(request.field("task")), value("archs", ""), value("budget", kDefaultBudget),
+      -kMostPriority, kMostPriority, value("priority", "0"),
+      request.field("llm").empty() ? "" : " checked", value("llm_tokens", ""),
+      value("llm_cost", ""));
 }
 
 Response form_page(const Context& context, const Request& request, const std::string& error) {
@@ -215,7 +219,7 @@ Answer submit_form(Context& context, const Request& request, const Parts&) {
     const auto [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), submission.priority);
     if (error != std::errc() || end != text.data() + text.size())
-      return again({400, "bad_request", "priority is a whole number from -100 to 100."});
+      return again({400, "bad_request", wrong_priority()});
   }
   submission.llm = !request.field("llm").empty();
   submission.llm_cost = request.field("llm_cost");
@@ -223,7 +227,7 @@ Answer submit_form(Context& context, const Request& request, const Parts&) {
     const auto [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), submission.llm_tokens);
     if (error != std::errc() || end != text.data() + text.size() || submission.llm_tokens < 1 ||
-        submission.llm_tokens > kMostTokens)
+        submission.llm_tokens > kMostModelTokens)
       return again({400, "bad_request", "Tokens are a whole number from 1 to 2^50."});
   }
   if (!submission.llm && (submission.llm_tokens > 0 || !submission.llm_cost.empty()))
@@ -259,8 +263,8 @@ Answer submit_api(Context& context, const Request& request, const Parts&) {
       } else if (key == "budget") {
         submission.budget = value.get<std::string>();
       } else if (key == "priority") {
-        if (!whole(value, -100, 100, submission.priority))
-          return bad_request("priority is a whole number from -100 to 100.");
+        if (!whole(value, -kMostPriority, kMostPriority, submission.priority))
+          return bad_request(wrong_priority());
       } else if (key == "seed") {
         if (!whole(value, std::uint64_t{0}, UINT64_MAX, submission.seed))
           return bad_request(fmt::format("seed is a whole number from 0 to {}.", UINT64_MAX));
@@ -277,7 +281,7 @@ Answer submit_api(Context& context, const Request& request, const Parts&) {
       } else if (key == "llm") {
         submission.llm = value.get<bool>();
       } else if (key == "llm_tokens") {
-        if (!whole(value, std::int64_t{1}, kMostTokens, submission.llm_tokens))
+        if (!whole(value, std::int64_t{1}, kMostModelTokens, submission.llm_tokens))
           return bad_request("llm_tokens is a whole number from 1 to 2^50.");
       } else if (key == "llm_cost") {
         submission.llm_cost = value.get<std::string>();

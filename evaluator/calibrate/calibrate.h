@@ -52,7 +52,8 @@ using Progress = std::function<void(const std::string& line)>;
 /// The whole device's, from one SM's rates and the clock.
 [[nodiscard]] Ceilings ceilings_of(const emulator::Profile& profile, std::string source);
 
-[[nodiscard]] std::string_view kernels_text();          ///< kernels.cu
-[[nodiscard]] std::vector<std::string> kernel_names();  ///< those in it
+[[nodiscard]] std::string_view kernels_text();  ///< kernels.cu
+enum class For { kProfile, kCeilings };         ///< the latter need a part of them
+[[nodiscard]] std::vector<std::string> kernel_names(For what = For::kProfile);
 
 }  // namespace hone::calibrate

@@ -8,7 +8,7 @@
 
 namespace hone::calibrate {
 
-void measure_launches(Session& s) {
+void measure_clock(Session& s) {
   s.group("clock and launches");
   const int sms = s.facts.sm_count;
   std::vector<double> clocks;
@@ -24,6 +24,11 @@ void measure_launches(Session& s) {
   s.launch_us = s.time_us({"empty", 1, 32}, 31);
   s.set("launch_us", s.launch_us, "measured: events around one empty kernel in a busy stream");
   if (!(s.launch_us > 0)) s.launch_us = s.kept("launch_us");
+}
+
+void measure_launches(Session& s) {
+  measure_clock(s);
+  const int sms = s.facts.sm_count;
   BenchRequest many{"empty", 1, 32};
   many.launches = 101;
   many.hold_us = 3000;  // all are queued by then
@@ -85,6 +90,42 @@ double warp_rate(Session& s, const Class& c) {
          s.cycles({kernel, 1, kThreads, 0, {kN, 1, 1}});
 }
 
+struct Tensor {
+  Class c;
+  double fma;  ///< of one instruction
+};
+constexpr Tensor kTensors[] = {{{"mma_f16", 1, "tensor_f16_fma", "tensor_latency"}, 16 * 8 * 16},
+                               {{"mma_bf16", 1, "tensor_bf16_fma", nullptr}, 16 * 8 * 16},
+                               {{"mma_tf32", 1, "tensor_tf32_fma", nullptr}, 16 * 8 * 8},
+                               {{"mma_s8", 1, "tensor_s8_fma", nullptr}, 16 * 8 * 32}};
+
+void set_lanes(Session& s, const Class& c) {
+  const double lanes = 32 * warp_rate(s, c);
+  if (c.lanes != nullptr) {
+    s.set(c.lanes, lanes, fmt::format("measured: 32 warps of one SM, kernel rate_{}", c.kernel));
+  } else {
+    s.extra(fmt::format("{} rate", c.kernel), lanes, "lanes/cycle/SM");
+  }
+}
+
+void set_rate(Session& s, const Tensor& t) {
+  s.set(t.c.lanes, t.fma * warp_rate(s, t.c),
+        fmt::format("measured: mma.sync in 32 warps of one SM, kernel rate_{}", t.c.kernel));
+}
+
+void set_wgmma_rates(Session& s) {
+  if (s.facts.arch != "sm_90") return;
+  // 256 threads are two warpgroups; 32 B of K are 16, 8 and 32 elements.
+  constexpr int kN = 64;
+  const auto rate = [&](const char* kernel, int k) {
+    return 2.0 * kN * 16 * 64 * 128 * k / s.cycles({kernel, 1, 256, 0, {kN, 0, 0}});
+  };
+  const std::string how = "measured: m64n128, 2 warpgroups of one SM, kernel ";
+  s.set("wgmma_f16_fma", rate("wgmma_f16", 16), how + "wgmma_f16");
+  s.set("wgmma_tf32_fma", rate("wgmma_tf32", 8), how + "wgmma_tf32");
+  s.set("wgmma_s8_fma", rate("wgmma_s8", 32), how + "wgmma_s8");
+}
+
 }  // namespace
 
 void measure_arithmetic(Session& s) {
@@ -101,53 +142,39 @@ void measure_arithmetic(Session& s) {
                                 {"shuffle", 1, "shuffle_lanes", "shuffle_latency"},
                                 {"convert", 2, "conversion_lanes", "conversion_latency"}};
   for (const Class& c : kClasses) {
-    const double cycles = latency(s, c), lanes = 32 * warp_rate(s, c);
+    const double cycles = latency(s, c);
     if (c.latency != nullptr) {
       s.set(c.latency, cycles,
             fmt::format("measured: dependent chain, kernel latency_{}", c.kernel));
     } else {
       s.extra(fmt::format("{} latency", c.kernel), cycles, "cycles");
     }
-    if (c.lanes != nullptr) {
-      s.set(c.lanes, lanes, fmt::format("measured: 32 warps of one SM, kernel rate_{}", c.kernel));
-    } else {
-      s.extra(fmt::format("{} rate", c.kernel), lanes, "lanes/cycle/SM");
-    }
+    set_lanes(s, c);
   }
   s.group("tensor cores");
-  struct Tensor {
-    Class c;
-    double fma;  ///< of one instruction
-  };
-  constexpr Tensor kTensors[] = {{{"mma_f16", 1, "tensor_f16_fma", "tensor_latency"}, 16 * 8 * 16},
-                                 {{"mma_bf16", 1, "tensor_bf16_fma", nullptr}, 16 * 8 * 16},
-                                 {{"mma_tf32", 1, "tensor_tf32_fma", nullptr}, 16 * 8 * 8},
-                                 {{"mma_s8", 1, "tensor_s8_fma", nullptr}, 16 * 8 * 32}};
   for (const Tensor& t : kTensors) {
     const double cycles = latency(s, t.c);
     if (t.c.latency != nullptr)
       s.set(t.c.latency, cycles, "measured: dependent accumulators, kernel latency_mma_f16");
     s.extra(fmt::format("{} latency", t.c.kernel), cycles, "cycles");
-    s.set(t.c.lanes, t.fma * warp_rate(s, t.c),
-          fmt::format("measured: mma.sync in 32 warps of one SM, kernel rate_{}", t.c.kernel));
+    set_rate(s, t);
   }
-  if (s.facts.arch == "sm_90") {
-    // 256 threads are two warpgroups; 32 B of K are 16, 8 and 32 elements.
-    constexpr int kN = 64;
-    const auto rate = [&](const char* kernel, int k) {
-      return 2.0 * kN * 16 * 64 * 128 * k / s.cycles({kernel, 1, 256, 0, {kN, 0, 0}});
-    };
-    const std::string how = "measured: m64n128, 2 warpgroups of one SM, kernel ";
-    s.set("wgmma_f16_fma", rate("wgmma_f16", 16), how + "wgmma_f16");
-    s.set("wgmma_tf32_fma", rate("wgmma_tf32", 8), how + "wgmma_tf32");
-    s.set("wgmma_s8_fma", rate("wgmma_s8", 32), how + "wgmma_s8");
-  }
+  set_wgmma_rates(s);
   for (const int threads : {256, 32, 128, 1024}) {
     constexpr int kN = 64;
     const double cycles = s.cycles({"barriers", 1, threads, 0, {kN, 0, 0}}) / (kN * 16);
     if (threads == 256) s.set("barrier_cycles", cycles, "measured: 256 threads, back to back");
     s.extra(fmt::format("barrier_cycles, {} threads", threads), cycles, "cycles");
   }
+}
+
+void measure_arithmetic_rates(Session& s) {
+  for (const Class& c :
+       {Class{"fp32", 1, "fp32_lanes", nullptr}, {"fp64", 1, "fp64_lanes", nullptr}})
+    set_lanes(s, c);
+  for (const Tensor& t : kTensors)
+    if (std::string_view(t.c.kernel) != "mma_bf16") set_rate(s, t);  // which is as fast as f16's
+  set_wgmma_rates(s);
 }
 
 }  // namespace hone::calibrate

@@ -192,11 +192,24 @@ __device__ inline void rate(ARGUMENTS) {
   block_span(out, begin, end);
 }
 
-#define ARITHMETIC(name, ...)                                             \
-  BENCH latency_##name(ARGUMENTS) { latency<__VA_ARGS__>(out, a, b, n, m, k); } \
+// HONE_CEILINGS: only what a device's ceilings need, which is compiled before somebody's first search.
+#define RATE(name, ...) \
   BENCH rate_##name(ARGUMENTS) { rate<__VA_ARGS__>(out, a, b, n, m, k); }
+#ifdef HONE_CEILINGS
+#define LATENCY(name, ...)
+#else
+#define LATENCY(name, ...) \
+  BENCH latency_##name(ARGUMENTS) { latency<__VA_ARGS__>(out, a, b, n, m, k); }
+#endif
+#define ARITHMETIC(name, ...) \
+  LATENCY(name, __VA_ARGS__)  \
+  RATE(name, __VA_ARGS__)
 ARITHMETIC(fp32, Fp32)
 ARITHMETIC(fp64, Fp64)
+ARITHMETIC(mma_f16, Mma<0>)
+ARITHMETIC(mma_tf32, Mma<2>)
+ARITHMETIC(mma_s8, Mma<3>)
+#ifndef HONE_CEILINGS
 ARITHMETIC(fp16, Fp16)
 ARITHMETIC(multiply, Multiply)
 ARITHMETIC(logic, Logic)
@@ -205,10 +218,8 @@ ARITHMETIC(shuffle, Shuffle)
 ARITHMETIC(ex2, Ex2)
 ARITHMETIC(rsqrt, Rsqrt)
 ARITHMETIC(convert, Convert)
-ARITHMETIC(mma_f16, Mma<0>)
 ARITHMETIC(mma_bf16, Mma<1>)
-ARITHMETIC(mma_tf32, Mma<2>)
-ARITHMETIC(mma_s8, Mma<3>)
+#endif
 
 // ---- wgmma: two warpgroups, 64 x 128 x 32 B each, A and B in shared memory --------------------------
 
@@ -246,7 +257,7 @@ __device__ inline void wgmma_rate(ARGUMENTS) {
   const u64 begin = cycles();
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   for (u64 i = 0; i < n; ++i) {
-#pragma unroll
+#pragma unroll 4  // all of them take ptxas a second
     for (int j = 0; j < 16; ++j) {
       if constexpr (kType == 0) WGMMA("m64n128k16.f32.f16.f16", "f", ", 1, 1, 0, 0");
       if constexpr (kType == 1) WGMMA("m64n128k8.f32.tf32.tf32", "f", ", 1, 1");
@@ -297,6 +308,7 @@ BENCH clock_under_load(ARGUMENTS) {
   }
 }
 
+#ifndef HONE_CEILINGS
 /// n rounds of 16 barriers. out[0]: cycles of the block.
 BENCH barriers(ARGUMENTS) {
   __syncthreads();
@@ -358,6 +370,8 @@ BENCH chase_shared(ARGUMENTS) {
   }
 }
 
+#endif
+
 // ---- bandwidth ---------------------------------------------------------------------------------
 
 struct Vector {
@@ -383,6 +397,7 @@ __device__ inline Vector load(u64 address) {
 }
 __device__ inline u32 mix(const Vector& v) { return v.x ^ v.y ^ v.z ^ v.w; }
 
+#ifndef HONE_CEILINGS
 /// One block, n rounds of 8 loads of 16 B a thread, round and round in m bytes (a power of two).
 /// out[0]: cycles of the block.
 template <int kPath>
@@ -439,6 +454,8 @@ BENCH shared_stride(ARGUMENTS) {
   block_span(out, begin, end);
 }
 
+#endif
+
 /// All blocks read n bytes from a together, m times; kInFlight loads of 16 B a thread at a time.
 template <int kPath, int kInFlight>
 __device__ inline void read_all(ARGUMENTS) {
@@ -486,6 +503,7 @@ BENCH copy_all(ARGUMENTS) {
   for (; i < n / 16; i += THREADS) to[i] = from[i];
 }
 
+#ifndef HONE_CEILINGS
 // ---- atomics: n by each thread, without result --------------------------------------------------
 
 /// Every lane on one address that the compiler knows to be one.
@@ -540,3 +558,4 @@ __device__ inline void shared_atomics(ARGUMENTS) {
 }
 BENCH shared_atomics_s32(ARGUMENTS) { shared_atomics<int>(out, a, b, n, m, k); }
 BENCH shared_atomics_f32(ARGUMENTS) { shared_atomics<float>(out, a, b, n, m, k); }
+#endif

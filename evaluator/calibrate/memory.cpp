@@ -88,15 +88,24 @@ void one_sm(Session& s) {
         "measured: 32-way conflicts against none");
 }
 
-/// The fastest of several launch shapes [B/s].
-double best_rate(Session& s, const std::vector<BenchRequest>& shapes, double bytes) {
+/// The fastest of several launch shapes [B/s]. `spread`: how much faster than its median that shape
+/// once was, of it.
+double best_rate(Session& s, const std::vector<BenchRequest>& shapes, double bytes,
+                 double* spread = nullptr) {
   double best = std::nan("");
+  double spread_of_best = 0;
   for (const BenchRequest& shape : shapes) {
-    const double rate = bytes / (s.time_us(shape) - s.launch_us) * 1e6;
+    const std::vector<double> times = s.times_us(shape);
+    const auto rate_of = [&](double us) { return bytes / (us - s.launch_us) * 1e6; };
+    const double rate = times.empty() ? std::nan("") : rate_of(times[times.size() / 2]);
     s.extra(fmt::format("{}, {} blocks of {}", shape.kernel, shape.blocks, shape.threads), rate,
             "B/s");
-    if (std::isfinite(rate) && !(best > rate)) best = rate;
+    if (std::isfinite(rate) && !(best > rate)) {
+      best = rate;
+      spread_of_best = rate_of(times.front()) / rate - 1;
+    }
   }
+  if (spread != nullptr) *spread = std::max(*spread, spread_of_best);
   return best;
 }
 
@@ -121,19 +130,19 @@ void measure_gpu_bandwidths(Session& s) {
                   {{"read_4", sms * 2, 1024, 0, {bytes, 1, 0}},
                    {"read_8", sms * 2, 1024, 0, {bytes, 1, 0}},
                    {"read_4", sms * 32, 256, 0, {bytes, 1, 0}}},
-                  n),
+                  n, &s.dram_spread),
         how + " read");
   s.set("dram_write_bytes_per_s",
         best_rate(s,
                   {{"write_all", sms * 2, 1024, 0, {bytes, 0, 0}},
                    {"write_all", sms * 32, 256, 0, {bytes, 0, 0}}},
-                  n),
+                  n, &s.dram_spread),
         how + " written");
   s.set("dram_bytes_per_s",
         best_rate(s,
                   {{"copy_all", sms * 2, 1024, 0, {bytes, 0, 0}},
                    {"copy_all", sms * 32, 256, 0, {bytes, 0, 0}}},
-                  2 * n),
+                  2 * n, &s.dram_spread),
         how + " copied, read and written together");
 }
 

@@ -33,10 +33,16 @@ std::optional<protocol::BenchReply> Session::run(const BenchRequest& request) {
   return std::move(*reply);
 }
 
-double Session::time_us(BenchRequest request, int repeats) {
+std::vector<double> Session::times_us(BenchRequest request, int repeats) {
   request.repeats = repeats;
-  const auto reply = run(request);
-  return reply ? median(reply->times_us) : kNone;
+  auto reply = run(request);
+  if (!reply) return {};
+  std::ranges::sort(reply->times_us);
+  return std::move(reply->times_us);
+}
+
+double Session::time_us(BenchRequest request, int repeats) {
+  return median(times_us(std::move(request), repeats));
 }
 
 double Session::work_cycles(const BenchRequest& request, int repeats) {

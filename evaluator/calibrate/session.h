@@ -19,11 +19,15 @@ class Session {
   const protocol::BenchDevice& device;
   double clock_hz = 0;   ///< once measured
   double launch_us = 0;  ///< likewise: what a timing holds beside the kernel's work
+  /// Of the bandwidths of DRAM: the fastest repeat's above the median's, of it; the largest so far.
+  double dram_spread = 0;
 
   void group(const std::string& name) { progress_(name); }
 
   /// Events around the launches [us]: median of the repeats; NaN when it did not run.
   double time_us(BenchRequest request, int repeats = 7);
+  /// Likewise each of the repeats, the fastest first; none when it did not run.
+  std::vector<double> times_us(BenchRequest request, int repeats = 7);
   /// As time_us, without the launch itself, in cycles of the SM clock.
   double work_cycles(const BenchRequest& request, int repeats = 7);
   /// Result word 0: median of three runs; NaN when it did not run.
@@ -52,7 +56,9 @@ class Session {
 
 // The groups, in the order in which they run.
 void measure_launches(Session& s);
+void measure_clock(Session& s);  ///< a part of it
 void measure_arithmetic(Session& s);
+void measure_arithmetic_rates(Session& s);  ///< a part of it: those in Ceilings
 void measure_latencies(Session& s);
 void measure_bandwidths(Session& s);
 void measure_gpu_bandwidths(Session& s);  ///< a part of it

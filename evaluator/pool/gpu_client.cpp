@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "evaluator/device/cuda/helper_kernels.h"
+#include "evaluator/pool/compile_own.h"
 
 namespace hone {
 namespace {
@@ -49,19 +50,11 @@ Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorO
   if (!facts) return std::unexpected(facts.error());
   client->facts_ = *facts;
 
-  pool::RunnerPool compilers("compile", 1, options);
-  CompileJob job{cuda::helper_source(), {}, cuda::helper_kernel_names(), client->facts_.arch, true};
-  const auto compiled = compilers.call(protocol::to_message(job), options.compile_timeout_s + 30);
-  if (!compiled.ok())
-    return std::unexpected(environment("compiling the helper kernels failed: " + compiled.detail));
-  const auto program = protocol::compiled_program_from(compiled.reply);
-  if (!program) return std::unexpected(program.error());
-  if (program->verdict != Verdict::kOk || program->cubin.empty()) {
-    return std::unexpected(environment(fmt::format(
-        "NVRTC cannot compile for {} ({}): {}", client->facts_.name, client->facts_.arch,
-        program->log.empty() ? "it has no back end for it; install a newer CUDA" : program->log)));
-  }
-  client->helpers_ = program->cubin;
+  const CompileJob job{
+      cuda::helper_source(), {}, cuda::helper_kernel_names(), client->facts_.arch, true};
+  auto helpers = pool::compile_own(job, "the helper kernels", options, client->facts_.driver);
+  if (!helpers) return std::unexpected(helpers.error());
+  client->helpers_ = std::move(helpers->cubin);
 
   const auto ready = (*runner)->call({{"op", "setup"}, {"cubin", protocol::blob(client->helpers_)}},
                                      kSetupTimeout_s);

@@ -32,6 +32,7 @@ void warn_once(sandbox::Mode mode, const std::vector<sandbox::LayerState>& layer
     options.warn("the sandbox is off: kernels run with all that this user may do");
     return;
   }
+  if (!options.tell_missing_layers) return;
   std::string missing;
   for (const auto& l : layers) {
     if (!l.active)

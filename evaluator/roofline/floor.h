@@ -36,8 +36,7 @@ struct Floor {
 /// than a small one.
 [[nodiscard]] bool has_indices(const ConcreteProgram& reference);
 
-/// The uncertainty of the ceilings (clocks, rounding, a rate measured a little low): a time is
-/// impossible only below this part of the floor.
-inline constexpr double kImpossible = 0.9;
+/// No program takes so little [us], also where the ceilings are as wrong as they may be.
+[[nodiscard]] bool is_impossible(double time_us, const Floor& floor, const Ceilings& ceilings);
 
 }  // namespace hone

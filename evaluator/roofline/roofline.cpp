@@ -107,4 +107,8 @@ Floor floor_of(const ConcreteProgram& reference, const std::set<std::string>& re
   return floor;
 }
 
+bool is_impossible(double time_us, const Floor& floor, const Ceilings& ceilings) {
+  return time_us * (1 + ceilings.uncertainty) < floor.time_us;
+}
+
 }  // namespace hone

@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "rewriters/core/hand_edit.h"
 #include "rewriters/generators/rewriter.h"
 #include "rewriters/llm/model_steps.h"
 // One include per rule, and one line in rewriters() below.
@@ -29,6 +30,18 @@
 #include "rewriters/syntax/parse.h"
 
 namespace hone {
+namespace {
+
+/// The sizes that steps are chosen for; without a task any sizes are.
+bool are_own_sizes(const RewriteContext& context) {
+  return context.task == nullptr || context.sizes == context.task->sizes;
+}
+
+bool are_one_program(const Program& one, const Program& other) {
+  return one == other || syntax::structural_hash(one) == syntax::structural_hash(other);
+}
+
+}  // namespace
 
 const std::vector<const Rewriter*>& rewriters() {
   static const auto* const list = [] {
@@ -60,6 +73,7 @@ const std::vector<const Rewriter*>& rewriters() {
     // clang-format on
     owned.push_back(make_model_code());
     owned.push_back(make_model_edit());
+    owned.push_back(make_hand_edit());
     auto* pointers = new std::vector<const Rewriter*>;  // lives as long as the process
     for (auto& rewriter : owned) pointers->push_back(rewriter.release());
     return pointers;
@@ -92,6 +106,15 @@ std::vector<Proposal> propose_all(const Program& program, const RewriteContext& 
   return all;
 }
 
+Result<Program> apply_step(const Program& program, const Step& step,
+                           const RewriteContext& context) {
+  const Rewriter* rewriter = find_rewriter(step.rewriter);
+  if (rewriter == nullptr) return refused("no rewriter is called '" + step.rewriter + "'");
+  auto next = rewriter->apply(program, step, context);
+  if (next && are_own_sizes(context) && are_one_program(program, *next)) return changes_nothing();
+  return next;
+}
+
 Result<Program> replay(const Program& reference, const Recipe& recipe,
                        const RewriteContext& context) {
   Program program = reference;
@@ -102,8 +125,7 @@ Result<Program> replay(const Program& reference, const Recipe& recipe,
                   fmt::format("step {}, {}: {}", i + 1, to_string(step), error.message));
     };
     const Rewriter* rewriter = find_rewriter(step.rewriter);
-    if (rewriter == nullptr) return failed({ErrorCode::kRefused, "no rewriter of that name"});
-    if (step.version != rewriter->version()) {
+    if (rewriter != nullptr && step.version != rewriter->version()) {
       return failed({ErrorCode::kRefused, fmt::format("made by version {} of the rule, this is {}",
                                                       step.version, rewriter->version())});
     }
@@ -112,7 +134,7 @@ Result<Program> replay(const Program& reference, const Recipe& recipe,
           {ErrorCode::kRefused, fmt::format("needs math '{}', the task allows '{}'",
                                             to_string(step.math), to_string(context.task->math))});
     }
-    auto next = rewriter->apply(program, step, context);
+    auto next = apply_step(program, step, context);
     if (!next) return failed(next.error());
     program = std::move(*next);
   }

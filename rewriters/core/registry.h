@@ -18,8 +18,16 @@ namespace hone {
 [[nodiscard]] std::vector<Proposal> propose_all(const Program& program,
                                                 const RewriteContext& context);
 
-/// Applies the steps in order. The error names the step ("step 3, unroll(matmul/loop0: factor=4):
-/// …").
+/// Applies one step: everything but a rule's own tests comes here for its result. Errors: those of
+/// Rewriter::apply; kRefused where no rewriter has that name, and where the step leaves the program
+/// as it is at the task's own sizes, because such a step would only lengthen a recipe. Comments,
+/// spaces and declared names make no other program. At other sizes a step may change nothing: a
+/// block of 128 threads may be what the launch has there already.
+[[nodiscard]] Result<Program> apply_step(const Program& program, const Step& step,
+                                         const RewriteContext& context);
+
+/// Applies the steps in order, each as apply_step does. The error names the step
+/// ("step 3, unroll(matmul/loop0: factor=4): …").
 [[nodiscard]] Result<Program> replay(const Program& reference, const Recipe& recipe,
                                      const RewriteContext& context);
 

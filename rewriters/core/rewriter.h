@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "candidates/program.h"
 #include "candidates/recipe.h"
+#include "candidates/result.h"
 #include "candidates/task.h"
 
 namespace hone {
@@ -32,6 +35,13 @@ struct RewriteContext {
   TargetLimits target;
 };
 
+/// The refusal of a step that leaves the program as it is; `why` may say more.
+[[nodiscard]] inline std::unexpected<Error> changes_nothing(std::string_view why = "") {
+  std::string message = "the step changes nothing";
+  if (!why.empty()) message.append(": ").append(why);
+  return refused(std::move(message));
+}
+
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
@@ -42,13 +52,16 @@ class Rewriter {
       const = 0;  ///< "before => after, legal when ..."
 
   /// Every site where the rule can prove (at these sizes) that it may fire, with the domains of its
-  /// parameters. Never an error: a program it cannot read gives no proposals.
+  /// parameters. A value with which the program stays as it is is not offered; a combination of
+  /// several parameters may be, as domains cannot leave it out. Never an error: a program it cannot
+  /// read gives no proposals.
   [[nodiscard]] virtual std::vector<Proposal> propose(const Program& program,
                                                       const RewriteContext& context) const = 0;
 
   /// Applies one step. ErrorCode::kRefused, with the reason, when the site is not there or the
   /// rewrite is not legal at these sizes. Must be deterministic, and must itself check legality:
-  /// a step may come from a recipe made at other sizes or after other steps.
+  /// a step may come from a recipe made at other sizes or after other steps. The result may be the
+  /// program as it was: apply_step() (registry.h) refuses that where it must.
   [[nodiscard]] virtual Result<Program> apply(const Program& program, const Step& step,
                                               const RewriteContext& context) const = 0;
 };

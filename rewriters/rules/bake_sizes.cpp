@@ -120,7 +120,7 @@ class BakeSizes final : public Rewriter {
       if ((builtin != "blockDim" && builtin != "gridDim") || !dims) continue;
       edits.replace(expr->range, fmt::format("{}u", (*dims)[expr->text.back() - 'x']));
     }
-    if (edits.empty()) return refused("nothing is constant");
+    if (edits.empty()) return changes_nothing("nothing is constant");
     if (!constants.empty()) edits.insert(function.body->range.begin + 1, constants);
     return edited(read, edits);
   }

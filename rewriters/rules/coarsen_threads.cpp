@@ -165,7 +165,7 @@ Result<Program> coarsen(const Program& program, const std::string& kernel, const
     if (factors.count[axis] < 1) return refused("a factor is not positive");
     replicas *= factors.count[axis];
   }
-  if (replicas < 2) return refused("nothing to coarsen");
+  if (replicas < 2) return changes_nothing("every factor is 1");
   if (replicas > kMostReplicas) {
     return refused(fmt::format("{} outputs a thread are more than registers hold", replicas));
   }

@@ -49,7 +49,8 @@ class LaunchBounds final : public Rewriter {
       if (!threads || !has_place(kernel)) continue;
       Parameter blocks{"min_blocks", {}};
       for (const std::int64_t count : kMinBlocks) {
-        if (count * *threads <= threads_per_sm(context.target) &&
+        if (!has_bounds(kernel, *threads, count) &&
+            count * *threads <= threads_per_sm(context.target) &&
             count * *threads * least_registers(program) <= context.target.registers_per_sm)
           blocks.domain.emplace_back(count);
       }
@@ -78,6 +79,7 @@ class LaunchBounds final : public Rewriter {
         blocks * *threads > threads_per_sm(context.target)) {
       return refused(fmt::format("{} blocks of {} threads do not fit on an SM", blocks, *threads));
     }
+    if (has_bounds(*kernel, *threads, blocks)) return program;
     const std::string text = fmt::format("__launch_bounds__({}, {})", *threads, blocks);
     syntax::Edits edits(*read->unit);
     if (kernel->function->launch_bounds.valid()) {
@@ -93,6 +95,11 @@ class LaunchBounds final : public Rewriter {
     const syntax::Function& function = *kernel.function;
     return function.name_range.valid() && !function.is_redeclared &&
            (function.launch_bounds.valid() || function.max_threads == 0);
+  }
+
+  /// As macros and constants evaluate, however they are written.
+  static bool has_bounds(const KernelInfo& kernel, std::int64_t threads, std::int64_t min_blocks) {
+    return kernel.function->max_threads == threads && kernel.function->min_blocks == min_blocks;
   }
 
   /// The largest block of any launch. Without `specialize` the number must hold at every size.

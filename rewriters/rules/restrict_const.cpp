@@ -103,7 +103,7 @@ class RestrictConst final : public Rewriter {
     if (kernel.has_unknown) return refused("the kernel calls what cannot be seen through");
     if (kernel.function->is_redeclared) return refused("the kernel is declared more than once");
     const std::vector<Change> wanted = changes(read, kernel);
-    if (wanted.empty()) return refused("nothing to add");
+    if (wanted.empty()) return changes_nothing("no pointer can become const or __restrict__");
     if (auto all = with(read, wanted)) return all;
     std::vector<Change> kept;
     for (Change change : wanted) {

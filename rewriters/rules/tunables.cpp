@@ -25,7 +25,6 @@ class Tunables final : public Rewriter {
     proposal.rewriter = name();
     proposal.site = "task";
     proposal.description = "values of the task's tuning macros";
-    bool any_choice = false;
     for (const auto& [tunable, values] : context.task->tunables) {
       Parameter parameter{tunable, {}};
       for (const std::int64_t value : values) {
@@ -34,11 +33,9 @@ class Tunables final : public Rewriter {
         }
       }
       if (parameter.domain.empty()) return {};
-      any_choice |= parameter.domain.size() > 1 || program.defines.count(tunable) == 0 ||
-                    program.defines.at(tunable) != to_string(parameter.domain[0]);
       proposal.parameters.push_back(std::move(parameter));
     }
-    if (!any_choice) return {};
+    if (!leave_out_present_values(program, proposal)) return {};
     return {proposal};
   }
 
@@ -74,6 +71,26 @@ class Tunables final : public Rewriter {
   }
 
  private:
+  /// Where at most one tunable can change, its present value is no choice; false: nothing is left.
+  /// Of several, the domains cannot leave out one combination.
+  static bool leave_out_present_values(const Program& program, Proposal& proposal) {
+    const auto is_present = [&](const Parameter& parameter, const ParameterValue& value) {
+      const auto define = program.defines.find(parameter.name);
+      return define != program.defines.end() && define->second == to_string(value);
+    };
+    Parameter* free = nullptr;
+    for (Parameter& parameter : proposal.parameters) {
+      const auto stays = [&](const ParameterValue& value) { return is_present(parameter, value); };
+      if (std::ranges::all_of(parameter.domain, stays)) continue;
+      if (free != nullptr || std::ranges::none_of(parameter.domain, stays)) return true;
+      free = &parameter;
+    }
+    if (free == nullptr) return false;
+    std::erase_if(free->domain,
+                  [&](const ParameterValue& value) { return is_present(*free, value); });
+    return true;
+  }
+
   static bool names_tunable(const Task& task, const Expr& constraint) {
     for (const std::string& name : constraint.names()) {
       if (task.tunables.count(name) != 0) return true;

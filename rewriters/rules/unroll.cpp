@@ -59,6 +59,28 @@ bool is_deliberate(const Loop& loop, const syntax::TranslationUnit& unit) {
   return pragma.valid() && unit.text(pragma).find_first_of("0123456789") == std::string_view::npos;
 }
 
+std::string pragma_text(const ParameterValue& factor) {
+  const std::string text = to_string(factor);
+  return text == "full" ? "#pragma unroll" : "#pragma unroll " + text;
+}
+
+/// Whether the loop's pragma asks for that factor already, in whatever spelling: `unroll(4)`,
+/// `_Pragma("unroll 4")`. A loop without a pragma has no factor: the compiler chooses one, so
+/// `#pragma unroll 1` there is a change.
+bool has_factor(const Loop& loop, const syntax::TranslationUnit& unit,
+                const ParameterValue& factor) {
+  if (!loop.statement->pragma.valid()) return false;
+  const auto plain = [](std::string_view text) {
+    std::string letters;
+    for (const char c : text) {
+      if (isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') letters += c;
+    }
+    const auto from = letters.find("unroll");
+    return from == std::string::npos ? letters : letters.substr(from);
+  };
+  return plain(unit.text(loop.statement->pragma)) == plain(pragma_text(factor));
+}
+
 class Unroll final : public Rewriter {
  public:
   std::string_view name() const override { return "unroll"; }
@@ -79,12 +101,15 @@ class Unroll final : public Rewriter {
         if (is_deliberate(*loop, *read->unit)) continue;
         const std::int64_t body = statements_in(kernel, *loop, *read->unit, context.sizes);
         Parameter factor{"factor", {}};
+        const auto offer = [&](ParameterValue value) {
+          if (!has_factor(*loop, *read->unit, value)) factor.domain.push_back(std::move(value));
+        };
         for (const std::int64_t value : kFactors) {
           if (value > 1 && value * body > kMostStatements) break;
-          if (!trips || value <= *trips) factor.domain.emplace_back(value);
+          if (!trips || value <= *trips) offer(value);
         }
-        if (may_be_full(kernel, *loop, context) && *trips * body <= kMostStatements)
-          factor.domain.emplace_back("full");
+        if (may_be_full(kernel, *loop, context) && *trips * body <= kMostStatements) offer("full");
+        if (factor.domain.empty()) continue;
         Proposal& proposal = proposals.emplace_back();
         proposal.rewriter = name();
         proposal.site = loop->site;
@@ -106,15 +131,15 @@ class Unroll final : public Rewriter {
       if (loop == nullptr) continue;
       const auto at = insertion_point(*read, *loop);
       if (!at) return refused("the loop comes from a macro");
-      std::string pragma = "#pragma unroll";
       // `full` is offered for short loops only, but a replay at other sizes may find it longer.
+      ParameterValue factor = "full";
       if (step.string_param("factor", "") != "full") {
-        const std::int64_t factor = step.int_param("factor", 0);
-        if (std::find(std::begin(kFactors), std::end(kFactors), factor) == std::end(kFactors)) {
+        factor = step.int_param("factor", 0);
+        if (std::ranges::find(kFactors, std::get<std::int64_t>(factor)) == std::end(kFactors))
           return refused("the factor must be 1, 2, 4, 8, 16 or full");
-        }
-        pragma += fmt::format(" {}", factor);
       }
+      if (has_factor(*loop, *read->unit, factor)) return program;
+      const std::string pragma = pragma_text(factor);
       syntax::Edits edits(*read->unit);
       if (loop->statement->pragma.valid()) {
         edits.replace(loop->statement->pragma, pragma);

@@ -2,7 +2,8 @@
 //   for (...)  =>  #pragma unroll F
 //                  for (...)
 // always legal (the order of operations stays); offered for canonical loops. `full` only where the
-// trip count is a small compile-time constant.
+// trip count is a small compile-time constant. A factor of 1 keeps the compiler from unrolling the
+// loop, so it is a change unless the loop's pragma says so already.
 #pragma once
 
 #include <memory>

@@ -157,6 +157,7 @@ struct Function {
   bool is_extern_c = false;
   bool is_redeclared = false;  ///< also declared elsewhere: its signature must not change
   int max_threads = 0;         ///< first argument of __launch_bounds__, 0 when none or unknown
+  int min_blocks = 0;          ///< its second one, likewise; 0, too, where a third follows
   bool is_template = false;    ///< a pattern: type-dependent parts are kOther; see parse.h
   SourceRange range;           ///< from the first specifier to the closing brace
   SourceRange name_range;

@@ -3,11 +3,11 @@
 #include <clang/AST/Attr.h>
 #include <clang/AST/DeclCXX.h>
 #include <clang/AST/DeclTemplate.h>
-#include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/AST/TypeLoc.h>
 #include <clang/Lex/Lexer.h>
 
 #include "rewriters/syntax/ast_builder.h"
+#include "rewriters/syntax/ast_walk.h"
 
 namespace hone::syntax {
 
@@ -119,15 +119,14 @@ void Builder::declarations(const clang::DeclContext* scope) {
 const clang::FunctionDecl& Builder::shown_form(const clang::FunctionTemplateDecl& decl) {
   const clang::FunctionDecl* pattern = decl.getTemplatedDecl();
   if (!pattern->hasAttr<clang::CUDAGlobalAttr>() || !pattern->hasBody()) return *pattern;
-  struct HiddenText : clang::RecursiveASTVisitor<HiddenText> {
-    bool found = false;
-    bool VisitIfStmt(clang::IfStmt* statement) {
-      found |= statement->isConstexpr();
-      return true;
-    }
-  } hidden;
-  hidden.TraverseStmt(pattern->getBody());
-  if (hidden.found) return *pattern;
+  bool hidden_text = false;
+  AstWalk walk;
+  walk.statement = [&](const clang::Stmt& statement) {
+    const auto* branch = dyn_cast<clang::IfStmt>(&statement);
+    hidden_text |= branch != nullptr && branch->isConstexpr();
+  };
+  walk.over(pattern->getBody());
+  if (hidden_text) return *pattern;
   const clang::FunctionDecl* only = nullptr;
   for (const clang::FunctionDecl* instance : decl.specializations()) {
     if (only != nullptr) return *pattern;
@@ -226,11 +225,14 @@ void Builder::function(const clang::FunctionDecl& decl, bool is_template) {
     const int at = position(attribute->getLocation());
     if (!attribute->isImplicit() && at >= 0) begin = std::min(begin, at);
     if (const auto* bounds = dyn_cast<clang::CUDALaunchBoundsAttr>(attribute)) {
-      const clang::Expr* most = bounds->getMaxThreads();
-      clang::Expr::EvalResult value;
-      if (!most->isValueDependent() && most->EvaluateAsInt(value, context_)) {
-        result.max_threads = static_cast<int>(value.Val.getInt().getExtValue());
-      }
+      const auto number = [&](const clang::Expr* argument) {
+        clang::Expr::EvalResult value;
+        const bool known = argument != nullptr && !argument->isValueDependent() &&
+                           argument->EvaluateAsInt(value, context_);
+        return known ? static_cast<int>(value.Val.getInt().getExtValue()) : 0;
+      };
+      result.max_threads = number(bounds->getMaxThreads());
+      result.min_blocks = bounds->getMaxBlocks() == nullptr ? number(bounds->getMinBlocks()) : 0;
       const auto chars = sources_.getExpansionRange(attribute->getRange());
       result.launch_bounds = {position(chars.getBegin()), position(chars.getEnd()) + 1};
     }

@@ -1,9 +1,10 @@
 // Expressions of Clang's AST.
 #include <clang/AST/DeclCXX.h>
 #include <clang/AST/DeclTemplate.h>
-#include <clang/AST/RecursiveASTVisitor.h>
 
 #include "rewriters/syntax/ast_builder.h"
+
+#include "rewriters/syntax/ast_walk.h"
 
 namespace hone::syntax {
 
@@ -387,15 +388,13 @@ void Builder::fill_construct(const clang::CXXConstructExpr& construct, Expr& res
 }
 
 void Builder::fill_lambda(const clang::LambdaExpr& lambda, Expr& result) {
-  struct Uses : clang::RecursiveASTVisitor<Uses> {
-    std::vector<const clang::Expr*> found;
-    bool VisitDeclRefExpr(clang::DeclRefExpr* reference) {
-      found.push_back(reference);
-      return true;
-    }
-  } uses;
-  uses.TraverseStmt(lambda.getBody());
-  for (const clang::Expr* use : uses.found) {
+  std::vector<const clang::Expr*> uses;
+  AstWalk walk;
+  walk.statement = [&](const clang::Stmt& statement) {
+    if (const auto* reference = dyn_cast<clang::DeclRefExpr>(&statement)) uses.push_back(reference);
+  };
+  walk.over(lambda.getBody());
+  for (const clang::Expr* use : uses) {
     operand(result, use);
     if (result.operands.back()->variable != nullptr) {
       captured_.insert(result.operands.back()->variable);

@@ -4,13 +4,15 @@
     tests/bench/check_board.py DATABASE [--hone build/release/bin/hone] [--device emu:sm_90] [--no-ablation]
 
 The database comes from `hone bench baselines --device emu:sm_90 --budget 60 --db DATABASE`. On every board:
-no two rows of one machine code; no winner that spills and is not charged for it; no step of a winner's recipe
-without which the program is as fast (one evaluation a step: minutes for eighteen tasks).
+no two rows of one machine code; no row above the roof; no winner that spills and is not charged for it; no step of
+a winner's recipe without which the program is as fast (one evaluation a step: minutes for eighteen tasks).
 """
 import argparse
 import json
 import subprocess
 import sys
+
+UNCERTAINTY = 0.02  # of an emulated device's ceilings: evaluator/roofline/README.md
 
 
 def document(hone, *arguments):
@@ -28,6 +30,13 @@ def twins(rows):
         if code and code in seen:
             yield f"{row['candidate']} is the same machine code as {seen[code]}"
         seen.setdefault(code, row["candidate"])
+
+
+def above_roof(rows):
+    for row in rows:
+        reached = row["roof_fraction"]
+        if reached > 1 + UNCERTAINTY:
+            yield f"{row['candidate']} reaches {100 * reached:.1f} % of the roof"
 
 
 def uncharged(winner):
@@ -56,7 +65,7 @@ def main():
         sys.exit("there is no modelled board in it")
     found = 0
     for board in boards:
-        wrong = list(twins(board["rows"]))
+        wrong = [*twins(board["rows"]), *above_roof(board["rows"])]
         best = next((row for row in board["rows"] if row["origin"] != "reference"), None)
         if best is not None:
             more = [] if options.no_ablation or not best["recipe"] else ["--ablate", "--device", options.device]

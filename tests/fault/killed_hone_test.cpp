@@ -81,7 +81,7 @@ class Installed {
 bool has_cgroups() {
   sandbox::Policy policy;
   policy.argv = {"/bin/true"};
-  policy.helper = std::string(HONE_BIN_DIR) + "/hone-sandbox";
+  policy.helper = HONE_BIN_DIR "/hone-sandbox";
   const auto child = sandbox::Child::start(policy);
   if (!child) return false;
   const auto& layers = (*child)->layers();

@@ -3,6 +3,9 @@
 // tests/golden/<rule>/<case>.cu            a task
 //                    /<case>.step.json     {"site": …, "params": {…}}: one of the rule's proposals
 //                    /<case>.expected.cu   what the step makes of it; HONE_UPDATE_GOLDEN=1 rewrites
+//                    /<case>.nothing.json   a step that would leave <case>.cu as it is: it is
+//                    neither
+//                                          offered nor applied
 //                    /<case>.refuse.cu     a task for which the rule must propose nothing; the
 //                                          first line says why
 #include <fmt/format.h>
@@ -16,6 +19,7 @@
 #include <sstream>
 
 #include "candidates/task_reader.h"
+#include "rewriters/core/hand_edit.h"
 #include "rewriters/core/registry.h"
 #include "rewriters/generators/generator.h"
 #include "rewriters/llm/model_steps.h"
@@ -110,6 +114,23 @@ bool offers(const Proposal& proposal, const Step& step) {
   });
 }
 
+/// As in a .step.json or .nothing.json.
+Step read_step(const fs::path& path, const Rewriter& rule) {
+  const auto json = nlohmann::json::parse(read_file(path));
+  Step step;
+  step.rewriter = rule.name();
+  step.version = rule.version();
+  step.site = json.at("site");
+  for (const auto& [name, value] : json.at("params").items()) {
+    if (value.is_number()) {
+      step.params[name] = value.get<std::int64_t>();
+    } else {
+      step.params[name] = value.get<std::string>();
+    }
+  }
+  return step;
+}
+
 class Golden : public testing::TestWithParam<fs::path> {};
 
 TEST_P(Golden, StepGivesTheExpectedText) {
@@ -122,19 +143,7 @@ TEST_P(Golden, StepGivesTheExpectedText) {
   const auto task = read_task(task_path);
   ASSERT_TRUE(task.has_value()) << task.error().message;
 
-  const auto json = nlohmann::json::parse(read_file(step_path));
-  Step step;
-  step.rewriter = rule->name();
-  step.version = rule->version();
-  step.site = json.at("site");
-  for (const auto& [name, value] : json.at("params").items()) {
-    if (value.is_number()) {
-      step.params[name] = value.get<std::int64_t>();
-    } else {
-      step.params[name] = value.get<std::string>();
-    }
-  }
-
+  const Step step = read_step(step_path, *rule);
   const RewriteContext context = context_of(*task, task->sizes);
   std::string offered;
   bool found = false;
@@ -149,19 +158,41 @@ TEST_P(Golden, StepGivesTheExpectedText) {
   }
   EXPECT_TRUE(found) << "propose() does not offer this step; it offers:" << offered;
 
-  const auto result = rule->apply(task->reference, step, context);
+  const auto result = apply_step(task->reference, step, context);
   ASSERT_TRUE(result.has_value()) << result.error().message;
-  const auto again = rule->apply(task->reference, step, context);
+  const auto again = apply_step(task->reference, step, context);
   EXPECT_EQ(*result, *again) << "not deterministic";
   EXPECT_TRUE(syntax::parse(*result).has_value());
   for (const Bindings& sizes : task->check_sizes) {
-    const auto small = rule->apply(task->reference, step, context_of(*task, sizes));
+    const auto small = apply_step(task->reference, step, context_of(*task, sizes));
     EXPECT_TRUE(small.has_value()) << "at check sizes: " << small.error().message;
   }
 
   const std::string text = rendered(*result, task->reference);
   if (std::getenv("HONE_UPDATE_GOLDEN") != nullptr) std::ofstream(expected_path) << text;
   EXPECT_EQ(text, read_file(expected_path));
+}
+
+class Nothing : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Nothing, IsNeitherOfferedNorApplied) {
+  const std::string stem = GetParam().stem().stem().string();
+  const Rewriter* rule = rule_of(GetParam());
+  ASSERT_NE(rule, nullptr);
+  const auto task = read_task(GetParam().parent_path() / (stem + ".cu"));
+  ASSERT_TRUE(task.has_value()) << task.error().message;
+  const Step step = read_step(GetParam(), *rule);
+  const RewriteContext context = context_of(*task, task->sizes);
+  bool other_choices = false;
+  for (const Proposal& proposal : rule->propose(task->reference, context)) {
+    EXPECT_FALSE(offers(proposal, step)) << proposal.description;
+    other_choices |= proposal.site == step.site;
+  }
+  EXPECT_TRUE(other_choices) << "nothing is offered at this site whatever the parameters";
+  const auto result = apply_step(task->reference, step, context);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kRefused);
+  EXPECT_EQ(result.error().message, "the step changes nothing");
 }
 
 class Refusal : public testing::TestWithParam<fs::path> {};
@@ -186,7 +217,8 @@ TEST(GoldenFolders, EveryRuleHasGoldensAndRefusals) {
     const auto is_this = [&](const auto* generator) { return generator->name() == rule->name(); };
     if (std::ranges::any_of(generators::generators(), is_this)) continue;  // see generators_tests
     // They propose nothing; see rewriters_tests.
-    if (rule->name() == kModelCode || rule->name() == kModelEdit) continue;
+    if (is_model_step({.rewriter = std::string(rule->name())}) || rule->name() == kHandEdit)
+      continue;
     int steps = 0, refusals = 0;
     const fs::path folder = root / std::string(rule->name());
     if (fs::exists(folder)) {
@@ -201,6 +233,7 @@ TEST(GoldenFolders, EveryRuleHasGoldensAndRefusals) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, Golden, testing::ValuesIn(cases(".step.json")), test_name);
+INSTANTIATE_TEST_SUITE_P(Rules, Nothing, testing::ValuesIn(cases(".nothing.json")), test_name);
 INSTANTIATE_TEST_SUITE_P(Rules, Refusal, testing::ValuesIn(cases(".refuse.cu")), test_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Golden);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Refusal);

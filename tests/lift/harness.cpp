@@ -48,6 +48,8 @@ double decode(ScalarType type, const std::uint8_t* from) {
       return element<std::int8_t>(from);
     case ScalarType::kU32:
       return element<std::uint32_t>(from);
+    case ScalarType::kU64:
+      return element<std::uint64_t>(from);
     case ScalarType::kU8:
     case ScalarType::kBool:
       return element<std::uint8_t>(from);

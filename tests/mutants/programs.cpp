@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "candidates/task_reader.h"
+#include "candidates/variant.h"
 #include "rewriters/core/registry.h"
 #include "rewriters/syntax/parse.h"
 
@@ -67,10 +68,10 @@ Result<std::vector<RightProgram>> right_programs(const std::string& name, const 
   if (std::getenv("HONE_UPDATE_GOLDEN") != nullptr) {
     if (auto written = write_variant(name, task); !written) return std::unexpected(written.error());
   }
-  auto rewritten = read_variant(kPrograms + name + ".cu", task);
+  auto rewritten = read_variants(kPrograms + name + ".cu", task);
   if (!rewritten) return std::unexpected(rewritten.error());
   return std::vector<RightProgram>{{"reference", task.reference},
-                                   {"rewritten", std::move(*rewritten)}};
+                                   {"rewritten", std::move(rewritten->front().program)}};
 }
 
 }  // namespace hone::mutants

@@ -56,7 +56,7 @@ TEST_F(Rights, AreEnoughForEach) {
   // Of a search that has ended, and of one that another leader began.
   auto connection = server_.connect();
   ASSERT_TRUE(connection->command({"HSET", "hone:job:b", "state", "searching"}));
-  for (const std::string letter : {id + ".1.1.1", std::string("b.0.1.1"), std::string("b.1.1.1")})
+  for (const std::string& letter : {id + ".1.1.1", std::string("b.0.1.1"), std::string("b.1.1.1")})
     ASSERT_TRUE(connection->command({"XADD", "hone:dead", "*", "id", letter, "why", "?"}));
   const auto back = hone({"jobs", "--dead", "--put-back", "all", "--redis", url("submitter", 1)});
   EXPECT_EQ(back.status, 0) << back.err;

@@ -100,7 +100,7 @@ Outcome<std::unique_ptr<LibraryMatmul>> LibraryMatmul::load(
   p->op_second_ = call.a_transposed ? kOpT : kOpN;
   p->ld_second_ = static_cast<int>(call.a_transposed ? call.m : call.k);
   p->gemv_ = call.library == Library::kCublas && call.batch == 1 && (call.m == 1 || call.n == 1) &&
-             type == out_type && (*type == kCudaR32F || *type == kCudaR64F) && !call.tf32;
+             *type == *out_type && (*type == kCudaR32F || *type == kCudaR64F) && !call.tf32;
   if (call.library == Library::kCublasLt) HONE_TRY(p->choose_algorithm());
   return p;
 }

@@ -23,6 +23,7 @@ namespace hone::llm {
 enum class Mode { kWhole, kDiff, kSteps };
 [[nodiscard]] std::string_view to_string(Mode mode);  ///< "whole", "diff", "steps"
 [[nodiscard]] std::optional<Mode> parse_mode(std::string_view text);
+inline constexpr std::string_view kModeNames = "whole, diff and steps";
 
 /// A candidate with what was found of it.
 struct Shown {

@@ -46,14 +46,14 @@ std::optional<ParameterValue> value_in(const Parameter& parameter, const nlohman
     return std::nullopt;
   }
   for (const ParameterValue& value : parameter.domain) {
-    if (to_string(value) == text) return value;
+    if (hone::to_string(value) == text) return value;
   }
   return std::nullopt;
 }
 
 std::string list_domain(const Parameter& parameter) {
   std::vector<std::string> names;
-  for (const ParameterValue& value : parameter.domain) names.push_back(to_string(value));
+  for (const ParameterValue& value : parameter.domain) names.push_back(hone::to_string(value));
   return join_names(names);
 }
 

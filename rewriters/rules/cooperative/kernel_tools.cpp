@@ -340,11 +340,11 @@ std::vector<Launch*> launches_of(Program& program, const KernelInfo& info,
   return result;
 }
 
-Expr entry(const std::vector<Expr>& list, std::size_t dimension) {
+hone::Expr entry(const std::vector<hone::Expr>& list, std::size_t dimension) {
   return dimension < list.size() ? list[dimension] : Expr(1);
 }
 
-Expr make_expr(const std::string& text) {
+hone::Expr make_expr(const std::string& text) {
   auto parsed = Expr::parse(text);
   return parsed ? *parsed : Expr(0);
 }

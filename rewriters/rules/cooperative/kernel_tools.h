@@ -90,9 +90,9 @@ inline constexpr const char* kVectorFields[] = {"x", "y", "z", "w"};
 [[nodiscard]] std::vector<Launch*> launches_of(Program& program, const syntax::KernelInfo& info,
                                                const Program& original);
 /// Entry `dimension` of a launch dimension list, 1 when absent.
-[[nodiscard]] Expr entry(const std::vector<Expr>& list, std::size_t dimension);
+[[nodiscard]] hone::Expr entry(const std::vector<hone::Expr>& list, std::size_t dimension);
 /// Expression from text that is right by construction.
-[[nodiscard]] Expr make_expr(const std::string& text);
+[[nodiscard]] hone::Expr make_expr(const std::string& text);
 
 /// Must floating sums keep their order?
 [[nodiscard]] bool exact_only(const RewriteContext& context);

@@ -1,5 +1,4 @@
 // Calls in host code, among them those of the CUDA runtime: see host_runner.h.
-#include <clang/AST/RecursiveASTVisitor.h>
 #include <fmt/format.h>
 
 #include <cmath>

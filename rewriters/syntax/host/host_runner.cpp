@@ -1,8 +1,9 @@
 #include "rewriters/syntax/host/host_runner.h"
 
-#include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Lex/Lexer.h>
 #include <fmt/format.h>
+
+#include "rewriters/syntax/ast_walk.h"
 
 namespace hone::syntax::host {
 namespace {
@@ -13,60 +14,67 @@ constexpr int kAllocates = 1;
 constexpr int kLaunches = 2;
 
 /// What a statement does, without the functions that it calls.
-struct Calls : clang::RecursiveASTVisitor<Calls> {
+struct Calls {
   int bits = 0;
   std::vector<const clang::FunctionDecl*> callees;
 
-  bool shouldVisitTemplateInstantiations() const { return false; }
-  bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr*) {
-    bits |= kLaunches;
-    return true;
+  explicit Calls(const clang::Stmt* statement) {
+    AstWalk walk;
+    walk.statement = [this](const clang::Stmt& one) {
+      if (clang::isa<clang::CUDAKernelCallExpr>(one)) bits |= kLaunches;
+      if (clang::isa<clang::CXXNewExpr>(one)) bits |= kAllocates;
+      if (const auto* construct = clang::dyn_cast<clang::CXXConstructExpr>(&one))
+        callees.push_back(construct->getConstructor());
+      if (const auto* call = clang::dyn_cast<clang::CallExpr>(&one)) note(*call);
+    };
+    walk.over(statement);
   }
-  bool VisitCXXNewExpr(clang::CXXNewExpr*) {
-    bits |= kAllocates;
-    return true;
-  }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construct) {
-    callees.push_back(construct->getConstructor());
-    return true;
-  }
-  bool VisitCallExpr(clang::CallExpr* call) {
-    const clang::FunctionDecl* callee = call->getDirectCallee();
-    if (callee == nullptr) return true;
+
+ private:
+  void note(const clang::CallExpr& call) {
+    const clang::FunctionDecl* callee = call.getDirectCallee();
+    if (callee == nullptr) return;
     const std::string name = callee->getNameAsString();
     if (name.starts_with("cudaM") || name.starts_with("cudaHost") || name == "malloc" ||
         name == "calloc" || name == "make_unique" || name == "aligned_alloc")
       bits |= kAllocates;
     if (name.starts_with("cudaLaunch")) bits |= kLaunches;
     callees.push_back(callee);
-    return true;
   }
 };
 
-struct Callees : clang::RecursiveASTVisitor<Callees> {
+/// Functions that are called anywhere in the file, and the templates that they are made from.
+std::set<const clang::FunctionDecl*> callees_in(const clang::Decl* file) {
   std::set<const clang::FunctionDecl*> found;
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool VisitCallExpr(clang::CallExpr* call) {
-    if (const auto* callee = call->getDirectCallee()) {
-      found.insert(callee->getCanonicalDecl());
-      if (const auto* pattern = callee->getTemplateInstantiationPattern())
-        found.insert(pattern->getCanonicalDecl());
-    }
-    return true;
-  }
-};
+  AstWalk walk;
+  walk.instantiations = true;
+  walk.statement = [&](const clang::Stmt& one) {
+    const auto* call = clang::dyn_cast<clang::CallExpr>(&one);
+    const auto* callee = call != nullptr ? call->getDirectCallee() : nullptr;
+    if (callee == nullptr) return;
+    found.insert(callee->getCanonicalDecl());
+    if (const auto* pattern = callee->getTemplateInstantiationPattern())
+      found.insert(pattern->getCanonicalDecl());
+  };
+  walk.over(file);
+  return found;
+}
 
-struct HostFunctions : clang::RecursiveASTVisitor<HostFunctions> {
+std::vector<const clang::FunctionDecl*> host_functions_in(const clang::Decl* file) {
   std::vector<const clang::FunctionDecl*> found;
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
-    if (function->isThisDeclarationADefinition() && !function->isDependentContext() &&
-        !function->hasAttr<clang::CUDAGlobalAttr>() && !function->isImplicit() &&
+  AstWalk walk;
+  walk.instantiations = true;
+  walk.declaration = [&](const clang::Decl& one) {
+    const auto* function = clang::dyn_cast<clang::FunctionDecl>(&one);
+    if (function != nullptr && function->isThisDeclarationADefinition() &&
+        !function->isDependentContext() && !function->hasAttr<clang::CUDAGlobalAttr>() &&
+        !function->isImplicit() &&
         !(function->hasAttr<clang::CUDADeviceAttr>() && !function->hasAttr<clang::CUDAHostAttr>()))
       found.push_back(function);
-    return true;
-  }
-};
+  };
+  walk.over(file);
+  return found;
+}
 
 }  // namespace
 
@@ -91,8 +99,7 @@ bool HostRunner::interesting(const clang::FunctionDecl* function) {
   const auto [entry, added] = interest_.emplace(definition->getCanonicalDecl(), 0);
   if (!added) return entry->second != 0;
   if (definition->hasAttr<clang::CUDAGlobalAttr>()) return false;
-  Calls calls;
-  calls.TraverseStmt(definition->getBody());
+  const Calls calls(definition->getBody());
   int bits = calls.bits;
   for (const auto* callee : calls.callees) {
     if (!interesting(callee)) continue;
@@ -105,8 +112,7 @@ bool HostRunner::interesting(const clang::FunctionDecl* function) {
 
 bool HostRunner::interesting(const clang::Stmt* statement) {
   if (statement == nullptr) return false;
-  Calls calls;
-  calls.TraverseStmt(const_cast<clang::Stmt*>(statement));
+  const Calls calls(statement);
   if (calls.bits != 0) return true;
   return std::ranges::any_of(calls.callees,
                              [&](const auto* callee) { return interesting(callee); });
@@ -114,8 +120,7 @@ bool HostRunner::interesting(const clang::Stmt* statement) {
 
 bool HostRunner::launches(const clang::Stmt* statement) {
   if (statement == nullptr) return false;
-  Calls calls;
-  calls.TraverseStmt(const_cast<clang::Stmt*>(statement));
+  const Calls calls(statement);
   if ((calls.bits & kLaunches) != 0) return true;
   return std::ranges::any_of(calls.callees, [&](const auto* callee) {
     const clang::FunctionDecl* body = nullptr;
@@ -126,27 +131,19 @@ bool HostRunner::launches(const clang::Stmt* statement) {
 
 bool HostRunner::ends_program(const clang::Stmt* statement) {
   if (statement == nullptr) return false;
-  struct Ends : clang::RecursiveASTVisitor<Ends> {
-    bool found = false;
-    bool VisitCallExpr(clang::CallExpr* call) {
-      const auto* callee = call->getDirectCallee();
-      if (callee == nullptr) return true;
-      const std::string name = callee->getNameAsString();
-      found = found || name == "exit" || name == "abort" || name == "_exit" || callee->isNoReturn();
-      return true;
-    }
-    bool VisitReturnStmt(clang::ReturnStmt*) {
-      found = true;
-      return true;
-    }
-    bool VisitCXXThrowExpr(clang::CXXThrowExpr*) {
-      found = true;
-      return true;
-    }
-    bool TraverseLambdaExpr(clang::LambdaExpr*) { return true; }
-  } ends;
-  ends.TraverseStmt(const_cast<clang::Stmt*>(statement));
-  return ends.found;
+  bool found = false;
+  AstWalk walk;
+  walk.lambdas = false;
+  walk.statement = [&](const clang::Stmt& one) {
+    found |= clang::isa<clang::ReturnStmt>(one) || clang::isa<clang::CXXThrowExpr>(one);
+    const auto* call = clang::dyn_cast<clang::CallExpr>(&one);
+    const auto* callee = call != nullptr ? call->getDirectCallee() : nullptr;
+    if (callee == nullptr) return;
+    const std::string name = callee->getNameAsString();
+    found |= name == "exit" || name == "abort" || name == "_exit" || callee->isNoReturn();
+  };
+  walk.over(statement);
+  return found;
 }
 
 void HostRunner::reset() {
@@ -160,10 +157,9 @@ void HostRunner::reset() {
 }
 
 void HostRunner::run() {
-  HostFunctions functions;
-  functions.TraverseDecl(context_.getTranslationUnitDecl());
+  const auto functions = host_functions_in(context_.getTranslationUnitDecl());
   const clang::FunctionDecl* main = nullptr;
-  for (const auto* function : functions.found)
+  for (const auto* function : functions)
     if (function->isMain()) main = function;
   if (main != nullptr) {
     run_entry(*main, true);
@@ -174,10 +170,9 @@ void HostRunner::run() {
     if (!facts_.launches.empty()) return;
     reset();
   }
-  Callees callees;
-  callees.TraverseDecl(context_.getTranslationUnitDecl());
-  for (const auto* function : functions.found) {
-    if (function == main || callees.found.contains(function->getCanonicalDecl())) continue;
+  const auto callees = callees_in(context_.getTranslationUnitDecl());
+  for (const auto* function : functions) {
+    if (function == main || callees.contains(function->getCanonicalDecl())) continue;
     if (!launches(function->getBody())) continue;
     steps_ = 0;
     run_entry(*function, false);

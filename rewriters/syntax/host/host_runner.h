@@ -76,26 +76,30 @@ class HostRunner {
   // host_expressions.cpp
   Value eval(const clang::Expr* expression);
   Value eval_plain(const clang::Expr* expression);
-  CellPtr place(const clang::Expr* expression);
-  Value read(const clang::Expr* lvalue);
-  void store(const clang::Expr* lvalue, Value value);
-  void store_cell(const CellPtr& cell, Value value);
-  Value eval_binary(const clang::BinaryOperator& binary);
-  Value arithmetic(clang::BinaryOperatorKind op, const Value& a, const Value& b, bool real);
-  Value eval_unary(const clang::UnaryOperator& unary);
   Value eval_cast(const clang::CastExpr& cast);
-  Value convert(Value value, clang::QualType type);
   Value eval_construct(const clang::CXXConstructExpr& construct, CellPtr into);
   void init_record(const CellPtr& cell, const clang::InitListExpr& list);
   void init_array(const CellPtr& cell, const clang::InitListExpr& list);
   std::optional<Value> named_macro(const clang::Expr* expression);
-  Value element_of(const Value& pointer, const Value& index, clang::QualType element);
-  CellPtr cell_at(const Value& pointer, bool& is_memory);
   /// A name for a constant that has none yet.
   Value named(Value value, const std::string& name, Origin origin, clang::SourceLocation where);
   Value guess(const std::string& name, Origin origin, clang::SourceLocation where);
   bool has_guess(const HostInt& value) const;
   HostInt array_bytes(clang::QualType type);
+
+  // host_arithmetic.cpp
+  Value convert(Value value, clang::QualType type);
+  Value arithmetic(clang::BinaryOperatorKind op, const Value& a, const Value& b, bool real);
+  Value element_of(const Value& pointer, const Value& index, clang::QualType element);
+  Value eval_binary(const clang::BinaryOperator& binary);
+  Value eval_unary(const clang::UnaryOperator& unary);
+
+  // host_places.cpp
+  CellPtr cell_at(const Value& pointer, bool& is_memory);
+  CellPtr place(const clang::Expr* expression);
+  Value read(const clang::Expr* lvalue);
+  void store_cell(const CellPtr& cell, Value value);
+  void store(const clang::Expr* lvalue, Value value);
 
   // host_calls.cpp
   Value eval_call(const clang::CallExpr& call);

@@ -1,7 +1,8 @@
 // Statements of host code: see host_runner.h.
-#include <clang/AST/RecursiveASTVisitor.h>
 
 #include "rewriters/syntax/host/host_runner.h"
+
+#include "rewriters/syntax/ast_walk.h"
 
 namespace hone::syntax::host {
 namespace {
@@ -13,40 +14,40 @@ constexpr int kMaxIterations = 4096;      // of a loop that only computes
 constexpr int kMaxAllocatingRounds = 64;  // of one that allocates
 
 /// Does it store through pointers, or call what may?
-struct Stores : clang::RecursiveASTVisitor<Stores> {
+bool may_store(const clang::Stmt* statement) {
   bool found = false;
-  bool VisitBinaryOperator(clang::BinaryOperator* binary) {
-    if (binary->isAssignmentOp() &&
-        !clang::isa<clang::DeclRefExpr>(binary->getLHS()->IgnoreParenImpCasts()))
-      found = true;
-    return true;
-  }
-  bool VisitCallExpr(clang::CallExpr*) {
-    found = true;
-    return true;
-  }
-};
+  AstWalk walk;
+  walk.statement = [&](const clang::Stmt& one) {
+    const auto* binary = dyn_cast<clang::BinaryOperator>(&one);
+    const bool stores = binary != nullptr && binary->isAssignmentOp() &&
+                        !clang::isa<clang::DeclRefExpr>(binary->getLHS()->IgnoreParenImpCasts());
+    found |= stores || clang::isa<clang::CallExpr>(one);
+  };
+  walk.over(statement);
+  return found;
+}
 
-struct Assigned : clang::RecursiveASTVisitor<Assigned> {
+/// What it assigns to, steps, or takes the address of.
+std::vector<const clang::Expr*> assigned_by(const clang::Stmt* statement) {
   std::vector<const clang::Expr*> targets;
-  bool VisitBinaryOperator(clang::BinaryOperator* binary) {
-    if (binary->isAssignmentOp()) targets.push_back(binary->getLHS());
-    return true;
-  }
-  bool VisitUnaryOperator(clang::UnaryOperator* unary) {
-    if (unary->isIncrementDecrementOp() || unary->getOpcode() == clang::UO_AddrOf)
-      targets.push_back(unary->getSubExpr());
-    return true;
-  }
-};
+  AstWalk walk;
+  walk.statement = [&](const clang::Stmt& one) {
+    if (const auto* binary = dyn_cast<clang::BinaryOperator>(&one)) {
+      if (binary->isAssignmentOp()) targets.push_back(binary->getLHS());
+    } else if (const auto* unary = dyn_cast<clang::UnaryOperator>(&one)) {
+      if (unary->isIncrementDecrementOp() || unary->getOpcode() == clang::UO_AddrOf)
+        targets.push_back(unary->getSubExpr());
+    }
+  };
+  walk.over(statement);
+  return targets;
+}
 
 }  // namespace
 
 void HostRunner::forget_assigned(const clang::Stmt* statement) {
   if (statement == nullptr) return;
-  Assigned assigned;
-  assigned.TraverseStmt(const_cast<clang::Stmt*>(statement));
-  for (const clang::Expr* target : assigned.targets) {
+  for (const clang::Expr* target : assigned_by(statement)) {
     target = target->IgnoreParenImpCasts();
     if (!clang::isa<clang::DeclRefExpr, clang::MemberExpr>(target)) continue;
     if (target->getType()->isPointerType() || target->getType()->isRecordType()) continue;
@@ -162,10 +163,8 @@ HostRunner::Flow HostRunner::run_loop(const clang::Stmt* init, const clang::Expr
   if (init != nullptr) execute(init);
   const bool matters = interesting(body) || interesting(condition);
   const bool has_launch = launches(body) || (condition != nullptr && launches(condition));
-  Stores stores;
-  if (body != nullptr) stores.TraverseStmt(const_cast<clang::Stmt*>(body));
   const int rounds = has_launch ? 1 : matters ? kMaxAllocatingRounds : kMaxIterations;
-  if ((matters || !stores.found) && !blind_) {
+  if ((matters || !may_store(body)) && !blind_) {
     if (has_launch) ++loop_launches_;
     int done = 0;
     Flow flow = Flow::kNext;

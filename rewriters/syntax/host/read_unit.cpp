@@ -1,13 +1,13 @@
 #include "rewriters/syntax/host/read_unit.h"
 
 #include <clang/AST/ASTConsumer.h>
-#include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendAction.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "rewriters/syntax/ast_walk.h"
 #include "rewriters/syntax/clang_run.h"
 #include "rewriters/syntax/host/device_code.h"
 #include "rewriters/syntax/host/host_prelude.h"
@@ -47,16 +47,21 @@ class Complaints : public clang::DiagnosticConsumer {
   }
 };
 
-struct Kernels : clang::RecursiveASTVisitor<Kernels> {
+/// That the file itself defines.
+std::vector<const clang::FunctionDecl*> kernels_in(clang::ASTContext& context) {
   std::vector<const clang::FunctionDecl*> found;
-  const clang::SourceManager* sources = nullptr;
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
-    if (function->hasAttr<clang::CUDAGlobalAttr>() && function->isThisDeclarationADefinition() &&
-        sources->isInMainFile(sources->getExpansionLoc(function->getLocation())))
+  const clang::SourceManager& sources = context.getSourceManager();
+  AstWalk walk;
+  walk.declaration = [&](const clang::Decl& one) {
+    const auto* function = clang::dyn_cast<clang::FunctionDecl>(&one);
+    if (function != nullptr && function->hasAttr<clang::CUDAGlobalAttr>() &&
+        function->isThisDeclarationADefinition() &&
+        sources.isInMainFile(sources.getExpansionLoc(function->getLocation())))
       found.push_back(function);
-    return true;
-  }
-};
+  };
+  walk.over(context.getTranslationUnitDecl());
+  return found;
+}
 
 class Reader : public clang::ASTConsumer {
  public:
@@ -79,10 +84,8 @@ class Reader : public clang::ASTConsumer {
 };
 
 void Reader::HandleTranslationUnit(clang::ASTContext& context) {
-  Kernels kernels;
-  kernels.sources = &context.getSourceManager();
-  kernels.TraverseDecl(context.getTranslationUnitDecl());
-  if (kernels.found.empty()) {
+  const auto kernels = kernels_in(context);
+  if (kernels.empty()) {
     const auto broken =
         std::ranges::find_if(complaints_.all, [](const Complaint& c) { return c.offset >= 0; });
     result_ = broken != complaints_.all.end()
@@ -104,10 +107,10 @@ void Reader::HandleTranslationUnit(clang::ASTContext& context) {
   };
   for (const clang::FunctionDecl* kernel : runner.launched()) add(kernel);
   if (wanted.empty())
-    for (const clang::FunctionDecl* kernel : kernels.found) add(kernel);
+    for (const clang::FunctionDecl* kernel : kernels) add(kernel);
   if (wanted.empty()) {
     std::string names;
-    for (const clang::FunctionDecl* kernel : kernels.found)
+    for (const clang::FunctionDecl* kernel : kernels)
       names += (names.empty() ? "" : ", ") + kernel->getNameAsString();
     result_ = invalid(fmt::format("{}: no kernel '{}'; there are {}", options_.path,
                                   options_.kernels.front(), names));

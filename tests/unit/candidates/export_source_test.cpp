@@ -53,13 +53,15 @@ TEST(ExportSource, KernelBodiesAreGuarded) {
       "__global__ void declared(int);\n__device__ int table[] = {1, 2};\n"
       "__device__ int plain(int x) { return x; }\n"
       "__device__ int special(int x) { asm(\"wgmma.fence;\"); return x; }\n",
-      "COND");
-  EXPECT_NE(guarded.find("k(int* a /* { */) {\n#if COND\n a[0] = 1; \n#endif\n}"),
+      "COND", "mark 1");
+  EXPECT_NE(guarded.find("k(int* a /* { */) {\n#if COND  // mark 1\n a[0] = 1; \n"
+                         "#endif  // mark 1\n}"),
             std::string::npos)
       << guarded;
   EXPECT_NE(guarded.find("__device__ int plain(int x) { return x; }"), std::string::npos);
   EXPECT_NE(guarded.find("{1, 2}"), std::string::npos);
-  EXPECT_NE(guarded.find("return x; \n#else\n__builtin_unreachable();\n#endif\n}"),
+  EXPECT_NE(guarded.find("return x; \n#else  // mark 1\n__builtin_unreachable();\n"
+                         "#endif  // mark 1\n}"),
             std::string::npos)
       << guarded;
 }

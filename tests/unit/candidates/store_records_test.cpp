@@ -32,6 +32,7 @@ TEST_F(StoreTest, CeilingsArePerDeviceAndDriver) {
   Ceilings c;
   c.dram_bytes_per_s = 4.1e12;
   c.l2_bytes = 60 << 20;
+  c.uncertainty = 0.07;
   c.source = "measured";
   ASSERT_TRUE(store_->put_ceilings("NVIDIA H200", "13.0", c));
   c.dram_bytes_per_s = 4.2e12;

@@ -1,6 +1,7 @@
-// read_variant: programs that someone wrote by hand for a task.
+// read_variants: programs that someone wrote by hand for a task.
 #include <gtest/gtest.h>
 
+#include "candidates/variant.h"
 #include "tests/unit/candidates/helpers.h"
 
 namespace hone {
@@ -10,6 +11,16 @@ using test::as_comment;
 using test::kScaleJson;
 using test::replaced;
 using test::TempDir;
+
+/// Of what holds one program.
+Result<Program> read_variant(const std::filesystem::path& path, const Task& task) {
+  auto variants = read_variants(path, task);
+  if (!variants) return std::unexpected(variants.error());
+  EXPECT_EQ(variants->size(), 1U);
+  EXPECT_TRUE(variants->front().recipe.empty());
+  EXPECT_FALSE(variants->front().exported);
+  return std::move(variants->front().program);
+}
 
 constexpr std::string_view kFaster =
     "__global__ void scale(const float* A, float* C, int N, float f) { /* faster */ }\n";

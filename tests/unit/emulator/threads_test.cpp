@@ -83,7 +83,9 @@ Outcome same(const std::string& body, Runs with_all, RunOptions options = {},
             << threads << " threads, checks " << checks << ": " << got.report.detail << " and not "
             << want.report.detail;
         EXPECT_TRUE(got.contents == want.contents) << threads << " threads, checks " << checks;
-        if (checks == 3) EXPECT_EQ(got.report.threads, with_all == Runs::kParallel ? threads : 1);
+        if (checks == 3) {
+          EXPECT_EQ(got.report.threads, with_all == Runs::kParallel ? threads : 1);
+        }
       }
     }
   }

@@ -296,6 +296,23 @@ int main() { int n = 1 << 22, m = 5000; int* at; float *table, *y;
       notes(result, "buffer at: integers from 0 to 4999, since its values are indices into table"));
 }
 
+TEST(InitTask, IndicesReachTheWholeTableAtEverySize) {
+  const InitResult result = made(R"CU(
+__global__ void gather(const int* at, const float* table, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = table[at[i]];
+}
+int main() { int n = 1 << 22; int* at; float *table, *y;
+  cudaMalloc(&at, n * sizeof(int)); cudaMalloc(&table, 4 * n * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
+  gather<<<(n + 255) / 256, 256>>>(at, table, y, n); })CU");
+  const Json fill = buffer(result, "at")["fill"]["integers"];
+  ASSERT_TRUE(fill.is_array() && fill.size() == 2) << fill.dump();
+  ASSERT_TRUE(fill[1].is_string()) << fill.dump();
+  const auto last = Expr::parse(fill[1].get<std::string>());
+  ASSERT_TRUE(last) << fill.dump();
+  EXPECT_EQ(last->eval({{"n", 1000}}).value_or(0), 3999) << fill.dump();
+}
+
 TEST(InitTask, ConstantMemoryStartsWithValues) {
   const InitResult result = made(R"CU(
 __constant__ float taps[3];

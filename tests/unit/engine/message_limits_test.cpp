@@ -289,8 +289,8 @@ TEST(JobMessages, OptionsHaveLimits) {
     refused("/budget/seconds", bad);
   refused("/budget/evaluations", -1);
   refused("/budget/evaluations", 1.5);
-  refused("/finalists", 101);
-  refused("/finalists", -1);
+  refused("/finalists", kMostFinalists + 1);
+  refused("/finalists", 0);
   refused("/priority", 101);
   refused("/priority", -101);
   refused("/submitted_at", -1);

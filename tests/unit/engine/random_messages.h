@@ -109,7 +109,7 @@ class Maker {
     message.budget = {time(), static_cast<std::int64_t>(index(1000))};
     message.seed = random_.bits();
     message.strategy = flip() ? "evolve" : "random";
-    message.finalists = small();
+    message.finalists = static_cast<int>(1 + index(kMostFinalists));
     if (flip()) message.disabled = {"shared-tile", "unroll"};
     message.prescreen = flip();
     message.archs = {"sm_90", "sm_80"};

@@ -1,86 +1,17 @@
 // Steps without effect leave a recipe, with an evaluator that knows what each is worth.
 #include "engine/service/reduce_recipe.h"
 
-#include <gtest/gtest.h>
-
+#include <limits>
 #include <sstream>
 
-#include "candidates/hash.h"
-#include "candidates/task_reader.h"
-#include "engine/rewriting/local_rewriting.h"
 #include "engine/service/workers.h"
-#include "rewriters/core/rewriter.h"
+#include "tests/support/row_sums.h"
 
 namespace hone {
 namespace {
 
-constexpr const char* kTask = R"CU(/* hone {
-  "name": "rows", "sizes": {"M": 4096, "N": 256}, "check_sizes": [{"M": 3, "N": 40}],
-  "buffers": [{"name": "x", "type": "f32", "shape": ["M", "N"]},
-              {"name": "y", "type": "f32", "shape": ["M"], "role": "out"}],
-  "launches": [{"kernel": "rows", "grid": ["ceildiv(M,128)"], "block": [128],
-                "args": ["x", "y", "M", "N"]}]
-}
-*/ __global__ void rows(const float* x, float* y, int M, int N) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < M) {
-    float sum = 0.0f;
-    for (int k = 0; k < N; ++k) sum += x[i * N + k];
-    y[i] = sum;
-  }
-}
-)CU";
-
-/// A microsecond for each mark that is worth something and missing. What is worth nothing does not
-/// change the machine code either, where `tells_code`.
-class Worth final : public Evaluator {
- public:
-  const DeviceInfo& info() const override { return info_; }
-  Result<Evaluation> admit(const EvaluationRequest&) override { return Evaluation{}; }
-  Result<Evaluation> evaluate(const EvaluationRequest& request) override {
-    ++calls_;
-    Evaluation evaluation;
-    evaluation.verdict = Verdict::kOk;
-    double time_us = 1000;
-    std::string code = "code";
-    for (const auto& [mark, worth] : worth_) {
-      const bool there = request.timed.candidate.source.contains(mark);
-      if (!there) time_us += worth;
-      if (there && worth != 0) code += mark;
-    }
-    evaluation.measurement.time_us = time_us;
-    if (tells_code_) evaluation.code_hash = content_hash(code);
-    return evaluation;
-  }
-  Result<Ceilings> measure_ceilings() override { return Ceilings{}; }
-  void use_ceilings(const Ceilings&) override {}
-  void cancel() override {}
-  void resume() override {}
-
-  std::map<std::string, double> worth_;
-  bool tells_code_ = false;
-  std::atomic<int> calls_ = 0;
-
- private:
-  DeviceInfo info_ = {"worth", "sm_90", "", "none", 132, 1LL << 36, 0, 0};
-};
-
-class ReduceRecipe : public testing::Test {
+class ReduceRecipe : public RowSums {
  protected:
-  /// The first thing that this rewriter proposes after `recipe`, with its first values.
-  Step propose(const Recipe& recipe, const std::string& rewriter) {
-    const auto proposals = builder_->space().proposals(recipe);
-    for (const Proposal& proposal : *proposals)
-      if (proposal.rewriter == rewriter)
-        return proposal.step(std::vector<std::size_t>(proposal.parameters.size()));
-    ADD_FAILURE() << "nothing of " << rewriter;
-    return {};
-  }
-  Recipe recipe_of(std::initializer_list<const char*> names) {
-    Recipe recipe;
-    for (const char* name : names) recipe.push_back(propose(recipe, name));
-    return recipe;
-  }
   Contender contender(const Recipe& recipe, double time_us) {
     const auto made = builder_->space().rewritten(recipe);
     EXPECT_TRUE(made) << made.error().message;
@@ -97,6 +28,7 @@ class ReduceRecipe : public testing::Test {
     const Target target = local.target();
     std::uint64_t next_id = 0;
     ReductionStage stage{target, *builder_, next_id, 7, target.device.modelled()};
+    stage.most_evaluations = most_evaluations_;
     stage.given_up = [&] { return given_up_; };
     stage.report = [] {};
     stage.known = [&](const std::string& hash) -> std::optional<double> {
@@ -118,13 +50,9 @@ class ReduceRecipe : public testing::Test {
     return text;
   }
 
-  Task task_ = *parse_task(kTask, "rows.cu");
-  LocalRewriting rewriting_;
-  std::unique_ptr<RequestBuilder> builder_ =
-      *RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {}, {});
-  Worth evaluator_;
   std::map<std::string, double> known_;
   bool given_up_ = false;
+  std::int64_t most_evaluations_ = std::numeric_limits<std::int64_t>::max();
 };
 
 TEST_F(ReduceRecipe, AStepThatIsWorthNothingGoesAndTheOthersStay) {
@@ -174,16 +102,7 @@ TEST_F(ReduceRecipe, TheSameMachineCodeIsTheSameProgramWhateverItsTime) {
 
 TEST_F(ReduceRecipe, ALaterStepThatNeedsAnEarlierKeepsIt) {
   Recipe recipe = recipe_of({"coarsen-threads"});
-  const auto before = builder_->space().proposals({}), after = builder_->space().proposals(recipe);
-  for (const Proposal& proposal : *after) {
-    const bool known = std::ranges::any_of(*before, [&](const Proposal& other) {
-      return other.rewriter == proposal.rewriter && other.site == proposal.site;
-    });
-    if (proposal.rewriter != "unroll" || known) continue;
-    recipe.push_back(proposal.step(std::vector<std::size_t>(proposal.parameters.size())));
-    break;
-  }
-  ASSERT_EQ(recipe.size(), 2U) << "no loop of its own to unroll";
+  recipe.push_back(unroll_of_a_new_loop(recipe));
   // What the last step writes that was not there before is all that is worth something.
   const std::string before_it = contender({recipe[0]}, 0).candidate.program.source;
   std::istringstream lines(contender(recipe, 0).candidate.program.source);
@@ -202,7 +121,7 @@ TEST_F(ReduceRecipe, WhatTheSearchFoundMuchSlowerIsNotTriedAgain) {
   for (std::size_t i = 0; i < 2; ++i)
     known_[contender({recipe[i]}, 0).candidate.program_hash] = 1100;
   ASSERT_EQ(reduced({contender(recipe, 1000)}, 5).size(), 1U);
-  EXPECT_EQ(evaluator_.calls_, 1) << "the whole recipe alone";
+  EXPECT_EQ(evaluator_.stages().size(), 1U) << "the whole recipe alone";
 }
 
 TEST_F(ReduceRecipe, WhoGivesUpGetsWhatIsThere) {
@@ -211,6 +130,51 @@ TEST_F(ReduceRecipe, WhoGivesUpGetsWhatIsThere) {
   const auto left = reduced({contender(recipe, 1000)}, 5);
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].recipe, recipe);
+}
+
+TEST_F(ReduceRecipe, AStepThatOnlyUndoesAnotherGoesWithIt) {
+  const std::size_t loop = task_.reference.source.find("    for (int k");
+  task_.reference.source.insert(loop, "#pragma unroll 2\n");
+  builder_ = *RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {}, {});
+  evaluator_.worth_ = {{"__restrict__", 10}, {"#pragma unroll 2", 10}};
+  Recipe recipe = recipe_of({"restrict-const", "unroll", "unroll"});
+  recipe[1].params["factor"] = std::int64_t{8};
+  recipe[2].params["factor"] = std::int64_t{2};
+  // Without the 8 the last step would change nothing, so it is refused.
+  const auto left = reduced({contender(recipe, 1000)}, 5);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(names(left[0]), "restrict-const");
+}
+
+TEST_F(ReduceRecipe, EvaluationsAreBoundedAndTheBestContenderIsFirst) {
+  evaluator_.worth_ = {{"__restrict__", 0}, {"#pragma unroll", 0}, {"__launch_bounds__", 0}};
+  const std::vector<Contender> contenders = {
+      contender(recipe_of({"unroll", "restrict-const", "launch-bounds"}), 1000),
+      contender(recipe_of({"bake-sizes", "cache-hints", "unroll"}), 1001)};
+  (void)reduced(contenders, 2);
+  const std::size_t without_bound = evaluator_.stages().size();
+  std::size_t before = without_bound;
+  for (const std::int64_t most : {0, 1, 2, 5}) {
+    most_evaluations_ = most;
+    const auto left = reduced(contenders, 2);
+    EXPECT_EQ(evaluator_.stages().size() - before, static_cast<std::size_t>(most));
+    before = evaluator_.stages().size();
+    ASSERT_EQ(left.size(), 2U) << most;
+    // One for each contender as it is; what is left is for the better one.
+    EXPECT_EQ(left[0].recipe.size(), most < 5 ? 3U : 2U) << most;
+    EXPECT_EQ(left[1].recipe.size(), 3U) << most;
+  }
+  EXPECT_GT(without_bound, 5U);
+}
+
+TEST(EvaluationsToReduce, AQuarterOfTheBudgetButOneForEachStep) {
+  std::vector<Contender> contenders(3);
+  for (Contender& contender : contenders) contender.candidate.recipe.resize(4);
+  EXPECT_EQ(evaluations_to_reduce(1000, contenders, 2), 250);
+  EXPECT_EQ(evaluations_to_reduce(20, contenders, 2), 10) << "two contenders, 4 steps each";
+  EXPECT_EQ(evaluations_to_reduce(20, contenders, 5), 15);
+  EXPECT_EQ(evaluations_to_reduce(0, contenders, 2), std::numeric_limits<std::int64_t>::max())
+      << "no such budget";
 }
 
 TEST(Contenders, EachMachineCodeOnceByItsShortestRecipe) {

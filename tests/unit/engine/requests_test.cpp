@@ -75,7 +75,7 @@ TEST(RequestBuilder, AModelsProgramMustExistAtTheHiddenSizes) {
        {std::pair{"ceildiv(N,128)", true},
         {"ceildiv(N,128) / (N == 4096 || N == 100 || N == 37)", false}}) {
     Program program = task->reference;
-    program.source += "// by a model\n";
+    program.source += "__device__ int by_a_model;\n";
     program.launches[0].grid[0] = *Expr::parse(grid);
     const Recipe recipe = {model_code_step(program, "r", task->math)};
     EXPECT_TRUE((*builder)->for_recipe(recipe, 7)) << grid;
@@ -110,7 +110,7 @@ class EditRequests : public testing::Test {
 };
 
 TEST_F(EditRequests, AreMadeAtEverySize) {
-  const Recipe recipe = {edit(line_, line_ + " // the same")};
+  const Recipe recipe = {edit(line_, line_ + " i += 0;")};
   const auto request = builder_->for_recipe(recipe, 7, Stage::kFinal);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_TRUE(builder_->checks_edits_as_timed(recipe));
@@ -120,13 +120,13 @@ TEST_F(EditRequests, AreMadeAtEverySize) {
 
 // Of an emulated GPU nobody sees what is timed: it must be a text that some check runs.
 TEST_F(EditRequests, OfATextWithSizesAreNotCheckedAsTimed) {
-  EXPECT_FALSE(builder_->checks_edits_as_timed({bake_, edit(line_, line_ + " // the same")}));
-  EXPECT_TRUE(builder_->checks_edits_as_timed({edit(line_, line_ + " // the same"), bake_}));
+  EXPECT_FALSE(builder_->checks_edits_as_timed({bake_, edit(line_, line_ + " i += 0;")}));
+  EXPECT_TRUE(builder_->checks_edits_as_timed({edit(line_, line_ + " i += 0;"), bake_}));
   // 64 stands in for 37 only where 37 is refused.
   task_.sizes["N"] = 64;
   task_.check_sizes = {{{"N", 37}}};
   builder_ = std::move(*RequestBuilder::make(rewriting_, task_, target_limits("sm_90"), {}));
-  EXPECT_FALSE(builder_->checks_edits_as_timed({bake_, edit(line_, line_ + " // the same")}));
+  EXPECT_FALSE(builder_->checks_edits_as_timed({bake_, edit(line_, line_ + " i += 0;")}));
 }
 
 // Rules may be replaced by their like at sizes nearby; what a model's edit does not find is

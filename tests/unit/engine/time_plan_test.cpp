@@ -30,7 +30,7 @@ TEST(TimePlan, PartsEndInOrderAndNotMuchAfterTheBudget) {
 TEST(TimePlan, KeepsBackMoreWhereFinalStagesTakeLonger) {
   TimePlan plan({.seconds = 100}, true);
   const double first = plan.search_end();
-  plan.searched(10, 10);  // a second each
+  plan.searched(10, 20);  // half a second each
   const double slower = plan.search_end();
   EXPECT_LT(slower, first);
   plan.searched(20, 1);
@@ -46,7 +46,7 @@ TEST(TimePlan, KeepsBackMoreWhereFinalStagesTakeLonger) {
 TEST(TimePlan, OnAGpuTheBestAndTheReferenceHaveTimeForTheirFinalStages) {
   for (const double admission_s : {1.0, 4.0, 6.0}) {
     TimePlan plan({.seconds = 20}, false);
-    plan.admitted(3000, admission_s);
+    plan.admitted(3000, admission_s, admission_s);
     EXPECT_GE(plan.finals_end() - plan.search_end(), 2 * std::max(4.0, admission_s)) << admission_s;
   }
 }
@@ -54,9 +54,16 @@ TEST(TimePlan, OnAGpuTheBestAndTheReferenceHaveTimeForTheirFinalStages) {
 TEST(TimePlan, ASearchFollowsALongAdmission) {
   for (const bool modelled : {false, true}) {
     TimePlan plan({.seconds = 20}, modelled);
-    plan.admitted(7000, 12);
+    plan.admitted(7000, 12, 12);
     EXPECT_GE(plan.search_end(), 14) << modelled;
   }
+}
+
+/// On an H200 the first search took 11 s to open the GPU, and then no search followed.
+TEST(TimePlan, ASearchFollowsAQuickAdmissionThatBeganLate) {
+  TimePlan plan({.seconds = 20}, false);
+  plan.admitted(7000, 0.7, 12);
+  EXPECT_GE(plan.search_end(), 14);
 }
 
 /// Where it should, it takes until it is cancelled.

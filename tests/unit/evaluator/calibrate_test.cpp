@@ -237,6 +237,28 @@ TEST(Calibrate, CeilingsAreTheWholeDevices) {
   EXPECT_NEAR(c->fp32_flops_per_s, 8 * 1024 * 32 * 32 / 1e6 * 2 * 132 * 2e9, 1e9);
   EXPECT_EQ(c->source, "measured");
   EXPECT_EQ(c->l2_bytes, h200().l2_bytes);
+  EXPECT_NEAR(c->uncertainty, 0.05, 1e-9);
+  // One of seven copies was 3 % faster than the others; then one was twice as fast.
+  for (const auto& [fastest_us, uncertainty] : {std::pair{970.9, 0.08}, std::pair{500.0, 0.1}}) {
+    const auto uneven =
+        ceilings(h200(), device(), [&](const BenchRequest& r) -> Result<BenchReply> {
+          BenchReply reply = dull(r);
+          if (r.kernel == "copy_all") reply.times_us[3] = fastest_us;
+          return reply;
+        });
+    ASSERT_TRUE(uneven) << uneven.error().message;
+    EXPECT_NEAR(uneven->uncertainty, uncertainty, 1e-3);
+    EXPECT_EQ(uneven->dram_bytes_per_s, c->dram_bytes_per_s);
+  }
+  // What was not measured proves nothing: the profile that was begun with may be another GPU's.
+  const auto unread = ceilings(h200(), device(), [&](const BenchRequest& r) -> Result<BenchReply> {
+    BenchReply reply = dull(r);
+    if (r.kernel.starts_with("read_")) reply.error = "it does not run";
+    return reply;
+  });
+  ASSERT_TRUE(unread) << unread.error().message;
+  EXPECT_EQ(unread->dram_read_bytes_per_s, 0);
+  EXPECT_GT(unread->dram_bytes_per_s, 0);
   int answered = 0;
   const auto lost = ceilings(h200(), device(), [&](const BenchRequest& r) -> Result<BenchReply> {
     if (++answered > 5) return fail(ErrorCode::kEnvironment, "the GPU is gone");

@@ -493,5 +493,15 @@ TEST(Floor, CountsWhatIsReadWholeAndWhatTheCacheCannotHold) {
   EXPECT_EQ(floor_of(p, {input}, Ceilings{}).time_us, 0);
 }
 
+TEST(Floor, IsAsSureAsTheCeilings) {
+  const Floor floor{.time_us = 105, .why = "moving"};
+  Ceilings c;
+  c.uncertainty = 0.06;
+  EXPECT_FALSE(is_impossible(100, floor, c));
+  c.uncertainty = 0.04;
+  EXPECT_TRUE(is_impossible(100, floor, c));
+  EXPECT_FALSE(is_impossible(100, Floor{}, c));
+}
+
 }  // namespace
 }  // namespace hone

@@ -51,7 +51,9 @@ TEST(InputSets, StayInTheRangeOfTheTasksOwnFill) {
           ASSERT_LE(v, static_cast<float>(high)) << to_string(set);
         }
       }
-      if (set != InputSet::kOwn) EXPECT_NE(varied.buffers[0].fill, own.buffers[0].fill);
+      if (set != InputSet::kOwn) {
+        EXPECT_NE(varied.buffers[0].fill, own.buffers[0].fill);
+      }
     }
   }
 }

@@ -67,7 +67,10 @@ TEST(Channel, HalfAFrameIsATimeoutAndThenClosed) {
 
 TEST(Channel, RefusesWhatIsNoFrame) {
   for (const std::string& bytes :
-       {std::string("HTTP/1.1 200 OK\r\n"), std::string("HON2\xff\xff\xff\xff12345678", 16),
+       {std::string("HTTP/1.1 200 OK\r\n"),
+        std::string("HON2\xff\xff\xff\xff"
+                    "12345678",
+                    16),
         std::string("HON2\0\0\0\0\0\0\0\0\0\0\0\0", 16),
         std::string("HON1\1\0\0\0\0\0\0\0\0\0\0\0\xa0", 17), frame("\xff"), frame("\x9f"),
         frame(std::string("\x01\x01", 2)), frame("\x7b\xff\xff\xff\xff\xff\xff\xff\xff"),

@@ -113,6 +113,8 @@ double decode(ScalarType type, const std::uint8_t* from) {
       return as(std::int8_t{});
     case ScalarType::kU32:
       return as(std::uint32_t{});
+    case ScalarType::kU64:
+      return as(std::uint64_t{});
     case ScalarType::kU8:
     case ScalarType::kBool:
       return as(std::uint8_t{});

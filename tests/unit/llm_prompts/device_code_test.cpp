@@ -140,7 +140,7 @@ TEST(DeviceCode, WhatTheUserWroteIsNotHeldAgainstAModel) {
 TEST(DeviceCode, EveryBaselineIsDeviceCode) {
   int seen = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::string(HONE_SOURCE_DIR) + "/baselines")) {
+       std::filesystem::recursive_directory_iterator(HONE_SOURCE_DIR "/baselines")) {
     if (entry.path().extension() != ".cu") continue;
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();

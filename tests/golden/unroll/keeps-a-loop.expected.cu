@@ -1,0 +1,9 @@
+// launch f grid=(ceildiv(N,128)) block=(128) args=(X, N)
+__global__ void f(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+#pragma unroll 1
+  for (int k = 0; k < n; k++) v = v * v + 0.5f;
+  x[i] = v;
+}
