@@ -117,6 +117,8 @@ void add_json_option(CLI::App& app, Common& common);
 void add_task_argument(CLI::App& app, std::string& path);
 void add_candidate_argument(CLI::App& app, std::string& id);
 void add_quiet_option(CLI::App& app, bool& quiet);
+/// For an option that is a time: 90, 90s, 1.5m, 1h; what arrives is in seconds.
+[[nodiscard]] CLI::Validator a_time();
 /// A flag that switches off what is on by default.
 CLI::Option* add_off_flag(CLI::App& app, const std::string& name, bool& on,
                           const std::string& help);

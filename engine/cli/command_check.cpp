@@ -32,7 +32,7 @@ struct Options {
   std::string task;
   std::string variant;
   std::string device = "emu:sm_90";
-  int timeout_s = 60;  ///< for each set of sizes
+  double timeout_s = 60;  ///< for each set of sizes
   bool quiet = false;
   std::vector<std::string> sizes;
   bool timed = false;
@@ -483,8 +483,9 @@ Registration add_check(CLI::App& root) {
          "--timeout", options->timeout_s,
          "At most so long for each set of sizes; then it says what it has found, and that it "
          "stopped")
-      ->check(CLI::Range(1, 86400))
-      ->type_name("SECONDS")
+      ->transform(a_time())
+      ->check(CLI::Range(1.0, 86400.0))
+      ->type_name("TIME")
       ->capture_default_str();
   add_quiet_option(*app, options->quiet);
   app->add_option("--seed", options->seed, "Chooses the inputs")

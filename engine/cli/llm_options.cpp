@@ -55,7 +55,8 @@ void LlmOptions::add_to(CLI::App& app) {
       ->type_name("NUMBER")
       ->group(group);
   app.add_option("--llm-timeout", timeout_s, "At most so long for one reply, with its retries")
-      ->type_name("SECONDS")
+      ->type_name("TIME")
+      ->transform(a_time())
       ->check(CLI::Range(1.0, 86'400.0))
       ->group(group)
       ->capture_default_str();

@@ -30,6 +30,11 @@ void add_quiet_option(CLI::App& app, bool& quiet) {
   app.add_flag("--quiet", quiet, "Print no progress");
 }
 
+CLI::Validator a_time() {
+  const std::map<std::string, double> units = {{"s", 1}, {"m", 60}, {"h", 3600}};
+  return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME");
+}
+
 CLI::Option* add_off_flag(CLI::App& app, const std::string& name, bool& on,
                           const std::string& help) {
   return app.add_flag_callback(name, [&on] { on = false; }, help);

@@ -34,7 +34,7 @@ constexpr std::array kMeanings = {
     Meaning{"READONLY", ErrorCode::kEnvironment, "this is a replica: give its master's address"},
     Meaning{"OOM", ErrorCode::kEnvironment, "free memory on the server or raise its maxmemory"},
     Meaning{"MISCONF", ErrorCode::kEnvironment, "the server cannot write its disk: see its log"},
-    Meaning{"NOREPLICAS", ErrorCode::kEnvironment, "the server lacks the replicas it insists on"},
+    Meaning{"NOREPLICAS", ErrorCode::kEnvironment, "the server lacks the replicas it asks for"},
     Meaning{"LOADING", ErrorCode::kInfrastructure, ""},
     Meaning{"BUSY", ErrorCode::kInfrastructure, ""},
     Meaning{"MASTERDOWN", ErrorCode::kInfrastructure, ""},

@@ -232,8 +232,8 @@ void Timing::settle(Entry& entry, std::size_t report) {
   for (const Report& other : entry.reports)
     if (agrees(other)) believed += (believed.empty() ? "" : " and ") + other.worker;
   for (const Report& other : entry.reports) {
-    if (agrees(other) || !stage_.target.accuse) continue;
-    stage_.target.accuse(other.worker,
+    if (agrees(other) || !stage_.target.report_disagreement) continue;
+    stage_.target.report_disagreement(other.worker,
                          fmt::format("final stage of {}: worker {} reports {} where {} report {}",
                                      entry.name(), other.worker, what_it_says(other.evaluation),
                                      believed, what_it_says(evaluation)));

@@ -95,7 +95,7 @@ std::optional<std::pair<std::string, Fleet::Pool>> Fleet::find(const std::string
 void have_confirmed(Target& target, const JobContext& context, const std::string& job,
                     const std::string& pool) {
   target.workers = [&context, pool] { return context.fleet.workers(pool); };
-  target.accuse = [&context, job, pool](const std::string& worker, const std::string& why) {
+  target.report_disagreement = [&context, job, pool](const std::string& worker, const std::string& why) {
     context.log(
         {.level = LogLevel::kError, .message = why, .job = job, .worker = worker, .pool = pool});
   };
@@ -116,7 +116,7 @@ void JobSearch::abandon() {
 
 /// Again and again while the server is away, as long as this process leads.
 template <class Function>
-auto JobSearch::insist(const Function& function) -> decltype(function()) {
+auto JobSearch::retry_while_failing(const Function& function) -> decltype(function()) {
   while (true) {
     auto result = function();
     const bool worth_it = !result && (result.error().code == ErrorCode::kInfrastructure ||
@@ -331,10 +331,10 @@ void JobSearch::run() {
 
 void JobSearch::run_to_end() {
   status_ = {.id = job_.id, .updated_at = queue::unix_ms()};
-  auto message = insist([&] { return context_.lead.message_of(job_.id); });
-  const auto earlier = insist([&] { return context_.lead.status_of(job_.id); });
+  auto message = retry_while_failing([&] { return context_.lead.message_of(job_.id); });
+  const auto earlier = retry_while_failing([&] { return context_.lead.status_of(job_.id); });
   if (earlier && earlier->state >= queue::JobState::kDone) {  // only its entry was left
-    (void)insist([&] { return context_.lead.end_job(job_, *earlier); });
+    (void)retry_while_failing([&] { return context_.lead.end_job(job_, *earlier); });
     return;
   }
   if (!message) {
@@ -385,7 +385,7 @@ void JobSearch::end() {
     // A job that has ended must not begin again for what is said of its model.
     if (status_.model && !queue::encode(status_)) status_.model.reset();
   }
-  const auto ended = insist([&] { return context_.lead.end_job(job_, status_); });
+  const auto ended = retry_while_failing([&] { return context_.lead.end_job(job_, status_); });
   if (!ended) {
     log(LogLevel::kError, "its end was not written: " + ended.error().message);
     return;

@@ -109,7 +109,7 @@ class JobSearch {
   [[nodiscard]] std::optional<std::pair<std::string, Fleet::Pool>> wait_for_pool(
       const std::string& arch);
   template <class Function>
-  auto insist(const Function& function) -> decltype(function());
+  auto retry_while_failing(const Function& function) -> decltype(function());
   void show(std::size_t index, const Progress& progress);
   void report(queue::JobState state, bool now = false);
   void fail_with(const std::string& why);

@@ -109,7 +109,7 @@ class Visit {
     auto request = builder.for_program(message_.task.reference, random_.bits());
     if (!request) return std::unexpected(request.error());
     const auto admitted =
-        have_done(target.queue, {next_id_++, std::move(*request), Work::Kind::kAdmit},
+        evaluate_and_wait(target.queue, {next_id_++, std::move(*request), Work::Kind::kAdmit},
                   [this] { return given_up(); });
     if (!admitted) return std::unexpected(admitted.error());
     if (admitted->verdict != Verdict::kOk)

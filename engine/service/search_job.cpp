@@ -88,7 +88,7 @@ Result<void> Search::admit() {
     return expect_lifted(rewriting_, builder_->space().context(), task_.reference, *request);
   }();
   const auto admission_start = Clock::now();
-  auto admitted = have_done(*request, Work::Kind::kAdmit);
+  auto admitted = evaluate_and_wait(*request, Work::Kind::kAdmit);
   if (!admitted && left_s(plan_.admission_end()) <= 0)
     return std::unexpected(with_place(not_admitted_in_time(admitted.error()), task_));
   if (!admitted) return std::unexpected(with_place(admitted.error(), task_));
@@ -142,8 +142,8 @@ void Search::judge(const LiftCheck& lift) {
   for (std::string& name : names_of_generators()) builder_->space().disable(std::move(name));
 }
 
-Result<Evaluation> Search::have_done(EvaluationRequest request, Work::Kind kind) {
-  return hone::have_done(queue_, {next_id_++, std::move(request), kind},
+Result<Evaluation> Search::evaluate_and_wait(EvaluationRequest request, Work::Kind kind) {
+  return hone::evaluate_and_wait(queue_, {next_id_++, std::move(request), kind},
                          [&] { return abandoned() || left_s(plan_.admission_end()) <= 0; });
 }
 

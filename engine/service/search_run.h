@@ -101,7 +101,7 @@ class Search {
     return (options_.stop != nullptr && *options_.stop) || abandoned() || unstored_;
   }
   [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
-  [[nodiscard]] Result<Evaluation> have_done(EvaluationRequest request, Work::Kind kind);
+  [[nodiscard]] Result<Evaluation> evaluate_and_wait(EvaluationRequest request, Work::Kind kind);
   [[nodiscard]] Error not_admitted_in_time(const Error& last) const;
   /// Until `end` [s of the plan]; negative: it is over.
   [[nodiscard]] double left_s(double end) const { return end - seconds_since(start_); }

@@ -29,7 +29,7 @@ struct Target {
   /// Of a service. Empty: this process evaluates.
   std::function<std::vector<TargetWorker>()> workers = {};
   /// Says that a worker's word was not believed; there where `workers` is.
-  std::function<void(const std::string& worker, const std::string& why)> accuse = {};
+  std::function<void(const std::string& worker, const std::string& why)> report_disagreement = {};
 };
 
 /// Recipes in flight on emu: devices. A fixed number, so that what the strategy knew when it was
@@ -38,7 +38,7 @@ inline constexpr std::size_t kModelledWindow = 24;
 
 /// Has one piece of work done, while nothing else is in flight. `give_up` ends the waiting, with
 /// kInfrastructure; it may be empty.
-[[nodiscard]] Result<Evaluation> have_done(SearchQueue& queue, Work work,
+[[nodiscard]] Result<Evaluation> evaluate_and_wait(SearchQueue& queue, Work work,
                                            const std::function<bool()>& give_up = {});
 
 }  // namespace hone

@@ -8,6 +8,9 @@
 namespace hone {
 namespace {
 
+/// Lines before times lines after: a second's work. Two texts of which more differs are one change.
+constexpr std::size_t kMostComparedLines = 25'000'000;
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -23,11 +26,26 @@ struct LineChange {
 
 std::vector<LineChange> changes_of(const std::vector<std::string>& before,
                                    const std::vector<std::string>& after) {
-  dtl::Diff<std::string> diff(before, after);
+  // What is alike at both ends costs nothing.
+  std::size_t head = 0, tail = 0;
+  const std::size_t shorter = std::min(before.size(), after.size());
+  while (head < shorter && before[head] == after[head]) ++head;
+  while (tail < shorter - head && before[before.size() - 1 - tail] == after[after.size() - 1 - tail])
+    ++tail;
+  const auto middle = [&](const std::vector<std::string>& lines) {
+    return std::vector<std::string>(lines.begin() + static_cast<std::ptrdiff_t>(head),
+                                    lines.end() - static_cast<std::ptrdiff_t>(tail));
+  };
+  if (before.size() * after.size() == 0 || head + tail == std::max(before.size(), after.size()))
+    return {};
+  std::vector<std::string> was = middle(before), is = middle(after);
+  if (was.size() > kMostComparedLines / std::max<std::size_t>(1, is.size()))
+    return {{head, head + was.size(), std::move(is)}};
+  dtl::Diff<std::string> diff(was, is);
   diff.onHuge();
   diff.compose();
   std::vector<LineChange> changes;
-  std::size_t at = 0;  // in `before`
+  std::size_t at = head;  // in `before`
   bool open = false;
   for (const auto& [line, info] : diff.getSes().getSequence()) {
     if (info.type == dtl::SES_COMMON) {

@@ -289,8 +289,8 @@ TEST(JobMessages, OptionsHaveLimits) {
     refused("/budget/seconds", bad);
   refused("/budget/evaluations", -1);
   refused("/budget/evaluations", 1.5);
-  refused("/finalists", kMostFinalists + 1);
-  refused("/finalists", 0);
+  refused("/finalists", 101);
+  refused("/finalists", -1);
   refused("/priority", 101);
   refused("/priority", -101);
   refused("/submitted_at", -1);
@@ -302,6 +302,15 @@ TEST(JobMessages, OptionsHaveLimits) {
   refused("/disabled", Json({"a b"}));
   refused("/prescreen", 1);
   refused("/seed", -1);
+}
+
+TEST(JobMessages, FinalistsThatEarlierVersionsAllowedAreBroughtIntoTheRange) {
+  const auto finalists = [](int asked) {
+    return parsed(spoilt("job", "/finalists", asked).text)["finalists"].get<int>();
+  };
+  EXPECT_EQ(finalists(100), kMostFinalists);
+  EXPECT_EQ(finalists(kMostFinalists), kMostFinalists);
+  EXPECT_EQ(finalists(0), 1);
 }
 
 TEST(StatusMessages, HaveLimits) {

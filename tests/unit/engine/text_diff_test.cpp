@@ -50,5 +50,16 @@ TEST(LineEdits, SearchWhatIsThereOnce) {
   EXPECT_TRUE(line_edits("a\n", "a\n").empty());
 }
 
+TEST(LineEdits, OfTwoLongTextsAreOneAndTakeNoTime) {
+  std::string before = "first\n", after = "first\n";
+  for (int i = 0; i < 200'000; ++i) {
+    before += std::to_string(i) + "\n";
+    after += std::to_string(i * 7 + 3) + "!\n";
+  }
+  const auto edits = line_edits(before + "last\n", after + "last\n");
+  ASSERT_EQ(edits.size(), 1U);
+  EXPECT_EQ(edited(before + "last\n", edits), after + "last\n");
+}
+
 }  // namespace
 }  // namespace hone
