@@ -233,10 +233,10 @@ void Timing::settle(Entry& entry, std::size_t report) {
     if (agrees(other)) believed += (believed.empty() ? "" : " and ") + other.worker;
   for (const Report& other : entry.reports) {
     if (agrees(other) || !stage_.target.report_disagreement) continue;
-    stage_.target.report_disagreement(other.worker,
-                         fmt::format("final stage of {}: worker {} reports {} where {} report {}",
-                                     entry.name(), other.worker, what_it_says(other.evaluation),
-                                     believed, what_it_says(evaluation)));
+    stage_.target.report_disagreement(
+        other.worker, fmt::format("final stage of {}: worker {} reports {} where {} report {}",
+                                  entry.name(), other.worker, what_it_says(other.evaluation),
+                                  believed, what_it_says(evaluation)));
   }
   entry.settled = true;
   entry.evaluation = evaluation;

@@ -95,7 +95,8 @@ std::optional<std::pair<std::string, Fleet::Pool>> Fleet::find(const std::string
 void have_confirmed(Target& target, const JobContext& context, const std::string& job,
                     const std::string& pool) {
   target.workers = [&context, pool] { return context.fleet.workers(pool); };
-  target.report_disagreement = [&context, job, pool](const std::string& worker, const std::string& why) {
+  target.report_disagreement = [&context, job, pool](const std::string& worker,
+                                                     const std::string& why) {
     context.log(
         {.level = LogLevel::kError, .message = why, .job = job, .worker = worker, .pool = pool});
   };

@@ -110,7 +110,7 @@ class Visit {
     if (!request) return std::unexpected(request.error());
     const auto admitted =
         evaluate_and_wait(target.queue, {next_id_++, std::move(*request), Work::Kind::kAdmit},
-                  [this] { return given_up(); });
+                          [this] { return given_up(); });
     if (!admitted) return std::unexpected(admitted.error());
     if (admitted->verdict != Verdict::kOk)
       return fail(ErrorCode::kTaskFailed,

@@ -144,7 +144,7 @@ void Search::judge(const LiftCheck& lift) {
 
 Result<Evaluation> Search::evaluate_and_wait(EvaluationRequest request, Work::Kind kind) {
   return hone::evaluate_and_wait(queue_, {next_id_++, std::move(request), kind},
-                         [&] { return abandoned() || left_s(plan_.admission_end()) <= 0; });
+                                 [&] { return abandoned() || left_s(plan_.admission_end()) <= 0; });
 }
 
 Error Search::not_admitted_in_time(const Error& last) const {

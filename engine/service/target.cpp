@@ -4,7 +4,8 @@
 
 namespace hone {
 
-Result<Evaluation> evaluate_and_wait(SearchQueue& queue, Work work, const std::function<bool()>& give_up) {
+Result<Evaluation> evaluate_and_wait(SearchQueue& queue, Work work,
+                                     const std::function<bool()>& give_up) {
   const std::uint64_t id = work.id;
   if (!queue.submit(std::move(work)))
     return fail(ErrorCode::kInfrastructure, "the queue takes no work");

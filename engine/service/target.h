@@ -39,6 +39,6 @@ inline constexpr std::size_t kModelledWindow = 24;
 /// Has one piece of work done, while nothing else is in flight. `give_up` ends the waiting, with
 /// kInfrastructure; it may be empty.
 [[nodiscard]] Result<Evaluation> evaluate_and_wait(SearchQueue& queue, Work work,
-                                           const std::function<bool()>& give_up = {});
+                                                   const std::function<bool()>& give_up = {});
 
 }  // namespace hone

@@ -30,7 +30,8 @@ std::vector<LineChange> changes_of(const std::vector<std::string>& before,
   std::size_t head = 0, tail = 0;
   const std::size_t shorter = std::min(before.size(), after.size());
   while (head < shorter && before[head] == after[head]) ++head;
-  while (tail < shorter - head && before[before.size() - 1 - tail] == after[after.size() - 1 - tail])
+  while (tail < shorter - head &&
+         before[before.size() - 1 - tail] == after[after.size() - 1 - tail])
     ++tail;
   const auto middle = [&](const std::vector<std::string>& lines) {
     return std::vector<std::string>(lines.begin() + static_cast<std::ptrdiff_t>(head),

@@ -258,7 +258,8 @@ Json to_message(const EmulateRequest& r) {
             {"checks", std::move(checks)},
             {"tolerance", to_message(r.tolerance)},
             {"exact", r.exact},
-            {"threads", r.threads}};
+            {"threads", r.threads},
+            {"places", r.places}};
   if (r.timed) m["timed"] = to_message(*r.timed);
   return m;
 }
@@ -283,6 +284,8 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.exact, get_bool(m, "exact"));
   HONE_TAKE(r.threads, threads_from(m));
+  if (!m.contains("places") || !m["places"].is_number_integer()) return malformed("places");
+  r.places = m["places"].get<std::uint64_t>();
   return r;
 }
 
@@ -308,6 +311,7 @@ Json to_message(const EmulateReply& r) {
           {"read_whole", r.read_whole},
           {"expected_checked", r.expected_checked},
           {"expected_differs", r.expected_differs},
+          {"not_compared", r.not_compared},
           {"time_us", r.time_us},
           {"bound", r.bound},
           {"counters", r.counters}};
@@ -340,6 +344,8 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
   r.expected_checked = static_cast<int>(checked);
   HONE_TAKE(r.expected_differs, get_string(m, "expected_differs"));
   r.expected_differs = clean_text(r.expected_differs, 2048);
+  HONE_TAKE(r.not_compared, get_string(m, "not_compared"));
+  r.not_compared = clean_text(r.not_compared, 2048);
   HONE_TAKE(r.time_us, get_positive(m, "time_us"));
   HONE_TAKE(r.bound, get_string(m, "bound", 256));
   r.bound = clean_text(r.bound, 256);

@@ -74,6 +74,9 @@ struct EmulateRequest {
   Tolerance tolerance;
   bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
   int threads = 1;    ///< that run the blocks of a launch
+  /// Of a final stage, secret and not 0: more is asked of the candidate, and this chooses the
+  /// places at which it is compared at the timed size. 0: a quick stage.
+  std::uint64_t places = 0;
 };
 struct EmulateReply {
   Verdict verdict = Verdict::kCrash;
@@ -87,6 +90,7 @@ struct EmulateReply {
   std::set<std::string> read_whole;
   int expected_checked = 0;      ///< of an admission: sizes at which there was something expected
   std::string expected_differs;  ///< where the first of it is not what came out; else empty
+  std::string not_compared;      ///< why an output was not compared at the timed size; else empty
   double time_us = 0;            ///< of the timed program
   std::string bound;
   std::map<std::string, double> counters;

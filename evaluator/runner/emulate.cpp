@@ -11,7 +11,10 @@
 #include "evaluator/check/precise.h"
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/fill/fill.h"
+#include "evaluator/runner/compare_timed.h"
 #include "evaluator/runner/emulated_program.h"
+#include "evaluator/runner/emulated_reply.h"
+#include "evaluator/runner/reordered.h"
 #include "evaluator/runner/sample_launches.h"
 #include "evaluator/trace.h"
 
@@ -23,38 +26,23 @@ using protocol::EmulateReply;
 using protocol::EmulateRequest;
 using Clock = std::chrono::steady_clock;
 
-// Emulated warp instructions; a core runs 50-150 million a second.
-constexpr std::uint64_t kMostOfReference =
-    4;  // a candidate may do this much more than the reference
-/// Or so many, if that is more: about two seconds. A tile does its whole work at a small size too.
-constexpr std::uint64_t kCandidateLeast = 40'000'000;
 // Timed sizes up to these are compared in full as well.
 constexpr std::uint64_t kSmallReference = 4'000'000;  // warp instructions
 constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
 constexpr std::int64_t kSmallBytes = 16 << 20;        // over all buffers [B]
-constexpr std::uint64_t kAdmissionSchedules = 3;      // further orders of blocks and warps
+constexpr double kWholeUnits = 40e6;                  // likewise, in the final stage (units_of)
+constexpr std::int64_t kWholeBytes = 512 << 20;       // [B]
+// Further orders of blocks and warps, and for which checks [warp instructions of the reference].
+constexpr std::uint64_t kAdmissionSchedules = 3, kFinalSchedules = 3;
+constexpr std::uint64_t kQuickReordered = 400'000, kFinalReordered = 4'000'000;
 
-EmulateReply reply(Verdict verdict, std::string detail, bool reference_failed = false) {
-  EmulateReply r;
-  r.verdict = verdict;
-  r.detail = std::move(detail);
-  r.reference_failed = reference_failed;
-  return r;
-}
-
-std::string sizes_text(const ConcreteProgram& program) {
-  std::string text;
-  for (const auto& buffer : program.buffers) {
-    if (!text.empty()) text += ", ";
-    text += buffer.name;
-    for (const auto n : buffer.shape) text += fmt::format("[{}]", n);
-  }
-  return text;
+std::int64_t bytes_of(const ConcreteProgram& program) {
+  std::int64_t bytes = 0;
+  for (const auto& buffer : program.buffers) bytes += buffer.bytes();
+  return bytes;
 }
 
 bool is_small(const ConcreteProgram& program) {
-  std::int64_t bytes = 0;
-  for (const auto& buffer : program.buffers) bytes += buffer.bytes();
   double threads = 0;
   for (const auto& launch : program.launches) {
     double product = 1;
@@ -62,39 +50,7 @@ bool is_small(const ConcreteProgram& program) {
     for (const auto n : launch.block) product *= static_cast<double>(n);
     threads += product;
   }
-  return bytes <= kSmallBytes && threads <= static_cast<double>(kSmallThreads);
-}
-
-/// Runs `runnable` on the same input under another schedule and compares with what grid order gave.
-/// Nothing when the answers agree: to the bit, or, as with float atomics, within the tolerance.
-EmulateReply run_reordered(const protocol::Runnable& runnable, const emulator::Module& module,
-                           const Case& one,
-                           const std::map<std::string, std::vector<std::uint8_t>>& want,
-                           const Tolerance& tolerance, std::uint64_t budget,
-                           std::uint64_t schedule) {
-  const bool is_reference = !one.candidate;
-  auto program =
-      EmulatedProgram::load(runnable, one.seed, EmulatedProgram::Outputs::kUninitialised);
-  if (!program) return reply(Verdict::kRefused, program.error().message, is_reference);
-  const auto report = (*program)->run_all(module, budget, false, schedule);
-  if (report.verdict != Verdict::kOk)
-    return reply(report.verdict, report.detail + " (with blocks and warps in another order)",
-                 is_reference);
-  for (const auto& buffer : one.reference.program.buffers) {
-    const auto first = want.find(buffer.name);
-    if (first == want.end()) continue;
-    const auto other = (*program)->read((*program)->index_of(buffer.name));
-    if (other == first->second) continue;
-    const auto comparison = check::compare(first->second, other, buffer.type, tolerance);
-    if (!comparison) return reply(Verdict::kWrongResult, comparison.error().message, is_reference);
-    if (!comparison->ok())
-      return reply(Verdict::kWrongResult,
-                   "the answer depends on the order in which blocks and warps run: " +
-                       check::describe(*comparison, buffer.name, buffer.type, buffer.elements()) +
-                       ", where \"want\" is grid order",
-                   is_reference);
-  }
-  return reply(Verdict::kOk, "");
+  return bytes_of(program) <= kSmallBytes && threads <= static_cast<double>(kSmallThreads);
 }
 
 /// Of the checks in which there are several blocks to reorder, the one that costs least.
@@ -114,40 +70,6 @@ std::size_t smallest(const std::vector<Case>& checks) {
 }
 
 }  // namespace
-
-Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& reference,
-                                           const ConcreteBuffer& buffer,
-                                           const std::vector<std::uint8_t>& got,
-                                           const EmulateRequest& request) {
-  const auto& want = reference.outputs.at(buffer.name);
-  Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
-  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
-  const auto plain = check::compare(want, got, buffer.type, tolerance);
-  if (!plain || (plain->ok() && (!exact_inputs || plain->max_rel_error == 0))) return plain;
-  const auto precise = kept_.precise(one);
-  if (precise == nullptr) {
-    if (plain->ok() || one.inputs == InputSet::kOwn) return plain;
-    return check::compare(want, got, buffer.type, check::loosened_blindly(tolerance));
-  }
-  const auto& truth = precise->outputs.at(buffer.name);
-  const ScalarType truth_type = precise->types.at(buffer.name);
-  const auto own = check::compare(truth, truth_type, want, buffer.type, tolerance);
-  if (!own) return own;
-  // What f32 gave without any error, fewer bits or another formula must give, too.
-  if (exact_inputs && own->max_rel_error == 0)
-    return check::compare(want, got, buffer.type, Tolerance{0, 0, tolerance.non_finite});
-  if (plain->ok()) return plain;
-  if (one.inputs != InputSet::kOwn) tolerance = check::loosened(tolerance, own->max_rel_error);
-  auto against_truth = check::compare(truth, truth_type, got, buffer.type, tolerance);
-  if (!against_truth || against_truth->ok() || one.inputs == InputSet::kOwn)
-    return against_truth && against_truth->ok() ? against_truth : plain;
-  if (check::as_right(*against_truth, *own)) {
-    against_truth->mismatches = 0;
-    against_truth->norm_limit = 0;
-    return against_truth;
-  }
-  return check::compare(want, got, buffer.type, tolerance);
-}
 
 std::string Emulate::unexpected_place(const Case& one,
                                       const std::map<int, std::vector<std::uint8_t>>& outputs,
@@ -260,7 +182,8 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
   if (!second) return reply(Verdict::kRefused, second.error().message, true);
   (*first)->set_threads(threads_);
   (*second)->set_threads(threads_);
-  (*first)->refill();
+  if (auto renewed = (*first)->begin_again(one.seed); !renewed)
+    return reply(Verdict::kRefused, renewed.error().message, true);
   for (auto* again : {first->get(), second->get()}) {
     report = again->run_all(**module, kReferenceBudget, false);
     if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail, true);
@@ -277,7 +200,7 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     }
   }
   if (!reorder) return admitted;
-  std::map<std::string, std::vector<std::uint8_t>> want;
+  OutputBytes want;
   for (auto& [index, bytes] : outputs)
     want[program.buffers[static_cast<std::size_t>(index)].name] = std::move(bytes);
   for (std::uint64_t k = 1; k <= kAdmissionSchedules; ++k) {
@@ -302,74 +225,6 @@ EmulateReply Emulate::look(const Case& one, NonFinite non_finite) {
   return result;
 }
 
-EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool reorder,
-                            bool& unusable) {
-  const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
-  const auto reference = kept_.run(one.reference, one.seed, kReferenceBudget);
-  unusable = one.made_up &&
-             (reference->verdict != Verdict::kOk || says_nothing(*reference, tolerance.non_finite));
-  if (unusable) return reply(Verdict::kOk, "");
-  if (reference->verdict != Verdict::kOk) return reply(reference->verdict, reference->detail, true);
-  const auto module = kept_.module_for(one.candidate->compiled);
-  if (!module) return reply(Verdict::kUnsupported, module.error().message);
-  auto program =
-      EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
-  if (!program) return reply(Verdict::kLaunchError, program.error().message);
-  (*program)->set_threads(threads_);
-  const std::uint64_t budget =
-      std::max(reference->warp_instructions * kMostOfReference, kCandidateLeast);
-  const auto report = (*program)->run_all(**module, budget, false);
-  if (report.verdict == Verdict::kTimeout)
-    return reply(report.verdict,
-                 fmt::format("{} (at the check size {}, where the reference takes {} and a "
-                             "candidate may take {})",
-                             report.detail, sizes_text(one.reference.program),
-                             reference->warp_instructions, budget));
-  if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
-
-  EmulateReply result = reply(Verdict::kOk, "");
-  std::map<std::string, std::vector<std::uint8_t>> outputs;
-  for (const auto& buffer : one.reference.program.buffers) {
-    const int index = (*program)->index_of(buffer.name);
-    if (index < 0) {
-      if (buffer.role == Role::kIn || buffer.role == Role::kScratch) continue;
-      return reply(Verdict::kWrongResult,
-                   fmt::format("the program has no buffer '{}'", buffer.name));
-    }
-    if (buffer.role == Role::kIn && (*program)->was_written(index))
-      return reply(Verdict::kTampering, fmt::format("the input '{}' was written", buffer.name));
-  }
-  for (const auto& buffer : one.reference.program.buffers) {
-    if (!is_output(buffer.role)) continue;
-    const int index = (*program)->index_of(buffer.name);
-    const auto hole = (*program)->first_unwritten(index);
-    if (hole >= 0 && reference->unwritten.at(buffer.name) != hole)
-      return reply(Verdict::kWrongResult,
-                   fmt::format("{}[{}] was not written (of {})", buffer.name,
-                               hole / static_cast<std::int64_t>(size_of(buffer.type)),
-                               sizes_text(one.reference.program)));
-    auto& got = outputs[buffer.name] = (*program)->read(index);
-    const auto comparison = compare(one, *reference, buffer, got, request);
-    if (!comparison) return reply(Verdict::kWrongResult, comparison.error().message);
-    result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
-    if (!comparison->ok()) {
-      result.verdict = Verdict::kWrongResult;
-      result.detail = check::describe(*comparison, buffer.name, buffer.type, buffer.elements());
-      if (one.inputs != InputSet::kOwn)
-        result.detail += fmt::format(" (on {})", to_string(one.inputs));
-      if (one.made_up && one.inputs == InputSet::kOwn)
-        result.detail += fmt::format(" (of {})", sizes_text(one.reference.program));
-      return result;
-    }
-  }
-  if (reorder) {
-    const auto again =
-        run_reordered(*one.candidate, **module, one, outputs, tolerance, budget, one.seed | 1);
-    if (again.verdict != Verdict::kOk) return again;
-  }
-  return result;
-}
-
 const emulator::Profile* Emulate::profile_for(const EmulateRequest& request) {
   if (request.profile.empty()) return emulator::find_profile(request.arch);
   if (request.profile == profile_text_) return &profile_;
@@ -380,7 +235,7 @@ const emulator::Profile* Emulate::profile_for(const EmulateRequest& request) {
   return &profile_;
 }
 
-EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile) {
+EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile, double& units) {
   const auto& runnable = one.candidate ? *one.candidate : one.reference;
   const bool is_reference = !one.candidate;
   const auto module = kept_.module_for(runnable.compiled);
@@ -404,8 +259,37 @@ EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile) {
       longest_us = time.time_us;
       result.bound = time.bound;
     }
+    units += units_of(launch.counters) * static_cast<double>(launch.counters.blocks_total) /
+             static_cast<double>(std::max<std::uint64_t>(1, launch.counters.blocks));
     for (const auto& [name, value] : to_map(launch.counters)) result.counters[name] += value;
   }
+  return result;
+}
+
+EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units) {
+  const Case& timed = *request.timed;
+  const auto reference = kept_.module_for(timed.reference.compiled);
+  const auto candidate = kept_.module_for(timed.candidate->compiled);
+  if (!reference || !candidate) return reply(Verdict::kUnsupported, "it cannot be parsed");
+  if (units <= kWholeUnits && bytes_of(timed.reference.program) <= kWholeBytes &&
+      kept_.run(timed.reference, timed.seed, static_cast<std::uint64_t>(kWholeUnits))->verdict ==
+          Verdict::kOk) {
+    bool useless = false;
+    auto whole = check(timed, request, {}, useless);
+    if (whole.verdict != Verdict::kOk) whole.detail += " (at the timed size)";
+    return whole;
+  }
+  std::shared_ptr<const emulator::Module> precise;
+  if (timed.precise) {
+    const auto parsed = kept_.module_for(timed.precise->compiled);
+    if (parsed) precise = *parsed;
+  }
+  const auto compared =
+      runner::compare_timed(timed, {**reference, **candidate, precise.get()},
+                            check::for_inputs(request.tolerance, false), request.places);
+  auto result = reply(compared.verdict, compared.detail);
+  result.max_rel_error = compared.max_rel_error;
+  result.not_compared = compared.not_compared;
   return result;
 }
 
@@ -418,7 +302,12 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     begin = Clock::now();
   };
   threads_ = request.threads;
-  const std::size_t reordered = smallest(request.checks);
+  const bool is_final = request.places != 0;
+  const bool is_admission = !request.checks.empty() && !request.checks.front().candidate;
+  const std::size_t reordered =
+      is_admission
+          ? smallest(request.checks)
+          : check_to_reorder(request.checks, kept_, is_final ? kFinalReordered : kQuickReordered);
   const Tolerance own = check::for_inputs(request.tolerance, false);
   const Tolerance made_up = check::for_inputs(request.tolerance, true);
   check::Fakes fakes(own);
@@ -437,7 +326,9 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
       continue;
     }
     bool useless = false;
-    auto result = one.candidate ? check(one, request, i == reordered, useless)
+    const Further further = {.again = is_final || i == reordered,
+                             .schedules = i == reordered ? (is_final ? kFinalSchedules : 1) : 0};
+    auto result = one.candidate ? check(one, request, further, useless)
                                 : admit(one, own, i == reordered, fakes);
     said.insert(said.end(), result.said.begin(), result.said.end());
     if (useless) unusable.push_back(static_cast<int>(i));
@@ -455,14 +346,17 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   if (const auto fake = fakes.survivor(); !fake.empty())
     return reply(Verdict::kWrongResult, fake, true);
   EmulateReply result = reply(Verdict::kOk, "");
+  bool compared = false;  // in full, at the timed size
   // A program made for the timed sizes is another text than the one at the check sizes.
   // Only the reference decides whether it is small: a candidate may not opt out.
   if (request.timed && request.timed->candidate && is_small(request.timed->reference.program) &&
       kept_.run(request.timed->reference, request.timed->seed, kSmallReference)->verdict ==
           Verdict::kOk) {
     bool useless = false;
-    result = check(*request.timed, request, request.checks.empty(), useless);
+    result = check(*request.timed, request,
+                   {.again = true, .schedules = request.checks.empty() ? 1U : 0U}, useless);
     report("check at the timed size", result);
+    compared = !useless;
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
     if (result.verdict != Verdict::kOk) {
@@ -472,10 +366,18 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   }
   if (request.timed) {
     const auto* profile = profile_for(request);
+    double units = 0;
     result = profile == nullptr ? reply(Verdict::kUnsupported, "no model of " + request.arch,
                                         !request.timed->candidate)
-                                : model(*request.timed, *profile);
+                                : model(*request.timed, *profile, units);
     report("model", result);
+    if (result.verdict == Verdict::kOk && is_final && request.timed->candidate && !compared) {
+      auto at_timed = compare_timed(request, units);
+      report("comparison at the timed size", at_timed);
+      max_rel_error = std::max(max_rel_error, at_timed.max_rel_error);
+      if (at_timed.verdict != Verdict::kOk) return at_timed;
+      result.not_compared = std::move(at_timed.not_compared);
+    }
   }
   result.max_rel_error = max_rel_error;
   result.reference_error = reference_error;

@@ -11,7 +11,9 @@
 #include "evaluator/check/finite.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/protocol/messages.h"
+#include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/reference_runs.h"
+#include "evaluator/runner/reordered.h"
 
 namespace hone::runner {
 
@@ -35,12 +37,33 @@ class Emulate {
   [[nodiscard]] std::string unexpected_place(
       const protocol::Case& one, const std::map<int, std::vector<std::uint8_t>>& outputs,
       const Tolerance& tolerance);
+  /// What is asked of a candidate beside one right answer.
+  struct Further {
+    bool again = false;           ///< called again, where it keeps something, it is right again
+    std::uint64_t schedules = 0;  ///< other orders of blocks and warps, which change nothing
+  };
   /// Sets `unusable` when a made-up case says nothing.
   [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one,
-                                             const protocol::EmulateRequest& request, bool reorder,
-                                             bool& unusable);
+                                             const protocol::EmulateRequest& request,
+                                             Further further, bool& unusable);
+  /// Of a run that ended well. Fills `outputs`.
+  [[nodiscard]] protocol::EmulateReply compare_outputs(const protocol::Case& one,
+                                                       const ReferenceRun& reference,
+                                                       const EmulatedProgram& program,
+                                                       const protocol::EmulateRequest& request,
+                                                       OutputBytes& outputs);
+  /// Twice more in the same memory, as users call it: with other contents, and with the first ones.
+  [[nodiscard]] protocol::EmulateReply run_again(const protocol::Case& one,
+                                                 EmulatedProgram& program,
+                                                 const emulator::Module& module,
+                                                 const protocol::EmulateRequest& request,
+                                                 std::uint64_t budget);
+  /// The candidate at its timed sizes: in full where that is cheap, else at request.places.
+  [[nodiscard]] protocol::EmulateReply compare_timed(const protocol::EmulateRequest& request,
+                                                     double units);
+  /// `units`: what all blocks of the program would take to emulate.
   [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one,
-                                             const emulator::Profile& profile);
+                                             const emulator::Profile& profile, double& units);
   /// Of the request; null: unknown architecture, or a profile that is none.
   [[nodiscard]] const emulator::Profile* profile_for(const protocol::EmulateRequest& request);
 

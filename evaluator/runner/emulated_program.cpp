@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "evaluator/device/arguments.h"
@@ -20,28 +21,31 @@ emulator::Memory::PageSource constant_source(std::uint8_t value) {
 
 }  // namespace
 
+Result<emulator::Memory::PageSource> EmulatedProgram::contents(const ConcreteBuffer& buffer,
+                                                               std::uint64_t seed) const {
+  if (!has_fill(buffer.role))
+    return constant_source(outputs_ == Outputs::kUninitialised ? 0xFF : 0);
+  auto source = outputs_ == Outputs::kZero ? fill::Source::open_repeating(buffer, seed)
+                                           : fill::Source::open(buffer, seed);
+  if (!source) return std::unexpected(source.error());
+  return [source = *source](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
+    source->read(offset, out, size);
+  };
+}
+
 Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(const protocol::Runnable& runnable,
                                                                std::uint64_t seed, Outputs outputs,
                                                                std::uint64_t pad) {
-  std::unique_ptr<EmulatedProgram> p(new EmulatedProgram(runnable));
-  p->seed_ = seed;
+  std::unique_ptr<EmulatedProgram> p(new EmulatedProgram(runnable, outputs));
   if (pad > 0) (void)p->memory_.allocate("padding", pad, true, constant_source(0));
   for (const auto& buffer : runnable.program.buffers) {
-    const auto bytes = static_cast<std::uint64_t>(buffer.bytes());
-    if (has_fill(buffer.role)) {
-      auto source = outputs == Outputs::kZero ? fill::Source::open_repeating(buffer, seed)
-                                              : fill::Source::open(buffer, seed);
-      if (!source) return std::unexpected(source.error());
-      p->addresses_.push_back(p->memory_.allocate(
-          buffer.name, bytes, true,
-          [source = *source](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
-            source->read(offset, out, size);
-          }));
-    } else {
-      const bool zero = outputs == Outputs::kZero;
-      p->addresses_.push_back(
-          p->memory_.allocate(buffer.name, bytes, zero, constant_source(zero ? 0 : 0xFF)));
-    }
+    auto source = p->contents(buffer, seed);
+    if (!source) return std::unexpected(source.error());
+    bool initialised = has_fill(buffer.role);
+    if (outputs == Outputs::kZero) initialised = true;
+    if (outputs == Outputs::kUnwritten) initialised = buffer.role == Role::kIn;
+    p->addresses_.push_back(p->memory_.allocate(
+        buffer.name, static_cast<std::uint64_t>(buffer.bytes()), initialised, std::move(*source)));
   }
   return p;
 }
@@ -130,16 +134,21 @@ std::int64_t EmulatedProgram::first_unwritten(int buffer) const {
                                  static_cast<std::uint64_t>(runnable_.program.buffers[i].bytes()));
 }
 
-void EmulatedProgram::refill() {
+Result<void> EmulatedProgram::begin_again(std::uint64_t seed) {
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     const auto& buffer = runnable_.program.buffers[i];
-    if (!has_fill(buffer.role)) continue;
-    const auto source = fill::Source::open(buffer, seed_);
-    if (!source) continue;  // it opened before
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.bytes()));
-    (*source)->read(0, bytes.data(), bytes.size());
-    (void)memory_.write(addresses_[i], bytes.data(), bytes.size());
+    if (buffer.role == Role::kScratch) continue;
+    auto source = contents(buffer, seed);
+    if (!source) return std::unexpected(source.error());
+    memory_.renew(addresses_[i], std::move(*source));
   }
+  return {};
+}
+
+bool EmulatedProgram::keeps_something() const {
+  return memory_.variables_were_written() ||
+         std::ranges::any_of(runnable_.program.buffers,
+                             [](const auto& buffer) { return buffer.role == Role::kScratch; });
 }
 
 }  // namespace hone::runner

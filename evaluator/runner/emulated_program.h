@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ class EmulatedProgram {
   enum class Outputs {
     kUninitialised,  ///< for checks: reading a byte nobody wrote is reported
     kZero,           ///< for sampling, where earlier launches ran in part only
+    kUnwritten,      ///< for parts of which it is asked what they wrote; see written()
   };
 
   /// `pad` shifts every address: a program whose answer depends on addresses shows.
@@ -39,6 +42,20 @@ class EmulatedProgram {
 
   [[nodiscard]] int index_of(const std::string& buffer) const;  ///< -1: none
   [[nodiscard]] std::vector<std::uint8_t> read(int buffer) const;
+  /// Into `out`, from byte `offset` on.
+  void read(int buffer, std::uint64_t offset, std::span<std::uint8_t> out) const {
+    (void)memory_.read(addresses_[static_cast<std::size_t>(buffer)] + offset, out.data(),
+                       out.size());
+  }
+  /// With Outputs::kUnwritten: what launches wrote to a buffer that is not an input, in rising
+  /// order.
+  [[nodiscard]] std::vector<emulator::ByteRange> written(int buffer) const {
+    return memory_.written_ranges(addresses_[static_cast<std::size_t>(buffer)]);
+  }
+  /// What the last counted launch touched of it, in whole sectors, in rising order.
+  [[nodiscard]] std::vector<emulator::ByteRange> touched(int buffer) const {
+    return memory_.touched_ranges(addresses_[static_cast<std::size_t>(buffer)]);
+  }
   /// Did one launch of a counted run_all touch every sector of it?
   [[nodiscard]] bool touched_whole(int buffer) const;
   /// Distinct bytes, in whole sectors, that the last counted launch touched of it.
@@ -47,16 +64,22 @@ class EmulatedProgram {
   }
   [[nodiscard]] bool was_written(int buffer) const;
   [[nodiscard]] std::int64_t first_unwritten(int buffer) const;  ///< byte, or -1
-  /// Puts back the first contents of in and inout buffers.
-  void refill();
+  /// As between two calls of a user: new contents for what is read, nothing in what is written, and
+  /// scratch memory and `__device__` variables as they were left.
+  [[nodiscard]] Result<void> begin_again(std::uint64_t seed);
+  /// Is there anything that one call could leave for the next? Asked after a run.
+  [[nodiscard]] bool keeps_something() const;
   [[nodiscard]] const ConcreteProgram& program() const { return runnable_.program; }
   [[nodiscard]] const protocol::Runnable& runnable() const { return runnable_; }
 
  private:
-  explicit EmulatedProgram(const protocol::Runnable& runnable) : runnable_(runnable) {}
+  EmulatedProgram(const protocol::Runnable& runnable, Outputs outputs)
+      : runnable_(runnable), outputs_(outputs) {}
+  [[nodiscard]] Result<emulator::Memory::PageSource> contents(const ConcreteBuffer& buffer,
+                                                              std::uint64_t seed) const;
 
   const protocol::Runnable& runnable_;  ///< outlives this
-  std::uint64_t seed_ = 0;
+  const Outputs outputs_;
   int threads_ = 1;
   emulator::Memory memory_;
   std::vector<std::uint64_t> addresses_;

@@ -72,6 +72,12 @@ class Module {
   [[nodiscard]] const Kernel* find(std::string_view lowered_name) const;
 };
 
+/// Bytes [begin, end) of an allocation.
+struct ByteRange {
+  std::uint64_t begin = 0, end = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
 /// Global memory: exact allocations, pages materialised on first touch.
 class Memory {
  public:
@@ -96,8 +102,16 @@ class Memory {
   [[nodiscard]] std::int64_t first_unwritten(std::uint64_t address, std::uint64_t bytes) const;
   /// Distinct bytes, in whole sectors of 32, that the last counted run touched of an allocation.
   [[nodiscard]] std::uint64_t touched_bytes(std::uint64_t address) const;
+  /// Those bytes, in rising order, whole sectors.
+  [[nodiscard]] std::vector<ByteRange> touched_ranges(std::uint64_t address) const;
+  /// Bytes that kernels wrote to an allocation that did not begin initialised, in rising order.
+  [[nodiscard]] std::vector<ByteRange> written_ranges(std::uint64_t address) const;
   /// Did a kernel write into this allocation?
   [[nodiscard]] bool was_written(std::uint64_t address) const;
+  /// Did a kernel write a `__device__` variable?
+  [[nodiscard]] bool variables_were_written() const;
+  /// The allocation as if nothing had happened to it, with other first contents.
+  void renew(std::uint64_t address, PageSource source);
 
   struct Impl;
   Impl& impl() { return *impl_; }
@@ -212,7 +226,10 @@ struct RunOptions {
   bool check_races = true;
   bool counters = true;
   std::uint64_t max_warp_instructions = 2'000'000'000;  ///< beyond: Verdict::kTimeout
-  std::int64_t sample_blocks = 0;      ///< 0: all; else that many, spread evenly over the grid
+  std::int64_t sample_blocks = 0;  ///< 0: all; else that many, spread evenly over the grid
+  /// Blocks to run instead, rising; the clusters that hold them run whole. A block's number counts
+  /// x fastest; where the launch has clusters, those are counted so, and then the blocks in each.
+  const std::vector<std::uint64_t>* blocks = nullptr;
   int threads = 1;                     ///< host threads at most; results do not depend on it
   std::uint64_t threads_after = 4096;  ///< warp instructions, before a second one is worth starting
   /// 0: grid order, warps in turn. Others permute the order of blocks and warps and how long each

@@ -111,7 +111,8 @@ void Memory::Impl::place_globals(const ModuleImpl& module) {
     place(v.name, v.address, v.bytes, true,
           [init = v.init](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
             std::memcpy(out, init.data() + offset, size);
-          });
+          })
+        .variable = true;
   }
 }
 
@@ -186,9 +187,67 @@ std::uint64_t Memory::touched_bytes(std::uint64_t address) const {
   return a ? std::min(a->bytes, 32 * a->touched) : 0;
 }
 
+namespace {
+
+/// Adds what `bits` say of the page that begins at `base`; a bit stands for `each` bytes.
+void add_ranges(std::vector<ByteRange>& ranges, const std::uint64_t* bits, std::uint64_t words,
+                std::uint64_t each, std::uint64_t base, std::uint64_t bytes) {
+  for (std::uint64_t w = 0; w < words; ++w) {
+    std::uint64_t word = bits[w];
+    while (word != 0) {
+      const auto first = static_cast<std::uint64_t>(std::countr_zero(word));
+      const auto count = static_cast<std::uint64_t>(std::countr_one(word >> first));
+      const std::uint64_t begin = base + (64 * w + first) * each;
+      const std::uint64_t end = std::min(begin + count * each, bytes);
+      if (!ranges.empty() && ranges.back().end == begin)
+        ranges.back().end = end;
+      else if (begin < end)
+        ranges.push_back({begin, end});
+      word &= first + count >= 64 ? 0 : ~0ull << (first + count);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ByteRange> Memory::touched_ranges(std::uint64_t address) const {
+  std::vector<ByteRange> ranges;
+  const Allocation* a = impl_->find(address);
+  for (std::uint64_t i = 0; a && i < a->pages.size(); ++i) {
+    const Page* page = a->pages[i].get();
+    if (page && page->epoch == impl_->epoch)
+      add_ranges(ranges, page->touched, std::size(page->touched), 32, i * kPageBytes, a->bytes);
+  }
+  return ranges;
+}
+
+std::vector<ByteRange> Memory::written_ranges(std::uint64_t address) const {
+  std::vector<ByteRange> ranges;
+  const Allocation* a = impl_->find(address);
+  for (std::uint64_t i = 0; a && i < a->pages.size(); ++i) {
+    const Page* page = a->pages[i].get();
+    if (page && page->written)
+      add_ranges(ranges, page->written.get(), kPageBytes / 64, 1, i * kPageBytes, a->bytes);
+  }
+  return ranges;
+}
+
 bool Memory::was_written(std::uint64_t address) const {
   const Allocation* a = impl_->find(address);
   return a && a->written;
+}
+
+bool Memory::variables_were_written() const {
+  return std::ranges::any_of(impl_->allocations,
+                             [](const auto& a) { return a->variable && a->written; });
+}
+
+void Memory::renew(std::uint64_t address, PageSource source) {
+  Allocation* a = impl_->find(address);
+  if (!a) return;
+  a->source = std::move(source);
+  a->pages = std::vector<PageSlot>(a->pages.size());
+  a->written = false;
 }
 
 }  // namespace hone::emulator

@@ -71,6 +71,7 @@ struct Allocation {
   std::string name;
   std::uint64_t base = 0, bytes = 0;
   bool initialised = true;
+  bool variable = false;  ///< of a module, not of the caller
   Flag written;
   bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run

@@ -71,6 +71,17 @@ std::vector<std::uint64_t> choose_blocks(std::uint64_t total, std::int64_t sampl
   return ids;
 }
 
+/// The clusters that hold these blocks.
+std::vector<std::uint64_t> clusters_of(const std::vector<std::uint64_t>& blocks,
+                                       std::uint64_t total, std::uint64_t in_cluster) {
+  std::vector<std::uint64_t> ids;
+  for (const std::uint64_t block : blocks) {
+    const std::uint64_t id = block / in_cluster;
+    if (block < total && (ids.empty() || id > ids.back())) ids.push_back(id);
+  }
+  return ids;
+}
+
 /// Sums the per-instruction counts into classes.
 void classify(RunState& run) {
   Counters& c = run.counters;
@@ -269,7 +280,9 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       std::uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   const auto sample = (options.sample_blocks + static_cast<std::int64_t>(in_cluster) - 1) /
                       static_cast<std::int64_t>(in_cluster);
-  const std::vector<std::uint64_t> clusters = choose_blocks(total / in_cluster, sample);
+  const std::vector<std::uint64_t> clusters = options.blocks
+                                                  ? clusters_of(*options.blocks, total, in_cluster)
+                                                  : choose_blocks(total / in_cluster, sample);
   const int function = module.kernel_functions[index];
   const Traits traits = traits_of(module, function);
 

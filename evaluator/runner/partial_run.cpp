@@ -1,0 +1,374 @@
+#include "evaluator/runner/partial_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "evaluator/check/atomics.h"
+#include "evaluator/runner/sample_launches.h"
+
+namespace hone::runner {
+namespace {
+
+using emulator::ByteRange;
+using Ranges = PartialRun::Ranges;
+
+constexpr std::uint64_t kSector = 32;          // [B]
+constexpr std::size_t kMostPieces = 4096;      // ranges of one block that are looked through
+constexpr std::size_t kMostOwners = 1024;      // blocks that add to one element
+constexpr std::size_t kMostTrials = 2000;      // of one program
+
+bool holds(const Ranges& ranges, std::uint64_t offset) {
+  const auto after = std::ranges::upper_bound(ranges, offset, {}, &ByteRange::begin);
+  return after != ranges.begin() && offset < std::prev(after)->end;
+}
+
+Ranges moved(Ranges ranges, std::int64_t by) {
+  for (ByteRange& range : ranges) {
+    range.begin += static_cast<std::uint64_t>(by);
+    range.end += static_cast<std::uint64_t>(by);
+  }
+  return ranges;
+}
+
+std::int64_t distance(const Ranges& from, const Ranges& to) {
+  return static_cast<std::int64_t>(to.front().begin) -
+         static_cast<std::int64_t>(from.front().begin);
+}
+
+Ranges united(const Ranges& a, const Ranges& b) {
+  Ranges all;
+  std::ranges::merge(a, b, std::back_inserter(all), {}, &ByteRange::begin, &ByteRange::begin);
+  Ranges out;
+  for (const ByteRange& range : all) {
+    if (!out.empty() && range.begin <= out.back().end)
+      out.back().end = std::max(out.back().end, range.end);
+    else
+      out.push_back(range);
+  }
+  return out;
+}
+
+/// What is in `a` and not in `b`.
+Ranges without(const Ranges& a, const Ranges& b) {
+  Ranges out;
+  std::size_t k = 0;
+  for (ByteRange range : a) {
+    while (k < b.size() && b[k].end <= range.begin) ++k;
+    for (std::size_t i = k; i < b.size() && b[i].begin < range.end; ++i) {
+      if (range.begin < b[i].begin) out.push_back({range.begin, b[i].begin});
+      range.begin = b[i].end;
+    }
+    if (range.begin < range.end) out.push_back(range);
+  }
+  return out;
+}
+
+}  // namespace
+
+PartialRun::PartialRun(const protocol::Runnable& runnable, const emulator::Module& module,
+                       std::uint64_t seed, double most_units)
+    : runnable_(runnable),
+      module_(module),
+      seed_(seed),
+      units_left_(most_units),
+      trials_count_(runnable.program.launches.size() == 1 &&
+                    !check::uses_atomics(runnable.compiled.ptx)) {}
+
+Result<std::unique_ptr<PartialRun>> PartialRun::load(const protocol::Runnable& runnable,
+                                                     const emulator::Module& module,
+                                                     std::uint64_t seed, double most_units) {
+  std::unique_ptr<PartialRun> run(new PartialRun(runnable, module, seed, most_units));
+  auto program = EmulatedProgram::load(runnable, seed, EmulatedProgram::Outputs::kUnwritten);
+  if (!program) return std::unexpected(program.error());
+  run->program_ = std::move(*program);
+  run->there_.resize(runnable.program.buffers.size());
+  run->made_.resize(runnable.program.buffers.size());
+  return run;
+}
+
+bool PartialRun::fail(std::string why, Verdict verdict) {
+  if (why_.empty()) {
+    why_ = std::move(why);
+    verdict_ = verdict;
+  }
+  return false;
+}
+
+std::array<std::uint64_t, 3> PartialRun::grid(std::size_t launch) const {
+  std::array<std::uint64_t, 3> out{};
+  for (std::size_t i = 0; i < 3; ++i)
+    out[i] = static_cast<std::uint64_t>(runnable_.program.launches[launch].grid[i]);
+  return out;
+}
+
+std::uint64_t PartialRun::blocks(std::size_t launch) const {
+  const auto g = grid(launch);
+  return g[0] * g[1] * g[2];
+}
+
+bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
+  if (units_left_ <= 0) return fail("it takes too long to emulate");
+  const std::vector<std::uint64_t> one = {block.second};
+  emulator::RunOptions options;
+  options.check_initialised = false;  // a trial reads what was never written
+  options.check_races = false;        // looked for at the check sizes
+  options.max_warp_instructions = static_cast<std::uint64_t>(units_left_) + 1;
+  options.blocks = &one;
+  const auto report = program.launch(module_, block.first, options);
+  units_left_ -= units_of(report.counters);
+  if (report.verdict == Verdict::kTimeout)
+    return fail("a block waits for others or takes too long to emulate");
+  if (report.verdict != Verdict::kOk) {
+    // A block that reads what is not there yet may fault where it never does.
+    const bool misled = trial != nullptr && block.first > 0;
+    return fail(report.detail, misled ? Verdict::kOk : report.verdict);
+  }
+  if (trial != nullptr) trial->atomics = report.counters.atomics_global > 0;
+  return true;
+}
+
+const PartialRun::Trial& PartialRun::trial(BlockId block) {
+  const auto known = trials_.find(block);
+  if (known != trials_.end()) return known->second;
+  Trial& trial = trials_[block];
+  if (!why_.empty()) return trial;
+  if (trials_.size() > kMostTrials) {
+    fail("which blocks write an element could not be found");
+    return trial;
+  }
+  std::unique_ptr<EmulatedProgram> fresh;
+  if (!trials_count_) {
+    auto loaded = EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten);
+    if (!loaded) {
+      fail(loaded.error().message);
+      return trial;
+    }
+    fresh = std::move(*loaded);
+  }
+  EmulatedProgram& program = trials_count_ ? *program_ : *fresh;
+  const int buffers = static_cast<int>(runnable_.program.buffers.size());
+  std::vector<Ranges> before;
+  for (int i = 0; i < buffers; ++i) before.push_back(program.written(i));
+  trial.ended = launch(program, block, &trial);
+  if (!trial.ended) return trial;
+  if (trials_count_) ran_.insert(block);
+  for (int i = 0; i < buffers; ++i) {
+    const auto n = static_cast<std::size_t>(i);
+    if (auto ranges = without(program.written(i), before[n]); !ranges.empty())
+      trial.writes[i] = std::move(ranges);
+    if (auto ranges = program.touched(i); !trials_count_ && !ranges.empty())
+      trial.touches[i] = std::move(ranges);
+  }
+  return trial;
+}
+
+bool PartialRun::writes(std::size_t launch, int buffer) {
+  const std::uint64_t n = blocks(launch);
+  // The first, the last and one in between: guards leave some without work.
+  for (const std::uint64_t block : {std::uint64_t{0}, n / 2, n - 1})
+    if (trial({launch, block}).writes.contains(buffer)) return true;
+  return false;
+}
+
+int PartialRun::last_writer(int buffer) {
+  const std::size_t n = runnable_.program.launches.size();
+  if (n == 1) return 0;
+  for (std::size_t i = n; i > 0; --i)
+    if (writes(i - 1, buffer)) return static_cast<int>(i - 1);
+  return -1;
+}
+
+const PartialRun::Layout& PartialRun::layout_of(std::size_t launch, int buffer) {
+  const auto known = layouts_.find({launch, buffer});
+  if (known != layouts_.end()) return known->second;
+  Layout& layout = layouts_[{launch, buffer}];
+  const auto g = grid(launch);
+  const Trial& first = trial({launch, 0});
+  std::uint64_t step = 1;
+  for (std::size_t i = 0; i < 3; step *= g[i++]) {
+    layout.strides.push_back(0);
+    if (g[i] == 1) continue;
+    const Trial& next = trial({launch, step});
+    const auto here = first.writes.find(buffer), there = next.writes.find(buffer);
+    if (here == first.writes.end() || there == next.writes.end()) {
+      layout.regular = false;
+      continue;
+    }
+    layout.strides.back() = distance(here->second, there->second);
+    // The second of two may be the last, and smaller.
+    layout.regular = layout.regular &&
+                     (g[i] == 2 || moved(here->second, layout.strides.back()) == there->second);
+  }
+  return layout;
+}
+
+bool PartialRun::writes_byte(BlockId block, int buffer, std::uint64_t offset) {
+  const Trial& one = trial(block);
+  const auto ranges = one.writes.find(buffer);
+  return ranges != one.writes.end() && holds(ranges->second, offset);
+}
+
+std::optional<std::uint64_t> PartialRun::by_strides(std::size_t launch, int buffer,
+                                                    std::uint64_t offset) {
+  const Layout& layout = layout_of(launch, buffer);
+  const Trial& first = trial({launch, 0});
+  const auto ranges = first.writes.find(buffer);
+  if (ranges == first.writes.end()) return std::nullopt;
+  const auto g = grid(launch);
+  std::array<std::size_t, 3> by_size{0, 1, 2};
+  std::ranges::sort(by_size, std::greater(),
+                    [&](std::size_t i) { return std::abs(layout.strides[i]); });
+  std::size_t pieces = 0;
+  for (const ByteRange& range : ranges->second) {
+    if (++pieces > kMostPieces) break;
+    std::int64_t rest = static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(range.begin);
+    std::array<std::int64_t, 3> at{};
+    for (const std::size_t i : by_size) {
+      if (layout.strides[i] == 0) continue;
+      at[i] = std::clamp<std::int64_t>(rest / layout.strides[i], 0,
+                                       static_cast<std::int64_t>(g[i]) - 1);
+      rest -= at[i] * layout.strides[i];
+    }
+    if (rest < 0 || rest >= static_cast<std::int64_t>(range.end - range.begin)) continue;
+    const std::uint64_t block = static_cast<std::uint64_t>(at[0]) +
+                                g[0] * (static_cast<std::uint64_t>(at[1]) +
+                                        g[1] * static_cast<std::uint64_t>(at[2]));
+    if (writes_byte({launch, block}, buffer, offset)) return block;
+  }
+  return std::nullopt;
+}
+
+/// Blocks whose numbers rise with the places that they write to.
+std::optional<std::uint64_t> PartialRun::by_order(std::size_t launch, int buffer,
+                                                  std::uint64_t offset) {
+  std::uint64_t low = 0, high = blocks(launch);
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const Trial& one = trial({launch, middle});
+    const auto ranges = one.writes.find(buffer);
+    const bool after =
+        one.ended && (ranges == one.writes.end() || ranges->second.front().begin > offset);
+    if (!one.ended) return std::nullopt;
+    (after ? high : low) = middle;
+  }
+  // Tiles beside each other interleave their rows: the owner is near.
+  constexpr std::uint64_t kNear = 4;
+  for (std::uint64_t block = low + 1; block > 0 && block + kNear > low; --block)
+    if (block - 1 < blocks(launch) && writes_byte({launch, block - 1}, buffer, offset))
+      return block - 1;
+  return std::nullopt;
+}
+
+std::vector<std::uint64_t> PartialRun::owners(std::size_t launch, int buffer,
+                                              std::uint64_t offset) {
+  auto found = by_strides(launch, buffer, offset);
+  if (!found) found = by_order(launch, buffer, offset);
+  if (!found) return {};
+  if (!trial({launch, *found}).atomics) return {*found};
+  // Several blocks may add to one element: all that differ along a way on which nothing moves.
+  const Layout& layout = layout_of(launch, buffer);
+  if (!layout.regular) return {};
+  const auto g = grid(launch);
+  std::vector<std::uint64_t> all = {*found};
+  std::uint64_t step = 1;
+  for (std::size_t i = 0; i < 3; step *= g[i++]) {
+    if (g[i] == 1 || layout.strides[i] != 0) continue;
+    std::vector<std::uint64_t> more;
+    for (const std::uint64_t block : all) {
+      const std::uint64_t base = block - block / step % g[i] * step;
+      for (std::uint64_t k = 0; k < g[i] && more.size() <= kMostOwners; ++k)
+        more.push_back(base + k * step);
+    }
+    all = std::move(more);
+  }
+  if (all.size() > kMostOwners) return {};
+  std::ranges::sort(all);
+  return all;
+}
+
+bool PartialRun::need(std::size_t launch, int buffer, const Ranges& ranges) {
+  for (std::size_t earlier = 0; earlier < launch; ++earlier) {
+    if (!writes(earlier, buffer)) continue;
+    for (const ByteRange& range : ranges) {
+      for (std::uint64_t at = range.begin; at < range.end;
+           at = (at / kSector + 1) * kSector) {
+        const auto there = there_[static_cast<std::size_t>(buffer)].find(at / kSector);
+        if (there != there_[static_cast<std::size_t>(buffer)].end() && there->second >= earlier)
+          continue;
+        for (const std::uint64_t block : owners(earlier, buffer, at))
+          if (!run_block({earlier, block})) return false;
+        if (!why_.empty()) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool PartialRun::run_block(BlockId block) {
+  if (!why_.empty()) return false;
+  if (!ran_.insert(block).second) return true;
+  const auto [number, index] = block;
+  if (runnable_.program.launches.size() > 1) {
+    const Trial& before = trial(block);
+    if (!before.ended) return false;
+    for (const auto& [buffer, ranges] : before.touches)
+      if (number > 0 && !need(number, buffer, ranges)) return false;
+    for (const auto& [buffer, ranges] : before.touches) {
+      auto& there = there_[static_cast<std::size_t>(buffer)];
+      for (const ByteRange& range : ranges) {
+        for (std::uint64_t at = range.begin / kSector; at * kSector < range.end; ++at) {
+          const auto writer = there.find(at);
+          if (writer != there.end() && writer->second > number)
+            return fail("a later launch uses the same memory for something else");
+        }
+      }
+    }
+    for (const auto& [buffer, ranges] : before.writes) {
+      auto& there = there_[static_cast<std::size_t>(buffer)];
+      for (const ByteRange& range : ranges)
+        for (std::uint64_t at = range.begin / kSector; at * kSector < range.end; ++at)
+          there[at] = number;
+    }
+  }
+  return launch(*program_, block);
+}
+
+bool PartialRun::make(int buffer, std::uint64_t offset) {
+  if (holds(made_[static_cast<std::size_t>(buffer)], offset)) return true;
+  const int writer = last_writer(buffer);
+  if (writer < 0) return fail("no launch was seen to write it");
+  const auto launch = static_cast<std::size_t>(writer);
+  const auto blocks = owners(launch, buffer, offset);
+  if (blocks.empty()) return fail("which blocks write an element could not be found");
+  for (const std::uint64_t block : blocks)
+    if (!run_block({launch, block})) return false;
+  auto& made = made_[static_cast<std::size_t>(buffer)];
+  // What many add to is final where all have added: at what they have in common, this byte's piece.
+  Ranges ready = trial({launch, blocks.front()}).writes.at(buffer);
+  for (const std::uint64_t block : blocks)
+    if (const auto other = trial({launch, block}).writes.find(buffer);
+        other == trial({launch, block}).writes.end() || other->second != ready)
+      ready = {{offset, offset + 1}};
+  made = united(made, ready);
+  return why_.empty();
+}
+
+PartialRun::Ranges PartialRun::written_by(int buffer, std::uint64_t block) {
+  const int writer = last_writer(buffer);
+  if (writer < 0) return {};
+  const Trial& one = trial({static_cast<std::size_t>(writer), block});
+  const auto ranges = one.writes.find(buffer);
+  return ranges == one.writes.end() ? Ranges() : ranges->second;
+}
+
+std::uint64_t PartialRun::blocks_that_write(int buffer) {
+  const int writer = last_writer(buffer);
+  return writer < 0 ? 0 : blocks(static_cast<std::size_t>(writer));
+}
+
+PartialRun::Ranges PartialRun::made(int buffer) {
+  return made_[static_cast<std::size_t>(buffer)];
+}
+
+}  // namespace hone::runner

@@ -1,0 +1,102 @@
+// A program at its timed sizes of which only a part is run: the blocks that write what somebody
+// asks for, and before them the blocks of earlier launches that write what those read. What comes
+// out is final, so it can be compared without running the whole program.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/runner/emulated_program.h"
+
+namespace hone::runner {
+
+class PartialRun {
+ public:
+  using Ranges = std::vector<emulator::ByteRange>;
+  /// A launch of the program and one of its blocks, by number.
+  using BlockId = std::pair<std::size_t, std::uint64_t>;
+
+  /// `most_units`: of all that it runs (see units_of). All three outlive this.
+  [[nodiscard]] static Result<std::unique_ptr<PartialRun>> load(const protocol::Runnable& runnable,
+                                                                const emulator::Module& module,
+                                                                std::uint64_t seed,
+                                                                double most_units);
+
+  /// Makes byte `offset` of `buffer` final. False: not possible, see verdict() and why().
+  [[nodiscard]] bool make(int buffer, std::uint64_t offset);
+  /// The bytes that `block` of the launch that writes `buffer` last writes to it, before they are
+  /// final: a place to choose bytes from. Empty: none, or see why().
+  [[nodiscard]] Ranges written_by(int buffer, std::uint64_t block);
+  /// How many blocks that launch has; 0: no launch was seen to write the buffer.
+  [[nodiscard]] std::uint64_t blocks_that_write(int buffer);
+  /// Bytes of `buffer` that are final, in rising order.
+  [[nodiscard]] Ranges made(int buffer);
+  [[nodiscard]] const EmulatedProgram& program() const { return *program_; }
+  /// What a block that ran did wrong; kOk: nothing.
+  [[nodiscard]] Verdict verdict() const { return verdict_; }
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+ private:
+  /// What one block does by itself, whether or not there is what it reads.
+  struct Trial {
+    bool ended = false;
+    std::map<int, Ranges> writes, touches;  ///< by buffer; touched are whole sectors
+    bool atomics = false;
+  };
+  /// How what a launch writes to a buffer moves from block to block.
+  struct Layout {
+    std::vector<std::int64_t> strides;  ///< for a step in x, y, z; of an extent of 1: 0 [B]
+    bool regular = true;                ///< the ranges of the next block are the first's, moved
+  };
+
+  PartialRun(const protocol::Runnable& runnable, const emulator::Module& module,
+             std::uint64_t seed, double most_units);
+
+  bool fail(std::string why, Verdict verdict = Verdict::kOk);
+  [[nodiscard]] std::array<std::uint64_t, 3> grid(std::size_t launch) const;
+  [[nodiscard]] std::uint64_t blocks(std::size_t launch) const;
+  /// Charges what ran; false: it did not end well.
+  bool launch(EmulatedProgram& program, BlockId block, Trial* trial = nullptr);
+  const Trial& trial(BlockId block);
+  [[nodiscard]] bool writes(std::size_t launch, int buffer);
+  [[nodiscard]] int last_writer(int buffer);  ///< a launch; -1: none
+  const Layout& layout_of(std::size_t launch, int buffer);
+  [[nodiscard]] bool writes_byte(BlockId block, int buffer, std::uint64_t offset);
+  /// All blocks of the launch that write the byte; empty: not found.
+  [[nodiscard]] std::vector<std::uint64_t> owners(std::size_t launch, int buffer,
+                                                  std::uint64_t offset);
+  [[nodiscard]] std::optional<std::uint64_t> by_strides(std::size_t launch, int buffer,
+                                                        std::uint64_t offset);
+  [[nodiscard]] std::optional<std::uint64_t> by_order(std::size_t launch, int buffer,
+                                                      std::uint64_t offset);
+  /// Runs the blocks of the launches before `launch` that write these bytes.
+  bool need(std::size_t launch, int buffer, const Ranges& ranges);
+  bool run_block(BlockId block);
+
+  const protocol::Runnable& runnable_;
+  const emulator::Module& module_;
+  const std::uint64_t seed_;
+  double units_left_;
+  /// One launch whose blocks only store: whatever runs first, each block's result is final.
+  bool trials_count_ = false;
+  std::unique_ptr<EmulatedProgram> program_;
+  std::map<BlockId, Trial> trials_;
+  std::map<std::pair<std::size_t, int>, Layout> layouts_;
+  std::set<BlockId> ran_;
+  /// Sectors that are there, by buffer: the launch that was the last to write them.
+  std::vector<std::unordered_map<std::uint64_t, std::size_t>> there_;
+  std::vector<Ranges> made_;  ///< by buffer
+  Verdict verdict_ = Verdict::kOk;
+  std::string why_;
+};
+
+}  // namespace hone::runner
