@@ -18,14 +18,19 @@ using emulator::ByteRange;
 using protocol::Case;
 using Ranges = PartialRun::Ranges;
 
-constexpr std::size_t kComparedBlocks = 64;        // of the candidate, for one output
-constexpr int kElementsOfABlock = 4;           // whose blocks are looked for in the reference
+constexpr std::size_t kComparedBlocks = 64;  // of the candidate, for one output
+constexpr int kElementsOfABlock = 4;         // whose blocks are looked for in the reference
+// An output of so many bytes, by so many blocks, is to be written by all of them at least so far.
+constexpr std::int64_t kJudgedBytes = 16384;
+constexpr std::uint64_t kJudgedBlocks = 16;
+constexpr double kLeastShare = 0.5;
 constexpr std::size_t kComparedBytes = 64U << 20;  // compared of one output
 
 Ranges common(const Ranges& a, const Ranges& b) {
   Ranges out;
   for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {
-    const std::uint64_t begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
+    const std::uint64_t begin = std::max(a[i].begin, b[k].begin),
+                        end = std::min(a[i].end, b[k].end);
     if (begin < end) out.push_back({begin, end});
     (a[i].end < b[k].end ? i : k)++;
   }
@@ -105,8 +110,8 @@ std::unique_ptr<PartialRun> Comparing::precise(int buffer, const std::set<std::u
 
 bool Comparing::compare_made(const ConcreteBuffer& buffer, int own, int other) {
   const std::size_t size = size_of(buffer.type);
-  const auto elements =
-      elements_in(common(reference_->made(own), candidate_->made(other)), size, kComparedBytes / size);
+  const auto elements = elements_in(common(reference_->made(own), candidate_->made(other)), size,
+                                    kComparedBytes / size);
   if (elements.empty()) return true;
   const auto want = gathered(reference_->program(), own, elements, size);
   const auto got = gathered(candidate_->program(), other, elements, size);
@@ -116,8 +121,7 @@ bool Comparing::compare_made(const ConcreteBuffer& buffer, int own, int other) {
   result_.max_rel_error = std::max(result_.max_rel_error, plain->max_rel_error);
   if (plain->ok()) return true;
   if (const auto exact = precise(own, chosen_)) {
-    const ScalarType type =
-        one_.precise->program.buffers[static_cast<std::size_t>(own)].type;
+    const ScalarType type = one_.precise->program.buffers[static_cast<std::size_t>(own)].type;
     std::vector<std::uint64_t> known;
     const auto there = elements_in(exact->made(own), size_of(type), kComparedBytes / size);
     std::ranges::set_intersection(there, elements, std::back_inserter(known));
@@ -143,22 +147,32 @@ bool Comparing::compare(const ConcreteBuffer& buffer) {
   chosen_.clear();
   const std::uint64_t blocks = candidate_->blocks_that_write(other);
   std::set<std::uint64_t> tried;
+  double written = 0;  // by those [B]
   for (std::size_t k = 0; k < kComparedBlocks && k < 2 * blocks && blocks > 0; ++k) {
     const std::uint64_t block = random_() % blocks;
     if (!tried.insert(block).second) continue;
     const Ranges ranges = candidate_->written_by(other, block);
+    for (const ByteRange& range : ranges) written += static_cast<double>(range.end - range.begin);
     for (int i = 0; i < kElementsOfABlock && !ranges.empty(); ++i) {
-      const std::uint64_t offset = any_byte(ranges, random_) / size_of(buffer.type) *
-                                   size_of(buffer.type);
+      const std::uint64_t offset =
+          any_byte(ranges, random_) / size_of(buffer.type) * size_of(buffer.type);
       if (!reference_->make(own, offset) || !candidate_->make(other, offset)) break;
       chosen_.insert(offset);
     }
     if (!reference_->why().empty() || !candidate_->why().empty()) break;
   }
-  if (candidate_->verdict() != Verdict::kOk)
-    return stop(candidate_->verdict(), candidate_->why());
+  if (candidate_->verdict() != Verdict::kOk) return stop(candidate_->verdict(), candidate_->why());
+  // Those that were left out would do what these do not, and nobody has timed them.
+  const double share = written / static_cast<double>(std::max<std::size_t>(1, tried.size())) *
+                       static_cast<double>(blocks) / static_cast<double>(buffer.bytes());
+  if (candidate_->why().empty() && buffer.bytes() >= kJudgedBytes &&
+      tried.size() >= std::min<std::uint64_t>(kJudgedBlocks, blocks) && share < kLeastShare)
+    return stop(Verdict::kUnsupported,
+                fmt::format("its blocks do too different work for a sample of them: as {} of {} "
+                            "blocks go, all would write {:.0f} % of '{}'",
+                            tried.size(), blocks, 100 * share, buffer.name));
   if (chosen_.empty()) {
-    const std::string why = !candidate_->why().empty() ? candidate_->why()
+    const std::string why = !candidate_->why().empty()  ? candidate_->why()
                             : reference_->why().empty() ? "no block was seen to write it"
                                                         : "the reference: " + reference_->why();
     if (result_.not_compared.empty())

@@ -12,7 +12,7 @@
 namespace hone::runner {
 
 /// What one comparison may take, of the candidate and of the reference each (see units_of).
-inline constexpr double kComparedUnits = 40e6;
+inline constexpr double kComparedUnits = 12e6;
 
 struct TimedComparison {
   Verdict verdict = Verdict::kOk;

@@ -31,7 +31,7 @@ constexpr std::uint64_t kSmallReference = 4'000'000;  // warp instructions
 constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
 constexpr std::int64_t kSmallBytes = 16 << 20;        // over all buffers [B]
 constexpr double kWholeUnits = 40e6;                  // likewise, in the final stage (units_of)
-constexpr std::int64_t kWholeBytes = 512 << 20;       // [B]
+constexpr std::int64_t kWholeBytes = 128 << 20;       // [B]
 // Further orders of blocks and warps, and for which checks [warp instructions of the reference].
 constexpr std::uint64_t kAdmissionSchedules = 3, kFinalSchedules = 3;
 constexpr std::uint64_t kQuickReordered = 400'000, kFinalReordered = 4'000'000;

@@ -70,8 +70,8 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
 }
 
 EmulateReply Emulate::compare_outputs(const Case& one, const ReferenceRun& reference,
-                                      const EmulatedProgram& program,
-                                      const EmulateRequest& request, OutputBytes& outputs) {
+                                      const EmulatedProgram& program, const EmulateRequest& request,
+                                      OutputBytes& outputs) {
   EmulateReply result = reply(Verdict::kOk, "");
   for (const auto& buffer : one.reference.program.buffers) {
     const int index = program.index_of(buffer.name);

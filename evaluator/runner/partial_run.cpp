@@ -13,10 +13,10 @@ namespace {
 using emulator::ByteRange;
 using Ranges = PartialRun::Ranges;
 
-constexpr std::uint64_t kSector = 32;          // [B]
-constexpr std::size_t kMostPieces = 4096;      // ranges of one block that are looked through
-constexpr std::size_t kMostOwners = 1024;      // blocks that add to one element
-constexpr std::size_t kMostTrials = 2000;      // of one program
+constexpr std::uint64_t kSector = 32;      // [B]
+constexpr std::size_t kMostPieces = 4096;  // ranges of one block that are looked through
+constexpr std::size_t kMostOwners = 1024;  // blocks that add to one element
+constexpr std::size_t kMostTrials = 2000;  // of one program
 
 bool holds(const Ranges& ranges, std::uint64_t offset) {
   const auto after = std::ranges::upper_bound(ranges, offset, {}, &ByteRange::begin);
@@ -231,9 +231,9 @@ std::optional<std::uint64_t> PartialRun::by_strides(std::size_t launch, int buff
       rest -= at[i] * layout.strides[i];
     }
     if (rest < 0 || rest >= static_cast<std::int64_t>(range.end - range.begin)) continue;
-    const std::uint64_t block = static_cast<std::uint64_t>(at[0]) +
-                                g[0] * (static_cast<std::uint64_t>(at[1]) +
-                                        g[1] * static_cast<std::uint64_t>(at[2]));
+    const std::uint64_t block =
+        static_cast<std::uint64_t>(at[0]) +
+        g[0] * (static_cast<std::uint64_t>(at[1]) + g[1] * static_cast<std::uint64_t>(at[2]));
     if (writes_byte({launch, block}, buffer, offset)) return block;
   }
   return std::nullopt;
@@ -291,8 +291,7 @@ bool PartialRun::need(std::size_t launch, int buffer, const Ranges& ranges) {
   for (std::size_t earlier = 0; earlier < launch; ++earlier) {
     if (!writes(earlier, buffer)) continue;
     for (const ByteRange& range : ranges) {
-      for (std::uint64_t at = range.begin; at < range.end;
-           at = (at / kSector + 1) * kSector) {
+      for (std::uint64_t at = range.begin; at < range.end; at = (at / kSector + 1) * kSector) {
         const auto there = there_[static_cast<std::size_t>(buffer)].find(at / kSector);
         if (there != there_[static_cast<std::size_t>(buffer)].end() && there->second >= earlier)
           continue;
@@ -367,8 +366,6 @@ std::uint64_t PartialRun::blocks_that_write(int buffer) {
   return writer < 0 ? 0 : blocks(static_cast<std::size_t>(writer));
 }
 
-PartialRun::Ranges PartialRun::made(int buffer) {
-  return made_[static_cast<std::size_t>(buffer)];
-}
+PartialRun::Ranges PartialRun::made(int buffer) { return made_[static_cast<std::size_t>(buffer)]; }
 
 }  // namespace hone::runner

@@ -58,8 +58,8 @@ class PartialRun {
     bool regular = true;                ///< the ranges of the next block are the first's, moved
   };
 
-  PartialRun(const protocol::Runnable& runnable, const emulator::Module& module,
-             std::uint64_t seed, double most_units);
+  PartialRun(const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
+             double most_units);
 
   bool fail(std::string why, Verdict verdict = Verdict::kOk);
   [[nodiscard]] std::array<std::uint64_t, 3> grid(std::size_t launch) const;

@@ -50,8 +50,7 @@ std::size_t check_to_reorder(const std::vector<protocol::Case>& checks, Referenc
     const std::uint64_t work = run->warp_instructions;
     const bool usable = run->verdict == Verdict::kOk;
     return {usable ? std::uint64_t{1} + (work <= most ? 1 : 0) : 0,
-            std::uint64_t{2} * (blocks ? 1 : 0) + (warps ? 1 : 0),
-            work <= most ? work : ~work};
+            std::uint64_t{2} * (blocks ? 1 : 0) + (warps ? 1 : 0), work <= most ? work : ~work};
   };
   std::size_t best = 0;
   Rank highest{};

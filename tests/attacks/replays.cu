@@ -1,7 +1,6 @@
 // Keeps its answers and copies them when it runs again.
 // task: scale
-// verdict: ok
-// verdict on a GPU: wrong_result
+// verdict: wrong_result
 __device__ float kept[65536];
 __device__ int full[65536];
 __global__ void scale(const float* x, float* y, int n) {
