@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "evaluator/compile/compile.h"
+#include "evaluator/compile/locate.h"
 #include "evaluator/compile/nvrtc.h"
 #include "evaluator/pool/compile_cache.h"
 #include "evaluator/pool/runner_pool.h"

@@ -1,5 +1,9 @@
 #include "rewriters/syntax/host/device_code.h"
 
+#include <clang/AST/Attr.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/DeclTemplate.h>
+#include <clang/AST/Expr.h>
 #include <clang/Lex/Lexer.h>
 #include <fmt/format.h>
 

@@ -1,4 +1,6 @@
 // Calls in host code, among them those of the CUDA runtime: see host_runner.h.
+#include <clang/AST/Attr.h>
+#include <clang/AST/Expr.h>
 #include <fmt/format.h>
 
 #include <cmath>

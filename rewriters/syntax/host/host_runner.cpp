@@ -1,5 +1,6 @@
 #include "rewriters/syntax/host/host_runner.h"
 
+#include <clang/AST/Attr.h>
 #include <clang/Lex/Lexer.h>
 #include <fmt/format.h>
 

@@ -1,5 +1,8 @@
 // Which declarations of a file its kernels need: functions, types, variables, and the headers of
 // CUDA's that the rest stands in.
+#include <clang/AST/Attr.h>
+#include <clang/AST/DeclTemplate.h>
+#include <clang/AST/ExprCXX.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // cp.async, mbarrier, bulk and tensor copies, proxy fences, clusters.
 #include <fmt/format.h>
 
+#include "evaluator/device/emulator/ptx/decode.h"
 #include "evaluator/device/emulator/ptx/parser.h"
 
 namespace hone::emulator {

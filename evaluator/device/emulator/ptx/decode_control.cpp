@@ -1,6 +1,7 @@
 // Branches, calls, barriers and what the lanes of a warp do together.
 #include <fmt/format.h>
 
+#include "evaluator/device/emulator/ptx/decode.h"
 #include "evaluator/device/emulator/ptx/parser.h"
 
 namespace hone::emulator {
