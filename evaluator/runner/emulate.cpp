@@ -115,38 +115,24 @@ std::size_t smallest(const std::vector<Case>& checks) {
 
 }  // namespace
 
-Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& reference,
-                                           const ConcreteBuffer& buffer,
-                                           const std::vector<std::uint8_t>& got,
-                                           const EmulateRequest& request) {
-  const auto& want = reference.outputs.at(buffer.name);
-  Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
-  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
-  const auto plain = check::compare(want, got, buffer.type, tolerance);
-  if (!plain || (plain->ok() && (!exact_inputs || plain->max_rel_error == 0))) return plain;
-  const auto precise = kept_.precise(one);
-  if (precise == nullptr) {
-    if (plain->ok() || one.inputs == InputSet::kOwn) return plain;
-    return check::compare(want, got, buffer.type, check::loosened_blindly(tolerance));
-  }
-  const auto& truth = precise->outputs.at(buffer.name);
-  const ScalarType truth_type = precise->types.at(buffer.name);
-  const auto own = check::compare(truth, truth_type, want, buffer.type, tolerance);
-  if (!own) return own;
-  // What f32 gave without any error, fewer bits or another formula must give, too.
-  if (exact_inputs && own->max_rel_error == 0)
-    return check::compare(want, got, buffer.type, Tolerance{0, 0, tolerance.non_finite});
-  if (plain->ok()) return plain;
-  if (one.inputs != InputSet::kOwn) tolerance = check::loosened(tolerance, own->max_rel_error);
-  auto against_truth = check::compare(truth, truth_type, got, buffer.type, tolerance);
-  if (!against_truth || against_truth->ok() || one.inputs == InputSet::kOwn)
-    return against_truth && against_truth->ok() ? against_truth : plain;
-  if (check::as_right(*against_truth, *own)) {
-    against_truth->mismatches = 0;
-    against_truth->norm_limit = 0;
-    return against_truth;
-  }
-  return check::compare(want, got, buffer.type, tolerance);
+Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& reference,
+                                        const ConcreteBuffer& buffer,
+                                        const std::vector<std::uint8_t>& got,
+                                        const EmulateRequest& request) {
+  SharedRun precise;
+  const check::Question question{.want = {reference.outputs.at(buffer.name), buffer.type},
+                                 .got = {got, buffer.type},
+                                 .width = buffer.shape.empty() ? 1 : buffer.shape.back(),
+                                 .tolerance = check::for_inputs(request.tolerance, one.made_up),
+                                 .inputs = one.inputs,
+                                 .exact = request.exact,
+                                 .truth = [&] {
+                                   precise = kept_.precise(one);
+                                   if (precise == nullptr) return check::Elements{};
+                                   return check::Elements{precise->outputs.at(buffer.name),
+                                                          precise->types.at(buffer.name)};
+                                 }};
+  return check::judge(question, buffer.name);
 }
 
 std::string Emulate::unexpected_place(const Case& one,
@@ -223,6 +209,11 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
       return reply(Verdict::kWrongResult,
                    check::refusal_of(program, buffer, found, tolerance.non_finite), true);
     if (found.count > 0) admitted.said.push_back(check::said_of(buffer, found, one.inputs));
+    if (const auto at = check::first_no_bool(bytes, buffer.type); at >= 0)
+      return reply(Verdict::kWrongResult,
+                   fmt::format("it writes {} to {}[{}]: a bool is 0 or 1",
+                               bytes[static_cast<std::size_t>(at)], buffer.name, at),
+                   true);
   }
 
   std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>> inputs;
@@ -232,6 +223,11 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     if (!source) return reply(Verdict::kRefused, source.error().message, true);
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.bytes()));
     (*source)->read(0, bytes.data(), bytes.size());
+    if (const auto at = check::first_no_bool(bytes, buffer.type); at >= 0)
+      return reply(Verdict::kRefused,
+                   fmt::format("the file of '{}' holds {} at {}: a bool is 0 or 1", buffer.name,
+                               bytes[static_cast<std::size_t>(at)], at),
+                   true);
     inputs.emplace_back(&buffer, std::move(bytes));
   }
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
@@ -290,7 +286,7 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
 
 EmulateReply Emulate::look(const Case& one, NonFinite non_finite) {
   EmulateReply result = reply(Verdict::kOk, "");
-  const auto run = kept_.run(one.reference, one.seed, kReferenceBudget);
+  const auto run = kept_.run(one);
   if (run->verdict != Verdict::kOk) return result;
   for (const auto& buffer : one.reference.program.buffers) {
     const auto found = run->non_finite.find(buffer.name);
@@ -305,9 +301,8 @@ EmulateReply Emulate::look(const Case& one, NonFinite non_finite) {
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool reorder,
                             bool& unusable) {
   const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
-  const auto reference = kept_.run(one.reference, one.seed, kReferenceBudget);
-  unusable = one.made_up &&
-             (reference->verdict != Verdict::kOk || says_nothing(*reference, tolerance.non_finite));
+  const auto reference = kept_.run(one);
+  unusable = one.made_up && says_nothing(*reference, one, tolerance.non_finite);
   if (unusable) return reply(Verdict::kOk, "");
   if (reference->verdict != Verdict::kOk) return reply(reference->verdict, reference->detail, true);
   const auto module = kept_.module_for(one.candidate->compiled);
@@ -349,12 +344,14 @@ EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool
                                hole / static_cast<std::int64_t>(size_of(buffer.type)),
                                sizes_text(one.reference.program)));
     auto& got = outputs[buffer.name] = (*program)->read(index);
-    const auto comparison = compare(one, *reference, buffer, got, request);
-    if (!comparison) return reply(Verdict::kWrongResult, comparison.error().message);
-    result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
-    if (!comparison->ok()) {
+    const auto judged = judge(one, *reference, buffer, got, request);
+    if (!judged) return reply(Verdict::kWrongResult, judged.error().message);
+    result.max_rel_error = std::max(result.max_rel_error, judged->comparison.max_rel_error);
+    if (!judged->ok()) {
       result.verdict = Verdict::kWrongResult;
-      result.detail = check::describe(*comparison, buffer.name, buffer.type, buffer.elements());
+      result.detail = judged->detail.empty() ? check::describe(judged->comparison, buffer.name,
+                                                               buffer.type, buffer.elements())
+                                             : judged->detail;
       if (one.inputs != InputSet::kOwn)
         result.detail += fmt::format(" (on {})", to_string(one.inputs));
       if (one.made_up && one.inputs == InputSet::kOwn)
