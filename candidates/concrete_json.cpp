@@ -8,10 +8,24 @@ namespace hone {
 namespace {
 
 // In the order of Fill::Kind.
-constexpr std::array<std::string_view, 15> kFillKinds = {
-    "uniform", "normal",           "integers",        "constant",  "iota",   "file",
-    "tails",   "either",           "edges",           "multiples", "sorted", "permutation",
-    "one_hot", "lower_triangular", "upper_triangular"};
+constexpr std::array<std::string_view, 18> kFillKinds = {"uniform",
+                                                         "normal",
+                                                         "integers",
+                                                         "constant",
+                                                         "iota",
+                                                         "file",
+                                                         "tails",
+                                                         "either",
+                                                         "edges",
+                                                         "multiples",
+                                                         "sorted",
+                                                         "permutation",
+                                                         "one_hot",
+                                                         "lower_triangular",
+                                                         "upper_triangular",
+                                                         "equal",
+                                                         "falling",
+                                                         "runs"};
 
 std::optional<Fill::Kind> parse_fill_kind(std::string_view text) {
   for (std::size_t i = 0; i < kFillKinds.size(); ++i) {
@@ -35,7 +49,7 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
   if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "step",
-                           "through", "exact"})) {
+                           "through", "exact", "unstated"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -59,6 +73,7 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   if (const auto step = cursor.find("step")) buffer.fill.step = step->number();
   if (const auto through = cursor.find("through"))
     buffer.fill.through = through->choice<ScalarType>(parse_scalar_type, "a type");
+  if (const auto unstated = cursor.find("unstated")) buffer.fill.unstated = unstated->boolean();
   if (const auto exact = cursor.find("exact")) {
     const auto ends = exact->elements();
     if (ends.size() != 2) {
@@ -109,6 +124,7 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
     if (!buffer.fill.path.empty()) item["path"] = buffer.fill.path;
     if (buffer.fill.step != 0) item["step"] = buffer.fill.step;
     if (buffer.fill.exact) item["exact"] = *buffer.fill.exact;
+    if (buffer.fill.unstated) item["unstated"] = true;
     if (buffer.fill.through) item["through"] = to_string(*buffer.fill.through);
     buffers.push_back(std::move(item));
   }

@@ -273,7 +273,8 @@ void decode_file(const JsonCursor& cursor, Fill& fill, const NameScope* scope) {
 
 Fill default_fill(ScalarType type) {
   if (is_float(type)) return Fill{Kind::kUniform, -1, 1, ""};
-  return Fill{Kind::kIntegers, 0, type == ScalarType::kBool ? 1.0 : 100.0, ""};
+  if (type == ScalarType::kBool) return Fill{Kind::kIntegers, 0, 1, ""};
+  return {.kind = Kind::kIntegers, .a = 0, .b = 100, .unstated = true};
 }
 
 void decode_fill(const JsonCursor& cursor, Buffer& buffer, const NameScope* scope) {

@@ -272,9 +272,8 @@ void to_json(nlohmann::json& json, const Program& program) {
                         {"type", to_string(buffer.type)},
                         {"shape", exprs_to_json(buffer.shape)},
                         {"role", to_string(buffer.role)}};
-    if (buffer.role == Role::kIn || buffer.role == Role::kInOut) {
-      item["fill"] = fill_to_json(buffer);
-    }
+    const bool filled = buffer.role == Role::kIn || buffer.role == Role::kInOut;
+    if (filled && !buffer.fill.unstated) item["fill"] = fill_to_json(buffer);
     buffers.push_back(std::move(item));
   }
   auto launches = nlohmann::json::array();

@@ -33,9 +33,11 @@ struct Fill {
     kConstant,
     kIota,
     kFile,
-    kTails,      ///< in [a, b]: most values near zero (or near a), few large
-    kEither,     ///< a or b
-    kEdges,      ///< a, b, the middle, and of 0, 1, -1 and the tiniest what lies in [a, b]
+    kTails,   ///< in [a, b]: most values near zero (or near a), few large
+    kEither,  ///< a or b
+    /// a, b, the middle, and of 0, 1, -1 and the tiniest (integers: powers of two and their
+    /// neighbours) what lies in [a, b]
+    kEdges,
     kMultiples,  ///< multiples of `step` in [a, b]
     // Of each row, that is along the last extent:
     kSorted,       ///< never decreasing, the first a and the last b
@@ -44,6 +46,10 @@ struct Fill {
     // Of each matrix, that is of the last two extents: zeros on the other side; condition about 2.
     kLowerTriangle,
     kUpperTriangle,
+    // Of integers:
+    kEqual,    ///< one value of [a, b] everywhere
+    kFalling,  ///< of each row: never increasing, the first b and the last a
+    kRuns,     ///< of [a, b], in runs of 16 to 1024 equal elements
   };
   Kind kind = Kind::kUniform;
   double a = -1;     ///< low; normal: mean; constant: value; iota: start
@@ -53,6 +59,8 @@ struct Fill {
   std::optional<ScalarType> through;  ///< rounded to this floating type first
   /// a and b of an integer type to the bit; only where a double does not hold them.
   std::optional<std::array<std::uint64_t, 2>> exact;
+  /// Of an integer type, and the task says nothing: then any value of the type may come.
+  bool unstated = false;
 
   bool operator==(const Fill&) const = default;
 };

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "candidates/fill_json.h"
 #include "candidates/hash.h"
 #include "candidates/program_detail.h"
 #include "candidates/task_reader.h"
@@ -118,7 +119,10 @@ std::string Task::hash() const {
   nlohmann::json json = *this;
   for (const char* key : {"name", "source_path", "flops", "torch"}) json.erase(key);
   json["reference"]["source"] = bare_source(reference.source);
-  for (nlohmann::json& buffer : json["reference"]["buffers"]) {
+  for (std::size_t i = 0; i < reference.buffers.size(); ++i) {
+    nlohmann::json& buffer = json["reference"]["buffers"][i];
+    // A fill that the task leaves out counts like the same fill written out.
+    if (reference.buffers[i].fill.unstated) buffer["fill"] = fill_to_json(reference.buffers[i]);
     // The same data may lie elsewhere on another machine: only the file's own name counts.
     if (!buffer.contains("fill") || !buffer["fill"].contains("file")) continue;
     nlohmann::json& file = buffer["fill"]["file"];

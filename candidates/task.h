@@ -16,9 +16,11 @@ namespace hone {
 /// NaN, both plus or both minus infinity, provided that enough of what is wanted is finite.
 enum class NonFinite {
   kNever,
-  kFew,   ///< the task's own inputs: nearly all must be finite
-  kHalf,  ///< inputs that hone made up: half must be; what overflows may be the largest number, too
-  kSame,  ///< the task means them ("non_finite": "same"): one in a hundred must be finite
+  kFew,  ///< the task's own inputs: nearly all must be finite
+  /// Inputs that hone made up: anything must be; what overflows may be the largest number, too.
+  kMadeUp,
+  kSame,     ///< the task means them ("non_finite": "same"): one in a hundred must be finite
+  kNumbers,  ///< only what is wanted finite is compared
 };
 
 struct Tolerance {

@@ -57,6 +57,9 @@ class Chooser {
     };
     if (!ranges_.empty()) add(all_odd());
     for (const auto& [name, range] : ranges_) add(one_large(name));
+    if (task_.specialize) return result;
+    if (!ranges_.empty()) add(near_powers_of_two());
+    for (const auto& [name, range] : ranges_) add(one_above(name));
     return result;
   }
 
@@ -138,6 +141,48 @@ class Chooser {
       if (least >= range.timed) break;
     }
     return best;
+  }
+
+  /// Each size a power of two or next to one, about as large as the check sizes.
+  std::optional<Bindings> near_powers_of_two() {
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        const std::int64_t most = std::min(2 * range.high, range.timed);
+        std::int64_t power = 2;
+        while (2 * power <= std::max<std::int64_t>(range.low / 2, 2)) power *= 2;
+        while (2 * power <= most && random_.chance(0.5)) power *= 2;
+        sizes[name] = power - 1 + static_cast<std::int64_t>(random_.index(3));
+      }
+      if (allowed(sizes) && is_affordable(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
+  /// One size above the timed one, the others as small as it takes for that to be affordable.
+  std::optional<Bindings> one_above(const std::string& large) {
+    const std::int64_t timed = ranges_.at(large).timed;
+    std::int64_t power = 1;
+    while (power <= timed) power *= 2;
+    std::vector<std::int64_t> values = {timed + 1, odd(timed + 2, timed + timed / 3 + 3),
+                                        power - 1, power,
+                                        power + 1, timed + kFriendly,
+                                        2 * timed};
+    std::erase_if(values, [&](std::int64_t value) { return value <= timed; });
+    // The last two are for constraints that want multiples.
+    for (std::size_t i = values.size() - 2; i-- > 1;)
+      std::swap(values[i], values[random_.index(i + 1)]);
+    for (std::int64_t divisor = 1; divisor <= 16; divisor *= 4) {
+      for (const std::int64_t value : values) {
+        Bindings sizes = task_.sizes;
+        for (const auto& [name, range] : ranges_)
+          sizes[name] = std::max<std::int64_t>(1, range.low / divisor);
+        sizes[large] = value;
+        if (allowed(sizes) && is_affordable(sizes)) return sizes;
+      }
+      if (ranges_.size() == 1) break;
+    }
+    return std::nullopt;
   }
 
   [[nodiscard]] bool is_affordable(const Bindings& sizes) const {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <future>
-#include <iterator>
 
 #include "engine/search/random.h"
 #include "engine/service/check_costs.h"
@@ -15,9 +14,11 @@
 namespace hone {
 namespace {
 
-/// Contents of the buffers at a check size in the quick stage: every emulator runner comes to know
-/// what the reference makes of each.
-constexpr std::uint64_t kQuickInputs = std::size(kAllInputSets);
+/// Contents of the buffers at a check size in the quick stage, at least: every emulator runner
+/// comes to know what the reference makes of each.
+constexpr std::uint64_t kQuickInputs = 7;
+/// Of a request: what is sent holds no more than 64, and the task's own come first.
+constexpr std::size_t kMostChecks = 60;
 
 /// What no rule vouches for.
 bool is_unproved(const Step& step) { return is_model_step(step) || step.rewriter == kHandEdit; }
@@ -94,6 +95,7 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewritin
   };
   const auto smallest = std::ranges::min_element(builder->checks_, {}, elements);
   builder->smallest_ = static_cast<std::size_t>(smallest - builder->checks_.begin());
+  builder->input_sets_ = input_sets_of(builder->timed_reference_);
   return builder;
 }
 
@@ -155,28 +157,32 @@ Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const Chec
 
 std::uint64_t RequestBuilder::check_seed(std::uint64_t seed, Stage stage, std::size_t i) const {
   if (stage == Stage::kFinal) return seed + 1 + i;
-  return Random(secrets_.inputs + seed % kQuickInputs).bits() + i;
+  return Random(secrets_.inputs + quick_inputs(seed)).bits() + i;
+}
+
+std::uint64_t RequestBuilder::quick_inputs(std::uint64_t seed) const {
+  return seed % std::max<std::uint64_t>(kQuickInputs, input_sets_.size());
 }
 
 void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const {
   request.stage = stage;
   if (request.checks.empty()) return;
   if (stage == Stage::kQuick) {
-    request.checks[smallest_].inputs =
-        kAllInputSets[request.seed % kQuickInputs % std::size(kAllInputSets)];
+    request.checks[smallest_].inputs = input_sets_[quick_inputs(request.seed) % input_sets_.size()];
     return;
   }
   const std::vector<CheckCase> own = request.checks;
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    for (const InputSet set : kAllInputSets) {
-      // One lost element of many shows where answers are exact, or where it was the largest.
-      const bool anywhere = set == InputSet::kMultiples || set == InputSet::kFar;
-      if (set == InputSet::kOwn || (i != smallest_ && !anywhere)) continue;
-      CheckCase& other = request.checks.emplace_back(own[i]);
-      other.inputs = set;
-      other.seed = own[i].seed ^ (static_cast<std::uint64_t>(set) << 56);
-    }
-  }
+  const auto add = [&](std::size_t i, InputSet set) {
+    if (request.checks.size() >= kMostChecks) return;
+    CheckCase& other = request.checks.emplace_back(own[i]);
+    other.inputs = set;
+    other.seed = own[i].seed ^ (static_cast<std::uint64_t>(set) << 56);
+  };
+  for (const InputSet set : input_sets_)
+    if (set != InputSet::kOwn) add(smallest_, set);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    for (const InputSet set : input_sets_)
+      if (i != smallest_ && depends_on_size(set)) add(i, set);
 }
 
 Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed,

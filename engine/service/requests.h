@@ -74,6 +74,8 @@ class RequestBuilder {
                                              const Recipe& recipe) const;
   [[nodiscard]] bool unproved_refuses(const CheckSpace& check, const Recipe& recipe) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
+  /// Which of a few contents of the buffers a quick stage's request has.
+  [[nodiscard]] std::uint64_t quick_inputs(std::uint64_t seed) const;
   /// Of the buffers of the i-th check.
   [[nodiscard]] std::uint64_t check_seed(std::uint64_t seed, Stage stage, std::size_t i) const;
   [[nodiscard]] EvaluationRequest blank(std::uint64_t seed) const;
@@ -89,7 +91,8 @@ class RequestBuilder {
   std::vector<CheckSpace> checks_;
   std::vector<CheckSpace> aligned_checks_;  // one for each of checks_; may repeat it
   std::vector<CheckSpace> hidden_, aligned_hidden_;
-  std::size_t smallest_ = 0;  ///< of checks_
+  std::size_t smallest_ = 0;          ///< of checks_
+  std::vector<InputSet> input_sets_;  ///< that say something of this task
 };
 
 /// Gives the request inputs that nobody could have prepared for. What is modelled keeps its timed

@@ -30,8 +30,10 @@ FiniteRule rule_of(NonFinite non_finite) {
   switch (non_finite) {
     case NonFinite::kFew:
       return {HONE_CLASSES, kNearlyAll};
-    case NonFinite::kHalf:
+    case NonFinite::kMadeUp:
       return {HONE_OVERFLOW, least_finite(non_finite)};
+    case NonFinite::kNumbers:
+      return {HONE_NUMBERS, least_finite(non_finite)};
     case NonFinite::kSame:
       return {HONE_CLASSES, least_finite(non_finite)};
     default:
@@ -86,6 +88,7 @@ Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_t
       c.worst = static_cast<std::int64_t>(i);
       c.max_rel_error = error;
     }
+    if (std::isfinite(error)) c.max_finite_error = std::max(c.max_finite_error, error);
     if (bad == 0) continue;
     ++c.mismatches;
     if (c.first_mismatch < 0) {
@@ -99,10 +102,16 @@ Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_t
   return c;
 }
 
+std::int64_t first_no_bool(std::span<const std::uint8_t> bytes, ScalarType type) {
+  if (type != ScalarType::kBool) return -1;
+  const auto found = std::ranges::find_if(bytes, [](std::uint8_t byte) { return byte > 1; });
+  return found == bytes.end() ? -1 : found - bytes.begin();
+}
+
 std::string element_text(ScalarType type, std::uint64_t bits) {
   switch (type) {
     case ScalarType::kBool:
-      return bits == 0 ? "false" : "true";
+      return bits > 1 ? fmt::format("{} (no bool)", bits) : bits == 0 ? "false" : "true";
     case ScalarType::kI64:
       return fmt::format("{}", static_cast<std::int64_t>(bits));
     case ScalarType::kU64:
@@ -122,6 +131,16 @@ Tolerance loosened(Tolerance tolerance, double reference_error) {
 Tolerance loosened_blindly(Tolerance tolerance) {
   constexpr double kFactor = 10;
   tolerance.rtol *= kFactor;
+  return tolerance;
+}
+
+bool mostly_non_finite(const Comparison& comparison, const Tolerance& tolerance) {
+  return tolerance.non_finite == NonFinite::kMadeUp &&
+         2 * comparison.non_finite > comparison.elements;
+}
+
+Tolerance numbers_alone(Tolerance tolerance) {
+  tolerance.non_finite = NonFinite::kNumbers;
   return tolerance;
 }
 

@@ -18,6 +18,7 @@ struct Comparison {
   std::int64_t first_mismatch = -1;  ///< element index
   std::int64_t worst = -1;           ///< element with the largest error
   double max_rel_error = 0;          ///< max |diff| / max(|want|, rms(want)); inf on NaN/Inf masks
+  double max_finite_error = 0;       ///< the same of the elements that are finite on both sides
   std::uint64_t want_bits = 0, got_bits = 0;  ///< at first_mismatch
   ScalarType want_type = ScalarType::kF32;    ///< of want_bits
   double rms = 0;                             ///< of the finite wanted values
@@ -31,7 +32,7 @@ struct Comparison {
 
 /// What hone_error is told of values that are not finite.
 struct FiniteRule {
-  int equality = 0;         ///< HONE_NEVER, HONE_CLASSES or HONE_OVERFLOW
+  int equality = 0;         ///< HONE_NEVER, HONE_CLASSES, HONE_OVERFLOW or HONE_NUMBERS
   double least_finite = 1;  ///< share of the wanted values; with fewer it is HONE_NEVER
 };
 [[nodiscard]] FiniteRule rule_of(NonFinite non_finite);
@@ -39,8 +40,8 @@ struct FiniteRule {
 /// Floats: |got - want| <= atol + rtol * max(|want|, rms(want)), where one is not finite as
 /// `tolerance.non_finite` says; and over all elements the root mean square of the differences is at
 /// most kNormFactor * rtol of that of the wanted values, so that an atol above all values does not
-/// let everything pass. Integers and bool: equal. `want_type` may be another floating type than
-/// `type`. Errors (kInternal): lengths do not fit the types or each other.
+/// let everything pass. Integers: equal. Bool: equal, and 0 or 1. `want_type` may be another
+/// floating type than `type`. Errors (kInternal): lengths do not fit the types or each other.
 [[nodiscard]] Result<Comparison> compare(std::span<const std::uint8_t> want, ScalarType want_type,
                                          std::span<const std::uint8_t> got, ScalarType type,
                                          const Tolerance& tolerance);
@@ -59,6 +60,11 @@ inline constexpr double kNormFactor = 10;
 [[nodiscard]] Tolerance loosened(Tolerance tolerance, double reference_error);
 /// Likewise where the reference cannot be run in double.
 [[nodiscard]] Tolerance loosened_blindly(Tolerance tolerance);
+/// Most of what was wanted on made-up inputs is not finite: where f32 overflows and a run in double
+/// does not say the same, one order of operations gives NaN and another a number.
+[[nodiscard]] bool mostly_non_finite(const Comparison& comparison, const Tolerance& tolerance);
+/// Then only the numbers are compared.
+[[nodiscard]] Tolerance numbers_alone(Tolerance tolerance);
 /// Whether a candidate is as right as the reference where that itself has a few elements without a
 /// right digit (a softmax of two scores that only rounding tells apart): both compared with a run
 /// in double, the reference at the task's tolerance, the candidate at the loosened one. Floats
@@ -71,7 +77,10 @@ inline constexpr double kNormFactor = 10;
 [[nodiscard]] std::string describe(const Comparison& comparison, const std::string& buffer,
                                    ScalarType type, std::int64_t elements);
 
-/// "3.25", "nan", "-7", "true"
+/// The first byte of a bool buffer that is neither 0 nor 1; -1: none, or another type.
+[[nodiscard]] std::int64_t first_no_bool(std::span<const std::uint8_t> bytes, ScalarType type);
+
+/// "3.25", "nan", "-7", "true", "255 (no bool)"
 [[nodiscard]] std::string element_text(ScalarType type, std::uint64_t bits);
 
 }  // namespace hone::check

@@ -10,6 +10,8 @@
 namespace hone::check {
 namespace {
 
+constexpr double kAnything = 1e-15;  // of all elements: one, however many there are
+
 /// "'a' uniform -1 to 1", of what floating inputs begin with.
 std::string fill_text(const ConcreteBuffer& buffer) {
   const Fill& fill = buffer.fill;
@@ -65,8 +67,9 @@ double least_finite(NonFinite non_finite) {
   switch (non_finite) {
     case NonFinite::kFew:
       return 0.999;
-    case NonFinite::kHalf:
-      return 0.5;
+    case NonFinite::kMadeUp:
+    case NonFinite::kNumbers:
+      return kAnything;
     case NonFinite::kSame:
       return 0.01;
     default:
@@ -81,7 +84,7 @@ bool too_many(const NonFiniteElements& found, NonFinite non_finite) {
 
 Tolerance for_inputs(Tolerance tolerance, bool made_up) {
   if (tolerance.non_finite != NonFinite::kSame)
-    tolerance.non_finite = made_up ? NonFinite::kHalf : NonFinite::kFew;
+    tolerance.non_finite = made_up ? NonFinite::kMadeUp : NonFinite::kFew;
   return tolerance;
 }
 
@@ -108,7 +111,7 @@ std::string refusal_of(const ConcreteProgram& program, const ConcreteBuffer& out
 std::string left_out(const ConcreteBuffer& output, const NonFiniteElements& found,
                      InputSet inputs) {
   return said_of(output, found, inputs) +
-         ": too many to compare, so these inputs are left out of the checks";
+         ": nothing is left to compare, so these inputs are left out of the checks";
 }
 
 }  // namespace hone::check

@@ -21,8 +21,8 @@ struct NonFiniteElements {
 /// Of integers: none.
 [[nodiscard]] NonFiniteElements non_finite_of(std::span<const std::uint8_t> bytes, ScalarType type);
 
-/// What share of an output must be finite when a task is admitted: all but 0.1 %, half for inputs
-/// that hone made up, 1 % where NaN and infinities are meant.
+/// What share of an output must be finite when a task is admitted: all but 0.1 %, anything for
+/// inputs that hone made up, 1 % where NaN and infinities are meant.
 [[nodiscard]] double least_finite(NonFinite non_finite);
 [[nodiscard]] bool too_many(const NonFiniteElements& found, NonFinite non_finite);
 

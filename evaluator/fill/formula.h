@@ -1,5 +1,5 @@
-// The one definition of buffer contents and of element comparison, for CPU and GPU alike: g++
-// compiles this header, and its text is embedded for NVRTC (see kernels.cu). Therefore: no
+// The one definition of buffer contents, and with formula_compare.h of element comparison, for CPU
+// and GPU alike: g++ compiles both, and their text is embedded for NVRTC (see kernels.cu). So: no
 // includes, only integer operations and single IEEE operations on double (built with contraction
 // off on both sides), so that the bits agree. The includer defines HONE_FN.
 //
@@ -39,7 +39,10 @@ enum {
   HONE_PERMUTATION,
   HONE_ONE_HOT,
   HONE_LOWER_TRIANGLE,
-  HONE_UPPER_TRIANGLE
+  HONE_UPPER_TRIANGLE,
+  HONE_EQUAL,
+  HONE_FALLING,
+  HONE_RUNS
 };
 
 struct hone_fill {
@@ -283,6 +286,72 @@ HONE_FN double hone_way(hone_u64 key, hone_u64 at, hone_u64 width) {
   return way < 1.0 ? way : 1.0;
 }
 
+// Of integers [low, low + span): one that `bits` chooses.
+HONE_FN hone_u64 hone_any_of(struct hone_fill f, hone_u64 bits) {
+  return f.low + (f.span ? bits % f.span : bits);
+}
+
+// An integer where implementations break: the ends of the range, next to them, the middle, 0, 1,
+// -1, and powers of two with their neighbours, where what counts in fewer bits overflows.
+HONE_FN hone_u64 hone_whole_edge(struct hone_fill f, hone_u64 bits) {
+  hone_u64 most = f.span - 1ULL, wide = 1, n = 0;
+  while (wide < 64 && most >> wide) ++wide;
+  hone_u64 power = 1ULL << ((bits >> 8) % wide);
+  switch (bits & 15U) {
+    case 0:
+    case 1:
+      return f.low;
+    case 2:
+    case 3:
+      return f.low + most;
+    case 4:
+      return f.low + most / 2;
+    case 5:
+      return f.low + (most ? 1ULL : 0ULL);
+    case 6:
+      return f.low + (most ? most - 1ULL : 0ULL);
+    case 7:
+      n = 0;
+      break;
+    case 8:
+      n = 1;
+      break;
+    case 9:
+      n = ~0ULL;
+      break;
+    case 10:
+    case 11:
+      n = power;
+      break;
+    case 12:
+    case 13:
+      n = power - 1ULL;
+      break;
+    case 14:
+      n = 0ULL - power;
+      break;
+    default:
+      n = ~power;
+  }
+  // In [low, low + most], with or without a sign; else an end.
+  return n - f.low <= most ? n : (bits & 16U) ? f.low + most : f.low;
+}
+
+// Which run of equal elements an element is in. Every 4096 elements have runs of another length, 16
+// to 1024, and all are shifted, so that runs cross the borders of warps and blocks.
+HONE_FN hone_u64 hone_run_of(hone_u64 key, hone_u64 index) {
+  hone_u64 at = index + (hone_bits(key ^ 2ULL, 0) & 4095ULL), part = at >> 12;
+  return (part << 8) + ((at & 4095ULL) >> (4 + hone_bits(key ^ 3ULL, part) % 7ULL));
+}
+
+// An element of a sorted row of integers.
+HONE_FN hone_u64 hone_sorted_whole(struct hone_fill f, hone_u64 row, hone_u64 at) {
+  double way = hone_way(hone_row_key(f.key, row), at, f.width);
+  hone_u64 most = f.span - 1ULL;
+  double far = hone_floor((double)most * way);
+  return f.low + (way == 1.0 || far >= (double)most ? most : (hone_u64)far);
+}
+
 // Where `at` of 0 .. width - 1 goes in a permutation of them: four rounds of a Feistel network on
 // the least even number of bits, again until it is below `width`.
 HONE_FN hone_u64 hone_permuted(hone_u64 key, hone_u64 at, hone_u64 width) {
@@ -367,11 +436,9 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   hone_u64 n = 0;
   switch (f.kind) {
     case HONE_UNIFORM:
-    case HONE_INTEGERS: {
-      hone_u64 bits = hone_bits(f.key, index);
-      n = f.low + (f.span ? bits % f.span : bits);
+    case HONE_INTEGERS:
+      n = hone_any_of(f, hone_bits(f.key, index));
       break;
-    }
     case HONE_NORMAL: {
       hone_i64 low = hone_type_min(f.type), high = hone_type_max(f.type);
       hone_i64 near = hone_to_i64(hone_floor(f.a + f.b * hone_normal(f.key, index) + 0.5));
@@ -383,13 +450,26 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       if (f.type == HONE_BOOL) return f.a != 0.0;
       n = f.low;
       break;
-    case HONE_SORTED: {
-      double way = hone_way(hone_row_key(f.key, index / f.width), index % f.width, f.width);
-      hone_u64 most = f.span - 1ULL;
-      double far = hone_floor((double)most * way);
-      n = f.low + (way == 1.0 || far >= (double)most ? most : (hone_u64)far);
+    case HONE_EITHER:
+      n = hone_bits(f.key, index) & 1U ? f.low : f.low + (f.span - 1ULL);
+      break;
+    case HONE_EDGES:
+      n = hone_whole_edge(f, hone_bits(f.key, index));
+      break;
+    case HONE_EQUAL: {  // mostly the highest: sums of it overflow first
+      hone_u64 bits = hone_bits(f.key, 0), choice = bits >> 62;
+      n = choice == 0 ? hone_any_of(f, bits) : choice == 1 ? f.low : f.low + (f.span - 1ULL);
       break;
     }
+    case HONE_SORTED:
+      n = hone_sorted_whole(f, index / f.width, index % f.width);
+      break;
+    case HONE_FALLING:
+      n = hone_sorted_whole(f, index / f.width, f.width - 1ULL - index % f.width);
+      break;
+    case HONE_RUNS:
+      n = hone_any_of(f, hone_bits(f.key, hone_run_of(f.key, index)));
+      break;
     case HONE_PERMUTATION:
       n = hone_permuted(hone_row_key(f.key, index / f.width), index % f.width, f.width);
       break;
@@ -408,72 +488,4 @@ HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {
   int type = f.type;
   f.type = f.through;
   return hone_encode_float(type, hone_decode(f.type, hone_plain_element(f, index)));
-}
-
-HONE_FN int hone_is_nan(double v) { return v != v; }
-HONE_FN int hone_is_inf(double v) { return v - v != 0.0 && v == v; }
-
-// The least number that a conversion to this type makes infinite.
-HONE_FN double hone_limit(int type) {
-  switch (type) {
-    case HONE_F16:
-      return 65520.0;
-    case HONE_BF16:
-      return 339617752923046005526922703901628039168.0;  // 2^128 - 2^119
-    case HONE_F32:
-      return 340282356779733661637539395458142568448.0;  // 2^128 - 2^103
-    default:
-      return __builtin_bit_cast(double, 0x7FF0000000000000ULL);
-  }
-}
-
-// Is it a number of a type with this limit?
-HONE_FN int hone_is_finite(double v, double limit) { return v < limit && -v < limit; }
-
-// `v`, or the limit in its place where it is beyond.
-HONE_FN double hone_clamped(double v, double limit) {
-  return v > limit ? limit : v < -limit ? -limit : v;
-}
-
-// How two elements are equal of which one is not finite.
-enum { HONE_NEVER, HONE_CLASSES, HONE_OVERFLOW };
-
-// How far `got` is from `want`, scaled; infinity where they differ and one is not finite. Floating
-// types may differ. `scale` is max(|want|, rms(want)). *bad becomes 1 unless |got - want|
-// <= atol + rtol * scale; written so that NaN fails. NaN and infinities: HONE_NEVER: always bad;
-// HONE_CLASSES: bad unless both are NaN or the same infinity; HONE_OVERFLOW: likewise, but an
-// infinity is as good as the largest number. Integers and bool are exact.
-HONE_FN double hone_error(int want_type, hone_u64 want_bits, int type, hone_u64 got_bits,
-                          double rms, double rtol, double atol, int non_finite, int* bad) {
-  *bad = 0;
-  if (type == HONE_BOOL) {
-    *bad = (want_bits != 0) != (got_bits != 0);
-    return *bad ? 1.0 : 0.0;
-  }
-  if (!hone_is_float(type) && want_bits == got_bits) return 0.0;
-  double want = hone_decode(want_type, want_bits), got = hone_decode(type, got_bits);
-  double infinity = __builtin_bit_cast(double, 0x7FF0000000000000ULL);
-  if (hone_is_float(type)) {
-    if (non_finite == HONE_OVERFLOW) {
-      want = hone_clamped(want, hone_limit(type));
-      got = hone_clamped(got, hone_limit(type));
-    }
-    if (hone_is_nan(want) || hone_is_nan(got) || hone_is_inf(want) || hone_is_inf(got)) {
-      int same = want == got || (hone_is_nan(want) && hone_is_nan(got));
-      *bad = !(same && non_finite != HONE_NEVER);
-      return *bad ? infinity : 0.0;
-    }
-    if (want == got) return 0.0;  // +0 and -0
-  }
-  double diff = got - want;
-  if (diff < 0.0) diff = -diff;
-  double scale = want < 0.0 ? -want : want;
-  if (rms > scale) scale = rms;
-  if (hone_is_float(type)) {
-    *bad = !(diff <= atol + rtol * scale);
-  } else {
-    *bad = 1;
-    if (diff == 0.0) diff = 1.0;  // 64-bit integers closer than a double can tell
-  }
-  return scale > 0.0 ? diff / scale : diff;
 }

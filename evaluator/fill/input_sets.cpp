@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
+
+#include "evaluator/fill/formula_cpu.h"
 
 namespace hone {
 namespace {
@@ -13,10 +16,31 @@ constexpr double kNarrowSteps = 2;
 constexpr double kSmallShare = 1.0 / 1024;
 constexpr double kFarWidths = 250, kFarSpread = 100;  // of the fill's range
 
-bool can_vary(const ConcreteBuffer& buffer) {
-  return is_float(buffer.type) && (buffer.role == Role::kIn || buffer.role == Role::kInOut) &&
-         (buffer.fill.kind == Fill::Kind::kUniform || buffer.fill.kind == Fill::Kind::kNormal) &&
-         buffer.fill.a != buffer.fill.b;
+enum class Varies { kNothing, kFloats, kIntegers, kConstants };
+
+Varies varies(InputSet set) {
+  if (set == InputSet::kOwn) return Varies::kNothing;
+  if (set == InputSet::kConstants) return Varies::kConstants;
+  return set < InputSet::kEqual ? Varies::kFloats : Varies::kIntegers;
+}
+
+Varies varies(const ConcreteBuffer& buffer) {
+  if (buffer.role != Role::kIn && buffer.role != Role::kInOut) return Varies::kNothing;
+  const Fill& fill = buffer.fill;
+  const bool real = is_float(buffer.type);
+  switch (fill.kind) {
+    case Fill::Kind::kUniform:
+    case Fill::Kind::kNormal:
+      if (fill.a == fill.b && !fill.exact) return Varies::kNothing;
+      return real ? Varies::kFloats : Varies::kIntegers;
+    case Fill::Kind::kIntegers:
+      if (real || (fill.a == fill.b && !fill.exact)) return Varies::kNothing;
+      return Varies::kIntegers;
+    case Fill::Kind::kConstant:
+      return real || fill.a == 0 || fill.a == 1 ? Varies::kConstants : Varies::kNothing;
+    default:
+      return Varies::kNothing;
+  }
 }
 
 /// The largest power of two that goes `steps` times into the larger end and of which two multiples
@@ -40,6 +64,113 @@ double wide_steps(ScalarType type) {
   }
 }
 
+/// Random integers of all that the type holds.
+Fill whole_type(ScalarType type) {
+  constexpr std::uint64_t kSign = 1ULL << 63;
+  switch (type) {
+    case ScalarType::kI64:
+      return {.kind = Fill::Kind::kIntegers, .exact = {{kSign, kSign - 1}}};
+    case ScalarType::kU64:
+      return {.kind = Fill::Kind::kIntegers, .exact = {{0, ~0ULL}}};
+    default:
+      return {.kind = Fill::Kind::kIntegers,
+              .a = static_cast<double>(hone_type_min(static_cast<int>(type))),
+              .b = static_cast<double>(hone_type_max(static_cast<int>(type)))};
+  }
+}
+
+/// The range of a normal fill.
+void bound(Fill& fill) {
+  if (fill.kind != Fill::Kind::kNormal) return;
+  const double middle = fill.a, reach = kDeviations * fill.b;
+  fill.a = middle - reach;
+  fill.b = middle + reach;
+}
+
+void vary_float(ConcreteBuffer& buffer, InputSet set, bool chosen) {
+  Fill& fill = buffer.fill;
+  bound(fill);
+  switch (set) {
+    case InputSet::kTails:
+      fill.kind = Fill::Kind::kTails;
+      break;
+    case InputSet::kEither:
+      fill.kind = Fill::Kind::kEither;
+      break;
+    case InputSet::kEdges:
+      fill.kind = Fill::Kind::kEdges;
+      break;
+    case InputSet::kSmall: {
+      const double width = fill.b - fill.a;
+      fill.kind = Fill::Kind::kUniform;
+      if (fill.a <= 0 && fill.b >= 0) {
+        fill.a *= kSmallShare;
+        fill.b *= kSmallShare;
+      } else {
+        fill.b = fill.a + kSmallShare * width;
+      }
+      break;
+    }
+    case InputSet::kFar: {
+      if (fill.a >= 0) break;
+      const double width = fill.b - fill.a;
+      const bool below = chosen || fill.b <= 0;
+      fill.kind = Fill::Kind::kNormal;
+      fill.a = below ? fill.a - kFarWidths * width : fill.b + kFarWidths * width;
+      fill.b = kFarSpread * width;
+      break;
+    }
+    default:
+      fill.kind = Fill::Kind::kMultiples;
+      fill.step = step_for(fill, chosen ? wide_steps(buffer.type) : kNarrowSteps);
+  }
+}
+
+void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
+  Fill& fill = buffer.fill;
+  if (set == InputSet::kWhole) {
+    if (fill.unstated) fill = whole_type(buffer.type);
+    return;
+  }
+  if (set == InputSet::kLimits && fill.unstated && chosen) fill = whole_type(buffer.type);
+  bound(fill);
+  switch (set) {
+    case InputSet::kEqual:
+      fill.kind = Fill::Kind::kEqual;
+      break;
+    case InputSet::kTwo:
+      fill.kind = Fill::Kind::kEither;
+      break;
+    case InputSet::kRising:
+      fill.kind = Fill::Kind::kSorted;
+      break;
+    case InputSet::kFalling:
+      fill.kind = Fill::Kind::kFalling;
+      break;
+    case InputSet::kRuns:
+      fill.kind = Fill::Kind::kRuns;
+      break;
+    default:
+      fill.kind = Fill::Kind::kEdges;
+  }
+}
+
+/// Around the constant and of its sign, so that what is divided by, or rooted, stays so.
+void vary_constant(ConcreteBuffer& buffer) {
+  Fill& fill = buffer.fill;
+  const double value = fill.a;
+  fill.exact.reset();
+  if (!is_float(buffer.type)) {
+    fill.kind = Fill::Kind::kIntegers;
+    fill.b = buffer.type == ScalarType::kBool ? 1 : value + 2;
+    if (buffer.type == ScalarType::kBool) fill.a = 0;
+    return;
+  }
+  fill.kind = Fill::Kind::kUniform;
+  fill.a = value == 0 ? -1 : std::min(value / 2, value * 3 / 2);
+  fill.b = value == 0 ? 1 : std::max(value / 2, value * 3 / 2);
+}
+
 }  // namespace
 
 std::string_view to_string(InputSet set) {
@@ -58,6 +189,22 @@ std::string_view to_string(InputSet set) {
       return "small inputs";
     case InputSet::kFar:
       return "far negative inputs";
+    case InputSet::kEqual:
+      return "equal integers";
+    case InputSet::kTwo:
+      return "integers of two values";
+    case InputSet::kRising:
+      return "rising integers";
+    case InputSet::kFalling:
+      return "falling integers";
+    case InputSet::kRuns:
+      return "runs of equal integers";
+    case InputSet::kLimits:
+      return "integers at the ends of their range";
+    case InputSet::kWhole:
+      return "integers of the whole type";
+    case InputSet::kConstants:
+      return "random values in place of constants";
   }
   return "";
 }
@@ -66,53 +213,39 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
   if (set == InputSet::kOwn) return program;
   std::vector<ConcreteBuffer*> varied;
   for (auto& buffer : program.buffers)
-    if (can_vary(buffer)) varied.push_back(&buffer);
+    if (varies(buffer) == varies(set)) varied.push_back(&buffer);
   // By name: a candidate may have them in another order.
   std::ranges::sort(varied, {}, &ConcreteBuffer::name);
   for (std::size_t i = 0; i < varied.size(); ++i) {
-    Fill& fill = varied[i]->fill;
-    if (fill.kind == Fill::Kind::kNormal) {
-      const double middle = fill.a, reach = kDeviations * fill.b;
-      fill.a = middle - reach;
-      fill.b = middle + reach;
-    }
-    switch (set) {
-      case InputSet::kTails:
-        fill.kind = Fill::Kind::kTails;
+    const bool chosen = i == seed % varied.size();
+    switch (varies(set)) {
+      case Varies::kFloats:
+        vary_float(*varied[i], set, chosen);
         break;
-      case InputSet::kEither:
-        fill.kind = Fill::Kind::kEither;
+      case Varies::kIntegers:
+        vary_integer(*varied[i], set, chosen);
         break;
-      case InputSet::kEdges:
-        fill.kind = Fill::Kind::kEdges;
-        break;
-      case InputSet::kSmall: {
-        const double width = fill.b - fill.a;
-        fill.kind = Fill::Kind::kUniform;
-        if (fill.a <= 0 && fill.b >= 0) {
-          fill.a *= kSmallShare;
-          fill.b *= kSmallShare;
-        } else {
-          fill.b = fill.a + kSmallShare * width;
-        }
-        break;
-      }
-      case InputSet::kFar: {
-        if (fill.a >= 0) break;
-        const double width = fill.b - fill.a;
-        const bool below = i == seed % varied.size() || fill.b <= 0;
-        fill.kind = Fill::Kind::kNormal;
-        fill.a = below ? fill.a - kFarWidths * width : fill.b + kFarWidths * width;
-        fill.b = kFarSpread * width;
-        break;
-      }
       default:
-        fill.kind = Fill::Kind::kMultiples;
-        fill.step =
-            step_for(fill, i == seed % varied.size() ? wide_steps(varied[i]->type) : kNarrowSteps);
+        vary_constant(*varied[i]);
     }
   }
   return program;
+}
+
+std::vector<InputSet> input_sets_of(const ConcreteProgram& program) {
+  std::vector<InputSet> sets;
+  for (const InputSet set : kAllInputSets) {
+    const ConcreteProgram varied = with_inputs(program, set, 0);
+    if (set == InputSet::kOwn || !std::ranges::equal(varied.buffers, program.buffers, {},
+                                                     &ConcreteBuffer::fill, &ConcreteBuffer::fill))
+      sets.push_back(set);
+  }
+  return sets;
+}
+
+bool depends_on_size(InputSet set) {
+  return set == InputSet::kMultiples || set == InputSet::kFar || set == InputSet::kEqual ||
+         set == InputSet::kLimits;
 }
 
 }  // namespace hone

@@ -3,15 +3,19 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "candidates/program.h"
 
 namespace hone {
 
-/// How the floating inputs of one check are filled. All but kFar stay within the values that the
-/// task's own fill may give, and all leave integers, constants, sequences and files as they are.
+/// How the inputs of one check are filled. Each set varies floating inputs, or integer ones, or
+/// constants, and leaves the others, sequences and files as they are. All but kFar stay within the
+/// values that the task's own fill may give; an integer input without a fill may have any value of
+/// its type.
 enum class InputSet {
-  kOwn,        ///< as the task says
+  kOwn,  ///< as the task says
+  // Floating inputs with a uniform or normal fill.
   kTails,      ///< most values near zero, a few large: what skips or rescales a part shows
   kEither,     ///< the two ends: what depends on signs or on the mean alone shows
   kEdges,      ///< the ends, the middle, 0, 1, -1, the tiniest
@@ -20,16 +24,37 @@ enum class InputSet {
   kSmall,      ///< a thousandth of the range, near zero or the low end: what was added shows
   kFar,        ///< where the fill has negative values: one buffer far below it and wide, the others
                ///< above, so that what overflows unless a maximum is taken off shows
+  // Integer inputs with a fill of random integers, or none. Those without one stay in the default
+  // range but where it says otherwise, as they may be indices.
+  kEqual,    ///< one value everywhere: counters overflow, everything is a tie
+  kTwo,      ///< the two ends: many ties, and the largest differences
+  kRising,   ///< sorted rows
+  kFalling,  ///< sorted the other way
+  kRuns,     ///< long runs of equal values: counts of repetitions overflow
+  kLimits,   ///< the ends, their neighbours, powers of two; where there is no fill, for one buffer
+             ///< those of the whole type
+  kWhole,    ///< random values of the whole type where there is no fill
+  // Floating inputs with a constant fill, integers and bools with a constant 0 or 1.
+  kConstants,  ///< random values around the constant: an input that was left out shows
 };
 inline constexpr InputSet kAllInputSets[] = {
-    InputSet::kOwn,       InputSet::kTails, InputSet::kEither, InputSet::kEdges,
-    InputSet::kMultiples, InputSet::kSmall, InputSet::kFar};
+    InputSet::kOwn,       InputSet::kTails,  InputSet::kEither,   InputSet::kEdges,
+    InputSet::kMultiples, InputSet::kSmall,  InputSet::kFar,      InputSet::kEqual,
+    InputSet::kTwo,       InputSet::kRising, InputSet::kFalling,  InputSet::kRuns,
+    InputSet::kLimits,    InputSet::kWhole,  InputSet::kConstants};
 
 [[nodiscard]] std::string_view to_string(InputSet set);
 
-/// The program with the fills of the set; `seed` chooses the buffer with the fourteen bits, and the
-/// one below.
+/// The program with the fills of the set; `seed` chooses the buffer with the fourteen bits, the one
+/// below, and the one that has the ends of its whole type.
 [[nodiscard]] ConcreteProgram with_inputs(ConcreteProgram program, InputSet set,
                                           std::uint64_t seed);
+
+/// kOwn, then the sets that change a fill of this program with some seed.
+[[nodiscard]] std::vector<InputSet> input_sets_of(const ConcreteProgram& program);
+
+/// Whether a set can show at a large size what it does not show at a small one: where one lost
+/// element of many counts, or how often a value comes.
+[[nodiscard]] bool depends_on_size(InputSet set);
 
 }  // namespace hone

@@ -302,6 +302,7 @@ Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tol
     if (!comparison) return std::unexpected(comparison.error());
     result.outputs.push_back(*comparison);
     result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
+    result.max_finite_error = std::max(result.max_finite_error, comparison->max_finite_error);
     result.comparable = result.comparable && !check::too_many({.elements = comparison->elements,
                                                                .count = comparison->non_finite},
                                                               tolerance.non_finite);
@@ -329,32 +330,95 @@ Step<std::vector<std::string>> BenchCase::non_finite(Side& side, const Tolerance
   return said;
 }
 
+Step<std::vector<check::LocalComparison>> BenchCase::local_agreement(Side& want, Side& got,
+                                                                     const Agreement& agreed,
+                                                                     const Tolerance& tolerance,
+                                                                     Side* own, Side* truth) {
+  std::vector<check::LocalComparison> result;
+  const auto& buffers = want.runnable->program.buffers;
+  const auto& others = got.runnable->program.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!is_output(buffers[i].role)) continue;
+    if (result.size() == agreed.outputs.size()) break;  // a buffer is missing: not ok anyway
+    const check::Comparison& plain = agreed.outputs[result.size()];
+    if (!plain.ok()) {
+      result.emplace_back();
+      continue;
+    }
+    // agreed() has found them all.
+    const auto other = std::ranges::find(others, buffers[i].name, &ConcreteBuffer::name);
+    const auto typed = [&](Side* side) {
+      if (side == nullptr) return cuda::TypedBuffer{};
+      return cuda::TypedBuffer{&side->buffers[i], side->runnable->program.buffers[i].type};
+    };
+    const cuda::TypedBuffer mine{&got.buffers[static_cast<std::size_t>(other - others.begin())],
+                                 other->type};
+    const std::int64_t width = buffers[i].shape.empty() ? 1 : buffers[i].shape.back();
+    const auto local = blame(got, gpu_.compare_locally(typed(&want), mine, width, plain.rms,
+                                                       tolerance, typed(own), typed(truth)));
+    if (!local) return std::unexpected(local.error());
+    result.push_back(*local);
+  }
+  return result;
+}
+
 Step<double> BenchCase::compare(const Tolerance& tolerance, const std::optional<Runnable>& precise,
                                 double limit_s) {
   auto result = agreement(reference_, second_, tolerance);
   if (!result) return std::unexpected(result.error());
-  if (result->ok) return result->max_rel_error;
-  const auto wrong = [&]() {
-    return std::unexpected(
-        blamed(Verdict::kWrongResult, std::move(result->detail), second_.reference));
+  const auto wrong = [&](std::string detail) {
+    return std::unexpected(blamed(Verdict::kWrongResult, std::move(detail), second_.reference));
   };
-  if (!precise) return wrong();
+  const std::size_t outputs = result->outputs.size();
+  std::vector<check::LocalComparison> parts;
+  if (result->ok) {
+    auto found = local_agreement(reference_, second_, *result, tolerance, nullptr, nullptr);
+    if (!found) return std::unexpected(found.error());
+    parts = std::move(*found);
+    if (std::ranges::all_of(parts, &check::LocalComparison::ok)) return result->max_rel_error;
+  }
+  const auto said_of = [&](const std::vector<check::LocalComparison>& local, auto right) {
+    std::size_t k = 0;
+    for (const ConcreteBuffer& buffer : reference_.runnable->program.buffers) {
+      if (!is_output(buffer.role)) continue;
+      if (!right(local[k])) return check::describe(local[k], buffer.name, buffer.type, buffer.type);
+      ++k;
+    }
+    return std::string();
+  };
+  const auto without_truth = [&]() -> Step<double> {
+    if (!result->ok) return wrong(std::move(result->detail));
+    auto detail = said_of(parts, [](const auto& local) { return local.mostly_ok(); });
+    return detail.empty() ? Step<double>(result->max_rel_error) : wrong(std::move(detail));
+  };
+  if (!precise) return without_truth();
   const auto ran = run_precise(*precise, limit_s);
   if (!ran) {  // the candidate was wrong by all that is known
-    Blamed blamed = wrong().error();
+    Blamed blamed = wrong(result->ok ? said_of(parts, [](const auto& l) { return l.ok(); })
+                                     : std::move(result->detail))
+                        .error();
     blamed.failure.context_lost = ran.error().failure.context_lost;
     return std::unexpected(std::move(blamed));
   }
-  if (!*ran) return wrong();
+  if (!*ran) return without_truth();
   const auto truth = agreement(precise_, second_, tolerance);
   if (!truth) return std::unexpected(truth.error());
+  if (truth->outputs.size() != outputs) return wrong(std::move(result->detail));
+  const auto near =
+      local_agreement(reference_, second_, *result, tolerance, &reference_, &precise_);
+  if (!near) return std::unexpected(near.error());
+  const auto true_parts =
+      local_agreement(precise_, second_, *truth, tolerance, &reference_, &precise_);
+  if (!true_parts) return std::unexpected(true_parts.error());
   HONE_STEP(wipe(precise_));  // nobody finds a right answer in memory
-  if (truth->outputs.size() != result->outputs.size()) return wrong();
   double max_rel_error = 0;
-  for (std::size_t i = 0; i < truth->outputs.size(); ++i) {
-    const auto& plain = result->outputs[i];
-    if (!plain.ok() && !truth->outputs[i].ok()) return wrong();
-    max_rel_error = std::max(max_rel_error, (plain.ok() ? plain : truth->outputs[i]).max_rel_error);
+  for (std::size_t i = 0; i < outputs; ++i) {
+    const check::Comparison &plain = result->outputs[i], &exact = truth->outputs[i];
+    if (!plain.ok() && !exact.ok()) return wrong(std::move(result->detail));
+    const bool right = (plain.ok() && (*near)[i].ok()) || (exact.ok() && (*true_parts)[i].ok());
+    if (!right)
+      return wrong(said_of(plain.ok() ? *near : *true_parts, [](const auto& l) { return l.ok(); }));
+    max_rel_error = std::max(max_rel_error, (plain.ok() ? plain : exact).max_rel_error);
   }
   return max_rel_error;
 }

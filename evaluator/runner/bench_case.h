@@ -77,16 +77,22 @@ class BenchCase {
   struct Agreement {
     bool ok = true;
     bool comparable = true;  ///< enough of what was wanted is finite
-    double max_rel_error = 0;
+    double max_rel_error = 0, max_finite_error = 0;
     std::string detail;  ///< when not ok
     std::vector<check::Comparison> outputs;
   };
   [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
+  /// Which outputs of `got` are right in every part, by check::compare_locally: those of `agreed`
+  /// that are ok. `own` and `truth`: the reference and the same in double; null: without.
+  [[nodiscard]] Step<std::vector<check::LocalComparison>> local_agreement(
+      Side& want, Side& got, const Agreement& agreed, const Tolerance& tolerance, Side* own,
+      Side* truth);
   /// What of the side's outputs is not finite, for people; blames it where that is too much.
   [[nodiscard]] Step<std::vector<std::string>> non_finite(Side& side, const Tolerance& tolerance,
                                                           InputSet inputs);
-  /// Compares every output of the candidate with the reference's, and one that differs with the
-  /// reference's in double, where there is such a form: a long sum in f32 may itself be off.
+  /// Compares every output of the candidate with the reference's, and one that differs, as a whole
+  /// or in a part, with the reference's in double, where there is such a form: a long sum in f32
+  /// may itself be off. As check::judge on the task's own inputs.
   /// kWrongResult, also where the run in double does not end well; the largest relative error.
   [[nodiscard]] Step<double> compare(const Tolerance& tolerance,
                                      const std::optional<protocol::Runnable>& precise,

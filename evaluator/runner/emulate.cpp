@@ -145,6 +145,11 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
       return reply(Verdict::kWrongResult,
                    check::refusal_of(program, buffer, found, tolerance.non_finite), true);
     if (found.count > 0) admitted.said.push_back(check::said_of(buffer, found, one.inputs));
+    if (const auto at = check::first_no_bool(bytes, buffer.type); at >= 0)
+      return reply(Verdict::kWrongResult,
+                   fmt::format("it writes {} to {}[{}]: a bool is 0 or 1",
+                               bytes[static_cast<std::size_t>(at)], buffer.name, at),
+                   true);
   }
 
   std::vector<std::pair<const ConcreteBuffer*, std::vector<std::uint8_t>>> inputs;
@@ -154,6 +159,11 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     if (!source) return reply(Verdict::kRefused, source.error().message, true);
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.bytes()));
     (*source)->read(0, bytes.data(), bytes.size());
+    if (const auto at = check::first_no_bool(bytes, buffer.type); at >= 0)
+      return reply(Verdict::kRefused,
+                   fmt::format("the file of '{}' holds {} at {}: a bool is 0 or 1", buffer.name,
+                               bytes[static_cast<std::size_t>(at)], at),
+                   true);
     inputs.emplace_back(&buffer, std::move(bytes));
   }
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
@@ -213,7 +223,7 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
 
 EmulateReply Emulate::look(const Case& one, NonFinite non_finite) {
   EmulateReply result = reply(Verdict::kOk, "");
-  const auto run = kept_.run(one.reference, one.seed, kReferenceBudget);
+  const auto run = kept_.run(one);
   if (run->verdict != Verdict::kOk) return result;
   for (const auto& buffer : one.reference.program.buffers) {
     const auto found = run->non_finite.find(buffer.name);

@@ -9,6 +9,7 @@
 #include "evaluator/check/compare.h"
 #include "evaluator/check/fakes.h"
 #include "evaluator/check/finite.h"
+#include "evaluator/check/judge.h"
 #include "evaluator/device/emulator/emulator.h"
 #include "evaluator/protocol/messages.h"
 #include "evaluator/runner/emulated_program.h"
@@ -23,11 +24,11 @@ class Emulate {
 
  private:
   /// Is `got` right? Against the reference, and where that fails against the reference in double.
-  [[nodiscard]] Result<check::Comparison> compare(const protocol::Case& one,
-                                                  const ReferenceRun& reference,
-                                                  const ConcreteBuffer& buffer,
-                                                  const std::vector<std::uint8_t>& got,
-                                                  const protocol::EmulateRequest& request);
+  [[nodiscard]] Result<check::Judgement> judge(const protocol::Case& one,
+                                               const ReferenceRun& reference,
+                                               const ConcreteBuffer& buffer,
+                                               const std::vector<std::uint8_t>& got,
+                                               const protocol::EmulateRequest& request);
   /// `reorder`: under other schedules of blocks and warps too, which must give the same answer.
   [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance,
                                              bool reorder, check::Fakes& fakes);

@@ -35,38 +35,24 @@ std::string sizes_text(const ConcreteProgram& program) {
   return text;
 }
 
-Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& reference,
-                                           const ConcreteBuffer& buffer,
-                                           const std::vector<std::uint8_t>& got,
-                                           const EmulateRequest& request) {
-  const auto& want = reference.outputs.at(buffer.name);
-  Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
-  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
-  const auto plain = check::compare(want, got, buffer.type, tolerance);
-  if (!plain || (plain->ok() && (!exact_inputs || plain->max_rel_error == 0))) return plain;
-  const auto precise = kept_.precise(one);
-  if (precise == nullptr) {
-    if (plain->ok() || one.inputs == InputSet::kOwn) return plain;
-    return check::compare(want, got, buffer.type, check::loosened_blindly(tolerance));
-  }
-  const auto& truth = precise->outputs.at(buffer.name);
-  const ScalarType truth_type = precise->types.at(buffer.name);
-  const auto own = check::compare(truth, truth_type, want, buffer.type, tolerance);
-  if (!own) return own;
-  // What f32 gave without any error, fewer bits or another formula must give, too.
-  if (exact_inputs && own->max_rel_error == 0)
-    return check::compare(want, got, buffer.type, Tolerance{0, 0, tolerance.non_finite});
-  if (plain->ok()) return plain;
-  if (one.inputs != InputSet::kOwn) tolerance = check::loosened(tolerance, own->max_rel_error);
-  auto against_truth = check::compare(truth, truth_type, got, buffer.type, tolerance);
-  if (!against_truth || against_truth->ok() || one.inputs == InputSet::kOwn)
-    return against_truth && against_truth->ok() ? against_truth : plain;
-  if (check::as_right(*against_truth, *own)) {
-    against_truth->mismatches = 0;
-    against_truth->norm_limit = 0;
-    return against_truth;
-  }
-  return check::compare(want, got, buffer.type, tolerance);
+Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& reference,
+                                        const ConcreteBuffer& buffer,
+                                        const std::vector<std::uint8_t>& got,
+                                        const EmulateRequest& request) {
+  SharedRun precise;
+  const check::Question question{.want = {reference.outputs.at(buffer.name), buffer.type},
+                                 .got = {got, buffer.type},
+                                 .width = buffer.shape.empty() ? 1 : buffer.shape.back(),
+                                 .tolerance = check::for_inputs(request.tolerance, one.made_up),
+                                 .inputs = one.inputs,
+                                 .exact = request.exact,
+                                 .truth = [&] {
+                                   precise = kept_.precise(one);
+                                   if (precise == nullptr) return check::Elements{};
+                                   return check::Elements{precise->outputs.at(buffer.name),
+                                                          precise->types.at(buffer.name)};
+                                 }};
+  return check::judge(question, buffer.name);
 }
 
 EmulateReply Emulate::compare_outputs(const Case& one, const ReferenceRun& reference,
@@ -93,12 +79,14 @@ EmulateReply Emulate::compare_outputs(const Case& one, const ReferenceRun& refer
                                hole / static_cast<std::int64_t>(size_of(buffer.type)),
                                sizes_text(one.reference.program)));
     auto& got = outputs[buffer.name] = program.read(index);
-    const auto comparison = compare(one, reference, buffer, got, request);
-    if (!comparison) return reply(Verdict::kWrongResult, comparison.error().message);
-    result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);
-    if (!comparison->ok()) {
+    const auto judged = judge(one, reference, buffer, got, request);
+    if (!judged) return reply(Verdict::kWrongResult, judged.error().message);
+    result.max_rel_error = std::max(result.max_rel_error, judged->comparison.max_rel_error);
+    if (!judged->ok()) {
       result.verdict = Verdict::kWrongResult;
-      result.detail = check::describe(*comparison, buffer.name, buffer.type, buffer.elements());
+      result.detail = judged->detail.empty() ? check::describe(judged->comparison, buffer.name,
+                                                               buffer.type, buffer.elements())
+                                             : judged->detail;
       if (one.inputs != InputSet::kOwn)
         result.detail += fmt::format(" (on {})", to_string(one.inputs));
       if (one.made_up && one.inputs == InputSet::kOwn)
@@ -116,9 +104,9 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
   EmulateReply result = reply(Verdict::kOk, "");
   for (const std::uint64_t seed : {one.seed ^ kOtherContents, one.seed}) {
     again.seed = seed;
-    const auto reference = kept_.run(again.reference, seed, kReferenceBudget);
-    if (reference->verdict != Verdict::kOk ||
-        says_nothing(*reference, check::for_inputs(request.tolerance, one.made_up).non_finite))
+    const auto reference = kept_.run(again);
+    if (says_nothing(*reference, again,
+                     check::for_inputs(request.tolerance, one.made_up).non_finite))
       continue;
     if (auto renewed = program.begin_again(seed); !renewed)
       return reply(Verdict::kLaunchError, renewed.error().message);
@@ -137,9 +125,8 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, Further further,
                             bool& unusable) {
   const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
-  const auto reference = kept_.run(one.reference, one.seed, kReferenceBudget);
-  unusable = one.made_up &&
-             (reference->verdict != Verdict::kOk || says_nothing(*reference, tolerance.non_finite));
+  const auto reference = kept_.run(one);
+  unusable = one.made_up && says_nothing(*reference, one, tolerance.non_finite);
   if (unusable) return reply(Verdict::kOk, "");
   if (reference->verdict != Verdict::kOk) return reply(reference->verdict, reference->detail, true);
   const auto module = kept_.module_for(one.candidate->compiled);

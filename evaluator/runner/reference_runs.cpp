@@ -12,10 +12,18 @@ namespace {
 constexpr std::size_t kCachedRuns = 96;
 constexpr std::size_t kCachedRunBytes = 256U << 20;  // [B]
 constexpr std::size_t kCachedModules = 64;
+constexpr std::size_t kKnownWork = 64;
+// Of a reference on inputs that its task does not list [warp instructions].
+constexpr std::uint64_t kMostOfOwn = 8;  // times what it takes on its own
+constexpr std::uint64_t kLeastBudget = 50'000'000, kUnknownBudget = 200'000'000;
 
 }  // namespace
 
-bool says_nothing(const ReferenceRun& run, NonFinite non_finite) {
+bool says_nothing(const ReferenceRun& run, const protocol::Case& one, NonFinite non_finite) {
+  if (run.verdict != Verdict::kOk) return true;
+  if (one.inputs != InputSet::kOwn &&
+      std::ranges::any_of(run.unwritten, [](const auto& item) { return item.second >= 0; }))
+    return true;
   return std::ranges::any_of(
       run.non_finite, [&](const auto& item) { return check::too_many(item.second, non_finite); });
 }
@@ -84,6 +92,22 @@ SharedRun ReferenceRuns::run(const protocol::Runnable& reference, std::uint64_t 
     runs_.pop_front();
   }
   return runs_.back().second;
+}
+
+SharedRun ReferenceRuns::run(const protocol::Case& one) {
+  const std::string& ptx = one.reference.compiled.ptx;
+  auto known = std::ranges::find(work_, ptx, &decltype(work_)::value_type::first);
+  if (one.inputs != InputSet::kOwn) {
+    const std::uint64_t budget = known == work_.end() ? kUnknownBudget
+                                                      : std::clamp(kMostOfOwn * known->second,
+                                                                   kLeastBudget, kReferenceBudget);
+    return run(one.reference, one.seed, budget);
+  }
+  auto found = run(one.reference, one.seed, kReferenceBudget);
+  if (known == work_.end()) known = work_.emplace(work_.end(), ptx, 0);
+  known->second = std::max(known->second, found->warp_instructions);
+  if (work_.size() > kKnownWork) work_.pop_front();
+  return found;
 }
 
 SharedRun ReferenceRuns::precise(const protocol::Case& one) {

@@ -30,8 +30,10 @@ struct ReferenceRun {
   std::uint64_t warp_instructions = 0;
   std::size_t bytes = 0;  // held in `outputs` [B]
 };
-/// So much of an answer is not finite that comparing with it says nothing.
-[[nodiscard]] bool says_nothing(const ReferenceRun& run, NonFinite non_finite);
+/// Comparing with this answer to made-up inputs or sizes says nothing: the reference failed, too
+/// much of the answer is not finite, or, on made-up inputs, it left a part unwritten.
+[[nodiscard]] bool says_nothing(const ReferenceRun& run, const protocol::Case& one,
+                                NonFinite non_finite);
 using SharedRun = std::shared_ptr<const ReferenceRun>;
 using SharedModule = std::shared_ptr<const emulator::Module>;
 
@@ -42,6 +44,9 @@ class ReferenceRuns {
   /// Of the reference, or of the same in double.
   [[nodiscard]] SharedRun run(const protocol::Runnable& reference, std::uint64_t seed,
                               std::uint64_t budget);
+  /// Of a check's reference. Inputs that the task does not list may make it run on and on: there it
+  /// may take a few times as long as on the task's own.
+  [[nodiscard]] SharedRun run(const protocol::Case& one);
   /// The reference in double; null where there is none that works.
   [[nodiscard]] SharedRun precise(const protocol::Case& one);
 
@@ -52,6 +57,8 @@ class ReferenceRuns {
   // Oldest first; bounded by count and, for runs, by bytes.
   std::list<std::pair<std::string, SharedRun>> runs_;
   std::list<std::pair<std::string, SharedModule>> modules_;
+  /// The most warp instructions that references took on their tasks' own inputs, by PTX.
+  std::list<std::pair<std::string, std::uint64_t>> work_;
 };
 
 }  // namespace hone::runner

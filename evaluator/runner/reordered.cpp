@@ -46,7 +46,7 @@ std::size_t check_to_reorder(const std::vector<protocol::Case>& checks, Referenc
       blocks = blocks || launch.grid[0] * launch.grid[1] * launch.grid[2] > 1;
       warps = warps || launch.block[0] * launch.block[1] * launch.block[2] > kWarp;
     }
-    const auto run = references.run(one.reference, one.seed, kReferenceBudget);
+    const auto run = references.run(one);
     const std::uint64_t work = run->warp_instructions;
     const bool usable = run->verdict == Verdict::kOk;
     return {usable ? std::uint64_t{1} + (work <= most ? 1 : 0) : 0,

@@ -1,5 +1,5 @@
 // Gives the answers of its first call for ever.
-// task: flags
+// task: square
 // verdict: wrong_result
 __device__ float kept[1 << 20];
 __device__ unsigned char full[1 << 20];

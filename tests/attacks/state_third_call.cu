@@ -1,5 +1,5 @@
 // Right twice, then nothing.
-// task: flags
+// task: square
 // verdict: wrong_result
 __device__ unsigned char calls[1 << 20];
 __global__ void square(const float* x, float* y, int n) {

@@ -1,5 +1,5 @@
 // Writes at its first call only: a flag for each element is never set back.
-// task: flags
+// task: square
 // verdict: wrong_result
 __device__ unsigned char done[1 << 20];
 __global__ void square(const float* x, float* y, int n) {

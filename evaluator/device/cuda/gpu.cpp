@@ -131,9 +131,10 @@ Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {
   HONE_CU(driver_, event_create(&begin_, CU_EVENT_DEFAULT));
   HONE_CU(driver_, event_create(&end_, CU_EVENT_DEFAULT));
   HONE_CU(driver_, module_load_data(&helpers_, cubin.data()));
-  for (const char* name : {"hone_fill_kernel", "hone_hash_kernel", "hone_guard_kernel",
-                           "hone_unwritten_kernel", "hone_read_kernel", "hone_squares_kernel",
-                           "hone_rms_kernel", "hone_compare_kernel", "hone_non_finite_kernel"}) {
+  for (const char* name :
+       {"hone_fill_kernel", "hone_hash_kernel", "hone_guard_kernel", "hone_unwritten_kernel",
+        "hone_read_kernel", "hone_squares_kernel", "hone_rms_kernel", "hone_compare_kernel",
+        "hone_local_kernel", "hone_non_finite_kernel"}) {
     CUfunction function = nullptr;
     HONE_CU(driver_, module_get_function(&function, helpers_, name));
     kernels_[name] = function;
@@ -347,9 +348,9 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, ScalarType wan
   const std::size_t size = size_of(what.type), want_size = size_of(want_type);
   unsigned long long elements = got.bytes / size;
   int type = static_cast<int>(what.type), wanted = static_cast<int>(want_type);
-  // {mismatches, first mismatch, largest error, rms, squared differences, finite values}, then the
-  // partial sums.
-  std::uint64_t result[6] = {};
+  // {mismatches, first mismatch, largest error, rms, squared differences, finite values, largest
+  // finite error}, then the partial sums.
+  std::uint64_t result[7] = {};
   CUdeviceptr rms = scratch_ + 24;
   HONE_TRY(set_bytes(scratch_, 0, sizeof result));
   HONE_TRY(set_bytes(scratch_ + 8, 0xFF, 8));
@@ -372,12 +373,47 @@ Outcome<check::Comparison> Gpu::compare(const DeviceBuffer& want, ScalarType wan
   c.elements = static_cast<std::int64_t>(elements);
   c.mismatches = static_cast<std::int64_t>(result[0]);
   c.max_rel_error = __builtin_bit_cast(double, result[2]);
+  c.max_finite_error = __builtin_bit_cast(double, result[6]);
   const double differences = __builtin_bit_cast(double, result[4]);
   if (is_float(what.type)) {
     c.non_finite = c.elements - static_cast<std::int64_t>(__builtin_bit_cast(double, result[5]));
     if (c.rms > 0) c.norm_error = std::sqrt(differences / static_cast<double>(elements)) / c.rms;
     c.norm_limit = check::norm_limit_of(what.type, tolerance, c.rms);
   }
+  if (c.mismatches == 0) return c;
+  c.first_mismatch = static_cast<std::int64_t>(result[1]);
+  HONE_TRY(download(&c.want_bits, pw + result[1] * want_size, want_size));
+  HONE_TRY(download(&c.got_bits, pg + result[1] * size, size));
+  return c;
+}
+
+Outcome<check::LocalComparison> Gpu::compare_locally(const TypedBuffer& want,
+                                                     const TypedBuffer& got, std::int64_t width,
+                                                     double rms, const Tolerance& tolerance,
+                                                     const TypedBuffer& own,
+                                                     const TypedBuffer& truth) {
+  constexpr std::uint64_t kGroup = 32;  // at least: a warp's
+  check::LocalComparison c;
+  const std::size_t size = size_of(got.type), want_size = size_of(want.type);
+  unsigned long long elements = got.buffer->bytes / size,
+                     columns = static_cast<unsigned long long>(width);
+  c.elements = static_cast<std::int64_t>(elements);
+  c.explained = truth.buffer != nullptr;
+  if (!check::has_local_rule(got.type, tolerance)) return c;
+  const auto data = [](const TypedBuffer& of) { return of.buffer ? of.buffer->data() : 0; };
+  CUdeviceptr pw = data(want), pg = data(got), po = data(own), pt = data(truth);
+  int wanted = static_cast<int>(want.type), type = static_cast<int>(got.type);
+  int owned = static_cast<int>(own.type), precise = static_cast<int>(truth.type);
+  double rtol = tolerance.rtol, atol = tolerance.atol;
+  HONE_TRY(set_bytes(scratch_, 0, 24));
+  HONE_TRY(set_bytes(scratch_ + 8, 0xFF, 8));
+  HONE_TRY(launch_helper("hone_local_kernel", elements / kGroup * 32 + 32,
+                         {&pw, &wanted, &pg, &type, &po, &owned, &pt, &precise, &elements, &columns,
+                          &rms, &rtol, &atol, &scratch_}));
+  std::uint64_t result[3] = {};
+  HONE_TRY(download(result, scratch_, sizeof result));
+  c.mismatches = static_cast<std::int64_t>(result[0]);
+  c.off = static_cast<std::int64_t>(result[2]);
   if (c.mismatches == 0) return c;
   c.first_mismatch = static_cast<std::int64_t>(result[1]);
   HONE_TRY(download(&c.want_bits, pw + result[1] * want_size, want_size));

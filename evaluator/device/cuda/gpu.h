@@ -12,6 +12,7 @@
 #include "candidates/task.h"
 #include "evaluator/check/compare.h"
 #include "evaluator/check/finite.h"
+#include "evaluator/check/local.h"
 #include "evaluator/device/cuda/failure.h"
 #include "evaluator/fill/fill.h"
 #include "evaluator/protocol/measure_messages.h"
@@ -26,6 +27,12 @@ struct DeviceBuffer {
   std::uint64_t slab_bytes = 0;
   std::uint64_t bytes = 0;
   CUdeviceptr data() const { return slab + kGuardBytes; }
+};
+
+/// Null: none.
+struct TypedBuffer {
+  const DeviceBuffer* buffer = nullptr;
+  ScalarType type = ScalarType::kF32;
 };
 
 /// What was found in buffers, in the order in which they were given.
@@ -73,6 +80,11 @@ class Gpu {
                                                    const DeviceBuffer& got,
                                                    const ConcreteBuffer& what,
                                                    const Tolerance& tolerance);
+
+  /// As check::compare_locally.
+  [[nodiscard]] Outcome<check::LocalComparison> compare_locally(
+      const TypedBuffer& want, const TypedBuffer& got, std::int64_t width, double rms,
+      const Tolerance& tolerance, const TypedBuffer& own = {}, const TypedBuffer& truth = {});
 
   /// As check::non_finite_of.
   [[nodiscard]] Outcome<check::NonFiniteElements> non_finite(const DeviceBuffer& buffer,

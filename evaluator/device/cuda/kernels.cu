@@ -161,7 +161,8 @@ extern "C" __global__ void hone_non_finite_kernel(const unsigned char* data, hon
 
 // `least_finite`: of the wanted elements; with fewer, NaN and infinities equal nothing.
 // result: {mismatches, first mismatch, largest error as the bits of a double, rms (untouched), sum
-// of the finite squared differences, as a double: not bitwise repeatable}
+// of the finite squared differences, as a double: not bitwise repeatable, finite values (untouched),
+// largest error where both sides are finite}
 extern "C" __global__ void hone_compare_kernel(const unsigned char* want, int want_type,
                                                const unsigned char* got, int type,
                                                hone_u64 elements, const double* scale, double rtol,
@@ -171,7 +172,7 @@ extern "C" __global__ void hone_compare_kernel(const unsigned char* want, int wa
   const double rms = *scale;
   if (scale[2] < least_finite * (double)elements) non_finite = HONE_NEVER;
   hone_u64 mismatches = 0, first = ~0ULL;
-  double largest = 0.0, squares = 0.0;
+  double largest = 0.0, finite = 0.0, squares = 0.0;
   for (hone_u64 i = HONE_FIRST; i < elements; i += HONE_STEP) {
     int bad = 0;
     const hone_u64 w = hone_load(want, i, want_size), g = hone_load(got, i, size);
@@ -181,6 +182,7 @@ extern "C" __global__ void hone_compare_kernel(const unsigned char* want, int wa
       if (!hone_is_nan(difference) && !hone_is_inf(difference)) squares += difference * difference;
     }
     if (error > largest) largest = error;
+    if (error > finite && !hone_is_inf(error)) finite = error;
     if (bad) {
       ++mismatches;
       if (i < first) first = i;
@@ -188,6 +190,7 @@ extern "C" __global__ void hone_compare_kernel(const unsigned char* want, int wa
   }
   for (int distance = 16; distance > 0; distance /= 2) {
     largest = fmax(largest, __shfl_down_sync(0xFFFFFFFFu, largest, distance));
+    finite = fmax(finite, __shfl_down_sync(0xFFFFFFFFu, finite, distance));
     mismatches += __shfl_down_sync(0xFFFFFFFFu, mismatches, distance);
     const hone_u64 other = __shfl_down_sync(0xFFFFFFFFu, first, distance);
     if (other < first) first = other;
@@ -202,4 +205,62 @@ extern "C" __global__ void hone_compare_kernel(const unsigned char* want, int wa
   // Bits of non-negative doubles order like the doubles; looking first spares most of the atomics.
   const hone_u64 bits = __builtin_bit_cast(hone_u64, largest);
   if (bits > *(volatile hone_u64*)(result + 2)) atomicMax(result + 2, bits);
+  const hone_u64 numbers = __builtin_bit_cast(hone_u64, finite);
+  if (numbers > *(volatile hone_u64*)(result + 6)) atomicMax(result + 6, numbers);
+}
+
+// The local rule of formula_compare.h, a warp for each group: twice over its elements. `own` and
+// `truth`: for the reference's own error; null: not known. result: {mismatches, first mismatch,
+// elements that are off}
+extern "C" __global__ void hone_local_kernel(const unsigned char* want, int want_type,
+                                             const unsigned char* got, int type,
+                                             const unsigned char* own, int own_type,
+                                             const unsigned char* truth, int truth_type,
+                                             hone_u64 elements, hone_u64 width, double rms,
+                                             double rtol, double atol, hone_u64* result) {
+  const hone_groups groups = hone_groups_of(elements, width);
+  const double limit = hone_limit(type);
+  const int size = hone_size(type), want_size = hone_size(want_type);
+  const int own_size = hone_size(own_type), truth_size = hone_size(truth_type);
+  const unsigned int lane = threadIdx.x % 32;
+  hone_u64 mismatches = 0, first = ~0ULL, off = 0;
+  for (hone_u64 group = HONE_FIRST / 32; group < groups.count; group += HONE_STEP / 32) {
+    const hone_u64 begin = hone_group_begin(groups, group), end = hone_group_end(groups, group);
+    double squares = 0.0, count = 0.0, error = 0.0;
+    for (hone_u64 i = begin + lane; i < end; i += 32) {
+      const double v = hone_decode(want_type, hone_load(want, i, want_size));
+      if (hone_is_finite(v, limit)) {
+        squares += v * v;
+        count += 1.0;
+      }
+      if (!truth) continue;
+      const double difference = fabs(hone_decode(own_type, hone_load(own, i, own_size)) -
+                                     hone_decode(truth_type, hone_load(truth, i, truth_size)));
+      if (hone_is_finite(difference, limit) && difference > error) error = difference;
+    }
+    for (int distance = 16; distance > 0; distance /= 2) {
+      squares += __shfl_down_sync(0xFFFFFFFFu, squares, distance);
+      count += __shfl_down_sync(0xFFFFFFFFu, count, distance);
+      error = fmax(error, __shfl_down_sync(0xFFFFFFFFu, error, distance));
+    }
+    hone_local local;
+    const double root = count > 0.0 ? sqrt(squares / count) : 0.0;
+    local.rms = hone_is_inf(root) || hone_is_nan(root) ? rms : root;
+    local.rms = __shfl_sync(0xFFFFFFFFu, local.rms, 0);
+    local.error = __shfl_sync(0xFFFFFFFFu, error, 0);
+    for (hone_u64 i = begin + lane; i < end; i += 32) {
+      const double w = hone_decode(want_type, hone_load(want, i, want_size));
+      const double g = hone_decode(type, hone_load(got, i, size));
+      const int wrong = hone_local_error(type, w, g, local, rms, rtol, atol, limit);
+      off += (wrong & 2) != 0;
+      if (!(wrong & 1)) continue;
+      ++mismatches;
+      if (i < first) first = i;
+    }
+  }
+  if (mismatches) {
+    atomicAdd(result, mismatches);
+    atomicMin(result + 1, first);
+  }
+  if (off) atomicAdd(result + 2, off);
 }

@@ -152,8 +152,8 @@ TEST(TaskReader, DefaultsFollowTheType) {
       {"f64", {Fill::Kind::kUniform, -1, 1, ""}, {1e-10, 1e-12}},
       {"f16", {Fill::Kind::kUniform, -1, 1, ""}, {1e-2, 1e-2}},
       {"bf16", {Fill::Kind::kUniform, -1, 1, ""}, {1e-2, 1e-2}},
-      {"i32", {Fill::Kind::kIntegers, 0, 100, ""}, {0, 0}},
-      {"u8", {Fill::Kind::kIntegers, 0, 100, ""}, {0, 0}},
+      {"i32", {.kind = Fill::Kind::kIntegers, .a = 0, .b = 100, .unstated = true}, {0, 0}},
+      {"u8", {.kind = Fill::Kind::kIntegers, .a = 0, .b = 100, .unstated = true}, {0, 0}},
       {"bool", {Fill::Kind::kIntegers, 0, 1, ""}, {0, 0}},
   };
   for (const auto& [type, fill, tolerance] : cases) {

@@ -80,7 +80,7 @@ TEST(WorkMessages, MistakesAreNamedWithTheirPlace) {
                  "unknown key 'at'");
   EXPECT_REFUSED(with("/timed/reference/source", 1), "timed.reference.source: is 1");
   EXPECT_REFUSED(with("/timed/reference/source", "text"), "timed.reference.source: must be");
-  EXPECT_REFUSED(with("/checks/0/inputs", 7), "checks[0].inputs: is 7");
+  EXPECT_REFUSED(with("/checks/0/inputs", 99), "checks[0].inputs: is 99");
   EXPECT_REFUSED(with("/checks/0/seed", -1), "checks[0].seed: must be an integer of at least 0");
   EXPECT_REFUSED(with("/kind", "erase"), "kind: 'erase' is not one of admit, evaluate");
   EXPECT_REFUSED(with("/stage", "last"), "stage: 'last' is not one of");

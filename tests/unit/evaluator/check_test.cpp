@@ -53,17 +53,17 @@ TEST(Compare, WhatIsNotFiniteEqualsNothingUnlessItMay) {
   };
   EXPECT_EQ(mismatches(NonFinite::kFew, odd, 291), 3);  // more than one in a hundred
   EXPECT_EQ(mismatches(NonFinite::kFew, odd, 300), 0);
-  EXPECT_EQ(mismatches(NonFinite::kHalf, odd, 0), 0);
+  EXPECT_EQ(mismatches(NonFinite::kMadeUp, odd, 0), 0);
   EXPECT_EQ(mismatches(NonFinite::kSame, odd, 0), 0);
   EXPECT_EQ(mismatches(NonFinite::kSame, {kInf, kInf, -kInf, 1, 2, 3}, 0), 1);
   EXPECT_EQ(mismatches(NonFinite::kSame, {kNan, -kInf, -kInf, 1, 2, 3}, 0), 1);
   EXPECT_EQ(mismatches(NonFinite::kSame, {kNan, 3.4e38F, -kInf, 1, 2, 3}, 0), 1);
   // What hone made up overflows in one order of adding and not in another.
-  EXPECT_EQ(mismatches(NonFinite::kHalf, {kNan, 3.4028234e38F, -kInf, 1, 2, 3}, 0), 0);
-  EXPECT_EQ(mismatches(NonFinite::kHalf, {kNan, 3.3e38F, -kInf, 1, 2, 3}, 0), 1);
-  EXPECT_EQ(mismatches(NonFinite::kHalf, {0, kInf, -kInf, 1, 2, 3}, 0), 1);
+  EXPECT_EQ(mismatches(NonFinite::kMadeUp, {kNan, 3.4028234e38F, -kInf, 1, 2, 3}, 0), 0);
+  EXPECT_EQ(mismatches(NonFinite::kMadeUp, {kNan, 3.3e38F, -kInf, 1, 2, 3}, 0), 1);
+  EXPECT_EQ(mismatches(NonFinite::kMadeUp, {0, kInf, -kInf, 1, 2, 3}, 0), 1);
   const std::vector<float> nothing(100, kNan);
-  for (const auto rule : {NonFinite::kNever, NonFinite::kFew, NonFinite::kHalf, NonFinite::kSame})
+  for (const auto rule : {NonFinite::kNever, NonFinite::kFew, NonFinite::kMadeUp, NonFinite::kSame})
     EXPECT_EQ(compared<float>(ScalarType::kF32, nothing, nothing, {1, 1, rule}).mismatches, 100);
 }
 
@@ -76,7 +76,7 @@ TEST(Compare, OverflowThatDoubleHasNot) {
       return std::span(reinterpret_cast<const std::uint8_t*>(v.data()), v.size() * sizeof(v[0]));
     };
     const auto c = compare(bytes(want), ScalarType::kF64, bytes(got), ScalarType::kF32,
-                           {1e-4, 1e-5, NonFinite::kHalf});
+                           {1e-4, 1e-5, NonFinite::kMadeUp});
     ASSERT_TRUE(c);
     EXPECT_EQ(c->ok(), one == 1) << describe(*c, "y", ScalarType::kF32, 4);
   }
@@ -132,8 +132,10 @@ TEST(Compare, IntegersAreExactWhateverTheTolerance) {
   EXPECT_FALSE(compared<std::int8_t>(ScalarType::kI8, {-1}, {1}).ok());
 }
 
-TEST(Compare, BoolsCompareAsTruth) {
-  EXPECT_TRUE(compared<std::uint8_t>(ScalarType::kBool, {1, 0}, {2, 0}).ok());
+TEST(Compare, BoolsAreZeroOrOne) {
+  EXPECT_TRUE(compared<std::uint8_t>(ScalarType::kBool, {1, 0}, {1, 0}).ok());
+  EXPECT_FALSE(compared<std::uint8_t>(ScalarType::kBool, {1, 0}, {2, 0}).ok());
+  EXPECT_FALSE(compared<std::uint8_t>(ScalarType::kBool, {1, 0}, {255, 0}).ok());
   EXPECT_FALSE(compared<std::uint8_t>(ScalarType::kBool, {1, 0}, {1, 1}).ok());
 }
 

@@ -12,6 +12,7 @@
 
 #include "evaluator/check/compare.h"
 #include "evaluator/check/finite.h"
+#include "evaluator/check/local.h"
 #include "evaluator/compile/compile.h"
 #include "evaluator/device/cuda/helper_kernels.h"
 #include "evaluator/device/emulator/emulator.h"
@@ -232,12 +233,19 @@ TEST_F(HelperKernels, FillGivesTheSameBitsAsTheCpu) {
                                    {Fill::Kind::kLowerTriangle, 0, 0},
                                    {Fill::Kind::kUpperTriangle, 0, 0},
                                    {.kind = Fill::Kind::kIntegers, .exact = {{3, ~0ULL >> 1}}},
-                                   {.kind = Fill::Kind::kSorted, .exact = {{3, ~0ULL >> 1}}}};
+                                   {.kind = Fill::Kind::kSorted, .exact = {{3, ~0ULL >> 1}}},
+                                   {Fill::Kind::kEqual, -7, 900},
+                                   {Fill::Kind::kFalling, 0, 90},
+                                   {Fill::Kind::kRuns, -7, 900},
+                                   {.kind = Fill::Kind::kEdges, .exact = {{0, ~0ULL}}},
+                                   {.kind = Fill::Kind::kEither, .exact = {{0, ~0ULL}}}};
   const auto applies = [](const Fill& f, ScalarType type) {
     if (f.exact) return size_of(type) == 8 && !is_float(type);
     if (f.kind == Fill::Kind::kPermutation) return !is_float(type);
     if (f.kind == Fill::Kind::kSorted || f.kind == Fill::Kind::kOneHot) return true;
-    return is_float(type) || (f.kind <= Fill::Kind::kFile && !f.through);
+    if (f.kind >= Fill::Kind::kEqual) return !is_float(type);
+    const bool both = f.kind == Fill::Kind::kEither || f.kind == Fill::Kind::kEdges;
+    return is_float(type) || both || (f.kind <= Fill::Kind::kFile && !f.through);
   };
   for (int t = 0; t <= static_cast<int>(ScalarType::kBool); ++t) {
     for (const auto& f : fills) {
@@ -267,7 +275,7 @@ TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
   const std::size_t size = want.size() * 4;
   const auto pw = memory_.allocate("want", size, true, zeros());
   const auto pg = memory_.allocate("got", size, true, zeros());
-  const auto pr = memory_.allocate("result", 48, true, zeros());
+  const auto pr = memory_.allocate("result", 56, true, zeros());
   const auto ps = memory_.allocate("sums", 64, true, zeros());
   ASSERT_TRUE(memory_.write(pw, want.data(), size));
   ASSERT_TRUE(memory_.write(pg, got.data(), size));
@@ -299,6 +307,49 @@ TEST_F(HelperKernels, CompareAgreesWithTheCpu) {
   EXPECT_EQ(std::bit_cast<double>(result[2]), cpu->max_rel_error);
 }
 
+TEST_F(HelperKernels, TheLocalRuleIsTheCpus) {
+  constexpr std::uint64_t kCount = 1200;
+  std::vector<float> want(kCount), got(kCount);
+  std::vector<double> truth(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const float size = i / 300 % 2 == 1 ? 1e-4F : 1;
+    want[i] = size * std::sin(static_cast<float>(i));
+    got[i] = i % 5 == 0 ? 0 : want[i];
+    truth[i] = want[i] * (1 + 1e-3 * static_cast<double>(i % 3));
+  }
+  want[17] = std::nanf("");
+  const auto bytes = [](const auto& v) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(v.data()), v.size() * sizeof(v[0]));
+  };
+  const auto pw = memory_.allocate("want", 4 * kCount, true, zeros());
+  const auto pg = memory_.allocate("got", 4 * kCount, true, zeros());
+  const auto pt = memory_.allocate("truth", 8 * kCount, true, zeros());
+  const auto pr = memory_.allocate("result", 24, true, zeros());
+  ASSERT_TRUE(memory_.write(pw, want.data(), 4 * kCount));
+  ASSERT_TRUE(memory_.write(pg, got.data(), 4 * kCount));
+  ASSERT_TRUE(memory_.write(pt, truth.data(), 8 * kCount));
+  const check::Elements w{bytes(want), ScalarType::kF32}, g{bytes(got), ScalarType::kF32},
+      t{bytes(truth), ScalarType::kF64};
+  for (const std::uint64_t width : {2, 10, 300, 600}) {
+    for (const bool explained : {false, true}) {
+      const auto cpu = check::compare_locally(w, g, static_cast<std::int64_t>(width), 0.5,
+                                              {1e-3, 1e-6}, explained ? w : check::Elements{},
+                                              explained ? t : check::Elements{});
+      ASSERT_TRUE(cpu);
+      std::uint64_t result[3] = {0, ~0ULL, 0};
+      ASSERT_TRUE(memory_.write(pr, result, sizeof result));
+      const auto report = run("hone_local_kernel", pw, 0, pg, 0, explained ? pw : 0, 0,
+                              explained ? pt : 0, 1, kCount, width, 0.5, 1e-3, 1e-6, pr);
+      ASSERT_EQ(report.verdict, Verdict::kOk) << report.detail;
+      ASSERT_TRUE(memory_.read(pr, result, sizeof result));
+      EXPECT_GT(cpu->mismatches, 0);
+      EXPECT_EQ(static_cast<std::int64_t>(result[0]), cpu->mismatches);
+      EXPECT_EQ(static_cast<std::int64_t>(result[1]), cpu->first_mismatch);
+      EXPECT_EQ(static_cast<std::int64_t>(result[2]), cpu->off);
+    }
+  }
+}
+
 TEST_F(HelperKernels, WhatIsNotFiniteIsComparedAndCountedAsOnTheCpu) {
   std::vector<float> want(700, 1.5F), got;
   want[3] = want[600] = std::nanf("");
@@ -311,7 +362,7 @@ TEST_F(HelperKernels, WhatIsNotFiniteIsComparedAndCountedAsOnTheCpu) {
   };
   const auto pw = memory_.allocate("want", size, true, zeros());
   const auto pg = memory_.allocate("got", size, true, zeros());
-  const auto pr = memory_.allocate("result", 48, true, zeros());
+  const auto pr = memory_.allocate("result", 56, true, zeros());
   const auto ps = memory_.allocate("sums", 64, true, zeros());
   ASSERT_TRUE(memory_.write(pw, want.data(), size));
   ASSERT_TRUE(memory_.write(pg, got.data(), size));
@@ -324,7 +375,8 @@ TEST_F(HelperKernels, WhatIsNotFiniteIsComparedAndCountedAsOnTheCpu) {
   EXPECT_EQ(result[1], 3U);
   EXPECT_EQ(found.count, 3);
   EXPECT_EQ(found.first, 3);
-  for (const auto rule : {NonFinite::kNever, NonFinite::kFew, NonFinite::kHalf, NonFinite::kSame}) {
+  for (const auto rule :
+       {NonFinite::kNever, NonFinite::kFew, NonFinite::kMadeUp, NonFinite::kSame}) {
     const auto cpu = check::compare(bytes(want), bytes(got), ScalarType::kF32, {1e-4, 1e-5, rule});
     ASSERT_TRUE(cpu);
     EXPECT_EQ(cpu->mismatches, rule == NonFinite::kNever ? 4 : 1);

@@ -38,6 +38,7 @@ TEST(InputSets, StayInTheRangeOfTheTasksOwnFill) {
   for (const auto& [low, high] : {std::pair(-1.0, 1.0), {0.0, 1.0}, {0.1, 0.9}, {-3.0, -2.0}}) {
     const auto own = program({Fill::Kind::kUniform, low, high});
     for (const InputSet set : kAllInputSets) {
+      if (set >= InputSet::kEqual) continue;  // integer_inputs_test.cpp
       const auto varied = with_inputs(own, set, 3);
       EXPECT_EQ(varied.buffers[2].fill, own.buffers[2].fill);
       EXPECT_EQ(varied.buffers[3].fill, own.buffers[3].fill);

@@ -149,7 +149,6 @@ TEST(StructuredFill, OtherInputsKeepThePromise) {
       buffer(ScalarType::kI32, {Kind::kPermutation, 0, 0}, {50}),
       buffer(ScalarType::kF32, {Kind::kOneHot, 0, 0}, {5, 10}),
       buffer(ScalarType::kF32, {Kind::kLowerTriangle, 0, 0}, {7, 7}),
-      buffer(ScalarType::kI32, {Kind::kIntegers, 0, 49}, {50}),
   };
   for (const InputSet set : kAllInputSets) {
     const auto varied = with_inputs(program, set, 3);

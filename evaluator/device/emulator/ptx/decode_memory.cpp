@@ -118,6 +118,8 @@ bool Decoder::decode_memory(const Statement& s) {
   inst.vec = static_cast<std::uint8_t>(count);
   inst.sign_extend = type->kind == Type::kSigned;
   inst.ordered = is_ordered(s);
+  inst.noncoherent = load && s.has("nc");
+  module_.noncoherent = module_.noncoherent || inst.noncoherent;
   fences(s, inst);
   inst.bypass_l1 =
       inst.ordered || s.has("cg") || s.has("cv") || s.has("wt") || s.has("L1::no_allocate");

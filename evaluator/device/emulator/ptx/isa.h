@@ -218,13 +218,14 @@ struct Inst {
   bool acquire = false, release = false;  ///< carries the fence itself
   bool publishes = false;                 ///< likewise a release, if only to its own block
   bool bypass_l1 = false;
-  bool aligned = true;    ///< barrier: the whole warp must arrive together
-  bool arrive = false;    ///< bar.arrive
-  bool noreturn = false;  ///< red
-  bool helper = false;    ///< part of another instruction: not counted
-  bool unread = false;    ///< no instruction reads what it writes
-  bool guess = false;     ///< a plain load that a compare-and-swap checks (ptx/loads.h)
-  bool choice = false;    ///< a load of which nothing but selections reads (ptx/loads.h)
+  bool aligned = true;       ///< barrier: the whole warp must arrive together
+  bool arrive = false;       ///< bar.arrive
+  bool noreturn = false;     ///< red
+  bool helper = false;       ///< part of another instruction: not counted
+  bool unread = false;       ///< no instruction reads what it writes
+  bool guess = false;        ///< a plain load that a compare-and-swap checks (ptx/loads.h)
+  bool choice = false;       ///< a load of which nothing but selections reads (ptx/loads.h)
+  bool noncoherent = false;  ///< ld.global.nc: of what nobody writes while the kernel runs
   Type type;
   Slot guard = kNone;
   Slot d = kNone, d2 = kNone;
@@ -402,6 +403,7 @@ class ModuleImpl : public Module {
   std::deque<std::string> names;         ///< of registers declared as ranges
   std::uint32_t dynamic_alignment = 16;  ///< of extern shared arrays [B]
   bool bulk_stores = false;  ///< some instruction reads shared memory in the async proxy
+  bool noncoherent = false;  ///< some load is
   int shared_granule = 4;    ///< smallest access width to shared memory [B]
   std::uint64_t id = 0;
 };

@@ -232,6 +232,10 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   expect_next(pattern_slot(in), hi + total - lo, store);
   if (tracking_ != Tracking::kOff && !note_global(w, in, mask)) return false;
+  if (check_noncoherent_) {
+    if (store) note_stored(mask, total);
+    if (in.noncoherent && !check_noncoherent(w, in, mask)) return false;
+  }
   const bool one_span = lo <= hi && span_.holds(lo, total) && span_.holds(hi, total);
   if (one_span) {
     std::uint64_t* const written = span_.page->written.get();

@@ -267,6 +267,12 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       if (!is_shared(std::countr_zero(m))) global |= m & -m;
     if (global && !note_global(w, in, global)) return false;
   }
+  if (check_noncoherent_ && in.space != Space::kShared) {
+    std::uint32_t global = 0;
+    for (std::uint32_t m = mask; m; m &= m - 1)
+      if (!is_shared(std::countr_zero(m))) global |= m & -m;
+    note_stored(global, total);
+  }
   bool changed = false;
   const std::uint32_t done = shared_atomics(w, in, mask, changed);
   const FastShadow fast(clocks_, w.index, true);

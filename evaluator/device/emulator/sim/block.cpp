@@ -26,6 +26,7 @@ Block::Block(RunState& run)
   warps_.resize((threads_ + 31) / 32);
   shared_.resize(run.shared_bytes + 64);
   check_races_ = run.options->check_races;
+  check_noncoherent_ = check_races_ && module_.noncoherent;
   check_init_ = run.options->check_initialised;
   counting_ = run.options->counters;
   order_.resize(warps_.size());

@@ -431,6 +431,10 @@ class Block {
 
   // races between blocks on global memory
   void start_tracking(std::uint32_t number);
+  /// Of `bytes` each at `address_`: stored or changed, for check_noncoherent (stores.h).
+  void note_stored(std::uint32_t mask, std::uint64_t bytes);
+  /// False when a non-coherent load sees what this launch stored.
+  bool check_noncoherent(const Warp& w, const Inst& in, std::uint32_t mask);
   /// Before every access of `in` to global memory at `address_`; false when it races.
   bool note_global(Warp& w, const Inst& in, std::uint32_t mask);
   /// The same for one range by one lane (bulk copies). `value`: the bytes to be written, if known.
@@ -595,8 +599,9 @@ class Block {
   SharedShadow shadow_;
   Clocks clocks_;
   bool check_races_ = false, check_init_ = false, counting_ = false;
-  Span span_;                   ///< last global span touched
-  std::array<Span, 32> spans_;  ///< those before it, by their addresses
+  bool check_noncoherent_ = false;  ///< there are loads that must not see what the launch stores
+  Span span_;                       ///< last global span touched
+  std::array<Span, 32> spans_;      ///< those before it, by their addresses
   alignas(64) std::uint64_t address_[32] = {};
   AddressSummary summary_;  ///< of address_
   /// Per word of shared memory: the atomic that last touched it, by number.

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "evaluator/device/emulator/sim/order.h"
+#include "evaluator/device/emulator/sim/stores.h"
 #include "evaluator/device/emulator/sim/touches.h"
 
 namespace hone::emulator {
 
 Page::Page() = default;
-Page::~Page() = default;
+Page::~Page() { delete stores.load(); }
 
 void Page::began_written() {
   written = std::make_unique_for_overwrite<std::uint64_t[]>(kPageBytes / 64);

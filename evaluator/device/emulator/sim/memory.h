@@ -23,6 +23,8 @@ inline constexpr std::uint64_t kPageBytes = 64 * 1024;
 struct PageTouches;
 /// Who last touched what of a page (order.h).
 struct PageShadow;
+/// What this launch stored of a page (stores.h).
+struct PageStores;
 
 struct Page {
   Page();
@@ -37,6 +39,7 @@ struct Page {
   std::uint64_t touched[kPageBytes / 32 / 64] = {};  ///< sectors seen by the L2 estimate
   std::unique_ptr<PageTouches> touches;
   std::unique_ptr<PageShadow> shadow;
+  std::atomic<PageStores*> stores = nullptr;  ///< owned
 };
 
 struct Span;

@@ -1,0 +1,105 @@
+#include "evaluator/check/judge.h"
+
+#include <optional>
+
+#include "evaluator/check/finite.h"
+
+namespace hone::check {
+namespace {
+
+#define HONE_TAKE_OR_RETURN(name, expression) \
+  auto name = (expression);                   \
+  if (!(name)) return std::unexpected((name).error())
+
+Result<Comparison> compared(const Elements& want, const Elements& got, const Tolerance& tolerance) {
+  return compare(want.bytes, want.type, got.bytes, got.type, tolerance);
+}
+
+/// On the task's own inputs: right as a whole, but in every part?
+Result<Judgement> judge_locally(const Question& q, const std::string& buffer,
+                                const Comparison& plain, const Elements* truth,
+                                const std::optional<Comparison>& against_truth) {
+  const auto locally = [&](const Elements& want, double rms, const Elements& own,
+                           const Elements& exact) {
+    return compare_locally(want, q.got, q.width, rms, q.tolerance, own, exact);
+  };
+  Judgement right{plain, ""};
+  std::string detail;
+  if (plain.ok()) {
+    const Elements none;
+    HONE_TAKE_OR_RETURN(local,
+                        locally(q.want, plain.rms, truth ? q.want : none, truth ? *truth : none));
+    if (truth != nullptr ? local->ok() : local->mostly_ok()) return right;
+    detail = describe(*local, buffer, q.want.type, q.got.type);
+  }
+  if (against_truth && against_truth->ok()) {
+    HONE_TAKE_OR_RETURN(local, locally(*truth, against_truth->rms, q.want, *truth));
+    right.comparison = *against_truth;
+    if (local->ok()) return right;
+    if (detail.empty()) detail = describe(*local, buffer, truth->type, q.got.type);
+  }
+  right.detail = std::move(detail);
+  return right;
+}
+
+Result<Judgement> judge_own(const Question& q, const std::string& buffer) {
+  HONE_TAKE_OR_RETURN(plain, compared(q.want, q.got, q.tolerance));
+  if (plain->ok()) {
+    HONE_TAKE_OR_RETURN(local, compare_locally(q.want, q.got, q.width, plain->rms, q.tolerance));
+    if (local->ok()) return Judgement{*plain, ""};
+  }
+  const Elements truth = q.truth();
+  if (truth.bytes.empty()) {
+    if (!plain->ok()) return Judgement{*plain, ""};
+    return judge_locally(q, buffer, *plain, nullptr, std::nullopt);
+  }
+  HONE_TAKE_OR_RETURN(against_truth, compared(truth, q.got, q.tolerance));
+  if (!plain->ok() && !against_truth->ok()) return Judgement{*plain, ""};
+  return judge_locally(q, buffer, *plain, &truth, *against_truth);
+}
+
+Result<Judgement> judge_made_up(const Question& q) {
+  HONE_TAKE_OR_RETURN(plain, compared(q.want, q.got, q.tolerance));
+  const bool exact = q.inputs == InputSet::kMultiples && q.exact;
+  if (plain->ok() && (!exact || plain->max_rel_error == 0)) return Judgement{*plain, ""};
+  const auto decides = [](const Result<Comparison>& c) -> Result<Judgement> {
+    if (!c) return std::unexpected(c.error());
+    return Judgement{*c, ""};
+  };
+  const Elements truth = q.truth();
+  if (truth.bytes.empty()) {
+    if (plain->ok()) return Judgement{*plain, ""};
+    const Tolerance blind = loosened_blindly(q.tolerance);
+    return decides(compared(q.want, q.got,
+                            mostly_non_finite(*plain, q.tolerance) ? numbers_alone(blind) : blind));
+  }
+  HONE_TAKE_OR_RETURN(own, compared(truth, q.want, q.tolerance));
+  // What f32 gave without any error, fewer bits or another formula must give, too.
+  if (exact && own->max_finite_error == 0) {
+    Tolerance strict{0, 0, q.tolerance.non_finite};
+    if (own->max_rel_error > 0) strict = numbers_alone(strict);
+    HONE_TAKE_OR_RETURN(strictly, compared(q.want, q.got, strict));
+    if (!strictly->ok() || own->max_rel_error == 0) return Judgement{*strictly, ""};
+  }
+  if (plain->ok()) return Judgement{*plain, ""};
+  Tolerance tolerance = loosened(q.tolerance, own->max_finite_error);
+  HONE_TAKE_OR_RETURN(against_truth, compared(truth, q.got, tolerance));
+  if (against_truth->ok()) return Judgement{*against_truth, ""};
+  if (as_right(*against_truth, *own)) {
+    against_truth->mismatches = 0;
+    against_truth->norm_limit = 0;
+    return Judgement{*against_truth, ""};
+  }
+  // f32 overflows where double does not.
+  if (mostly_non_finite(*plain, q.tolerance) && own->max_rel_error > own->max_finite_error)
+    tolerance = numbers_alone(tolerance);
+  return decides(compared(q.want, q.got, tolerance));
+}
+
+}  // namespace
+
+Result<Judgement> judge(const Question& question, const std::string& buffer) {
+  return question.inputs == InputSet::kOwn ? judge_own(question, buffer) : judge_made_up(question);
+}
+
+}  // namespace hone::check

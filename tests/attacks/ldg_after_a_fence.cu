@@ -1,0 +1,10 @@
+// Non-coherent loads: a fence does not make __ldg see what was stored.
+// task: reversed
+// verdict: race
+__global__ void reversed(const float* x, float* y, float* z) {
+  int first = blockIdx.x * 256, t = threadIdx.x;
+  y[first + t] = 2.0f * x[first + t];
+  __threadfence();
+  __syncthreads();
+  z[first + t] = __ldg(y + first + 255 - t);
+}

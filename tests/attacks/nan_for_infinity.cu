@@ -1,0 +1,9 @@
+// Not finite: the inverse of zero is no number.
+// task: poles
+// verdict: wrong_result
+__global__ void poles(const float* x, float* inverse, float* logarithm, int cols) {
+  int at = blockIdx.x * cols + threadIdx.x;
+  if (threadIdx.x >= cols) return;
+  inverse[at] = x[at] > 0.0f ? 1.0f / x[at] : __int_as_float(0x7FC00000);
+  logarithm[at] = logf(x[at]) - 1.0f;
+}
