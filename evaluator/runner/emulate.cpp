@@ -12,6 +12,7 @@
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/fill/fill.h"
 #include "evaluator/runner/emulated_program.h"
+#include "evaluator/runner/needed_inputs.h"
 #include "evaluator/runner/sample_launches.h"
 #include "evaluator/trace.h"
 
@@ -21,6 +22,7 @@ namespace {
 using protocol::Case;
 using protocol::EmulateReply;
 using protocol::EmulateRequest;
+using protocol::SameBits;
 using Clock = std::chrono::steady_clock;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
@@ -121,6 +123,11 @@ Result<check::Comparison> Emulate::compare(const Case& one, const ReferenceRun& 
                                            const EmulateRequest& request) {
   const auto& want = reference.outputs.at(buffer.name);
   Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+  if (request.bits != SameBits::kFree) {
+    auto same = check::compare(want, got, buffer.type, check::same_bits(tolerance));
+    if (!same || request.bits == SameBits::kRequired) return same;
+    same_bits_ = same_bits_ && same->ok();
+  }
   const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
   const auto plain = check::compare(want, got, buffer.type, tolerance);
   if (!plain || (plain->ok() && (!exact_inputs || plain->max_rel_error == 0))) return plain;
@@ -176,7 +183,7 @@ std::string Emulate::unexpected_place(const Case& one,
   return "";
 }
 
-EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool reorder,
+EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool exact, bool reorder,
                             check::Fakes& fakes) {
   const auto& program = one.reference.program;
   const auto module = kept_.module_for(one.reference.compiled);
@@ -190,6 +197,7 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
       report.detail += fmt::format(" (at the check size {})", sizes_text(program));
     return reply(report.verdict, report.detail, true);
   }
+  const std::uint64_t instructions = report.counters.warp_instructions;
   std::map<int, std::vector<std::uint8_t>> outputs;
   bool any_output = false;
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
@@ -277,12 +285,18 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     }
   }
   if (!reorder) return admitted;
+  admitted.read_whole = needed_inputs(one.reference, **module, one.seed, admitted.read_whole,
+                                      outputs, instructions, threads_);
   std::map<std::string, std::vector<std::uint8_t>> want;
   for (auto& [index, bytes] : outputs)
     want[program.buffers[static_cast<std::size_t>(index)].name] = std::move(bytes);
+  // Every candidate would be compared with one order's answer.
+  const Tolerance between_orders = exact ? check::same_bits(tolerance) : tolerance;
   for (std::uint64_t k = 1; k <= kAdmissionSchedules; ++k) {
-    auto result = run_reordered(one.reference, **module, one, want, tolerance, kReferenceBudget,
-                                one.seed + k);
+    auto result = run_reordered(one.reference, **module, one, want, between_orders,
+                                kReferenceBudget, one.seed + k);
+    if (result.verdict == Verdict::kWrongResult && exact)
+      result.detail += "; under math 'exact' it must be the same to the bit";
     if (result.verdict != Verdict::kOk) return result;
   }
   return admitted;
@@ -304,7 +318,8 @@ EmulateReply Emulate::look(const Case& one, NonFinite non_finite) {
 
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, bool reorder,
                             bool& unusable) {
-  const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+  Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+  if (request.bits == SameBits::kRequired) tolerance = check::same_bits(tolerance);
   const auto reference = kept_.run(one.reference, one.seed, kReferenceBudget);
   unusable = one.made_up &&
              (reference->verdict != Verdict::kOk || says_nothing(*reference, tolerance.non_finite));
@@ -394,7 +409,7 @@ EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile) {
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
 
   EmulateReply result = reply(Verdict::kOk, "");
-  if (is_reference) result.read_whole = sampled.can_touch_whole;
+  if (is_reference) result.read_whole = sampled.touched_whole;
   double longest_us = -1;
   for (const LaunchSample& launch : sampled.launches) {
     const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,
@@ -418,6 +433,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     begin = Clock::now();
   };
   threads_ = request.threads;
+  same_bits_ = true;
   const std::size_t reordered = smallest(request.checks);
   const Tolerance own = check::for_inputs(request.tolerance, false);
   const Tolerance made_up = check::for_inputs(request.tolerance, true);
@@ -437,8 +453,9 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
       continue;
     }
     bool useless = false;
-    auto result = one.candidate ? check(one, request, i == reordered, useless)
-                                : admit(one, own, i == reordered, fakes);
+    auto result = one.candidate
+                      ? check(one, request, i == reordered, useless)
+                      : admit(one, own, request.bits == SameBits::kRequired, i == reordered, fakes);
     said.insert(said.end(), result.said.begin(), result.said.end());
     if (useless) unusable.push_back(static_cast<int>(i));
     reference_error = std::max(reference_error, result.reference_error);
@@ -478,6 +495,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     report("model", result);
   }
   result.max_rel_error = max_rel_error;
+  result.same_bits = same_bits_;
   result.reference_error = reference_error;
   result.expected_checked = expected_checked;
   result.expected_differs = std::move(expected_differs);

@@ -96,6 +96,8 @@ class Memory {
   [[nodiscard]] std::int64_t first_unwritten(std::uint64_t address, std::uint64_t bytes) const;
   /// Distinct bytes, in whole sectors of 32, that the last counted run touched of an allocation.
   [[nodiscard]] std::uint64_t touched_bytes(std::uint64_t address) const;
+  /// The same when half of that run's blocks had run; 0 where it had only one.
+  [[nodiscard]] std::uint64_t touched_bytes_at_half(std::uint64_t address) const;
   /// Did a kernel write into this allocation?
   [[nodiscard]] bool was_written(std::uint64_t address) const;
 
