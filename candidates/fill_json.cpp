@@ -251,6 +251,12 @@ void decode_iota(const JsonCursor& cursor, Buffer& buffer, const NameScope* scop
 void decode_file(const JsonCursor& cursor, Fill& fill, const NameScope* scope) {
   const std::string text = cursor.string();
   if (!cursor.ok()) return;
+  if (scope != nullptr && scope->files == FillFiles::kNone) {
+    cursor.fail(
+        "inputs from files cannot be submitted: only the task's text reaches the workers; use a "
+        "fill that hone makes, such as {\"uniform\": [-1, 1]}");
+    return;
+  }
   if (text.empty() || text.find('\0') != std::string::npos) {
     cursor.fail("must be the name of a file of raw little-endian elements");
     return;

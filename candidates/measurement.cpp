@@ -145,6 +145,7 @@ void to_json(nlohmann::json& json, const Evaluation& evaluation) {
                         {"note", evaluation.note},
                         {"max_rel_error", real(evaluation.max_rel_error)},
                         {"reference_error", real(evaluation.reference_error)},
+                        {"math", to_string(evaluation.math)},
                         {"final_stage", evaluation.final_stage},
                         {"faster_than_roof", evaluation.faster_than_roof},
                         {"measurement", evaluation.measurement},
@@ -157,7 +158,7 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
   return decode<Evaluation>(json, [](const JsonCursor& cursor) {
     Evaluation evaluation;
     if (!cursor.expect_keys({"verdict", "detail", "note", "max_rel_error", "reference_error",
-                             "final_stage", "faster_than_roof", "measurement", "resources",
+                             "math", "final_stage", "faster_than_roof", "measurement", "resources",
                              "code_hash", "elapsed_s"})) {
       return evaluation;
     }
@@ -167,6 +168,8 @@ Result<Evaluation> evaluation_from_json(const nlohmann::json& json) {
     evaluation.max_rel_error = decode_real(cursor.at("max_rel_error"));
     if (const auto error = cursor.find("reference_error"))
       evaluation.reference_error = decode_real(*error);
+    if (const auto math = cursor.find("math"))
+      evaluation.math = math->choice<MathLevel>(parse_math_level, kMathLevelNames);
     evaluation.final_stage = cursor.at("final_stage").boolean();
     if (const auto alarm = cursor.find("faster_than_roof"))
       evaluation.faster_than_roof = alarm->boolean();

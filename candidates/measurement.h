@@ -63,6 +63,9 @@ struct Evaluation {
   double max_rel_error = 0;  // against the reference, scaled by max(|want|, rms(want))
   /// Of the reference against itself in double precision, likewise; 0: not known
   double reference_error = 0;
+  /// The level that its answers were held to: what its steps need, where the checks bear that out;
+  /// `exact` only where every answer was the reference's to the bit.
+  MathLevel math = MathLevel::kReduced;
   bool final_stage = false;  ///< true when timed in a fresh process with new inputs
   /// kTampering for no other reason than a time below what the hardware can do.
   bool faster_than_roof = false;

@@ -10,6 +10,7 @@
 #include "candidates/json_cursor.h"
 #include "candidates/program.h"
 #include "candidates/task.h"
+#include "candidates/task_reader.h"
 
 namespace hone {
 
@@ -26,6 +27,7 @@ struct NameScope {
   std::vector<std::string> sizes;
   std::vector<std::string> tunables;
   std::filesystem::path folder;  ///< of the task, for relative fill files
+  FillFiles files = FillFiles::kOfThisMachine;
 };
 
 /// `scope` null reads a stored program: names are not checked and fills are taken as they are.

@@ -256,8 +256,10 @@ void check_at(const JsonCursor& root, const Task& task, const Bindings& sizes,
   check_fill_files(root.at("buffers"), *program);
 }
 
-NameScope scope_of(const Task& task, const std::filesystem::path& path) {
+NameScope scope_of(const Task& task, const std::filesystem::path& path,
+                   FillFiles files = FillFiles::kOfThisMachine) {
   NameScope scope;
+  scope.files = files;
   for (const auto& [name, value] : task.sizes) scope.sizes.push_back(name);
   for (const auto& [name, values] : task.tunables) scope.tunables.push_back(name);
   scope.folder = path.parent_path();
@@ -321,7 +323,7 @@ std::vector<Launch> read_launches(const JsonCursor& root, const std::vector<Buff
 }
 
 Task read_root(const JsonCursor& root, bool in_comment, std::string_view text,
-               const std::filesystem::path& path) {
+               const std::filesystem::path& path, FillFiles files) {
   Task task;
   if (!expect_task_keys(root, in_comment)) return task;
   task.name = read_line(root.at("name"), 200);
@@ -335,7 +337,7 @@ Task read_root(const JsonCursor& root, bool in_comment, std::string_view text,
   if (const auto tunables = root.find("tunables")) read_tunables(*tunables, task);
   if (!root.ok()) return task;
 
-  const NameScope scope = scope_of(task, path);
+  const NameScope scope = scope_of(task, path, files);
   task.reference.buffers = read_buffers(root, scope);
   if (!root.ok()) return task;
   task.reference.launches = read_launches(root, task.reference.buffers, scope);
@@ -417,19 +419,20 @@ void read_variant_root(const JsonCursor& root, const Task& task, const std::file
 
 }  // namespace
 
-Result<Task> parse_task(std::string_view text, const std::filesystem::path& path) {
+Result<Task> parse_task(std::string_view text, const std::filesystem::path& path, FillFiles files) {
   const auto file = TaskFile::parse(text, path);
   if (!file) return std::unexpected(file.error());
   std::optional<JsonError> error;
-  Task task = read_root(JsonCursor(file->json(), "$", error), file->in_comment(), text, path);
+  Task task =
+      read_root(JsonCursor(file->json(), "$", error), file->in_comment(), text, path, files);
   if (error) return file->error(*error);
   return task;
 }
 
-Result<Task> read_task(const std::filesystem::path& path) {
+Result<Task> read_task(const std::filesystem::path& path, FillFiles files) {
   const auto text = read_text_file(path);
   if (!text) return std::unexpected(text.error());
-  return parse_task(*text, path);
+  return parse_task(*text, path, files);
 }
 
 namespace {

@@ -11,12 +11,20 @@
 
 namespace hone {
 
+/// Whether a task may name files that buffers are filled from.
+enum class FillFiles {
+  kOfThisMachine,  ///< relative to the task, or absolute; whoever names them may read them
+  kNone,           ///< a submitted task: workers have its text alone, and nothing is looked up here
+};
+
 /// Every error is ErrorCode::kInvalidInput (or kIo) with "file:line:column: $.json.path: what is
 /// wrong; what would be right". Unknown keys are errors that suggest the nearest known one.
-[[nodiscard]] Result<Task> read_task(const std::filesystem::path& path);
+[[nodiscard]] Result<Task> read_task(const std::filesystem::path& path,
+                                     FillFiles files = FillFiles::kOfThisMachine);
 
 /// The same from memory; `path` is used in messages and to resolve relative names.
-[[nodiscard]] Result<Task> parse_task(std::string_view text, const std::filesystem::path& path);
+[[nodiscard]] Result<Task> parse_task(std::string_view text, const std::filesystem::path& path,
+                                      FillFiles files = FillFiles::kOfThisMachine);
 
 /// UTF-8 without NUL bytes: what every source is.
 [[nodiscard]] bool is_text(std::string_view text);

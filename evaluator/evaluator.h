@@ -83,7 +83,10 @@ struct EvaluationRequest {
   std::vector<CheckCase> checks;
   CheckCase timed;  ///< the timed sizes; on a GPU checked there too
   Tolerance tolerance;
-  MathLevel math = MathLevel::kReassociate;
+  MathLevel math = MathLevel::kReassociate;  ///< what the task allows; exact: the same bits
+  /// What the candidate's steps need: its answers are held to this level, and Evaluation::math says
+  /// whether they keep it. Of a program that nobody vouches for, the task's.
+  MathLevel claims = MathLevel::kReassociate;
   Stage stage = Stage::kQuick;
   double best_time_us = 0;  ///< 0: none yet
   /// On a real GPU that others wait for: model the candidate first, and measure it only when the

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -30,6 +31,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Cores that compile runners leave to the GPU's runner and to the search.
 constexpr int kSparedForTheGpu = 2;
+/// An admission on a GPU may look so long [s] for what the timed size reads.
+constexpr double kSampledReads_s = 2;
 constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
 
 double bounded_error(double error) {
@@ -60,6 +63,11 @@ Error reference_error(Verdict verdict, const std::string& detail, const DeviceSp
     default:
       return failed(fmt::format("ended as {}: {}", to_string(verdict), detail));
   }
+}
+
+/// Of what is read whole at the check sizes, what the timed size reads whole, too.
+void keep_common(std::set<std::string>& read_whole, const std::set<std::string>& at_timed_size) {
+  std::erase_if(read_whole, [&](const auto& name) { return !at_timed_size.contains(name); });
 }
 
 /// While a GPU's runner or the search waits for a core, a GPU idles: the others stand back.
@@ -125,9 +133,10 @@ void EvaluatorImpl::resume() {
 }
 
 Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request,
-                                            pool::RunnerPool* own) {
+                                            pool::RunnerPool* own, double limit_s) {
   pool::RunnerPool& pool = own != nullptr ? *own : emulators_;
-  const auto outcome = pool.call(protocol::to_message(request), options_.check_timeout_s);
+  if (limit_s <= 0) limit_s = options_.check_timeout_s;
+  const auto outcome = pool.call(protocol::to_message(request), limit_s);
   EmulateReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:
@@ -136,8 +145,7 @@ Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& requ
       return protocol::emulate_reply_from(outcome.reply);
     case pool::Outcome::Status::kTimeout:
       reply.verdict = Verdict::kTimeout;
-      reply.detail =
-          fmt::format("the emulated check took more than {:.0f} s", options_.check_timeout_s);
+      reply.detail = fmt::format("the emulated check took more than {:.0f} s", limit_s);
       return reply;
     case pool::Outcome::Status::kDied:
     case pool::Outcome::Status::kMalformed:
@@ -293,6 +301,15 @@ void EvaluatorImpl::set_measured(Evaluation& evaluation, const protocol::Measure
   set_roof(m, request, reference_key);
 }
 
+std::set<std::string> EvaluatorImpl::sampled_reads(const Case& timed) {
+  protocol::EmulateRequest request;
+  request.arch = info_.arch;
+  request.timed = Case{.reference = timed.reference, .seed = timed.seed};
+  const auto reply = emulate(request, nullptr, kSampledReads_s);
+  if (!reply || reply->verdict != Verdict::kOk) return {};
+  return reply->read_whole;
+}
+
 void EvaluatorImpl::set_floor(const EvaluationRequest& request, const std::string& reference_key,
                               const std::set<std::string>& read_whole, double reference_us) {
   Floor floor = floor_of(request.timed.reference, read_whole, info_.ceilings);
@@ -365,6 +382,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   emulated.profile = profile_text_;
   emulated.tolerance = request.tolerance;
   emulated.threads = check_threads();
+  if (request.math == MathLevel::kExact) emulated.bits = protocol::SameBits::kRequired;
   for (const auto& check : request.checks) {
     if (check.hidden) continue;  // nobody is blamed for sizes that the task does not list
     auto reference = prepare_reference(check.reference);
@@ -404,9 +422,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     if (!reference_us)
       return at("modelling a block of the reference at the timed sizes", reference_us.error());
     const EmulateReply modelled = *known_model(timed->key);
-    // Of what is read whole at the check sizes, what the timed size reads whole, too.
-    std::erase_if(read_whole,
-                  [&](const auto& name) { return !modelled.read_whole.contains(name); });
+    keep_common(read_whole, modelled.read_whole);
     set_floor(request, timed->key, read_whole, *reference_us);
     set_modelled(evaluation, modelled, *reference_us, request, timed->key);
   }
@@ -415,9 +431,14 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     for (const Case& one : checks) measure.checks.push_back(machine_code_only(one));
     measure.timed = machine_code_only(timed_case);
     measure.tolerance = request.tolerance;
+    measure.bits = emulated.bits;
     measure.seed = request.seed;
     measure.timeout_s = options_.device_timeout_s;
+    std::future<std::set<std::string>> reads;  // while the GPU works
+    if (!read_whole.empty())
+      reads = std::async(std::launch::async, [&] { return sampled_reads(timed_case); });
     const auto reply = gpu_->measure(measure, false, 60 + 4 * options_.device_timeout_s);
+    if (reads.valid()) keep_common(read_whole, reads.get());
     if (!reply) return std::unexpected(reply.error());
     if (reply->verdict != Verdict::kOk)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
@@ -434,6 +455,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     set_roof(m, request, timed->key);
   }
   evaluation.verdict = Verdict::kOk;
+  evaluation.math = MathLevel::kExact;  // it is the reference
   evaluation.note = fmt::format("{}", fmt::join(said, "\n"));
   evaluation.elapsed_s = std::chrono::duration<double>(Clock::now() - begin).count();
   return evaluation;

@@ -67,8 +67,10 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<SharedProgram> compile(const ConcreteProgram& program, Effort effort);
   /// What is not in a cache; errors: kInfrastructure.
   [[nodiscard]] Result<CompiledProgram> compile_now(const CompileJob& job, pool::RunnerPool& pool);
+  /// `limit_s`: 0: as long as checks may take.
   [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request,
-                                                       pool::RunnerPool* own = nullptr);
+                                                       pool::RunnerPool* own = nullptr,
+                                                       double limit_s = 0);
   [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program,
                                                              Effort effort = {});
   /// The reference in double, for a check; empty where there is none.
@@ -91,6 +93,9 @@ class EvaluatorImpl final : public Evaluator {
   double keep_model(const std::string& reference_key, const protocol::EmulateReply& reply);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
   [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;
+  /// On a GPU: the inputs that the reference reads whole at the timed size, by the blocks that the
+  /// emulator can run of it in a short time; empty where that says nothing.
+  [[nodiscard]] std::set<std::string> sampled_reads(const protocol::Case& timed);
   /// What no program for this task can be faster than. Known once it was admitted.
   void set_floor(const EvaluationRequest& request, const std::string& reference_key,
                  const std::set<std::string>& read_whole, double reference_us);

@@ -107,8 +107,26 @@ class EvaluatorImpl::Gates {
   void give_to_the_gpu(const EmulateReply& reply, bool uncovered);
   /// Runners have no sources, so it is decided here.
   [[nodiscard]] bool can_be_exact() const {
-    return request_.math != MathLevel::kReduced &&
+    return request_.claims != MathLevel::kReduced &&
            check::can_be_exact(request_.timed.reference, timed_.reference.compiled.ptx);
+  }
+  [[nodiscard]] protocol::SameBits same_bits() const {
+    using protocol::SameBits;
+    if (request_.math == MathLevel::kExact) return SameBits::kRequired;
+    const bool noted = request_.claims == MathLevel::kExact && request_.stage == Stage::kFinal;
+    return noted ? SameBits::kNoted : SameBits::kFree;
+  }
+  /// Code that is compiled fast fuses other multiplications and additions than code that is
+  /// compiled well. The candidate's may be that of the timed size, so the reference's is compiled
+  /// like it.
+  [[nodiscard]] CodeFor checked_code(CodeFor otherwise) const {
+    return same_bits() == protocol::SameBits::kFree ? otherwise : CodeFor::kTiming;
+  }
+  /// Evaluation::math, once all has passed.
+  [[nodiscard]] MathLevel held_to() const {
+    const bool to_the_bit = same_bits() != protocol::SameBits::kFree && same_bits_;
+    if (request_.claims == MathLevel::kExact && !to_the_bit) return MathLevel::kReassociate;
+    return request_.claims;
   }
   /// Which made-up checks say something, by the reference alone.
   Result<EmulateReply> try_reference(protocol::EmulateRequest request);
@@ -119,6 +137,7 @@ class EvaluatorImpl::Gates {
   std::optional<FinalRunners> own_;
   Effort for_candidate_, for_reference_;
   Evaluation evaluation_;
+  bool same_bits_ = true;  ///< of all answers so far, where that is asked for
   Turn turn_;
   std::string group_;  ///< of candidates that compete for a dear GPU; empty: it is not
   Case timed_;
@@ -223,13 +242,15 @@ Result<bool> EvaluatorImpl::Gates::check() {
   // timed is compiled well and, on a GPU, checked as it is; the code at the check sizes is never
   // timed, and the emulator needs PTX alone. With a GPU the final stage checks it again, compiled
   // well, on the emulator and on the GPU.
-  if (auto go = compile_checks(quick_ ? CodeFor::kEmulator : CodeFor::kTiming); !go || !*go)
+  if (auto go = compile_checks(quick_ ? checked_code(CodeFor::kEmulator) : CodeFor::kTiming);
+      !go || !*go)
     return go;
   protocol::EmulateRequest request;
   request.arch = e_.info_.arch;
   request.profile = e_.profile_text_;
   request.tolerance = request_.tolerance;
   request.exact = can_be_exact();
+  request.bits = same_bits();
   request.threads = e_.check_threads();
   request.checks = checks_;
   if (request_.stage == Stage::kFinal) request.places = secret_places();
@@ -252,6 +273,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   const bool uncovered = e_.gpu_ && beyond_the_emulator(*reply);
   evaluation_.max_rel_error = std::max(evaluation_.max_rel_error, reply->max_rel_error);
   evaluation_.reference_error = reply->reference_error;
+  same_bits_ = same_bits_ && (uncovered || reply->same_bits);
   if (reply->verdict != Verdict::kOk && !uncovered) {
     if (reply->reference_failed)
       return infrastructure("the reference failed its check: " + reply->detail);
@@ -275,7 +297,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
     evaluation_.note = fmt::format("{}: {}", kNotEmulated, reply->detail);
     reply = try_reference(std::move(request));
     if (!reply) return std::unexpected(reply.error());
-    if (auto go = compile_checks(CodeFor::kChecking); !go || !*go) return go;
+    if (auto go = compile_checks(checked_code(CodeFor::kChecking)); !go || !*go) return go;
   }
   if (uncovered || !quick_) give_to_the_gpu(*reply, uncovered);
   return true;
@@ -310,6 +332,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   protocol::MeasureRequest measure;
   measure.final_stage = request_.stage == Stage::kFinal;
   measure.exact = can_be_exact();
+  measure.bits = same_bits();
   if (measure.final_stage) {
     measure.other_inputs.assign(other_inputs_.begin(), other_inputs_.end());
     if (!timed_.repeatable && evaluation_.note.empty())
@@ -346,6 +369,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   evaluation_.verdict = reply->verdict;
   evaluation_.detail = reply->detail;
   evaluation_.max_rel_error = std::max(evaluation_.max_rel_error, reply->max_rel_error);
+  same_bits_ = same_bits_ && reply->same_bits;
   if (reply->verdict != Verdict::kOk) return false;
   if (request_.stage == Stage::kQuick) {
     const std::lock_guard lock(e_.mutex_);  // a runner that replaced another may have found others
@@ -401,6 +425,9 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
   if (!go) return std::unexpected(go.error());
   if (*go) e_.raise_alarm(evaluation_, timed_.reference.key);
   if (*go) note_fastest();
+  if (evaluation_.verdict == Verdict::kWrongResult && request_.math == MathLevel::kExact)
+    evaluation_.detail += "; under math 'exact' floats must be the same to the bit";
+  evaluation_.math = held_to();
   return std::move(evaluation_);
 }
 

@@ -45,33 +45,58 @@ std::string hone_run(const Part& part) {
   return "hone_run" + part.name.substr(std::string_view("hone").size());
 }
 
+/// What the functions that launch take from CUDA and from this file, by names that the source has
+/// not: it may call something of its own `cudaStream_t`. Stands before the source and its macros.
+std::string own_names(const Part& part) {
+  return fmt::format(
+      "using {0}_pointer = hone_pointer;\nusing {0}_error = cudaError_t;\n"
+      "using {0}_stream_type = cudaStream_t;\nusing {0}_dim3 = dim3;\nusing {0}_bytes = size_t;\n"
+      "template <class T>\nstatic inline {0}_error {0}_allow_shared(T* kernel, size_t bytes) {{\n"
+      "  if (bytes == 0) return cudaSuccess;\n"
+      "  return ::cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), "
+      "cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));\n}}\n"
+      "static inline {0}_error {0}_last_error() {{ return ::cudaGetLastError(); }}\n",
+      part.prefix);
+}
+
+/// cudaFuncGetAttributes() shows by it which code the file was compiled to.
+std::string code_test(const Part& part, const std::string& condition) {
+  return fmt::format(
+      "#if {1}\n#define HONE_THREADS 64\n#else\n#define HONE_THREADS 32\n#endif\n"
+      "__global__ void __launch_bounds__(HONE_THREADS) {0}_built_for() {{}}\n"
+      "#undef HONE_THREADS\n"
+      "static inline bool {0}_has_code() {{\n  cudaFuncAttributes attributes;\n"
+      "  return cudaFuncGetAttributes(&attributes, {0}_built_for) == cudaSuccess &&\n"
+      "         attributes.maxThreadsPerBlock == 64;\n}}\n",
+      part.prefix, condition);
+}
+
 /// The functions that launch: within the program's macros, which a template's arguments may name.
 std::string launch_functions(const Part& part) {
+  const std::string& own = part.prefix;
   std::string text;
   for (std::size_t i = 0; i < part.program->launches.size(); ++i) {
     const Launch& launch = part.program->launches[i];
     std::vector<std::string> parameters, arguments;
     for (std::size_t a = 0; a < launch.args.size(); ++a) {
-      constexpr std::string_view kTypes[] = {"hone_pointer", "long long", "double"};
+      const std::string types[] = {own + "_pointer", "long long", "double"};
       parameters.push_back(
-          fmt::format(", {} hone_a{}", kTypes[static_cast<std::size_t>(launch.args[a].kind)], a));
-      arguments.push_back(fmt::format("hone_a{}", a));
+          fmt::format(", {} {}_a{}", types[static_cast<std::size_t>(launch.args[a].kind)], own, a));
+      arguments.push_back(fmt::format("{}_a{}", own, a));
     }
     text += fmt::format(
-        "static inline cudaError_t hone_launch_{}(dim3 hone_grid, dim3 hone_block, size_t "
-        "hone_shared, cudaStream_t hone_stream{}) {{\n",
-        i, fmt::join(parameters, ""));
+        "static inline {0}_error {0}_launch_{1}({0}_dim3 {0}_grid, {0}_dim3 {0}_block, {0}_bytes "
+        "{0}_shared, {0}_stream_type {0}_stream{2}) {{\n",
+        own, i, fmt::join(parameters, ""));
     if (!launch.shared_bytes.is_constant() || part.concrete.launches[i].shared_bytes > 0) {
       text += fmt::format(
-          "  if (hone_shared > 0) {{\n    if (cudaError_t hone_error = "
-          "cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, "
-          "static_cast<int>(hone_shared))) return hone_error;\n  }}\n",
-          launch.kernel);
+          "  if ({0}_error {0}_failed = {0}_allow_shared({1}, {0}_shared)) return {0}_failed;\n",
+          own, launch.kernel);
     }
     text += fmt::format(
-        "  {}<<<hone_grid, hone_block, hone_shared, hone_stream>>>({});\n"
-        "  return cudaGetLastError();\n}}\n",
-        launch.kernel, fmt::join(arguments, ", "));
+        "  {1}<<<{0}_grid, {0}_block, {0}_shared, {0}_stream>>>({2});\n"
+        "  return {0}_last_error();\n}}\n",
+        own, launch.kernel, fmt::join(arguments, ", "));
   }
   return text;
 }
@@ -147,12 +172,16 @@ std::string CppWriter::program(const Part& part, bool with_reference) const {
   if (guarded) {
     source = guard_bodies(source, guard_condition(part, plan_.dispatches()), guard_mark(tag));
   }
-  std::string text;
+  const std::string space = fmt::format("namespace {} {{\nnamespace {{\n", part.name);
+  const std::string space_ends = fmt::format("}}  // namespace\n}}  // namespace {}\n", part.name);
+  std::string text = space + own_names(part);
+  if (guarded) text += code_test(part, guard_condition(part, plan_.dispatches()));
+  text += space_ends;
   for (const std::string& name : macros) {
     text += fmt::format("#pragma push_macro(\"{}\")\n", name);
     if (!is_library_macro(name)) text += fmt::format("#undef {}\n", name);
   }
-  text += fmt::format("namespace {} {{\nnamespace {{\n", part.name);
+  text += space;
   for (const std::string& name : overloaded_builtins(part.source))
     text += fmt::format("using ::{};\n", name);
   if (part.row != nullptr) text += begin_program(part, tag);
@@ -160,18 +189,7 @@ std::string CppWriter::program(const Part& part, bool with_reference) const {
     text += fmt::format("#define {} {}\n", name, value);
   }
   text += source + (part.row != nullptr ? end_program(tag) : "\n") + launch_functions(part);
-  if (guarded) {
-    // cudaFuncGetAttributes() shows by it which code the file was compiled to.
-    text += fmt::format(
-        "#if {}\n#define HONE_THREADS 64\n#else\n#define HONE_THREADS 32\n#endif\n"
-        "__global__ void __launch_bounds__(HONE_THREADS) hone_built_for() {{}}\n"
-        "#undef HONE_THREADS\n"
-        "static inline bool hone_has_code() {{\n  cudaFuncAttributes hone_attributes;\n"
-        "  return cudaFuncGetAttributes(&hone_attributes, hone_built_for) == cudaSuccess &&\n"
-        "         hone_attributes.maxThreadsPerBlock == 64;\n}}\n",
-        guard_condition(part, plan_.dispatches()));
-  }
-  text += fmt::format("}}  // namespace\n}}  // namespace {}\n", part.name);
+  text += space_ends;
   for (const std::string& name : macros) text += fmt::format("#pragma pop_macro(\"{}\")\n", name);
   return text;
 }
@@ -242,9 +260,9 @@ Result<std::string> CppWriter::run_candidate(const Part& part) const {
       }
     }
     text += fmt::format(
-        "  if (cudaError_t hone_error = {}::hone_launch_{}(dim3({}), dim3({}), {}, stream{})) "
+        "  if (cudaError_t hone_error = {}::{}_launch_{}(dim3({}), dim3({}), {}, stream{})) "
         "return hone_error;\n",
-        part.name, i, fmt::join(launch.grid, ", "), fmt::join(launch.block, ", "),
+        part.name, part.prefix, i, fmt::join(launch.grid, ", "), fmt::join(launch.block, ", "),
         launch.shared_bytes, arguments);
   }
   return text + "  return cudaSuccess;\n}\n";
@@ -319,9 +337,9 @@ Result<std::string> CppWriter::run_reference() const {
       }
     }
     launch_text += fmt::format(
-        "  if (cudaError_t hone_error = {0}::hone_launch_{1}(hone_grid_{1}, hone_block_{1}, "
+        "  if (cudaError_t hone_error = {0}::{3}_launch_{1}(hone_grid_{1}, hone_block_{1}, "
         "hone_shared_{1}, stream{2})) return hone_error;\n",
-        part.name, i, arguments);
+        part.name, i, arguments, part.prefix);
   }
   if (!why.empty()) return invalid("the reference: " + why);
   return fmt::format(
@@ -393,7 +411,7 @@ std::string CppWriter::dispatch() const {
     const bool guarded = plan_.dispatches() || part.arch_specific;
     text += fmt::format("    if (hone_capability {} {}{}) return {}({});\n",
                         exactly ? "==" : ">=", part.capability,
-                        guarded ? fmt::format(" && {}::hone_has_code()", part.name) : "",
+                        guarded ? fmt::format(" && {}::{}_has_code()", part.name, part.prefix) : "",
                         hone_run(part), arguments());
   }
   return text + fmt::format("  }}\n  return {}({});\n", hone_run(plan_.reference), arguments());

@@ -25,8 +25,8 @@ class CppWriter {
   [[nodiscard]] static std::string_view quiet(bool restore);
 
   /// A program and, for each launch, `hone_launch_<n>(grid, block, shared, stream, arguments…)`, in
-  /// a namespace and with internal linkage. `with_reference`: there is something to run where its
-  /// kernels are not compiled for the device.
+  /// a namespace and with internal linkage; Part::prefix stands for `hone`. `with_reference`: there
+  /// is something to run where its kernels are not compiled for the device.
   [[nodiscard]] std::string program(const Part& part, bool with_reference) const;
 
   /// `static inline cudaError_t hone_run_…(buffers…, sizes…, stream)`: a candidate at its

@@ -72,6 +72,13 @@ Result<Part> make_part(std::string name, const Program& program, const Task& tas
   part.program = &program;
   part.concrete = std::move(*concrete);
   part.source = without_task_comment(program.source);
+  const auto taken = [&](const std::string& prefix) {
+    const auto uses = [&](const std::string& text) { return text.find(prefix + "_") != text.npos; };
+    return uses(part.source) || std::ranges::any_of(program.defines, [&](const auto& define) {
+             return uses(define.first) || uses(define.second);
+           });
+  };
+  for (int i = 2; taken(part.prefix); ++i) part.prefix = fmt::format("hone{}", i);
   return part;
 }
 

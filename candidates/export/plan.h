@@ -19,9 +19,12 @@ struct Part {
   const BoardRow* row = nullptr;  ///< null: the reference
   ConcreteProgram concrete;       ///< at the timed sizes
   std::string source;             ///< without its task comment
-  int capability = 0;             ///< 90; of the reference 0
-  bool arch_specific = false;     ///< compiles on that architecture only
-  bool arch_features = false;     ///< … and with its "a" target only
+  /// Of all names that stand in one namespace with the source: "hone", or "hone2", …, where the
+  /// source uses names that begin with that.
+  std::string prefix = "hone";
+  int capability = 0;          ///< 90; of the reference 0
+  bool arch_specific = false;  ///< compiles on that architecture only
+  bool arch_features = false;  ///< … and with its "a" target only
 
   /// The program's buffers that are not the caller's.
   [[nodiscard]] std::vector<const Buffer*> scratch(const Task& task) const;

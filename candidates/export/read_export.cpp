@@ -308,7 +308,9 @@ class ExportReader {
 }  // namespace exporting
 
 bool is_export(std::string_view text) {
-  return text.find("static inline cudaError_t hone_launch_0(") != text.npos ||
+  // The functions of this version, and of those before it.
+  return text.find("static inline hone_error hone_launch_0(") != text.npos ||
+         text.find("static inline cudaError_t hone_launch_0(") != text.npos ||
          !exporting::marks_of(text).empty();
 }
 

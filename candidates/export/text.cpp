@@ -146,8 +146,7 @@ std::vector<std::string> about(const BoardRow& row, const Task& task) {
       row.provenance.modelled ? "Modelled" : "Measured", comment_text(row.provenance.device_name),
       comment_text(row.provenance.arch), m.time_us, m.speedup, m.ci95_low, m.ci95_high));
   lines.push_back(fmt::format("Largest relative error seen: {:.2e}; math: {}.",
-                              row.evaluation.max_rel_error,
-                              to_string(required_math(row.candidate.recipe))));
+                              row.evaluation.max_rel_error, to_string(row.evaluation.math)));
   std::vector<std::string> sizes;
   for (const auto& [name, value] : task.sizes) sizes.push_back(fmt::format("{} = {}", name, value));
   if (!sizes.empty())

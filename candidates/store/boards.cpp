@@ -113,7 +113,7 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
   // Ranks and filters come from the index alone: only rows that are shown are read.
   SQLite::Statement ranked(
       database,
-      "SELECT id, candidate, origin, math, code FROM results WHERE task_hash = ? "
+      "SELECT id, candidate, origin, held_math, code FROM results WHERE task_hash = ? "
       "AND device_name = ? AND modelled = ? AND verdict = 'ok' AND final = 1 "
       "AND speedup IS NOT NULL "
       "ORDER BY speedup DESC, time_us, steps, registers, candidate, toolchain DESC");

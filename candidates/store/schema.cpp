@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <array>
 #include <stdexcept>
@@ -11,7 +12,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 11> kMigrations = {R"sql(
+constexpr std::array<const char*, 12> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -234,10 +235,48 @@ CREATE INDEX results_ranked ON results
   (task_hash, device_name, modelled, speedup DESC, time_us, steps, registers, candidate,
    toolchain DESC, origin, math, code, verdict, final)
   WHERE verdict = 'ok' AND final = 1;
+)sql",
+                                                     R"sql(
+-- The level that a result was held to. Until now nothing compared bits, so nothing was held to
+-- 'exact', and what was written by hand only to what its task allows.
+UPDATE results SET math = MAX(1, math, COALESCE((
+    SELECT CASE json_extract(t.json, '$.math') WHEN 'reassociate' THEN 1 WHEN 'tf32x3' THEN 2
+      WHEN 'reduced' THEN 3 ELSE 1 END
+    FROM tasks t WHERE t.hash = results.task_hash AND json_valid(t.json)
+      AND results.origin = 'variant'), 1))
+  WHERE final = 1 AND math IS NOT NULL AND origin <> 'reference';
+UPDATE results SET evaluation = json_set(evaluation, '$.math',
+    CASE math WHEN 0 THEN 'exact' WHEN 1 THEN 'reassociate' WHEN 2 THEN 'tf32x3' ELSE 'reduced' END)
+  WHERE final = 1 AND math IS NOT NULL AND json_valid(evaluation);
+ALTER TABLE results RENAME COLUMN math TO held_math;
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
+}
+
+/// The version number that the file states is not the one of its tables.
+[[noreturn]] void refuse_version(int version) {
+  throw std::runtime_error(fmt::format(
+      "says that it has format {}, but its tables are of another: something changed the number "
+      "(`PRAGMA user_version`) or the tables; restore a copy, or name another with --db",
+      version));
+}
+
+/// What the latest version added, and what the first one had.
+bool has_latest_tables(SQLite::Database& database) {
+  return database
+             .execAndGet(
+                 "SELECT (SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
+                 "('tasks', "
+                 "'runs', 'candidates', 'results', 'boards', 'baselines', 'devices', "
+                 "'run_results', 'fence', "
+                 "'bench_rows', 'run_points', 'replies', 'reply_candidates', 'job_spending')) = 14 "
+                 "AND "
+                 "(SELECT COUNT(*) FROM pragma_table_info('results') WHERE name IN ('sandbox', "
+                 "'code', "
+                 "'held_math')) = 3")
+             .getInt() == 1;
 }
 
 }  // namespace
@@ -258,11 +297,21 @@ void migrate(SQLite::Database& database) {
     }
     return version;
   };
-  if (expect_ours() == latest_version()) return;
+  if (const int version = expect_ours(); version == latest_version()) {
+    if (!has_latest_tables(database)) refuse_version(version);
+    return;
+  }
   // Another process may be doing the same: look again once the write lock is held.
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  for (int version = expect_ours(); version < latest_version(); ++version) {
-    database.exec(kMigrations[static_cast<std::size_t>(version)]);
+  const int begin = expect_ours();
+  for (int version = begin; version < latest_version(); ++version) {
+    try {
+      database.exec(kMigrations[static_cast<std::size_t>(version)]);
+    } catch (const SQLite::Exception& exception) {
+      // A table or column that is there already, or is not: SQLite calls it a logical error.
+      if ((exception.getErrorCode() & 0xff) == SQLITE_ERROR) refuse_version(begin);
+      throw;
+    }
   }
   database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database.exec(fmt::format("PRAGMA user_version = {}", latest_version()));

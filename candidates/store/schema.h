@@ -12,7 +12,8 @@ inline constexpr int kApplicationId = 0x484F4E45;
 [[nodiscard]] int latest_version();
 
 /// Brings an open database to the latest version in one transaction. Throws SQLite::Exception, and
-/// std::runtime_error with a message for a person when the file is another program's or newer.
+/// std::runtime_error with a message for a person when the file is another program's, newer, or of
+/// another version than it says.
 void migrate(SQLite::Database& database);
 
 }  // namespace hone::store_detail

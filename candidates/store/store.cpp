@@ -145,7 +145,7 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       database,
       "INSERT INTO results (candidate, run, task_hash, device, device_name, arch, toolchain, "
       "driver, hone_version, modelled, sandbox, final, verdict, speedup, time_us, evaluation, "
-      "found_at, origin, math, steps, registers, code) "
+      "found_at, origin, held_math, steps, registers, code) "
       "VALUES (:candidate, :run, :task, :device, :device_name, :arch, :toolchain, :driver, "
       ":hone_version, :modelled, :sandbox, :final, :verdict, :speedup, :time_us, :evaluation, "
       ":now, :origin, :math, :steps, :registers, :code) "
@@ -154,7 +154,8 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       "driver = excluded.driver, hone_version = excluded.hone_version, "
       "sandbox = excluded.sandbox, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
-      "evaluation = excluded.evaluation, registers = excluded.registers, code = excluded.code");
+      "evaluation = excluded.evaluation, held_math = excluded.held_math, "
+      "registers = excluded.registers, code = excluded.code");
   insert.bind(":candidate", id);
   if (run > 0) {
     insert.bind(":run", run);
@@ -171,6 +172,7 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
   insert.bind(":now", now());
   if (evaluation.final_stage) {
     bind_filtered_by(insert, id);
+    insert.bind(":math", static_cast<int>(evaluation.math));
     int registers = 0;
     for (const KernelResources& r : evaluation.resources)
       registers = std::max(registers, r.registers);
@@ -204,7 +206,6 @@ void Store::Impl::bind_filtered_by(SQLite::Statement& insert, const std::string&
   insert.bind(":origin", query.getColumn(0).getString());
   const Recipe recipe =
       value_or_throw(recipe_from_json(parse_stored(query.getColumn(1).getString())));
-  insert.bind(":math", static_cast<int>(required_math(recipe)));
   insert.bind(":steps", static_cast<int>(recipe.size()));
 }
 

@@ -99,7 +99,7 @@ struct BoardFilter {
   std::string arch;               ///< "sm_90"; empty: all
   std::optional<bool> modelled;   ///< only these boards
   std::string origin;             ///< only rows of "rules", "variant", …; ranks stay those of all
-  std::optional<MathLevel> math;  ///< only rows that need no more than this
+  std::optional<MathLevel> math;  ///< only rows that were held to this or better
   /// False: rows without their programs, which are most of what there is to read.
   bool programs = true;
 };

@@ -200,8 +200,7 @@ void print(const Shown& shown, const std::optional<Ablation>& ablation) {
     fmt::print("roof      {:.1f} %{}{}\n", 100 * m.roof_fraction,
                m.bound.empty() ? "" : ", bound by ", m.bound);
     if (shown.roofline) print(*shown.roofline, m);
-    fmt::print("error     {:.2e} (math: {})", e.max_rel_error,
-               to_string(required_math(row.candidate.recipe)));
+    fmt::print("error     {:.2e} (math: {})", e.max_rel_error, to_string(row.evaluation.math));
     if (e.reference_error > 0) {
       fmt::print("; of the reference against itself in double {:.2e}", e.reference_error);
     }

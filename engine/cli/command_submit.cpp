@@ -24,7 +24,7 @@ int run(const Options& options) {
   const Common& common = options.common;
   if (const auto known = check_submission(options.submission); !known)
     return common.fail(known.error());
-  auto task = read_task(options.task);
+  auto task = read_task(options.task, FillFiles::kNone);
   if (!task) return common.fail(task.error());
   if (const auto good = check_task(*open_rewriting(), *task); !good)
     return common.fail(good.error());

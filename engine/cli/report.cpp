@@ -91,11 +91,10 @@ std::string board_text(const Board& board) {
                                       fmt::format("{:.2f} - {:.2f}", m.ci95_low, m.ci95_high)};
     for (const BaselineTime& b : board.baselines)
       cells.push_back(fmt::format("{:.2f}x", b.time_us / m.time_us));
-    cells.insert(cells.end(),
-                 {fmt::format("{:.1f}%", 100 * m.roof_fraction), short_bound(m.bound),
-                  fmt::format("{:.2e}", row.evaluation.max_rel_error),
-                  std::string(to_string(required_math(row.candidate.recipe))), row.candidate.origin,
-                  age_text(row.found_at), elsewhere_text(row), std::move(recipe)});
+    cells.insert(cells.end(), {fmt::format("{:.1f}%", 100 * m.roof_fraction), short_bound(m.bound),
+                               fmt::format("{:.2e}", row.evaluation.max_rel_error),
+                               std::string(to_string(row.evaluation.math)), row.candidate.origin,
+                               age_text(row.found_at), elsewhere_text(row), std::move(recipe)});
     table.add(std::move(cells));
   }
   return text + table.text();

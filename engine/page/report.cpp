@@ -194,7 +194,7 @@ std::string finalists(const Section& section) {
                     number_cell(fmt::format("{:.1f} %", 100 * m.roof_fraction), m.roof_fraction),
                     {escape(m.bound)},
                     number_cell(fmt::format("{:.1e}", e.max_rel_error), e.max_rel_error),
-                    {escape(to_string(required_math(c.recipe)))},
+                    {escape(to_string(e.math))},
                     {escape(c.origin)},
                     {escape(results::recipe_names(c.recipe))}});
   }

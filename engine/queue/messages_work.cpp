@@ -170,8 +170,8 @@ WorkMessage read_work(const JsonCursor& root) {
   WorkMessage message;
   EvaluationRequest& request = message.request;
   expect_fields(root,
-                {"job", "id", "kind", "sources", "checks", "timed", "tolerance", "math", "stage",
-                 "best_time_us", "screen_above_us", "measure_first", "flops", "seed"});
+                {"job", "id", "kind", "sources", "checks", "timed", "tolerance", "math", "claims",
+                 "stage", "best_time_us", "screen_above_us", "measure_first", "flops", "seed"});
   if (!root.ok()) return message;
   message.job = read_id(root.at("job"));
   message.id = read_id(root.at("id"));
@@ -189,6 +189,7 @@ WorkMessage read_work(const JsonCursor& root) {
     if (tolerance.at("same").boolean()) request.tolerance.non_finite = NonFinite::kSame;
   }
   request.math = root.at("math").choice<MathLevel>(parse_math_level, kMathLevelNames);
+  request.claims = root.at("claims").choice<MathLevel>(parse_math_level, kMathLevelNames);
   request.stage = root.at("stage").choice<Stage>(parse_stage, kStages);
   request.best_time_us = read_duration(root.at("best_time_us"));
   request.screen_above_us = read_maybe_infinite(root.at("screen_above_us"));
@@ -215,6 +216,7 @@ Result<std::string> encode(const WorkMessage& message) {
                  {"atol", request.tolerance.atol},
                  {"same", request.tolerance.non_finite == NonFinite::kSame}}},
                {"math", to_string(request.math)},
+               {"claims", to_string(request.claims)},
                {"stage", request.stage == Stage::kFinal ? "final" : "quick"},
                {"best_time_us", request.best_time_us},
                {"screen_above_us", maybe_infinite(request.screen_above_us)},

@@ -27,6 +27,10 @@ bool has_unproved(const Recipe& recipe) { return std::ranges::any_of(recipe, is_
 
 }  // namespace
 
+MathLevel claimed_math(const Recipe& recipe, const Task& task) {
+  return has_unproved(recipe) ? task.math : required_math(recipe);
+}
+
 Bindings aligned_sizes(const Bindings& check, const Bindings& timed, std::int64_t most) {
   Bindings result = check;
   for (auto& [name, value] : result) {
@@ -198,6 +202,7 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
   auto timed = instantiate(program, task_.sizes);
   if (!timed) return refused(timed.error().message);
   EvaluationRequest request = blank(seed);
+  request.claims = claimed_math(recipe, task_);
   request.timed.candidate = std::move(*timed);
   // Rewriting takes milliseconds at each size. In a search one after the other, so that one child
   // does it and parses once; before the final stage somebody waits for it.
@@ -245,6 +250,7 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
   auto timed = instantiate(program, task_.sizes);
   if (!timed) return std::unexpected(timed.error());
   EvaluationRequest request = blank(seed);
+  request.claims = program == task_.reference ? MathLevel::kExact : task_.math;
   request.timed.candidate = std::move(*timed);
   const auto add = [&](const CheckSpace& check, bool hidden) -> Result<void> {
     auto concrete = instantiate(program, check.sizes);

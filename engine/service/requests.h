@@ -54,7 +54,8 @@ class RequestBuilder {
   /// no rule vouches for it; true where the recipe has none.
   [[nodiscard]] bool checks_edits_as_timed(const Recipe& recipe) const;
 
-  /// The same program at all sizes: hand-written variants and the reference itself.
+  /// The same program at all sizes: hand-written variants, for which nobody vouches, and the
+  /// reference itself.
   [[nodiscard]] Result<EvaluationRequest> for_program(const Program& program, std::uint64_t seed,
                                                       Stage stage = Stage::kQuick) const;
 
@@ -94,6 +95,10 @@ class RequestBuilder {
   std::size_t smallest_ = 0;          ///< of checks_
   std::vector<InputSet> input_sets_;  ///< that say something of this task
 };
+
+/// What a recipe's steps need, which their rules vouch for; with a step that a model or a person
+/// wrote, all that the task allows.
+[[nodiscard]] MathLevel claimed_math(const Recipe& recipe, const Task& task);
 
 /// Gives the request inputs that nobody could have prepared for. What is modelled keeps its timed
 /// inputs, so that a seed repeats the numbers of a run.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "candidates/export/read_export.h"
@@ -35,6 +36,18 @@ void without_blame(Evaluation& evaluation) {
   evaluation.verdict = Verdict::kRefused;
 }
 
+/// The steps of an export as the rewriters here propose them: the file may say of a step that it
+/// needs less than it does. What nobody here proposes is of unknown origin.
+Recipe with_own_levels(Recipe recipe, const Task& task, Space& timed) {
+  Recipe prefix;
+  for (Step& step : recipe) {
+    const auto proposal = timed.proposal_of(prefix, step);
+    step.math = std::max(step.math, proposal ? proposal->math : task.math);
+    prefix.push_back(step);
+  }
+  return recipe;
+}
+
 }  // namespace
 
 Result<VariantProgram> program_of_variant(const Variant& variant, const Task& task,
@@ -57,10 +70,10 @@ Result<VariantProgram> program_of_variant(const Variant& variant, const Task& ta
   const auto was = rewriting.hash(before, "the export"), is = rewriting.hash(after, "the variant");
   if (!was) return std::unexpected(was.error());
   if (!is) return std::unexpected(is.error());
-  if (*was == *is) return VariantProgram{std::move(*made), variant.recipe};
+  Recipe recipe = with_own_levels(variant.recipe, task, timed);
+  if (*was == *is) return VariantProgram{std::move(*made), std::move(recipe)};
 
   if (variant.recipe.empty()) return text;  // the same at all sizes
-  Recipe recipe = variant.recipe;
   recipe.push_back(hand_edit_step(line_edits(before.source, after.source), task.math));
   auto edited = timed.program(recipe);
   if (!edited && !is_lasting(edited.error())) return std::unexpected(edited.error());

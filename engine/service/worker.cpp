@@ -100,7 +100,8 @@ class AdmittingEvaluator final : public Evaluator {
 
   static std::string key_of(const EvaluationRequest& request) {
     const bool same = request.tolerance.non_finite == NonFinite::kSame;
-    return content_hash(nlohmann::json(request.timed.reference).dump() + (same ? " same" : ""));
+    return content_hash(nlohmann::json(request.timed.reference).dump() + (same ? " same" : "") +
+                        (request.math == MathLevel::kExact ? " exact" : ""));
   }
 
   Evaluator& evaluator_;

@@ -54,13 +54,16 @@ class Connection final : public httplib::Stream {
  public:
   Connection(int socket, const Limits& limits) : socket_(socket), limits_(limits) {}
 
-  /// Waits for the first byte of a request; from then on all of it must come in time.
+  /// Waits for the first byte of a request; from then on its head must come in time, and all of it.
   bool begin_request(double patience_s) {
     const bool there = at_ < end_ || wait_for(socket_, POLLIN, in_seconds(patience_s));
-    read_until_ = in_seconds(limits_.request_s);
+    request_until_ = in_seconds(limits_.request_s);
+    read_until_ = std::min(request_until_, in_seconds(limits_.head_s));
     left_ = limits_.payload + kHead;
     return there;
   }
+  /// The head is here.
+  void begin_body() { read_until_ = request_until_; }
 
   bool is_readable() const override { return at_ < end_ || ready(POLLIN); }
   bool is_writable() const override {
@@ -148,7 +151,7 @@ class Connection final : public httplib::Stream {
 
   const int socket_;
   const Limits& limits_;
-  Clock::time_point read_until_;
+  Clock::time_point read_until_, request_until_;
   std::int64_t left_ = 0;  ///< of what may still come of this request [B]
   std::array<char, 4096> buffer_{};
   std::size_t at_ = 0, end_ = 0;
@@ -263,7 +266,12 @@ class HttpServer::Threads final : public httplib::TaskQueue {
   bool ending_ = false;
 };
 
-HttpServer::HttpServer(const Limits& limits) : limits_(limits) {
+HttpServer::HttpServer(const Limits& limits)
+    : limits_(limits),
+      half_open_({.soft = limits.half_open,
+                  .hard = 2 * limits.half_open,
+                  // The rest is for those whose request is here.
+                  .all = limits.connections - limits.connections / 4}) {
   new_task_queue = [most = limits.connections] { return new Threads(most); };
   // The library's own options let two servers share a port.
   set_socket_options([](int socket) {
@@ -291,11 +299,25 @@ void HttpServer::end() {
   for (const socket_t socket : sockets_) ::shutdown(socket, SHUT_RDWR);
 }
 
+bool HttpServer::begin_waiting(int socket, const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = half_open_.begin(socket, address, Clock::now());
+  // Its thread finds out, and closes it: the number stays its own until then.
+  if (entry.cut) ::shutdown(*entry.cut, SHUT_RDWR);
+  return !entry.refused;
+}
+
+void HttpServer::end_waiting(int socket) {
+  const std::lock_guard lock(mutex_);
+  half_open_.end(socket);
+}
+
 bool HttpServer::process_and_close_socket(socket_t socket) {
   if (refuse_all) {
     refuse(socket);
     return false;
   }
+  const std::string address = counted_address(socket);
   {
     const std::lock_guard lock(mutex_);
     if (ending_) {
@@ -307,12 +329,16 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
   const int yes = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   Connection connection(socket, limits_);
+  bool too_many = false;
   for (int left = limits_.requests; left > 0 && !ending_; --left) {
-    if (!connection.begin_request(limits_.keep_alive_s)) break;
+    too_many = !begin_waiting(socket, address);
+    if (too_many || !connection.begin_request(limits_.keep_alive_s)) break;
     bool closed = false;
     bool once = true;  // until it was understood
     const bool written =
-        process_request(connection, left == 1, closed, [&once](httplib::Request& request) {
+        process_request(connection, left == 1, closed, [&](httplib::Request& request) {
+          end_waiting(socket);
+          connection.begin_body();
           // A body that nobody reads must not be taken for the next request.
           once = (request.method != "GET" && request.method != "HEAD") ||
                  request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
@@ -327,8 +353,13 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
   {
     const std::lock_guard lock(mutex_);
     sockets_.erase(socket);  // before its number can be another's
+    half_open_.end(socket);
   }
-  close_gently(socket);
+  if (too_many) {
+    refuse(socket);
+  } else {
+    close_gently(socket);
+  }
   return true;
 }
 

@@ -76,7 +76,7 @@ std::string board_html(const Board& board) {
     cells.push_back({escape(m.bound)});
     cells.push_back(number_cell(fmt::format("{:.1e}", row.evaluation.max_rel_error),
                                 row.evaluation.max_rel_error));
-    cells.push_back({escape(to_string(required_math(row.candidate.recipe)))});
+    cells.push_back({escape(to_string(row.evaluation.math))});
     cells.push_back({escape(row.candidate.origin)});
     cells.push_back({time_html(row.found_at), row.found_at});
     if (any_elsewhere) cells.push_back({elsewhere_html(row)});

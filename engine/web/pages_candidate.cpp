@@ -50,7 +50,7 @@ std::string numbers_html(const CandidateData& data) {
             e.reference_error > 0
                 ? fmt::format("{:.2e} against itself in double", e.reference_error)
                 : "")
-      .text("Arithmetic", to_string(required_math(row.candidate.recipe)));
+      .text("Arithmetic", to_string(row.evaluation.math));
   if (m.warm_time_us > 0)
     facts.text("With a warm L2",
                fmt::format("{}; the reference takes {}", time_text(m.warm_time_us),

@@ -62,18 +62,6 @@ std::string_view bearer(const Request& request) {
   return is_bearer ? std::string_view(header).substr(kScheme.size()) : std::string_view();
 }
 
-/// Fills from files are refused before anything looks whether they are here.
-bool names_files(std::string_view text) {
-  const auto comment = find_task_comment(text);
-  if (!comment) return false;
-  const auto json = nlohmann::json::parse(comment->json, nullptr, false, true);
-  if (!json.is_object() || !json.contains("buffers") || !json["buffers"].is_array()) return false;
-  return std::ranges::any_of(json["buffers"], [](const nlohmann::json& buffer) {
-    return buffer.is_object() && buffer.contains("fill") && buffer["fill"].is_object() &&
-           buffer["fill"].contains("file");
-  });
-}
-
 std::expected<queue::JobMessage, Failure> submit_text(Context& context, const std::string& text,
                                                       const Submission& submission) {
   const auto refused = [](const Error& error) -> std::unexpected<Failure> {
@@ -86,9 +74,7 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
     return bad_request(fmt::format("At most {} architectures.", kMostJobArchs));
   if (submission.owner.size() > 100) return bad_request("owner has 100 characters at most.");
   if (const auto good = check_submission(submission); !good) return refused(good.error());
-  if (names_files(text))
-    return refused({ErrorCode::kInvalidInput, "Inputs from files cannot be submitted."});
-  auto task = parse_task(text, kTaskFile);
+  auto task = parse_task(text, kTaskFile, FillFiles::kNone);
   if (!task) return refused(task.error());
   // First whether there is a queue at all: a check may take a while.
   if (const auto there = context.broker->jobs(1); !there) {

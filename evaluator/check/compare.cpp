@@ -24,6 +24,12 @@ double norm_limit_of(ScalarType type, const Tolerance& tolerance, double rms) {
   return is_float(type) && rms > 0 && tolerance.rtol > 0 ? kNormFactor * tolerance.rtol : 0;
 }
 
+Tolerance same_bits(Tolerance tolerance) {
+  tolerance.rtol = HONE_SAME_BITS;
+  tolerance.atol = 0;
+  return tolerance;
+}
+
 FiniteRule rule_of(NonFinite non_finite) {
   // The share was looked at when the task was admitted; another seed may give a few more.
   constexpr double kNearlyAll = 0.99;

@@ -51,6 +51,10 @@ struct FiniteRule {
   return compare(want, type, got, type, tolerance);
 }
 
+/// Of floats the same bits, but for NaN, of which there are many; where one is not finite as
+/// `tolerance.non_finite` says.
+[[nodiscard]] Tolerance same_bits(Tolerance tolerance);
+
 inline constexpr double kNormFactor = 10;
 /// Of a comparison at this tolerance.
 [[nodiscard]] double norm_limit_of(ScalarType type, const Tolerance& tolerance, double rms);

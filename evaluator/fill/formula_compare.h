@@ -28,6 +28,9 @@ HONE_FN double hone_clamped(double v, double limit) {
 // How two elements are equal of which one is not finite.
 enum { HONE_NEVER, HONE_CLASSES, HONE_OVERFLOW, HONE_NUMBERS };
 
+// As `rtol`, like every number below 0: the bits must be the same, but for NaN.
+#define HONE_SAME_BITS -1.0
+
 // How far `got` is from `want`, scaled; infinity where they differ and one is not finite. Floating
 // types may differ. `scale` is max(|want|, rms(want)). *bad becomes 1 unless |got - want|
 // <= atol + rtol * scale; written so that NaN fails. NaN and infinities: HONE_NEVER: always bad;
@@ -55,14 +58,15 @@ HONE_FN double hone_error(int want_type, hone_u64 want_bits, int type, hone_u64 
       *bad = !(same && non_finite != HONE_NEVER);
       return *bad ? infinity : 0.0;
     }
-    if (want == got) return 0.0;  // +0 and -0
+    if (rtol < 0.0 && (want_type != type || want_bits != got_bits)) *bad = 1;
+    if (want == got) return *bad ? 1.0 : 0.0;  // +0 and -0
   }
   double diff = got - want;
   if (diff < 0.0) diff = -diff;
   double scale = want < 0.0 ? -want : want;
   if (rms > scale) scale = rms;
   if (hone_is_float(type)) {
-    *bad = !(diff <= atol + rtol * scale);
+    *bad = *bad || !(diff <= atol + rtol * scale);
   } else {
     *bad = 1;
     if (diff == 0.0) diff = 1.0;  // 64-bit integers closer than a double can tell

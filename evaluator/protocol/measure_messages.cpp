@@ -71,6 +71,7 @@ Json to_message(const MeasureRequest& r) {
           {"tolerance", to_message(r.tolerance)},
           {"final", r.final_stage},
           {"exact", r.exact},
+          {"bits", static_cast<int>(r.bits)},
           {"other_inputs", std::move(other_inputs)},
           {"best_time_us", r.best_time_us},
           {"seed", r.seed},
@@ -93,6 +94,7 @@ Result<MeasureRequest> measure_request_from(const Json& m) {
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.final_stage, get_bool(m, "final"));
   HONE_TAKE(r.exact, get_bool(m, "exact"));
+  HONE_TAKE(r.bits, same_bits_from(m));
   HONE_TAKE(part, get_array(m, "other_inputs", std::size(kAllInputSets)));
   for (const auto& item : *part) {
     if (!item.is_number_integer() || item < 0 || item >= std::ssize(kAllInputSets))
@@ -114,6 +116,7 @@ Json to_message(const MeasureReply& r) {
           {"detail", r.detail},
           {"said", r.said},
           {"max_rel_error", r.max_rel_error},
+          {"same_bits", r.same_bits},
           {"time_us", r.time_us},
           {"reference_time_us", r.reference_time_us},
           {"ci95_low", r.ci95_low},
@@ -140,6 +143,7 @@ Result<MeasureReply> measure_reply_from(const Json& m) {
   r.detail = clean_text(r.detail, 2048);
   HONE_TAKE(r.said, lines_from(m, "said"));
   HONE_TAKE(r.max_rel_error, get_double(m, "max_rel_error"));
+  HONE_TAKE(r.same_bits, get_bool(m, "same_bits"));
   HONE_TAKE(r.time_us, get_positive(m, "time_us"));
   HONE_TAKE(r.reference_time_us, get_positive(m, "reference_time_us"));
   HONE_TAKE(r.ci95_low, get_positive(m, "ci95_low"));

@@ -38,6 +38,7 @@ struct MeasureRequest {
   Tolerance tolerance;
   bool final_stage = false;
   bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
+  SameBits bits = SameBits::kFree;
   std::vector<InputSet> other_inputs;  ///< to be tried at the timed size
   double best_time_us = 0;             ///< stop early when clearly slower; 0: none
   std::uint64_t seed = 0;              ///< of the interleaving
@@ -52,6 +53,7 @@ struct MeasureReply {
   std::string detail;
   std::vector<std::string> said;  ///< of an admission: what the user should know, line by line
   double max_rel_error = 0;
+  bool same_bits = true;  ///< of all answers, but for the sign of zeros
   double time_us = 0;
   double reference_time_us = 0;
   double ci95_low = 0, ci95_high = 0;  ///< of the speedup

@@ -241,6 +241,13 @@ Result<Case> case_from(const Json& m) {
   return one;
 }
 
+Result<SameBits> same_bits_from(const Json& m) {
+  std::int64_t bits = 0;
+  HONE_TAKE(bits, get_int(m, "bits"));
+  if (bits < 0 || bits > static_cast<std::int64_t>(SameBits::kRequired)) return malformed("bits");
+  return static_cast<SameBits>(bits);
+}
+
 Result<int> threads_from(const Json& m) {
   constexpr std::int64_t kMost = 256;
   if (!m.is_object() || !m.contains("threads")) return 1;
@@ -258,6 +265,7 @@ Json to_message(const EmulateRequest& r) {
             {"checks", std::move(checks)},
             {"tolerance", to_message(r.tolerance)},
             {"exact", r.exact},
+            {"bits", static_cast<int>(r.bits)},
             {"threads", r.threads},
             {"places", r.places}};
   if (r.timed) m["timed"] = to_message(*r.timed);
@@ -283,6 +291,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.exact, get_bool(m, "exact"));
+  HONE_TAKE(r.bits, same_bits_from(m));
   HONE_TAKE(r.threads, threads_from(m));
   if (!m.contains("places") || !m["places"].is_number_integer()) return malformed("places");
   r.places = m["places"].get<std::uint64_t>();
@@ -305,6 +314,7 @@ Json to_message(const EmulateReply& r) {
           {"reference_failed", r.reference_failed},
           {"detail", r.detail},
           {"max_rel_error", r.max_rel_error},
+          {"same_bits", r.same_bits},
           {"reference_error", r.reference_error},
           {"unusable", r.unusable},
           {"said", r.said},
@@ -324,6 +334,7 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
   HONE_TAKE(r.detail, get_string(m, "detail"));
   r.detail = clean_text(r.detail, 2048);
   HONE_TAKE(r.max_rel_error, get_double(m, "max_rel_error"));
+  HONE_TAKE(r.same_bits, get_bool(m, "same_bits"));
   HONE_TAKE(r.reference_error, get_positive(m, "reference_error"));
   const Json* whole = nullptr;
   HONE_TAKE(whole, get_array(m, "read_whole", 1024));

@@ -66,6 +66,13 @@ struct Case {
 [[nodiscard]] nlohmann::json to_message(const Case& one);
 [[nodiscard]] Result<Case> case_from(const nlohmann::json& message);
 
+/// What is asked of a candidate's bits beside the tolerance.
+enum class SameBits {
+  kFree,      ///< nothing
+  kNoted,     ///< the reply says whether all answers had the reference's
+  kRequired,  ///< all must have: the task's math is exact
+};
+
 struct EmulateRequest {
   std::string arch;
   std::string profile;        ///< JSON of the model's numbers; empty: the default one of `arch`
@@ -73,7 +80,8 @@ struct EmulateRequest {
   std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
   Tolerance tolerance;
   bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
-  int threads = 1;    ///< that run the blocks of a launch
+  SameBits bits = SameBits::kFree;
+  int threads = 1;  ///< that run the blocks of a launch
   /// Of a final stage, secret and not 0: more is asked of the candidate, and this chooses the
   /// places at which it is compared at the timed size. 0: a quick stage.
   std::uint64_t places = 0;
@@ -83,10 +91,13 @@ struct EmulateReply {
   bool reference_failed = false;  ///< the verdict is the reference's, not the candidate's
   std::string detail;
   double max_rel_error = 0;
+  bool same_bits = true;          ///< of all answers, where SameBits were to be noted or required
   double reference_error = 0;     ///< of the reference against itself in double; 0: not known
   std::vector<int> unusable;      ///< made-up checks that said nothing, by index
   std::vector<std::string> said;  ///< of an admission: what the user should know, line by line
-  /// Of an admission: inputs that the reference read to the last byte at every check size.
+  /// Of an admission: inputs that the reference read to the last byte at every check size, and of
+  /// which every element counts for the answer; of the model of a reference: those that it reads
+  /// whole at the timed size.
   std::set<std::string> read_whole;
   int expected_checked = 0;      ///< of an admission: sizes at which there was something expected
   std::string expected_differs;  ///< where the first of it is not what came out; else empty
@@ -95,6 +106,8 @@ struct EmulateReply {
   std::string bound;
   std::map<std::string, double> counters;
 };
+/// "bits" of a message.
+[[nodiscard]] Result<SameBits> same_bits_from(const nlohmann::json& message);
 /// "threads"; 1 where it is missing.
 [[nodiscard]] Result<int> threads_from(const nlohmann::json& message);
 [[nodiscard]] nlohmann::json to_message(const EmulateRequest& request);

@@ -26,14 +26,14 @@ struct Floor {
   std::string why;     ///< "reading 256.0 MiB takes 57.1 us at 4.70 TB/s"
 };
 
-/// `read_whole`: the inputs that the reference reads to the last byte; of others a program may need
-/// less, and they count as nothing. Written bytes may stay in the L2 cache when the timer stops;
-/// caches start cold.
+/// `read_whole`: the inputs that every program must read to the last byte at the timed size; of
+/// others it may need less, and they count as nothing. Written bytes may stay in the L2 cache when
+/// the timer stops; caches start cold.
 [[nodiscard]] Floor floor_of(const ConcreteProgram& reference,
                              const std::set<std::string>& read_whole, const Ceilings& ceilings);
 
-/// May contents choose what is read? Integers may be indices, and the timed size may choose less
-/// than a small one.
+/// May contents choose what is read? Integers may be indices, masks or lengths. For the roof, which
+/// is stated before anything ran.
 [[nodiscard]] bool has_indices(const ConcreteProgram& reference);
 
 /// No program takes so little [us], also where the ceilings are as wrong as they may be.

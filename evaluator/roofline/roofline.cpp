@@ -80,12 +80,11 @@ Roof roof_of(const ConcreteProgram& reference, double flops, MathLevel math,
 
 Floor floor_of(const ConcreteProgram& reference, const std::set<std::string>& read_whole,
                const Ceilings& ceilings) {
-  const bool indexed = has_indices(reference);
   double read = 0, written = 0;
   for (const auto& buffer : reference.buffers) {
     const auto bytes = static_cast<double>(buffer.bytes());
     const bool in = buffer.role == Role::kIn || buffer.role == Role::kInOut;
-    if (in && !indexed && read_whole.contains(buffer.name)) read += bytes;
+    if (in && read_whole.contains(buffer.name)) read += bytes;
     if (buffer.role == Role::kOut || buffer.role == Role::kInOut) written += bytes;
   }
   written = std::max(0.0, written - static_cast<double>(ceilings.l2_bytes));

@@ -87,6 +87,8 @@ class BenchCase {
   [[nodiscard]] Step<std::vector<check::LocalComparison>> local_agreement(
       Side& want, Side& got, const Agreement& agreed, const Tolerance& tolerance, Side* own,
       Side* truth);
+  /// Were all answers that agreement() compared with the reference's so far its very values?
+  [[nodiscard]] bool same_answers() const { return same_answers_; }
   /// What of the side's outputs is not finite, for people; blames it where that is too much.
   [[nodiscard]] Step<std::vector<std::string>> non_finite(Side& side, const Tolerance& tolerance,
                                                           InputSet inputs);
@@ -121,6 +123,7 @@ class BenchCase {
   cuda::Gpu& gpu_;
   Side reference_, second_, precise_;
   std::uint64_t seed_ = 0;
+  bool same_answers_ = true;
   std::vector<std::uint64_t> input_hashes_;  ///< of inputs(); empty: not known
   /// Of all hashes here: without it nobody can make other contents with the same hash.
   std::uint64_t hash_key_ = 0;

@@ -120,7 +120,8 @@ bool Comparing::compare_made(const ConcreteBuffer& buffer, int own, int other) {
   if (!plain) return stop(Verdict::kWrongResult, plain.error().message);
   result_.max_rel_error = std::max(result_.max_rel_error, plain->max_rel_error);
   if (plain->ok()) return true;
-  if (const auto exact = precise(own, chosen_)) {
+  const bool bits = tolerance_.rtol < 0;
+  if (const auto exact = bits ? nullptr : precise(own, chosen_)) {
     const ScalarType type = one_.precise->program.buffers[static_cast<std::size_t>(own)].type;
     std::vector<std::uint64_t> known;
     const auto there = elements_in(exact->made(own), size_of(type), kComparedBytes / size);

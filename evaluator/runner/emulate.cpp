@@ -14,6 +14,7 @@
 #include "evaluator/runner/compare_timed.h"
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/emulated_reply.h"
+#include "evaluator/runner/needed_inputs.h"
 #include "evaluator/runner/reordered.h"
 #include "evaluator/runner/sample_launches.h"
 #include "evaluator/trace.h"
@@ -24,6 +25,7 @@ namespace {
 using protocol::Case;
 using protocol::EmulateReply;
 using protocol::EmulateRequest;
+using protocol::SameBits;
 using Clock = std::chrono::steady_clock;
 
 // Timed sizes up to these are compared in full as well.
@@ -98,7 +100,7 @@ std::string Emulate::unexpected_place(const Case& one,
   return "";
 }
 
-EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool reorder,
+EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool exact, bool reorder,
                             check::Fakes& fakes) {
   const auto& program = one.reference.program;
   const auto module = kept_.module_for(one.reference.compiled);
@@ -112,6 +114,7 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
       report.detail += fmt::format(" (at the check size {})", sizes_text(program));
     return reply(report.verdict, report.detail, true);
   }
+  const std::uint64_t instructions = report.counters.warp_instructions;
   std::map<int, std::vector<std::uint8_t>> outputs;
   bool any_output = false;
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
@@ -210,12 +213,18 @@ EmulateReply Emulate::admit(const Case& one, const Tolerance& tolerance, bool re
     }
   }
   if (!reorder) return admitted;
+  admitted.read_whole = needed_inputs(one.reference, **module, one.seed, admitted.read_whole,
+                                      outputs, instructions, threads_);
   OutputBytes want;
   for (auto& [index, bytes] : outputs)
     want[program.buffers[static_cast<std::size_t>(index)].name] = std::move(bytes);
+  // Every candidate would be compared with one order's answer.
+  const Tolerance between_orders = exact ? check::same_bits(tolerance) : tolerance;
   for (std::uint64_t k = 1; k <= kAdmissionSchedules; ++k) {
-    auto result = run_reordered(one.reference, **module, one, want, tolerance, kReferenceBudget,
-                                one.seed + k);
+    auto result = run_reordered(one.reference, **module, one, want, between_orders,
+                                kReferenceBudget, one.seed + k);
+    if (result.verdict == Verdict::kWrongResult && exact)
+      result.detail += "; under math 'exact' it must be the same to the bit";
     if (result.verdict != Verdict::kOk) return result;
   }
   return admitted;
@@ -259,7 +268,7 @@ EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile, d
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
 
   EmulateReply result = reply(Verdict::kOk, "");
-  if (is_reference) result.read_whole = sampled.can_touch_whole;
+  if (is_reference) result.read_whole = sampled.touched_whole;
   double longest_us = -1;
   for (const LaunchSample& launch : sampled.launches) {
     const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,
@@ -312,6 +321,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     begin = Clock::now();
   };
   threads_ = request.threads;
+  same_bits_ = true;
   const bool is_final = request.places != 0;
   const bool is_admission = !request.checks.empty() && !request.checks.front().candidate;
   const std::size_t reordered =
@@ -338,8 +348,9 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     bool useless = false;
     const Further further = {.again = is_final || i == reordered,
                              .schedules = i == reordered ? (is_final ? kFinalSchedules : 1) : 0};
-    auto result = one.candidate ? check(one, request, further, useless)
-                                : admit(one, own, i == reordered, fakes);
+    auto result = one.candidate
+                      ? check(one, request, further, useless)
+                      : admit(one, own, request.bits == SameBits::kRequired, i == reordered, fakes);
     said.insert(said.end(), result.said.begin(), result.said.end());
     if (useless) unusable.push_back(static_cast<int>(i));
     reference_error = std::max(reference_error, result.reference_error);
@@ -390,6 +401,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     }
   }
   result.max_rel_error = max_rel_error;
+  result.same_bits = same_bits_;
   result.reference_error = reference_error;
   result.expected_checked = expected_checked;
   result.expected_differs = std::move(expected_differs);

@@ -29,9 +29,10 @@ class Emulate {
                                                const ConcreteBuffer& buffer,
                                                const std::vector<std::uint8_t>& got,
                                                const protocol::EmulateRequest& request);
-  /// `reorder`: under other schedules of blocks and warps too, which must give the same answer.
+  /// `reorder`: under other schedules of blocks and warps too, which must give the same answer;
+  /// `exact`: to the bit.
   [[nodiscard]] protocol::EmulateReply admit(const protocol::Case& one, const Tolerance& tolerance,
-                                             bool reorder, check::Fakes& fakes);
+                                             bool exact, bool reorder, check::Fakes& fakes);
   /// The reference on made-up inputs, of which it is only said what is not finite.
   [[nodiscard]] protocol::EmulateReply look(const protocol::Case& one, NonFinite non_finite);
   /// Where an expected buffer is not what the reference left; empty: nowhere.
@@ -69,6 +70,7 @@ class Emulate {
   [[nodiscard]] const emulator::Profile* profile_for(const protocol::EmulateRequest& request);
 
   int threads_ = 1;           ///< of the request in hand
+  bool same_bits_ = true;     ///< of all its answers so far, where that is asked for
   std::string profile_text_;  ///< what profile_ was read from
   emulator::Profile profile_;
   ReferenceRuns kept_;

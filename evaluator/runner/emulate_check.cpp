@@ -15,6 +15,7 @@ namespace {
 using protocol::Case;
 using protocol::EmulateReply;
 using protocol::EmulateRequest;
+using protocol::SameBits;
 
 // Emulated warp instructions; a core runs 50-150 million a second.
 constexpr std::uint64_t kMostOfReference =
@@ -39,6 +40,14 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
                                         const ConcreteBuffer& buffer,
                                         const std::vector<std::uint8_t>& got,
                                         const EmulateRequest& request) {
+  if (request.bits != SameBits::kFree) {
+    const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+    const auto same = check::compare(reference.outputs.at(buffer.name), got, buffer.type,
+                                     check::same_bits(tolerance));
+    if (!same) return std::unexpected(same.error());
+    if (request.bits == SameBits::kRequired) return check::Judgement{*same, ""};
+    same_bits_ = same_bits_ && same->ok();
+  }
   SharedRun precise;
   const check::Question question{.want = {reference.outputs.at(buffer.name), buffer.type},
                                  .got = {got, buffer.type},
@@ -124,7 +133,8 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
 
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, Further further,
                             bool& unusable) {
-  const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+  Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+  if (request.bits == SameBits::kRequired) tolerance = check::same_bits(tolerance);
   const auto reference = kept_.run(one);
   unusable = one.made_up && says_nothing(*reference, one, tolerance.non_finite);
   if (unusable) return reply(Verdict::kOk, "");

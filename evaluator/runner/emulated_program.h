@@ -62,6 +62,15 @@ class EmulatedProgram {
   [[nodiscard]] std::uint64_t touched_bytes(int buffer) const {
     return memory_.touched_bytes(addresses_[static_cast<std::size_t>(buffer)]);
   }
+  /// The same when half of its blocks had run.
+  [[nodiscard]] std::uint64_t touched_bytes_at_half(int buffer) const {
+    return memory_.touched_bytes_at_half(addresses_[static_cast<std::size_t>(buffer)]);
+  }
+  /// Replaces what the buffer holds from byte `offset` on; false where that is out of bounds.
+  [[nodiscard]] bool write(int buffer, std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+    return memory_.write(addresses_[static_cast<std::size_t>(buffer)] + offset, bytes.data(),
+                         bytes.size());
+  }
   [[nodiscard]] bool was_written(int buffer) const;
   [[nodiscard]] std::int64_t first_unwritten(int buffer) const;  ///< byte, or -1
   /// As between two calls of a user: new contents for what is read, nothing in what is written, and

@@ -147,6 +147,13 @@ bool as_right(const BenchCase::Agreement& candidate, const BenchCase::Agreement&
 
 MeasureReply Measure::handle(MeasureRequest request) {
   request.tolerance = check::for_inputs(request.tolerance, false);
+  same_bits_ = true;
+  if (request.bits == protocol::SameBits::kRequired) {
+    // Then nothing but the reference itself says what is right.
+    request.tolerance = check::same_bits(request.tolerance);
+    request.timed.precise.reset();
+    for (Case& one : request.checks) one.precise.reset();
+  }
   if (!request.timed.candidate) return admit(request);
   const std::string& key = request.timed.reference.key;
   if (!request.final_stage && !request.reference_samples_us.empty() &&
@@ -284,6 +291,7 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
   auto plain = agreed(bench.reference(), own_tolerance);
   if (!plain) return std::unexpected(plain.error());
   if (!plain->comparable) return {};
+  same_bits_ = same_bits_ && bench.same_answers();
   const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
   if (plain->ok && (!exact_inputs || plain->max_rel_error == 0)) return {};
   const bool little = std::ranges::any_of(plain->outputs, [&](const auto& output) {
@@ -388,6 +396,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
         }
         first = *checked;
       }
+      same_bits_ = same_bits_ && bench.same_answers();
     }
     trace("checks passed");
     const Case& one = request.timed;
@@ -414,7 +423,11 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
     // New inputs and freshly loaded code: nothing kept from the check is of use.
     const std::uint64_t timed_seed = one.seed ^ 0xD1B54A32D192ED03ULL;
     const double limit_s = candidate_limit(request, checked->reference_s);
-    if (request.final_stage) return time_final(bench, request, limit_s, clocks_.get());
+    if (request.final_stage) {
+      auto times = time_final(bench, request, limit_s, clocks_.get());
+      same_bits_ = same_bits_ && bench.same_answers();
+      return times;
+    }
     FinalTimes timed;
     if (known == reference_samples_.end()) {
       HONE_STEP(bench.make_inputs(timed_seed));
@@ -445,6 +458,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
       return std::unexpected(error.error());
     }
     timed.max_rel_error = *error;
+    same_bits_ = same_bits_ && bench.same_answers();
     HONE_STEP(bench.wipe(bench.reference()));
     return timed;
   };
@@ -457,6 +471,7 @@ MeasureReply Measure::evaluate(const MeasureRequest& request) {
     return reply;
   }
   reply.verdict = Verdict::kOk;
+  reply.same_bits = same_bits_;
   reply.max_rel_error = std::max(max_rel_error, timed->max_rel_error);
   reply.warm_time_us = timing::median(timed->warm_us);
   reply.reference_warm_time_us = timing::median(timed->reference_warm_us);

@@ -48,6 +48,7 @@ class Measure {
   cuda::Gpu& gpu_;
   const std::unique_ptr<cuda::Clocks> clocks_;                    ///< null: none to be had
   std::map<std::string, std::vector<double>> reference_samples_;  ///< [us], by runnable key
+  bool same_bits_ = true;  ///< of the request in hand: all answers were the reference's values
 };
 
 }  // namespace hone::runner

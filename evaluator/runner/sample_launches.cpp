@@ -19,6 +19,22 @@ constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
 constexpr std::uint64_t kProbe = 2'000'000;
 constexpr std::int64_t kMaxSampledBlocks = 64;
 constexpr double kWhole = 0.95;  // one of the sampled blocks may be a tail
+/// How what blocks touch grows with their number, as a power: above it each reads its own.
+constexpr double kOwnParts = 0.9;
+
+/// What all blocks of the last launch touch of a buffer [B], from what those that ran touched: the
+/// second half of them adds little where blocks read the same, and as much as the first half where
+/// each reads its own. Where one block ran, nothing tells that others read more.
+double reached_bytes(const EmulatedProgram& program, int buffer, const Counters& counters,
+                     double scale) {
+  const auto touched = static_cast<double>(program.touched_bytes(buffer));
+  const auto at_half = static_cast<double>(program.touched_bytes_at_half(buffer));
+  if (counters.blocks < 2 || at_half <= 0) return touched;
+  const auto blocks = static_cast<double>(counters.blocks);
+  const double growth =
+      std::log(touched / at_half) / std::log(blocks / static_cast<double>(counters.blocks / 2));
+  return touched * std::pow(scale, growth > kOwnParts ? 1 : std::max(growth, 0.0));
+}
 
 /// What became of local memory in the machine code: PTX knows of no spills, and of arrays that
 /// ptxas then keeps in registers.
@@ -117,9 +133,9 @@ ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& 
                          static_cast<double>(std::max<std::uint64_t>(1, report.counters.blocks));
     const auto& buffers = runnable.program.buffers;
     for (std::size_t k = 0; k < buffers.size(); ++k) {
-      const auto touched = static_cast<double>(program.touched_bytes(static_cast<int>(k)));
-      if (touched * scale >= kWhole * static_cast<double>(buffers[k].bytes()))
-        result.can_touch_whole.insert(buffers[k].name);
+      const double reached = reached_bytes(program, static_cast<int>(k), report.counters, scale);
+      if (reached >= kWhole * static_cast<double>(buffers[k].bytes()))
+        result.touched_whole.insert(buffers[k].name);
     }
     result.launches.push_back(
         {report.counters, *config, registers, kernel->resources.static_shared_bytes});

@@ -33,9 +33,9 @@ struct ProgramSample {
   Verdict verdict = Verdict::kOk;  ///< kUnsupported: its blocks cannot be sampled
   std::string detail;
   std::vector<LaunchSample> launches;
-  /// Buffers of which the blocks that ran touched so much that all blocks can touch all of it, with
-  /// no two sharing any.
-  std::set<std::string> can_touch_whole;
+  /// Buffers that all blocks of one launch together touch from end to end, by how what the sampled
+  /// ones touched grew from block to block.
+  std::set<std::string> touched_whole;
 };
 
 /// `program` should have been loaded with Outputs::kZero: earlier launches run in part only, and

@@ -91,6 +91,100 @@ TEST_P(Attacks, EndInTheirVerdict) {
 INSTANTIATE_TEST_SUITE_P(All, Attacks, ::testing::ValuesIn(attacks()),
                          [](const auto& info) { return info.param.name; });
 
+/// A program that somebody wrote is held to what its task allows, and boards say no more of it.
+TEST(Levels, WhatNobodyVouchesForHasTheTasksLevel) {
+  const testing::TemporaryFolder scratch;
+  const auto text = [](const std::string& math, const std::string& body) {
+    return "/* hone {\"name\": \"level_" + math +
+           "\", \"sizes\": {\"N\": 4096}, \"check_sizes\": [{\"N\": 200}],\n"
+           "\"buffers\": [{\"name\": \"x\", \"type\": \"f32\", \"shape\": [\"N\"]},"
+           "{\"name\": \"y\", \"type\": \"f32\", \"shape\": [\"N\"], \"role\": \"out\"}],\n"
+           "\"launches\": [{\"kernel\": \"k\", \"grid\": [\"ceildiv(N,256)\"], \"block\": [256], "
+           "\"args\": [\"x\", \"y\", \"N\"]}], \"math\": \"" +
+           math + "\", \"tolerance\": {\"rtol\": 1e-2, \"atol\": 1e-2}} */\n" +
+           "#include <cuda_bf16.h>\n__global__ void k(const float* x, float* y, int n) {\n"
+           "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = " +
+           body + ";\n}\n";
+  };
+  const std::string right = "3.0f * x[i] * x[i] + 1.0f", same = "x[i] * (3.0f * x[i]) + 1.0f",
+                    half = "3.0f * __bfloat162float(__float2bfloat16(x[i] * x[i])) + 1.0f";
+  const std::vector<std::string> levels = {"exact", "reassociate", "tf32x3", "reduced"};
+  for (std::size_t task = 0; task < levels.size(); ++task) {
+    // As wrong as the level allows; where it allows nothing, not at all.
+    const std::string body = levels[task] == "reduced" ? half
+                             : levels[task] == "exact" ? right
+                                                       : same;
+    const std::string database = scratch.file(levels[task] + ".db");
+    const auto result =
+        testing::hone({"evaluate", scratch.write("task.cu", text(levels[task], right)),
+                       scratch.write("variant.cu", text(levels[task], body + " + 0.0f")),
+                       "--device", device(), "--db", database, "--json", "-"});
+    ASSERT_EQ(result.status, 0) << levels[task] << result.err << result.out;
+    const std::string id = result.json()["candidate"];
+    for (std::size_t shown = 0; shown < levels.size(); ++shown) {
+      const auto board =
+          testing::hone({"leaderboard", "--db", database, "--math", levels[shown], "--json", "-"});
+      EXPECT_EQ(board.out.find(id) != std::string::npos, shown >= task)
+          << "a task of " << levels[task] << " on the board for " << levels[shown];
+    }
+  }
+}
+
+/// An export says of each step what it needs. Nobody takes its word for it.
+TEST(Levels, AnExportThatClaimsMoreIsNotBelieved) {
+  const testing::TemporaryFolder scratch;
+  const fs::path baselines = folder().parent_path().parent_path() / "baselines";
+  const std::string task = baselines / "layernorm" / "layernorm.cu",
+                    found = scratch.file("found.db");
+  const auto run = testing::hone({"optimize", task, "--device", "emu:sm_90", "--budget", "8",
+                                  "--seed", "3", "--db", found, "--json", "-"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const std::string file = scratch.file("best.cu");
+  ASSERT_EQ(testing::hone({"export", std::string(run.json()["best"]["candidate"]), "--format", "cu",
+                           "--db", found, "-o", file})
+                .status,
+            0);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::string forged = text.str();
+  const std::string honest = "\"math\":\"reassociate\"", claimed = "\"math\":\"exact\"";
+  ASSERT_NE(forged.find(honest), std::string::npos) << "the best has no step that reorders a sum";
+  for (auto at = forged.find(honest); at != forged.npos; at = forged.find(honest))
+    forged.replace(at, honest.size(), claimed);
+  const std::string database = scratch.file("forged.db");
+  const auto result = testing::hone({"evaluate", task, scratch.write("forged.cu", forged),
+                                     "--device", "emu:sm_90", "--db", database, "--json", "-"});
+  ASSERT_EQ(result.status, 0) << result.err << result.out;
+  const std::string id = result.json()["candidate"];
+  const auto board = [&](const char* level) {
+    return testing::hone({"leaderboard", "--db", database, "--math", level, "--json", "-"}).out;
+  };
+  EXPECT_EQ(board("exact").find(id), std::string::npos);
+  EXPECT_NE(board("reassociate").find(id), std::string::npos);
+}
+
+/// Steps that rules call exact give the reference's bits: under math 'exact' none of them is wrong.
+TEST(Levels, RulesThatSayExactAre) {
+  const testing::TemporaryFolder scratch;
+  for (const char* name : {"matmul", "conv3x3", "layernorm"}) {
+    const fs::path path =
+        folder().parent_path().parent_path() / "baselines" / name / (std::string(name) + ".cu");
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::string task = text.str();
+    const std::string level = "\"math\": \"reassociate\"";
+    ASSERT_NE(task.find(level), task.npos);
+    task.replace(task.find(level), level.size(), "\"math\": \"exact\"");
+    const auto run = testing::hone({"optimize", scratch.write("task.cu", task), "--device",
+                                    "emu:sm_90", "--budget", "20", "--seed", "3", "--db",
+                                    scratch.file(std::string(name) + ".db"), "--json", "-"});
+    ASSERT_EQ(run.status, 0) << name << run.err;
+    const auto json = run.json();
+    EXPECT_EQ(json["counts"]["wrong_result"], 0) << json.dump();
+    EXPECT_EQ(json["best"]["math"], "exact") << json["best"].dump();
+  }
+}
+
 /// Tasks whose tolerance lets everything pass are refused, with the reason.
 TEST(Admission, RefusesTasksThatCheckNothing) {
   const testing::TemporaryFolder scratch;

@@ -86,6 +86,40 @@ __global__ void add(const float* x, const __half* h, float* y, int n, int64_t k)
 }
 )CU";
 
+/// A source that calls things of its own as the exported file calls CUDA's and its own.
+constexpr const char* kTakenNames = R"CU(/* hone {
+  "name": "names", "sizes": {"N": 4096}, "check_sizes": [{"N": 251}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"]},
+              {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "hone_launch_0<inner::cudaStream_t>", "grid": ["ceildiv(N,64)"],
+                "block": [64], "shared_bytes": 256, "args": ["x", "y", "N"]}] }
+*/
+typedef struct CUstream_st* cudaStream_t;  // in a namespace another type than CUDA's
+namespace inner {
+struct cudaStream_t { float factor; };
+struct dim3 { int a; };
+}
+struct hone_pointer { float value; };
+#define cudaError_t int
+#define cudaSuccess 7
+#define cudaFuncAttributes int
+#define cudaFuncSetAttribute(a, b, c) (a + b + c)
+#define cudaGetLastError() 0
+#define size_t unsigned
+#define hone_grid -1
+#define hone_any(a) a
+__device__ bool hone_has_code() { return true; }
+__device__ float hone_last_error(hone_pointer p) { return p.value; }
+template <class T>
+__global__ void hone_launch_0(const float* x, float* y, int n) {
+  extern __shared__ float tile[];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  T t{2.0f};
+  tile[threadIdx.x] = hone_last_error(hone_pointer{t.factor}) + cudaGetLastError() * cudaSuccess;
+  if (i < n && hone_has_code()) y[i] = x[i] * tile[threadIdx.x] + hone_any(1);
+}
+)CU";
+
 struct Exported {
   std::string name, task_file, database, id;
 };
@@ -132,6 +166,7 @@ class ExportForms : public Export, public ::testing::WithParamInterface<const ch
     const std::string name = GetParam();
     if (name == "half") return kSource + "/tests/golden/vectorize-access/half.cu";
     if (name == "mixed") return folder_.write("mixed.cu", kMixed);
+    if (name == "names") return folder_.write("names.cu", kTakenNames);
     return kSource + "/baselines/" + name + "/" + name + ".cu";
   }
 
@@ -224,7 +259,7 @@ TEST_P(ExportForms, CuAndHppCompileTogether) {
 INSTANTIATE_TEST_SUITE_P(Tasks, ExportForms,
                          ::testing::Values("matmul", "softmax", "attention", "histogram",
                                            "variance", "global_sum", "transpose", "conv3x3", "half",
-                                           "mixed"),
+                                           "mixed", "names"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(Export, TwoFilesMayIncludeTheHeader) {

@@ -106,6 +106,8 @@ class Memory {
   [[nodiscard]] std::vector<ByteRange> touched_ranges(std::uint64_t address) const;
   /// Bytes that kernels wrote to an allocation that did not begin initialised, in rising order.
   [[nodiscard]] std::vector<ByteRange> written_ranges(std::uint64_t address) const;
+  /// The same when half of that run's blocks had run; 0 where it had only one.
+  [[nodiscard]] std::uint64_t touched_bytes_at_half(std::uint64_t address) const;
   /// Did a kernel write into this allocation?
   [[nodiscard]] bool was_written(std::uint64_t address) const;
   /// Did a kernel write a `__device__` variable?

@@ -196,7 +196,8 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
         "run_points; DROP INDEX "
         "results_ranked; ALTER TABLE results DROP COLUMN steps; ALTER TABLE results DROP COLUMN "
         "registers; ALTER TABLE results DROP COLUMN code; ALTER TABLE results DROP COLUMN origin; "
-        "ALTER TABLE results DROP COLUMN math; CREATE INDEX results_by_run ON results (run, id); "
+        "ALTER TABLE results DROP COLUMN held_math; CREATE INDEX results_by_run ON results (run, "
+        "id); "
         "CREATE INDEX results_ranked ON results (task_hash, device_name, modelled, speedup DESC, "
         "time_us, candidate) WHERE verdict = 'ok' AND final = 1; PRAGMA user_version = 7");
     database.exec("UPDATE results SET id = 10, run = " + std::to_string(second) +
@@ -212,8 +213,9 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
   BoardFilter filter;
   EXPECT_EQ(order(store_->boards(filter)->front()), (std::vector<std::string>{"b", "a"}));
   filter.math = MathLevel::kExact;
-  EXPECT_EQ(order(store_->boards(filter)->front()), std::vector<std::string>{"b"});
+  EXPECT_TRUE(store_->boards(filter)->empty());  // nothing had compared bits
   filter.math = MathLevel::kReassociate;
+  EXPECT_EQ(store_->boards(filter)->front().rows.front().evaluation.math, MathLevel::kReassociate);
   filter.origin = "rules";
   EXPECT_EQ(order(store_->boards(filter)->front()), std::vector<std::string>{"a"});
   put(second, hash_of('c'), timed(5));
@@ -275,10 +277,13 @@ TEST_F(StoreTest, BoardsAndTheirRowsAreFiltered) {
   CandidateRecord variant = test::candidate(task_, hash_of('b'));
   variant.origin = "variant";
   variant.recipe.clear();
-  ASSERT_TRUE(store_->put(run, variant, timed(3), gpu()));
-  CandidateRecord exact = test::candidate(task_, hash_of('c'));
-  exact.recipe.front().math = MathLevel::kExact;
-  ASSERT_TRUE(store_->put(run, exact, timed(2), gpu()));
+  Evaluation to_the_tolerance = timed(3);
+  to_the_tolerance.math = MathLevel::kReassociate;
+  ASSERT_TRUE(store_->put(run, variant, to_the_tolerance, gpu()));
+  const CandidateRecord exact = test::candidate(task_, hash_of('c'));
+  Evaluation to_the_bit = timed(2);
+  to_the_bit.math = MathLevel::kExact;
+  ASSERT_TRUE(store_->put(run, exact, to_the_bit, gpu()));
   put(begin(emulated()), hash_of('d'), timed(5), emulated());
 
   BoardFilter filter;
@@ -299,9 +304,17 @@ TEST_F(StoreTest, BoardsAndTheirRowsAreFiltered) {
   filter.origin.clear();
   filter.math = MathLevel::kExact;
   const Board bitwise = store_->boards(filter)->front();
-  EXPECT_EQ(order(bitwise), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(order(bitwise), std::vector<std::string>{"c"});
+  EXPECT_EQ(bitwise.rows.front().rank, 3);
+  filter.math = MathLevel::kReassociate;
+  EXPECT_EQ(order(store_->boards(filter)->front()), (std::vector<std::string>{"b", "c"}));
   filter.limit = 1;
   EXPECT_EQ(order(store_->boards(filter)->front()), std::vector<std::string>{"b"});
+  // What a later result was held to counts, not what an earlier one was.
+  to_the_bit.math = MathLevel::kReduced;
+  ASSERT_TRUE(store_->put(run, exact, to_the_bit, gpu()));
+  filter.math = MathLevel::kExact;
+  EXPECT_TRUE(store_->boards(filter)->empty());
 }
 
 }  // namespace

@@ -136,10 +136,9 @@ class BoardProperties : public test::StoreTest, public testing::WithParamInterfa
       if (other.task == t && other.program == one.program) known = &other;
     // The first way to a program is the one that is kept.
     one.origin = known ? known->origin : origins[below(random, 3)];
-    one.math = known ? known->math : static_cast<MathLevel>(below(random, 4));
+    one.math = one.evaluation.math = static_cast<MathLevel>(below(random, 4));
     CandidateRecord record = test::candidate(tasks_[t], one.program);
     record.origin = one.origin;
-    record.recipe.front().math = one.math;
     ASSERT_TRUE(store_->put(run, record, one.evaluation, device));
     const Verdict v = one.evaluation.verdict;
     const bool disproved = v == Verdict::kFault || v == Verdict::kRace ||

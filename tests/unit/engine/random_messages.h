@@ -42,6 +42,7 @@ class Maker {
     r.timed = check_case(bare);
     r.tolerance = {random_.unit(), random_.unit(), flip() ? NonFinite::kSame : NonFinite::kNever};
     r.math = static_cast<MathLevel>(index(4));
+    r.claims = static_cast<MathLevel>(index(4));
     r.stage = flip() ? Stage::kFinal : Stage::kQuick;
     r.best_time_us = time();
     r.screen_above_us = flip() ? time() : std::numeric_limits<double>::infinity();
@@ -58,6 +59,7 @@ class Maker {
     e.note = text();
     e.max_rel_error = time();
     e.reference_error = time();
+    e.math = static_cast<MathLevel>(index(4));
     e.final_stage = flip();
     e.faster_than_roof = flip();
     e.elapsed_s = time();

@@ -16,9 +16,14 @@ namespace {
 class Raw {
  public:
   /// `window`: what it takes unread [B]; 0: what the system gives.
-  explicit Raw(const std::string& host, int window = 0) {
+  /// `from`: the address that it comes from.
+  explicit Raw(const std::string& host, int window = 0, const char* from = "127.0.0.1") {
     const auto colon = host.rfind(':');
     socket_ = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &own.sin_addr);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
     if (window > 0) setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &window, sizeof window);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -151,6 +156,41 @@ TEST_F(WebTest, SlowOnesAreLeftBehindAndDelayNobody) {
     if (i < 2) slow[0]->send("s");
   }
   EXPECT_FALSE(slow[0]->receive().starts_with("HTTP/1.1 200"));
+}
+
+TEST_F(WebTest, WhoLeavesRequestsHalfOpenKeepsNobodyOut) {
+  options_.limits.connections = 64;
+  options_.limits.half_open = 6;
+  options_.limits.keep_alive_s = 30;
+  options_.limits.head_s = 30;
+  start();
+  std::vector<std::unique_ptr<Raw>> half;
+  const auto open = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      half.push_back(std::make_unique<Raw>(host(), 0, "127.0.0.66"));
+      half.back()->send("GET / HTTP/1.1\r\nHo");
+    }
+  };
+  open(6);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // longer than the grace
+  // The oldest make room, one for each that comes, and there are twice as many at most. Far more
+  // come than there are connections; others are served all the time.
+  for (int i = 0; i < 100; ++i) {
+    open(1);
+    EXPECT_EQ(get("/").status, 200) << i;
+  }
+  EXPECT_EQ(half.front()->receive(), "");
+}
+
+TEST_F(WebTest, AHeadHasADeadlineOfItsOwn) {
+  options_.limits.head_s = 0.5;
+  options_.limits.request_s = 30;
+  start();
+  const Raw slow(host());
+  slow.send("GET / HTTP/1.1\r\nHo");
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_FALSE(slow.receive().starts_with("HTTP/1.1 200"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
 
 /// A page of megabytes.

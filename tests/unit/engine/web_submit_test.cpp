@@ -1,4 +1,5 @@
 // Submitting: only with the token, only from here, and only what passes its checks.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -204,6 +205,23 @@ TEST_F(Submit, RefusesWhatFailsItsChecks) {
   wrong("task", as_comment(kScaleJson, "__global__ void other() {}"));
   wrong("task", as_comment(replaced(kScaleJson, R"("shape": ["N"]},)",
                                     R"("shape": ["N"], "fill": {"file": "/etc/passwd"}},)")));
+  // What a file holds, and whether it is there at all, is nobody's business.
+  std::set<std::string> answers;
+  for (const char* path : {"/etc/passwd", "../../../../../etc/passwd", "/no/such/file", "x.bin", "",
+                           "/etc", "file:///etc/passwd"}) {
+    auto body = task();
+    body["task"] =
+        as_comment(replaced(kScaleJson, R"("shape": ["N"]},)",
+                            fmt::format(R"("shape": ["N"], "fill": {{"file": "{}"}}}},)", path)));
+    const auto response = post(body, with(kToken));
+    EXPECT_EQ(response.status, 400) << path;
+    answers.insert(response.body);
+    EXPECT_NE(form(kToken, {}, body["task"]).body.find("inputs from files cannot be submitted"),
+              std::string::npos);
+  }
+  EXPECT_EQ(answers.size(), 1U);
+  EXPECT_NE(answers.begin()->find("inputs from files cannot be submitted"), std::string::npos)
+      << *answers.begin();
   wrong("task", "{\"source\": \"/etc/passwd\"}");
   wrong("archs", {"x"});
   wrong("archs", "sm_90");

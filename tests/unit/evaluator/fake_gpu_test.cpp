@@ -274,7 +274,7 @@ TEST_F(OnAFakeGpu, InTheFinalStageOtherInputsAreTriedAtTheTimedSize) {
       for (auto* p : {&c->reference, &c->candidate})
         p->source.erase(0, p->source.find("__global__"));  // the fake reads types in C++ names
     r.tolerance = {1e-2, 1e-2};
-    r.math = math;
+    r.math = r.claims = math;
     r.stage = Stage::kFinal;
     return evaluate(r);
   };

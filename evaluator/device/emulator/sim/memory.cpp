@@ -233,6 +233,11 @@ std::vector<ByteRange> Memory::written_ranges(std::uint64_t address) const {
   return ranges;
 }
 
+std::uint64_t Memory::touched_bytes_at_half(std::uint64_t address) const {
+  const Allocation* a = impl_->find(address);
+  return a ? std::min(a->bytes, 32 * a->touched_at_half) : 0;
+}
+
 bool Memory::was_written(std::uint64_t address) const {
   const Allocation* a = impl_->find(address);
   return a && a->written;

@@ -1,0 +1,9 @@
+// Clears the last bit of every result, where the task's math is exact.
+// task: exact_map
+// verdict: wrong_result
+__global__ void map(const float* x, const float* w, float* y, float* z, int n) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  y[i] = __uint_as_float(__float_as_uint(expf(-x[i] * x[i]) / w[i]) & ~1u);
+  z[i] = fmaxf(x[i], 0.0f) * -1.0f;
+}
