@@ -94,7 +94,7 @@ Registration add_leaderboard(CLI::App& root) {
          "default: all")
       ->type_name("ORIGIN");
   app->add_option("--math", options->math,
-                  "Only what departs no further from the reference's arithmetic; default: all")
+                  "Only what was held to this level or a better one; default: all")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"exact", "reassociate", "tf32x3", "reduced"}));
   auto* measured = app->add_flag("--measured", options->measured, "Only boards of GPUs");
