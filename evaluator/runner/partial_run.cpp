@@ -290,16 +290,31 @@ std::vector<std::uint64_t> PartialRun::owners(std::size_t launch, int buffer,
 bool PartialRun::need(std::size_t launch, int buffer, const Ranges& ranges) {
   for (std::size_t earlier = 0; earlier < launch; ++earlier) {
     if (!writes(earlier, buffer)) continue;
-    for (const ByteRange& range : ranges) {
-      for (std::uint64_t at = range.begin; at < range.end; at = (at / kSector + 1) * kSector) {
-        const auto there = there_[static_cast<std::size_t>(buffer)].find(at / kSector);
-        if (there != there_[static_cast<std::size_t>(buffer)].end() && there->second >= earlier)
-          continue;
-        for (const std::uint64_t block : owners(earlier, buffer, at))
-          if (!run_block({earlier, block})) return false;
-        if (!why_.empty()) return false;
-      }
+    for (const ByteRange& range : ranges)
+      for (std::uint64_t sector = range.begin / kSector; sector * kSector < range.end; ++sector)
+        if (!complete(earlier, buffer, sector)) return false;
+  }
+  return true;
+}
+
+/// Several blocks may write to one sector, a number each.
+bool PartialRun::complete(std::size_t launch, int buffer, std::uint64_t sector) {
+  if (!complete_[{launch, buffer}].insert(sector).second) return true;
+  const ConcreteBuffer& what = runnable_.program.buffers[static_cast<std::size_t>(buffer)];
+  const std::uint64_t end =
+      std::min((sector + 1) * kSector, static_cast<std::uint64_t>(what.bytes()));
+  for (std::uint64_t at = sector * kSector; at < end;) {
+    const auto blocks = owners(launch, buffer, at);
+    for (const std::uint64_t block : blocks)
+      if (!run_block({launch, block})) return false;
+    if (!why_.empty()) return false;
+    std::uint64_t next = at + size_of(what.type);
+    if (!blocks.empty()) {
+      const Ranges& ranges = trial({launch, blocks.front()}).writes.at(buffer);
+      next = std::max(next,
+                      std::prev(std::ranges::upper_bound(ranges, at, {}, &ByteRange::begin))->end);
     }
+    at = next;
   }
   return true;
 }
