@@ -1,4 +1,4 @@
-/* hone {"name": "attacked_big_attention", "sizes": {"N": 4096, "D": 64}, "specialize": false,
+/* hone {"name": "attacked_big_attention", "sizes": {"N": 4096, "D": 64},
   "check_sizes": [{"N": 64, "D": 16}, {"N": 37, "D": 8}],
   "buffers": [{"name": "Q", "type": "f32", "shape": ["N", "D"]}, {"name": "K", "type": "f32", "shape": ["N", "D"]},
               {"name": "V", "type": "f32", "shape": ["N", "D"]}, {"name": "S", "type": "f32", "shape": ["N", "N"], "role": "scratch"},

@@ -1,4 +1,4 @@
-/* hone {"name": "attacked_big_matmul", "sizes": {"M": 2048, "N": 2048, "K": 2048}, "specialize": false,
+/* hone {"name": "attacked_big_matmul", "sizes": {"M": 2048, "N": 2048, "K": 2048},
   "check_sizes": [{"M": 64, "N": 48, "K": 64}, {"M": 17, "N": 19, "K": 23}],
   "buffers": [{"name": "A", "type": "f32", "shape": ["M", "K"]}, {"name": "B", "type": "f32", "shape": ["K", "N"]},
               {"name": "C", "type": "f32", "shape": ["M", "N"], "role": "out"}],

@@ -1,4 +1,4 @@
-/* hone {"name": "attacked_long_rows", "sizes": {"ROWS": 4096, "COLS": 70000}, "specialize": false,
+/* hone {"name": "attacked_long_rows", "sizes": {"ROWS": 4096, "COLS": 70000},
   "check_sizes": [{"ROWS": 16, "COLS": 500}, {"ROWS": 9, "COLS": 131}],
   "buffers": [{"name": "x", "type": "f32", "shape": ["ROWS", "COLS"], "fill": {"uniform": [0, 1]}},
               {"name": "sum", "type": "f32", "shape": ["ROWS"], "role": "out"}],
