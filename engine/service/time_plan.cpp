@@ -20,6 +20,8 @@ constexpr double kFinalist_s = 4;
 /// evaluation the candidate; a final stage does both, at the hidden sizes and on other inputs, too:
 /// some thirty checks where an evaluation has three.
 constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 10;
+/// And it compares blocks at the timed size.
+constexpr double kTimedSizeCompared_s = 1;
 /// The final stage may go on after the budget for this long, or this part of it.
 constexpr double kGrace_s = 7, kGracePart = 0.07;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
@@ -41,7 +43,8 @@ bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > k
 
 double TimePlan::seconds_per_finalist() const {
   if (!modelled_) return std::max(kFinalist_s, admission_s_) + kFinalRuns * reference_s_;
-  return std::max(kAdmissionsPerFinalist * admission_s_, kEvaluationsPerFinalist * evaluation_s_);
+  return kTimedSizeCompared_s + std::max(kAdmissionsPerFinalist * admission_s_,
+                                         kEvaluationsPerFinalist * evaluation_s_);
 }
 
 double TimePlan::admission_end() const { return budget_.seconds > 0 ? budget_.seconds : kNever; }

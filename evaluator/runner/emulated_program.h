@@ -78,6 +78,8 @@ class EmulatedProgram {
   [[nodiscard]] Result<void> begin_again(std::uint64_t seed);
   /// Is there anything that one call could leave for the next? Asked after a run.
   [[nodiscard]] bool keeps_something() const;
+  /// Host memory that its buffers take so far [B].
+  [[nodiscard]] std::uint64_t live_bytes() const { return memory_.live_bytes(); }
   [[nodiscard]] const ConcreteProgram& program() const { return runnable_.program; }
   [[nodiscard]] const protocol::Runnable& runnable() const { return runnable_; }
 

@@ -14,6 +14,9 @@ using emulator::ByteRange;
 using Ranges = PartialRun::Ranges;
 
 constexpr std::uint64_t kSector = 32;      // [B]
+/// What a byte of host memory that a block made counts as, in warp-instructions: a block of a
+/// grid-stride loop touches whole buffers.
+constexpr double kUnitsPerByte = 0.1;
 constexpr std::size_t kMostPieces = 4096;  // ranges of one block that are looked through
 constexpr std::size_t kMostOwners = 1024;  // blocks that add to one element
 constexpr std::size_t kMostTrials = 2000;  // of one program
@@ -115,8 +118,10 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
   options.check_races = false;        // looked for at the check sizes
   options.max_warp_instructions = static_cast<std::uint64_t>(units_left_) + 1;
   options.blocks = &one;
+  const std::uint64_t before = program.live_bytes();
   const auto report = program.launch(module_, block.first, options);
-  units_left_ -= units_of(report.counters);
+  units_left_ -= units_of(report.counters) +
+                 kUnitsPerByte * static_cast<double>(program.live_bytes() - before);
   if (report.verdict == Verdict::kTimeout)
     return fail("a block waits for others or takes too long to emulate");
   if (report.verdict != Verdict::kOk) {

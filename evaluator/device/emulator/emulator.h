@@ -112,6 +112,8 @@ class Memory {
   [[nodiscard]] bool was_written(std::uint64_t address) const;
   /// Did a kernel write a `__device__` variable?
   [[nodiscard]] bool variables_were_written() const;
+  /// Host memory that the pages made so far take [B].
+  [[nodiscard]] std::uint64_t live_bytes() const;
   /// The allocation as if nothing had happened to it, with other first contents.
   void renew(std::uint64_t address, PageSource source);
 

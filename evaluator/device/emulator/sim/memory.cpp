@@ -248,6 +248,13 @@ bool Memory::variables_were_written() const {
                              [](const auto& a) { return a->variable && a->written; });
 }
 
+std::uint64_t Memory::live_bytes() const {
+  std::uint64_t pages = 0;
+  for (const auto& a : impl_->allocations)
+    for (const PageSlot& slot : a->pages) pages += slot.get() != nullptr ? 1 : 0;
+  return pages * kPageBytes;
+}
+
 void Memory::renew(std::uint64_t address, PageSource source) {
   Allocation* a = impl_->find(address);
   if (!a) return;
