@@ -43,8 +43,8 @@ bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > k
 
 double TimePlan::seconds_per_finalist() const {
   if (!modelled_) return std::max(kFinalist_s, admission_s_) + kFinalRuns * reference_s_;
-  return kTimedSizeCompared_s + std::max(kAdmissionsPerFinalist * admission_s_,
-                                         kEvaluationsPerFinalist * evaluation_s_);
+  return kTimedSizeCompared_s +
+         std::max(kAdmissionsPerFinalist * admission_s_, kEvaluationsPerFinalist * evaluation_s_);
 }
 
 double TimePlan::admission_end() const { return budget_.seconds > 0 ? budget_.seconds : kNever; }

@@ -13,10 +13,10 @@ namespace {
 using emulator::ByteRange;
 using Ranges = PartialRun::Ranges;
 
-constexpr std::uint64_t kSector = 32;      // [B]
+constexpr std::uint64_t kSector = 32;  // [B]
 /// What a byte of host memory that a block made counts as, in warp-instructions: a block of a
 /// grid-stride loop touches whole buffers.
-constexpr double kUnitsPerByte = 0.1;
+constexpr double kUnitsPerByte = 0.02;
 constexpr std::size_t kMostPieces = 4096;  // ranges of one block that are looked through
 constexpr std::size_t kMostOwners = 1024;  // blocks that add to one element
 constexpr std::size_t kMostTrials = 2000;  // of one program
