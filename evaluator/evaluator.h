@@ -99,6 +99,10 @@ struct EvaluationRequest {
   bool measure_first = false;
   double flops = 0;        // of the task at the timed sizes, 0 unknown
   std::uint64_t seed = 0;  ///< of whatever else is random (interleaving order, ...)
+  /// On an emulated device: chooses the blocks that the time model samples and, in the final stage,
+  /// where outputs at the timed size are compared. One for all candidates of a stage; who writes
+  /// them must not know it.
+  std::uint64_t places = 0;
 };
 
 class Evaluator {

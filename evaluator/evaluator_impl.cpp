@@ -205,11 +205,13 @@ double EvaluatorImpl::keep_model(const std::string& reference_key, const Emulate
   return reference_models_.emplace(reference_key, reply).first->second.time_us;
 }
 
-Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed) {
+Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed,
+                                                      const EvaluationRequest& evaluation) {
   if (const auto known = known_model(timed.reference.key)) return known->time_us;
   protocol::EmulateRequest request;
   request.arch = info_.arch;
   request.profile = profile_text_;
+  request.places = evaluation.places;
   request.timed = Case{.reference = timed.reference, .seed = timed.seed};
   const auto reply = emulate(request);
   if (!reply) return std::unexpected(reply.error());
@@ -418,7 +420,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   }
   if (!gpu_) {
     phase = Clock::now();
-    const auto reference_us = modelled_reference_time(timed_case);
+    const auto reference_us = modelled_reference_time(timed_case, request);
     if (!reference_us)
       return at("modelling a block of the reference at the timed sizes", reference_us.error());
     const EmulateReply modelled = *known_model(timed->key);

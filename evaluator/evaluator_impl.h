@@ -86,7 +86,8 @@ class EvaluatorImpl final : public Evaluator {
                                          const EvaluationRequest& request);
   class Gates;
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
-  [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed);
+  [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed,
+                                                       const EvaluationRequest& evaluation);
   /// What the time model said of this reference before.
   [[nodiscard]] std::optional<protocol::EmulateReply> known_model(const std::string& reference_key);
   /// Gives the time that counts [us].

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "candidates/hash.h"
 #include "candidates/stop_watch.h"
@@ -48,12 +47,6 @@ std::string code_hash_of(const Runnable& runnable) {
     launches[i]["kernel"] = kernel->code_hash;
   }
   return content_hash(launches.dump());
-}
-
-/// Of no use to who wrote a candidate; 0 would mean a quick stage.
-std::uint64_t secret_places() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32 | device()) | 1;
 }
 
 bool says_nothing(const EmulateReply& reply, std::size_t check) {
@@ -253,7 +246,8 @@ Result<bool> EvaluatorImpl::Gates::check() {
   request.bits = same_bits();
   request.threads = e_.check_threads();
   request.checks = checks_;
-  if (request_.stage == Stage::kFinal) request.places = secret_places();
+  request.is_final = request_.stage == Stage::kFinal;
+  request.places = request_.places;
   // The reference as its own candidate is modelled once: a slow one takes seconds.
   const bool is_reference = timed_.candidate->key == timed_.reference.key;
   const auto known = !e_.gpu_ && is_reference ? e_.known_model(timed_.reference.key) : std::nullopt;
@@ -285,7 +279,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
     reply->counters = known->counters;
   }
   if (!e_.gpu_) {
-    const auto reference_us = e_.modelled_reference_time(timed_);
+    const auto reference_us = e_.modelled_reference_time(timed_, request_);
     if (!reference_us) return std::unexpected(reference_us.error());
     e_.set_modelled(evaluation_, *reply, *reference_us, request_, timed_.reference.key);
     if (!reply->not_compared.empty())

@@ -169,9 +169,9 @@ double read_maybe_infinite(const JsonCursor& cursor) {
 WorkMessage read_work(const JsonCursor& root) {
   WorkMessage message;
   EvaluationRequest& request = message.request;
-  expect_fields(root,
-                {"job", "id", "kind", "sources", "checks", "timed", "tolerance", "math", "claims",
-                 "stage", "best_time_us", "screen_above_us", "measure_first", "flops", "seed"});
+  expect_fields(root, {"job", "id", "kind", "sources", "checks", "timed", "tolerance", "math",
+                       "claims", "stage", "best_time_us", "screen_above_us", "measure_first",
+                       "flops", "seed", "places"});
   if (!root.ok()) return message;
   message.job = read_id(root.at("job"));
   message.id = read_id(root.at("id"));
@@ -196,6 +196,7 @@ WorkMessage read_work(const JsonCursor& root) {
   request.measure_first = root.at("measure_first").boolean();
   request.flops = root.at("flops").number_in(0, kLargestFlops);
   request.seed = root.at("seed").unsigned_integer();
+  request.places = root.at("places").unsigned_integer();
   return message;
 }
 
@@ -222,7 +223,8 @@ Result<std::string> encode(const WorkMessage& message) {
                {"screen_above_us", maybe_infinite(request.screen_above_us)},
                {"measure_first", request.measure_first},
                {"flops", request.flops},
-               {"seed", request.seed}};
+               {"seed", request.seed},
+               {"places", request.places}};
   json["sources"] = sources.json();
   return encode_as(kWorkType, std::move(json), read_work);
 }

@@ -11,8 +11,9 @@ Result<Ablation> ablate(const Task& task, const Recipe& recipe, const DeviceSpec
                         Evaluator& evaluator, Rewriting& rewriting,
                         const std::function<void(std::size_t, std::size_t)>& on_step) {
   if (recipe.empty()) return invalid("there is no recipe whose steps could be left out");
-  auto builder = RequestBuilder::make(rewriting, task, target_limits(evaluator.info().arch), {},
-                                      {.sizes = secret_bits(), .inputs = secret_bits()});
+  auto builder = RequestBuilder::make(
+      rewriting, task, target_limits(evaluator.info().arch), {},
+      {.sizes = secret_bits(), .inputs = secret_bits(), .places = secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   auto reference = (*builder)->for_program(task.reference, secret_bits());
   if (!reference) return std::unexpected(reference.error());

@@ -79,8 +79,9 @@ class Visit {
     have_confirmed(target, context_, job_.id, trial_.pool_id);
     const auto rewriting = context_.open_rewriting();
     // The same program at every size: what does not fit here, the device says.
-    auto builder = RequestBuilder::make(*rewriting, message_.task, target_limits(trial_.found_on),
-                                        {}, {.sizes = secret_bits(), .inputs = secret_bits()});
+    auto builder = RequestBuilder::make(
+        *rewriting, message_.task, target_limits(trial_.found_on), {},
+        {.sizes = secret_bits(), .inputs = secret_bits(), .places = secret_bits()});
     if (!builder) return refuse_all(builder.error());
     if (const auto admitted = admit(target, **builder); !admitted)
       return refuse_all(admitted.error());

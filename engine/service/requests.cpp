@@ -170,6 +170,7 @@ std::uint64_t RequestBuilder::quick_inputs(std::uint64_t seed) const {
 
 void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const {
   request.stage = stage;
+  request.places = Random(stage == Stage::kFinal ? secrets_.places : ~secrets_.inputs).bits() | 1;
   if (request.checks.empty()) return;
   if (stage == Stage::kQuick) {
     request.checks[smallest_].inputs = input_sets_[quick_inputs(request.seed) % input_sets_.size()];

@@ -21,6 +21,7 @@ class CheckCosts;
 struct RequestSecrets {
   std::uint64_t sizes = 0;   ///< chooses the hidden sizes
   std::uint64_t inputs = 0;  ///< fills the buffers in the quick stage's checks
+  std::uint64_t places = 0;  ///< of the final stage; see EvaluationRequest::places
 };
 
 class RequestBuilder {

@@ -74,10 +74,12 @@ Result<void> Search::admit() {
   task_.check_sizes = affordable_check_sizes(given_, costs_);
   for (std::string& line : slow_check_sizes(task_, costs_))
     outcome_.warnings.push_back(std::move(line));
-  auto builder = RequestBuilder::make(
-      rewriting_, task_, target_limits(target_.info.arch), options_.disabled,
-      {.sizes = secret_bits(), .inputs = provenance_.modelled ? random_.bits() : secret_bits()},
-      &costs_);
+  auto builder =
+      RequestBuilder::make(rewriting_, task_, target_limits(target_.info.arch), options_.disabled,
+                           {.sizes = secret_bits(),
+                            .inputs = provenance_.modelled ? random_.bits() : secret_bits(),
+                            .places = secret_bits()},
+                           &costs_);
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());

@@ -98,8 +98,9 @@ Result<Finalist> run_variant(const Task& task, const Variant& variant, const Dev
   if (auto readable = rewriting.hash(variant.program, "the variant"); !readable)
     return std::unexpected(readable.error());
   (void)take_ceilings(evaluator, device, store);  // without them the roof is less exact
-  auto builder = RequestBuilder::make(rewriting, task, target_limits(evaluator.info().arch), {},
-                                      {.sizes = secret_bits(), .inputs = secret_bits()});
+  auto builder = RequestBuilder::make(
+      rewriting, task, target_limits(evaluator.info().arch), {},
+      {.sizes = secret_bits(), .inputs = secret_bits(), .places = secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   Random random(seed);
   auto chosen = program_of_variant(variant, task, rewriting, (*builder)->space(), notes);

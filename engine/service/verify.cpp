@@ -21,8 +21,9 @@ Result<Verification> verify(const Task& task, const BoardRow& claim, const Devic
                     "was made",
                     claim.candidate.id, claim.provenance.device_name, info.name));
   (void)take_ceilings(evaluator, device, &store);  // without them the roof is less exact
-  auto builder = RequestBuilder::make(rewriting, task, target_limits(info.arch), {},
-                                      {.sizes = secret_bits(), .inputs = secret_bits()});
+  auto builder = RequestBuilder::make(
+      rewriting, task, target_limits(info.arch), {},
+      {.sizes = secret_bits(), .inputs = secret_bits(), .places = secret_bits()});
   if (!builder) return std::unexpected(builder.error());
   auto reference = (*builder)->for_program(task.reference, secret_bits());
   if (!reference) return std::unexpected(reference.error());

@@ -267,6 +267,7 @@ Json to_message(const EmulateRequest& r) {
             {"exact", r.exact},
             {"bits", static_cast<int>(r.bits)},
             {"threads", r.threads},
+            {"is_final", r.is_final},
             {"places", r.places}};
   if (r.timed) m["timed"] = to_message(*r.timed);
   return m;
@@ -293,6 +294,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(r.exact, get_bool(m, "exact"));
   HONE_TAKE(r.bits, same_bits_from(m));
   HONE_TAKE(r.threads, threads_from(m));
+  HONE_TAKE(r.is_final, get_bool(m, "is_final"));
   if (!m.contains("places") || !m["places"].is_number_integer()) return malformed("places");
   r.places = m["places"].get<std::uint64_t>();
   return r;

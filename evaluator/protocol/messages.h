@@ -81,9 +81,10 @@ struct EmulateRequest {
   Tolerance tolerance;
   bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
   SameBits bits = SameBits::kFree;
-  int threads = 1;  ///< that run the blocks of a launch
-  /// Of a final stage, secret and not 0: more is asked of the candidate, and this chooses the
-  /// places at which it is compared at the timed size. 0: a quick stage.
+  int threads = 1;        ///< that run the blocks of a launch
+  bool is_final = false;  ///< of a final stage: more is asked of the candidate
+  /// Chooses the blocks that are sampled for the model and, in a final stage, the places at which
+  /// outputs are compared at the timed size. Whoever writes candidates must not know it.
   std::uint64_t places = 0;
 };
 struct EmulateReply {

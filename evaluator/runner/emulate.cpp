@@ -34,6 +34,9 @@ constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
 constexpr std::int64_t kSmallBytes = 16 << 20;        // over all buffers [B]
 constexpr double kWholeUnits = 40e6;                  // likewise, in the final stage (units_of)
 constexpr std::int64_t kWholeBytes = 128 << 20;       // [B]
+// Of an output of so many bytes a sample is to write so much, scaled to the whole grid.
+constexpr std::int64_t kLeastBytesJudged = 16384;
+constexpr double kLeastWritten = 0.5;
 // Further orders of blocks and warps, and for which checks [warp instructions of the reference].
 constexpr std::uint64_t kAdmissionSchedules = 3, kFinalSchedules = 3;
 constexpr std::uint64_t kQuickReordered = 400'000, kFinalReordered = 4'000'000;
@@ -254,18 +257,60 @@ const emulator::Profile* Emulate::profile_for(const EmulateRequest& request) {
   return &profile_;
 }
 
-EmulateReply Emulate::model(const Case& one, const emulator::Profile& profile, double& units) {
+/// Why the blocks that were sampled do not tell what a candidate takes; empty where they do.
+std::string Emulate::cannot_stand_for_all(const ProgramSample& sample, const Case& one,
+                                          const emulator::Profile& profile,
+                                          const SampleOptions& options) {
+  const auto unlike = std::ranges::find_if(sample.written, [&](const auto& written) {
+    const auto& buffers = one.candidate->program.buffers;
+    const auto buffer = std::ranges::find(buffers, written.first, &ConcreteBuffer::name);
+    return buffer->bytes() >= kLeastBytesJudged && written.second < kLeastWritten;
+  });
+  if (unlike == sample.written.end() && !sample.follows && sample.unwritten.empty()) return {};
+  // What the reference does itself is no reason.
+  const auto module = kept_.module_for(one.reference.compiled);
+  if (!module) return {};
+  const auto own = sample_launches(one.reference, one.seed, **module, profile,
+                                   {.most_in_full = options.most_in_full, .seed = options.seed});
+  if (own.verdict != Verdict::kOk) return {};
+  if (sample.follows && !own.follows)
+    return fmt::format(
+        "the time model cannot sample this program: what launches[{}] does hangs on all that "
+        "earlier "
+        "ones write, and those take too long to emulate in full",
+        *sample.follows);
+  if (!sample.unwritten.empty() && own.unwritten.empty())
+    return fmt::format(
+        "its blocks do too different work for a sample of them: they read of '{}' "
+        "what none of them wrote",
+        sample.unwritten);
+  if (unlike == sample.written.end()) return {};
+  const auto expected = own.written.find(unlike->first);
+  if (expected == own.written.end() ||
+      unlike->second >= kLeastWritten * std::min(1.0, expected->second))
+    return {};
+  return fmt::format(
+      "its blocks do too different work for a sample of them: if all wrote as the "
+      "sampled ones do, that would be {:.0f} % of '{}'",
+      100 * unlike->second, unlike->first);
+}
+
+EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profile& profile,
+                            double& units) {
+  const Case& one = *request.timed;
   const auto& runnable = one.candidate ? *one.candidate : one.reference;
   const bool is_reference = !one.candidate;
   const auto module = kept_.module_for(runnable.compiled);
   if (!module) return reply(Verdict::kUnsupported, module.error().message, is_reference);
-  auto program = EmulatedProgram::load(runnable, one.seed, EmulatedProgram::Outputs::kZero);
-  if (!program) return reply(Verdict::kRefused, program.error().message, is_reference);
   const bool is_limited =
       one.candidate && one.candidate->compiled.ptx != one.reference.compiled.ptx;
-  const auto sampled = sample_launches(**program, **module, profile,
-                                       is_limited ? kCandidateSample : kReferenceSample);
+  SampleOptions options = is_limited ? candidate_sample(request.is_final) : SampleOptions();
+  options.seed = request.places;
+  const auto sampled = sample_launches(runnable, one.seed, **module, profile, options);
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
+  if (is_limited)
+    if (const auto why = cannot_stand_for_all(sampled, one, profile, options); !why.empty())
+      return reply(Verdict::kUnsupported, why);
 
   EmulateReply result = reply(Verdict::kOk, "");
   if (is_reference) result.read_whole = sampled.touched_whole;
@@ -322,7 +367,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   };
   threads_ = request.threads;
   same_bits_ = true;
-  const bool is_final = request.places != 0;
+  const bool is_final = request.is_final;
   const bool is_admission = !request.checks.empty() && !request.checks.front().candidate;
   const std::size_t reordered =
       is_admission
@@ -390,7 +435,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     double units = 0;
     result = profile == nullptr ? reply(Verdict::kUnsupported, "no model of " + request.arch,
                                         !request.timed->candidate)
-                                : model(*request.timed, *profile, units);
+                                : model(request, *profile, units);
     report("model", result);
     if (result.verdict == Verdict::kOk && is_final && request.timed->candidate && !compared) {
       auto at_timed = compare_timed(request, units);

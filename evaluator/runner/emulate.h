@@ -15,6 +15,7 @@
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/reference_runs.h"
 #include "evaluator/runner/reordered.h"
+#include "evaluator/runner/sample_launches.h"
 
 namespace hone::runner {
 
@@ -64,8 +65,12 @@ class Emulate {
   [[nodiscard]] protocol::EmulateReply compare_timed(const protocol::EmulateRequest& request,
                                                      double units);
   /// `units`: what all blocks of the program would take to emulate.
-  [[nodiscard]] protocol::EmulateReply model(const protocol::Case& one,
+  [[nodiscard]] protocol::EmulateReply model(const protocol::EmulateRequest& request,
                                              const emulator::Profile& profile, double& units);
+  [[nodiscard]] std::string cannot_stand_for_all(const ProgramSample& sample,
+                                                 const protocol::Case& one,
+                                                 const emulator::Profile& profile,
+                                                 const SampleOptions& options);
   /// Of the request; null: unknown architecture, or a profile that is none.
   [[nodiscard]] const emulator::Profile* profile_for(const protocol::EmulateRequest& request);
 

@@ -41,9 +41,8 @@ Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(const protocol::R
   for (const auto& buffer : runnable.program.buffers) {
     auto source = p->contents(buffer, seed);
     if (!source) return std::unexpected(source.error());
-    bool initialised = has_fill(buffer.role);
-    if (outputs == Outputs::kZero) initialised = true;
-    if (outputs == Outputs::kUnwritten) initialised = buffer.role == Role::kIn;
+    const bool initialised =
+        outputs == Outputs::kUninitialised ? has_fill(buffer.role) : buffer.role == Role::kIn;
     p->addresses_.push_back(p->memory_.allocate(
         buffer.name, static_cast<std::uint64_t>(buffer.bytes()), initialised, std::move(*source)));
   }

@@ -21,7 +21,7 @@ class EmulatedProgram {
  public:
   enum class Outputs {
     kUninitialised,  ///< for checks: reading a byte nobody wrote is reported
-    kZero,           ///< for sampling, where earlier launches ran in part only
+    kZero,           ///< for sampling, where earlier launches ran in part only; see written_bytes()
     kUnwritten,      ///< for parts of which it is asked what they wrote; see written()
   };
 
@@ -52,6 +52,18 @@ class EmulatedProgram {
   [[nodiscard]] std::vector<emulator::ByteRange> written(int buffer) const {
     return memory_.written_ranges(addresses_[static_cast<std::size_t>(buffer)]);
   }
+  /// How many those are so far; with Outputs::kZero as well.
+  [[nodiscard]] std::uint64_t written_bytes(int buffer) const {
+    return memory_.written_bytes(addresses_[static_cast<std::size_t>(buffer)]);
+  }
+  /// The sectors that hold them [B].
+  [[nodiscard]] std::uint64_t written_in_sectors(int buffer) const {
+    return 32 * memory_.written_sectors(addresses_[static_cast<std::size_t>(buffer)]);
+  }
+  /// Did the last counted launch read a `__device__` variable that nobody has written?
+  [[nodiscard]] bool reads_empty_variable() const { return memory_.touched_empty_variable(); }
+  /// Did any launch write a `__device__` variable?
+  [[nodiscard]] bool wrote_variables() const { return memory_.variables_were_written(); }
   /// What the last counted launch touched of it, in whole sectors, in rising order.
   [[nodiscard]] std::vector<emulator::ByteRange> touched(int buffer) const {
     return memory_.touched_ranges(addresses_[static_cast<std::size_t>(buffer)]);

@@ -67,6 +67,20 @@ Ranges without(const Ranges& a, const Ranges& b) {
   return out;
 }
 
+/// Grown to whole sectors.
+Ranges in_sectors(const Ranges& ranges) {
+  Ranges out;
+  for (const ByteRange& range : ranges) {
+    const ByteRange whole = {range.begin / kSector * kSector,
+                             (range.end + kSector - 1) / kSector * kSector};
+    if (!out.empty() && whole.begin <= out.back().end)
+      out.back().end = std::max(out.back().end, whole.end);
+    else
+      out.push_back(whole);
+  }
+  return out;
+}
+
 }  // namespace
 
 PartialRun::PartialRun(const protocol::Runnable& runnable, const emulator::Module& module,
@@ -122,6 +136,10 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
   const auto report = program.launch(module_, block.first, options);
   units_left_ -= units_of(report.counters) +
                  kUnitsPerByte * static_cast<double>(program.live_bytes() - before);
+  // Which block was to write a variable, nobody looks for.
+  if (program.reads_empty_variable() ||
+      (runnable_.program.launches.size() > 1 && program.wrote_variables()))
+    return fail("its blocks or launches hand on a __device__ variable");
   if (report.verdict == Verdict::kTimeout)
     return fail("a block waits for others or takes too long to emulate");
   if (report.verdict != Verdict::kOk) {
@@ -292,19 +310,33 @@ std::vector<std::uint64_t> PartialRun::owners(std::size_t launch, int buffer,
   return all;
 }
 
-bool PartialRun::need(std::size_t launch, int buffer, const Ranges& ranges) {
-  for (std::size_t earlier = 0; earlier < launch; ++earlier) {
-    if (!writes(earlier, buffer)) continue;
-    for (const ByteRange& range : ranges)
-      for (std::uint64_t sector = range.begin / kSector; sector * kSector < range.end; ++sector)
-        if (!complete(earlier, buffer, sector)) return false;
+bool PartialRun::need(std::size_t launch, int buffer, const Ranges& ranges,
+                      const Ranges& only_read) {
+  const ConcreteBuffer& what = runnable_.program.buffers[static_cast<std::size_t>(buffer)];
+  const bool begins_empty = what.role == Role::kOut || what.role == Role::kScratch;
+  std::vector<std::size_t> writers;
+  for (std::size_t earlier = 0; earlier < launch; ++earlier)
+    if (writes(earlier, buffer)) writers.push_back(earlier);
+  for (const ByteRange& range : ranges) {
+    for (std::uint64_t sector = range.begin / kSector; sector * kSector < range.end; ++sector) {
+      bool found = false;
+      for (const std::size_t writer : writers)
+        if (!complete(writer, buffer, sector, found)) return false;
+      if (!found && begins_empty && holds(only_read, sector * kSector))
+        return fail(
+            fmt::format("which blocks write '{}' before it is read could not be found", what.name));
+    }
   }
   return true;
 }
 
 /// Several blocks may write to one sector, a number each.
-bool PartialRun::complete(std::size_t launch, int buffer, std::uint64_t sector) {
-  if (!complete_[{launch, buffer}].insert(sector).second) return true;
+bool PartialRun::complete(std::size_t launch, int buffer, std::uint64_t sector, bool& found) {
+  const auto [known, is_new] = complete_[{launch, buffer}].try_emplace(sector, false);
+  if (!is_new) {
+    found = found || known->second;
+    return true;
+  }
   const ConcreteBuffer& what = runnable_.program.buffers[static_cast<std::size_t>(buffer)];
   const std::uint64_t end =
       std::min((sector + 1) * kSector, static_cast<std::uint64_t>(what.bytes()));
@@ -315,6 +347,7 @@ bool PartialRun::complete(std::size_t launch, int buffer, std::uint64_t sector) 
     if (!why_.empty()) return false;
     std::uint64_t next = at + size_of(what.type);
     if (!blocks.empty()) {
+      found = complete_[{launch, buffer}][sector] = true;
       const Ranges& ranges = trial({launch, blocks.front()}).writes.at(buffer);
       next = std::max(next,
                       std::prev(std::ranges::upper_bound(ranges, at, {}, &ByteRange::begin))->end);
@@ -331,8 +364,12 @@ bool PartialRun::run_block(BlockId block) {
   if (runnable_.program.launches.size() > 1) {
     const Trial& before = trial(block);
     if (!before.ended) return false;
-    for (const auto& [buffer, ranges] : before.touches)
-      if (number > 0 && !need(number, buffer, ranges)) return false;
+    for (const auto& [buffer, ranges] : before.touches) {
+      const auto own = before.writes.find(buffer);
+      const Ranges only_read =
+          own == before.writes.end() ? ranges : without(ranges, in_sectors(own->second));
+      if (number > 0 && !need(number, buffer, ranges, only_read)) return false;
+    }
     for (const auto& [buffer, ranges] : before.touches) {
       auto& there = there_[static_cast<std::size_t>(buffer)];
       for (const ByteRange& range : ranges) {

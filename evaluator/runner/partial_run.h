@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -79,9 +79,11 @@ class PartialRun {
                                                         std::uint64_t offset);
   [[nodiscard]] std::optional<std::uint64_t> by_order(std::size_t launch, int buffer,
                                                       std::uint64_t offset);
-  /// Runs the blocks of the launches before `launch` that write these bytes, whole sectors.
-  bool need(std::size_t launch, int buffer, const Ranges& ranges);
-  bool complete(std::size_t launch, int buffer, std::uint64_t sector);
+  /// Runs the blocks of the launches before `launch` that write these bytes, whole sectors. Of
+  /// those in `only_read` somebody must have, unless the buffer begins with something.
+  bool need(std::size_t launch, int buffer, const Ranges& ranges, const Ranges& only_read);
+  /// Sets `found` where a block of the launch writes to the sector.
+  bool complete(std::size_t launch, int buffer, std::uint64_t sector, bool& found);
   bool run_block(BlockId block);
 
   const protocol::Runnable& runnable_;
@@ -95,7 +97,7 @@ class PartialRun {
   std::map<std::pair<std::size_t, int>, Layout> layouts_;
   std::set<BlockId> ran_;
   /// Sectors of a buffer that a launch has written as far as it ever does, by launch and buffer.
-  std::map<std::pair<std::size_t, int>, std::unordered_set<std::uint64_t>> complete_;
+  std::map<std::pair<std::size_t, int>, std::unordered_map<std::uint64_t, bool>> complete_;
   /// Sectors that were written, by buffer: the launch that was the last to do so.
   std::vector<std::unordered_map<std::uint64_t, std::size_t>> there_;
   std::vector<Ranges> made_;  ///< by buffer

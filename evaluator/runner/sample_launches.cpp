@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "evaluator/sass/local_accesses.h"
@@ -12,13 +13,16 @@ using emulator::Counters;
 
 namespace {
 
-constexpr std::uint64_t kSampleTarget =
-    2'500'000;  // cost units per timed program, over its launches
-constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample
+// What the sample of a program is to cost, over its launches, and how many blocks it has at most.
+constexpr std::uint64_t kSampleTarget = 2'500'000, kThoroughTarget = 40'000'000;
+constexpr std::uint64_t kMostSampledBlocks = 64, kMostThoroughBlocks = 1024;
+constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample [warp instructions]
 /// [warp instructions]; tells of a longer block what an instruction costs.
 constexpr std::uint64_t kProbe = 2'000'000;
-constexpr std::int64_t kMaxSampledBlocks = 64;
 constexpr double kWhole = 0.95;  // one of the sampled blocks may be a tail
+/// Of what a launch reads in a buffer that is no input, so much is to be written before it or by
+/// it.
+constexpr double kLeastRead = 0.25;
 /// How what blocks touch grows with their number, as a power: above it each reads its own.
 constexpr double kOwnParts = 0.9;
 
@@ -56,23 +60,182 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
   counters.spilled_in_loops = static_cast<std::uint64_t>(local.words_in_loops);
 }
 
-/// One block. What it may take is known once a part of it ran: a limit in units is one in
-/// instructions then, and the same everywhere.
-emulator::RunReport one_block(EmulatedProgram& program, const emulator::Module& module,
-                              std::size_t launch, emulator::RunOptions options, double most_units) {
+class Sampling {
+ public:
+  Sampling(const protocol::Runnable& runnable, std::uint64_t seed, const emulator::Module& module,
+           const emulator::Profile& profile, const SampleOptions& options)
+      : runnable_(runnable), seed_(seed), module_(module), profile_(profile), options_(options) {
+    if (auto read = sass::Cubin::read(runnable.compiled.cubin)) cubin_ = std::move(*read);
+  }
+
+  ProgramSample run() {
+    ProgramSample sample = all(0);
+    if (sample.verdict != Verdict::kOk || !sample.follows) return sample;
+    double units = 0;
+    for (std::size_t i = 0; i < *sample.follows; ++i) {
+      const Counters& c = sample.launches[i].counters;
+      units += units_of(c) * scale_of(c);
+    }
+    if (units > options_.most_in_full) return sample;
+    return all(*sample.follows);
+  }
+
+ private:
+  static double scale_of(const Counters& c) {
+    return static_cast<double>(c.blocks_total) /
+           static_cast<double>(std::max<std::uint64_t>(1, c.blocks));
+  }
+  static bool is_part(const Counters& c) { return c.blocks < c.blocks_total; }
+  /// The first `in_full` launches to their end, of the others a part.
+  ProgramSample all(std::size_t in_full);
+  emulator::RunReport whole(std::size_t launch, emulator::RunOptions options);
+  emulator::RunReport part(std::size_t launch, emulator::RunOptions options);
+  /// One block. What it may take is known once a part of it ran: a limit in units is one in
+  /// instructions then, and the same everywhere.
+  emulator::RunReport one_block(std::size_t launch, emulator::RunOptions options);
+  /// Adds what the last launch touched and wrote.
+  void note_buffers(std::size_t launch, const Counters& counters, ProgramSample& sample);
+
+  const protocol::Runnable& runnable_;
+  const std::uint64_t seed_;
+  const emulator::Module& module_;
+  const emulator::Profile& profile_;
+  const SampleOptions options_;
+  std::optional<sass::Cubin> cubin_;
+  std::unique_ptr<EmulatedProgram> program_;
+  struct Written {
+    std::uint64_t now = 0, sectors = 0;  ///< by what ran so far; the sectors of it [B]
+    double all = 0;                      ///< sectors if all blocks wrote as those that ran [B]
+  };
+  std::vector<Written> written_;  ///< by buffer
+};
+
+emulator::RunReport Sampling::one_block(std::size_t launch, emulator::RunOptions options) {
   options.sample_blocks = 1;
   options.max_warp_instructions = kProbe;
-  auto report = program.launch(module, launch, options);
+  auto report = program_->launch(module_, launch, options);
   if (report.verdict != Verdict::kTimeout) return report;
   const double each =
       units_of(report.counters) / static_cast<double>(report.counters.warp_instructions);
+  const double most = options_.most_units / static_cast<double>(runnable_.program.launches.size());
   options.max_warp_instructions =
-      std::min(kSampleLimit, static_cast<std::uint64_t>(most_units / std::max(1.0, each)));
+      std::min(kSampleLimit, static_cast<std::uint64_t>(most / std::max(1.0, each)));
   if (options.max_warp_instructions <= kProbe) return report;
-  return program.launch(module, launch, options);
+  return program_->launch(module_, launch, options);
+}
+
+/// One block tells what a block costs; the sample is then as large as the budget allows.
+emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions options) {
+  options.sample_seed = options_.seed;
+  options.restore_counters = true;
+  auto report = one_block(launch, options);
+  options.restore_counters = false;
+  const auto& c = report.counters;
+  if (report.verdict != Verdict::kOk || c.blocks_total < 2) return report;
+  // A sector touched costs the emulator about as much as three plain instructions.
+  const std::uint64_t cost = std::max<std::uint64_t>(
+      1, c.warp_instructions + 3 * (c.global_load_sectors + c.global_store_sectors));
+  const std::uint64_t target = (options_.thorough ? kThoroughTarget : kSampleTarget) /
+                               runnable_.program.launches.size() / cost;
+  const auto most = std::min<std::uint64_t>(
+      c.blocks_total, options_.thorough ? kMostThoroughBlocks : kMostSampledBlocks);
+  options.sample_blocks = static_cast<std::int64_t>(std::clamp<std::uint64_t>(target, 1, most));
+  options.max_warp_instructions = std::min(
+      kSampleLimit, static_cast<std::uint64_t>(std::max<double>(kProbe, options_.most_units)));
+  return options.sample_blocks > 1 ? program_->launch(module_, launch, options) : report;
+}
+
+emulator::RunReport Sampling::whole(std::size_t launch, emulator::RunOptions options) {
+  options.max_warp_instructions =
+      std::max(kProbe, static_cast<std::uint64_t>(2 * options_.most_in_full));
+  return program_->launch(module_, launch, options);
+}
+
+void Sampling::note_buffers(std::size_t launch, const Counters& counters, ProgramSample& sample) {
+  const double scale = scale_of(counters);
+  const auto& buffers = runnable_.program.buffers;
+  bool reads_earlier = false;
+  std::string unwritten;
+  for (std::size_t k = 0; k < buffers.size(); ++k) {
+    const int index = static_cast<int>(k);
+    const auto bytes = static_cast<double>(buffers[k].bytes());
+    const double reached = reached_bytes(*program_, index, counters, scale);
+    if (reached >= kWhole * bytes) sample.touched_whole.insert(buffers[k].name);
+    Written& written = written_[k];
+    reads_earlier = reads_earlier || (written.now > 0 && reached > 0);
+    if (buffers[k].role == Role::kIn) continue;
+    const std::uint64_t now = program_->written_bytes(index);
+    const std::uint64_t sectors = program_->written_in_sectors(index);
+    if (is_output(buffers[k].role))
+      sample.written[buffers[k].name] += scale * static_cast<double>(now - written.now) / bytes;
+    written.all += scale * static_cast<double>(sectors - written.sectors);
+    written.now = now;
+    written.sectors = sectors;
+    if (buffers[k].role != Role::kInOut && written.all < kLeastRead * reached)
+      unwritten = buffers[k].name;
+  }
+  if (unwritten.empty() && program_->reads_empty_variable()) unwritten = "a __device__ variable";
+  if (launch > 0 &&
+      (!unwritten.empty() ||
+       (reads_earlier && emulator::follows_data(module_, sample.launches.back().config.kernel))))
+    sample.follows = launch;
+  if (!unwritten.empty() && launch == 0) sample.unwritten = unwritten;
+}
+
+ProgramSample Sampling::all(std::size_t in_full) {
+  ProgramSample result;
+  const auto stop = [&](Verdict verdict, std::string detail) {
+    result.verdict = verdict;
+    result.detail = std::move(detail);
+    return result;
+  };
+  auto program = EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kZero);
+  if (!program) return stop(Verdict::kRefused, program.error().message);
+  program_ = std::move(*program);
+  const auto& launches = runnable_.program.launches;
+  written_.assign(runnable_.program.buffers.size(), {});
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const CompiledKernel* kernel = runnable_.compiled.find(launches[i].kernel);
+    const auto config = program_->config(i);
+    if (kernel == nullptr || !config) return stop(Verdict::kLaunchError, "no such kernel");
+    const int registers = kernel->resources.registers > 0 ? kernel->resources.registers : 32;
+    emulator::RunOptions options;
+    options.check_initialised = false;  // earlier launches ran in part only
+    options.check_races = false;        // checked in full at the check sizes
+    options.profile = &profile_;
+    options.count_lines = cubin_.has_value();
+    options.registers = registers;
+    options.share_counters = i >= in_full;
+    auto report = i < in_full ? whole(i, options) : part(i, options);
+    if (options.share_counters && i >= in_full &&
+        (report.verdict == Verdict::kFault || (report.polled && is_part(report.counters)))) {
+      // Where counters rise for blocks that did not run, a list may seem longer than it is, and who
+      // waits for those blocks does not see what they would have taken.
+      options.share_counters = false;
+      report = part(i, options);
+    }
+    if (report.verdict == Verdict::kTimeout && (i < in_full || is_part(report.counters))) {
+      return stop(options_.most_units < SampleOptions().most_units ? Verdict::kTimeout
+                                                                   : Verdict::kUnsupported,
+                  "the time model cannot sample this program: " + report.detail +
+                      " (a block waits for others, or one block runs too long)");
+    }
+    if (report.verdict != Verdict::kOk)
+      return stop(report.verdict, report.detail + " (at the timed size)");
+    if (cubin_) count_machine_code(*cubin_, *kernel, report, report.counters);
+    result.launches.push_back(
+        {report.counters, *config, registers, kernel->resources.static_shared_bytes});
+    note_buffers(i, report.counters, result);
+  }
+  if (in_full > 0) result.follows.reset();
+  return result;
 }
 
 }  // namespace
+
+SampleOptions candidate_sample(bool is_final) {
+  return {.most_units = 50e6, .most_in_full = is_final ? 60e6 : 15e6, .thorough = is_final};
+}
 
 double units_of(const Counters& c) {
   const auto d = [](std::uint64_t count) { return static_cast<double>(count); };
@@ -81,66 +244,10 @@ double units_of(const Counters& c) {
          3 * d(c.shared_loads + c.shared_stores) + 20 * d(c.tensor);
 }
 
-ProgramSample sample_launches(EmulatedProgram& program, const emulator::Module& module,
-                              const emulator::Profile& profile, double most_units) {
-  ProgramSample result;
-  const auto stop = [&](Verdict verdict, std::string detail) {
-    result.verdict = verdict;
-    result.detail = std::move(detail);
-    return result;
-  };
-  const auto& runnable = program.runnable();
-  const auto& launches = runnable.program.launches;
-  std::optional<sass::Cubin> cubin;
-  if (auto read = sass::Cubin::read(runnable.compiled.cubin)) cubin = std::move(*read);
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    const auto& launch = launches[i];
-    const CompiledKernel* kernel = runnable.compiled.find(launch.kernel);
-    const auto config = program.config(i);
-    if (kernel == nullptr || !config) return stop(Verdict::kLaunchError, "no such kernel");
-    const int registers = kernel->resources.registers > 0 ? kernel->resources.registers : 32;
-    const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
-    emulator::RunOptions options;
-    options.check_initialised = false;  // earlier launches ran in part only
-    options.check_races = false;        // checked in full at the check sizes
-    options.max_warp_instructions = kSampleLimit;
-    options.profile = &profile;
-    options.count_lines = cubin.has_value();
-    options.registers = registers;
-    // One block tells what a block costs; the sample is then as large as the budget allows.
-    options.sample_blocks = 1;
-    auto report =
-        one_block(program, module, i, options, most_units / static_cast<double>(launches.size()));
-    if (report.verdict == Verdict::kOk && blocks > 1) {
-      // A sector touched costs the emulator about as much as three plain instructions.
-      const auto& c = report.counters;
-      const std::uint64_t cost = std::max<std::uint64_t>(
-          1, c.warp_instructions + 3 * (c.global_load_sectors + c.global_store_sectors));
-      const std::uint64_t target = kSampleTarget / launches.size() / cost;
-      options.sample_blocks = std::clamp<std::int64_t>(
-          static_cast<std::int64_t>(target), 1, std::min<std::int64_t>(blocks, kMaxSampledBlocks));
-      if (options.sample_blocks > 1) report = program.launch(module, i, options);
-    }
-    if (report.verdict == Verdict::kTimeout && options.sample_blocks < blocks) {
-      return stop(most_units < kReferenceSample ? Verdict::kTimeout : Verdict::kUnsupported,
-                  "the time model cannot sample this program: " + report.detail +
-                      " (a block waits for others, or one block runs too long)");
-    }
-    if (report.verdict != Verdict::kOk)
-      return stop(report.verdict, report.detail + " (at the timed size)");
-    if (cubin) count_machine_code(*cubin, *kernel, report, report.counters);
-    const double scale = static_cast<double>(blocks) /
-                         static_cast<double>(std::max<std::uint64_t>(1, report.counters.blocks));
-    const auto& buffers = runnable.program.buffers;
-    for (std::size_t k = 0; k < buffers.size(); ++k) {
-      const double reached = reached_bytes(program, static_cast<int>(k), report.counters, scale);
-      if (reached >= kWhole * static_cast<double>(buffers[k].bytes()))
-        result.touched_whole.insert(buffers[k].name);
-    }
-    result.launches.push_back(
-        {report.counters, *config, registers, kernel->resources.static_shared_bytes});
-  }
-  return result;
+ProgramSample sample_launches(const protocol::Runnable& runnable, std::uint64_t seed,
+                              const emulator::Module& module, const emulator::Profile& profile,
+                              const SampleOptions& options) {
+  return Sampling(runnable, seed, module, profile, options).run();
 }
 
 std::map<std::string, double> to_map(const Counters& c) {

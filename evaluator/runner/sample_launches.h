@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,10 +17,17 @@ namespace hone::runner {
 /// plain arithmetic. evaluator/survey.h says how long a unit takes.
 [[nodiscard]] double units_of(const emulator::Counters& counters);
 
-/// A reference is sampled whatever it takes, up to this [units], since nothing is modelled without
-/// it; a candidate that takes more than its own limit is no faster than what it is compared with.
-inline constexpr double kReferenceSample = 1e9;
-inline constexpr double kCandidateSample = 50e6;
+struct SampleOptions {
+  /// What one block may take [units]. A reference is sampled whatever it takes, since nothing is
+  /// modelled without it; a candidate that takes more than its own limit is no faster than what it
+  /// is compared with.
+  double most_units = 1e9;
+  /// What launches may take that run in full, since later ones do what those have found [units].
+  double most_in_full = 200e6;
+  std::uint64_t seed = 0;  ///< chooses the blocks; see emulator::RunOptions::sample_seed
+  bool thorough = false;   ///< many blocks, of a final stage: one that is unlike the others shows
+};
+[[nodiscard]] SampleOptions candidate_sample(bool is_final);
 
 /// One launch and what its sampled blocks did.
 struct LaunchSample {
@@ -33,18 +41,24 @@ struct ProgramSample {
   Verdict verdict = Verdict::kOk;  ///< kUnsupported: its blocks cannot be sampled
   std::string detail;
   std::vector<LaunchSample> launches;
+  /// The last launch that does what earlier ones have found, or reads what those that were sampled
+  /// did not write; running them in full took too long.
+  std::optional<std::size_t> follows;
+  /// A launch reads of this what no sampled block wrote, though all that could have run; else
+  /// empty.
+  std::string unwritten;
+  /// By output: the part of it that all blocks would write if all wrote as the sampled ones do.
+  std::map<std::string, double> written;
   /// Buffers that all blocks of one launch together touch from end to end, by how what the sampled
   /// ones touched grew from block to block.
   std::set<std::string> touched_whole;
 };
 
-/// `program` should have been loaded with Outputs::kZero: earlier launches run in part only, and
-/// what they would have written may be read. Outputs are garbage afterwards. A block that takes
-/// more than `most_units` ends it: kTimeout.
-[[nodiscard]] ProgramSample sample_launches(EmulatedProgram& program,
+/// A block that takes more than it may ends the sample: kTimeout, or kUnsupported of a reference.
+[[nodiscard]] ProgramSample sample_launches(const protocol::Runnable& runnable, std::uint64_t seed,
                                             const emulator::Module& module,
                                             const emulator::Profile& profile,
-                                            double most_units = kReferenceSample);
+                                            const SampleOptions& options = {});
 
 /// By name, as stored with a measurement.
 [[nodiscard]] std::map<std::string, double> to_map(const emulator::Counters& counters);

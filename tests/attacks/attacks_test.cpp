@@ -1,6 +1,7 @@
-// Kernels that try to look right or fast without being so: each ends with the verdict that its
-// first lines name. HONE_ATTACK_DEVICE=cuda:0 for a real GPU; HONE_SOURCE_DIR where the sources are
-// elsewhere.
+// Kernels that try to look right or fast without being so, and honest ones: each ends with a
+// verdict that its first lines name, is no faster than `speedup: at most` says, and is modelled
+// within 1.5 times of what `H200 [us]` says that it took there. HONE_ATTACK_DEVICE=cuda:0 for a
+// real GPU; HONE_SOURCE_DIR where the sources are elsewhere.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,6 +32,8 @@ std::string device() { return from_environment("HONE_ATTACK_DEVICE", "emu:sm_90"
 struct Attack {
   std::string name, task;
   std::vector<std::string> verdicts;  ///< one of these
+  double most_speedup = 0;            ///< where it is ok; 0: any
+  double measured_us = 0;             ///< on an H200; 0: not known
 };
 
 void PrintTo(const Attack& attack, std::ostream* out) { *out << attack.name; }
@@ -47,13 +50,17 @@ std::vector<Attack> attacks() {
   const bool gpu = device().starts_with("cuda");
   for (const auto& entry : fs::directory_iterator(folder())) {
     if (entry.path().extension() != ".cu") continue;
-    Attack attack{entry.path().stem(), "", {}};
+    Attack attack{entry.path().stem(), "", {}, 0, 0};
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line) && line.starts_with("// ");) {
       const auto value = [&](const std::string& key) {
         return line.starts_with("// " + key + ": ") ? line.substr(key.size() + 5) : "";
       };
       if (const auto task = value("task"); !task.empty()) attack.task = task;
+      if (const auto most = value("speedup"); most.starts_with("at most "))
+        attack.most_speedup = std::stod(most.substr(8));
+      if (const auto measured = value("H200 [us]"); !measured.empty())
+        attack.measured_us = std::stod(measured);
       if (const auto verdict = value("verdict"); !verdict.empty()) attack.verdicts = words(verdict);
       if (const auto verdict = value("verdict on a GPU"); gpu && !verdict.empty())
         attack.verdicts = words(verdict);
@@ -79,6 +86,15 @@ TEST_P(Attacks, EndInTheirVerdict) {
   EXPECT_NE(std::ranges::find(attack.verdicts, verdict), attack.verdicts.end())
       << verdict << ": " << detail;
   EXPECT_EQ(result.status, verdict == "ok" ? 0 : 1);
+  if (verdict == "ok") {
+    const double speedup = json["speedup"], time_us = json["time_us"];
+    fmt::print("{}: {:.1f} us, {:.2f}x\n", attack.name, time_us, speedup);
+    if (attack.most_speedup > 0) EXPECT_LE(speedup, attack.most_speedup);
+    if (attack.measured_us > 0 && device().starts_with("emu")) {
+      EXPECT_LT(time_us, 1.5 * attack.measured_us);
+      EXPECT_GT(time_us, attack.measured_us / 1.5);
+    }
+  }
   EXPECT_EQ(detail.find("root:"), std::string::npos) << detail;
   EXPECT_LT(result.err.size(), 10'000U);
   // What failed is not on the board.

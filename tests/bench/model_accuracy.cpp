@@ -87,12 +87,11 @@ Sampled sample(const ConcreteProgram& program, const std::string& arch) {
     return result;
   }
   auto module = emulator::Module::parse(runnable.compiled.ptx);
-  auto loaded = runner::EmulatedProgram::load(runnable, 1, runner::EmulatedProgram::Outputs::kZero);
-  if (!module || !loaded) {
-    result.failure = module ? loaded.error().message : module.error().message;
+  if (!module) {
+    result.failure = module.error().message;
     return result;
   }
-  auto sampled = runner::sample_launches(**loaded, **module, *emulator::find_profile(arch));
+  auto sampled = runner::sample_launches(runnable, 1, **module, *emulator::find_profile(arch));
   if (sampled.verdict != Verdict::kOk) result.failure = sampled.detail;
   result.launches = std::move(sampled.launches);
   return result;

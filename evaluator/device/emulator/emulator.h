@@ -72,6 +72,10 @@ class Module {
   [[nodiscard]] const Kernel* find(std::string_view lowered_name) const;
 };
 
+/// Can a branch, a guarded access or an address of the kernel depend on what it loads from global
+/// memory? Read off its code, and never false where it does.
+[[nodiscard]] bool follows_data(const Module& module, std::string_view kernel);
+
 /// Bytes [begin, end) of an allocation.
 struct ByteRange {
   std::uint64_t begin = 0, end = 0;
@@ -106,7 +110,10 @@ class Memory {
   [[nodiscard]] std::vector<ByteRange> touched_ranges(std::uint64_t address) const;
   /// Bytes that kernels wrote to an allocation that did not begin initialised, in rising order.
   [[nodiscard]] std::vector<ByteRange> written_ranges(std::uint64_t address) const;
-  /// The same when half of that run's blocks had run; 0 where it had only one.
+  /// How many those are, and the sectors of 32 B that hold them.
+  [[nodiscard]] std::uint64_t written_bytes(std::uint64_t address) const;
+  [[nodiscard]] std::uint64_t written_sectors(std::uint64_t address) const;
+  /// Of touched_bytes(), when half of that run's blocks had run; 0 where it had only one.
   [[nodiscard]] std::uint64_t touched_bytes_at_half(std::uint64_t address) const;
   /// Did a kernel write into this allocation?
   [[nodiscard]] bool was_written(std::uint64_t address) const;
@@ -114,6 +121,9 @@ class Memory {
   [[nodiscard]] bool variables_were_written() const;
   /// Host memory that the pages made so far take [B].
   [[nodiscard]] std::uint64_t live_bytes() const;
+  /// Did the last counted run touch a `__device__` variable that begins as zero and that no kernel
+  /// has written? Somebody was to write it.
+  [[nodiscard]] bool touched_empty_variable() const;
   /// The allocation as if nothing had happened to it, with other first contents.
   void renew(std::uint64_t address, PageSource source);
 
@@ -148,6 +158,7 @@ struct Counters {
   std::uint64_t divergent_branches = 0;
   std::uint64_t critical_path_cycles = 0;  ///< longest warp: dependent-issue latency estimate
   std::uint64_t critical_path_sum = 0;     ///< the longest warp of each block, summed
+  std::uint64_t most_of_a_block = 0;       ///< warp instructions of the block with most
   // Machine instructions (warps), estimated: all, and by pipe.
   std::uint64_t issued = 0, pipe_alu = 0, pipe_fma = 0, pipe_imad = 0, pipe_xu = 0, pipe_fp64 = 0;
   std::uint64_t global_load_lines = 0,
@@ -230,7 +241,14 @@ struct RunOptions {
   bool check_races = true;
   bool counters = true;
   std::uint64_t max_warp_instructions = 2'000'000'000;  ///< beyond: Verdict::kTimeout
-  std::int64_t sample_blocks = 0;  ///< 0: all; else that many, spread evenly over the grid
+  std::int64_t sample_blocks = 0;  ///< 0: all; else that many, spread over the grid
+  /// Chooses them, one run of neighbours in each equal part of the grid. 0: evenly spaced.
+  std::uint64_t sample_seed = 0;
+  /// What a warp adds to a counter, the blocks that the sample leaves out add as well: a block that
+  /// takes work from a queue takes its share, a list gets its length, and a barrier of the grid is
+  /// met. Blocks with such counters take turns. Ends a sample that waits for others.
+  bool share_counters = false;
+  bool restore_counters = false;  ///< then: they end as they began, for another sample
   /// Blocks to run instead, rising; the clusters that hold them run whole. A block's number counts
   /// x fastest; where the launch has clusters, those are counted so, and then the blocks in each.
   const std::vector<std::uint64_t>* blocks = nullptr;
@@ -265,6 +283,7 @@ struct RunReport {
   std::string output;             ///< of the kernel's printf, in the order of execution
   bool output_cut = false;        ///< there was more than 1 MB of it
   int threads = 1;                ///< host threads that ran the blocks
+  bool polled = false;            ///< a warp looked at one word again and again
   std::vector<Finding> findings;  ///< the first is what `verdict` and `detail` say
   /// Warps that issued the instruction on a PTX line, by line; of several on one line the most.
   /// -1: the line has none.

@@ -168,7 +168,11 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   const double rounds = total / (std::max(active_sms, 1.0) * resident);
   const double waves = rounds <= 4 ? std::ceil(rounds) : rounds + 0.5;
   const double longest = (number(c.critical_path_sum) + local.latency / warps) * per_block;
-  add("latency", waves * (longest + p.block_overhead_cycles));
+  const auto longest_of_all = number(c.critical_path_cycles);
+  add("latency", std::max(waves * longest, longest_of_all) + waves * p.block_overhead_cycles);
+  // One that has more to do than the others is on one SM.
+  add("one block", number(c.most_of_a_block) * number(c.issued) /
+                       std::max(1.0, number(c.warp_instructions)) / std::min(4.0, warps));
 
   double largest = 0;
   for (const auto& t : terms) largest = std::max(largest, t.cycles);

@@ -49,6 +49,7 @@ class Maker {
     r.measure_first = flip();
     r.flops = 1e12 * random_.unit();
     r.seed = random_.bits();
+    r.places = random_.bits();
     return message;
   }
 

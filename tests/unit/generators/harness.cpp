@@ -488,11 +488,8 @@ double modelled_us(const Generator& generator, Problem& problem, const Choice& c
   const Generated generated = generate(generator, problem, changed);
   Built built;
   if (generated.source.empty() || !build(generated, problem, CodeFor::kTiming, built)) return 0;
-  auto program =
-      runner::EmulatedProgram::load(built.runnable, 7, runner::EmulatedProgram::Outputs::kZero);
-  if (!program) return 0;
   const emulator::Profile& profile = *emulator::find_profile("sm_90");
-  const auto sampled = runner::sample_launches(**program, *built.module, profile);
+  const auto sampled = runner::sample_launches(built.runnable, 7, *built.module, profile);
   EXPECT_EQ(sampled.verdict, Verdict::kOk) << sampled.detail;
   double time = 0;
   for (const auto& launch : sampled.launches) {

@@ -237,6 +237,49 @@ std::uint32_t Block::shared_atomics(const Warp& w, const Inst& in, std::uint32_t
   return sure;
 }
 
+bool Block::counts_for_all(const Inst& in, std::uint32_t mask) const {
+  if (!run_.options->share_counters || run_.chosen >= run_.blocks_in_grid || in.vec != 1)
+    return false;
+  const auto op = static_cast<AtomicOp>(in.sub);
+  const bool integer = in.type.kind == Type::kUnsigned || in.type.kind == Type::kSigned;
+  if (!integer || in.type.bits < 32 || (op != AtomicOp::kAdd && op != AtomicOp::kInc)) return false;
+  const std::uint64_t address = address_[std::countr_zero(mask)];
+  for (std::uint32_t m = mask; m; m &= m - 1)
+    if (address_[std::countr_zero(m)] != address) return false;
+  return true;
+}
+
+// The first of the warps that run finds the counter as the first of the grid does, the last as the
+// last, where each block adds once.
+void Block::add_left_out(const Inst& in, std::uint32_t mask, std::uint8_t* data) {
+  const bool wraps = static_cast<AtomicOp>(in.sub) == AtomicOp::kInc;
+  const Slot from = function_->extra[in.extra];
+  const auto operand = [&](int lane) {
+    return in.dst_wide ? reg64(from)[lane] : std::uint64_t{reg32(from)[lane]};
+  };
+  const auto draws_before = [&](std::uint64_t k) {  // of all blocks, before this sample's k-th
+    const unsigned __int128 ran = run_.chosen, all = run_.blocks_in_grid;
+    if (k >= ran) return static_cast<std::uint64_t>(all + (k - ran) * all / ran);
+    return ran == 1 ? 0 : static_cast<std::uint64_t>((all - 1) * k / (ran - 1));
+  };
+  SharedCounter& counter = run_.shared_counters[address_[std::countr_zero(mask)]];
+  if (counter.draws == 0) {
+    counter.before = load_element(data, in.esize);
+    counter.bytes = in.esize;
+  } else {
+    const std::uint64_t others = draws_before(counter.draws) - draws_before(counter.draws - 1) - 1;
+    const std::uint64_t old = load_element(data, in.esize);
+    std::uint64_t next = old + others * counter.added;
+    if (const std::uint64_t top = operand(std::countr_zero(mask)); wraps && top != ~0ull)
+      next %= top + 1;
+    store_element(data, in.esize, next);
+  }
+  ++counter.draws;
+  counter.added = 0;
+  for (std::uint32_t m = mask; m; m &= m - 1)
+    counter.added += wraps ? 1 : operand(std::countr_zero(m));
+}
+
 bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   dropped_ = 0;
   compute_addresses(w, in, mask);
@@ -277,6 +320,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   const std::uint32_t done = shared_atomics(w, in, mask, changed);
   const FastShadow fast(clocks_, w.index, true);
   const bool adds = is_plain_add(in);
+  const bool for_all = counts_for_all(in, mask);
   for (std::uint32_t m = mask & ~done; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint64_t address = address_[lane];
@@ -340,6 +384,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
         set_written(span_.page->written.get(), at, total);
       }
       span_.allocation->written = true;
+      if (for_all && lane == first_lane) add_left_out(in, mask, data);
     }
     if (run_.concurrent && !shared) {
       const std::uint64_t value =

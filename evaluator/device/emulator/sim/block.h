@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -182,6 +183,14 @@ class Fellows {
   [[nodiscard]] virtual bool stopped() const = 0;
 };
 
+/// A word of global memory that warps count with, in a sample (RunOptions::share_counters).
+struct SharedCounter {
+  std::uint64_t draws = 0;   ///< instructions that added to it
+  std::uint64_t added = 0;   ///< by the last of them; of atom.inc, lanes
+  std::uint64_t before = 0;  ///< all of them
+  int bytes = 4;
+};
+
 /// Shared by the blocks of one run, or by those that one thread of it runs.
 struct RunState {
   const ModuleImpl* module = nullptr;
@@ -201,6 +210,8 @@ struct RunState {
   std::uint64_t touched_sectors = 0;               ///< distinct, of L1 misses and stores
   std::uint64_t traffic_sectors = 0;               ///< L1 misses and stores
   std::unordered_set<std::uint64_t> atomic_lines;  ///< distinct, up to a limit
+  std::uint64_t chosen = 0, blocks_in_grid = 0;    ///< blocks that run, and all
+  std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.
   std::uint64_t changes = 0;
@@ -209,6 +220,7 @@ struct RunState {
   FindingList findings;
   std::string output;  ///< of printf
   bool output_cut = false;
+  bool polled = false;
   Tracking tracking = Tracking::kOff;
   int granule_shift = 2;  ///< of kMarks and kStamps
   bool met = false;       ///< kMarks: two blocks touched the same, and one wrote
@@ -287,8 +299,12 @@ class Block {
   void start_warps();
   void finish_block();
   void shuffle_warps();
-  std::uint64_t turn_length();             ///< of a seeded schedule
-  bool run_warp(Warp& w);                  ///< until it waits, ends, or its turn is over
+  std::uint64_t turn_length();  ///< of a seeded schedule
+  bool run_warp(Warp& w);       ///< until it waits, ends, or its turn is over
+  /// Is it a counter that the blocks of a sample draw from for those that were left out?
+  [[nodiscard]] bool counts_for_all(const Inst& in, std::uint32_t mask) const;
+  /// What those have added since this sample drew from it last.
+  void add_left_out(const Inst& in, std::uint32_t mask, std::uint8_t* data);
   bool spend(std::uint64_t instructions);  ///< false: more than the run may have
   [[nodiscard]] bool cancelled() const;
   [[nodiscard]] std::string why_cancelled() const;
@@ -387,9 +403,13 @@ class Block {
   }
   void compute_addresses(Warp& w, const Inst& in, std::uint32_t mask);
   void note_poll(Warp& w, const Inst& in, std::uint32_t mask) {
+    const int lane = __builtin_ctz(mask);
+    std::uint64_t before = w.polled_address;
+    if (in.space == Space::kShared) before -= kSharedBase;
+    run_.polled = run_.polled || (w.polled == &in && before == address_[lane]);
     w.polled = &in;
-    w.polled_lane = __builtin_ctz(mask);
-    w.polled_address = address_[w.polled_lane];
+    w.polled_lane = lane;
+    w.polled_address = address_[lane];
     if (in.space == Space::kShared) w.polled_address += kSharedBase;
   }
   Space window(std::uint64_t address) const;
@@ -584,6 +604,7 @@ class Block {
   std::array<std::uint32_t, 3> id_{};
   std::uint32_t threads_ = 0;
   bool seeded_ = false;
+  std::uint64_t executed_ = 0;  // [warp instructions]
   std::vector<Warp> warps_;
   std::vector<std::uint32_t> order_;  ///< of the warps' turns
   Dice dice_;

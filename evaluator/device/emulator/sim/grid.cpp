@@ -114,6 +114,8 @@ bool Grid::run() {
       ++i;
     }
     if (seeded) {
+      const bool all_at_once = run_.options->share_counters;
+      while (all_at_once && next_ < order_.size() && live_.size() < slots_) start_next();
       if (next_ < order_.size() && live_.size() < slots_ &&
           (live_.empty() || dice_.below(4) == 0)) {
         start_next();

@@ -1,6 +1,7 @@
 #include "evaluator/device/emulator/sim/memory.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "evaluator/device/emulator/sim/order.h"
 #include "evaluator/device/emulator/sim/stores.h"
@@ -109,11 +110,13 @@ void Memory::Impl::place_globals(const ModuleImpl& module) {
   if (!modules.try_emplace(module.id, true).second) return;
   for (const Variable& v : module.globals) {
     if (v.bytes == 0) continue;
-    place(v.name, v.address, v.bytes, true,
-          [init = v.init](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
-            std::memcpy(out, init.data() + offset, size);
-          })
-        .variable = true;
+    Allocation& placed =
+        place(v.name, v.address, v.bytes, true,
+              [init = v.init](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
+                std::memcpy(out, init.data() + offset, size);
+              });
+    placed.variable = true;
+    placed.empty = std::ranges::all_of(v.init, [](std::uint8_t byte) { return byte == 0; });
   }
 }
 
@@ -231,6 +234,34 @@ std::vector<ByteRange> Memory::written_ranges(std::uint64_t address) const {
       add_ranges(ranges, page->written.get(), kPageBytes / 64, 1, i * kPageBytes, a->bytes);
   }
   return ranges;
+}
+
+std::uint64_t Memory::written_bytes(std::uint64_t address) const {
+  const Allocation* a = impl_->find(address);
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; a && i < a->pages.size(); ++i) {
+    const Page* page = a->pages[i].get();
+    for (std::uint64_t k = 0; page && page->written && k < kPageBytes / 64; ++k)
+      bytes += static_cast<std::uint64_t>(std::popcount(page->written[k]));
+  }
+  return bytes;
+}
+
+std::uint64_t Memory::written_sectors(std::uint64_t address) const {
+  const Allocation* a = impl_->find(address);
+  std::uint64_t sectors = 0;
+  for (std::uint64_t i = 0; a && i < a->pages.size(); ++i) {
+    const Page* page = a->pages[i].get();
+    for (std::uint64_t k = 0; page && page->written && k < kPageBytes / 64; ++k)
+      sectors += (page->written[k] << 32 != 0 ? 1 : 0) + (page->written[k] >> 32 != 0 ? 1 : 0);
+  }
+  return sectors;
+}
+
+bool Memory::touched_empty_variable() const {
+  return std::ranges::any_of(impl_->allocations, [](const auto& a) {
+    return a->variable && a->empty && a->touched > 0 && !a->written;
+  });
 }
 
 std::uint64_t Memory::touched_bytes_at_half(std::uint64_t address) const {

@@ -75,6 +75,7 @@ struct Allocation {
   std::uint64_t base = 0, bytes = 0;
   bool initialised = true;
   bool variable = false;  ///< of a module, not of the caller
+  bool empty = false;     ///< then: it begins as zero
   Flag written;
   bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run

@@ -120,6 +120,7 @@ class Pool final : public Fellows {
     first_.changes += state.changes;
     c.blocks += state.counters.blocks;
     c.warps += state.counters.warps;
+    c.most_of_a_block = std::max(c.most_of_a_block, state.counters.most_of_a_block);
     c.critical_path_sum += state.counters.critical_path_sum;
     c.critical_path_cycles = std::max(c.critical_path_cycles, state.counters.critical_path_cycles);
   }

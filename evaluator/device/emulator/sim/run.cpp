@@ -13,6 +13,9 @@
 namespace hone::emulator {
 namespace {
 
+/// Of a sample whose blocks take turns: it may wait for a block that was left out.
+constexpr std::uint64_t kMostInTurns = 30'000'000;  // [warp instructions]
+
 std::string check_limits(const Kernel& kernel, const LaunchConfig& launch, const Profile& profile) {
   const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
   const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
@@ -48,10 +51,12 @@ std::string check_limits(const Kernel& kernel, const LaunchConfig& launch, const
   return {};
 }
 
-/// Runs of neighbours, the runs spread evenly: both sharing between neighbours and the grid's
-/// edges.
-std::vector<std::uint64_t> choose_blocks(std::uint64_t total, std::int64_t sample) {
+/// Runs of neighbours, since those share what they read. Without a seed they are spaced evenly, the
+/// grid's edges among them; with one there is a run anywhere in each of as many equal parts.
+std::vector<std::uint64_t> choose_blocks(std::uint64_t total, std::int64_t sample,
+                                         std::uint64_t seed) {
   std::vector<std::uint64_t> ids;
+  Dice dice(seed);
   if (sample <= 0 || static_cast<std::uint64_t>(sample) >= total) {
     ids.resize(total);
     for (std::uint64_t i = 0; i < total; ++i) ids[i] = i;
@@ -61,10 +66,15 @@ std::vector<std::uint64_t> choose_blocks(std::uint64_t total, std::int64_t sampl
   const std::uint64_t run = n >= 16 ? 4 : n >= 4 ? 2 : 1;
   const std::uint64_t runs = (n + run - 1) / run;
   for (std::uint64_t r = 0; r < runs; ++r) {
+    const auto part = [&](std::uint64_t k) {
+      return static_cast<std::uint64_t>(static_cast<unsigned __int128>(total) * k / runs);
+    };
+    const std::uint64_t room = part(r + 1) - part(r) - std::min(part(r + 1) - part(r), run);
     const std::uint64_t first =
-        runs == 1 ? (total - run) / 2
-                  : static_cast<std::uint64_t>(static_cast<unsigned __int128>(total - run) * r /
-                                               (runs - 1));
+        seed != 0   ? part(r) + dice.below(room + 1)
+        : runs == 1 ? (total - run) / 2
+                    : static_cast<std::uint64_t>(static_cast<unsigned __int128>(total - run) * r /
+                                                 (runs - 1));
     for (std::uint64_t k = 0; k < run && ids.size() < n; ++k)
       if (ids.empty() || first + k > ids.back()) ids.push_back(first + k);
   }
@@ -241,7 +251,8 @@ void collect_findings(RunState& state, RunReport& report) {
 }  // namespace
 
 RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
-              const RunOptions& options) {
+              const RunOptions& asked_options) {
+  RunOptions options = asked_options;
   const auto& module = static_cast<const ModuleImpl&>(base);
   RunReport report;
   const Profile* profile = options.profile ? options.profile : find_profile("sm_90");
@@ -280,11 +291,15 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       std::uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   const auto sample = (options.sample_blocks + static_cast<std::int64_t>(in_cluster) - 1) /
                       static_cast<std::int64_t>(in_cluster);
-  const std::vector<std::uint64_t> clusters = options.blocks
-                                                  ? clusters_of(*options.blocks, total, in_cluster)
-                                                  : choose_blocks(total / in_cluster, sample);
+  const std::vector<std::uint64_t> clusters =
+      options.blocks ? clusters_of(*options.blocks, total, in_cluster)
+                     : choose_blocks(total / in_cluster, sample, asked_options.sample_seed);
   const int function = module.kernel_functions[index];
   const Traits traits = traits_of(module, function);
+  if (options.share_counters && traits.counts && clusters.size() > 1) {
+    options.schedule_seed = options.sample_seed | 1;
+    options.max_warp_instructions = std::min(options.max_warp_instructions, kMostInTurns);
+  }
 
   const auto attempt = [&](Tracking tracking, RunState& state, bool parallel) {
     ++memory.impl().epoch;
@@ -296,6 +311,8 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     state.launch = &launch;
     state.memory = &memory.impl();
     state.options = &options;
+    state.chosen = clusters.size() * in_cluster;
+    state.blocks_in_grid = total;
     state.findings = FindingList(options.max_findings);
     state.profile = profile;
     state.function = function;
@@ -332,11 +349,15 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       half_blocks = grid.half_blocks();
     }
     settle_held(state);
+    if (options.restore_counters)
+      for (const auto& [address, counter] : state.shared_counters)
+        (void)memory.write(address, &counter.before, static_cast<std::uint64_t>(counter.bytes));
     classify(state);
     if (!options.counters) state.counters.warp_instructions = state.executed;
     state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
     report.counters = state.counters;
     if (options.counters && options.count_lines) report.line_counts = count_lines(state);
+    report.polled = state.polled;
     report.verdict = state.failure.verdict;
     report.detail = std::move(state.failure.detail);
     report.output = std::move(state.output);

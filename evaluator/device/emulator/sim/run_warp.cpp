@@ -91,6 +91,7 @@ void Block::time_straight(Warp& w, std::int32_t pc, std::int32_t count) {
 
 bool Block::spend(std::uint64_t instructions) {
   run_.executed += instructions;
+  executed_ += instructions;
   if (run_.fellows && run_.executed >= run_.tell_at && !run_.fellows->tell(run_)) return false;
   return run_.executed <= run_.options->max_warp_instructions;
 }

@@ -115,6 +115,7 @@ Traits traits_of(const ModuleImpl& module, int function) {
           if (!reaches_global(in)) break;
           if (in.esize < 4) traits.granule_shift = std::min(traits.granule_shift, 1);
           publishes = true;
+          traits.counts = traits.counts || !in.unread;
           fences = fences || in.acquire || in.release;
           if (!commutes(in) || (atomic_kind >= 0 && atomic_kind != kind_of(in)))
             traits.independent = false;

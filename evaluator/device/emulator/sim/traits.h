@@ -12,6 +12,7 @@ struct Traits {
   /// The answer does not hang on when its blocks run, as long as none touches what another writes:
   /// no clock, no text, no volatile access, and only atomics whose order cannot be told.
   bool independent = true;
+  bool counts = false;    ///< asks for the old value of an atomic on global memory
   int granule_shift = 2;  ///< log2 of the narrowest store to global memory, at most 2
 };
 

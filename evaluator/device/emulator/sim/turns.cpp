@@ -11,7 +11,8 @@
 
 namespace hone::emulator {
 namespace {
-constexpr int kPollRounds = 2;  // with every warp polling, before other blocks run
+constexpr int kPollRounds = 2;            // with every warp polling, before other blocks run
+constexpr std::uint64_t kEvenTurn = 256;  // [warp instructions]
 }  // namespace
 
 std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch, std::uint64_t number) {
@@ -37,6 +38,7 @@ void Block::start(std::uint64_t number) {
   async_reads_.clear();
   finished_reads_.clear();
   raced_ = false;
+  executed_ = 0;
   if (async_) async_->reset();
   if (check_races_ || check_init_) shadow_.reset();
   // What lies in an array's padding is read with its last elements, and used by nobody.
@@ -64,6 +66,7 @@ void Block::shuffle_warps() {
 // Sometimes a handful of instructions, so that warps meet in the middle of a phase; mostly more,
 // and now and then to the next barrier.
 std::uint64_t Block::turn_length() {
+  if (run_.options->share_counters) return kEvenTurn;
   switch (dice_.below(8)) {
     case 0:
       return 1 + dice_.below(8);
@@ -79,7 +82,7 @@ std::uint64_t Block::turn_length() {
 
 Progress Block::advance() {
   int polls = 0;
-  std::uint64_t rounds = seeded_ ? 1 + dice_.below(8) : ~0ull;
+  std::uint64_t rounds = !seeded_ ? ~0ull : run_.options->share_counters ? 1 : 1 + dice_.below(8);
   while (true) {
     bool progress = false;
     bool polling = true;
@@ -131,6 +134,7 @@ void Block::finish_block() {
   for (const Warp& w : warps_) longest = std::max({longest, w.cycle, w.latest});
   run_.counters.critical_path_sum += longest;
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
+  run_.counters.most_of_a_block = std::max(run_.counters.most_of_a_block, executed_);
   run_.counters.blocks++;
   run_.counters.warps += warps_.size();
   if (tracking_ == Tracking::kMarks && touches_.merge()) run_.met = true;
