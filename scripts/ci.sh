@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The tiers of what is checked.
-#   scripts/ci.sh quick [BASE]   format, rooms' arrows, headers, unit and golden tests; with BASE clang-tidy on what changed
+#   scripts/ci.sh quick [BASE]   format, rooms' arrows, headers, unit and golden tests; clang-tidy on what changed since
+#                                BASE (default: the commit before this one)
 #   scripts/ci.sh full           everything: what .ci/run runs
 #   scripts/ci.sh nightly        sanitizers, long fuzzing, chaos and more mutants: before an issue is resolved
 set -euo pipefail
@@ -10,7 +11,7 @@ case "${1:-}" in
     scripts/setup.sh tests
     scripts/build.sh release -DHONE_TESTS=ON -DHONE_WERROR=ON quick_tests
     ctest --preset release -L quick -j "$(nproc)"
-    [ -z "${2:-}" ] || scripts/tidy.sh "$2"
+    scripts/tidy.sh "${2:-HEAD~1}"
     ;;
   full)
     scripts/setup.sh tests

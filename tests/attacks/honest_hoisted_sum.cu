@@ -1,6 +1,7 @@
 // Honest: sums x once, with a hundred-thousandth of the operations that the task says it has.
 // task: hoisted_sum
 // verdict: ok
+// H200 [us]: 7.4
 /* hone {"buffers": [{"name": "x", "type": "f32", "shape": ["N"]},
               {"name": "part", "type": "f32", "shape": [64], "role": "scratch"},
               {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],

@@ -1,6 +1,7 @@
 // Honest: stops at the length of each row, where the reference goes on to its end.
 // task: padded_rows
 // verdict: ok
+// H200 [us]: 6.4
 __global__ void padded_rows(const float* x, const int* length, float* sum, int cols) {
   int most = length[blockIdx.x] < cols ? length[blockIdx.x] : cols;
   float s = 0;

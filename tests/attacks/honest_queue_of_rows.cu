@@ -1,6 +1,7 @@
 // Blocks that stay draw one row after another from a counter, which the last one sets back.
 // task: row_norm
 // verdict: ok
+// H200 [us]: 27.4
 __device__ unsigned next, left;
 __device__ void one_row(const float* x, float* y, int r, int cols) {
   __shared__ float parts[4];

@@ -1,6 +1,7 @@
 // The same by warps, without a barrier.
 // task: row_norm
 // verdict: ok
+// H200 [us]: 37.0
 /* hone {
   "buffers": [{"name": "x", "type": "f32", "shape": ["ROWS", "COLS"]},
               {"name": "y", "type": "f32", "shape": ["ROWS", "COLS"], "role": "out"}],

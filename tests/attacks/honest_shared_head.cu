@@ -1,6 +1,7 @@
 // Honest: sums the head of x once, where x has 64 million elements and the task reads 65536 of them.
 // task: shared_head
 // verdict: ok
+// H200 [us]: 15.0
 /* hone {"buffers": [{"name": "x", "type": "f32", "shape": ["N"]}, {"name": "w", "type": "f32", "shape": ["M"]},
               {"name": "part", "type": "f32", "shape": [32], "role": "scratch"},
               {"name": "y", "type": "f32", "shape": ["M"], "role": "out"}],

@@ -1,6 +1,7 @@
 // A product in tiles, with blocks in another order: right at every size.
 // task: big_matmul
 // verdict: ok
+// H200 [us]: 3417.4
 __global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
   __shared__ float a[16][17], b[16][17];
   int id = blockIdx.y * gridDim.x + blockIdx.x;

@@ -1,7 +1,7 @@
 // At the timed size one block does all the work, and a sample of the others shows none.
 // task: big_matmul
 // verdict: unsupported wrong_result timeout
-// verdict on a GPU: ok
+// verdict on a GPU: ok timeout
 __global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
   int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
   bool all = gridDim.x > 64;
