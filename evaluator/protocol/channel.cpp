@@ -104,12 +104,35 @@ const Json* field(const Json& object, const char* key) {
   return it == object.end() ? nullptr : &*it;
 }
 
+/// Is a string in pieces among the values? The library reads pieces of pieces by recursion, without
+/// bound; encode() makes none. Headers follow each other, however deep their values are.
+bool has_string_in_pieces(const std::uint8_t* data, std::size_t size) {
+  constexpr int kBytes = 2, kText = 3, kNoLength = 31;
+  for (std::size_t at = 0; at < size;) {
+    const int major = data[at] >> 5, info = data[at] & 31;
+    const bool is_string = major == kBytes || major == kText;
+    if (is_string && info == kNoLength) return true;
+    const std::size_t more = info >= 24 && info <= 27 ? std::size_t{1} << (info - 24) : 0;
+    ++at;
+    if (more > size - at) return false;  // cut
+    std::uint64_t value = more == 0 ? static_cast<std::uint64_t>(info) : 0;
+    for (std::size_t i = 0; i < more; ++i) value = value << 8 | data[at + i];
+    at += more;
+    if (!is_string) continue;
+    if (value > size - at) return false;
+    at += static_cast<std::size_t>(value);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> encode(const Json& message) { return Json::to_cbor(message); }
 
 Result<Json> decode(const std::uint8_t* data, std::size_t size) {
   Json root;
+  if (has_string_in_pieces(data, size))
+    return fail(ErrorCode::kInfrastructure, "runner protocol: a string in pieces");
   try {
     BoundedBuilder builder(root);
     if (!Json::sax_parse(data, data + size, &builder, Json::input_format_t::cbor, true) ||

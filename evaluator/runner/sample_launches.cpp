@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "evaluator/sass/local_accesses.h"
+#include "evaluator/sass/machine_counts.h"
 
 namespace hone::runner {
 
@@ -40,14 +41,14 @@ double reached_bytes(const EmulatedProgram& program, int buffer, const Counters&
   return touched * std::pow(scale, growth > kOwnParts ? 1 : std::max(growth, 0.0));
 }
 
-/// What became of local memory in the machine code: PTX knows of no spills, and of arrays that
-/// ptxas then keeps in registers.
+/// What the machine code issues. PTX knows of no spills, and of arrays that ptxas then keeps in
+/// registers.
 void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
                         const emulator::RunReport& report, Counters& counters) {
   const auto rounded = [](double v) { return static_cast<std::uint64_t>(std::llround(v)); };
-  const auto local = sass::local_accesses(
-      cubin, kernel.lowered_name,
-      {.by_line = report.line_counts, .warps = static_cast<std::int64_t>(counters.warps)});
+  const sass::PtxCounts ptx = {.by_line = report.line_counts,
+                               .warps = static_cast<std::int64_t>(counters.warps)};
+  const auto local = sass::local_accesses(cubin, kernel.lowered_name, ptx);
   const double moved = static_cast<double>(counters.local_loads + counters.local_stores);
   const double lines = static_cast<double>(counters.local_load_lines + counters.local_store_lines);
   // How many lines an access with an index comes to, the PTX has shown.
@@ -57,6 +58,19 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
   counters.local_load_lines = rounded(local.load_lines + spread * local.indexed_loads);
   counters.local_store_lines = rounded(local.store_lines + spread * local.indexed_stores);
   counters.frame_bytes = static_cast<std::uint64_t>(kernel.resources.stack_bytes);
+  if (const auto machine =
+          sass::machine_counts(cubin, kernel.lowered_name, ptx, report.line_branches)) {
+    const Counters& estimated = report.estimated;
+    const double in_ptx = static_cast<double>(
+        std::min(counters.local_accesses, counters.local_loads + counters.local_stores));
+    counters.issued = rounded(machine->issued + in_ptx) + estimated.issued;
+    counters.pipe_alu = rounded(machine->alu) + estimated.pipe_alu;
+    counters.pipe_fma = rounded(machine->fma) + estimated.pipe_fma;
+    counters.pipe_imad = rounded(machine->imad) + estimated.pipe_imad;
+    counters.pipe_xu = rounded(machine->xu) + estimated.pipe_xu;
+    counters.pipe_fp64 = rounded(machine->fp64) + estimated.pipe_fp64;
+    counters.chain_cycles = rounded(machine->chains);
+  }
   counters.spilled_in_loops = static_cast<std::uint64_t>(local.words_in_loops);
 }
 
@@ -93,6 +107,7 @@ class Sampling {
   /// One block. What it may take is known once a part of it ran: a limit in units is one in
   /// instructions then, and the same everywhere.
   emulator::RunReport one_block(std::size_t launch, emulator::RunOptions options);
+  std::optional<emulator::BranchHints> branch_hints(const std::string& kernel) const;
   /// Adds what the last launch touched and wrote.
   void note_buffers(std::size_t launch, const Counters& counters, ProgramSample& sample);
 
@@ -109,6 +124,17 @@ class Sampling {
   };
   std::vector<Written> written_;  ///< by buffer
 };
+
+std::optional<emulator::BranchHints> Sampling::branch_hints(const std::string& kernel) const {
+  if (!cubin_) return std::nullopt;
+  auto kept = sass::kept_branches(*cubin_, kernel);
+  if (!kept) return std::nullopt;
+  emulator::BranchHints hints{.unrolled = {}, .kept = std::move(*kept)};
+  for (const auto& [first, last] : emulator::inner_loops(module_, kernel))
+    if (const auto times = sass::unrolled(*cubin_, kernel, {first, last}))
+      hints.unrolled[last] = *times;
+  return hints;
+}
 
 emulator::RunReport Sampling::one_block(std::size_t launch, emulator::RunOptions options) {
   options.sample_blocks = 1;
@@ -206,6 +232,8 @@ ProgramSample Sampling::all(std::size_t in_full) {
     options.count_lines = cubin_.has_value();
     options.registers = registers;
     options.share_counters = i >= in_full;
+    const auto hints = branch_hints(config->kernel);
+    if (hints) options.branches = &*hints;
     auto report = i < in_full ? whole(i, options) : part(i, options);
     if (options.share_counters && i >= in_full &&
         (report.verdict == Verdict::kFault || (report.polled && is_part(report.counters)))) {

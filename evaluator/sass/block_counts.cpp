@@ -71,6 +71,12 @@ double upper_median(std::vector<double>& values) {
 
 }  // namespace
 
+bool ran(const Function& function, const PtxCounts& ptx) {
+  return std::ranges::any_of(function.lines, [&](const PtxLine& at) {
+    return at.line < ptx.by_line.size() && ptx.by_line[at.line] > 0;
+  });
+}
+
 std::vector<double> block_counts(const Function& function, const std::vector<Instruction>& code,
                                  const Flow& flow, const PtxCounts& ptx, bool is_kernel) {
   const std::size_t n = flow.blocks.size();

@@ -17,6 +17,9 @@ struct PtxCounts {
   std::int64_t warps = 0;             ///< that ran the kernel
 };
 
+/// Was any PTX of it issued?
+[[nodiscard]] bool ran(const Function& function, const PtxCounts& ptx);
+
 /// By block. Of a kernel, a block outside of loops is issued at most once a warp. A block that no
 /// PTX accounts for gets what its loop gets, and where nothing of the loop is accounted for, or
 /// `function` has no lines, what the hottest PTX instruction got: never too little.

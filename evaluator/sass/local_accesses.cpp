@@ -4,15 +4,6 @@
 #include <set>
 
 namespace hone::sass {
-namespace {
-
-bool ran(const Function& function, const PtxCounts& ptx) {
-  return std::ranges::any_of(function.lines, [&](const PtxLine& at) {
-    return at.line < ptx.by_line.size() && ptx.by_line[at.line] > 0;
-  });
-}
-
-}  // namespace
 
 LocalAccesses local_accesses(const Cubin& cubin, std::string_view kernel, const PtxCounts& ptx) {
   LocalAccesses all;

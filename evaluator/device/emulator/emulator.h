@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,13 @@ class Module {
   [[nodiscard]] virtual const std::vector<Kernel>& kernels() const = 0;
   [[nodiscard]] const Kernel* find(std::string_view lowered_name) const;
 };
+
+/// PTX lines of a loop: of its first instruction and of the branch back.
+struct LineRange {
+  std::uint32_t first = 0, last = 0;
+};
+/// The loops of a kernel that have no loop, barrier or branch inside: a compiler may unroll them.
+[[nodiscard]] std::vector<LineRange> inner_loops(const Module& module, std::string_view kernel);
 
 /// Can a branch, a guarded access or an address of the kernel depend on what it loads from global
 /// memory? Read off its code, and never false where it does.
@@ -174,6 +183,7 @@ struct Counters {
   std::uint64_t local_loads = 0, local_stores = 0;            ///< warp-instructions
   std::uint64_t local_load_lines = 0, local_store_lines = 0;  ///< distinct ones of an instruction
   std::uint64_t frame_bytes = 0;       ///< of a thread's local memory; 0: not known, or none [B]
+  std::uint64_t chain_cycles = 0;      ///< of all warps, in chains that one PTX instruction became
   std::uint64_t spilled_in_loops = 0;  ///< words of the frame that loops come to, of a thread
   std::uint64_t flops = 0;             ///< lanes x (2 for FMA), tensor cores' included
   std::uint64_t tensor = 0;            ///< warp-instructions of the tensor cores
@@ -236,6 +246,15 @@ struct Finding {
   std::uint64_t count = 1;  ///< how often at this instruction, when all are looked for
 };
 
+/// What became of a kernel's branches in its machine code, by PTX line.
+struct BranchHints {
+  /// Of the branch back of one of inner_loops(): how often the loop is unrolled. Without: four
+  /// times.
+  std::map<std::uint32_t, int> unrolled;
+  /// Branches forward that are branches there, too; others became predicates of what they skip.
+  std::set<std::uint32_t> kept;
+};
+
 struct RunOptions {
   bool check_initialised = true;
   bool check_races = true;
@@ -261,9 +280,10 @@ struct RunOptions {
   /// collects up to so many, one an instruction and kind.
   int max_findings = 1;
   const std::atomic<bool>* cancel = nullptr;
-  bool count_lines = false;          ///< fills RunReport::line_counts
-  const Profile* profile = nullptr;  ///< cache sizes, latencies and limits; null: sm_90
-  int registers = 32;                ///< of the kernel: how many blocks share an SM's cache
+  bool count_lines = false;               ///< fills RunReport::line_counts
+  const BranchHints* branches = nullptr;  ///< what ptxas made of them; null: nobody knows
+  const Profile* profile = nullptr;       ///< cache sizes, latencies and limits; null: sm_90
+  int registers = 32;                     ///< of the kernel: how many blocks share an SM's cache
 };
 
 struct LaunchConfig {
@@ -288,6 +308,11 @@ struct RunReport {
   /// Warps that issued the instruction on a PTX line, by line; of several on one line the most.
   /// -1: the line has none.
   std::vector<std::int64_t> line_counts;
+  /// By PTX line: 1 where the instruction has a subroutine for rare operands (a division, a root).
+  /// The counters have an estimate of it.
+  std::vector<std::uint8_t> line_branches;
+  /// That estimate: the sums over those lines, of `issued` and the pipes.
+  Counters estimated;
 };
 
 /// One line: what, line, block, thread, kernel; as in RunReport::detail.

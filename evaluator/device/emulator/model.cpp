@@ -167,7 +167,8 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   // Blocks one after another in the places of an SM, each as long as its longest warp.
   const double rounds = total / (std::max(active_sms, 1.0) * resident);
   const double waves = rounds <= 4 ? std::ceil(rounds) : rounds + 0.5;
-  const double longest = (number(c.critical_path_sum) + local.latency / warps) * per_block;
+  const double added = (local.latency + number(c.chain_cycles)) / warps;
+  const double longest = (number(c.critical_path_sum) + added) * per_block;
   const auto longest_of_all = number(c.critical_path_cycles);
   add("latency", std::max(waves * longest, longest_of_all) + waves * p.block_overhead_cycles);
   // One that has more to do than the others is on one SM.

@@ -98,6 +98,21 @@ TEST(Channel, ManySmallValuesAreRefused) {
   EXPECT_EQ(decoded.error().code, ErrorCode::kInfrastructure);
 }
 
+/// The library reads each piece by a call within the last.
+TEST(Channel, StringsInPiecesAreRefused) {
+  for (const char header : {'\x7f', '\x5f'}) {
+    std::string pieces(1 << 20, header);
+    const auto decoded =
+        decode(reinterpret_cast<const std::uint8_t*>(pieces.data()), pieces.size());
+    ASSERT_FALSE(decoded);
+    EXPECT_NE(decoded.error().message.find("in pieces"), std::string::npos);
+  }
+  // The same bytes as the contents of a string are nothing special.
+  const auto bytes =
+      encode({{"text", std::string(300, '\x7f')}, {"list", {1, -500, 2.5, nullptr}}});
+  EXPECT_TRUE(decode(bytes.data(), bytes.size()));
+}
+
 TEST(Fields, ErrorsOfRunnersAreCleaned) {
   EXPECT_FALSE(error_of(Json{{"verdict", "ok"}}));
   EXPECT_EQ(error_of(Json{{"error", 7}}), "unreadable error");

@@ -8,6 +8,8 @@
 namespace hone::emulator {
 namespace {
 
+constexpr std::uint8_t kUnroll = 4;  // where the machine code does not say
+
 enum Name : std::uint8_t {
   kOwnClass,
   kFree,
@@ -156,7 +158,6 @@ Cost cost_of(const Inst& inst) {
 
 void plan_issue(Function& f) {
   constexpr int kPredicated = 9;  // instructions that ptxas predicates instead of a branch
-  constexpr std::uint8_t kUnroll = 4;
   const int n = static_cast<int>(f.code.size());
   const auto plain = [&](int i) {
     const Inst& in = f.code[i];
@@ -187,6 +188,20 @@ void plan_issue(Function& f) {
     const bool forbidden = std::ranges::find(f.nounroll, in.target) != f.nounroll.end();
     if (single && !forbidden) in.sync = kUnroll;
   }
+}
+
+std::vector<LineRange> inner_loops(const Module& base, std::string_view kernel) {
+  const auto& module = static_cast<const ModuleImpl&>(base);
+  std::vector<LineRange> loops;
+  for (std::size_t i = 0; i < module.kernels_.size(); ++i) {
+    if (module.kernels_[i].name != kernel) continue;
+    const Function& f = module.functions[module.kernel_functions[i]];
+    for (const Inst& in : f.code)
+      if (in.kind == Kind::kBranch && in.sync == kUnroll)
+        loops.push_back(
+            {module.places[f.code[in.target].place].ptx_line, module.places[in.place].ptx_line});
+  }
+  return loops;
 }
 
 }  // namespace hone::emulator

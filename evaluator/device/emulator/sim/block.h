@@ -191,6 +191,8 @@ struct SharedCounter {
   int bytes = 4;
 };
 
+inline constexpr std::uint8_t kSyncUnknown = 255;
+
 /// Shared by the blocks of one run, or by those that one thread of it runs.
 struct RunState {
   const ModuleImpl* module = nullptr;
@@ -210,7 +212,8 @@ struct RunState {
   std::uint64_t touched_sectors = 0;               ///< distinct, of L1 misses and stores
   std::uint64_t traffic_sectors = 0;               ///< L1 misses and stores
   std::unordered_set<std::uint64_t> atomic_lines;  ///< distinct, up to a limit
-  std::uint64_t chosen = 0, blocks_in_grid = 0;    ///< blocks that run, and all
+  std::vector<std::uint8_t> syncs;  ///< Inst::sync of branches, by place; empty: as parsed
+  std::uint64_t chosen = 0, blocks_in_grid = 0;                      ///< blocks that run, and all
   std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.
@@ -305,6 +308,12 @@ class Block {
   [[nodiscard]] bool counts_for_all(const Inst& in, std::uint32_t mask) const;
   /// What those have added since this sample drew from it last.
   void add_left_out(const Inst& in, std::uint32_t mask, std::uint8_t* data);
+  /// Inst::sync, for branches as the machine code has them.
+  [[nodiscard]] std::uint32_t sync_of(const Inst& in) const {
+    if (in.kind != Kind::kBranch || run_.syncs.empty()) return in.sync;
+    const std::uint8_t known = run_.syncs[in.place];
+    return known != kSyncUnknown ? known : in.sync;
+  }
   bool spend(std::uint64_t instructions);  ///< false: more than the run may have
   [[nodiscard]] bool cancelled() const;
   [[nodiscard]] std::string why_cancelled() const;

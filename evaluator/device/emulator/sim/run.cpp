@@ -177,6 +177,47 @@ std::vector<std::int64_t> count_lines(const RunState& run) {
   return counts;
 }
 
+/// By place: how the branches of a module hold up their warp.
+std::vector<std::uint8_t> syncs_of(const ModuleImpl& module, const BranchHints& hints) {
+  std::vector<std::uint8_t> syncs(module.places.size(), kSyncUnknown);
+  for (const Function& f : module.functions) {
+    for (std::size_t i = 0; i < f.code.size(); ++i) {
+      const Inst& in = f.code[i];
+      if (in.kind != Kind::kBranch || in.helper) continue;
+      const std::uint32_t line = module.places[in.place].ptx_line;
+      if (in.target <= static_cast<std::int32_t>(i)) {
+        if (const auto known = hints.unrolled.find(line); known != hints.unrolled.end())
+          syncs[in.place] = static_cast<std::uint8_t>(std::clamp(known->second, 1, 254));
+      } else if (in.guarded) {
+        syncs[in.place] = hints.kept.contains(line) ? 1 : 0;
+      }
+    }
+  }
+  return syncs;
+}
+
+/// Of the instructions that have a subroutine for rare operands.
+void note_estimates(const RunState& run, RunReport& report) {
+  report.line_branches.assign(report.line_counts.size(), 0);
+  for (std::size_t f = 0; f < run.executions.size(); ++f) {
+    for (const Inst& in : run.module->functions[f].code) {
+      const Cost cost = cost_of(in);
+      if (!cost.branches || in.helper || in.place >= run.module->places.size()) continue;
+      const std::uint32_t line = run.module->places[in.place].ptx_line;
+      if (line >= report.line_counts.size() || report.line_branches[line] != 0) continue;
+      report.line_branches[line] = 1;
+      const auto n =
+          static_cast<std::uint64_t>(std::max<std::int64_t>(0, report.line_counts[line]));
+      report.estimated.issued += n * cost.issue;
+      report.estimated.pipe_alu += n * cost.alu;
+      report.estimated.pipe_fma += n * cost.fma;
+      report.estimated.pipe_imad += n * cost.imad;
+      report.estimated.pipe_xu += n * cost.xu;
+      report.estimated.pipe_fp64 += n * cost.fp64;
+    }
+  }
+}
+
 /// DRAM sectors for the blocks that ran: what the whole grid would touch once, plus what falls out
 /// of L2 between waves. The footprint of the grid is extrapolated from how it grew over the second
 /// half of the sample (a power law: 0 when all blocks read the same, 1 when each reads its own).
@@ -311,6 +352,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     state.launch = &launch;
     state.memory = &memory.impl();
     state.options = &options;
+    if (options.branches && options.counters) state.syncs = syncs_of(module, *options.branches);
     state.chosen = clusters.size() * in_cluster;
     state.blocks_in_grid = total;
     state.findings = FindingList(options.max_findings);
@@ -356,7 +398,10 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     if (!options.counters) state.counters.warp_instructions = state.executed;
     state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
     report.counters = state.counters;
-    if (options.counters && options.count_lines) report.line_counts = count_lines(state);
+    if (options.counters && options.count_lines) {
+      report.line_counts = count_lines(state);
+      note_estimates(state, report);
+    }
     report.polled = state.polled;
     report.verdict = state.failure.verdict;
     report.detail = std::move(state.failure.detail);

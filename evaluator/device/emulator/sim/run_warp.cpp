@@ -203,7 +203,8 @@ bool Block::run_warp(Warp& w) {
         for (int k = 0; k < in.sources; ++k) at = std::max(at, ready[r[k] + kFirstReady]);
         issued = at;
         if (at > w.latest) w.latest = at;
-        if (in.sync && (in.sync == 1 || ++w.trips % in.sync == 0)) w.cycle = w.latest;
+        if (const std::uint32_t sync = sync_of(in))
+          if (sync == 1 || ++w.trips % sync == 0) w.cycle = w.latest;
         access_latency_ = in.latency;
       }
       if (w.tainting && in.guarded && in.kind != Kind::kBranch && in.kind != Kind::kLane &&
