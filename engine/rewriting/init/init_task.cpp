@@ -1,7 +1,6 @@
 #include "engine/rewriting/init/init_task.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -141,20 +140,14 @@ Result<std::unique_ptr<Reading>> look_at(syntax::WholeUnit whole, const std::str
   return reading;
 }
 
-/// What the task leaves out of a template: the instances that are launched elsewhere.
-void note_templates(const std::vector<init::Stage>& stages, const syntax::UnitFacts& facts,
-                    std::vector<std::string>& notes) {
+/// The instance of a template that the task takes.
+void note_templates(const std::vector<init::Stage>& stages, std::vector<std::string>& notes) {
   std::set<std::string> said;
   for (const init::Stage& stage : stages) {
     const HostLaunch& launch = *stage.launch;
-    if (!launch.kernel.contains('<') || !said.insert(launch.kernel).second) continue;
-    std::set<std::string> others;
-    for (const HostLaunch& other : facts.launches)
-      if (other.plain == launch.plain && other.kernel != launch.kernel) others.insert(other.kernel);
-    notes.push_back(
-        fmt::format("kernel {}: a template, with the arguments of the launch at {}{}",
-                    launch.kernel, launch.place,
-                    others.empty() ? "" : fmt::format("; not here: {}", fmt::join(others, ", "))));
+    if (launch.kernel.contains('<') && said.insert(launch.kernel).second)
+      notes.push_back(fmt::format("kernel {}: a template, with the arguments of the launch at {}",
+                                  launch.kernel, launch.place));
   }
 }
 
@@ -226,7 +219,7 @@ Result<InitResult> init_task(const InitRequest& request) {
   }
   std::vector<init::Stage> stages;
   for (const std::size_t i : chosen) stages.push_back((*reading)->stages[i]);
-  note_templates(stages, (*reading)->whole.facts, notes);
+  note_templates(stages, notes);
   for (const std::string& note : (*reading)->whole.device.notes) notes.push_back(note);
   for (const std::string& note : (*reading)->whole.facts.notes) notes.push_back(note);
   return init::write_task(request.path, (*reading)->whole, stages, std::move(notes));
