@@ -266,19 +266,13 @@ std::string Emulate::cannot_stand_for_all(const ProgramSample& sample, const Cas
     const auto buffer = std::ranges::find(buffers, written.first, &ConcreteBuffer::name);
     return buffer->bytes() >= kLeastBytesJudged && written.second < kLeastWritten;
   });
-  if (unlike == sample.written.end() && !sample.follows && sample.unwritten.empty()) return {};
+  if (unlike == sample.written.end() && sample.unwritten.empty()) return {};
   // What the reference does itself is no reason.
   const auto module = kept_.module_for(one.reference.compiled);
   if (!module) return {};
   const auto own = sample_launches(one.reference, one.seed, **module, profile,
                                    {.most_in_full = options.most_in_full, .seed = options.seed});
   if (own.verdict != Verdict::kOk) return {};
-  if (sample.follows && !own.follows)
-    return fmt::format(
-        "the time model cannot sample this program: what launches[{}] does hangs on all that "
-        "earlier "
-        "ones write, and those take too long to emulate in full",
-        *sample.follows);
   if (!sample.unwritten.empty() && own.unwritten.empty())
     return fmt::format(
         "its blocks do too different work for a sample of them: they read of '{}' "

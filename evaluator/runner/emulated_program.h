@@ -56,10 +56,6 @@ class EmulatedProgram {
   [[nodiscard]] std::uint64_t written_bytes(int buffer) const {
     return memory_.written_bytes(addresses_[static_cast<std::size_t>(buffer)]);
   }
-  /// The sectors that hold them [B].
-  [[nodiscard]] std::uint64_t written_in_sectors(int buffer) const {
-    return 32 * memory_.written_sectors(addresses_[static_cast<std::size_t>(buffer)]);
-  }
   /// Did the last counted launch read a `__device__` variable that nobody has written?
   [[nodiscard]] bool reads_empty_variable() const { return memory_.touched_empty_variable(); }
   /// Did any launch write a `__device__` variable?

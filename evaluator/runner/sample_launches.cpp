@@ -119,8 +119,7 @@ class Sampling {
   std::optional<sass::Cubin> cubin_;
   std::unique_ptr<EmulatedProgram> program_;
   struct Written {
-    std::uint64_t now = 0, sectors = 0;  ///< by what ran so far; the sectors of it [B]
-    double all = 0;                      ///< sectors if all blocks wrote as those that ran [B]
+    std::uint64_t now = 0;  ///< by what ran so far [B]
   };
   std::vector<Written> written_;  ///< by buffer
 };
@@ -191,13 +190,10 @@ void Sampling::note_buffers(std::size_t launch, const Counters& counters, Progra
     reads_earlier = reads_earlier || (written.now > 0 && reached > 0);
     if (buffers[k].role == Role::kIn) continue;
     const std::uint64_t now = program_->written_bytes(index);
-    const std::uint64_t sectors = program_->written_in_sectors(index);
     if (is_output(buffers[k].role))
       sample.written[buffers[k].name] += scale * static_cast<double>(now - written.now) / bytes;
-    written.all += scale * static_cast<double>(sectors - written.sectors);
     written.now = now;
-    written.sectors = sectors;
-    if (buffers[k].role != Role::kInOut && written.all < kLeastRead * reached)
+    if (buffers[k].role != Role::kInOut && written.now == 0 && reached > 0)
       unwritten = buffers[k].name;
   }
   if (unwritten.empty() && program_->reads_empty_variable()) unwritten = "a __device__ variable";
@@ -205,7 +201,7 @@ void Sampling::note_buffers(std::size_t launch, const Counters& counters, Progra
       (!unwritten.empty() ||
        (reads_earlier && emulator::follows_data(module_, sample.launches.back().config.kernel))))
     sample.follows = launch;
-  if (!unwritten.empty() && launch == 0) sample.unwritten = unwritten;
+  if (!unwritten.empty()) sample.unwritten = unwritten;
 }
 
 ProgramSample Sampling::all(std::size_t in_full) {

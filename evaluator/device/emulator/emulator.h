@@ -119,9 +119,8 @@ class Memory {
   [[nodiscard]] std::vector<ByteRange> touched_ranges(std::uint64_t address) const;
   /// Bytes that kernels wrote to an allocation that did not begin initialised, in rising order.
   [[nodiscard]] std::vector<ByteRange> written_ranges(std::uint64_t address) const;
-  /// How many those are, and the sectors of 32 B that hold them.
+  /// How many those are.
   [[nodiscard]] std::uint64_t written_bytes(std::uint64_t address) const;
-  [[nodiscard]] std::uint64_t written_sectors(std::uint64_t address) const;
   /// Of touched_bytes(), when half of that run's blocks had run; 0 where it had only one.
   [[nodiscard]] std::uint64_t touched_bytes_at_half(std::uint64_t address) const;
   /// Did a kernel write into this allocation?

@@ -247,17 +247,6 @@ std::uint64_t Memory::written_bytes(std::uint64_t address) const {
   return bytes;
 }
 
-std::uint64_t Memory::written_sectors(std::uint64_t address) const {
-  const Allocation* a = impl_->find(address);
-  std::uint64_t sectors = 0;
-  for (std::uint64_t i = 0; a && i < a->pages.size(); ++i) {
-    const Page* page = a->pages[i].get();
-    for (std::uint64_t k = 0; page && page->written && k < kPageBytes / 64; ++k)
-      sectors += (page->written[k] << 32 != 0 ? 1 : 0) + (page->written[k] >> 32 != 0 ? 1 : 0);
-  }
-  return sectors;
-}
-
 bool Memory::touched_empty_variable() const {
   return std::ranges::any_of(impl_->allocations, [](const auto& a) {
     return a->variable && a->empty && a->touched > 0 && !a->written;
