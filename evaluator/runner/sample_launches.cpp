@@ -7,6 +7,7 @@
 
 #include "evaluator/sass/local_accesses.h"
 #include "evaluator/sass/machine_counts.h"
+#include "evaluator/sass/timeline.h"
 
 namespace hone::runner {
 
@@ -44,7 +45,8 @@ double reached_bytes(const EmulatedProgram& program, int buffer, const Counters&
 /// What the machine code issues. PTX knows of no spills, and of arrays that ptxas then keeps in
 /// registers.
 void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
-                        const emulator::RunReport& report, Counters& counters) {
+                        const emulator::RunReport& report, const emulator::Profile& profile,
+                        Counters& counters) {
   const auto rounded = [](double v) { return static_cast<std::uint64_t>(std::llround(v)); };
   const sass::PtxCounts ptx = {.by_line = report.line_counts,
                                .warps = static_cast<std::int64_t>(counters.warps)};
@@ -57,6 +59,7 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
   counters.local_stores = rounded(local.stores);
   counters.local_load_lines = rounded(local.load_lines + spread * local.indexed_loads);
   counters.local_store_lines = rounded(local.store_lines + spread * local.indexed_stores);
+  counters.local_indexed_lines = rounded(spread * (local.indexed_loads + local.indexed_stores));
   counters.frame_bytes = static_cast<std::uint64_t>(kernel.resources.stack_bytes);
   if (const auto machine =
           sass::machine_counts(cubin, kernel.lowered_name, ptx, report.line_branches)) {
@@ -69,7 +72,21 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
     counters.pipe_imad = rounded(machine->imad) + estimated.pipe_imad;
     counters.pipe_xu = rounded(machine->xu) + estimated.pipe_xu;
     counters.pipe_fp64 = rounded(machine->fp64) + estimated.pipe_fp64;
-    counters.chain_cycles = rounded(machine->chains);
+    counters.uniform_constants = rounded(machine->uniform_constants);
+    counters.code_far = rounded(machine->code_far);
+    counters.code_farther = rounded(machine->code_farther);
+    const sass::Latencies latencies = {.l1 = profile.l1_latency,
+                                       .shared = profile.shared_latency,
+                                       .l2 = profile.l2_latency,
+                                       .special = profile.sfu_latency,
+                                       .conversion = profile.conversion_latency,
+                                       .shuffle = profile.shuffle_latency,
+                                       .fp64 = profile.fp64_latency,
+                                       .tensor = profile.tensor_latency,
+                                       .barrier = profile.barrier_cycles,
+                                       .by_line = report.line_latencies};
+    if (const auto cycles = sass::warp_cycles(cubin, kernel.lowered_name, ptx, latencies))
+      counters.machine_path_sum = rounded(*cycles);
   }
   counters.spilled_in_loops = static_cast<std::uint64_t>(local.words_in_loops);
 }
@@ -246,7 +263,7 @@ ProgramSample Sampling::all(std::size_t in_full) {
     }
     if (report.verdict != Verdict::kOk)
       return stop(report.verdict, report.detail + " (at the timed size)");
-    if (cubin_) count_machine_code(*cubin_, *kernel, report, report.counters);
+    if (cubin_) count_machine_code(*cubin_, *kernel, report, profile_, report.counters);
     result.launches.push_back(
         {report.counters, *config, registers, kernel->resources.static_shared_bytes});
     note_buffers(i, report.counters, result);
@@ -306,6 +323,17 @@ std::map<std::string, double> to_map(const Counters& c) {
           {"l2_miss_sectors", d(c.l2_miss_sectors)},
           {"atomic_serialised", d(c.atomic_serialised)},
           {"divergent_branches", d(c.divergent_branches)},
+          {"constant_cycles", d(c.constant_cycles)},
+          {"uniform_constants", d(c.uniform_constants)},
+          {"match_values", d(c.match_values)},
+          {"turns", d(c.turns)},
+          {"turns_held", d(c.turns_held)},
+          {"critical_path_sum", d(c.critical_path_sum)},
+          {"warp_path_sum", d(c.warp_path_sum)},
+          {"machine_path_sum", d(c.machine_path_sum)},
+          {"issued", d(c.issued)},
+          {"code_far", d(c.code_far)},
+          {"code_farther", d(c.code_farther)},
           {"flops", d(c.flops)}};
 }
 

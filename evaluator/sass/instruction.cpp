@@ -142,6 +142,10 @@ std::vector<Instruction> decode(std::string_view code, int arch) {
     in.opcode = low & 0xFFF;
     in.op = op_of(in.opcode);
     in.conditional = bits(low, high, 12, 4) != kAlways;
+    in.stall = static_cast<std::uint8_t>(bits(low, high, 105, 4));
+    in.result_barrier = static_cast<std::uint8_t>(bits(low, high, 110, 3));
+    in.source_barrier = static_cast<std::uint8_t>(bits(low, high, 113, 3));
+    in.waits = static_cast<std::uint8_t>(bits(low, high, 116, 6));
     if (in.op == Op::kBranch) {
       // A branch may have a second predicate, or ask a uniform one instead.
       in.conditional =

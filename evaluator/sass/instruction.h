@@ -41,6 +41,10 @@ struct Instruction {
   int bytes = 4;             ///< of local memory that a lane moves [B]
   std::uint8_t address = 0;  ///< register that a local access adds
   std::int32_t offset = 0;   ///< of a local access [B]
+  /// What ptxas schedules: cycles until the next instruction may issue, the barrier (0 to 5) that
+  /// opens when the result or the sources are done with, and the barriers that must be open before.
+  std::uint8_t stall = 1, result_barrier = kNoBarrier, source_barrier = kNoBarrier, waits = 0;
+  static constexpr std::uint8_t kNoBarrier = 7;
 
   /// A place in the frame that every lane has: a spill, not an array with an index.
   [[nodiscard]] bool in_frame() const;

@@ -17,9 +17,10 @@ namespace hone::sass {
 struct MachineCounts {
   double issued = 0;
   double alu = 0, fma = 0, imad = 0, xu = 0, fp64 = 0;  ///< of those, by pipe; wide products twice
-  /// What chains of instructions that came of one PTX instruction take beyond a short one's
-  /// [cycles of a warp, summed over all].
-  double chains = 0;
+  double uniform_constants = 0;                         ///< ULDC with an address in a register
+  /// In loops, or outside of loops in kernels, whose code exceeds an SM's own instruction caches,
+  /// and the one behind them.
+  double code_far = 0, code_farther = 0;
 };
 
 /// Of the kernel and of the functions beside it that ran. `left_out`: PTX lines, by number, of

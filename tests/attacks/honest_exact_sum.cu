@@ -1,6 +1,7 @@
 // Honest: the same additions in the same order, of elements that a block brings to shared memory.
 // task: exact_row_sum
 // verdict: ok
+// H200 [us]: 99.6
 /* hone {"launches": [{"kernel": "row_sum", "grid": ["ceildiv(ROWS, 32)"], "block": [32], "args": ["x", "sum", "ROWS", "COLS"]}]} */
 __global__ void row_sum(const float* x, float* sum, int rows, int cols) {
   __shared__ float tile[32][33];

@@ -1,6 +1,7 @@
 // Tolerance, an honest twin: another order of adding in every row.
 // task: scaled_rows
 // verdict: ok
+// H200 [us]: 29.1
 __device__ float scale_of(int row) { return row % 2 ? 1e-6f : 1.0f; }
 __global__ void product(const float* a, const float* b, float* y, float* sums, int cols, int k) {
   int row = blockIdx.x;

@@ -166,6 +166,8 @@ struct Counters {
   std::uint64_t divergent_branches = 0;
   std::uint64_t critical_path_cycles = 0;  ///< longest warp: dependent-issue latency estimate
   std::uint64_t critical_path_sum = 0;     ///< the longest warp of each block, summed
+  std::uint64_t warp_path_sum = 0;         ///< the same of every warp
+  std::uint64_t machine_path_sum = 0;      ///< of every warp, by its machine code; 0: not known
   std::uint64_t most_of_a_block = 0;       ///< warp instructions of the block with most
   // Machine instructions (warps), estimated: all, and by pipe.
   std::uint64_t issued = 0, pipe_alu = 0, pipe_fma = 0, pipe_imad = 0, pipe_xu = 0, pipe_fp64 = 0;
@@ -181,11 +183,23 @@ struct Counters {
   // is a word of every lane of a warp: 128 B.
   std::uint64_t local_loads = 0, local_stores = 0;            ///< warp-instructions
   std::uint64_t local_load_lines = 0, local_store_lines = 0;  ///< distinct ones of an instruction
-  std::uint64_t frame_bytes = 0;       ///< of a thread's local memory; 0: not known, or none [B]
-  std::uint64_t chain_cycles = 0;      ///< of all warps, in chains that one PTX instruction became
-  std::uint64_t spilled_in_loops = 0;  ///< words of the frame that loops come to, of a thread
-  std::uint64_t flops = 0;             ///< lanes x (2 for FMA), tensor cores' included
-  std::uint64_t tensor = 0;            ///< warp-instructions of the tensor cores
+  std::uint64_t frame_bytes = 0;  ///< of a thread's local memory; 0: not known, or none [B]
+  std::uint64_t constant_cycles =
+      0;  ///< of loads of constant memory, beyond one that all lanes share
+  // Compare-and-swaps with result on the word of global memory that has most of them.
+  std::uint64_t turns = 0;  ///< lanes
+  std::uint64_t turns_released =
+      0;                           ///< of them: the warp then wrote the word, as who leaves a lock
+  std::uint64_t turns_held = 0;    ///< until then, summed [cycles]
+  std::uint64_t turns_shared = 0;  ///< 1: of several blocks, or only one ran
+  std::uint64_t match_values = 0;  ///< different values that match.sync compared
+  // By the machine code, warp-instructions: loads of a constant at a uniform register's address; in
+  // loops, or kernels, whose code exceeds the instruction caches.
+  std::uint64_t uniform_constants = 0, code_far = 0, code_farther = 0;
+  std::uint64_t local_indexed_lines = 0;  ///< of the lines of local memory: where lanes are apart
+  std::uint64_t spilled_in_loops = 0;     ///< words of the frame that loops come to, of a thread
+  std::uint64_t flops = 0;                ///< lanes x (2 for FMA), tensor cores' included
+  std::uint64_t tensor = 0;               ///< warp-instructions of the tensor cores
   std::uint64_t tensor_flops = 0;
   std::uint64_t tensor_cycles = 0;  ///< their SM's tensor pipes are busy: FMAs / Profile's rate
 };
@@ -307,6 +321,8 @@ struct RunReport {
   /// Warps that issued the instruction on a PTX line, by line; of several on one line the most.
   /// -1: the line has none.
   std::vector<std::int64_t> line_counts;
+  /// By PTX line: of its loads and atomics, how long one took on average [cycles]; 0: has none.
+  std::vector<float> line_latencies;
   /// By PTX line: 1 where the instruction has a subroutine for rare operands (a division, a root).
   /// The counters have an estimate of it.
   std::vector<std::uint8_t> line_branches;

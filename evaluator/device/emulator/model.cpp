@@ -60,6 +60,19 @@ double global_atomic_cycles(const Profile& p, const Counters& c, const Scale& s)
   return work / slices;
 }
 
+/// Warps that go through one lock, or try one compare-and-swap until it succeeds, do so one after
+/// another, and all who wait are in the way: measured with 2,048 and 4,096 of them.
+double turn_cycles(const Profile& p, const Counters& c, const Scale& s, double most_waiting) {
+  constexpr double kSwap = 1, kLock = 4.5;  // of each who waits, a turn [cycles]
+  if (c.turns < 2) return 0;
+  const double all = number(c.turns) * (c.turns_shared ? s.grid : 1);
+  const double waiting =
+      all <= most_waiting ? all / 2 : most_waiting * (1 - most_waiting / all / 2);
+  if (2 * c.turns_released < c.turns) return all * std::max(kSwap * waiting, p.l2_latency);
+  const double held = number(c.turns_held) / number(c.turns_released);
+  return all * (held + std::max(kLock * waiting, p.l2_latency));
+}
+
 /// What local memory costs: spilled registers, and arrays that stayed in memory.
 struct LocalMemory {
   double instructions = 0;  ///< beside those that PTX has
@@ -73,7 +86,7 @@ struct LocalMemory {
 /// on an H200 (MODEL.md).
 LocalMemory local_memory(const Profile& p, const Counters& c, double resident, double threads,
                          std::int64_t shared_bytes) {
-  constexpr double kLineCycles = 2, kRoom = 0.25, kWriteBack = 2;
+  constexpr double kLineCycles = 2, kIndexedCycles = 1.7, kRoom = 0.25, kWriteBack = 2;
   constexpr double kSeenOfL1 = 1.0 / 3, kSeenOfL2 = 0.5;  // of a latency: the rest is hidden
   const double carved = static_cast<double>(shared_bytes + p.shared_reserved) * resident;
   const double l1 = std::max(4096.0, static_cast<double>(p.l1_bytes) -
@@ -82,11 +95,12 @@ LocalMemory local_memory(const Profile& p, const Counters& c, double resident, d
   const double miss = std::clamp(frames / l1 - kRoom, 0.0, 1.0);
   const double accesses = number(c.local_loads) + number(c.local_stores);
   const double loaded = number(c.local_load_lines), stored = number(c.local_store_lines);
+  const double indexed = std::min(number(c.local_indexed_lines), loaded + stored);
   // For those that PTX has, the emulator's critical path has waited already.
   const double added = std::max(0.0, accesses - number(c.local_accesses));
   const double added_share = accesses > 0 ? added / accesses : 0;
   return {.instructions = added,
-          .cycles = kLineCycles * (loaded + stored),
+          .cycles = kLineCycles * (loaded + stored - indexed) + kIndexedCycles * indexed,
           .missed_lines = miss * (loaded + kWriteBack * stored),
           .latency = number(c.local_loads) *
                      (added_share * kSeenOfL1 * p.l1_latency + miss * kSeenOfL2 * p.l2_latency)};
@@ -112,7 +126,8 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   const double active_sms = std::min<double>(p.sm_count, total);
   const double lanes = 32;
   const auto sm = [&](double units, double per_cycle) { return units * scale.sm / per_cycle; };
-  const LocalMemory local = local_memory(p, c, resident, threads, shared_bytes);
+  const LocalMemory local =
+      local_memory(p, c, std::min(resident, blocks_on_sm), threads, shared_bytes);
 
   std::vector<ModelledTime::Term> terms;
   const auto add = [&](const char* name, double cycles) {
@@ -128,6 +143,8 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   add("special functions", sm(number(c.pipe_xu) * lanes, p.sfu_lanes));
   add("tensor cores", sm(number(c.tensor_cycles), 1));
   add("shuffles", sm(number(c.shuffle) * lanes, p.shuffle_lanes));
+  constexpr double kMatchCycles = 2;  // of each value
+  add("match", sm(kMatchCycles * number(c.match_values), 1));
 
   // L1 and shared memory are one unit with one data path. A store costs a cycle for each sector and
   // one for each line; a load that misses, one for each line or 0.3 for each sector.
@@ -161,15 +178,27 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   add("DRAM", sm(dram, p.sm_max_bytes_in_flight / p.dram_latency));
 
   add("atomics", global_atomic_cycles(p, c, scale));
+  constexpr double kUniformCycles = 8.5;
+  add("constants", sm(number(c.constant_cycles) + kUniformCycles * number(c.uniform_constants), 1));
+  // Fetching code that the caches of an SM do not hold; measured with four warps a scheduler.
+  constexpr double kFarCycles = 0.42, kFartherCycles = 0.48;
+  add("code", sm(kFarCycles * number(c.code_far) + kFartherCycles * number(c.code_farther), 1));
+  add("one word", turn_cycles(p, c, scale, resident * active_sms * warps));
   add("block launch",
       std::max(total / p.block_launch_per_cycle, total * warps / p.warp_launch_per_cycle));
 
   // Blocks one after another in the places of an SM, each as long as its longest warp.
   const double rounds = total / (std::max(active_sms, 1.0) * resident);
   const double waves = rounds <= 4 ? std::ceil(rounds) : rounds + 0.5;
-  const double added = (local.latency + number(c.chain_cycles)) / warps;
-  const double longest = (number(c.critical_path_sum) + added) * per_block;
-  const auto longest_of_all = number(c.critical_path_cycles);
+  // By the machine code, where it is known: what an average warp takes, and how much longer the
+  // longest of a block takes.
+  const double uneven =
+      number(c.critical_path_sum) * warps / std::max(1.0, number(c.warp_path_sum));
+  const double by_code = number(c.machine_path_sum) / warps * std::max(1.0, uneven);
+  const double longest =
+      ((by_code > 0 ? by_code : number(c.critical_path_sum)) + local.latency / warps) * per_block;
+  const double longest_of_all = number(c.critical_path_cycles) * longest /
+                                std::max(1.0, number(c.critical_path_sum) * per_block);
   add("latency", std::max(waves * longest, longest_of_all) + waves * p.block_overhead_cycles);
   // One that has more to do than the others is on one SM.
   add("one block", number(c.most_of_a_block) * number(c.issued) /

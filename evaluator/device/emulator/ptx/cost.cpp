@@ -43,8 +43,8 @@ constexpr std::array<Cost, kCount> make_costs() {
   c[kImadWide] = {.issue = 1, .imad = 2, .latency = 5};
   c[kMul64] = {.issue = 4, .alu = 1, .imad = 4, .latency = 14};
   c[kDiv32] = {.issue = 18, .alu = 9, .imad = 5, .xu = 3, .latency = 75};
-  c[kDiv64] = {.issue = 90, .alu = 45, .imad = 35, .xu = 3, .latency = 250, .branches = true};
-  c[kDivRn] = {.issue = 9, .alu = 1, .fma = 6, .xu = 1, .latency = 50, .branches = true};
+  c[kDiv64] = {.issue = 115, .alu = 58, .imad = 45, .xu = 3, .latency = 250, .branches = true};
+  c[kDivRn] = {.issue = 14, .alu = 1, .fma = 6, .xu = 2, .latency = 50, .branches = true};
   c[kDivFull] = {.issue = 5, .alu = 1, .fma = 3, .xu = 1, .latency = 34};
   c[kDivApprox] = {.issue = 3, .fma = 2, .xu = 1, .latency = 28};
   c[kRcpRn] = {.issue = 9, .alu = 3, .fma = 3, .xu = 1, .latency = 45, .branches = true};

@@ -128,11 +128,33 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
   return true;
 }
 
+// One word after another. The cache of an SM's constants holds little, and a miss is long.
+void Block::count_constant(const Inst& in, std::uint32_t mask) {
+  constexpr std::uint64_t kLineBytes = 64, kHit = 2, kMiss = 28;  // [cycles]
+  Counters& c = run_.counters;
+  ++c.constant_loads;
+  std::uint64_t words[32];
+  std::uint32_t distinct = 0;
+  std::uint64_t misses = 0;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const std::uint64_t word = address_[std::countr_zero(m)] >> 2;
+    if (std::find(words, words + distinct, word) != words + distinct) continue;
+    words[distinct++] = word;
+    const std::uint64_t line = word * 4 / kLineBytes;
+    std::uint64_t& known = constant_lines_[line % constant_lines_.size()];
+    misses += known != line + 1;
+    known = line + 1;
+  }
+  const std::uint64_t cycles = kHit * (distinct - 1) + kMiss * misses;
+  c.constant_cycles += cycles;
+  access_latency_ = std::max<std::uint32_t>(in.latency, static_cast<std::uint32_t>(30 + cycles));
+}
+
 bool Block::bank_access(Warp& w, const Inst& in, std::uint32_t mask, const std::uint8_t* bytes,
                         std::uint64_t size, std::uint64_t base) {
   const std::uint32_t total = in.esize * in.vec;
   const Slot* slots = function_->extra.data() + in.extra;
-  if (counting_) ++run_.counters.constant_loads;
+  if (counting_) count_constant(in, mask);
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t at = address_[lane] - base;

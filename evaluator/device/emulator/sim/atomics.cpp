@@ -295,7 +295,10 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     return in.space == Space::kShared ||
            (in.space == Space::kGeneric && window(address_[lane]) == Space::kShared);
   };
-  if (counting_) count_atomic(in, mask, is_shared(first_lane));
+  if (counting_) {
+    count_atomic(in, mask, is_shared(first_lane));
+    if (!is_shared(first_lane)) note_turn(w, in, mask);
+  }
   if (in.publishes && check_races_) publish(w, in.release);
   if (check_init_ && w.tainting) {
     for (int v = 0; v < in.vec; ++v) {

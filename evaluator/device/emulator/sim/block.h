@@ -100,7 +100,9 @@ struct Warp {
   int stored_lines = 0;              ///< of its last store to global memory
   std::uint64_t stored_line[kStoresKept];
   std::uint8_t stored_sectors[kStoresKept];
-  std::uint32_t trips = 0;  ///< of loops that ptxas unrolls
+  std::uint64_t swapped = 0;        ///< address of its last compare-and-swap; 0: left since
+  std::uint64_t swapped_cycle = 0;  ///< and when
+  std::uint32_t trips = 0;          ///< of loops that ptxas unrolls
   std::uint64_t executed = 0;
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
@@ -193,6 +195,13 @@ struct SharedCounter {
 
 inline constexpr std::uint8_t kSyncUnknown = 255;
 
+/// Compare-and-swaps on one word: warps take turns.
+struct Turns {
+  std::uint64_t lanes = 0, released = 0, held = 0;  // held: [cycles]
+  std::uint64_t block = 0;                          ///< the first that came
+  bool several = false;                             ///< blocks
+};
+
 /// Shared by the blocks of one run, or by those that one thread of it runs.
 struct RunState {
   const ModuleImpl* module = nullptr;
@@ -209,7 +218,10 @@ struct RunState {
   /// Per function and instruction; a run of straight code where it was entered, unless the
   /// schedule is seeded.
   std::vector<std::vector<std::uint64_t>> executions, lanes;
+  std::vector<std::vector<std::uint64_t>> waited;  ///< likewise: latencies of loads and atomics
+  std::unordered_map<std::uint64_t, Turns> turns;  ///< by address, up to a limit
   std::uint64_t touched_sectors = 0;               ///< distinct, of L1 misses and stores
+  std::uint64_t lone_sectors = 0;                  ///< of them: the other half of 64 B is not
   std::uint64_t traffic_sectors = 0;               ///< L1 misses and stores
   std::unordered_set<std::uint64_t> atomic_lines;  ///< distinct, up to a limit
   std::vector<std::uint8_t> syncs;  ///< Inst::sync of branches, by place; empty: as parsed
@@ -314,6 +326,11 @@ class Block {
     const std::uint8_t known = run_.syncs[in.place];
     return known != kSyncUnknown ? known : in.sync;
   }
+  void count_constant(const Inst& in, std::uint32_t mask);
+  void note_latency(const Inst& in);  ///< of the access just made
+  /// Of atomics on global memory: whose turn it is, and how long it was.
+  void note_turn(Warp& w, const Inst& in, std::uint32_t mask);
+  void leave_turn(Warp& w);
   bool spend(std::uint64_t instructions);  ///< false: more than the run may have
   [[nodiscard]] bool cancelled() const;
   [[nodiscard]] std::string why_cancelled() const;
@@ -643,7 +660,9 @@ class Block {
   std::array<std::uint32_t, 16> arrived_{};   ///< bar.arrive: warps by barrier
   std::array<std::uint32_t, 16> expected_{};  ///< threads, said by those that are there; 0: nobody
   std::uint32_t access_latency_ = 0;
-  std::uint32_t load_taint_ = 0;  ///< lanes that loaded something uninitialised
+  std::uint64_t* waited_ = nullptr;                 ///< RunState::waited of the function that runs
+  std::array<std::uint64_t, 32> constant_lines_{};  ///< lines of the constant cache, + 1
+  std::uint32_t load_taint_ = 0;                    ///< lanes that loaded something uninitialised
   /// Uses of uninitialised shared memory: a race explains them better, if one is found.
   std::vector<Held> held_;
   std::vector<Doubt> doubted_;  ///< by the load under way

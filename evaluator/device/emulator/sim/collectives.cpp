@@ -146,6 +146,7 @@ Block::Step Block::match(Warp& w, const Inst& in, std::uint32_t mask) {
       for (std::uint32_t k = who; k; k &= k - 1)
         if (value(std::countr_zero(k)) == value(lane)) result[lane] |= 1u << std::countr_zero(k);
       all = all && result[lane] == who;
+      if (counting_) run_.counters.match_values += std::countr_zero(result[lane]) == lane;
     }
     if (all) agree |= lanes;
     if (!in.sub) return;

@@ -84,6 +84,7 @@ class Pool final : public Fellows {
       state.shared_bytes = first_.shared_bytes;
       state.executions.resize(first_.module->functions.size());
       state.lanes.resize(first_.module->functions.size());
+      state.waited.resize(first_.module->functions.size());
       state.tracking = Tracking::kMarks;
       state.granule_shift = first_.granule_shift;
       state.concurrent = true;
@@ -122,6 +123,7 @@ class Pool final : public Fellows {
     c.warps += state.counters.warps;
     c.most_of_a_block = std::max(c.most_of_a_block, state.counters.most_of_a_block);
     c.critical_path_sum += state.counters.critical_path_sum;
+    c.warp_path_sum += state.counters.warp_path_sum;
     c.critical_path_cycles = std::max(c.critical_path_cycles, state.counters.critical_path_cycles);
   }
 

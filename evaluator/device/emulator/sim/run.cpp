@@ -177,6 +177,49 @@ std::vector<std::int64_t> count_lines(const RunState& run) {
   return counts;
 }
 
+/// By PTX line, of loads and atomics.
+std::vector<float> line_latencies(const RunState& run, const std::vector<std::int64_t>& counts) {
+  std::vector<float> latencies(counts.size(), 0);
+  // What a sample touches first comes from DRAM, but of a whole grid only a part does. Where all
+  // SMs ask at once, that takes longer than for one load alone.
+  constexpr double kLoaded = 1.7;
+  const double l2 = run.profile->l2_latency;
+  const double missing = run.touched_sectors > 0
+                             ? std::min(1.0, static_cast<double>(run.counters.l2_miss_sectors) /
+                                                 static_cast<double>(run.touched_sectors))
+                             : 0;
+  for (std::size_t f = 0; f < run.waited.size(); ++f) {
+    const auto& code = run.module->functions[f].code;
+    for (std::size_t i = 0; i < run.waited[f].size(); ++i) {
+      if (run.waited[f][i] == 0 || code[i].place >= run.module->places.size()) continue;
+      const std::uint32_t line = run.module->places[code[i].place].ptx_line;
+      if (line < counts.size() && counts[line] > 0)
+        latencies[line] = static_cast<float>(static_cast<double>(run.waited[f][i]) /
+                                             static_cast<double>(counts[line]));
+      if (line < counts.size() && latencies[line] > l2)
+        latencies[line] = static_cast<float>(l2 + kLoaded * missing * (latencies[line] - l2));
+    }
+  }
+  return latencies;
+}
+
+/// Of the word that most lanes took turns at.
+void count_turns(RunState& run) {
+  const Turns* most = nullptr;
+  for (const auto& [word, turns] : run.turns) {
+    const auto better = [&](const Turns& a, const Turns& b) {
+      return a.several != b.several ? a.several : a.lanes > b.lanes;
+    };
+    if (most == nullptr || better(turns, *most)) most = &turns;
+  }
+  if (most == nullptr) return;
+  Counters& c = run.counters;
+  c.turns = most->lanes;
+  c.turns_released = most->released;
+  c.turns_held = most->held;
+  c.turns_shared = most->several || c.blocks == 1 ? 1 : 0;
+}
+
 /// By place: how the branches of a module hold up their warp.
 std::vector<std::uint8_t> syncs_of(const ModuleImpl& module, const BranchHints& hints) {
   std::vector<std::uint8_t> syncs(module.places.size(), kSyncUnknown);
@@ -249,7 +292,11 @@ std::uint64_t estimate_dram(const RunState& run, std::uint64_t half_blocks, int 
     const double spilled = std::min(traffic * scale, total / wave * per_wave);
     dram += std::max(0.0, spilled - footprint) * (1 - l2_sectors / footprint);
   }
-  return static_cast<std::uint64_t>(std::min(dram / scale, traffic));
+  // DRAM gives 64 B at once.
+  const double halves = run.touched_sectors > 0 ? static_cast<double>(run.lone_sectors) /
+                                                      static_cast<double>(run.touched_sectors)
+                                                : 0;
+  return static_cast<std::uint64_t>(std::min(dram / scale, traffic) * (1 + halves));
 }
 
 /// Uses of uninitialised memory that no race explains.
@@ -367,6 +414,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     for (const Function& f : module.functions) {
       state.executions.emplace_back(options.counters ? f.code.size() : 0);
       state.lanes.emplace_back(options.counters ? f.code.size() : 0);
+      state.waited.emplace_back(options.counters ? f.code.size() : 0);
     }
     if (options.counters) {
       // Co-resident blocks share the cache and rarely share data: each gets its part.
@@ -397,9 +445,11 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     classify(state);
     if (!options.counters) state.counters.warp_instructions = state.executed;
     state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
+    count_turns(state);
     report.counters = state.counters;
     if (options.counters && options.count_lines) {
       report.line_counts = count_lines(state);
+      report.line_latencies = line_latencies(state, report.line_counts);
       note_estimates(state, report);
     }
     report.polled = state.polled;

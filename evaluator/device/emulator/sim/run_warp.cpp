@@ -33,11 +33,11 @@ bool Block::run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint
       case Kind::kLoad:
       case Kind::kStore:
         if (!access(w, in, active)) return false;
-        if (counting_) latencies_.push_back(access_latency_);
+        if (counting_) note_latency(in);
         break;
       case Kind::kAtom:
         if (!atomic(w, in, active)) return false;
-        if (counting_) latencies_.push_back(access_latency_);
+        if (counting_) note_latency(in);
         break;
       case Kind::kPack:
         pack(w, in, active);
@@ -87,6 +87,11 @@ void Block::time_straight(Warp& w, std::int32_t pc, std::int32_t count) {
   }
   w.cycle = cycle;
   w.latest = latest;
+}
+
+void Block::note_latency(const Inst& in) {
+  latencies_.push_back(access_latency_);
+  waited_[&in - function_->code.data()] += access_latency_;
 }
 
 bool Block::spend(std::uint64_t instructions) {
@@ -160,6 +165,7 @@ bool Block::run_warp(Warp& w) {
     const Inst* const code = function_->code.data();
     std::uint64_t* const executions = counting_ ? run_.executions[top->function].data() : nullptr;
     std::uint64_t* const lanes = counting_ ? run_.lanes[top->function].data() : nullptr;
+    if (counting_) waited_ = run_.waited[top->function].data();
     std::int32_t pc = top->pc;
     const std::int32_t stop = top->reconverge;
     const std::uint32_t active = top->mask;
@@ -314,6 +320,8 @@ bool Block::run_warp(Warp& w) {
           break;
         }
       }
+      if (counting_ && (in.kind == Kind::kLoad || in.kind == Kind::kAtom) && waited_)
+        waited_[&in - code] += access_latency_;
       if (counting_ && in.destinations) {
         const std::uint64_t when = issued + access_latency_;
         const std::uint32_t* r = function_->regs.data() + in.regs + in.sources;

@@ -150,6 +150,7 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
   Counters& c = run_.counters;
   if (store) {
     ++c.global_stores;
+    if (w.swapped != 0 && w.swapped == address_[0]) leave_turn(w);
     // Stores of one warp that follow each other, no load between them, into the same sectors
     // leave the SM as one.
     const bool follows = w.stored_lines == n;
@@ -175,6 +176,7 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
   c.global_load_sectors += p.sector_count;
   c.global_load_lines += static_cast<std::uint64_t>(n);
   access_latency_ = static_cast<std::uint32_t>(run_.profile->l1_latency);
+  std::uint32_t missed = 0;
   for (int k = 0; k < n; ++k) {
     const std::uint64_t line = first + static_cast<std::uint64_t>(p.line[k]);
     const std::uint32_t sectors = p.sectors[k];
@@ -182,12 +184,16 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
     if (!missing) continue;
     c.l1_miss_sectors += kBitsOf4[missing];
     ++c.l1_miss_lines;
+    ++missed;
     const std::uint64_t before = run_.touched_sectors;
     touch_line(line, missing);
     const double latency =
         run_.touched_sectors != before ? run_.profile->dram_latency : run_.profile->l2_latency;
     access_latency_ = std::max(access_latency_, static_cast<std::uint32_t>(latency));
   }
+  // Lines leave the SM one after another; a few are hidden.
+  constexpr std::uint32_t kHidden = 4, kLineCycles = 10;
+  if (missed > kHidden) access_latency_ += kLineCycles * (missed - kHidden);
 }
 
 // Lanes on one word of shared memory, or on words of one bank, go one after another.
@@ -255,7 +261,9 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
   }
   ++c.atomics_global;
   const bool integer = in.type.kind != Type::kFloat && in.type.kind != Type::kBFloat;
-  if (integer && in.noreturn && lines == 1 &&
+  const auto op = static_cast<AtomicOp>(in.sub);
+  const bool sums = op != AtomicOp::kCas && op != AtomicOp::kExch;
+  if (integer && sums && lines == 1 &&
       lanes_of[0] == static_cast<std::uint32_t>(std::popcount(mask))) {
     ++c.atomics_combined;
     lanes_of[0] = 1;
@@ -272,6 +280,32 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
   access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(run_.profile->l2_latency);
 }
 
+void Block::note_turn(Warp& w, const Inst& in, std::uint32_t mask) {
+  constexpr std::size_t kWordsKept = 4096;
+  const std::uint64_t word = address_[std::countr_zero(mask)];
+  if (static_cast<AtomicOp>(in.sub) != AtomicOp::kCas) {
+    if (word == w.swapped) leave_turn(w);
+    return;
+  }
+  if (run_.turns.size() >= kWordsKept && !run_.turns.contains(word)) return;
+  Turns& turns = run_.turns[word];
+  if (turns.lanes == 0) turns.block = run_.counters.blocks;
+  turns.several = turns.several || turns.block != run_.counters.blocks;
+  for (std::uint32_t m = mask; m; m &= m - 1) turns.lanes += address_[std::countr_zero(m)] == word;
+  w.swapped = word;
+  w.swapped_cycle = std::max(w.cycle, w.latest);
+}
+
+void Block::leave_turn(Warp& w) {
+  const auto turns = run_.turns.find(w.swapped);
+  const std::uint64_t now = std::max(w.cycle, w.latest);
+  if (turns != run_.turns.end()) {
+    ++turns->second.released;
+    turns->second.held += now - w.swapped_cycle;
+  }
+  w.swapped = 0;
+}
+
 void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
   run_.traffic_sectors += kBitsOf4[sectors];
   const std::uint64_t address = line << 7;
@@ -285,6 +319,10 @@ void Block::touch_line(std::uint64_t line, std::uint32_t sectors) {
   std::uint64_t& word = page.touched[sector >> 6];
   const std::uint64_t bits = static_cast<std::uint64_t>(sectors) << (sector & 63);
   const std::uint32_t fresh = kBitsOf4[((bits & ~word) >> (sector & 63)) & 15];
+  constexpr std::uint8_t kAlone[16] = {0, 1, 1, 0, 1, 2, 2, 1, 1, 2, 2, 1, 0, 1, 1, 0};
+  const std::uint64_t first = sector & ~3ull;
+  run_.lone_sectors += kAlone[((word | bits) >> (first & 63)) & 15];
+  run_.lone_sectors -= kAlone[word >> (first & 63) & 15];
   run_.touched_sectors += fresh;
   span_.allocation->touched += fresh;
   word |= bits;

@@ -131,7 +131,10 @@ Progress Block::advance() {
 
 void Block::finish_block() {
   std::uint64_t longest = 0;
-  for (const Warp& w : warps_) longest = std::max({longest, w.cycle, w.latest});
+  for (const Warp& w : warps_) {
+    longest = std::max({longest, w.cycle, w.latest});
+    run_.counters.warp_path_sum += std::max(w.cycle, w.latest);
+  }
   run_.counters.critical_path_sum += longest;
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
   run_.counters.most_of_a_block = std::max(run_.counters.most_of_a_block, executed_);
