@@ -19,6 +19,7 @@
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
 #include "evaluator/timing/statistics.h"
+#include "evaluator/trace.h"
 #include "evaluator/verdicts.h"
 
 namespace hone {
@@ -368,6 +369,7 @@ Result<void> EvaluatorImpl::add_made_up(protocol::EmulateRequest& emulated,
 
 Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   const auto begin = Clock::now();
+  trace("admission begins");
   if (auto ok = check_memory(request.timed.reference); !ok) return std::unexpected(ok.error());
   // Who gives up waiting for the admission learns how far it came.
   auto phase = Clock::now();
@@ -406,6 +408,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   std::set<std::string> read_whole;
   std::vector<std::string> said;
   phase = Clock::now();
+  trace("admission: compiled");
   if (!emulated.checks.empty()) {
     const auto reply = emulate(emulated);
     if (!reply) return at("emulating the reference at the check sizes", reply.error());
@@ -429,6 +432,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     set_modelled(evaluation, modelled, *reference_us, request, timed->key);
   }
   if (gpu_) {
+    trace("admission: emulated");
     protocol::MeasureRequest measure;
     for (const Case& one : checks) measure.checks.push_back(machine_code_only(one));
     measure.timed = machine_code_only(timed_case);
@@ -460,6 +464,7 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   evaluation.math = MathLevel::kExact;  // it is the reference
   evaluation.note = fmt::format("{}", fmt::join(said, "\n"));
   evaluation.elapsed_s = std::chrono::duration<double>(Clock::now() - begin).count();
+  trace("admission ends");
   return evaluation;
 }
 

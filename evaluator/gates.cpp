@@ -13,6 +13,7 @@
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
 #include "evaluator/timing/statistics.h"
+#include "evaluator/trace.h"
 #include "evaluator/verdicts.h"
 
 namespace hone {
@@ -407,6 +408,7 @@ void EvaluatorImpl::Gates::note_fastest() {
 }
 
 Result<Evaluation> EvaluatorImpl::Gates::run() {
+  trace(fmt::format("gates: {} stage begins", request_.stage == Stage::kFinal ? "final" : "quick"));
   const auto pass = [&](Result<bool> go, auto next) { return go && *go ? next() : go; };
   auto go = pass(compile_timed(), [&] { return screen(); });
   const bool first = request_.measure_first && request_.stage == Stage::kQuick;
@@ -422,6 +424,12 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
   if (evaluation_.verdict == Verdict::kWrongResult && request_.math == MathLevel::kExact)
     evaluation_.detail += "; under math 'exact' floats must be the same to the bit";
   evaluation_.math = held_to();
+  trace(fmt::format(
+      "gates: {} stage ends: {}, {:.1f} us; compile {:.2f} s, check {:.2f} s, wait {:.2f} s, "
+      "measure {:.2f} s",
+      request_.stage == Stage::kFinal ? "final" : "quick", to_string(evaluation_.verdict),
+      evaluation_.measurement.time_us, evaluation_.gates.compile, evaluation_.gates.check,
+      evaluation_.gates.wait, evaluation_.gates.measure));
   return std::move(evaluation_);
 }
 

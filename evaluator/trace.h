@@ -1,4 +1,4 @@
-// HONE_TRACE=1: runners say what they do, on stderr.
+// HONE_TRACE=1: hone and its runners say what they do and when [s], on stderr.
 #pragma once
 
 #include <string_view>

@@ -8,14 +8,17 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSlowReference_s = 10e-3;
-/// Runs of the reference that one final stage is expected to take: checks, other inputs, pairs.
-constexpr double kFinalRuns = 100;
+/// Runs of the reference that one final stage is expected to take: checks and other inputs.
+constexpr double kCheckingRuns = 16;
+/// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
+constexpr double kPairRuns = 60, kPairs_s = 2, kTimedApart_s = 20e-3;
 /// Of a budget, for all final stages, however slow the reference.
 constexpr double kMostForFinals = 0.4;
 /// What these take is kept back: the best, the reference, and some more.
 constexpr int kPrograms = 4;
-/// On a GPU: compiled and emulated at all sizes in fresh processes, beside what the reference runs.
-constexpr double kFinalist_s = 4;
+/// On a GPU: the first finalist is compiled and emulated at all sizes, in fresh processes; that of
+/// the others happens meanwhile. Each has a process of its own on the GPU, and the candidate runs.
+constexpr double kFirstFinalist_s = 3, kFinalist_s = 1, kPartOfAdmission = 0.25;
 /// On an emulated device. An admission compiles and emulates the reference at the check sizes, an
 /// evaluation the candidate; a final stage does both, at the hidden sizes and on other inputs, too:
 /// some thirty checks where an evaluation has three.
@@ -42,7 +45,12 @@ void TimePlan::searched(double search_s, std::int64_t finished) {
 bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
 
 double TimePlan::seconds_per_finalist() const {
-  if (!modelled_) return std::max(kFinalist_s, admission_s_) + kFinalRuns * reference_s_;
+  if (!modelled_) {
+    const double pairs_s =
+        reference_s_ > kTimedApart_s ? 0 : std::min(kPairs_s, kPairRuns * reference_s_);
+    return std::max(kFinalist_s, kPartOfAdmission * admission_s_) + kCheckingRuns * reference_s_ +
+           pairs_s;
+  }
   return kTimedSizeCompared_s +
          std::max(kAdmissionsPerFinalist * admission_s_, kEvaluationsPerFinalist * evaluation_s_);
 }
@@ -55,7 +63,9 @@ double TimePlan::search_end() const {
   double reserve =
       modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
   // A GPU times one finalist after the other, and may use the time after the budget for it.
-  const double wanted = kPrograms * seconds_per_finalist() - (modelled_ ? 0 : finals_end() - total);
+  const double wanted =
+      kPrograms * seconds_per_finalist() +
+      (modelled_ ? 0 : std::max(kFirstFinalist_s, admission_s_) - (finals_end() - total));
   reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
   const double begin = std::min(search_begin_s_, total);
   return std::max(begin + kLeastForSearch * (total - begin), total - reserve);

@@ -8,6 +8,9 @@ namespace hone {
 namespace {
 
 constexpr std::size_t kLargestWorkerWindow = 96;
+/// Final stages at once. Only one is timed at a time; the others are compiled and emulated
+/// meanwhile.
+constexpr std::size_t kModelledFinals = 4, kFinals = 3;
 
 /// A GPU's times differ from run to run, so nothing is lost there by telling outcomes as they come,
 /// and one slow compilation holds up nobody. The pools of processes bound what runs at once; the
@@ -71,9 +74,8 @@ LocalTarget::LocalTarget(const DeviceSpec& device, Evaluator& evaluator, int wor
     : device_(device),
       evaluator_(evaluator),
       window_(window_of(device)),
-      final_stages_(device.modelled()
-                        ? std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 4)
-                        : 1),
+      final_stages_(std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1,
+                                            device.modelled() ? kModelledFinals : kFinals)),
       queue_(
           window_, [&evaluator] { evaluator.cancel(); }, [&evaluator] { evaluator.resume(); }),
       workers_(queue_, evaluator, workers > 0 ? workers : static_cast<int>(window_)) {}

@@ -43,7 +43,7 @@ class LocalTarget {
   const DeviceSpec device_;
   Evaluator& evaluator_;
   const std::size_t window_;
-  const std::size_t final_stages_;  ///< at once: nothing is timed on an emulated device
+  const std::size_t final_stages_;  ///< at once
   InProcessQueue queue_;
   Workers workers_;
 };

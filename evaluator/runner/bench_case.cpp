@@ -20,12 +20,6 @@ Blamed blamed(Verdict verdict, std::string detail, bool reference) {
   return Blamed{Failure{verdict, false, false, std::move(detail)}, reference};
 }
 
-#define HONE_STEP(expression)                               \
-  do {                                                      \
-    if (auto hone_step = (expression); !hone_step)          \
-      return std::unexpected(std::move(hone_step.error())); \
-  } while (false)
-
 }  // namespace
 
 template <class T>
@@ -81,7 +75,7 @@ Step<bool> BenchCase::run_precise(const Runnable& precise, double limit_s) {
     }
   }
   HONE_STEP(fill_own_inputs(precise_));
-  const auto ran = [&]() -> Step<void> {
+  const auto ran = [&]() -> Step<double> {
     HONE_STEP(load(precise_));
     HONE_STEP(prepare(precise_, 0xFF));
     return run(precise_, limit_s);
@@ -209,9 +203,12 @@ Step<void> BenchCase::poison_outputs(Side& side, std::uint8_t poison) {
   return {};
 }
 
-Step<void> BenchCase::run(Side& side, double limit_s) {
+Step<double> BenchCase::run(Side& side, double limit_s) {
+  HONE_STEP(blame(side, gpu_.mark_begin()));
   HONE_STEP(blame(side, side.code->launch()));
-  return blame(side, gpu_.wait(limit_s));
+  HONE_STEP(blame(side, gpu_.mark_end()));
+  HONE_STEP(blame(side, gpu_.wait(limit_s)));
+  return blame(side, gpu_.elapsed_us());
 }
 
 Step<double> BenchCase::timed_run(Side& side, std::uint8_t poison, double limit_s, Cache cache) {

@@ -13,7 +13,8 @@
 
 namespace hone::runner {
 
-inline constexpr std::uint8_t kPoison = 0xFF;  // NaN in every float type, -1 in integers
+inline constexpr std::uint8_t kPoison = 0xFF;       // NaN in every float type, -1 in integers
+inline constexpr std::uint8_t kOtherPoison = 0x5A;  // a large number in float types
 
 /// Whose fault a failure is.
 struct Blamed {
@@ -22,6 +23,13 @@ struct Blamed {
 };
 template <class T>
 using Step = std::expected<T, Blamed>;
+
+/// Returns the failure of a Step, if it is one.
+#define HONE_STEP(expression)                               \
+  do {                                                      \
+    if (auto hone_step = (expression); !hone_step)          \
+      return std::unexpected(std::move(hone_step.error())); \
+  } while (false)
 
 /// A program with buffers of its own; inputs are shared with its opponent.
 struct Side {
@@ -58,8 +66,8 @@ class BenchCase {
 
   /// Refills inout, poisons out and scratch, sets the guards.
   [[nodiscard]] Step<void> prepare(Side& side, std::uint8_t poison);
-  /// Launches and waits at most `limit_s`.
-  [[nodiscard]] Step<void> run(Side& side, double limit_s);
+  /// Launches and waits at most `limit_s`. How long it took, with whatever was in the caches [us].
+  Step<double> run(Side& side, double limit_s);
   enum class Cache {
     kCold,  ///< the L2 is flushed
     kWarm,  ///< it holds of inputs and outputs what fits

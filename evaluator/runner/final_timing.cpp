@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "evaluator/runner/bench_case.h"
 #include "evaluator/timing/statistics.h"
@@ -14,23 +15,39 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMostPairs = 200, kEnoughPairs = 30, kFewestPairs = 3;
-constexpr double kBudget_s = 8;
+constexpr double kBudget_s = 2;
 constexpr double kFinalPrecision = 5e-4;  // standard error of the ratio that is good enough
 constexpr int kReloadEvery = 10;          // pairs: code at another place, nothing remembered
 constexpr int kWarmPairs = 10;
 constexpr double kLongPair_us = 5e5;  // one warm pair will do
 constexpr double kClockLoss = 0.03;   // below the median clock: the pair does not count
-
-#define HONE_STEP(expression)                               \
-  do {                                                      \
-    if (auto hone_step = (expression); !hone_step)          \
-      return std::unexpected(std::move(hone_step.error())); \
-  } while (false)
+// Apart from a slow reference.
+constexpr int kContents = 3;  // which it runs on
+constexpr int kMostRuns = 100, kEnoughRuns = 15, kFewestRuns = 3, kWarmRuns = 5;
 
 struct Pair {
   double candidate_us = 0, reference_us = 0;
   cuda::Clocks::Reading clock;
 };
+
+/// Of each reading whether what was timed then does not count; notes in `times` how many, and the
+/// median clock. None where more than half are slow: a GPU that always is, is what there is to
+/// measure.
+std::vector<bool> taken_while_slow(const std::vector<cuda::Clocks::Reading>& clocks,
+                                   FinalTimes& times) {
+  std::vector<double> known;
+  for (const auto& clock : clocks)
+    if (clock.sm_mhz > 0) known.push_back(clock.sm_mhz);
+  times.clock_mhz = timing::median(known);
+  std::vector<bool> slow;
+  for (const auto& clock : clocks)
+    slow.push_back(clock.slowed ||
+                   (clock.sm_mhz > 0 && clock.sm_mhz < (1 - kClockLoss) * times.clock_mhz));
+  const auto count = std::ranges::count(slow, true);
+  if (static_cast<std::size_t>(count) * 2 > slow.size()) return std::vector<bool>(slow.size());
+  times.discarded = static_cast<int>(count);
+  return slow;
+}
 
 class FinalTiming {
  public:
@@ -135,24 +152,13 @@ class FinalTiming {
   }
 
   void keep_good_pairs() {
-    std::vector<double> clocks;
-    for (const Pair& pair : pairs_)
-      if (pair.clock.sm_mhz > 0) clocks.push_back(pair.clock.sm_mhz);
-    times_.clock_mhz = timing::median(clocks);
-    const auto slow = [&](const Pair& pair) {
-      return pair.clock.slowed ||
-             (pair.clock.sm_mhz > 0 && pair.clock.sm_mhz < (1 - kClockLoss) * times_.clock_mhz);
-    };
-    const auto bad = std::ranges::count_if(pairs_, slow);
-    // A GPU that is slow all the time is what there is to measure.
-    const bool keep_all = static_cast<std::size_t>(bad) * 2 > pairs_.size();
-    for (const Pair& pair : pairs_) {
-      if (!keep_all && slow(pair)) {
-        ++times_.discarded;
-        continue;
-      }
-      times_.candidate_us.push_back(pair.candidate_us);
-      times_.reference_us.push_back(pair.reference_us);
+    std::vector<cuda::Clocks::Reading> clocks;
+    for (const Pair& pair : pairs_) clocks.push_back(pair.clock);
+    const std::vector<bool> bad = taken_while_slow(clocks, times_);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      if (bad[i]) continue;
+      times_.candidate_us.push_back(pairs_[i].candidate_us);
+      times_.reference_us.push_back(pairs_[i].reference_us);
     }
   }
 
@@ -166,11 +172,131 @@ class FinalTiming {
   FinalTimes times_;
 };
 
+/// See time_final_apart().
+class ApartTiming {
+ public:
+  ApartTiming(BenchCase& bench, const protocol::MeasureRequest& request, double limit_s,
+              const cuda::Clocks* clocks, KnownAnswers& answers)
+      : bench_(bench),
+        request_(request),
+        limit_s_(limit_s),
+        clocks_(clocks),
+        answers_(answers),
+        random_(request.seed) {}
+
+  Step<FinalTimes> run() {
+    HONE_STEP(time_reference());
+    if (bench_.second().runnable->key == bench_.reference().runnable->key) return reference_again();
+    begin_ = Clock::now();
+    while (!enough()) {
+      HONE_STEP(bench_.swap_outputs());
+      const auto us = one_run(BenchCase::Cache::kCold);
+      if (!us) return std::unexpected(us.error());
+      runs_us_.push_back(*us);
+      clock_.push_back(clocks_ != nullptr ? clocks_->read() : cuda::Clocks::Reading{});
+    }
+    for (int i = 0; i < kWarmRuns && (i == 0 || seconds_spent() < 2 * kBudget_s); ++i) {
+      const auto us = one_run(BenchCase::Cache::kWarm);
+      if (!us) return std::unexpected(us.error());
+      times_.warm_us.push_back(*us);
+    }
+    const std::vector<bool> bad = taken_while_slow(clock_, times_);
+    for (std::size_t i = 0; i < runs_us_.size(); ++i)
+      if (!bad[i]) times_.candidate_us.push_back(runs_us_[i]);
+    return std::move(times_);
+  }
+
+ private:
+  [[nodiscard]] double seconds_spent() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+  [[nodiscard]] bool enough() const {
+    const auto have = static_cast<int>(runs_us_.size());
+    if (have >= kMostRuns || (have >= 1 && seconds_spent() > 3 * kBudget_s)) return true;
+    if (have >= kFewestRuns && seconds_spent() > kBudget_s) return true;
+    return have >= kEnoughRuns && timing::standard_error(runs_us_) < kFinalPrecision;
+  }
+
+  /// It is so slow that the caches hold nothing of use for it: its last run counts as a warm one.
+  Step<void> time_reference() {
+    for (int i = 0; i < kContents; ++i) {
+      const std::uint64_t seed = random_();
+      HONE_STEP(bench_.make_inputs(seed));
+      HONE_STEP(bench_.load(bench_.reference()));
+      HONE_STEP(bench_.prepare(bench_.reference(), kPoison));
+      const auto us = bench_.timed_run(bench_.reference(), kPoison, request_.timeout_s);
+      if (!us) return std::unexpected(us.error());
+      HONE_STEP(bench_.inspect(bench_.reference()));
+      HONE_STEP(answers_.keep(bench_, seed));
+      HONE_STEP(bench_.wipe(bench_.reference()));
+      times_.reference_us.push_back(*us);
+      seeds_.push_back(seed);
+    }
+    times_.reference_warm_us = {times_.reference_us.back()};
+    return {};
+  }
+
+  /// The reference as its own candidate: what else there is to know of it, an admission found out.
+  Step<FinalTimes> reference_again() {
+    times_.candidate_us = std::exchange(times_.reference_us, {});
+    HONE_STEP(time_reference());
+    times_.warm_us = times_.reference_warm_us;
+    return std::move(times_);
+  }
+
+  /// After a first run on inputs that nobody asks for, as the code has just been loaded.
+  Step<double> one_run(BenchCase::Cache cache) {
+    const std::uint64_t seed = seeds_[random_() % seeds_.size()];
+    HONE_STEP(bench_.load(bench_.second()));
+    HONE_STEP(bench_.make_inputs(random_(), false));
+    HONE_STEP(bench_.timed_run(bench_.second(), kPoison, limit_s_));
+    HONE_STEP(bench_.make_inputs(seed));
+    const auto us = bench_.timed_run(bench_.second(), kPoison, limit_s_, cache);
+    if (!us) return us;
+    HONE_STEP(bench_.inspect(bench_.second()));
+    auto known = answers_.recall(bench_, seed);
+    if (!known) return std::unexpected(known.error());
+    if (!*known) {  // there was no room for it
+      HONE_STEP(bench_.make_inputs(seed));
+      HONE_STEP(bench_.load(bench_.reference()));
+      HONE_STEP(bench_.prepare(bench_.reference(), kPoison));
+      HONE_STEP(bench_.run(bench_.reference(), request_.timeout_s));
+    }
+    auto error = bench_.compare(request_.tolerance, request_.timed.precise, request_.timeout_s);
+    if (!error) {
+      error.error().failure.detail += " (in a timed launch)";
+      return std::unexpected(error.error());
+    }
+    times_.max_rel_error = std::max(times_.max_rel_error, *error);
+    HONE_STEP(bench_.wipe(bench_.reference()));
+    return us;
+  }
+
+  BenchCase& bench_;
+  const protocol::MeasureRequest& request_;
+  const double limit_s_;
+  const cuda::Clocks* clocks_;
+  KnownAnswers& answers_;
+  std::mt19937_64 random_;
+  Clock::time_point begin_;
+  std::vector<std::uint64_t> seeds_;  ///< of inputs whose answers are known
+  std::vector<double> runs_us_;
+  std::vector<cuda::Clocks::Reading> clock_;  ///< at each
+  FinalTimes times_;
+};
+
 }  // namespace
 
 Step<FinalTimes> time_final(BenchCase& bench, const protocol::MeasureRequest& request,
                             double limit_s, const cuda::Clocks* clocks) {
   return FinalTiming(bench, request, limit_s, clocks).run();
+}
+
+Step<FinalTimes> time_final_apart(BenchCase& bench, const protocol::MeasureRequest& request,
+                                  double limit_s, const cuda::Clocks* clocks,
+                                  KnownAnswers& answers) {
+  return ApartTiming(bench, request, limit_s, clocks, answers).run();
 }
 
 }  // namespace hone::runner

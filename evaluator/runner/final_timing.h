@@ -1,5 +1,5 @@
 // The final stage's timing: reference and candidate in turns, each pair of runs on inputs that
-// nobody has seen, at exchanged addresses, and some of the candidate's timed answers compared.
+// nobody has seen, at exchanged addresses, and all of the candidate's timed answers compared.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,14 @@
 #include "evaluator/device/cuda/clocks.h"
 #include "evaluator/protocol/measure_messages.h"
 #include "evaluator/runner/bench_case.h"
+#include "evaluator/runner/known_answers.h"
 
 namespace hone::runner {
 
 struct FinalTimes {
-  std::vector<double> candidate_us, reference_us;  ///< pairs, with a flushed L2
+  std::vector<double> candidate_us, reference_us;  ///< pairs, or apart; with a flushed L2
   std::vector<double> warm_us, reference_warm_us;
-  int discarded = 0;     ///< pairs that were taken while the clocks were down
+  int discarded = 0;     ///< pairs, or runs, that were taken while the clocks were down
   double clock_mhz = 0;  // median; 0: not known
   double max_rel_error = 0;
 };
@@ -22,5 +23,13 @@ struct FinalTimes {
 /// `clocks` may be null. Ends when the ratio is known to kFinalPrecision, or with the budget.
 [[nodiscard]] Step<FinalTimes> time_final(BenchCase& bench, const protocol::MeasureRequest& request,
                                           double limit_s, const cuda::Clocks* clocks);
+
+/// The same where the reference is so slow that pairs would take long: it runs a few times, each on
+/// inputs of its own, and `answers` remembers what it answered. The candidate then runs on those in
+/// any order, and loads its code anew for every run, so that it remembers none.
+[[nodiscard]] Step<FinalTimes> time_final_apart(BenchCase& bench,
+                                                const protocol::MeasureRequest& request,
+                                                double limit_s, const cuda::Clocks* clocks,
+                                                KnownAnswers& answers);
 
 }  // namespace hone::runner

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
+#include <random>
 
-#include "evaluator/check/fakes.h"
 #include "evaluator/check/finite.h"
 #include "evaluator/runner/bench_case.h"
 #include "evaluator/runner/final_timing.h"
+#include "evaluator/runner/quick_timing.h"
 #include "evaluator/timing/statistics.h"
 #include "evaluator/trace.h"
 
@@ -20,42 +20,16 @@ namespace {
 using protocol::Case;
 using protocol::MeasureReply;
 using protocol::MeasureRequest;
-using Clock = std::chrono::steady_clock;
-
-constexpr std::uint8_t kOtherPoison = 0x5A;  // a large number in float types
-constexpr std::uint8_t kTimedPoison = 0xFF;
 
 constexpr double kCandidateFloor_s = 2;  // any candidate may run this long
 constexpr double kTimeFactor = 30;       // or this many times the reference
-constexpr int kQuickSamples = 20, kFewestQuickSamples = 3;
-constexpr double kQuickBudget_s = 0.1;
-constexpr double kClearlyWorse = 1.3;  // than the best so far: the fewest samples will do
-constexpr double kFarWorse = 2;        // than the best so far: one sample will do
-constexpr int kReferenceSamples = 10;
-constexpr double kReferenceBudget_s = 1;
-constexpr int kRecheckSamples = 5;
+constexpr int kQuickSamples = 20;
+/// Slower than this, the reference is not run beside a candidate, but a few times alone.
+constexpr double kSlowReference_s = 20e-3;
+constexpr std::uint64_t kPartForAnswers = 8;  // of the GPU's memory: what is remembered
 constexpr double kPreciseFactor = 100;  // of the time limit, in the final checks: doubles are slow
-constexpr double kDrift = 0.1;  // of the reference's time: beyond it, the old one is given up
-constexpr std::uint64_t kFakeSample = 1 << 20;  // elements from which a mean is taken
 
-#define HONE_STEP(expression)                               \
-  do {                                                      \
-    if (auto hone_step = (expression); !hone_step)          \
-      return std::unexpected(std::move(hone_step.error())); \
-  } while (false)
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-MeasureReply reply_for(const Blamed& blamed) {
-  MeasureReply reply;
-  reply.verdict = blamed.failure.verdict;
-  reply.reference_failed = blamed.reference;
-  reply.context_lost = blamed.failure.context_lost;
-  reply.detail = blamed.failure.detail;
-  return reply;
-}
+bool is_slow(double reference_s) { return reference_s > kSlowReference_s; }
 
 /// How long the candidate may run when the reference took `reference_s`.
 double candidate_limit(const MeasureRequest& request, double reference_s) {
@@ -65,33 +39,52 @@ double candidate_limit(const MeasureRequest& request, double reference_s) {
 
 struct Checked {
   double max_rel_error = 0;
-  double reference_s = 0;             ///< wall time of the reference's run
+  double candidate_us = 0;            ///< of a run with whatever was in the caches
+  double reference_s = 0;             ///< likewise; 0: its answer was known
   std::vector<std::uint64_t> hashes;  ///< of the candidate's outputs
 };
 
-/// One candidate run with `poison`, then the reference from fresh inputs, then the comparison.
-/// Leaves the reference's outputs wiped.
+/// The reference's answer to the inputs of `seed`, in bench.reference(): remembered, or from a run.
+/// How long that took [s]; 0: it was remembered.
+Step<double> answer_of_reference(BenchCase& bench, std::uint64_t seed, double limit_s,
+                                 KnownAnswers* known) {
+  if (known != nullptr) {
+    const auto recalled = known->recall(bench, seed);
+    if (!recalled) return std::unexpected(recalled.error());
+    if (*recalled) return 0;
+  }
+  HONE_STEP(bench.make_inputs(seed));
+  HONE_STEP(bench.load(bench.reference()));
+  HONE_STEP(bench.prepare(bench.reference(), kPoison));
+  const auto us = bench.run(bench.reference(), limit_s);
+  if (!us) return us;
+  HONE_STEP(bench.inspect(bench.reference()));
+  if (known != nullptr) HONE_STEP(known->keep(bench, seed));
+  return *us * 1e-6;
+}
+
+/// One candidate run with `poison`, then the comparison with what the reference answers to the same
+/// inputs, made afresh. Leaves the reference's outputs wiped. `known` may be null.
 Step<Checked> check_once(BenchCase& bench, const MeasureRequest& request, const Case& one,
-                         std::uint8_t poison, double candidate_limit_s) {
+                         std::uint8_t poison, double candidate_limit_s,
+                         KnownAnswers* known = nullptr) {
   HONE_STEP(bench.make_inputs(one.seed));
   HONE_STEP(bench.load(bench.second()));
   HONE_STEP(bench.prepare(bench.second(), poison));
-  HONE_STEP(bench.run(bench.second(), candidate_limit_s));
+  const auto us = bench.run(bench.second(), candidate_limit_s);
+  if (!us) return std::unexpected(us.error());
   HONE_STEP(bench.inspect(bench.second()));
 
   Checked checked;
+  checked.candidate_us = *us;
   if (request.final_stage) {
     auto hashes = bench.output_hashes(bench.second());
     if (!hashes) return std::unexpected(hashes.error());
     checked.hashes = std::move(*hashes);
   }
-  HONE_STEP(bench.make_inputs(one.seed));
-  HONE_STEP(bench.load(bench.reference()));
-  HONE_STEP(bench.prepare(bench.reference(), kPoison));
-  const auto begin = Clock::now();
-  HONE_STEP(bench.run(bench.reference(), request.timeout_s));
-  checked.reference_s = seconds_since(begin);
-  HONE_STEP(bench.inspect(bench.reference()));
+  const auto reference_s = answer_of_reference(bench, one.seed, request.timeout_s, known);
+  if (!reference_s) return std::unexpected(reference_s.error());
+  checked.reference_s = *reference_s;
   const auto error = bench.compare(check::for_inputs(request.tolerance, one.made_up), one.precise,
                                    request.timeout_s);
   if (!error) return std::unexpected(error.error());
@@ -108,33 +101,6 @@ std::optional<Blamed> differing(const Case& one, const Checked& first, const Che
                 false};
 }
 
-/// Event-timed runs of one side: warm-up, then until the samples or the budget are used up. Each
-/// on inputs that were not there before.
-Step<std::vector<double>> sample(BenchCase& bench, Side& side, std::uint64_t seed, int most,
-                                 double budget_s, double limit_s, double best_time_us) {
-  const auto begin = Clock::now();
-  const auto warm_up = bench.timed_run(side, kTimedPoison, limit_s);
-  if (!warm_up) return std::unexpected(warm_up.error());
-  // A run so long that warming up changes nothing is a sample itself.
-  std::vector<double> samples;
-  if (*warm_up > 0.3e6 * budget_s) samples.push_back(*warm_up);
-  while (static_cast<int>(samples.size()) < most) {
-    const int have = static_cast<int>(samples.size());
-    if (have >= 1 && seconds_since(begin) > 5 * budget_s) break;
-    if (have >= 1 && best_time_us > 0) {
-      const double least = *std::min_element(samples.begin(), samples.end());
-      if (least > kFarWorse * best_time_us) break;
-      if (have >= kFewestQuickSamples && least > kClearlyWorse * best_time_us) break;
-    }
-    if (have >= kFewestQuickSamples && seconds_since(begin) > budget_s) break;
-    HONE_STEP(bench.make_inputs(++seed, false));
-    const auto us = bench.timed_run(side, kTimedPoison, limit_s);
-    if (!us) return std::unexpected(us.error());
-    samples.push_back(*us);
-  }
-  return samples;
-}
-
 /// Every output is right, or as right as the reference's; both compared with the run in double.
 bool as_right(const BenchCase::Agreement& candidate, const BenchCase::Agreement& reference) {
   if (candidate.outputs.size() != reference.outputs.size()) return false;
@@ -145,7 +111,23 @@ bool as_right(const BenchCase::Agreement& candidate, const BenchCase::Agreement&
 
 }  // namespace
 
+MeasureReply reply_for(const Blamed& blamed) {
+  MeasureReply reply;
+  reply.verdict = blamed.failure.verdict;
+  reply.reference_failed = blamed.reference;
+  reply.context_lost = blamed.failure.context_lost;
+  reply.detail = blamed.failure.detail;
+  return reply;
+}
+
+Measure::Measure(cuda::Gpu& gpu)
+    : gpu_(gpu),
+      answers_(gpu, static_cast<std::uint64_t>(gpu.facts().memory_bytes) / kPartForAnswers),
+      clocks_(cuda::Clocks::open(gpu.pci_address())) {}
+
 MeasureReply Measure::handle(MeasureRequest request) {
+  trace(fmt::format("measure: {} of {} checks", request.final_stage ? "final stage" : "quick stage",
+                    request.checks.size()));
   request.tolerance = check::for_inputs(request.tolerance, false);
   same_bits_ = true;
   if (request.bits == protocol::SameBits::kRequired) {
@@ -163,107 +145,6 @@ MeasureReply Measure::handle(MeasureRequest request) {
     reference_samples_[key] = std::move(*again);
   }
   return evaluate(request);
-}
-
-Step<std::vector<double>> Measure::recheck(const MeasureRequest& request) {
-  std::vector<std::string> said;
-  auto now = run_twice(request.timed, request, kRecheckSamples, kQuickBudget_s, said);
-  if (!now) {
-    now.error().failure.detail = "in a new process it " + now.error().failure.detail;
-    return now;
-  }
-  const double was = timing::median(request.reference_samples_us), is = timing::median(*now);
-  const bool stands = std::abs(is - was) <= kDrift * was;
-  trace(fmt::format("the reference again: {:.3f} us, was {:.3f} us{}", is, was,
-                    stands ? "" : ", which no longer holds"));
-  return stands ? request.reference_samples_us : *now;
-}
-
-Step<std::vector<double>> Measure::run_twice(const Case& one, const MeasureRequest& request,
-                                             int samples, double budget_s,
-                                             std::vector<std::string>& said) {
-  BenchCase bench(gpu_, one.reference, one.reference, true);
-  HONE_STEP(bench.allocate());
-  HONE_STEP(bench.make_inputs(one.seed));
-  for (auto [side, poison] : {std::pair<Side*, std::uint8_t>(&bench.reference(), kPoison),
-                              std::pair<Side*, std::uint8_t>(&bench.second(), kOtherPoison)}) {
-    HONE_STEP(bench.load(*side));
-    HONE_STEP(bench.prepare(*side, poison));
-    HONE_STEP(bench.run(*side, request.timeout_s));
-    HONE_STEP(bench.inspect(*side));
-  }
-  const auto hole = bench.unwritten(kPoison, kOtherPoison);
-  if (!hole) return std::unexpected(hole.error());
-  if (!hole->empty())
-    return std::unexpected(Blamed{{Verdict::kWrongResult, false, false, *hole}, true});
-  auto found = bench.non_finite(bench.reference(), request.tolerance, one.inputs);
-  if (!found) return std::unexpected(found.error());
-  said.insert(said.end(), found->begin(), found->end());
-  auto same = bench.compare(request.tolerance, std::nullopt, 0);
-  if (!same) {
-    if (same.error().failure.verdict == Verdict::kWrongResult)
-      same.error().failure.detail =
-          "it gives different answers on the same input: " + same.error().failure.detail;
-    return std::unexpected(same.error());
-  }
-  if (samples == 0) return std::vector<double>();
-  auto fake = surviving_fake(bench, request);
-  if (!fake) return std::unexpected(fake.error());
-  if (!fake->empty())
-    return std::unexpected(Blamed{{Verdict::kWrongResult, false, false, std::move(*fake)}, true});
-  return sample(bench, bench.reference(), one.seed, samples, budget_s, request.timeout_s, 0);
-}
-
-Step<std::string> Measure::surviving_fake(BenchCase& bench, const MeasureRequest& request) {
-  Side &want = bench.reference(), &fake = bench.second();
-  const auto& buffers = want.runnable->program.buffers;
-  const auto blame = [&](auto outcome) -> Step<std::remove_reference_t<decltype(*outcome)>> {
-    if (!outcome) return std::unexpected(Blamed{std::move(outcome.error()), true});
-    return std::move(*outcome);
-  };
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const auto& buffer = buffers[i];
-    if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
-    const auto passes = [&](const cuda::DeviceBuffer& got) -> Step<bool> {
-      const auto c =
-          blame(gpu_.compare(want.buffers[i], buffer.type, got, buffer, request.tolerance));
-      if (!c) return std::unexpected(c.error());
-      return c->ok();
-    };
-    const auto told = [&](const std::string& what) { return check::would_pass(buffer.name, what); };
-    ConcreteBuffer filled = buffer;
-    const auto try_fill = [&](Fill fill) -> Step<bool> {
-      filled.fill = std::move(fill);
-      auto queued = gpu_.fill(fake.buffers[i], filled, 77);
-      if (!queued) return std::unexpected(Blamed{std::move(queued.error()), true});
-      return passes(fake.buffers[i]);
-    };
-    auto survived = try_fill({Fill::Kind::kConstant, 0, 0, ""});
-    if (!survived) return std::unexpected(survived.error());
-    if (*survived) return told("zeros");
-    const auto bytes = blame(gpu_.read(want.buffers[i], kFakeSample * size_of(buffer.type)));
-    if (!bytes) return std::unexpected(bytes.error());
-    const auto spread = check::spread_of(*bytes, buffer.type);
-    if (spread.count >= check::kFewestForStatistics) {
-      survived = try_fill({Fill::Kind::kConstant, spread.mean, 0, ""});
-      if (!survived) return std::unexpected(survived.error());
-      if (*survived) return told("their mean everywhere");
-      survived = try_fill({Fill::Kind::kNormal, spread.mean, spread.deviation, ""});
-      if (!survived) return std::unexpected(survived.error());
-      if (*survived) return told("random numbers of the same mean and deviation");
-    }
-    for (std::size_t k = 0; k < buffers.size(); ++k) {
-      if (buffers[k].role != Role::kIn || buffers[k].type != buffer.type ||
-          buffers[k].elements() != buffer.elements())
-        continue;
-      const auto c = blame(
-          gpu_.compare(want.buffers[i], buffer.type, want.buffers[k], buffer, request.tolerance));
-      if (!c) return std::unexpected(c.error());
-      if (c->ok() && c->max_rel_error > 0)
-        return told(fmt::format("a copy of '{}'", buffers[k].name));
-    }
-  }
-  return std::string();
 }
 
 Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request, double limit_s,
@@ -349,118 +230,154 @@ Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet s
   return check_inputs(one, request, limit_s, "at the timed size, ");
 }
 
-MeasureReply Measure::admit(const MeasureRequest& request) {
-  MeasureReply reply;
-  std::vector<std::string> at_check_sizes;  // as the emulator said
-  for (const auto& one : request.checks) {
-    if (auto ok = run_twice(one, request, 0, 0, at_check_sizes); !ok) return reply_for(ok.error());
+/// Two of each search, which nobody else knows.
+Measure::Contents Measure::contents_of(const std::string& reference) {
+  const auto [found, fresh] = contents_.try_emplace(reference);
+  if (fresh) {
+    std::random_device random;
+    for (std::uint64_t* seed : {&found->second.checked, &found->second.timed})
+      *seed = std::uint64_t{random()} << 32 | random();
   }
-  auto samples =
-      run_twice(request.timed, request, kReferenceSamples, kReferenceBudget_s, reply.said);
-  if (!samples) {
-    reply = reply_for(samples.error());
-    if (samples.error().failure.out_of_memory) reply.verdict = Verdict::kRefused;
-    reply.detail += " (at the timed size)";
-    return reply;
+  return found->second;
+}
+
+Case Measure::timed_case(const MeasureRequest& request) {
+  Case one = request.timed;
+  one.seed = contents_of(one.reference.key).checked;
+  return one;
+}
+
+Step<void> Measure::check_at_check_sizes(const MeasureRequest& request, double& max_rel_error) {
+  for (std::size_t i = 0; i < request.checks.size(); ++i) {
+    const Case& one = request.checks[i];
+    if (one.inputs != InputSet::kOwn) {
+      HONE_STEP(check_inputs(one, request, candidate_limit(request, 0.1), ""));
+      continue;
+    }
+    BenchCase bench(gpu_, one.reference, *one.candidate, false);
+    HONE_STEP(bench.allocate());
+    // What is right by chance over one poison is not over the other. The quick stage takes them
+    // in turns, the final stage both.
+    std::vector<std::uint8_t> poisons = {i % 2 == 0 ? kPoison : kOtherPoison};
+    if (request.final_stage) poisons = {kPoison, kOtherPoison};
+    std::optional<Checked> first;
+    for (const std::uint8_t poison : poisons) {
+      const auto checked = check_once(bench, request, one, poison, candidate_limit(request, 0.1));
+      if (!checked) return std::unexpected(checked.error());
+      max_rel_error = std::max(max_rel_error, checked->max_rel_error);
+      if (first) {
+        if (auto race = differing(one, *first, *checked)) return std::unexpected(*race);
+      }
+      first = *checked;
+    }
+    same_bits_ = same_bits_ && bench.same_answers();
   }
-  for (std::string& line : reply.said) line += " (at the timed size)";
-  reply.verdict = Verdict::kOk;
-  reply.samples_us = *samples;
-  reply.time_us = reply.reference_time_us = timing::median(*samples);
-  reference_samples_[request.timed.reference.key] = *samples;
-  return reply;
+  trace("checks passed");
+  return {};
+}
+
+Step<FinalTimes> Measure::time_quick(const MeasureRequest& request, double expected_s,
+                                     double& max_rel_error) {
+  const Case one = timed_case(request);
+  const Contents contents = contents_of(one.reference.key);
+  BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  HONE_STEP(bench.allocate());
+  const double limit_s = candidate_limit(request, expected_s);
+  const auto checked = check_once(bench, request, one, kOtherPoison, limit_s, &answers_);
+  if (!checked) return std::unexpected(checked.error());
+  max_rel_error = std::max(max_rel_error, checked->max_rel_error);
+
+  // New inputs and freshly loaded code: nothing kept from the check is of use.
+  const std::uint64_t timed_seed = request.timed.seed ^ 0xD1B54A32D192ED03ULL;
+  auto& reference_us = reference_samples_[one.reference.key];
+  if (reference_us.empty()) {
+    HONE_STEP(bench.make_inputs(timed_seed));
+    HONE_STEP(bench.load(bench.reference()));
+    auto samples = quick_samples(
+        bench, bench.reference(), timed_seed,
+        {.most = kReferenceSamples, .budget_s = kReferenceBudget_s, .limit_s = request.timeout_s});
+    if (!samples) return std::unexpected(samples.error());
+    HONE_STEP(bench.wipe(bench.reference()));
+    reference_us = std::move(*samples);
+  }
+  FinalTimes timed;
+  timed.reference_us = reference_us;
+  if (cannot_win(checked->candidate_us, request.best_time_us)) {
+    timed.candidate_us = {checked->candidate_us};
+    same_bits_ = same_bits_ && bench.same_answers();
+    return timed;
+  }
+  HONE_STEP(bench.make_inputs(timed_seed));
+  HONE_STEP(bench.load(bench.second()));
+  auto samples = quick_samples(bench, bench.second(), timed_seed,
+                               {.most = kQuickSamples,
+                                .budget_s = kQuickBudget_s,
+                                .limit_s = limit_s,
+                                .best_time_us = request.best_time_us});
+  if (!samples) return std::unexpected(samples.error());
+  timed.candidate_us = std::move(*samples);
+  // What a timed run leaves behind counts, too. It cannot tell that it is the last one.
+  HONE_STEP(bench.make_inputs(contents.timed));
+  const auto last_us = bench.timed_run(bench.second(), kTimedPoison, limit_s);
+  if (!last_us) return std::unexpected(last_us.error());
+  timed.candidate_us.push_back(*last_us);
+  HONE_STEP(bench.inspect(bench.second()));
+  HONE_STEP(answer_of_reference(bench, contents.timed, request.timeout_s, &answers_));
+  auto error = bench.compare(request.tolerance, one.precise, request.timeout_s);
+  if (!error) {
+    if (error.error().failure.verdict == Verdict::kWrongResult)
+      error.error().failure.detail += " (after the timed launches)";
+    return std::unexpected(error.error());
+  }
+  timed.max_rel_error = *error;
+  same_bits_ = same_bits_ && bench.same_answers();
+  HONE_STEP(bench.wipe(bench.reference()));
+  return timed;
+}
+
+Step<FinalTimes> Measure::time_finally(const MeasureRequest& request, double expected_s,
+                                       double& max_rel_error) {
+  const Case& one = request.timed;
+  const bool known_program = is_slow(expected_s) && one.candidate->key == one.reference.key;
+  for (const InputSet set : request.other_inputs) {
+    if (known_program) break;  // a slow reference against itself
+    HONE_STEP(check_other_inputs(request, set, candidate_limit(request, 0.5)));
+    trace(fmt::format("checked at the timed size on {}", to_string(set)));
+  }
+  BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  HONE_STEP(bench.allocate());
+  std::optional<Checked> first;
+  for (const std::uint8_t poison : {kOtherPoison, kPoison}) {
+    const double limit_s = candidate_limit(request, first ? first->reference_s : expected_s);
+    KnownAnswers* const known = is_slow(expected_s) ? &answers_ : nullptr;
+    const auto checked = check_once(bench, request, one, poison, limit_s, known);
+    if (!checked) return std::unexpected(checked.error());
+    max_rel_error = std::max(max_rel_error, checked->max_rel_error);
+    if (first) {
+      if (auto race = differing(one, *first, *checked)) return std::unexpected(*race);
+    } else {
+      first = *checked;
+    }
+  }
+  trace("checked at the timed size");
+  const double limit_s = candidate_limit(request, first->reference_s);
+  auto times = is_slow(first->reference_s)
+                   ? time_final_apart(bench, request, limit_s, clocks_.get(), answers_)
+                   : time_final(bench, request, limit_s, clocks_.get());
+  same_bits_ = same_bits_ && bench.same_answers();
+  return times;
 }
 
 MeasureReply Measure::evaluate(const MeasureRequest& request) {
   double max_rel_error = 0;
   const auto whole = [&]() -> Step<FinalTimes> {
-    for (std::size_t i = 0; i < request.checks.size(); ++i) {
-      const Case& one = request.checks[i];
-      if (one.inputs != InputSet::kOwn) {
-        HONE_STEP(check_inputs(one, request, candidate_limit(request, 0.1), ""));
-        continue;
-      }
-      BenchCase bench(gpu_, one.reference, *one.candidate, false);
-      HONE_STEP(bench.allocate());
-      // What is right by chance over one poison is not over the other. The quick stage takes them
-      // in turns, the final stage both.
-      std::vector<std::uint8_t> poisons = {i % 2 == 0 ? kPoison : kOtherPoison};
-      if (request.final_stage) poisons = {kPoison, kOtherPoison};
-      std::optional<Checked> first;
-      for (const std::uint8_t poison : poisons) {
-        const auto checked = check_once(bench, request, one, poison, candidate_limit(request, 0.1));
-        if (!checked) return std::unexpected(checked.error());
-        max_rel_error = std::max(max_rel_error, checked->max_rel_error);
-        if (first) {
-          if (auto race = differing(one, *first, *checked)) return std::unexpected(*race);
-        }
-        first = *checked;
-      }
-      same_bits_ = same_bits_ && bench.same_answers();
-    }
-    trace("checks passed");
-    const Case& one = request.timed;
-    if (request.final_stage) {
-      for (const InputSet set : request.other_inputs)
-        HONE_STEP(check_other_inputs(request, set, candidate_limit(request, 0.5)));
-    }
-    BenchCase bench(gpu_, one.reference, *one.candidate, false);
-    HONE_STEP(bench.allocate());
-    const auto known = reference_samples_.find(one.reference.key);
-    const double expected_s =
-        known != reference_samples_.end() ? timing::median(known->second) * 1e-6 : 0.5;
-    auto checked =
-        check_once(bench, request, one, kOtherPoison, candidate_limit(request, expected_s));
-    if (!checked) return std::unexpected(checked.error());
-    max_rel_error = std::max(max_rel_error, checked->max_rel_error);
-    if (request.final_stage) {
-      const auto again =
-          check_once(bench, request, one, kPoison, candidate_limit(request, expected_s));
-      if (!again) return std::unexpected(again.error());
-      if (auto race = differing(one, *checked, *again)) return std::unexpected(*race);
-    }
-
-    // New inputs and freshly loaded code: nothing kept from the check is of use.
-    const std::uint64_t timed_seed = one.seed ^ 0xD1B54A32D192ED03ULL;
-    const double limit_s = candidate_limit(request, checked->reference_s);
-    if (request.final_stage) {
-      auto times = time_final(bench, request, limit_s, clocks_.get());
-      same_bits_ = same_bits_ && bench.same_answers();
-      return times;
-    }
-    FinalTimes timed;
-    if (known == reference_samples_.end()) {
-      HONE_STEP(bench.make_inputs(timed_seed));
-      HONE_STEP(bench.load(bench.reference()));
-      auto samples = sample(bench, bench.reference(), timed_seed, kReferenceSamples,
-                            kReferenceBudget_s, request.timeout_s, 0);
-      if (!samples) return std::unexpected(samples.error());
-      HONE_STEP(bench.wipe(bench.reference()));
-      reference_samples_[one.reference.key] = std::move(*samples);
-    }
-    HONE_STEP(bench.make_inputs(timed_seed));
-    HONE_STEP(bench.load(bench.second()));
-    auto samples = sample(bench, bench.second(), timed_seed, kQuickSamples, kQuickBudget_s, limit_s,
-                          request.best_time_us);
-    if (!samples) return std::unexpected(samples.error());
-    timed.candidate_us = std::move(*samples);
-    timed.reference_us = reference_samples_[one.reference.key];
-    // What the last timed launch left behind counts too.
-    HONE_STEP(bench.inspect(bench.second()));
-    HONE_STEP(bench.remake_inputs());
-    HONE_STEP(bench.load(bench.reference()));
-    HONE_STEP(bench.prepare(bench.reference(), kPoison));
-    HONE_STEP(bench.run(bench.reference(), request.timeout_s));
-    auto error = bench.compare(request.tolerance, one.precise, request.timeout_s);
-    if (!error) {
-      if (error.error().failure.verdict == Verdict::kWrongResult)
-        error.error().failure.detail += " (after the timed launches)";
-      return std::unexpected(error.error());
-    }
-    timed.max_rel_error = *error;
-    same_bits_ = same_bits_ && bench.same_answers();
-    HONE_STEP(bench.wipe(bench.reference()));
-    return timed;
+    HONE_STEP(check_at_check_sizes(request, max_rel_error));
+    const auto known = reference_samples_.find(request.timed.reference.key);
+    const auto& samples =
+        known != reference_samples_.end() ? known->second : request.reference_samples_us;
+    const double expected_s = samples.empty() ? 0.5 : timing::median(samples) * 1e-6;
+    return request.final_stage ? time_finally(request, expected_s, max_rel_error)
+                               : time_quick(request, expected_s, max_rel_error);
   };
 
   const auto timed = whole();

@@ -15,12 +15,16 @@
 #include "evaluator/device/cuda/loaded_program.h"
 #include "evaluator/protocol/measure_messages.h"
 #include "evaluator/runner/bench_case.h"
+#include "evaluator/runner/final_timing.h"
+#include "evaluator/runner/known_answers.h"
 
 namespace hone::runner {
 
+[[nodiscard]] protocol::MeasureReply reply_for(const Blamed& blamed);
+
 class Measure {
  public:
-  explicit Measure(cuda::Gpu& gpu) : gpu_(gpu), clocks_(cuda::Clocks::open(gpu.pci_address())) {}
+  explicit Measure(cuda::Gpu& gpu);
   [[nodiscard]] protocol::MeasureReply handle(protocol::MeasureRequest request);
 
  private:
@@ -42,10 +46,26 @@ class Measure {
                                 double limit_s);
   /// What is wrong with the task at the timed size, "" for nothing: see check::Fakes.
   Step<std::string> surviving_fake(BenchCase& bench, const protocol::MeasureRequest& request);
+  Step<void> check_at_check_sizes(const protocol::MeasureRequest& request, double& max_rel_error);
+  /// The timed size in either stage. The reference is expected to take `expected_s`.
+  Step<FinalTimes> time_quick(const protocol::MeasureRequest& request, double expected_s,
+                              double& max_rel_error);
+  Step<FinalTimes> time_finally(const protocol::MeasureRequest& request, double expected_s,
+                                double& max_rel_error);
   protocol::MeasureReply admit(const protocol::MeasureRequest& request);
   protocol::MeasureReply evaluate(const protocol::MeasureRequest& request);
 
+  /// Seeds of the inputs at the timed size whose answers the quick stage remembers.
+  struct Contents {
+    std::uint64_t checked = 0, timed = 0;
+  };
+  Contents contents_of(const std::string& reference);
+  /// With those inputs.
+  protocol::Case timed_case(const protocol::MeasureRequest& request);
+
   cuda::Gpu& gpu_;
+  KnownAnswers answers_;
+  std::map<std::string, Contents> contents_;                      ///< by runnable key
   const std::unique_ptr<cuda::Clocks> clocks_;                    ///< null: none to be had
   std::map<std::string, std::vector<double>> reference_samples_;  ///< [us], by runnable key
   bool same_bits_ = true;  ///< of the request in hand: all answers were the reference's values

@@ -81,6 +81,10 @@ Interval ratio_interval(const std::vector<double>& numerator,
   return percentiles(std::move(ratios));
 }
 
+double standard_error(const std::vector<double>& samples) {
+  return ratio_standard_error(samples, std::vector<double>(samples.size(), 1));
+}
+
 double ratio_standard_error(const std::vector<double>& numerator,
                             const std::vector<double>& denominator) {
   const std::size_t n = std::min(numerator.size(), denominator.size());

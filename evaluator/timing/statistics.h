@@ -29,6 +29,9 @@ struct Interval {
 [[nodiscard]] double ratio_standard_error(const std::vector<double>& numerator,
                                           const std::vector<double>& denominator);
 
+/// Relative standard error of the mean; infinity for fewer than two.
+[[nodiscard]] double standard_error(const std::vector<double>& samples);
+
 /// Samples further above the median than five times the median distance from it, and than a tenth.
 [[nodiscard]] int count_outliers(const std::vector<double>& samples);
 

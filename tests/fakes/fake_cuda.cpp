@@ -83,6 +83,12 @@ bool helper(const std::string& name, void** p) {
     u64 sum = parameter<u64>(p, 3);
     for (u64 i = 0; i < bytes; ++i) sum = hone_mix(sum ^ data[i]);
     *parameter<u64*>(p, 2) += sum;
+  } else if (name == "hone_mask_kernel") {
+    const auto* in = parameter<Bytes>(p, 0);
+    auto* out = parameter<Bytes>(p, 1);
+    const u64 key = parameter<u64>(p, 3) ^ parameter<u64>(p, 4);
+    for (u64 i = 0; i < parameter<u64>(p, 2); ++i)
+      out[i] = static_cast<unsigned char>(in[i] ^ hone_mix(i + key));
   } else if (name == "hone_guard_kernel") {
     const auto* data = parameter<Bytes>(p, 0);
     for (u64 i = parameter<u64>(p, 1); i-- > 0;)

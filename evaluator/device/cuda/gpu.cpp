@@ -9,6 +9,7 @@
 #include <span>
 #include <thread>
 
+#include "evaluator/device/cuda/helper_kernels.h"
 #include "evaluator/trace.h"
 
 namespace hone::cuda {
@@ -131,12 +132,9 @@ Outcome<void> Gpu::setup(const std::string& cubin, bool measure_bandwidth) {
   HONE_CU(driver_, event_create(&begin_, CU_EVENT_DEFAULT));
   HONE_CU(driver_, event_create(&end_, CU_EVENT_DEFAULT));
   HONE_CU(driver_, module_load_data(&helpers_, cubin.data()));
-  for (const char* name :
-       {"hone_fill_kernel", "hone_hash_kernel", "hone_guard_kernel", "hone_unwritten_kernel",
-        "hone_read_kernel", "hone_squares_kernel", "hone_rms_kernel", "hone_compare_kernel",
-        "hone_local_kernel", "hone_non_finite_kernel"}) {
+  for (const std::string& name : helper_kernel_names()) {
     CUfunction function = nullptr;
-    HONE_CU(driver_, module_get_function(&function, helpers_, name));
+    HONE_CU(driver_, module_get_function(&function, helpers_, name.c_str()));
     kernels_[name] = function;
   }
   auto scratch = allocate(kScratchBytes);
@@ -197,6 +195,7 @@ Outcome<CUdeviceptr> Gpu::allocate(std::uint64_t bytes) {
   CUdeviceptr pointer = 0;
   CUresult r = driver_.mem_alloc(&pointer, bytes);
   if (r == CUDA_ERROR_OUT_OF_MEMORY) {
+    if (make_room_) make_room_();
     for (const auto& [size, slab] : free_slabs_) driver_.mem_free(slab);
     free_slabs_.clear();
     r = driver_.mem_alloc(&pointer, bytes);
@@ -279,6 +278,13 @@ Outcome<void> Gpu::flush_l2() {
   if (driver_.ctx_reset_persisting_l2_cache != nullptr)
     HONE_CU(driver_, ctx_reset_persisting_l2_cache());
   return set_bytes(flush_, 0, flush_bytes_);
+}
+
+Outcome<void> Gpu::mask(const DeviceBuffer& from, const DeviceBuffer& to,
+                        const std::array<std::uint64_t, 2>& key) {
+  CUdeviceptr in = from.data(), out = to.data();
+  unsigned long long bytes = from.bytes, first = key[0], second = key[1];
+  return launch_helper("hone_mask_kernel", bytes / 8 + 1, {&in, &out, &bytes, &first, &second});
 }
 
 Outcome<Inspection> Gpu::inspect(const std::vector<DeviceBuffer>& guarded,

@@ -2,7 +2,9 @@
 // Single-threaded.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -60,6 +62,8 @@ class Gpu {
   // Memory. Slabs are kept and given out again, so that a search does not allocate per candidate.
   [[nodiscard]] Outcome<DeviceBuffer> acquire(std::uint64_t bytes);
   void release(const DeviceBuffer& buffer);
+  /// Called before memory that cannot be had is refused; releases what it can do without.
+  void when_memory_is_short(std::function<void()> release) { make_room_ = std::move(release); }
 
   // All of these are queued on the stream.
   [[nodiscard]] Outcome<void> set_bytes(CUdeviceptr at, std::uint8_t value, std::uint64_t bytes);
@@ -67,6 +71,10 @@ class Gpu {
   [[nodiscard]] Outcome<void> fill(const DeviceBuffer& buffer, const ConcreteBuffer& what,
                                    std::uint64_t seed);
   [[nodiscard]] Outcome<void> flush_l2();
+  /// `from` combined with a stream of numbers that `key` gives, into `to`, which is as large. The
+  /// same again with the same key gives `from` back.
+  [[nodiscard]] Outcome<void> mask(const DeviceBuffer& from, const DeviceBuffer& to,
+                                   const std::array<std::uint64_t, 2>& key);
 
   // These wait for the stream. Only to be used when nothing of a candidate is in flight.
   [[nodiscard]] Outcome<Inspection> inspect(const std::vector<DeviceBuffer>& guarded,
@@ -125,6 +133,7 @@ class Gpu {
   CUdeviceptr flush_ = 0;          ///< twice the L2
   std::uint64_t flush_bytes_ = 0;  // [B]
   std::multimap<std::uint64_t, CUdeviceptr> free_slabs_;
+  std::function<void()> make_room_;
 };
 
 }  // namespace hone::cuda

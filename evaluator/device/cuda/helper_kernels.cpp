@@ -12,9 +12,10 @@ std::string helper_source() {
 }
 
 std::vector<std::string> helper_kernel_names() {
-  return {"hone_fill_kernel",      "hone_hash_kernel",      "hone_guard_kernel",
-          "hone_unwritten_kernel", "hone_squares_kernel",   "hone_compare_kernel",
-          "hone_local_kernel",     "hone_non_finite_kernel"};
+  return {"hone_fill_kernel",      "hone_hash_kernel",       "hone_guard_kernel",
+          "hone_unwritten_kernel", "hone_squares_kernel",    "hone_compare_kernel",
+          "hone_local_kernel",     "hone_non_finite_kernel", "hone_mask_kernel",
+          "hone_read_kernel",      "hone_rms_kernel"};
 }
 
 }  // namespace hone::cuda

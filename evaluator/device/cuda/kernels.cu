@@ -83,6 +83,20 @@ extern "C" __global__ void hone_hash_kernel(const unsigned char* data, hone_u64 
   if (threadIdx.x == 0) atomicAdd(sum, local);
 }
 
+// Who knows one word and its masked form learns that number of the stream and no other.
+extern "C" __global__ void hone_mask_kernel(const unsigned char* in, unsigned char* out,
+                                            hone_u64 bytes, hone_u64 key, hone_u64 second_key) {
+  const hone_u64 words = bytes / 8;
+  for (hone_u64 i = HONE_FIRST; i < words; i += HONE_STEP)
+    ((hone_u64*)out)[i] =
+        ((const hone_u64*)in)[i] ^ hone_mix(hone_mix(hone_mix(i + key) ^ second_key) + key);
+  if (HONE_FIRST == 0) {
+    const hone_u64 mask = hone_mix(hone_mix(hone_mix(words + key) ^ second_key) + key);
+    for (hone_u64 i = words * 8; i < bytes; ++i)
+      out[i] = in[i] ^ (unsigned char)(mask >> (8 * (i % 8)));
+  }
+}
+
 // *first: the lowest offset whose byte is not `value`.
 extern "C" __global__ void hone_guard_kernel(const unsigned char* data, hone_u64 bytes, int value,
                                              hone_u64* first) {
