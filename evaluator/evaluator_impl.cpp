@@ -221,26 +221,26 @@ Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed,
   return keep_model(timed.reference.key, *reply);
 }
 
-double EvaluatorImpl::measured_reference_us(const std::string& reference_key) {
+bool EvaluatorImpl::begin_screening() {
+  constexpr int kTried = 4;
+  constexpr double kCores = 4;  // that model while one candidate is measured
   const std::lock_guard lock(mutex_);
-  const auto known = reference_samples_.find(reference_key);
-  return known == reference_samples_.end() ? 0 : timing::median(known->second);
+  const bool known = screened_.count >= kTried && measured_.count > 0;
+  const bool pays = known ? screened_.value() < kCores * measured_.value()
+                          : screened_.count + screening_ < kTried;
+  if (pays) ++screening_;
+  return pays;
 }
 
-double EvaluatorImpl::hopeless_above_us(const std::string& group) {
+void EvaluatorImpl::end_screening(double seconds) {
   const std::lock_guard lock(mutex_);
-  const auto known = fastest_.find(group);
-  return known == fastest_.end() ? std::numeric_limits<double>::infinity()
-                                 : known->second.hopeless_above_us;
+  --screening_;
+  screened_.add(seconds);
 }
 
-bool EvaluatorImpl::is_fastest(const std::string& group, double measured_us,
-                               double hopeless_above_us) {
+void EvaluatorImpl::note_measured(double seconds) {
   const std::lock_guard lock(mutex_);
-  Fastest& fastest = fastest_[group];
-  if (fastest.measured_us > 0 && fastest.measured_us <= measured_us) return false;
-  fastest = {measured_us, hopeless_above_us};
-  return true;
+  measured_.add(seconds);
 }
 
 void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& reply,

@@ -14,6 +14,7 @@
 #include "evaluator/evaluator.h"
 #include "evaluator/pool/compile_cache.h"
 #include "evaluator/pool/runner_pool.h"
+#include "evaluator/pool/turns.h"
 #include "evaluator/protocol/measure_messages.h"
 #include "evaluator/protocol/messages.h"
 #include "evaluator/roofline/floor.h"
@@ -114,12 +115,11 @@ class EvaluatorImpl final : public Evaluator {
   void set_roof(Measurement& measurement, const EvaluationRequest& request,
                 const std::string& reference_key);
 
-  /// The reference's median, measured; 0: not yet.
-  [[nodiscard]] double measured_reference_us(const std::string& reference_key);
-  /// Modelled times above it are not worth a dear measurement; infinity: nobody knows.
-  [[nodiscard]] double hopeless_above_us(const std::string& group);
-  /// Notes it; true: no candidate of the group was measured to be faster.
-  bool is_fastest(const std::string& group, double measured_us, double hopeless_above_us);
+  /// False where asking the time model takes more than measuring, as it went until now. Otherwise
+  /// end_screening() follows, with what it took.
+  [[nodiscard]] bool begin_screening();
+  void end_screening(double seconds);
+  void note_measured(double seconds);
 
   /// Of one emulator runner: as many as leave every runner its own cores.
   [[nodiscard]] int check_threads() const;
@@ -134,6 +134,7 @@ class EvaluatorImpl final : public Evaluator {
   pool::RunnerPool compilers_;
   pool::RunnerPool emulators_;
   std::unique_ptr<GpuClient> gpu_;
+  InOrder finals_;  ///< the best finalist is timed first, whoever is compiled first
 
   std::mutex mutex_;  ///< of what follows
   std::set<FinalRunners*> final_runners_;
@@ -142,10 +143,14 @@ class EvaluatorImpl final : public Evaluator {
   /// Modelled, by runnable key: what the time model said of references.
   std::map<std::string, protocol::EmulateReply> reference_models_;
   std::map<std::string, Floor> floors_;  ///< likewise
-  struct Fastest {
-    double measured_us = 0, hopeless_above_us = 0;
+  struct Mean {
+    double seconds = 0;
+    int count = 0;
+    void add(double s) { seconds += s, ++count; }
+    [[nodiscard]] double value() const { return count > 0 ? seconds / count : 0; }
   };
-  std::map<std::string, Fastest> fastest_;                        ///< by group
+  Mean screened_, measured_;                                      ///< of the quick stage
+  int screening_ = 0;                                             ///< now
   std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise
 };
 

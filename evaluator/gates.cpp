@@ -25,13 +25,8 @@ using protocol::Runnable;
 
 /// Times the best so far: then checking a candidate further is not worth the processor.
 constexpr double kOutpaced = 1.3;
-/// Candidates that wait for a GPU that is not to idle before others come.
-constexpr std::size_t kBusyGpu = 4;
-/// A reference that takes longer [us] makes every measurement dear: then the model is always asked,
-constexpr double kDearReference_us = 100e3;
-/// and what it gives this many times as long as the fastest takes, measured or modelled, is not
-/// measured.
-constexpr double kHopeless = 4;
+/// Candidates at a GPU, and waiting for it, that is not to idle before others come.
+constexpr std::size_t kBusyGpu = 5;
 /// Times the reference alone: a candidate may have slowed it.
 constexpr double kDrift = 1.1;
 /// Of the reference, that a final stage may wait for: checks, other inputs, the fewest pairs.
@@ -76,6 +71,7 @@ class EvaluatorImpl::Gates {
       own_.emplace(e_);
       for_candidate_ = own_->for_candidate();
       for_reference_ = own_->for_reference();
+      if (e_.gpu_) place_.emplace(e_.finals_);
     }
   }
 
@@ -91,7 +87,6 @@ class EvaluatorImpl::Gates {
   GoesOn measure();
   /// On the GPU before the checks.
   GoesOn measure_first();
-  void note_fastest();
   bool stop_at(Evaluation verdict);
   /// Makes checks_; false: stopped.
   GoesOn compile_checks(CodeFor code_for);
@@ -131,9 +126,8 @@ class EvaluatorImpl::Gates {
   std::optional<FinalRunners> own_;
   Effort for_candidate_, for_reference_;
   Evaluation evaluation_;
-  bool same_bits_ = true;  ///< of all answers so far, where that is asked for
-  Turn turn_;
-  std::string group_;  ///< of candidates that compete for a dear GPU; empty: it is not
+  bool same_bits_ = true;                ///< of all answers so far, where that is asked for
+  std::optional<InOrder::Place> place_;  ///< of a final stage on a GPU
   Case timed_;
   std::vector<Case> checks_;          ///< for the emulator
   std::vector<Case> checks_for_gpu_;  ///< none in the quick stage, but where the emulator cannot
@@ -168,27 +162,21 @@ Result<bool> EvaluatorImpl::Gates::screen() {
   if (!e_.gpu_ || request_.screen_above_us <= 0) return true;
   // The model spares a busy GPU. One that idles measures sooner than a processor models; but what
   // is asked to learn from, is modelled.
-  const double reference_us = e_.measured_reference_us(timed_.reference.key);
-  const bool dear = reference_us > kDearReference_us;
-  if (std::isfinite(request_.screen_above_us) && !dear && e_.gpu_->waiting() < kBusyGpu)
-    return true;
+  const bool learns = !std::isfinite(request_.screen_above_us);
+  if (!learns && e_.gpu_->waiting() < kBusyGpu) return true;
+  if (!e_.begin_screening()) return true;
   protocol::EmulateRequest model;
   model.arch = e_.info_.arch;
   model.timed = timed_;
-  const StopWatch checking(evaluation_.gates.check);
+  StopWatch checking(evaluation_.gates.check);
   const auto reply = e_.emulate(model);
+  checking.stop();
+  e_.end_screening(evaluation_.gates.check);
   if (!reply) return std::unexpected(reply.error());
   // What the model cannot judge is measured; what goes wrong in it shows in the checks, too.
   if (reply->verdict != Verdict::kOk) return true;
   evaluation_.modelled_us = reply->time_us;
-  if (dear) {
-    const Tolerance& t = request_.tolerance;
-    group_ =
-        fmt::format("{} {} {} {}", timed_.reference.key, to_string(request_.math), t.rtol, t.atol);
-    turn_ = {reply->time_us, group_};
-  }
-  evaluation_.screened = reply->time_us > request_.screen_above_us ||
-                         (dear && reply->time_us > e_.hopeless_above_us(group_));
+  evaluation_.screened = reply->time_us > request_.screen_above_us;
   if (evaluation_.screened) evaluation_.verdict = Verdict::kOk;
   return !evaluation_.screened;
 }
@@ -342,6 +330,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   measure.best_time_us = request_.best_time_us;
   measure.seed = request_.seed;
   measure.timeout_s = e_.options_.device_timeout_s;
+  measure.timing_s = e_.options_.final_timing_s;
   {
     const std::lock_guard lock(e_.mutex_);
     const auto known = e_.reference_samples_.find(timed_.reference.key);
@@ -351,14 +340,11 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   // The limits of four launches, of runs in double, and of all that a final stage runs.
   const double deadline_s = 60 + (measure.timed.precise ? 6 : 4) * e_.options_.device_timeout_s +
                             (measure.final_stage ? kFinalRuns * reference_s : 0);
-  const auto reply =
-      e_.gpu_->measure(measure, measure.final_stage, deadline_s, &evaluation_.gates, &turn_);
+  if (place_) place_->wait();
+  const double before_s = evaluation_.gates.measure;
+  const auto reply = e_.gpu_->measure(measure, measure.final_stage, deadline_s, &evaluation_.gates);
   if (!reply) return std::unexpected(reply.error());
-  if (turn_.sent_away) {
-    evaluation_.screened = true;
-    evaluation_.verdict = Verdict::kOk;
-    return false;
-  }
+  if (!measure.final_stage) e_.note_measured(evaluation_.gates.measure - before_s);
   if (reply->reference_failed)
     return infrastructure("the reference failed on the GPU: " + reply->detail);
   evaluation_.verdict = reply->verdict;
@@ -394,17 +380,8 @@ Result<bool> EvaluatorImpl::Gates::measure_first() {
     evaluation_.detail = "much slower than the best: not checked further";
     return true;
   }
-  turn_ = {};  // what was measured once is not sent away
   if (auto go = check(); !go || !*go) return go;
   return checks_for_gpu_.empty() ? Result<bool>(true) : measure();
-}
-
-/// Where measuring is dear, what is believed to be fastest sends away what has no chance beside it.
-void EvaluatorImpl::Gates::note_fastest() {
-  if (group_.empty() || evaluation_.verdict != Verdict::kOk || evaluation_.screened) return;
-  const double us = evaluation_.measurement.time_us;
-  const double hopeless = kHopeless * std::max(us, evaluation_.modelled_us);
-  if (e_.is_fastest(group_, us, hopeless)) e_.gpu_->send_away(group_, hopeless);
 }
 
 Result<Evaluation> EvaluatorImpl::Gates::run() {
@@ -420,7 +397,6 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
   }
   if (!go) return std::unexpected(go.error());
   if (*go) e_.raise_alarm(evaluation_, timed_.reference.key);
-  if (*go) note_fastest();
   if (evaluation_.verdict == Verdict::kWrongResult && request_.math == MathLevel::kExact)
     evaluation_.detail += "; under math 'exact' floats must be the same to the bit";
   evaluation_.math = held_to();

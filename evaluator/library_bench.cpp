@@ -95,6 +95,7 @@ Result<Evaluation> LibraryBench::measure(const LibraryRequest& request) {
   measure.final_stage = true;
   measure.seed = request.seed;
   measure.timeout_s = options_.device_timeout_s;
+  measure.timing_s = options_.final_timing_s;
   const auto reply = gpu_->measure(measure, false, kLongest_s);
   if (!reply) return std::unexpected(reply.error());
   if (reply->reference_failed) return reference_failed("fails on the GPU: " + reply->detail);

@@ -14,22 +14,6 @@ constexpr double kBenchTimeout_s = 120;
 
 Error environment(std::string message) { return {ErrorCode::kEnvironment, std::move(message)}; }
 
-class HeldTurn {
- public:
-  HeldTurn(Turns& turns, const Turn& turn)
-      : turns_(turns), held_(turns.take(turn.rank, turn.group)) {}
-  ~HeldTurn() {
-    if (held_) turns_.give_back();
-  }
-  HeldTurn(const HeldTurn&) = delete;
-  HeldTurn& operator=(const HeldTurn&) = delete;
-  explicit operator bool() const { return held_; }
-
- private:
-  Turns& turns_;
-  const bool held_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<GpuClient>> GpuClient::open(int ordinal, const EvaluatorOptions& options,
@@ -95,21 +79,17 @@ void GpuClient::stop() {
 }
 
 Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest& request,
-                                                  bool fresh, double deadline_s, GateSeconds* gates,
-                                                  Turn* turn) {
+                                                  bool fresh, double deadline_s,
+                                                  GateSeconds* gates) {
   GateSeconds unused;
   GateSeconds& spent = gates != nullptr ? *gates : unused;
   // Encoded before the wait: while one candidate is measured the next one's bytes are ready.
   const auto message = protocol::frame(protocol::to_message(request));
   if (!message) return std::unexpected(message.error());
   StopWatch waiting(spent.wait);
-  Turn first;
-  const HeldTurn held(turns_, turn != nullptr ? *turn : first);
+  const InOrder::Place turn(turns_);
+  turn.wait();
   waiting.stop();
-  if (!held) {
-    turn->sent_away = true;
-    return protocol::MeasureReply();
-  }
   StopWatch measuring(spent.measure);
   if (fresh) stop();
   pool::RunnerProcess* runner = nullptr;
@@ -162,7 +142,8 @@ Result<protocol::MeasureReply> GpuClient::measure(const protocol::MeasureRequest
 }
 
 Result<nlohmann::json> GpuClient::call(const nlohmann::json& message) {
-  const HeldTurn held(turns_, Turn());
+  const InOrder::Place turn(turns_);
+  turn.wait();
   pool::RunnerProcess* runner = nullptr;
   {
     std::lock_guard lock(mutex_);
@@ -214,7 +195,8 @@ void GpuClient::cancel() {
 }
 
 void GpuClient::resume() {
-  const HeldTurn held(turns_, Turn());  // a request that cancel() ended still holds the runner
+  const InOrder::Place turn(turns_);  // a request that cancel() ended still holds the runner
+  turn.wait();
   std::lock_guard lock(mutex_);
   cancelled_ = false;
   runner_.reset();  // killed by cancel(): the next measurement starts a fresh one

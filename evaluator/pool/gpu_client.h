@@ -14,13 +14,6 @@
 
 namespace hone {
 
-/// Of a request that waits for the GPU: those of the lowest rank go first.
-struct Turn {
-  double rank = 0;
-  std::string group;       ///< whose ranks can be compared
-  bool sent_away = false;  ///< by send_away(), while it waited: nothing was measured
-};
-
 class GpuClient {
  public:
   /// Starts the runner, opens the GPU and compiles the helper kernels for it with `compilers`.
@@ -37,14 +30,10 @@ class GpuClient {
   /// measured is added to it. Errors: kInfrastructure.
   [[nodiscard]] Result<protocol::MeasureReply> measure(const protocol::MeasureRequest& request,
                                                        bool fresh, double deadline_s,
-                                                       GateSeconds* gates = nullptr,
-                                                       Turn* turn = nullptr);
+                                                       GateSeconds* gates = nullptr);
 
-  /// How many requests wait for the GPU.
-  [[nodiscard]] std::size_t waiting() { return turns_.waiting(); }
-
-  /// Those of the group that wait with a higher rank need not be measured any more.
-  void send_away(const std::string& group, double above) { turns_.send_away(group, above); }
+  /// How many requests wait for the GPU, or have it.
+  [[nodiscard]] std::size_t waiting() { return turns_.size(); }
 
   /// Of a client of the mode "library": opens cuBLAS and says which it is. Errors: kEnvironment.
   [[nodiscard]] Result<std::string> open_library();
@@ -72,7 +61,7 @@ class GpuClient {
   protocol::DeviceFacts facts_;
   std::string helpers_;  ///< cubin
 
-  Turns turns_;       ///< one request at a time
+  InOrder turns_;     ///< one request at a time
   std::mutex mutex_;  ///< of what follows
   std::unique_ptr<pool::RunnerProcess> runner_;
   bool cancelled_ = false;

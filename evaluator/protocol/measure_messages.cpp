@@ -76,6 +76,7 @@ Json to_message(const MeasureRequest& r) {
           {"best_time_us", r.best_time_us},
           {"seed", r.seed},
           {"timeout_s", r.timeout_s},
+          {"timing_s", r.timing_s},
           {"reference_samples_us", r.reference_samples_us}};
 }
 
@@ -103,6 +104,7 @@ Result<MeasureRequest> measure_request_from(const Json& m) {
   }
   HONE_TAKE(r.best_time_us, get_positive(m, "best_time_us"));
   HONE_TAKE(r.timeout_s, get_positive(m, "timeout_s"));
+  HONE_TAKE(r.timing_s, get_positive(m, "timing_s"));
   HONE_TAKE(r.reference_samples_us, get_doubles(m, "reference_samples_us"));
   if (!m.contains("seed") || !m["seed"].is_number_integer()) return malformed("seed");
   r.seed = m["seed"].get<std::uint64_t>();

@@ -43,6 +43,7 @@ struct MeasureRequest {
   double best_time_us = 0;             ///< stop early when clearly slower; 0: none
   std::uint64_t seed = 0;              ///< of the interleaving
   double timeout_s = 20;  ///< of one run of the candidate beyond what the reference takes
+  double timing_s = 2;    ///< for the pairs of a final stage
   /// The reference's times as measured before, so that a replaced runner need not repeat them.
   std::vector<double> reference_samples_us;
 };

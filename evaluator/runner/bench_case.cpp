@@ -7,6 +7,7 @@
 #include <random>
 
 #include "evaluator/runner/emulated_program.h"
+#include "evaluator/runner/known_answers.h"
 
 namespace hone::runner {
 namespace {
@@ -74,6 +75,10 @@ Step<bool> BenchCase::run_precise(const Runnable& precise, double limit_s) {
       return false;
     }
   }
+  if (known_ != nullptr) {
+    auto recalled = known_->recall(precise_, seed_);
+    if (!recalled || *recalled) return recalled;
+  }
   HONE_STEP(fill_own_inputs(precise_));
   const auto ran = [&]() -> Step<double> {
     HONE_STEP(load(precise_));
@@ -81,6 +86,7 @@ Step<bool> BenchCase::run_precise(const Runnable& precise, double limit_s) {
     return run(precise_, limit_s);
   }();
   if (!ran && ran.error().failure.context_lost) return std::unexpected(ran.error());
+  if (ran && known_ != nullptr) HONE_STEP(known_->keep(precise_, seed_));
   return ran.has_value();
 }
 

@@ -41,6 +41,8 @@ struct Side {
   std::unique_ptr<cuda::LoadedProgram> code;
 };
 
+class KnownAnswers;
+
 class BenchCase {
  public:
   /// `second` may be the reference again (an admission).
@@ -49,6 +51,8 @@ class BenchCase {
   /// Runs the reference in double on the same inputs, in memory of its own: inputs are as wide.
   /// False where that does not fit or cannot be launched. Its outputs are in precise() until wiped.
   [[nodiscard]] Step<bool> run_precise(const protocol::Runnable& precise, double limit_s);
+  /// Answers of runs in double are then kept there, for the inputs at hand, and looked up first.
+  void remember_in(KnownAnswers& answers) { known_ = &answers; }
   ~BenchCase();
   BenchCase(const BenchCase&) = delete;
   BenchCase& operator=(const BenchCase&) = delete;
@@ -130,6 +134,7 @@ class BenchCase {
 
   cuda::Gpu& gpu_;
   Side reference_, second_, precise_;
+  KnownAnswers* known_ = nullptr;
   std::uint64_t seed_ = 0;
   bool same_answers_ = true;
   std::vector<std::uint64_t> input_hashes_;  ///< of inputs(); empty: not known

@@ -15,7 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMostPairs = 200, kEnoughPairs = 30, kFewestPairs = 3;
-constexpr double kBudget_s = 2;
 constexpr double kFinalPrecision = 5e-4;  // standard error of the ratio that is good enough
 constexpr int kReloadEvery = 10;          // pairs: code at another place, nothing remembered
 constexpr int kWarmPairs = 10;
@@ -79,8 +78,8 @@ class FinalTiming {
   [[nodiscard]] bool enough(int taken) const {
     const double spent = seconds_spent();
     if (taken >= kMostPairs) return true;
-    if (taken >= 1 && spent > 3 * kBudget_s) return true;
-    if (taken >= kFewestPairs && spent > kBudget_s) return true;
+    if (taken >= 1 && spent > 3 * request_.timing_s) return true;
+    if (taken >= kFewestPairs && spent > request_.timing_s) return true;
     if (taken < kEnoughPairs) return false;
     std::vector<double> candidate, reference;
     for (const Pair& pair : pairs_) {
@@ -142,7 +141,7 @@ class FinalTiming {
     const double pair_us = pairs_.front().candidate_us + pairs_.front().reference_us;
     const int wanted = pair_us > kLongPair_us ? 1 : kWarmPairs;
     for (int i = 0; i < std::min<int>(wanted, static_cast<int>(pairs_.size())); ++i) {
-      if (i > 0 && seconds_spent() > 3 * kBudget_s) break;  // runs in double may be slow
+      if (i > 0 && seconds_spent() > 3 * request_.timing_s) break;  // runs in double may be slow
       const auto pair = one_pair(BenchCase::Cache::kWarm);
       if (!pair) return std::unexpected(pair.error());
       times_.warm_us.push_back(pair->candidate_us);
@@ -195,7 +194,7 @@ class ApartTiming {
       runs_us_.push_back(*us);
       clock_.push_back(clocks_ != nullptr ? clocks_->read() : cuda::Clocks::Reading{});
     }
-    for (int i = 0; i < kWarmRuns && (i == 0 || seconds_spent() < 2 * kBudget_s); ++i) {
+    for (int i = 0; i < kWarmRuns && (i == 0 || seconds_spent() < 2 * request_.timing_s); ++i) {
       const auto us = one_run(BenchCase::Cache::kWarm);
       if (!us) return std::unexpected(us.error());
       times_.warm_us.push_back(*us);
@@ -213,8 +212,8 @@ class ApartTiming {
 
   [[nodiscard]] bool enough() const {
     const auto have = static_cast<int>(runs_us_.size());
-    if (have >= kMostRuns || (have >= 1 && seconds_spent() > 3 * kBudget_s)) return true;
-    if (have >= kFewestRuns && seconds_spent() > kBudget_s) return true;
+    if (have >= kMostRuns || (have >= 1 && seconds_spent() > 3 * request_.timing_s)) return true;
+    if (have >= kFewestRuns && seconds_spent() > request_.timing_s) return true;
     return have >= kEnoughRuns && timing::standard_error(runs_us_) < kFinalPrecision;
   }
 
@@ -228,7 +227,7 @@ class ApartTiming {
       const auto us = bench_.timed_run(bench_.reference(), kPoison, request_.timeout_s);
       if (!us) return std::unexpected(us.error());
       HONE_STEP(bench_.inspect(bench_.reference()));
-      HONE_STEP(answers_.keep(bench_, seed));
+      HONE_STEP(answers_.keep(bench_.reference(), seed));
       HONE_STEP(bench_.wipe(bench_.reference()));
       times_.reference_us.push_back(*us);
       seeds_.push_back(seed);
@@ -255,7 +254,7 @@ class ApartTiming {
     const auto us = bench_.timed_run(bench_.second(), kPoison, limit_s_, cache);
     if (!us) return us;
     HONE_STEP(bench_.inspect(bench_.second()));
-    auto known = answers_.recall(bench_, seed);
+    auto known = answers_.recall(bench_.reference(), seed);
     if (!known) return std::unexpected(known.error());
     if (!*known) {  // there was no room for it
       HONE_STEP(bench_.make_inputs(seed));

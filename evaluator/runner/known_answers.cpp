@@ -38,9 +38,9 @@ void KnownAnswers::forget() {
   while (!answers_.empty()) drop_oldest();
 }
 
-Step<void> KnownAnswers::keep(BenchCase& bench, std::uint64_t seed) {
-  const auto outputs = outputs_of(bench.reference());
-  Answer answer{bench.reference().runnable->key, seed, {secret(), secret()}, {}, 0};
+Step<void> KnownAnswers::keep(const Side& side, std::uint64_t seed) {
+  const auto outputs = outputs_of(side);
+  Answer answer{side.runnable->key, seed, {secret(), secret()}, {}, 0};
   for (const cuda::DeviceBuffer& output : outputs) answer.bytes += output.bytes;
   if (answer.bytes > most_bytes_) return {};
   while (bytes_ + answer.bytes > most_bytes_) drop_oldest();
@@ -60,12 +60,12 @@ Step<void> KnownAnswers::keep(BenchCase& bench, std::uint64_t seed) {
   return {};
 }
 
-Step<bool> KnownAnswers::recall(BenchCase& bench, std::uint64_t seed) {
+Step<bool> KnownAnswers::recall(const Side& side, std::uint64_t seed) {
   const auto known = std::ranges::find_if(answers_, [&](const Answer& answer) {
-    return answer.seed == seed && answer.reference == bench.reference().runnable->key;
+    return answer.seed == seed && answer.program == side.runnable->key;
   });
   if (known == answers_.end()) return false;
-  const auto outputs = outputs_of(bench.reference());
+  const auto outputs = outputs_of(side);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (auto done = gpu_.mask(known->outputs[i], outputs[i], known->key); !done)
       return std::unexpected(hones_own(std::move(done.error())));

@@ -25,17 +25,17 @@ class KnownAnswers {
   KnownAnswers(const KnownAnswers&) = delete;
   KnownAnswers& operator=(const KnownAnswers&) = delete;
 
-  /// What bench.reference() has just computed from the contents of `seed`. Nothing is kept where
-  /// there is no room.
-  [[nodiscard]] Step<void> keep(BenchCase& bench, std::uint64_t seed);
-  /// Writes it into the outputs of bench.reference(). False: it is not known.
-  [[nodiscard]] Step<bool> recall(BenchCase& bench, std::uint64_t seed);
+  /// What the reference, or its form in double, has just computed from the contents of `seed`.
+  /// Nothing is kept where there is no room.
+  [[nodiscard]] Step<void> keep(const Side& side, std::uint64_t seed);
+  /// Writes it into the side's outputs. False: it is not known.
+  [[nodiscard]] Step<bool> recall(const Side& side, std::uint64_t seed);
   /// Gives all of the memory back.
   void forget();
 
  private:
   struct Answer {
-    std::string reference;  ///< Runnable::key
+    std::string program;  ///< Runnable::key
     std::uint64_t seed = 0;
     std::array<std::uint64_t, 2> key = {};
     std::vector<cuda::DeviceBuffer> outputs;  ///< masked

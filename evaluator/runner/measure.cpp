@@ -26,7 +26,7 @@ constexpr double kTimeFactor = 30;       // or this many times the reference
 constexpr int kQuickSamples = 20;
 /// Slower than this, the reference is not run beside a candidate, but a few times alone.
 constexpr double kSlowReference_s = 20e-3;
-constexpr std::uint64_t kPartForAnswers = 8;  // of the GPU's memory: what is remembered
+constexpr std::uint64_t kPartForAnswers = 3;  // of the GPU's memory: what is remembered
 constexpr double kPreciseFactor = 100;  // of the time limit, in the final checks: doubles are slow
 
 bool is_slow(double reference_s) { return reference_s > kSlowReference_s; }
@@ -49,7 +49,7 @@ struct Checked {
 Step<double> answer_of_reference(BenchCase& bench, std::uint64_t seed, double limit_s,
                                  KnownAnswers* known) {
   if (known != nullptr) {
-    const auto recalled = known->recall(bench, seed);
+    const auto recalled = known->recall(bench.reference(), seed);
     if (!recalled) return std::unexpected(recalled.error());
     if (*recalled) return 0;
   }
@@ -59,7 +59,7 @@ Step<double> answer_of_reference(BenchCase& bench, std::uint64_t seed, double li
   const auto us = bench.run(bench.reference(), limit_s);
   if (!us) return us;
   HONE_STEP(bench.inspect(bench.reference()));
-  if (known != nullptr) HONE_STEP(known->keep(bench, seed));
+  if (known != nullptr) HONE_STEP(known->keep(bench.reference(), seed));
   return *us * 1e-6;
 }
 
@@ -281,6 +281,7 @@ Step<FinalTimes> Measure::time_quick(const MeasureRequest& request, double expec
   const Case one = timed_case(request);
   const Contents contents = contents_of(one.reference.key);
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  bench.remember_in(answers_);
   HONE_STEP(bench.allocate());
   const double limit_s = candidate_limit(request, expected_s);
   const auto checked = check_once(bench, request, one, kOtherPoison, limit_s, &answers_);
@@ -345,6 +346,7 @@ Step<FinalTimes> Measure::time_finally(const MeasureRequest& request, double exp
     trace(fmt::format("checked at the timed size on {}", to_string(set)));
   }
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  if (is_slow(expected_s)) bench.remember_in(answers_);
   HONE_STEP(bench.allocate());
   std::optional<Checked> first;
   for (const std::uint8_t poison : {kOtherPoison, kPoison}) {

@@ -65,7 +65,7 @@ Step<std::vector<double>> Measure::run_twice(const Case& one, const MeasureReque
     return std::unexpected(same.error());
   }
   if (samples == 0) return std::vector<double>();
-  HONE_STEP(answers_.keep(bench, one.seed));
+  HONE_STEP(answers_.keep(bench.reference(), one.seed));
   auto fake = surviving_fake(bench, request);
   if (!fake) return std::unexpected(fake.error());
   if (!fake->empty())
