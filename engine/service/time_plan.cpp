@@ -7,7 +7,7 @@ namespace hone {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kSlowReference_s = 10e-3;
+constexpr double kSlowReference_s = 10e-3, kVerySlow_s = 0.1;
 /// Runs of the reference that one final stage is expected to take: checks and other inputs.
 constexpr double kCheckingRuns = 16;
 /// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
@@ -80,7 +80,7 @@ int TimePlan::affordable_finalists(int wanted) const {
   if (budget_.seconds <= 0 || (!modelled_ && !reference_is_slow())) return wanted;
   const double affordable =
       kMostForFinals * budget_.seconds / std::max(1e-3, seconds_per_finalist());
-  const double least = std::min(2, wanted);
+  const double least = std::min(reference_s_ > kVerySlow_s && !modelled_ ? 1 : 2, wanted);
   return static_cast<int>(std::clamp<double>(affordable, least, wanted));
 }
 

@@ -9,6 +9,8 @@
 namespace hone::runner {
 
 inline constexpr std::uint8_t kTimedPoison = 0xFF;
+/// A reference that takes longer is run no more often than its checks need.
+inline constexpr double kVerySlow_us = 0.1e6;
 inline constexpr int kReferenceSamples = 10;
 inline constexpr double kReferenceBudget_s = 1;
 inline constexpr double kQuickBudget_s = 0.1;

@@ -202,6 +202,50 @@ TEST_F(OnAFakeGpu, FasterThanTheRoofIsNotBelieved) {
   ASSERT_TRUE(evaluator_->admit(request("scale")));
 }
 
+TEST_F(OnAFakeGpu, ASlowReferenceIsNotRunAgainForEachCandidate) {
+  // Its twelfth run would answer something else.
+  const auto r = request("scale_quick", "naive_wrong_run12");
+  ASSERT_TRUE(evaluator_->admit(r));
+  for (int i = 0; i < 8; ++i) {
+    const auto e = evaluate(r);
+    ASSERT_EQ(e.verdict, Verdict::kOk) << i << ": " << e.detail;
+    EXPECT_NEAR(e.measurement.speedup, 1000, 1);
+  }
+  EXPECT_EQ(evaluate(request("scale_wrong", "naive_wrong_run12")).verdict, Verdict::kWrongResult);
+  // In the last timed run, too: two checks that are run once each, then three samples at least.
+  EXPECT_EQ(evaluate(request("scale_restless_nan_few", "naive_wrong_run12")).verdict,
+            Verdict::kWrongResult);
+}
+
+TEST_F(OnAFakeGpu, ASlowReferenceIsTimedApartFromFinalists) {
+  auto r = request("scale_quick", "naive");
+  r.stage = Stage::kFinal;
+  const auto e = evaluate(r);
+  ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_EQ(e.measurement.reference_samples_us.size(), 3U);
+  EXPECT_GE(e.measurement.samples_us.size(), 15U);
+  EXPECT_NEAR(e.measurement.speedup, 1000, 1);
+  EXPECT_GT(e.measurement.warm_time_us, 0);
+  // Every second run after the two checks is timed and compared.
+  for (const std::string name : {"scale_wrong_run4", "scale_wrong_run10", "scale_nan_few_run6"}) {
+    auto wrong = request(name, "naive");
+    wrong.stage = Stage::kFinal;
+    const auto refused = evaluate(wrong);
+    EXPECT_EQ(refused.verdict, Verdict::kWrongResult) << name;
+    EXPECT_NE(refused.detail.find("in a timed launch"), std::string::npos) << refused.detail;
+  }
+  auto tampers = request("scale_tamper_run6", "naive");
+  tampers.stage = Stage::kFinal;
+  EXPECT_EQ(evaluate(tampers).verdict, Verdict::kTampering);
+  // What it remembers of an earlier run on the same inputs is gone: it cannot be faster for it.
+  auto keeps = request("scale_keep", "naive");
+  keeps.stage = Stage::kFinal;
+  EXPECT_NE(evaluate(keeps).verdict, Verdict::kOk);
+  auto itself = request("naive", "naive");
+  itself.stage = Stage::kFinal;
+  EXPECT_NEAR(evaluate(itself).measurement.speedup, 1, 1e-3);
+}
+
 // The fake misbehaves in one run at the timed size and in no other: the first two are checks, then
 // come the pair that warms up, those that are timed, and ten with a warm cache.
 TEST_F(OnAFakeGpu, InTheFinalStageEveryTimedAnswerIsCompared) {
