@@ -9,9 +9,9 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
-#include "engine/search/strategy.h"
-#include "engine/service/bench.h"
-#include "engine/service/records.h"
+#include "engine/search/bench.h"
+#include "engine/search/records.h"
+#include "engine/search/strategy/strategy.h"
 #include "rewriters/core/registry.h"
 
 namespace hone::cli {
@@ -47,8 +47,8 @@ double seconds_since(Clock::time_point begin) {
 }
 
 /// `llm`: of which each task is granted budgets of its own; null: none.
-Result<void> search(const Options& options, const Task& task, const model::Access* llm,
-                    Store& store, Bench& bench) {
+Result<void> search(const Options& options, const Task& task, const llm::Access* llm, Store& store,
+                    Bench& bench) {
   const auto begin = Clock::now();
   auto device = open_device(options.device, task, options.database.missing_layers());
   if (!device) return std::unexpected(device.error());
@@ -69,7 +69,7 @@ Result<void> search(const Options& options, const Task& task, const model::Acces
   }
   ProgressPrinter progress(options.search.budget, options.quiet);
   SearchOptions search = options.search;
-  const model::Grant granted = llm != nullptr ? model::grant(*llm, {}, {}) : model::Grant();
+  const llm::Grant granted = llm != nullptr ? llm::grant(*llm, {}, {}) : llm::Grant();
   search.model = granted.access.get();
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };

@@ -10,8 +10,8 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
-#include "engine/search/strategy.h"
-#include "engine/service/search_job.h"
+#include "engine/search/search.h"
+#include "engine/search/strategy/strategy.h"
 #include "rewriters/core/registry.h"
 
 namespace hone::cli {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/service/search_job.h"
+#include "engine/search/search.h"
 
 namespace hone::cli {
 

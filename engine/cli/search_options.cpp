@@ -3,7 +3,7 @@
 
 #include "engine/cli/command.h"
 #include "engine/search/search_limits.h"
-#include "engine/search/strategy.h"
+#include "engine/search/strategy/strategy.h"
 
 namespace hone::cli {
 namespace {

@@ -10,11 +10,11 @@
 #include <thread>
 #include <utility>
 
-#include "engine/service/finals.h"
-#include "engine/service/job_search.h"
-#include "engine/service/records.h"
-#include "engine/service/requests.h"
-#include "engine/service/target.h"
+#include "engine/search/finals/finals.h"
+#include "engine/search/records.h"
+#include "engine/search/requests/requests.h"
+#include "engine/search/target/target.h"
+#include "engine/service/job_runner.h"
 
 namespace hone {
 namespace {

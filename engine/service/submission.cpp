@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/search/random.h"
-#include "engine/search/strategy.h"
+#include "engine/search/strategy/strategy.h"
 #include "rewriters/core/registry.h"
 #include "rewriters/llm/client/endpoint.h"
 #include "rewriters/llm/prompt/prompt.h"

@@ -12,8 +12,8 @@
 #include "candidates/hash.h"
 #include "engine/queue/worker_link.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/search/target/workers.h"
 #include "engine/service/worker_metrics.h"
-#include "engine/service/workers.h"
 
 namespace hone {
 namespace {

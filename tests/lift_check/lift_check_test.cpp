@@ -1,6 +1,6 @@
 // The check of the lift at a search's start: nests done directly against the emulated reference,
 // and lifts that are made wrong on purpose.
-#include "engine/service/lift_check.h"
+#include "engine/search/requests/lift_check.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/rewriting/messages.h"
-#include "engine/service/requests.h"
-#include "engine/service/search_job.h"
+#include "engine/search/requests/requests.h"
+#include "engine/search/search.h"
 
 namespace hone {
 namespace {

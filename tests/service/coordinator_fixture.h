@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "engine/search/search.h"
 #include "engine/service/coordinator.h"
-#include "engine/service/search_job.h"
 #include "engine/service/worker.h"
 #include "tests/service/fixture.h"
 
@@ -34,7 +34,7 @@ class CoordinatorTest : public ServiceTest {
   class Coordinator {
    public:
     Coordinator(CoordinatorTest& test, Store& store, int jobs = 4,
-                const model::Access* model = nullptr, Metrics* metrics = nullptr)
+                const llm::Access* model = nullptr, Metrics* metrics = nullptr)
         : broker_(test.broker()), thread_([this, &test, &store, jobs, model, metrics] {
             CoordinatorOptions options;
             options.jobs_at_once = jobs;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/rewriting/local_rewriting.h"
-#include "engine/service/requests.h"
+#include "engine/search/requests/requests.h"
 #include "tests/unit/engine/message_harness.h"
 
 namespace hone::queue {
