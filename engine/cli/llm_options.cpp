@@ -32,7 +32,7 @@ void LlmOptions::add_to(CLI::App& app) {
       ->default_str("whole,diff,steps, or as recorded");
   app.add_option("--llm-tokens", tokens,
                  "At most so many tokens, input and output, of all requests")
-      ->check(CLI::Range(std::int64_t{1}, kMostModelTokens))
+      ->check(CLI::Range(std::int64_t{1}, kMostLlmTokens))
       ->type_name("N")
       ->group(group)
       ->capture_default_str();

@@ -1,7 +1,6 @@
 #include "engine/search/bench.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -127,14 +126,21 @@ Result<BenchRow> bench_row_from_json(const nlohmann::json& json) {
   }
 }
 
-std::string bench_key(const Provenance& provenance, const std::string& budget,
-                      const SearchOptions& options, const std::string& model) {
+std::string bench_key(const Provenance& provenance, const SearchSettings& settings,
+                      const std::string& llm) {
   const Provenance& p = provenance;
-  std::string text =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", p.device_name, p.toolchain,
-                  p.driver, p.hone_version, p.sandbox, budget, options.seed, options.strategy,
-                  options.prescreen, options.finalists, fmt::join(options.disabled, ","));
-  if (!model.empty()) text += "\n" + model;  // rows from before there were models stay known
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}", p.device_name, p.toolchain, p.driver,
+                                 p.hone_version, p.sandbox);
+  // Rows from before there was an option, or a language model, stay known: what is new is said
+  // only where it is used.
+  for (const SearchOption& option : search_options()) {
+    if (!option.always_sent_as.empty()) {
+      text += "\n" + value_text(option, settings);
+    } else if (!same_value(option, settings, default_settings())) {
+      text += fmt::format("\n{}={}", option.name, value_text(option, settings));
+    }
+  }
+  if (!llm.empty()) text += "\n" + llm;
   return content_hash(text).substr(0, 12);
 }
 

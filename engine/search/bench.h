@@ -36,9 +36,9 @@ void to_json(nlohmann::json& json, const BenchRow& row);
 
 /// All that decides what a row means but the task: device, compiler, hone, budget, seed, ….
 /// Rows of one key can be compared, and one that is there is not made again.
-/// `model`: what decides about a language model, in a line; empty: none is asked.
-[[nodiscard]] std::string bench_key(const Provenance& provenance, const std::string& budget,
-                                    const SearchOptions& options, const std::string& model);
+/// `llm`: what decides about a language model, in a line; empty: none is asked.
+[[nodiscard]] std::string bench_key(const Provenance& provenance, const SearchSettings& settings,
+                                    const std::string& llm);
 
 /// Of the best against the references, as `hone leaderboard --all-tasks` has it.
 [[nodiscard]] results::Overview bench_overview(const std::vector<BenchRow>& rows,

@@ -74,12 +74,12 @@ Result<void> Search::admit() {
   task_.check_sizes = affordable_check_sizes(given_, costs_);
   for (std::string& line : slow_check_sizes(task_, costs_))
     outcome_.warnings.push_back(std::move(line));
-  auto builder =
-      RequestBuilder::make(rewriting_, task_, target_limits(target_.info.arch), options_.disabled,
-                           {.sizes = secret_bits(),
-                            .inputs = provenance_.modelled ? random_.bits() : secret_bits(),
-                            .places = secret_bits()},
-                           &costs_);
+  auto builder = RequestBuilder::make(
+      rewriting_, task_, target_limits(target_.info.arch), options_.settings.without,
+      {.sizes = secret_bits(),
+       .inputs = provenance_.modelled ? random_.bits() : secret_bits(),
+       .places = secret_bits()},
+      &costs_);
   if (!builder) return std::unexpected(builder.error());
   builder_ = std::move(*builder);
   auto request = builder_->for_program(task_.reference, random_.bits());
@@ -110,8 +110,8 @@ Result<void> Search::admit() {
   if (store_ != nullptr) {
     stored(store_->put_task(given_));
     if (store_ != nullptr) {
-      auto run = store_->begin_run(task_hash_, provenance_, options_.seed, options_.strategy,
-                                   options_.job);
+      auto run = store_->begin_run(task_hash_, provenance_, options_.settings.seed,
+                                   options_.settings.strategy, options_.job);
       if (run) run_id_ = *run;
       stored(run ? Result<void>{} : std::unexpected(run.error()));
     }
@@ -153,20 +153,21 @@ Error Search::not_admitted_in_time(const Error& last) const {
   return {ErrorCode::kTaskFailed,
           fmt::format("the reference was not admitted within the budget of {:.0f} s: {}{}; give a "
                       "larger --budget, smaller \"check_sizes\" or smaller \"sizes\"",
-                      options_.budget.seconds, last.message,
+                      options_.settings.budget.seconds, last.message,
                       outcome_.warnings.empty() ? "" : "; " + outcome_.warnings.back())};
 }
 
 /// Without the steps that do nothing. Of a budget in seconds it may take half of what is left; of
 /// one in evaluations see evaluations_to_reduce.
 std::vector<CandidateRecord> Search::reduced(const std::vector<Contender>& contenders) {
-  const double total = options_.budget.seconds;
+  const double total = options_.settings.budget.seconds;
   const double limit_s =
       total > 0 ? std::max(0.0, 0.5 * (total - seconds_since(start_))) : kNoLimit_s;
   const RewritingWatch watch(rewriting_, options_.stop, limit_s);
-  const int wanted = plan_.affordable_finalists(options_.finalists);
+  const int wanted = plan_.affordable_finalists(options_.settings.finalists);
   ReductionStage stage{target_, *builder_, next_id_, random_.bits(), provenance_.modelled};
-  stage.most_evaluations = evaluations_to_reduce(options_.budget.evaluations, contenders, wanted);
+  stage.most_evaluations =
+      evaluations_to_reduce(options_.settings.budget.evaluations, contenders, wanted);
   stage.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(limit_s));
   stage.given_up = [&] { return interrupted(); };
@@ -222,7 +223,7 @@ void Search::finals() {
   };
   stage.warn = [&](std::string warning) { outcome_.warnings.push_back(std::move(warning)); };
   outcome_.ranked = time_finalists(stage, std::move(finalists), std::move(reference),
-                                   plan_.affordable_finalists(options_.finalists));
+                                   plan_.affordable_finalists(options_.settings.finalists));
 }
 
 Result<SearchOutcome> Search::run() {
@@ -253,7 +254,7 @@ std::vector<std::string> SearchOutcome::all_warnings() const {
 
 Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rewriting,
                                  Store* store, const SearchOptions& options) {
-  if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());
+  if (auto valid = check_settings(options.settings); !valid) return std::unexpected(valid.error());
   return search_job::Search(task, std::move(target), rewriting, store, options, {}).run();
 }
 
@@ -282,12 +283,12 @@ Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Eva
     if (options.on_progress) options.on_progress(Progress{.phase = "ceilings"});
   });
   LocalTarget local(device, evaluator, options.workers);
-  if (auto known = check_strategy(options.strategy); !known) return std::unexpected(known.error());
+  if (auto valid = check_settings(options.settings); !valid) return std::unexpected(valid.error());
   SearchOptions rest = options;
   rest.spent_s += search_job::seconds_since(begin);
-  auto outcome = search_job::Search(
-                     task, local.target(), rewriting, store, rest,
-                     ask_within(kMostForSurveys * options.budget.seconds, rest.spent_s, evaluator))
+  auto outcome = search_job::Search(task, local.target(), rewriting, store, rest,
+                                    ask_within(kMostForSurveys * options.settings.budget.seconds,
+                                               rest.spent_s, evaluator))
                      .run();
   if (outcome && !warning.empty()) outcome->warnings.push_back(std::move(warning));
   return outcome;

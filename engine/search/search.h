@@ -15,10 +15,9 @@
 #include "candidates/task.h"
 #include "engine/results/replies.h"
 #include "engine/rewriting/rewriting.h"
-#include "engine/search/budget.h"
 #include "engine/search/counts.h"
 #include "engine/search/finals/finals.h"
-#include "engine/search/search_limits.h"
+#include "engine/search/settings.h"
 #include "engine/search/target/target.h"
 #include "evaluator/evaluator.h"
 
@@ -38,15 +37,10 @@ struct Progress {
 };
 
 struct SearchOptions {
-  Budget budget;
-  std::uint64_t seed = 1;
-  std::string strategy = kDefaultStrategy;
-  int finalists = kDefaultFinalists;
-  int workers = 0;                    ///< evaluating threads; 0: as many as are in flight
-  std::vector<std::string> disabled;  ///< rewriters that may not propose
-  llm::Access* model = nullptr;       ///< a language model to ask, too; null: none
+  SearchSettings settings;     ///< what somebody asked for; the rest is the process's
+  int workers = 0;             ///< evaluating threads; 0: as many as are in flight
+  llm::Access* llm = nullptr;  ///< a language model to ask, too; null: none
   std::function<void(const ReplyRecord&)> on_reply;  ///< what it said, or that it said nothing
-  bool prescreen = true;  ///< on a real GPU: measure only what the time model gives a chance
   std::function<void(const Progress&)> on_progress;
   const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there
   /// Set when nobody waits for the outcome any more: end at once, without finalists.

@@ -213,13 +213,8 @@ void JobRunner::search(std::size_t index) {
                                               kModelledWindow, kLargestWindow);
   const auto devices = static_cast<std::size_t>(std::max(1, pool->second.devices));
   SearchOptions options;
-  options.budget = message_.budget;
-  options.seed = message_.seed;
-  options.strategy = message_.strategy;
-  options.finalists = message_.finalists;
-  options.disabled = message_.disabled;
-  options.prescreen = message_.prescreen;
-  options.model = model_.get();
+  options.settings = message_.search;
+  options.llm = model_.get();
   options.on_reply = [this](const ReplyRecord& reply) { context_.metrics.replied(reply); };
   options.stop = options.abandon = &ending_;
   options.job = job_.id;

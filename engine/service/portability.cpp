@@ -169,7 +169,7 @@ class Visit {
   const std::atomic<bool>& ending_;
   Trial trial_;
   Provenance provenance_;
-  Random random_{message_.seed};
+  Random random_{message_.search.seed};
   std::uint64_t next_id_ = 0;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point seen_ = begin_;

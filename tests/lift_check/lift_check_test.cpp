@@ -129,8 +129,8 @@ TEST_F(LiftCheckTest, ASearchAsksGeneratorsOnlyWhereTheLiftAgrees) {
   auto evaluator = Evaluator::open(device);
   ASSERT_TRUE(evaluator) << evaluator.error().message;
   SearchOptions options;
-  options.budget.evaluations = 6;
-  options.finalists = 1;
+  options.settings.budget.evaluations = 6;
+  options.settings.finalists = 1;
   const auto right = run_search(task, device, **evaluator, rewriting_, nullptr, options);
   ASSERT_TRUE(right) << right.error().message;
   EXPECT_GT(rewriting_.generated, 0);

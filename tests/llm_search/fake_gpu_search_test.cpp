@@ -83,11 +83,11 @@ TEST(SearchOnAFakeGpu, WhatAModelWroteIsCheckedBeforeItIsMeasured) {
   };
   LocalRewriting rewriting;
   SearchOptions options;
-  options.budget.evaluations = 150;
-  options.seed = 3;
+  options.settings.budget.evaluations = 150;
+  options.settings.seed = 3;
   options.workers = 2;
-  options.prescreen = false;
-  options.model = access->get();
+  options.settings.prescreen = false;
+  options.llm = access->get();
   const auto outcome =
       run_search(*task, *DeviceSpec::parse("cuda:0"), evaluator, rewriting, nullptr, options);
   ASSERT_TRUE(outcome) << outcome.error().message;

@@ -76,7 +76,7 @@ class ModelJobs : public CoordinatorTest {
   queue::JobMessage job_with_model(const std::string& id, std::optional<std::int64_t> tokens = {}) {
     queue::JobMessage message = job(id);
     message.model = queue::ModelWish{.tokens = tokens, .nano_dollars = {}, .modes = {}};
-    message.budget.evaluations = 60;
+    message.search.budget.evaluations = 60;
     return message;
   }
   std::int64_t spent(const std::string& id) {
@@ -175,7 +175,7 @@ TEST_F(ModelJobs, WhereItCannotBeAskedRulesGoOnAlone) {
   for (const auto& [model, sent, words] : cases) {
     const Coordinator coordinator(*this, *store_, 4, model);
     auto message = sent;
-    message.budget.evaluations = 40;
+    message.search.budget.evaluations = 40;
     ASSERT_TRUE(broker_->submit(message));
     const auto status = wait_for(message.id);
     expect_as_alone(status);

@@ -86,7 +86,7 @@ Draft Search::draft_of(const Slot& slot) {
       !provenance_.modelled && !has_tunables(draft.recipe) && !has_model_step(draft.recipe);
   draft.edits_as_timed = provenance_.modelled;
   draft.best_time_us = best_.empty() ? outcome_.reference_time_us : best_.time_us();
-  if (options_.prescreen && !provenance_.modelled) {
+  if (options_.settings.prescreen && !provenance_.modelled) {
     const double above = prescreen_.threshold_us(draft.best_time_us);
     draft.screen_above_us = above > 0 ? above : std::numeric_limits<double>::infinity();
   }
@@ -147,7 +147,7 @@ void Search::settle(Slot& slot, Strategy& strategy) {
       }
     }
   }
-  if (!options_.budget.evaluations)
+  if (!options_.settings.budget.evaluations)
     outcome.cost = slot.evaluation.gates.check + slot.evaluation.gates.measure;
   if (model_) told_model(slot);
   strategy.tell(outcome);
@@ -179,22 +179,22 @@ std::int64_t Search::recall(Strategy& strategy) {
 }
 
 void Search::search() {
-  const StrategyInfo* info = find_strategy(options_.strategy);
+  const StrategyInfo* info = find_strategy(options_.settings.strategy);
   const double deadline = plan_.search_end();
   // Outcomes of a model are told in the order of the questions, so that a run can be repeated.
   const bool in_order = provenance_.modelled;
   remember_replies();
   // What an earlier process asked; what a model answered it nobody asks for again.
-  const bool repeats = in_order && options_.model == nullptr && heard_.empty();
+  const bool repeats = in_order && options_.llm == nullptr && heard_.empty();
   const double most_s =
       deadline - seconds_since(start_) + (repeats && !earlier_.empty() ? kReplay_s : 0);
   const RewritingWatch watch(rewriting_, options_.stop, most_s);
-  auto strategy = info->make(builder_->space(), options_.seed, outcome_.reference_time_us);
+  auto strategy = info->make(builder_->space(), options_.settings.seed, outcome_.reference_time_us);
   model_ = make_model();
   if (model_) {
-    const double size = options_.budget.evaluations > 0
-                            ? static_cast<double>(options_.budget.evaluations)
-                            : options_.budget.seconds * target_.window;
+    const double size = options_.settings.budget.evaluations > 0
+                            ? static_cast<double>(options_.settings.budget.evaluations)
+                            : options_.settings.budget.seconds * target_.window;
     strategy = std::make_unique<MixedStrategy>(std::move(strategy), *model_,
                                                outcome_.reference_time_us, size);
   }
@@ -254,10 +254,10 @@ void Search::search() {
   bool asking = true;
   const auto budget_spent = [&] {
     // What the time model leaves out is no evaluation: more is asked as that turns out.
-    return options_.budget.evaluations > 0 &&
+    return options_.settings.budget.evaluations > 0 &&
            asked_to_evaluate + static_cast<std::int64_t>(proposer.pending()) -
                    outcome_.counts.screened - refused_later_ >=
-               options_.budget.evaluations;
+               options_.settings.budget.evaluations;
   };
   const auto window = [&]() -> std::size_t {
     const bool waits = !in_order && plan_.reference_is_slow() && strategy->pioneers() > 0 &&

@@ -25,14 +25,14 @@ void Search::remember_replies() {
 }
 
 std::unique_ptr<llm::LlmSource> Search::make_model() {
-  if (options_.model == nullptr) return nullptr;
-  llm::Access& access = *options_.model;
+  if (options_.llm == nullptr) return nullptr;
+  llm::Access& access = *options_.llm;
   llm::SourceOptions source;
   source.modes = access.modes;
-  source.seed = options_.seed;
+  source.seed = options_.settings.seed;
   // On a GPU a search waits for no endpoint; a replay answers at once.
   source.in_order = access.in_order && (provenance_.modelled || access.replay != nullptr);
-  if (options_.budget.seconds > 0) {
+  if (options_.settings.budget.seconds > 0) {
     source.elapsed = [this, total = plan_.search_end()] { return seconds_since(start_) / total; };
   }
   source.over = [this, deadline = plan_.search_end()] {
@@ -80,7 +80,7 @@ void Search::end_model() {
   if (!model_) return;
   model_->stop();
   hear_model();
-  const llm::Replay* const replay = options_.model->replay;
+  const llm::Replay* const replay = options_.llm->replay;
   const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind() - taken_by_kind_;
   if (others == 0) return;
   outcome_.model_warnings.push_back(fmt::format(
@@ -95,7 +95,7 @@ results::ModelUse Search::model_use() const {
   if (store_ != nullptr && !heard_.empty()) {
     if (const auto stored = store_->replies(run_id_, false)) use = results::model_use(*stored);
   }
-  use.used = options_.model != nullptr || !heard_.empty();
+  use.used = options_.llm != nullptr || !heard_.empty();
   return use;
 }
 

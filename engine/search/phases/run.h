@@ -70,9 +70,9 @@ class Search {
         provenance_(provenance_of(target_.device, target_.info)),
         start_(Clock::now() - std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(options.spent_s))),
-        plan_(options.budget, provenance_.modelled),
-        random_(options.seed),
-        prescreen_(options.seed ^ 0x5C3EE17ull),
+        plan_(options.settings.budget, provenance_.modelled),
+        random_(options.settings.seed),
+        prescreen_(options.settings.seed ^ 0x5C3EE17ull),
         task_hash_(task.hash()) {}
 
   Result<SearchOutcome> run();

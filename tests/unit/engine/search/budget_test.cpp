@@ -23,5 +23,10 @@ TEST(Budget, RefusesWhatIsNeither) {
   }
 }
 
+TEST(Budget, ItsTextIsReadAsTheSame) {
+  for (const char* text : {"60s", "0.5s", "200"}) EXPECT_EQ(Budget::parse(text)->text(), text);
+  EXPECT_EQ(Budget::parse("1.5m")->text(), "90s");
+}
+
 }  // namespace
 }  // namespace hone

@@ -34,8 +34,8 @@ class SearchJob : public testing::Test {
     ASSERT_TRUE(task) << task.error().message;
     task_ = *task;
     device_ = *DeviceSpec::parse("emu:sm_90");
-    options_.budget.evaluations = 60;
-    options_.seed = 3;
+    options_.settings.budget.evaluations = 60;
+    options_.settings.seed = 3;
     options_.workers = 4;
   }
   Task task_;
@@ -60,7 +60,7 @@ TEST_F(SearchJob, TheSameSeedGivesTheSameCountsAndBestWhateverTheThreads) {
 
 TEST_F(SearchJob, OnAGpuSeveralThreadsProposeAndTheBudgetIsExact) {
   device_ = *DeviceSpec::parse("cuda:0");
-  options_.budget.evaluations = 40;
+  options_.settings.budget.evaluations = 40;
   RemoteRewriting remote({.processes = 4});
   const auto outcome = run_search(task_, device_, evaluator_, remote, nullptr, options_);
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -72,8 +72,8 @@ TEST_F(SearchJob, OnAGpuSeveralThreadsProposeAndTheBudgetIsExact) {
   EXPECT_GT(outcome->pace.propose_s, 0);
 
   for (const Rewriter* rewriter : rewriters())
-    if (rewriter->name() != "tunables") options_.disabled.emplace_back(rewriter->name());
-  options_.budget.evaluations = 1000;  // there are 64 programs
+    if (rewriter->name() != "tunables") options_.settings.without.emplace_back(rewriter->name());
+  options_.settings.budget.evaluations = 1000;  // there are 64 programs
   const auto all = run_search(task_, device_, evaluator_, remote, nullptr, options_);
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_EQ(all->stop_reason, "exhausted");
@@ -84,7 +84,7 @@ TEST_F(SearchJob, WhereTheReferenceIsSlowGeneratedKernelsAreTriedFirst) {
   const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
   ASSERT_TRUE(task) << task.error().message;
   device_ = *DeviceSpec::parse("cuda:0");
-  options_.budget.evaluations = 30;
+  options_.settings.budget.evaluations = 30;
   options_.workers = 1;
   std::mutex mutex;
   std::vector<bool> generated;
@@ -105,7 +105,7 @@ TEST_F(SearchJob, WhereTheReferenceIsSlowGeneratedKernelsAreTriedFirst) {
 TEST_F(SearchJob, ChildrenThatRewriteChangeNothing) {
   const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
   ASSERT_TRUE(task) << task.error().message;
-  options_.budget.evaluations = 150;
+  options_.settings.budget.evaluations = 150;
   auto first = run_search(*task, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(first) << first.error().message;
   RemoteRewriting remote;
@@ -138,8 +138,8 @@ TEST_F(SearchJob, CountsAddUpAndTheRankingIsByspeedup) {
 
 TEST_F(SearchJob, OnAGpuTheCeilingsAreMeasuredOnceAndKept) {
   device_ = *DeviceSpec::parse("cuda:0");
-  options_.prescreen = false;
-  options_.budget.evaluations = 3;
+  options_.settings.prescreen = false;
+  options_.settings.budget.evaluations = 3;
   const auto path = std::filesystem::path(testing::TempDir()) / "ceilings.db";
   std::filesystem::remove(path);
   for (int run = 0; run < 2; ++run) {
@@ -157,13 +157,13 @@ TEST_F(SearchJob, OnAGpuTheCeilingsAreMeasuredOnceAndKept) {
 
 TEST_F(SearchJob, OnAGpuNoOutcomeIsLostWhereOthersOvertakeIt) {
   device_ = *DeviceSpec::parse("cuda:0");
-  options_.prescreen = false;
+  options_.settings.prescreen = false;
   options_.workers = 0;
   evaluator_.slow_ = std::chrono::milliseconds(40);
   for (const char* budget : {"60", "0.3s"}) {
     const auto parsed = Budget::parse(budget);
     ASSERT_TRUE(parsed) << parsed.error().message;
-    options_.budget = *parsed;
+    options_.settings.budget = *parsed;
     evaluator_.answered_ = 0;
     int searched = -1;  // answered before the final stage, which reduces recipes first
     options_.on_progress = [&](const Progress& progress) {
@@ -199,7 +199,7 @@ TEST_F(SearchJob, AnInterruptStillRanksTheReference) {
 }
 
 TEST_F(SearchJob, FinalistsAreTimedAfterTheTimeIsUp) {
-  options_.budget = *Budget::parse("0.2s");
+  options_.settings.budget = *Budget::parse("0.2s");
   const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->warnings.empty()) << outcome->warnings.front();
@@ -270,7 +270,7 @@ TEST_F(SearchJob, AJobOnAGpuGoesOnWithWhatItsProcessHadFound) {
   ASSERT_TRUE(store) << store.error().message;
   device_ = *DeviceSpec::parse("cuda:0");
   options_.job = "job-1";
-  options_.prescreen = false;
+  options_.settings.prescreen = false;
   std::atomic<bool> abandon{false};
   options_.abandon = &abandon;
   options_.on_progress = [&](const Progress& progress) {
@@ -289,13 +289,13 @@ TEST_F(SearchJob, AJobOnAGpuGoesOnWithWhatItsProcessHadFound) {
   options_.on_progress = [&](const Progress& progress) {
     if (progress.phase == "final" && searched < 0) searched = evaluator_.answered_;
   };
-  options_.seed = 77;  // it asks for other things
+  options_.settings.seed = 77;  // it asks for other things
   const int calls = evaluator_.answered_;
   const auto second = run_search(task_, device_, evaluator_, rewriting_, store->get(), options_);
   ASSERT_TRUE(second) << second.error().message;
-  EXPECT_EQ(second->counts.evaluated(), options_.budget.evaluations);
+  EXPECT_EQ(second->counts.evaluated(), options_.settings.budget.evaluations);
   EXPECT_LE(searched - calls,
-            options_.budget.evaluations - static_cast<std::int64_t>(told->size()));
+            options_.settings.budget.evaluations - static_cast<std::int64_t>(told->size()));
   EXPECT_LE(second->ranked.front().evaluation.measurement.time_us, best_us);
   std::filesystem::remove(path);
 }
@@ -319,7 +319,7 @@ TEST_F(SearchJob, OnAGpuAReplayAnswersInTheOrderOfRecording) {
   const auto access = llm::open_access({.replay = path});
   ASSERT_TRUE(access) << access.error().message;
   EXPECT_EQ((*access)->modes, std::vector<llm::Mode>{llm::Mode::kWhole});
-  options_.model = access->get();
+  options_.llm = access->get();
   device_ = *DeviceSpec::parse("cuda:0");
   test::FakeEvaluator gpu(test::FakeEvaluator::h200(), false);
   const auto outcome = run_search(task_, device_, gpu, rewriting_, nullptr, options_);
@@ -336,7 +336,7 @@ TEST_F(SearchJob, OnAGpuAReplayAnswersInTheOrderOfRecording) {
 }
 
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {
-  options_.strategy = "magic";
+  options_.settings.strategy = "magic";
   const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidInput);

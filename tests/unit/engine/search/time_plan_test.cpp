@@ -100,9 +100,9 @@ class Deadline : public testing::Test {
   /// In much less than the minute that it hangs; a loaded machine gets the rest.
   Result<SearchOutcome> search() {
     const auto begin = std::chrono::steady_clock::now();
-    auto outcome =
-        run_search(*parse_task(test::kScaleTask, "scale.cu"), *DeviceSpec::parse("emu:sm_90"),
-                   evaluator_, rewriting_, nullptr, {.budget = {.seconds = 1}, .workers = 4});
+    auto outcome = run_search(*parse_task(test::kScaleTask, "scale.cu"),
+                              *DeviceSpec::parse("emu:sm_90"), evaluator_, rewriting_, nullptr,
+                              {.settings = {.budget = {.seconds = 1}}, .workers = 4});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EXPECT_LT(took.count(), 30);
     return outcome;
