@@ -74,15 +74,15 @@ std::optional<MatmulOperand> take_operand(Reader& reader) {
   return operand;
 }
 
-struct Function {
+struct TorchFunction {
   std::string_view spelling, name;
 };
-constexpr Function kFunctions[] = {{"torch.matmul(", "matmul"},
-                                   {"torch.mm(", "mm"},
-                                   {"torch.bmm(", "bmm"},
-                                   {"torch.mv(", "mv"},
-                                   {"torch.nn.functional.linear(", "linear"},
-                                   {"F.linear(", "linear"}};
+constexpr TorchFunction kFunctions[] = {{"torch.matmul(", "matmul"},
+                                        {"torch.mm(", "mm"},
+                                        {"torch.bmm(", "bmm"},
+                                        {"torch.mv(", "mv"},
+                                        {"torch.nn.functional.linear(", "linear"},
+                                        {"F.linear(", "linear"}};
 
 using Shape = std::span<const std::int64_t>;
 
@@ -120,6 +120,20 @@ bool has_ranks(const std::string& function, std::size_t a, std::size_t b) {
   return a >= 1 && b >= 1;
 }
 
+/// The one buffer that the task writes, and does not read.
+Result<int> output_of(const ConcreteProgram& program) {
+  int output = -1;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Role role = program.buffers[i].role;
+    if (role != Role::kOut && role != Role::kInOut) continue;
+    if (output >= 0 || role == Role::kInOut)
+      return invalid("the task writes more than one fresh output");
+    output = static_cast<int>(i);
+  }
+  if (output < 0) return invalid("the task has no output");
+  return output;
+}
+
 }  // namespace
 
 Result<MatmulExpression> parse_matmul(std::string_view torch) {
@@ -127,7 +141,7 @@ Result<MatmulExpression> parse_matmul(std::string_view torch) {
     return invalid(fmt::format("\"{}\" is not one matrix product of two buffers", torch));
   };
   Reader reader(torch);
-  for (const Function& function : kFunctions) {
+  for (const TorchFunction& function : kFunctions) {
     if (!reader.take(function.spelling)) continue;
     const auto a = take_operand(reader);
     if (!a || !reader.take(",")) return other();
@@ -151,15 +165,9 @@ Result<MatmulCall> matmul_call(const MatmulExpression& expression, const Concret
     if (index < 0 || program.buffers[static_cast<std::size_t>(index)].role != Role::kIn)
       return invalid(fmt::format("'{}' is not an input of the task", operand->buffer));
   }
-  call.out = -1;
-  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    const Role role = program.buffers[i].role;
-    if (role != Role::kOut && role != Role::kInOut) continue;
-    if (call.out >= 0 || role == Role::kInOut)
-      return invalid("the task writes more than one fresh output");
-    call.out = static_cast<int>(i);
-  }
-  if (call.out < 0) return invalid("the task has no output");
+  const auto output = output_of(program);
+  if (!output) return std::unexpected(output.error());
+  call.out = *output;
   const auto& a = program.buffers[static_cast<std::size_t>(call.a)];
   const auto& b = program.buffers[static_cast<std::size_t>(call.b)];
   const auto& out = program.buffers[static_cast<std::size_t>(call.out)];

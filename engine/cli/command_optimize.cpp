@@ -53,12 +53,12 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
              counts.outpaced ? fmt::format(" ({} much slower than the best, not checked further)",
                                            counts.outpaced)
                              : "",
-             outcome.elapsed_s, outcome.stop_reason);
+             outcome.elapsed_s, to_string(outcome.stop_reason));
   fmt::print(out, "{:.1f} evaluations/s{}\n", outcome.pace.per_second(),
              modelled ? ""
                       : fmt::format(", the GPU had one {:.0f} % of the time",
                                     100 * outcome.pace.gpu_busy()));
-  if (const results::ModelUse& use = outcome.model; use.used) {
+  if (const results::ModelUse& use = outcome.llm; use.used) {
     fmt::print(out, "language model: {}\n", results::model_use_text(use));
     for (const auto& [reason, count] : use.refusals)
       fmt::print(out, "  refused {}x: {}\n", count, reason);
@@ -135,8 +135,8 @@ int run(const Options& options) {
       {"speedup_against", results::against_json(baselines, best_time_us)},
       {"counts", results::counts_json(outcome->counts)},
       {"pace", results::pace_json(outcome->pace)},
-      {"model", results::model_use_json(outcome->model)},
-      {"stop_reason", outcome->stop_reason},
+      {"model", results::model_use_json(outcome->llm)},
+      {"stop_reason", to_string(outcome->stop_reason)},
       {"warnings", outcome->all_warnings()},
       {"elapsed_s", outcome->elapsed_s}};
   return common.write_json(document) ? kDone : kEnvironmentLacks;

@@ -265,31 +265,13 @@ void LlmSource::ask(const Question& question, const std::stop_token& stopping) {
   auto prompt = llm::make_prompt(*input, room_for_prompt());
   if (!prompt) prompt = llm::make_prompt(*input, options_.prompt_bytes);  // the meter says no
   if (!prompt) return warn(fmt::format("the language model: {}", prompt.error().message));
-  llm::Request request;
-  for (auto& message : prompt->messages)
-    request.messages.push_back(
-        {llm::role_from(message.role).value_or(llm::Role::kUser), std::move(message.text)});
-  request.response_format = llm::response_format(*prompt);
-  request.kind = fmt::format("{}{}", llm::to_string(own.mode), own.turn > 0 ? " repair" : "");
+  const Request request = request_of(*prompt, own);
   const llm::Exchange exchange = client_.ask(request, stopping);
   charge(exchange.charge);
 
-  ReplyRecord record;
-  std::string key;
-  for (const llm::Message& message : request.messages) key += message.text;
+  ReplyRecord record = record_of(request, exchange);
   record.mode = llm::to_string(own.mode);
   record.prompt_version = prompt->version;
-  record.model = exchange.reply ? exchange.reply->model : client_.endpoint().settings.model;
-  record.text = exchange.reply ? exchange.reply->text : "";
-  {
-    const std::lock_guard lock(mutex_);
-    record.id = content_hash(fmt::format("{}\n{}\n{}", ++exchanges_, key, record.text));
-  }
-  record.input_tokens = exchange.charge.input_tokens;
-  record.output_tokens = exchange.charge.output_tokens;
-  record.nano_dollars = exchange.charge.nano_dollars;
-  record.exact = exchange.reply && exchange.reply->usage.exact;
-  record.seconds = exchange.seconds;
   std::optional<Made> made;
   if (!exchange.reply) {
     record.outcome = std::string("no reply: ") + llm::kind_name(exchange.reply.error().kind);
@@ -315,6 +297,35 @@ void LlmSource::ask(const Question& question, const std::stop_token& stopping) {
   useful_ = true;
   asked_.try_emplace(recipe_key(made->recipe), Asked{own.mode, own.turn, record.id});
   ready_.push_back(std::move(made->recipe));
+}
+
+Request LlmSource::request_of(const Prompt& prompt, const Question& question) {
+  Request request;
+  for (const auto& message : prompt.messages)
+    request.messages.push_back({role_from(message.role).value_or(Role::kUser), message.text});
+  request.response_format = response_format(prompt);
+  request.kind =
+      fmt::format("{}{}", llm::to_string(question.mode), question.turn > 0 ? " repair" : "");
+  return request;
+}
+
+/// Without what became of it.
+ReplyRecord LlmSource::record_of(const Request& request, const Exchange& exchange) {
+  ReplyRecord record;
+  std::string key;
+  for (const Message& message : request.messages) key += message.text;
+  record.model = exchange.reply ? exchange.reply->model : client_.endpoint().settings.model;
+  record.text = exchange.reply ? exchange.reply->text : "";
+  {
+    const std::lock_guard lock(mutex_);
+    record.id = content_hash(fmt::format("{}\n{}\n{}", ++exchanges_, key, record.text));
+  }
+  record.input_tokens = exchange.charge.input_tokens;
+  record.output_tokens = exchange.charge.output_tokens;
+  record.nano_dollars = exchange.charge.nano_dollars;
+  record.exact = exchange.reply && exchange.reply->usage.exact;
+  record.seconds = exchange.seconds;
+  return record;
 }
 
 /// Shows the model what was wrong with its reply, a bounded number of times.

@@ -88,6 +88,8 @@ class LlmSource final : public RecipeSource {
   [[nodiscard]] bool due(double share);
   [[nodiscard]] Question next_question();
   void ask(const Question& question, const std::stop_token& stopping);
+  [[nodiscard]] static Request request_of(const Prompt& prompt, const Question& question);
+  [[nodiscard]] ReplyRecord record_of(const Request& request, const Exchange& exchange);
   [[nodiscard]] Result<llm::PromptInput> input_for(const Question& question, const Tried& best);
   [[nodiscard]] std::size_t room_for_prompt() const;
   [[nodiscard]] Result<llm::Shown> shown(const Tried& tried);

@@ -62,8 +62,8 @@ BenchRow bench_row(const Task& task, const Result<SearchOutcome>& outcome) {
   row.reference_time_us = outcome->reference_time_us;
   row.evaluated = outcome->counts.evaluated();
   row.elapsed_s = outcome->elapsed_s;
-  row.stop_reason = outcome->stop_reason;
-  row.model = outcome->model;
+  row.stop_reason = to_string(outcome->stop_reason);
+  row.model = outcome->llm;
   if (outcome->ranked.empty()) {
     row.error = "no finalist, not even the reference, passed the final stage";
     return row;

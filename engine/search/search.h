@@ -18,6 +18,7 @@
 #include "engine/search/counts.h"
 #include "engine/search/finals/finals.h"
 #include "engine/search/settings.h"
+#include "engine/search/stop_reason.h"
 #include "engine/search/target/target.h"
 #include "evaluator/evaluator.h"
 
@@ -27,13 +28,21 @@ namespace llm {
 struct Access;
 }
 
+/// What a search is at.
+enum class Phase {
+  kCeilings,  ///< measuring what the GPU reaches, once
+  kAdmit,
+  kSearch,
+  kFinal,
+};
+
 struct Progress {
   Counts counts;
   double elapsed_s = 0;
   double reference_time_us = 0;
   double best_time_us = 0;  // quick time; 0: none yet
   std::string best_recipe;  ///< "shared-tile, unroll"
-  std::string phase;        ///< "admit", "search", "final"
+  Phase phase = Phase::kAdmit;
 };
 
 struct SearchOptions {
@@ -72,12 +81,12 @@ struct SearchOutcome {
   std::vector<Finalist>
       ranked;  ///< verified, fastest first; the reference itself is always among them
   std::set<std::string> timed;  ///< hashes of all that went through the final stage
-  results::ModelUse model;
+  results::ModelUse llm;
   double elapsed_s = 0;
-  std::string stop_reason;  ///< "budget", "roof", "exhausted", "interrupted"
+  StopReason stop_reason = StopReason::kBudget;
   std::vector<std::string> warnings;
   /// They name the endpoint: for whoever runs the search, not for whoever had it run.
-  std::vector<std::string> model_warnings;
+  std::vector<std::string> llm_warnings;
   [[nodiscard]] std::vector<std::string> all_warnings() const;
 };
 

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
-#include <set>
 
 #include "engine/search/target/target.h"
 #include "engine/service/coordinator_metrics.h"
@@ -21,76 +20,8 @@ using std::chrono::milliseconds;
 constexpr auto kReportEvery = milliseconds(500);
 constexpr auto kPoolLooks = milliseconds(200);
 constexpr std::size_t kLargestWindow = 1024;
-/// A worker that was missing in so many looks at the fleet, one a second, is gone.
-constexpr int kMissedLooks = 15;
 
 }  // namespace
-
-Result<DeviceSpec> device_of(const std::string& id, const Fleet::Pool& pool) {
-  if (!pool.modelled) return DeviceSpec::parse("cuda:0");
-  std::string text = id;  // "emu:sm_90:H100"
-  if (const auto profile = text.find(':', 4); profile != text.npos) text[profile] = '/';
-  return DeviceSpec::parse(text);
-}
-
-Result<void> Fleet::look() {
-  const auto workers = broker_.workers();
-  if (!workers) return std::unexpected(workers.error());
-  std::map<std::string, Pool> pools;
-  std::map<std::pair<std::string, std::string>, Known> known;
-  std::set<std::string> draining;
-  for (const auto& worker : *workers) {
-    if (worker.draining) draining.insert(worker.id);
-    if (worker.draining) continue;
-    std::set<std::string> its_pools;
-    for (const auto& device : worker.devices) {
-      if (device.pool != queue::pool_of(device.info, device.modelled)) continue;
-      Pool& pool = pools[device.pool];
-      pool.info = device.info;
-      pool.modelled = device.modelled;
-      pool.capacity += device.capacity;
-      ++pool.devices;
-      ++known[{device.pool, worker.id}].devices;
-      if (its_pools.insert(device.pool).second) ++pool.workers;
-    }
-  }
-  const std::lock_guard lock(mutex_);
-  pools_ = std::move(pools);
-  for (auto& [name, worker] : workers_)
-    if (++worker.missed < kMissedLooks && !draining.contains(name.second))
-      known.emplace(name, worker);
-  workers_ = std::move(known);
-  return {};
-}
-
-std::vector<TargetWorker> Fleet::workers(const std::string& pool) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<TargetWorker> workers;
-  for (const auto& [name, worker] : workers_)
-    if (name.first == pool) workers.push_back({name.second, worker.devices, worker.missed == 0});
-  return workers;
-}
-
-std::map<std::string, Fleet::Pool> Fleet::pools() const {
-  const std::lock_guard lock(mutex_);
-  return pools_;
-}
-
-int Fleet::capacity(const std::string& pool) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = pools_.find(pool);
-  return found == pools_.end() ? 0 : found->second.capacity;
-}
-
-std::optional<std::pair<std::string, Fleet::Pool>> Fleet::find(const std::string& arch) const {
-  const std::lock_guard lock(mutex_);
-  std::optional<std::pair<std::string, Pool>> best;
-  for (const auto& [id, pool] : pools_) {
-    if (pool.modelled ? id != arch : pool.info.arch != arch) continue;
-    if (!best || pool.capacity > best->second.capacity) best = {id, pool};
-  }
-  return best;
-}
 
 void have_confirmed(Target& target, const JobContext& context, const std::string& job,
                     const std::string& pool) {
@@ -153,9 +84,9 @@ void JobRunner::show(std::size_t index, const Progress& progress) {
     arch.reference_time_us = progress.reference_time_us;
     arch.best_time_us = progress.best_time_us;
     arch.best_recipe = progress.best_recipe;
-    phases_[index] = progress.phase == "admit"   ? queue::JobState::kAdmitting
-                     : progress.phase == "final" ? queue::JobState::kFinishing
-                                                 : queue::JobState::kSearching;
+    phases_[index] = progress.phase == Phase::kAdmit   ? queue::JobState::kAdmitting
+                     : progress.phase == Phase::kFinal ? queue::JobState::kFinishing
+                                                       : queue::JobState::kSearching;
     least = *std::ranges::min_element(phases_);
   }
   report(least);
@@ -187,6 +118,32 @@ std::optional<std::pair<std::string, Fleet::Pool>> JobRunner::wait_for_pool(
   return std::nullopt;
 }
 
+/// The queue to a pool, for a GPU's through the gates on emulators; `gated` is its gates then.
+std::unique_ptr<SearchQueue> JobRunner::open_queue(const std::string& id, const Fleet::Pool& pool,
+                                                   const GatedQueue*& gated) {
+  auto queue = context_.dispatcher.open(job_.id, id, pool.modelled, job_.priority);
+  if (pool.modelled) return queue;
+  const std::string emulators = "emu:" + pool.info.arch;
+  auto both = std::make_unique<GatedQueue>(
+      std::move(queue), context_.dispatcher.open(job_.id, emulators, true, job_.priority),
+      [this, emulators] { return context_.fleet.capacity(emulators); });
+  gated = both.get();
+  return both;
+}
+
+SearchOptions JobRunner::options_of(std::size_t index) {
+  SearchOptions options;
+  options.settings = message_.search;
+  options.llm = model_.get();
+  options.on_reply = [this](const ReplyRecord& reply) { context_.metrics.replied(reply); };
+  options.stop = options.abandon = &ending_;
+  options.job = job_.id;
+  options.on_progress = [this, index](const Progress& progress) { show(index, progress); };
+  const std::lock_guard lock(mutex_);
+  options.spent_s = status_.archs[index].elapsed_s;
+  return options;
+}
+
 void JobRunner::search(std::size_t index) {
   const std::string& arch = message_.archs[index];
   const auto pool = wait_for_pool(arch);
@@ -196,74 +153,66 @@ void JobRunner::search(std::size_t index) {
     fail_with(fmt::format("{}: {}", arch, spec.error().message));
     return;
   }
-  auto queue = context_.dispatcher.open(job_.id, pool->first, pool->second.modelled, job_.priority);
   const GatedQueue* gated = nullptr;
-  if (!pool->second.modelled) {
-    const std::string emulators = "emu:" + pool->second.info.arch;
-    auto both = std::make_unique<GatedQueue>(
-        std::move(queue), context_.dispatcher.open(job_.id, emulators, true, job_.priority),
-        [this, emulators] { return context_.fleet.capacity(emulators); });
-    gated = both.get();
-    queue = std::move(both);
-  }
+  const auto queue = open_queue(pool->first, pool->second, gated);
   const auto rewriting = context_.open_rewriting();
   const std::size_t window = pool->second.modelled
                                  ? kModelledWindow
                                  : std::clamp(static_cast<std::size_t>(pool->second.capacity),
                                               kModelledWindow, kLargestWindow);
   const auto devices = static_cast<std::size_t>(std::max(1, pool->second.devices));
-  SearchOptions options;
-  options.settings = message_.search;
-  options.llm = model_.get();
-  options.on_reply = [this](const ReplyRecord& reply) { context_.metrics.replied(reply); };
-  options.stop = options.abandon = &ending_;
-  options.job = job_.id;
-  {
-    const std::lock_guard lock(mutex_);
-    options.spent_s = status_.archs[index].elapsed_s;
-  }
-  options.on_progress = [&](const Progress& progress) { show(index, progress); };
   Target target{*spec, pool->second.info, window, *queue, devices};
   have_confirmed(target, context_, job_.id, pool->first);
-  const auto outcome = run_search(message_.task, target, *rewriting, &context_.store, options);
+  const auto outcome =
+      run_search(message_.task, target, *rewriting, &context_.store, options_of(index));
   if (ending_) return;
   if (!outcome) {
     fail_with(fmt::format("{}: {}", arch, outcome.error().message));
     return;
   }
   sum_up_model();
-  for (const auto& warning : outcome->all_warnings()) log(LogLevel::kWarning, warning, pool->first);
-  if (outcome->model.used)
-    log(LogLevel::kInfo, "language model: " + results::model_use_text(outcome->model), pool->first);
-  const Pace& pace = outcome->pace;
-  if (gated != nullptr && gated->judged() > 0)
-    log(LogLevel::kInfo,
-        fmt::format("{} candidates went through the gates on emulators", gated->judged()),
-        pool->first);
-  log(LogLevel::kInfo,
-      fmt::format("{} evaluations in {:.1f} s, {:.1f}/s, a GPU busy for {:.0f} s; proposing took "
-                  "{:.1f} s; ended: {}",
-                  pace.evaluated, pace.search_s, pace.per_second(), pace.gates.measure,
-                  pace.propose_s, outcome->stop_reason),
-      pool->first);
+  log_outcome(*outcome, pool->first, gated);
   Searched& searched = searched_[index];
   searched = {pool->first, pool->second.info.arch, pool->second.modelled, {}, outcome->timed};
   for (const Finalist& finalist : outcome->ranked)
     if (finalist.candidate.origin != "reference") searched.best.push_back(finalist.candidate);
+  show_outcome(index, *outcome);
+}
+
+void JobRunner::log_outcome(const SearchOutcome& outcome, const std::string& pool,
+                            const GatedQueue* gated) {
+  for (const auto& warning : outcome.all_warnings()) log(LogLevel::kWarning, warning, pool);
+  if (outcome.llm.used)
+    log(LogLevel::kInfo, "language model: " + results::model_use_text(outcome.llm), pool);
+  if (gated != nullptr && gated->judged() > 0)
+    log(LogLevel::kInfo,
+        fmt::format("{} candidates went through the gates on emulators", gated->judged()), pool);
+  const Pace& pace = outcome.pace;
+  log(LogLevel::kInfo,
+      fmt::format("{} evaluations in {:.1f} s, {:.1f}/s, a GPU busy for {:.0f} s; proposing took "
+                  "{:.1f} s; ended: {}",
+                  pace.evaluated, pace.search_s, pace.per_second(), pace.gates.measure,
+                  pace.propose_s, to_string(outcome.stop_reason)),
+      pool);
+}
+
+void JobRunner::show_outcome(std::size_t index, const SearchOutcome& outcome) {
   const std::lock_guard lock(mutex_);
   auto& progress = status_.archs[index];
-  progress.counts = outcome->counts;
-  progress.elapsed_s = outcome->elapsed_s;
-  if (outcome->ranked.empty()) {
+  progress.counts = outcome.counts;
+  progress.elapsed_s = outcome.elapsed_s;
+  if (outcome.ranked.empty()) {
     status_.error +=
         fmt::format("{}{}: no finalist, not even the reference, passed the final stage{}{}",
-                    status_.error.empty() ? "" : "; ", arch, outcome->warnings.empty() ? "" : ": ",
-                    outcome->warnings.empty() ? "" : outcome->warnings.back());
+                    status_.error.empty() ? "" : "; ", message_.archs[index],
+                    outcome.warnings.empty() ? "" : ": ",
+                    outcome.warnings.empty() ? "" : outcome.warnings.back());
     return;
   }
-  progress.best_candidate = outcome->ranked.front().candidate.id;
-  progress.best_time_us = outcome->ranked.front().evaluation.measurement.time_us;
-  progress.reference_time_us = outcome->ranked.front().evaluation.measurement.reference_time_us;
+  const Finalist& best = outcome.ranked.front();
+  progress.best_candidate = best.candidate.id;
+  progress.best_time_us = best.evaluation.measurement.time_us;
+  progress.reference_time_us = best.evaluation.measurement.reference_time_us;
 }
 
 /// One part of the coordinator's for all searches of the job; what earlier processes paid counts.

@@ -93,7 +93,7 @@ TEST(SearchOnAFakeGpu, WhatAModelWroteIsCheckedBeforeItIsMeasured) {
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_GT(of_rules, 0) << "or nothing was seen";
   EXPECT_GT(of_model, 0);
-  EXPECT_GT(edited, 0) << results::model_use_text(outcome->model);
+  EXPECT_GT(edited, 0) << results::model_use_text(outcome->llm);
   EXPECT_GT(of_both, 0);
 }
 

@@ -1,13 +1,14 @@
-// A language model beside a search: made, heard, told, and what came of it.
+#include "engine/search/phases/llm_side.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/llm/access.h"
-#include "engine/search/phases/run.h"
 #include "rewriters/llm/model_steps.h"
 
-namespace hone::search_job {
+namespace hone::search {
 
 bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& heard) {
   if (!candidate.recipe.empty() && is_model_step(candidate.recipe.back())) return true;
@@ -18,85 +19,81 @@ bool is_models(const CandidateRecord& candidate, const std::vector<RunReply>& he
   });
 }
 
-/// What a model said in this run to earlier processes: also where this one has none.
-void Search::remember_replies() {
-  if (store_ == nullptr || options_.job.empty()) return;
-  if (auto earlier = store_->replies(run_id_, false)) heard_ = std::move(*earlier);
-}
+void LlmSide::remember() { heard_ = run_.journal.earlier_replies(); }
 
-std::unique_ptr<llm::LlmSource> Search::make_model() {
-  if (options_.llm == nullptr) return nullptr;
-  llm::Access& access = *options_.llm;
+RecipeSource* LlmSide::open(Admission& admission) {
+  if (run_.options.llm == nullptr) return nullptr;
+  llm::Access& access = *run_.options.llm;
+  const SearchSettings& settings = run_.options.settings;
   llm::SourceOptions source;
   source.modes = access.modes;
-  source.seed = options_.settings.seed;
+  source.seed = settings.seed;
   // On a GPU a search waits for no endpoint; a replay answers at once.
-  source.in_order = access.in_order && (provenance_.modelled || access.replay != nullptr);
-  if (options_.settings.budget.seconds > 0) {
-    source.elapsed = [this, total = plan_.search_end()] { return seconds_since(start_) / total; };
-  }
-  source.over = [this, deadline = plan_.search_end()] {
-    return interrupted() || seconds_since(start_) >= deadline;
+  source.in_order = access.in_order && (run_.modelled() || access.replay != nullptr);
+  const double deadline = run_.clock.plan.search_end();
+  if (settings.budget.seconds > 0)
+    source.elapsed = [this, deadline] { return run_.clock.elapsed_s() / deadline; };
+  source.over = [this, deadline] {
+    return run_.interrupted() || run_.clock.elapsed_s() >= deadline;
   };
   if (access.replay != nullptr) taken_by_kind_ = access.replay->taken_by_kind();
   source.exchanges_before = std::ssize(heard_);
-  return std::make_unique<llm::LlmSource>(task_, builder_->space(), *access.client, *access.meter,
-                                          std::move(source), target_.info.arch,
-                                          provenance_.device_name, reference_tried_);
+  source_ = std::make_unique<llm::LlmSource>(
+      admission.task(), admission.builder().space(), *access.client, *access.meter,
+      std::move(source), run_.target.info.arch, run_.journal.provenance().device_name,
+      admission.reference_tried());
+  return source_.get();
 }
 
-/// Stores what the model said meanwhile: before any candidate that came of it is.
-void Search::hear_model() {
-  for (std::string& warning : model_->take_warnings())
-    outcome_.model_warnings.push_back(std::move(warning));
-  for (ReplyRecord& reply : model_->take_replies()) {
-    if (store_ != nullptr) stored(store_->put_reply(run_id_, reply));
-    if (options_.on_reply) options_.on_reply(reply);
+void LlmSide::listen() {
+  if (source_ == nullptr) return;
+  for (std::string& warning : source_->take_warnings())
+    run_.outcome.llm_warnings.push_back(std::move(warning));
+  for (ReplyRecord& reply : source_->take_replies()) {
+    run_.journal.put_reply(reply);
+    if (run_.options.on_reply) run_.options.on_reply(reply);
     reply.text.clear();
     const ReplyFate fate = first_fate(reply);
     heard_.push_back({std::move(reply), fate, {}});
   }
 }
 
-/// What became of a recipe, whoever asked for it.
-void Search::told_model(const Slot& slot) {
-  const bool known_right_or_wrong = !slot.evaluation.screened && !slot.evaluation.outpaced;
-  if (!slot.outcome.duplicate && known_right_or_wrong)
-    model_->learn(slot.outcome.recipe, slot.evaluation);
-  const bool kept = !slot.candidate.task_hash.empty() && !slot.refused_later &&
-                    !slot.outcome.duplicate && !slot.evaluation.screened;
-  if (!kept || store_ == nullptr) return;
-  for (const std::string& reply : model_->replies_of(slot.outcome.recipe)) {
+void LlmSide::told(const Candidate& candidate) {
+  if (source_ == nullptr) return;
+  const Evaluation& evaluation = candidate.evaluation;
+  const bool repeated = candidate.is(Candidate::State::kRepeated);
+  // One that was cut short is neither right nor wrong.
+  if (!repeated && !evaluation.screened && !evaluation.outpaced)
+    source_->learn(candidate.recipe, evaluation);
+  if (!candidate.has_evaluation() || evaluation.screened || !run_.journal.keeps()) return;
+  for (const std::string& reply : source_->replies_of(candidate.recipe)) {
     // A program that the database has of another run names that run's reply.
     const auto of_this_run =
         std::ranges::any_of(heard_, [&](const RunReply& heard) { return heard.reply.id == reply; });
-    if (of_this_run && store_ != nullptr)
-      stored(store_->link_reply(run_id_, reply, id_of(store_, slot.candidate)));
+    if (of_this_run) run_.journal.link_reply(reply, candidate.record);
   }
 }
 
-/// The search's middle is over: nothing more is asked.
-void Search::end_model() {
-  if (!model_) return;
-  model_->stop();
-  hear_model();
-  const llm::Replay* const replay = options_.llm->replay;
+void LlmSide::close() {
+  if (source_ == nullptr) return;
+  source_->stop();
+  listen();
+  const llm::Replay* const replay = run_.options.llm->replay;
   const std::size_t others = replay == nullptr ? 0 : replay->taken_by_kind() - taken_by_kind_;
   if (others == 0) return;
-  outcome_.model_warnings.push_back(fmt::format(
+  run_.outcome.llm_warnings.push_back(fmt::format(
       "the replay: the requests are not the recorded ones (prompts hold times), so {} {} taken "
       "in the order of recording",
       others, others == 1 ? "reply was" : "replies were"));
 }
 
-/// When all is told, of the whole run.
-results::ModelUse Search::model_use() const {
+results::ModelUse LlmSide::use() {
   results::ModelUse use = results::model_use(heard_);
-  if (store_ != nullptr && !heard_.empty()) {
-    if (const auto stored = store_->replies(run_id_, false)) use = results::model_use(*stored);
+  if (!heard_.empty()) {
+    if (const auto stored = run_.journal.all_replies()) use = results::model_use(*stored);
   }
-  use.used = options_.llm != nullptr || !heard_.empty();
+  use.used = has_a_say();
   return use;
 }
 
-}  // namespace hone::search_job
+}  // namespace hone::search

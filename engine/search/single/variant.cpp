@@ -87,6 +87,56 @@ Result<VariantProgram> program_of_variant(const Variant& variant, const Task& ta
   return text;
 }
 
+namespace {
+
+/// A run of its own.
+Result<void> keep(Store& store, const Task& task, const Finalist& result,
+                  const Provenance& provenance, std::uint64_t seed) {
+  if (auto put = store.put_task(task); !put) return put;
+  auto run = store.begin_run(result.candidate.task_hash, provenance, seed, "variant");
+  if (!run) return std::unexpected(run.error());
+  if (auto put = store.put(*run, result.candidate, result.evaluation, provenance); !put) {
+    return std::unexpected(put.error());
+  }
+  return store.end_run(*run, "done");
+}
+
+/// Its verdict after the quick stage and, where that passes, the final one: it fails cheaply before
+/// it is timed in full. `chosen` falls back to the text as it stands.
+Result<Evaluation> evaluate(VariantProgram& chosen, RequestBuilder& builder, Random& random,
+                            Evaluator& evaluator, bool modelled, std::vector<std::string>& notes) {
+  Evaluation result;
+  for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
+    const std::uint64_t bits = random.bits();
+    const auto make = [&] {
+      return chosen.recipe.empty()
+                 ? builder.for_program(chosen.program, bits, stage)
+                 : builder.for_rewritten(chosen.program, chosen.recipe, bits, stage);
+    };
+    auto request = make();
+    if (!request && is_edited(chosen.recipe) && request.error().code == ErrorCode::kRefused) {
+      notes.push_back(
+          as_it_stands("the edit cannot be made at the other sizes: " + request.error().message));
+      chosen.recipe.clear();
+      chosen.timed_sizes_only = true;
+      request = make();
+    }
+    if (!request) {
+      result.verdict = Verdict::kLaunchError;
+      result.detail = request.error().message;
+      break;
+    }
+    keep_secret(*request, modelled);
+    auto evaluation = evaluate_patiently(evaluator, *request);
+    if (!evaluation) return evaluation;
+    result = std::move(*evaluation);
+    if (result.verdict != Verdict::kOk) break;
+  }
+  return result;
+}
+
+}  // namespace
+
 Result<Finalist> run_variant(const Task& task, const Variant& variant, const DeviceSpec& device,
                              Evaluator& evaluator, Rewriting& rewriting, Store* store,
                              std::uint64_t seed, std::vector<std::string>& notes) {
@@ -112,34 +162,10 @@ Result<Finalist> run_variant(const Task& task, const Variant& variant, const Dev
   std::istringstream lines(admitted->note);
   for (std::string line; std::getline(lines, line);) notes.push_back(line);
 
+  auto evaluation = evaluate(*chosen, **builder, random, evaluator, device.modelled(), notes);
+  if (!evaluation) return std::unexpected(evaluation.error());
   Finalist result;
-  // Fails cheaply before it is timed in full.
-  for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
-    const std::uint64_t bits = random.bits();
-    const auto make = [&] {
-      return chosen->recipe.empty()
-                 ? (*builder)->for_program(chosen->program, bits, stage)
-                 : (*builder)->for_rewritten(chosen->program, chosen->recipe, bits, stage);
-    };
-    auto request = make();
-    if (!request && is_edited(chosen->recipe) && request.error().code == ErrorCode::kRefused) {
-      notes.push_back(
-          as_it_stands("the edit cannot be made at the other sizes: " + request.error().message));
-      chosen->recipe.clear();
-      chosen->timed_sizes_only = true;
-      request = make();
-    }
-    if (!request) {
-      result.evaluation.verdict = Verdict::kLaunchError;
-      result.evaluation.detail = request.error().message;
-      break;
-    }
-    keep_secret(*request, device.modelled());
-    auto evaluation = evaluate_patiently(evaluator, *request);
-    if (!evaluation) return std::unexpected(evaluation.error());
-    result.evaluation = std::move(*evaluation);
-    if (result.evaluation.verdict != Verdict::kOk) break;
-  }
+  result.evaluation = std::move(*evaluation);
   if (chosen->timed_sizes_only) without_blame(result.evaluation);
   CandidateRecord& candidate = result.candidate;
   auto hash = rewriting.hash(chosen->program, "the variant");
@@ -152,14 +178,8 @@ Result<Finalist> run_variant(const Task& task, const Variant& variant, const Dev
   candidate.origin = "variant";
   result.evaluation.final_stage = result.evaluation.verdict == Verdict::kOk;
   if (store != nullptr) {
-    const Provenance provenance = provenance_of(device, evaluator.info());
-    if (auto put = store->put_task(task); !put) return std::unexpected(put.error());
-    auto run = store->begin_run(candidate.task_hash, provenance, seed, "variant");
-    if (!run) return std::unexpected(run.error());
-    if (auto put = store->put(*run, candidate, result.evaluation, provenance); !put) {
-      return std::unexpected(put.error());
-    }
-    if (auto end = store->end_run(*run, "done"); !end) return std::unexpected(end.error());
+    auto kept = keep(*store, task, result, provenance_of(device, evaluator.info()), seed);
+    if (!kept) return std::unexpected(kept.error());
   }
   candidate.id = id_of(store, candidate);
   return result;

@@ -4,7 +4,7 @@
 #include "engine/search/phases/run.h"
 #include "rewriters/llm/model_steps.h"
 
-namespace hone::search_job {
+namespace hone::search {
 namespace {
 
 CandidateRecord candidate(const std::string& id, const std::vector<std::string>& rewriters) {
@@ -35,4 +35,4 @@ TEST(IsModels, StepsAreItsOwnWhereAReplyOfStepsGaveThem) {
 }
 
 }  // namespace
-}  // namespace hone::search_job
+}  // namespace hone::search

@@ -65,7 +65,7 @@ TEST_F(SearchJob, OnAGpuSeveralThreadsProposeAndTheBudgetIsExact) {
   const auto outcome = run_search(task_, device_, evaluator_, remote, nullptr, options_);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->counts.evaluated(), 40);
-  EXPECT_EQ(outcome->stop_reason, "budget");
+  EXPECT_EQ(outcome->stop_reason, StopReason::kBudget);
   EXPECT_EQ(outcome->counts.proposed,
             outcome->counts.evaluated() + outcome->counts.duplicate + outcome->counts.screened +
                 outcome->counts.verdicts[static_cast<std::size_t>(Verdict::kRefused)]);
@@ -76,7 +76,7 @@ TEST_F(SearchJob, OnAGpuSeveralThreadsProposeAndTheBudgetIsExact) {
   options_.settings.budget.evaluations = 1000;  // there are 64 programs
   const auto all = run_search(task_, device_, evaluator_, remote, nullptr, options_);
   ASSERT_TRUE(all) << all.error().message;
-  EXPECT_EQ(all->stop_reason, "exhausted");
+  EXPECT_EQ(all->stop_reason, StopReason::kExhausted);
   EXPECT_EQ(all->counts.evaluated(), 63);  // and the reference
 }
 
@@ -167,7 +167,7 @@ TEST_F(SearchJob, OnAGpuNoOutcomeIsLostWhereOthersOvertakeIt) {
     evaluator_.answered_ = 0;
     int searched = -1;  // answered before the final stage, which reduces recipes first
     options_.on_progress = [&](const Progress& progress) {
-      if (progress.phase == "final" && searched < 0) searched = evaluator_.answered_;
+      if (progress.phase == Phase::kFinal && searched < 0) searched = evaluator_.answered_;
     };
     const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
     ASSERT_TRUE(outcome) << outcome.error().message;
@@ -287,7 +287,7 @@ TEST_F(SearchJob, AJobOnAGpuGoesOnWithWhatItsProcessHadFound) {
   abandon = false;
   int searched = -1;
   options_.on_progress = [&](const Progress& progress) {
-    if (progress.phase == "final" && searched < 0) searched = evaluator_.answered_;
+    if (progress.phase == Phase::kFinal && searched < 0) searched = evaluator_.answered_;
   };
   options_.settings.seed = 77;  // it asks for other things
   const int calls = evaluator_.answered_;
@@ -325,14 +325,14 @@ TEST_F(SearchJob, OnAGpuAReplayAnswersInTheOrderOfRecording) {
   const auto outcome = run_search(task_, device_, gpu, rewriting_, nullptr, options_);
   std::filesystem::remove(path);
   ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(outcome->model.replies(), 3);
-  EXPECT_EQ(outcome->model.accepted(), 3);
+  EXPECT_EQ(outcome->llm.replies(), 3);
+  EXPECT_EQ(outcome->llm.accepted(), 3);
   const auto of_replay = [](const std::string& warning) {
     return warning.contains("the replay: ");
   };
-  EXPECT_EQ(std::ranges::count_if(outcome->model_warnings, of_replay), 1);
+  EXPECT_EQ(std::ranges::count_if(outcome->llm_warnings, of_replay), 1);
   const auto of_model = [](const std::string& warning) { return warning.contains("model: "); };
-  EXPECT_EQ(std::ranges::count_if(outcome->model_warnings, of_model), 0);
+  EXPECT_EQ(std::ranges::count_if(outcome->llm_warnings, of_model), 0);
 }
 
 TEST_F(SearchJob, AnUnknownStrategyIsInvalidInput) {

@@ -127,7 +127,7 @@ TEST_F(Deadline, EndsTheEvaluationsInFlight) {
   evaluator_.slow_search_ = true;
   const auto outcome = search();
   ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(outcome->stop_reason, "budget");
+  EXPECT_EQ(outcome->stop_reason, StopReason::kBudget);
   EXPECT_EQ(outcome->ranked.size(), 1U) << "the reference";
 }
 
