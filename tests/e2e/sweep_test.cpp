@@ -12,6 +12,7 @@
 #include "engine/search/random.h"
 #include "engine/search/requests/lift_check.h"
 #include "engine/search/requests/requests.h"
+#include "engine/search/strategy/moves.h"
 #include "engine/search/strategy/random_strategy.h"
 #include "evaluator/evaluator.h"
 #include "rewriters/core/registry.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/search/strategy/random_strategy.h"
+#include "engine/search/strategy/moves.h"
 #include "engine/search/strategy/unlocked.h"
 
 namespace hone {
@@ -14,19 +14,9 @@ EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double referenc
   // The opening: every site once, those first whose rewriter knows where to start, the others in
   // the middle of their domains; then a few times at random.
   const auto roots = space_.proposals({});
-  const auto open = [&](bool with_start) {
-    for (const Proposal& proposal : *roots) {
-      if (proposal.start.empty() == with_start) continue;
-      std::vector<std::size_t> first = proposal.start;
-      if (!with_start) {
-        for (const Parameter& p : proposal.parameters) first.push_back(p.domain.size() / 2);
-      }
-      opening_.push_back({{proposal.step(first)}, reference_time_us});
-    }
-  };
-  open(true);
-  pioneers_ = opening_.size();
-  open(false);
+  FirstSteps first = first_steps(*roots);
+  pioneers_ = first.with_start;
+  for (Step& step : first.steps) opening_.push_back({{std::move(step)}, reference_time_us});
   for (int round = 0; round < 3; ++round) {
     for (const Proposal& proposal : *roots) {
       if (!proposal.parameters.empty())
@@ -147,15 +137,6 @@ std::optional<Recipe> EvolveStrategy::cross(const Recipe& recipe) {
   return result;
 }
 
-Recipe EvolveStrategy::repair(Lock& lock, const Recipe& recipe) {
-  Recipe result;
-  for (const Step& step : recipe) {
-    result.push_back(step);
-    if (!unlocked(lock, [&] { return space_.replays(result); })) result.pop_back();
-  }
-  return result;
-}
-
 Recipe EvolveStrategy::child(Lock& lock) {
   const Parent& parent = select();
   const double parent_time = parent.time_us;
@@ -184,7 +165,7 @@ Recipe EvolveStrategy::child(Lock& lock) {
   }
   if (!made) made = add_step(lock, base, &rewriter);
   if (!made) return base;
-  Recipe result = repair(lock, *made);
+  Recipe result = repaired(space_, lock, *made);
   pending_[recipe_key(result)] = {parent_time, rewriter};
   return result;
 }
@@ -195,16 +176,10 @@ void EvolveStrategy::open_after(Lock& lock, const Opening& stranger) {
   constexpr std::size_t kMost = 16;
   const auto proposals = unlocked(lock, [&] { return space_.proposals(stranger.recipe); });
   std::vector<Opening> opened;
-  for (const bool with_start : {true, false}) {
-    for (const Proposal& proposal : *proposals) {
-      if (proposal.start.empty() == with_start || opened.size() >= kMost) continue;
-      std::vector<std::size_t> choice = proposal.start;
-      if (!with_start) {
-        for (const Parameter& p : proposal.parameters) choice.push_back(p.domain.size() / 2);
-      }
-      opened.push_back(stranger);
-      opened.back().recipe.push_back(proposal.step(choice));
-    }
+  for (Step& step : first_steps(*proposals).steps) {
+    if (opened.size() >= kMost) break;
+    opened.push_back(stranger);
+    opened.back().recipe.push_back(std::move(step));
   }
   opening_.insert(opening_.begin(), opened.begin(), opened.end());
 }

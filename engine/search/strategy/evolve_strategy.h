@@ -55,7 +55,6 @@ class EvolveStrategy final : public Strategy {
   std::optional<Recipe> drop_step(const Recipe& recipe);
   std::optional<Recipe> move_step(const Recipe& recipe);
   std::optional<Recipe> cross(const Recipe& recipe);
-  Recipe repair(Lock& lock, const Recipe& recipe);
   [[nodiscard]] double weight_of(const std::string& rewriter) const;
 
   static constexpr std::size_t kParents = 24;

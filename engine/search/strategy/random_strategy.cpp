@@ -1,14 +1,8 @@
 #include "engine/search/strategy/random_strategy.h"
 
-namespace hone {
+#include "engine/search/strategy/moves.h"
 
-Step random_step(const Proposal& proposal, Random& random) {
-  std::vector<std::size_t> choice;
-  for (const Parameter& parameter : proposal.parameters) {
-    choice.push_back(random.index(parameter.domain.size()));
-  }
-  return proposal.step(choice);
-}
+namespace hone {
 
 Recipe RandomStrategy::ask() {
   std::unique_lock lock(mutex_);

@@ -11,7 +11,8 @@ namespace hone {
 
 class RandomStrategy final : public Strategy {
  public:
-  RandomStrategy(Space& space, std::uint64_t seed) : space_(space), random_(seed) {}
+  RandomStrategy(Space& space, std::uint64_t seed, double /*reference_time_us*/ = 0)
+      : space_(space), random_(seed) {}
   std::string_view name() const override { return "random"; }
   Recipe ask() override;
   void tell(const Outcome&) override {}
@@ -22,8 +23,5 @@ class RandomStrategy final : public Strategy {
   std::mutex mutex_;  ///< of what follows
   Random random_;
 };
-
-/// A step of `proposal` with every parameter drawn uniformly.
-[[nodiscard]] Step random_step(const Proposal& proposal, Random& random);
 
 }  // namespace hone

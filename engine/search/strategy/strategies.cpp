@@ -7,19 +7,17 @@
 namespace hone {
 namespace {
 
-std::unique_ptr<Strategy> make_evolve(Space& space, std::uint64_t seed, double reference_time_us) {
-  return std::make_unique<EvolveStrategy>(space, seed, reference_time_us);
-}
-std::unique_ptr<Strategy> make_random(Space& space, std::uint64_t seed, double) {
-  return std::make_unique<RandomStrategy>(space, seed);
+template <class T>
+std::unique_ptr<Strategy> make(Space& space, std::uint64_t seed, double reference_time_us) {
+  return std::make_unique<T>(space, seed, reference_time_us);
 }
 
 }  // namespace
 
 const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> kStrategies = {
-      {"evolve", "mutates, extends and crosses the fastest recipes", make_evolve},
-      {"random", "random walks of up to six steps", make_random},
+      {"evolve", "mutates, extends and crosses the fastest recipes", make<EvolveStrategy>},
+      {"random", "random walks of up to six steps", make<RandomStrategy>},
   };
   return kStrategies;
 }

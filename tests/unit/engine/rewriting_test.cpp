@@ -11,7 +11,7 @@
 #include "engine/rewriting/messages.h"
 #include "engine/rewriting/remote_rewriting.h"
 #include "engine/rewriting/watch.h"
-#include "engine/search/strategy/random_strategy.h"
+#include "engine/search/strategy/moves.h"
 #include "engine/search/strategy/space.h"
 
 namespace hone {
