@@ -24,6 +24,7 @@ struct SearchSettings {
   int finalists = 5;                 ///< timed again in a fresh process
   std::vector<std::string> without;  ///< rewriters that may not propose
   bool prescreen = true;             ///< on a GPU: measure only what the time model gives a chance
+  int patience = 100;                ///< [% of the budget] without anything faster; 100: no end
   bool operator==(const SearchSettings&) const = default;
 };
 

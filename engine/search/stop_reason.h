@@ -9,6 +9,7 @@ enum class StopReason {
   kBudget,       ///< its seconds or its evaluations are spent
   kRoof,         ///< the best is as fast as the memory allows
   kExhausted,    ///< the strategy finds nothing new
+  kPatience,     ///< nothing faster for the part of the budget that SearchSettings::patience says
   kInterrupted,  ///< by Ctrl-C, or because nobody waits for it any more
 };
 
@@ -21,6 +22,8 @@ enum class StopReason {
       return "roof";
     case StopReason::kExhausted:
       return "exhausted";
+    case StopReason::kPatience:
+      return "patience";
     case StopReason::kInterrupted:
       return "interrupted";
   }

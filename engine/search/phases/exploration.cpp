@@ -36,6 +36,7 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
       proposer_(opening.strategy(), admission.builder().space(),
                 opening.telling().asking_threads(children_of(run.rewriting)),
                 [&queue = run.target.queue] { queue.wake(); }),
+      last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
       asked_to_evaluate_(opening.recalled()) {}
 
 void Exploration::run() {
@@ -57,6 +58,7 @@ std::optional<Exploration::Stop> Exploration::reason_to_stop() const {
   if (run_.interrupted()) return Stop{StopReason::kInterrupted, true};
   if (time_is_up()) return Stop{StopReason::kBudget, true};
   if (roof_reached()) return Stop{StopReason::kRoof, false};
+  if (patience_is_over()) return Stop{StopReason::kPatience, false};
   if (!exhausted()) return std::nullopt;
   if (!llm_.pending()) return Stop{StopReason::kExhausted, false};
   std::this_thread::sleep_for(kLlmLooks);  // its reply may bring something new
@@ -73,6 +75,18 @@ bool Exploration::roof_reached() const {
   const double best_us = run_.findings.best().time_us();
   const Roof& roof = run_.outcome.roof;
   return best_us > 0 && roof.memory_bound && roof.time_us >= kRoofReached * best_us;
+}
+
+bool Exploration::patience_is_over() const {
+  const SearchSettings& settings = run_.options.settings;
+  const Budget& budget = settings.budget;
+  if (settings.patience >= 100) return false;
+  const double part = 0.01 * settings.patience;
+  const auto evaluated =
+      static_cast<double>(run_.findings.counts.evaluated() - last_gain_.evaluated);
+  const double elapsed_s = run_.clock.elapsed_s() - last_gain_.elapsed_s;
+  return (budget.evaluations > 0 && evaluated >= part * static_cast<double>(budget.evaluations)) ||
+         (budget.seconds > 0 && elapsed_s >= part * budget.seconds);
 }
 
 bool Exploration::time_is_up() const {
@@ -202,7 +216,10 @@ void Exploration::tell(const Candidate& candidate) {
     run_.findings.forget(candidate);
     return;
   }
+  const double best_us = run_.findings.best().time_us();
   opening_.teller().tell(candidate);
+  if (run_.findings.best().time_us() != best_us)
+    last_gain_ = {run_.findings.counts.evaluated(), run_.clock.elapsed_s()};
   const bool crashed = candidate.is(State::kEvaluated) && !candidate.evaluation.screened &&
                        candidate.evaluation.verdict == Verdict::kCrash;
   if (run_.options.job.empty() || !crashed) return;

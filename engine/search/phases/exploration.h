@@ -39,6 +39,7 @@ class Exploration {
   [[nodiscard]] std::optional<Stop> reason_to_stop() const;
   [[nodiscard]] bool exhausted() const;
   [[nodiscard]] bool roof_reached() const;
+  [[nodiscard]] bool patience_is_over() const;
   [[nodiscard]] bool time_is_up() const;
   [[nodiscard]] bool evaluations_spent() const;
   [[nodiscard]] bool cancelling() const;
@@ -67,6 +68,11 @@ class Exploration {
   Proposer proposer_;
   Telling::Window window_;
   std::optional<Stop> stop_;
+  /// When it found its best, of which patience is measured.
+  struct {
+    std::int64_t evaluated = 0;
+    double elapsed_s = 0;
+  } last_gain_;
   std::int64_t asked_to_evaluate_;
   std::int64_t finished_ = 0;
   /// A service's, by id: their answer may be put back, and a second one come.

@@ -94,6 +94,7 @@ TEST(QueueMessages, EverythingOfAJobTravelsButItsFolder) {
     EXPECT_EQ(got->search.budget.seconds, sent.search.budget.seconds);
     EXPECT_EQ(got->search.budget.evaluations, sent.search.budget.evaluations);
     EXPECT_EQ(got->search.seed, sent.search.seed);
+    EXPECT_EQ(got->search, sent.search);
     EXPECT_EQ(got->search.strategy, sent.search.strategy);
     EXPECT_EQ(got->search.finalists, sent.search.finalists);
     EXPECT_EQ(got->search.without, sent.search.without);
@@ -206,6 +207,18 @@ TEST(QueueMessages, EveryKeyIsAskedFor) {
     const std::string at = "/task/" + item.key();
     EXPECT_EQ(spoilt("job", at, nullptr).ok, optional.contains(at)) << at;
   }
+}
+
+TEST(QueueMessages, AnOptionOfALaterHoneIsNamedOnlyWhereItIsUsed) {
+  JobMessage job = Maker(1).job();
+  job.search.patience = default_settings().patience;
+  EXPECT_FALSE(parsed(*encode(job)).contains("patience"));
+  EXPECT_EQ(job_from(*encode(job))->search.patience, 100);
+  job.search.patience = 30;
+  EXPECT_EQ(parsed(*encode(job))["patience"], 30);
+  EXPECT_EQ(job_from(*encode(job))->search, job.search);
+  job.search.patience = 0;
+  EXPECT_FALSE(encode(job));
 }
 
 // A field of a later hone: who does not use it sends what an earlier one reads, and who does is

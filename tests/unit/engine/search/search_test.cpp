@@ -80,6 +80,22 @@ TEST_F(SearchJob, OnAGpuSeveralThreadsProposeAndTheBudgetIsExact) {
   EXPECT_EQ(all->counts.evaluated(), 63);  // and the reference
 }
 
+TEST_F(SearchJob, PatienceEndsASearchThatFindsNothingFaster) {
+  evaluator_.lie_ = [](const EvaluationRequest&, Evaluation& evaluation) {
+    evaluation.verdict = Verdict::kWrongResult;  // nothing is faster than the reference
+  };
+  options_.settings.patience = 20;
+  const auto outcome = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->stop_reason, StopReason::kPatience);
+  EXPECT_GE(outcome->counts.evaluated(), 12);
+  EXPECT_LT(outcome->counts.evaluated(), options_.settings.budget.evaluations);
+  options_.settings.patience = 100;
+  const auto patient = run_search(task_, device_, evaluator_, rewriting_, nullptr, options_);
+  ASSERT_TRUE(patient) << patient.error().message;
+  EXPECT_EQ(patient->stop_reason, StopReason::kBudget);
+}
+
 TEST_F(SearchJob, WhereTheReferenceIsSlowGeneratedKernelsAreTriedFirst) {
   const auto task = read_task(HONE_SOURCE_DIR "/baselines/matmul/matmul.cu");
   ASSERT_TRUE(task) << task.error().message;
