@@ -21,7 +21,7 @@ inline Clock::duration as_duration(double seconds) {
 class SearchClock {
  public:
   SearchClock(const SearchOptions& options, bool modelled)
-      : options_(options), plan(options.settings.budget, modelled) {
+      : plan(options.settings.budget, modelled), options_(options) {
     restart();
   }
 
@@ -35,12 +35,11 @@ class SearchClock {
   /// Nobody waits for its outcome.
   [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
 
+  TimePlan plan;
+
  private:
   const SearchOptions& options_;
   Clock::time_point start_;
-
- public:
-  TimePlan plan;
 };
 
 }  // namespace hone::search

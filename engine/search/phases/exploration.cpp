@@ -43,6 +43,7 @@ void Exploration::run() {
   while (!stop_ || !window_.empty()) {
     if (!stop_) stop_ = reason_to_stop();
     if (stop_ && stop_->at_once) break;
+    if (!stop_ && exhausted()) std::this_thread::sleep_for(kLlmLooks);  // a reply may bring news
     ask();
     if (!window_.empty() || proposer_.pending() > 0) {
       tell_or_wait();
@@ -59,9 +60,7 @@ std::optional<Exploration::Stop> Exploration::reason_to_stop() const {
   if (time_is_up()) return Stop{StopReason::kBudget, true};
   if (roof_reached()) return Stop{StopReason::kRoof, false};
   if (patience_is_over()) return Stop{StopReason::kPatience, false};
-  if (!exhausted()) return std::nullopt;
-  if (!llm_.pending()) return Stop{StopReason::kExhausted, false};
-  std::this_thread::sleep_for(kLlmLooks);  // its reply may bring something new
+  if (exhausted() && !llm_.pending()) return Stop{StopReason::kExhausted, false};
   return std::nullopt;
 }
 
