@@ -1,7 +1,7 @@
 // Which candidates of an earlier process are a language model's own.
 #include <gtest/gtest.h>
 
-#include "engine/search/phases/run.h"
+#include "engine/search/phases/llm_side.h"
 #include "rewriters/llm/model_steps.h"
 
 namespace hone::search {
