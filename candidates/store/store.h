@@ -298,7 +298,7 @@ class Store {
   [[nodiscard]] Result<std::vector<BaselineTime>> baselines(const std::string& task_hash,
                                                             const std::string& device_name) const;
 
-  /// A row of a bench (engine/service/bench.h), as JSON: replaces the task's earlier one. The task
+  /// A row of a bench (engine/search/bench.h), as JSON: replaces the task's earlier one. The task
   /// is stored, too.
   [[nodiscard]] Result<void> put_bench_row(const std::string& bench, const Task& task,
                                            const nlohmann::json& row);

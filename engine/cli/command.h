@@ -18,6 +18,7 @@
 #include "engine/queue/broker.h"
 #include "engine/queue/log_event.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/search/settings.h"
 #include "engine/service/metrics_server.h"
 #include "evaluator/evaluator.h"
 
@@ -123,16 +124,17 @@ void add_quiet_option(CLI::App& app, bool& quiet);
 CLI::Option* add_off_flag(CLI::App& app, const std::string& name, bool& on,
                           const std::string& help);
 
-/// Options for commands that search, and where their values go.
-struct SearchChoices {
-  std::string* budget = nullptr;
-  std::uint64_t* seed = nullptr;
-  std::string* strategy = nullptr;
-  int* finalists = nullptr;
-  std::vector<std::string>* disabled = nullptr;
-  bool* prescreen = nullptr;
+/// The options of a search (engine/search/settings.h) on a command line.
+class SearchArguments {
+ public:
   /// `each` stands before what the budget is for: "For each task. ".
-  void add_to(CLI::App& app, const std::string& each = "") const;
+  void add_to(CLI::App& app, const std::string& each = "");
+  /// What was given, checked. Errors: kInvalidInput.
+  [[nodiscard]] Result<SearchSettings> settings() const;
+
+ private:
+  SearchSettings settings_ = default_settings();
+  std::string budget_ = default_settings().budget.text();
 };
 
 /// Options for commands that speak to a Redis server.

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "candidates/task_reader.h"
+#include "engine/baselines/baseline_import.h"
+#include "engine/baselines/library_baseline.h"
 #include "engine/cli/command.h"
 #include "engine/results/json.h"
-#include "engine/service/baseline_import.h"
-#include "engine/service/library_baseline.h"
 
 namespace hone::cli {
 namespace baseline_command {

@@ -9,10 +9,8 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
-#include "engine/search/strategy.h"
-#include "engine/service/bench.h"
-#include "engine/service/records.h"
-#include "rewriters/core/registry.h"
+#include "engine/search/bench.h"
+#include "engine/search/records.h"
 
 namespace hone::cli {
 namespace bench_command {
@@ -24,8 +22,7 @@ struct Options {
   DatabaseOptions database;
   LlmOptions llm;
   std::string folder;
-  std::string budget = kDefaultBudget;
-  SearchOptions search;
+  SearchArguments search;
   bool again = false;
   bool quiet = false;
 };
@@ -47,13 +44,13 @@ double seconds_since(Clock::time_point begin) {
 }
 
 /// `llm`: of which each task is granted budgets of its own; null: none.
-Result<void> search(const Options& options, const Task& task, const model::Access* llm,
-                    Store& store, Bench& bench) {
+Result<void> search(const Options& options, const SearchSettings& settings, const Task& task,
+                    const llm::Access* llm, Store& store, Bench& bench) {
   const auto begin = Clock::now();
   auto device = open_device(options.device, task, options.database.missing_layers());
   if (!device) return std::unexpected(device.error());
   bench.provenance = provenance_of(device->spec, device->evaluator->info());
-  bench.key = bench_key(bench.provenance, options.budget, options.search, options.llm.words());
+  bench.key = bench_key(bench.provenance, settings, options.llm.words());
   if (!options.again) {
     const auto known = store.bench_row(bench.key, task.hash());
     if (!known) return std::unexpected(known.error());
@@ -67,10 +64,10 @@ Result<void> search(const Options& options, const Task& task, const model::Acces
       }
     }
   }
-  ProgressPrinter progress(options.search.budget, options.quiet);
-  SearchOptions search = options.search;
-  const model::Grant granted = llm != nullptr ? model::grant(*llm, {}, {}) : model::Grant();
-  search.model = granted.access.get();
+  ProgressPrinter progress(settings.budget, options.quiet);
+  SearchOptions search{.settings = settings};
+  const llm::Grant granted = llm != nullptr ? llm::grant(*llm, {}, {}) : llm::Grant();
+  search.llm = granted.access.get();
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
   search.spent_s = seconds_since(begin);
@@ -102,19 +99,11 @@ results::ModelUse model_use_of(const std::vector<BenchRow>& rows) {
   return all;
 }
 
-int run(Options options) {
+int run(const Options& options) {
   const Common& common = options.common;
-  const auto budget = Budget::parse(options.budget);
-  if (!budget) return common.fail(budget.error());
-  options.search.budget = *budget;
   // Here, not in each task: what a task is refused for says something of the task.
-  if (auto known = check_strategy(options.search.strategy); !known)
-    return common.fail(known.error());
-  for (const std::string& name : options.search.disabled)
-    if (find_rewriter(name) == nullptr)
-      return common.fail(
-          {ErrorCode::kInvalidInput,
-           fmt::format("--without {}: no such rewriter; `hone rules` lists them", name)});
+  const auto settings = options.search.settings();
+  if (!settings) return common.fail(settings.error());
   const auto llm = options.llm.open();
   if (!llm) return common.fail(llm.error());
   const auto files = find_tasks(options.folder);
@@ -132,7 +121,7 @@ int run(Options options) {
       fmt::print(stderr, "hone: left out: {}\n", task.error().message);
       continue;
     }
-    if (auto done = search(options, *task, llm->get(), **store, bench); !done)
+    if (auto done = search(options, *settings, *task, llm->get(), **store, bench); !done)
       return common.fail(done.error());
     if (bench.interrupted) break;
     const BenchRow& row = bench.rows.back();
@@ -158,12 +147,12 @@ int run(Options options) {
     fmt::print(out, "stopped after {} of {} tasks; the same command goes on\n", bench.rows.size(),
                files->size());
   const auto slowest = std::ranges::max_element(bench.rows, {}, &BenchRow::wall_s);
-  if (budget->seconds > 0 && slowest != bench.rows.end())
+  if (settings->budget.seconds > 0 && slowest != bench.rows.end())
     fmt::print(out, "longest: {}, {:.1f} s of {:.0f} s\n", slowest->best.task, slowest->wall_s,
-               budget->seconds);
+               settings->budget.seconds);
   nlohmann::json document = {{"bench", bench.key},
-                             {"budget", options.budget},
-                             {"seed", options.search.seed},
+                             {"budget", settings->budget.text()},
+                             {"seed", settings->seed},
                              {"device", bench.provenance.device},
                              {"finished", !bench.interrupted},
                              {"taken_over", bench.taken_over},
@@ -193,13 +182,7 @@ Registration add_bench(CLI::App& root) {
   options->device.add_to(*app);
   options->database.add_to(*app);
   options->llm.add_to(*app);
-  SearchChoices{.budget = &options->budget,
-                .seed = &options->search.seed,
-                .strategy = &options->search.strategy,
-                .finalists = &options->search.finalists,
-                .disabled = &options->search.disabled,
-                .prescreen = &options->search.prescreen}
-      .add_to(*app, "For each task. ");
+  options->search.add_to(*app, "For each task. ");
   app->add_flag("--again", options->again,
                 "Search also the tasks that were searched with these settings before");
   add_quiet_option(*app, options->quiet);

@@ -16,7 +16,7 @@
 #include "candidates/task_reader.h"
 #include "candidates/variant.h"
 #include "engine/cli/command.h"
-#include "engine/service/variant.h"
+#include "engine/search/single/variant.h"
 #include "evaluator/fill/input_sets.h"
 #include "evaluator/sanitize.h"
 

@@ -8,7 +8,7 @@
 #include "engine/cli/command.h"
 #include "engine/results/diff_text.h"
 #include "engine/results/side_by_side.h"
-#include "engine/service/text_diff.h"
+#include "engine/results/text_diff.h"
 
 namespace hone::cli {
 namespace diff_command {

@@ -4,7 +4,7 @@
 #include "candidates/variant.h"
 #include "engine/cli/command.h"
 #include "engine/cli/report.h"
-#include "engine/service/variant.h"
+#include "engine/search/single/variant.h"
 
 namespace hone::cli {
 namespace evaluate_command {

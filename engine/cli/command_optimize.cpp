@@ -10,9 +10,7 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
-#include "engine/search/strategy.h"
-#include "engine/service/search_job.h"
-#include "rewriters/core/registry.h"
+#include "engine/search/search.h"
 
 namespace hone::cli {
 namespace optimize_command {
@@ -24,12 +22,7 @@ struct Options {
   DatabaseOptions database;
   LlmOptions llm;
   std::string task;
-  std::string budget = kDefaultBudget;
-  std::uint64_t seed = 1;
-  std::string strategy = kDefaultStrategy;
-  bool prescreen = true;
-  int finalists = kDefaultFinalists;
-  std::vector<std::string> disabled;
+  SearchArguments search;
   bool quiet = false;
 };
 
@@ -60,12 +53,12 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
              counts.outpaced ? fmt::format(" ({} much slower than the best, not checked further)",
                                            counts.outpaced)
                              : "",
-             outcome.elapsed_s, outcome.stop_reason);
+             outcome.elapsed_s, to_string(outcome.stop_reason));
   fmt::print(out, "{:.1f} evaluations/s{}\n", outcome.pace.per_second(),
              modelled ? ""
                       : fmt::format(", the GPU had one {:.0f} % of the time",
                                     100 * outcome.pace.gpu_busy()));
-  if (const results::ModelUse& use = outcome.model; use.used) {
+  if (const results::ModelUse& use = outcome.llm; use.used) {
     fmt::print(out, "language model: {}\n", results::model_use_text(use));
     for (const auto& [reason, count] : use.refusals)
       fmt::print(out, "  refused {}x: {}\n", count, reason);
@@ -82,16 +75,8 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 int run(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   const Common& common = options.common;
-  const auto budget = Budget::parse(options.budget);
-  if (!budget) return common.fail(budget.error());
-  if (auto known = check_strategy(options.strategy); !known) return common.fail(known.error());
-  for (const std::string& name : options.disabled) {
-    if (find_rewriter(name) == nullptr) {
-      return common.fail(
-          {ErrorCode::kInvalidInput,
-           fmt::format("--without {}: no such rewriter; `hone rules` lists them", name)});
-    }
-  }
+  const auto settings = options.search.settings();
+  if (!settings) return common.fail(settings.error());
   auto llm = options.llm.open();
   if (!llm) return common.fail(llm.error());
   const auto task = read_task(options.task);
@@ -102,15 +87,10 @@ int run(const Options& options) {
   auto store = options.database.open();
   if (!store) return common.fail(store.error());
 
-  ProgressPrinter progress(*budget, options.quiet);
+  ProgressPrinter progress(settings->budget, options.quiet);
   SearchOptions search;
-  search.budget = *budget;
-  search.seed = options.seed;
-  search.strategy = options.strategy;
-  search.prescreen = options.prescreen;
-  search.finalists = options.finalists;
-  search.disabled = options.disabled;
-  search.model = llm->get();
+  search.settings = *settings;
+  search.llm = llm->get();
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
   search.spent_s = seconds_since(begin);
@@ -144,7 +124,7 @@ int run(const Options& options) {
       {"toolchain", device->evaluator->info().toolchain},
       {"sandbox", device->evaluator->info().sandbox},
       {"modelled", modelled},
-      {"seed", options.seed},
+      {"seed", settings->seed},
       {"reference", {{"time_us", outcome->reference_time_us}}},
       {"roof",
        {{"time_us", outcome->roof.time_us},
@@ -155,8 +135,8 @@ int run(const Options& options) {
       {"speedup_against", results::against_json(baselines, best_time_us)},
       {"counts", results::counts_json(outcome->counts)},
       {"pace", results::pace_json(outcome->pace)},
-      {"model", results::model_use_json(outcome->model)},
-      {"stop_reason", outcome->stop_reason},
+      {"model", results::model_use_json(outcome->llm)},
+      {"stop_reason", to_string(outcome->stop_reason)},
       {"warnings", outcome->all_warnings()},
       {"elapsed_s", outcome->elapsed_s}};
   return common.write_json(document) ? kDone : kEnvironmentLacks;
@@ -173,13 +153,7 @@ Registration add_optimize(CLI::App& root) {
   options->device.add_to(*app);
   options->database.add_to(*app);
   options->llm.add_to(*app);
-  SearchChoices{.budget = &options->budget,
-                .seed = &options->seed,
-                .strategy = &options->strategy,
-                .finalists = &options->finalists,
-                .disabled = &options->disabled,
-                .prescreen = &options->prescreen}
-      .add_to(*app);
+  options->search.add_to(*app);
   add_quiet_option(*app, options->quiet);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -4,8 +4,8 @@
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/llm_options.h"
-#include "engine/model/model_source.h"
-#include "engine/service/requests.h"
+#include "engine/llm/llm_source.h"
+#include "engine/search/requests/requests.h"
 
 namespace hone::cli {
 namespace prompt_command {
@@ -23,7 +23,7 @@ struct Options {
 
 /// What the database knows of the task on this device, as in the midst of a search.
 void recall(const Options& options, const Task& task, const DeviceInfo& info,
-            model::ModelSource& source) {
+            llm::LlmSource& source) {
   const auto store = options.database.open_existing();
   if (!store) return;
   BoardFilter filter;
@@ -63,11 +63,11 @@ int run(const Options& options) {
   llm::Meter meter(settings);
   auto client = llm::Client::make(settings, {}, meter);
   if (!client) return common.fail(client.error());
-  model::SourceOptions source_options;
+  llm::SourceOptions source_options;
   source_options.seed = options.seed;
   source_options.in_order = true;
-  model::ModelSource source(*task, (*builder)->space(), **client, meter, source_options, info.arch,
-                            info.name, model::tried_reference(*admitted, device->spec.modelled()));
+  llm::LlmSource source(*task, (*builder)->space(), **client, meter, source_options, info.arch,
+                        info.name, llm::tried_reference(*admitted, device->spec.modelled()));
   if (options.known) recall(options, *task, info, source);
   const auto prompt = source.prompt(*mode);
   if (!prompt) return common.fail(prompt.error());

@@ -6,6 +6,7 @@
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/watch_job.h"
+#include "engine/search/search_limits.h"
 #include "engine/service/submission.h"
 
 namespace hone::cli {
@@ -16,14 +17,18 @@ struct Options {
   Common common;
   RedisOptions redis;
   std::string task;
+  SearchArguments search;
   Submission submission;
   bool wait = false;
 };
 
 int run(const Options& options) {
   const Common& common = options.common;
-  if (const auto known = check_submission(options.submission); !known)
-    return common.fail(known.error());
+  const auto settings = options.search.settings();
+  if (!settings) return common.fail(settings.error());
+  Submission submission = options.submission;
+  submission.search = *settings;
+  if (const auto known = check_submission(submission); !known) return common.fail(known.error());
   auto task = read_task(options.task, FillFiles::kNone);
   if (!task) return common.fail(task.error());
   if (const auto good = check_task(*open_rewriting(), *task); !good)
@@ -31,7 +36,7 @@ int run(const Options& options) {
   if (auto json = common.check_json(); !json) return common.fail(json.error());
   const auto broker = options.redis.open();
   if (!broker) return common.fail(broker.error());
-  const auto job = submit(**broker, options.submission, std::move(*task));
+  const auto job = submit(**broker, submission, std::move(*task));
   if (!job) return common.fail(job.error());
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
   fmt::print(out, "{}\n", job->id);
@@ -65,19 +70,13 @@ Registration add_submit(CLI::App& root) {
       ->type_name("N")
       ->capture_default_str();
   Submission& submission = options->submission;
-  SearchChoices{.budget = &submission.budget,
-                .seed = &submission.seed,
-                .strategy = &submission.strategy,
-                .finalists = &submission.finalists,
-                .disabled = &submission.disabled,
-                .prescreen = &submission.prescreen}
-      .add_to(*app, "On each architecture. ");
+  options->search.add_to(*app, "On each architecture. ");
   const char* const group = "The coordinator's language model, where it has one";
   app->add_flag("--llm", submission.llm, "Ask it, too; without, rules alone propose")->group(group);
   app->add_option("--llm-tokens", submission.llm_tokens,
                   "At most so many tokens, input and output, over all architectures; default, and "
                   "at most: what the coordinator allows")
-      ->check(CLI::Range(std::int64_t{1}, kMostModelTokens))
+      ->check(CLI::Range(std::int64_t{1}, kMostLlmTokens))
       ->type_name("N")
       ->group(group);
   app->add_option("--llm-cost", submission.llm_cost,

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "engine/cli/command.h"
-#include "engine/service/verify.h"
+#include "engine/search/single/verify.h"
 
 namespace hone::cli {
 namespace verify_command {

@@ -32,7 +32,7 @@ void LlmOptions::add_to(CLI::App& app) {
       ->default_str("whole,diff,steps, or as recorded");
   app.add_option("--llm-tokens", tokens,
                  "At most so many tokens, input and output, of all requests")
-      ->check(CLI::Range(std::int64_t{1}, kMostModelTokens))
+      ->check(CLI::Range(std::int64_t{1}, kMostLlmTokens))
       ->type_name("N")
       ->group(group)
       ->capture_default_str();
@@ -102,8 +102,8 @@ std::string LlmOptions::words() const {
                      wait);
 }
 
-Result<model::AccessOptions> LlmOptions::read() const {
-  model::AccessOptions options;
+Result<llm::AccessOptions> LlmOptions::read() const {
+  llm::AccessOptions options;
   llm::Settings& settings = options.settings;
   settings.url = url;
   settings.model = model;
@@ -161,7 +161,7 @@ Result<model::AccessOptions> LlmOptions::read() const {
   return options;
 }
 
-Result<std::unique_ptr<model::Access>> LlmOptions::open() const {
+Result<std::unique_ptr<llm::Access>> LlmOptions::open() const {
   if (!wanted()) {
     (void)llm::Key::from_environment();
     for (const auto& [option, value] :
@@ -173,7 +173,7 @@ Result<std::unique_ptr<model::Access>> LlmOptions::open() const {
   }
   auto options = read();
   if (!options) return std::unexpected(options.error());
-  return model::open_access(*options);
+  return llm::open_access(*options);
 }
 
 }  // namespace hone::cli

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "candidates/result.h"
-#include "engine/model/access.h"
+#include "engine/llm/access.h"
 
 namespace hone::cli {
 
@@ -30,10 +30,10 @@ struct LlmOptions {
   [[nodiscard]] std::string words() const;
   [[nodiscard]] bool wanted() const { return !url.empty() || !replay.empty(); }
   /// Settings as given. kInvalidInput: which option, and what would be right.
-  [[nodiscard]] Result<model::AccessOptions> read() const;
+  [[nodiscard]] Result<llm::AccessOptions> read() const;
   /// Null where no model is wanted. Before children and threads start: takes the key out of the
   /// environment in any case.
-  [[nodiscard]] Result<std::unique_ptr<model::Access>> open() const;
+  [[nodiscard]] Result<std::unique_ptr<llm::Access>> open() const;
 };
 
 }  // namespace hone::cli

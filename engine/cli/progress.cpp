@@ -23,11 +23,11 @@ void ProgressPrinter::show(const Progress& progress) {
   last_phase_ = progress.phase;
 
   std::string line;
-  if (progress.phase == "admit") {
+  if (progress.phase == Phase::kAdmit) {
     line = "checking the reference";
-  } else if (progress.phase == "ceilings") {
+  } else if (progress.phase == Phase::kCeilings) {
     line = "measuring what this GPU reaches (once)";
-  } else if (progress.phase == "final") {
+  } else if (progress.phase == Phase::kFinal) {
     line = "timing the finalists";
   } else {
     const auto evaluated = progress.counts.evaluated();

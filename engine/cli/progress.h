@@ -2,9 +2,10 @@
 // elsewhere. Goes to stderr, so that stdout stays clean.
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "engine/service/search_job.h"
+#include "engine/search/search.h"
 
 namespace hone::cli {
 
@@ -20,7 +21,7 @@ class ProgressPrinter {
   bool terminal_;
   double last_s_ = -1e9;
   double last_best_us_ = 0;
-  std::string last_phase_;
+  std::optional<Phase> last_phase_;
   bool line_open_ = false;
 };
 

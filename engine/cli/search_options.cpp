@@ -2,21 +2,8 @@
 #include <fmt/core.h>
 
 #include "engine/cli/command.h"
-#include "engine/search/search_limits.h"
-#include "engine/search/strategy.h"
 
 namespace hone::cli {
-namespace {
-
-std::string strategy_help() {
-  std::string text = "How the next candidate is chosen";
-  for (const StrategyInfo& info : strategies())
-    text +=
-        fmt::format("{} {}: {}", &info == strategies().data() ? ":" : ";", info.name, info.summary);
-  return text;
-}
-
-}  // namespace
 
 void add_task_argument(CLI::App& app, std::string& path) {
   app.add_option("TASK", path, "A .cu file with a task comment, or a .json task")->required();
@@ -40,30 +27,65 @@ CLI::Option* add_off_flag(CLI::App& app, const std::string& name, bool& on,
   return app.add_flag_callback(name, [&on] { on = false; }, help);
 }
 
-void SearchChoices::add_to(CLI::App& app, const std::string& each) const {
-  app.add_option("--budget", *budget,
-                 each + "How long to search: a time (60s, 5m, 1h) or a number of evaluations (200)")
-      ->type_name("BUDGET")
-      ->capture_default_str();
-  app.add_option("--seed", *seed,
-                 "Chooses what is random in the search; the same seed repeats it exactly on an "
-                 "emulated device with a number of evaluations as budget")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--strategy", *strategy, strategy_help())
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--finalists", *finalists,
-                 "How many of the fastest candidates are timed again in a fresh process")
-      ->check(CLI::Range(1, kMostFinalists))
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--without", *disabled,
-                 "Rewriters not to use, separated by commas; `hone rules` lists them")
-      ->type_name("NAME")
-      ->delimiter(',');
-  add_off_flag(app, "--no-prescreen", *prescreen,
-               "On a GPU: measure also those candidates that the time model expects to be slow");
+namespace {
+
+/// Adds one option to a command. `budget` is the budget's text, which settings() reads.
+struct Adder {
+  CLI::App& app;
+  const std::string& each;
+  SearchSettings& settings;
+  std::string& budget;
+
+  [[nodiscard]] static std::string flag(const SearchOption& option) {
+    return fmt::format("--{}", option.name);
+  }
+  void add(const SearchOption& option, const BudgetField&) const {
+    app.add_option(flag(option), budget, each + option.help)
+        ->type_name("BUDGET")
+        ->capture_default_str();
+  }
+  void add(const SearchOption& option, const SeedField& field) const {
+    app.add_option(flag(option), settings.*field.member, option.help)
+        ->type_name("N")
+        ->capture_default_str();
+  }
+  void add(const SearchOption& option, const CountField& field) const {
+    app.add_option(flag(option), settings.*field.member, option.help)
+        ->check(CLI::Range(field.least, field.most))
+        ->type_name("N")
+        ->capture_default_str();
+  }
+  void add(const SearchOption& option, const NameField& field) const {
+    app.add_option(flag(option), settings.*field.member, option.help)
+        ->type_name("NAME")
+        ->capture_default_str();
+  }
+  void add(const SearchOption& option, const NamesField& field) const {
+    app.add_option(flag(option), settings.*field.member, option.help)
+        ->type_name("NAME")
+        ->delimiter(',');
+  }
+  void add(const SearchOption& option, const SwitchField& field) const {
+    add_off_flag(app, fmt::format("--no-{}", option.name), settings.*field.member,
+                 std::string(field.off_help));
+  }
+};
+
+}  // namespace
+
+void SearchArguments::add_to(CLI::App& app, const std::string& each) {
+  const Adder adder{app, each, settings_, budget_};
+  for (const SearchOption& option : search_options())
+    std::visit([&](const auto& field) { adder.add(option, field); }, option.field);
+}
+
+Result<SearchSettings> SearchArguments::settings() const {
+  SearchSettings settings = settings_;
+  const auto budget = Budget::parse(budget_);
+  if (!budget) return std::unexpected(budget.error());
+  settings.budget = *budget;
+  if (auto valid = check_settings(settings); !valid) return std::unexpected(valid.error());
+  return settings;
 }
 
 }  // namespace hone::cli

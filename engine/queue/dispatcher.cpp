@@ -82,11 +82,18 @@ class Dispatcher::Lane final : public SearchQueue {
 
   std::optional<Done> next_result(milliseconds timeout) override {
     std::unique_lock lock(owner_.mutex_);
-    result_ready_.wait_for(lock, timeout, [&] { return !results_.empty(); });
+    result_ready_.wait_for(lock, timeout, [&] { return woken_ || !results_.empty(); });
+    woken_ = false;
     if (results_.empty()) return std::nullopt;
     Done done = std::move(results_.front());
     results_.pop_front();
     return done;
+  }
+
+  void wake() override {
+    const std::lock_guard lock(owner_.mutex_);
+    woken_ = true;
+    result_ready_.notify_one();
   }
 
   void post(Done done) override {
@@ -132,7 +139,7 @@ class Dispatcher::Lane final : public SearchQueue {
   std::deque<std::pair<std::string, Asked>> crashed_;  ///< the last ones of the search stage
   std::deque<Done> results_;
   std::condition_variable_any result_ready_;
-  bool cancelled_ = false;
+  bool cancelled_ = false, woken_ = false;
 };
 
 Dispatcher::Dispatcher(Lead& lead, Log log, std::function<void(const Answered&)> observe)

@@ -13,11 +13,18 @@ bool InProcessQueue::submit(Work work) {
 
 std::optional<Done> InProcessQueue::next_result(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  result_ready_.wait_for(lock, timeout, [&] { return closed_ || !results_.empty(); });
+  result_ready_.wait_for(lock, timeout, [&] { return closed_ || woken_ || !results_.empty(); });
+  woken_ = false;
   if (results_.empty()) return std::nullopt;
   Done done = std::move(results_.front());
   results_.pop_front();
   return done;
+}
+
+void InProcessQueue::wake() {
+  const std::lock_guard lock(mutex_);
+  woken_ = true;
+  result_ready_.notify_one();
 }
 
 void InProcessQueue::post(Done done) {

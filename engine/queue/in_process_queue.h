@@ -18,6 +18,7 @@ class InProcessQueue final : public SearchQueue, public WorkerQueue {
       : capacity_(capacity), hurry_(std::move(hurry)), recover_(std::move(recover)) {}
   bool submit(Work work) override;
   std::optional<Done> next_result(std::chrono::milliseconds timeout) override;
+  void wake() override;
   void post(Done done) override;
   void cancel() override;
   void resume() override;
@@ -34,7 +35,7 @@ class InProcessQueue final : public SearchQueue, public WorkerQueue {
   std::deque<Work> work_;
   std::deque<Done> results_;
   std::size_t in_progress_ = 0;  ///< taken and not completed
-  bool cancelled_ = false, closed_ = false;
+  bool cancelled_ = false, closed_ = false, woken_ = false;
 };
 
 }  // namespace hone

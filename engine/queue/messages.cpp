@@ -61,9 +61,9 @@ std::string seal(std::string_view type, Json json) {
   return {bytes.begin(), bytes.end()};
 }
 
-void expect_fields(const JsonCursor& root, std::initializer_list<std::string_view> fields) {
+void expect_fields(const JsonCursor& root, std::span<const std::string_view> fields) {
   std::vector<std::string_view> known{"v", "type"};
-  known.insert(known.end(), fields);
+  known.insert(known.end(), fields.begin(), fields.end());
   root.expect_keys(known);
 }
 

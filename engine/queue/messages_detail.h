@@ -5,13 +5,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "candidates/json_cursor.h"
 #include "candidates/program.h"
 #include "engine/queue/messages.h"
+#include "engine/search/settings.h"
 
 namespace hone::queue::detail {
 
@@ -72,15 +75,24 @@ T nested(const JsonCursor& cursor, Result<T> read) {
 }
 
 /// Besides "v" and "type".
-void expect_fields(const JsonCursor& root, std::initializer_list<std::string_view> fields);
+void expect_fields(const JsonCursor& root, std::span<const std::string_view> fields);
+inline void expect_fields(const JsonCursor& root, std::initializer_list<std::string_view> fields) {
+  expect_fields(root, std::span(fields.begin(), fields.size()));
+}
 
 [[nodiscard]] std::string read_id(const JsonCursor& cursor);
+/// Each once.
+[[nodiscard]] std::vector<std::string> read_ids(const JsonCursor& cursor, std::size_t most);
 /// For a person: cleaned.
 [[nodiscard]] std::string read_text(const JsonCursor& cursor, std::size_t most);
 /// As it is.
 [[nodiscard]] std::string read_source(const JsonCursor& cursor);
 [[nodiscard]] std::int64_t read_count(const JsonCursor& cursor);  ///< 0 to 2^53
 [[nodiscard]] double read_duration(const JsonCursor& cursor);
+
+/// A field of a job's message for each option of a search.
+void write_settings(const SearchSettings& settings, Json& message);
+[[nodiscard]] SearchSettings read_settings(const JsonCursor& root);
 
 /// What Program and ConcreteProgram have in common.
 void check_defines(const JsonCursor& cursor, const std::map<std::string, std::string>& defines);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/queue/messages_detail.h"
+#include "engine/search/search_limits.h"
 #include "evaluator/protocol/channel.h"
 
 namespace hone::queue {
@@ -19,18 +20,14 @@ using protocol::clean_text;
 
 constexpr std::string_view kJob = "job";
 constexpr std::string_view kStatus = "status";
-constexpr std::size_t kMaxDisabled = 256;
 // Of a task; as candidates/task_reader has them, but for the check sizes, of which a final stage
 // makes several checks each.
 constexpr std::size_t kMaxNames = 256, kMaxValues = 1024, kMaxConstraints = 256;
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
-constexpr std::size_t kMaxTorch = 4096;  // [B]
-constexpr double kMaxSeconds = 30.0 * 24 * 3600;
-constexpr std::int64_t kMaxEvaluations = 1'000'000'000;
+constexpr std::size_t kMaxTorch = 4096;                          // [B]
 constexpr std::int64_t kMaxNanoDollars = 1'000'000'000'000'000;  // a million dollars
 constexpr std::array<std::string_view, 3> kModes = {"whole", "diff", "steps"};
 constexpr std::size_t kMaxRefusals = 8;
-constexpr int kMostFinalistsEver = 100;  // that any version allowed
 
 // In the order of JobState.
 constexpr std::array<std::string_view, 7> kStates = {
@@ -131,22 +128,12 @@ Task read_task(const JsonCursor& cursor) {
   return task;
 }
 
-std::vector<std::string> read_ids(const JsonCursor& cursor, std::size_t most) {
-  std::vector<std::string> ids;
-  for (const JsonCursor& element : cursor.elements_up_to(most)) {
-    ids.push_back(read_id(element));
-    if (std::ranges::count(ids, ids.back()) > 1) element.fail("is given twice");
-    if (!cursor.ok()) break;
-  }
-  return ids;
-}
-
 /// What is left out is the coordinator's to say.
 ModelWish read_wish(const JsonCursor& cursor) {
   ModelWish wish;
   if (!cursor.expect_keys({"tokens", "nano_dollars", "modes"})) return wish;
   if (const auto tokens = cursor.find("tokens"))
-    wish.tokens = tokens->integer_in(1, kMostModelTokens);
+    wish.tokens = tokens->integer_in(1, kMostLlmTokens);
   if (const auto cost = cursor.find("nano_dollars"))
     wish.nano_dollars = cost->integer_in(0, kMaxNanoDollars);
   if (const auto modes = cursor.find("modes")) {
@@ -168,23 +155,14 @@ Json to_message(const ModelWish& wish) {
 
 JobMessage read_job(const JsonCursor& root) {
   JobMessage message;
-  expect_fields(root, {"id", "task", "budget", "seed", "strategy", "finalists", "disabled",
-                       "prescreen", "model", "archs", "priority", "submitted_at", "owner"});
+  std::vector<std::string_view> fields = {"id",       "task",         "model", "archs",
+                                          "priority", "submitted_at", "owner"};
+  for (const SearchOption& option : search_options()) fields.push_back(option.message_key());
+  expect_fields(root, fields);
   if (!root.ok()) return message;
   message.id = read_id(root.at("id"));
   message.task = read_task(root.at("task"));
-  const JsonCursor budget = root.at("budget");
-  if (budget.expect_keys({"seconds", "evaluations"})) {
-    message.budget.seconds = budget.at("seconds").number_in(0, kMaxSeconds);
-    message.budget.evaluations = budget.at("evaluations").integer_in(0, kMaxEvaluations);
-  }
-  message.seed = root.at("seed").unsigned_integer();
-  message.strategy = read_id(root.at("strategy"));
-  // Jobs of earlier versions may ask for fewer and for more.
-  message.finalists = std::clamp(
-      static_cast<int>(root.at("finalists").integer_in(0, kMostFinalistsEver)), 1, kMostFinalists);
-  message.disabled = read_ids(root.at("disabled"), kMaxDisabled);
-  message.prescreen = root.at("prescreen").boolean();
+  message.search = read_settings(root);
   if (const auto model = root.find("model")) message.model = read_wish(*model);
   const JsonCursor archs = root.at("archs");
   message.archs = read_ids(archs, kMostJobArchs);
@@ -310,17 +288,11 @@ Result<std::string> encode(const JobMessage& message) {
   task["source_path"] = file_name(message.task.source_path);
   Json json = {{"id", message.id},
                {"task", std::move(task)},
-               {"budget",
-                {{"seconds", message.budget.seconds}, {"evaluations", message.budget.evaluations}}},
-               {"seed", message.seed},
-               {"strategy", message.strategy},
-               {"finalists", message.finalists},
-               {"disabled", message.disabled},
-               {"prescreen", message.prescreen},
                {"archs", message.archs},
                {"priority", message.priority},
                {"submitted_at", message.submitted_at},
                {"owner", clean_text(message.owner, kMaxLine)}};
+  write_settings(message.search, json);
   if (message.model) json["model"] = to_message(*message.model);
   return encode_as(kJob, std::move(json), read_job);
 }

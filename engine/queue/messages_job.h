@@ -10,9 +10,8 @@
 #include "candidates/task.h"
 #include "engine/queue/messages.h"
 #include "engine/results/replies.h"
-#include "engine/search/budget.h"
 #include "engine/search/counts.h"
-#include "engine/search/search_limits.h"
+#include "engine/search/settings.h"
 
 namespace hone::queue {
 
@@ -26,13 +25,8 @@ struct ModelWish {
 
 struct JobMessage {
   std::string id;
-  Task task;  ///< its source_path is cut down to the file's name
-  Budget budget;
-  std::uint64_t seed = 1;
-  std::string strategy = kDefaultStrategy;
-  int finalists = kDefaultFinalists;
-  std::vector<std::string> disabled;  ///< rewriters that may not propose
-  bool prescreen = true;
+  Task task;                       ///< its source_path is cut down to the file's name
+  SearchSettings search;           ///< on each architecture
   std::optional<ModelWish> model;  ///< none: rules alone
   std::vector<std::string> archs;  ///< "sm_90": one search on each
   int priority = 0;                ///< at most kMostPriority

@@ -43,8 +43,10 @@ class SearchQueue {
   virtual ~SearchQueue() = default;
   /// Blocks while the queue is full. False when cancelled or closed.
   virtual bool submit(Work work) = 0;
-  /// The next result in order of completion; empty when closed or after `timeout`.
+  /// The next result in order of completion; empty when closed, after `timeout` or wake().
   virtual std::optional<Done> next_result(std::chrono::milliseconds timeout) = 0;
+  /// Ends one waiting for a result, the present or else the next one: there is other news.
+  virtual void wake() = 0;
   /// A result that needs no worker: next_result() gives it like the others.
   virtual void post(Done done) = 0;
   /// Drops what no worker has begun and waits for the rest, which returns soon, with errors; until

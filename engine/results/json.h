@@ -7,7 +7,7 @@
 
 #include "candidates/store/store.h"
 #include "engine/queue/messages_job.h"
-#include "engine/service/search_job.h"
+#include "engine/search/search.h"
 
 namespace hone::results {
 

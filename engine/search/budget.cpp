@@ -33,4 +33,8 @@ Result<Budget> Budget::parse(std::string_view text) {
   return budget;
 }
 
+std::string Budget::text() const {
+  return evaluations > 0 ? std::to_string(evaluations) : fmt::format("{}s", seconds);
+}
+
 }  // namespace hone

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "candidates/result.h"
@@ -14,6 +15,9 @@ struct Budget {
 
   /// "90s", "2m", "1h" or a count of evaluations.
   [[nodiscard]] static Result<Budget> parse(std::string_view text);
+  /// As parse() reads it: "90s", "200".
+  [[nodiscard]] std::string text() const;
+  bool operator==(const Budget&) const = default;
 };
 
 }  // namespace hone

@@ -16,7 +16,7 @@
 #include "engine/queue/endure.h"
 #include "engine/queue/lead.h"
 #include "engine/service/coordinator_metrics.h"
-#include "engine/service/job_search.h"
+#include "engine/service/job_runner.h"
 
 namespace hone {
 namespace {
@@ -200,7 +200,7 @@ class Term {
       const auto next = std::ranges::max_element(waiting_, {}, &queue::QueuedJob::priority);
       const queue::QueuedJob job = *next;
       waiting_.erase(next);
-      running_.push_back(std::make_unique<JobSearch>(context_, job));
+      running_.push_back(std::make_unique<JobRunner>(context_, job));
     }
   }
 
@@ -221,7 +221,7 @@ class Term {
   std::atomic<bool> lost_ = false;
   std::vector<queue::QueuedJob> waiting_;  ///< oldest first
   std::set<std::string> known_;            ///< waiting or running
-  std::vector<std::unique_ptr<JobSearch>> running_;
+  std::vector<std::unique_ptr<JobRunner>> running_;
   Store& store_;
   Clock::time_point next_look_ = Clock::now(), next_review_ = Clock::now();
 };

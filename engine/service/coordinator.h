@@ -16,7 +16,7 @@
 
 namespace hone {
 
-namespace model {
+namespace llm {
 struct Access;
 }
 
@@ -24,7 +24,7 @@ struct CoordinatorOptions {
   int jobs_at_once = 4;
   /// What reads the sources of one job; called once for each search.
   std::function<std::unique_ptr<Rewriting>()> open_rewriting;
-  const model::Access* model = nullptr;     ///< of which each job that wants it is granted a part
+  const llm::Access* model = nullptr;       ///< of which each job that wants it is granted a part
   Log log;                                  ///< what happens or is wrong; from any thread
   Metrics* metrics = nullptr;               ///< engine/service/METRICS.md; null: nobody reads them
   const std::atomic<bool>* stop = nullptr;  ///< resigns; its jobs wait for the next leader

@@ -6,7 +6,7 @@
 
 #include "engine/queue/broker.h"
 #include "engine/queue/dispatcher.h"
-#include "engine/service/job_search.h"
+#include "engine/service/job_runner.h"
 #include "engine/service/metrics.h"
 
 namespace hone {

@@ -28,6 +28,7 @@ class GatedQueue final : public SearchQueue {
 
   bool submit(Work work) override;
   std::optional<Done> next_result(std::chrono::milliseconds timeout) override;
+  void wake() override { gpu_->wake(); }
   void post(Done done) override { gpu_->post(std::move(done)); }
   void cancel() override;
   void resume() override;

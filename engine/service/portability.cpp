@@ -10,11 +10,11 @@
 #include <thread>
 #include <utility>
 
-#include "engine/service/finals.h"
-#include "engine/service/job_search.h"
-#include "engine/service/records.h"
-#include "engine/service/requests.h"
-#include "engine/service/target.h"
+#include "engine/search/finals/finals.h"
+#include "engine/search/records.h"
+#include "engine/search/requests/requests.h"
+#include "engine/search/target/target.h"
+#include "engine/service/job_runner.h"
 
 namespace hone {
 namespace {
@@ -169,7 +169,7 @@ class Visit {
   const std::atomic<bool>& ending_;
   Trial trial_;
   Provenance provenance_;
-  Random random_{message_.seed};
+  Random random_{message_.search.seed};
   std::uint64_t next_id_ = 0;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point seen_ = begin_;

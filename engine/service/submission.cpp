@@ -8,8 +8,6 @@
 #include <string_view>
 
 #include "engine/search/random.h"
-#include "engine/search/strategy.h"
-#include "rewriters/core/registry.h"
 #include "rewriters/llm/client/endpoint.h"
 #include "rewriters/llm/prompt/prompt.h"
 
@@ -74,13 +72,7 @@ bool is_arch(std::string_view text) {
 }  // namespace
 
 Result<void> check_submission(const Submission& submission) {
-  if (const auto budget = Budget::parse(submission.budget); !budget)
-    return std::unexpected(budget.error());
-  if (auto known = check_strategy(submission.strategy); !known)
-    return std::unexpected(known.error());
-  for (const std::string& name : submission.disabled)
-    if (find_rewriter(name) == nullptr)
-      return invalid(fmt::format("--without {}: no such rewriter; `hone rules` lists them", name));
+  if (auto valid = check_settings(submission.search); !valid) return valid;
   for (const std::string& arch : submission.archs)
     if (!is_arch(arch))
       return invalid(fmt::format(
@@ -99,20 +91,13 @@ Result<void> check_task(Rewriting& rewriting, const Task& task) {
 }
 
 Result<queue::JobMessage> submit(queue::Broker& broker, const Submission& submission, Task task) {
-  const auto budget = Budget::parse(submission.budget);
-  if (!budget) return std::unexpected(budget.error());
   auto wish = wish_of(submission);
   if (!wish) return std::unexpected(wish.error());
   queue::JobMessage job;
   job.id = new_job_id();
   job.model = std::move(*wish);
   job.task = std::move(task);
-  job.budget = *budget;
-  job.seed = submission.seed;
-  job.strategy = submission.strategy;
-  job.finalists = submission.finalists;
-  job.disabled = submission.disabled;
-  job.prescreen = submission.prescreen;
+  job.search = submission.search;
   job.archs = submission.archs;
   job.priority = submission.priority;
   job.submitted_at = queue::unix_ms();

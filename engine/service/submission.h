@@ -9,19 +9,14 @@
 #include "candidates/task.h"
 #include "engine/queue/broker.h"
 #include "engine/rewriting/rewriting.h"
-#include "engine/search/search_limits.h"
+#include "engine/search/settings.h"
 
 namespace hone {
 
 struct Submission {
   std::vector<std::string> archs;  ///< empty: of the GPUs of the workers that are there
-  std::string budget = kDefaultBudget;
-  std::uint64_t seed = 1;
-  std::string strategy = kDefaultStrategy;
-  int finalists = kDefaultFinalists;
+  SearchSettings search = default_settings();
   int priority = 0;
-  std::vector<std::string> disabled;  ///< rewriters
-  bool prescreen = true;
   bool llm = false;                    ///< ask the coordinator's language model, too
   std::int64_t llm_tokens = 0;         ///< at most; 0: what the coordinator allows
   std::string llm_cost;                ///< likewise, dollars; empty: what the coordinator allows

@@ -12,8 +12,8 @@
 #include "candidates/hash.h"
 #include "engine/queue/worker_link.h"
 #include "engine/rewriting/rewriting.h"
+#include "engine/search/target/workers.h"
 #include "engine/service/worker_metrics.h"
-#include "engine/service/workers.h"
 
 namespace hone {
 namespace {
@@ -172,14 +172,8 @@ struct Station {
   Workers workers;  ///< last: its threads use the others
 };
 
-}  // namespace
-
-Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
-  if (!queue::is_id(options.id))
-    return invalid(
-        fmt::format("a worker cannot be called '{}': letters, digits and . _ : - may be "
-                    "in its name, 80 at most",
-                    options.id));
+/// What the fleet is told of it.
+queue::WorkerMessage introduction(const WorkerOptions& options) {
   queue::WorkerMessage about{.id = options.id,
                              .host = options.host,
                              .version = HONE_VERSION,
@@ -189,6 +183,18 @@ Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
     about.devices.push_back({queue::pool_of(info, device.spec.modelled()), info,
                              device.spec.modelled(), device.at_once});
   }
+  return about;
+}
+
+}  // namespace
+
+Result<void> run_worker(queue::Broker& broker, const WorkerOptions& options) {
+  if (!queue::is_id(options.id))
+    return invalid(
+        fmt::format("a worker cannot be called '{}': letters, digits and . _ : - may be "
+                    "in its name, 80 at most",
+                    options.id));
+  queue::WorkerMessage about = introduction(options);
   const auto report = [&] { return broker.report(about, queue::kSilence_s); };
   if (const auto registered = report(); !registered) return std::unexpected(registered.error());
   Metrics unread;

@@ -7,12 +7,12 @@
 #include "candidates/without_folders.h"
 #include "engine/results/json.h"
 #include "engine/results/side_by_side.h"
-#include "engine/web/assets.h"
 #include "engine/web/candidate_data.h"
 #include "engine/web/handlers.h"
 #include "engine/web/jobs.h"
 #include "engine/web/layout.h"
 #include "engine/web/run_data.h"
+#include "engine/web/search_fields.h"
 
 namespace hone::web {
 namespace {
@@ -203,7 +203,7 @@ Answer job_api(Context& context, const Request&, const Parts& parts) {
 Answer openapi(Context&, const Request&, const Parts&) {
   Response response;
   response.type = "application/json";
-  response.body = embedded::kOpenApi;
+  response.body = openapi_text();
   return response;
 }
 

@@ -5,14 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "candidates/task_reader.h"
+#include "engine/search/search_limits.h"
 #include "engine/web/handlers.h"
 #include "engine/web/layout.h"
+#include "engine/web/search_fields.h"
 #include "engine/web/token.h"
+#include "engine/web/whole.h"
 #include "rewriters/llm/client/endpoint.h"
 
 namespace hone::web {
@@ -103,18 +104,6 @@ std::expected<queue::JobMessage, Failure> submit_text(Context& context, const st
                  "again.");
 }
 
-/// Whether it is an integer within these bounds; the library would make one of 1.5, 3e10 or true.
-template <class T>
-bool whole(const nlohmann::json& value, T least, T most, T& into) {
-  const auto take = [&](auto number) {
-    if (std::cmp_less(number, least) || std::cmp_greater(number, most)) return false;
-    into = static_cast<T>(number);
-    return true;
-  };
-  if (value.is_number_unsigned()) return take(value.get<std::uint64_t>());
-  return value.is_number_integer() && take(value.get<std::int64_t>());
-}
-
 /// A form's lines end in CR LF, whatever was pasted: the task would be another one.
 std::string with_newlines(std::string_view text) {
   std::string out;
@@ -122,20 +111,6 @@ std::string with_newlines(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') out += text[i];
   return out;
-}
-
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> parts;
-  std::string part;
-  for (const char c : text) {
-    if (c != ',' && c != ' ' && c != '\t') {
-      part += c;
-    } else if (!part.empty()) {
-      parts.push_back(std::exchange(part, ""));
-    }
-  }
-  if (!part.empty()) parts.push_back(part);
-  return parts;
 }
 
 std::string form_html(const Request& request, const std::string& error) {
@@ -151,10 +126,7 @@ std::string form_html(const Request& request, const std::string& error) {
 <p><label for="archs">Architectures</label>
 <input id="archs" name="archs" value="{}" class="mono" autocomplete="off" aria-describedby="archs-help">
 <span id="archs-help" class="soft">sm_90, sm_80; emu:sm_90 is the emulated one. Empty: the GPUs of the workers that are there.</span></p>
-<p><label for="budget">Budget</label>
-<input id="budget" name="budget" value="{}" required aria-describedby="budget-help">
-<span id="budget-help" class="soft">A time (60s, 5m, 1h) or a count of evaluations (200).</span></p>
-<p><label for="priority">Priority</label>
+{}<p><label for="priority">Priority</label>
 <input id="priority" name="priority" type="number" min="{}" max="{}" value="{}"></p>
 <p><label><input id="llm" name="llm" type="checkbox" value="1"{}> Ask the coordinator's language model, too</label></p>
 <p><label for="llm_tokens">Its tokens, at most</label>
@@ -166,7 +138,7 @@ std::string form_html(const Request& request, const std::string& error) {
 <input id="token" name="token" type="password" required autocomplete="off"></p>
 <p><button type="submit">Submit</button></p></form>)",
       error.empty() ? "" : fmt::format(R"(<p class="bad" role="alert">{}</p>)", escape(error)),
-      escape(request.field("task")), value("archs", ""), value("budget", kDefaultBudget),
+      escape(request.field("task")), value("archs", ""), search_fields_html(request),
       -kMostPriority, kMostPriority, value("priority", "0"),
       request.field("llm").empty() ? "" : " checked", value("llm_tokens", ""),
       value("llm_cost", ""));
@@ -199,23 +171,16 @@ Answer submit_form(Context& context, const Request& request, const Parts&) {
     return again(known.error());
   Submission submission;
   submission.owner = "web";
-  submission.archs = split(request.field("archs"));
-  if (!request.field("budget").empty()) submission.budget = request.field("budget");
-  if (const std::string& text = request.field("priority"); !text.empty()) {
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), submission.priority);
-    if (error != std::errc() || end != text.data() + text.size())
+  submission.archs = split_names(request.field("archs"));
+  if (const auto set = set_from_form(request, submission.search); !set) return again(set.error());
+  if (const std::string& text = request.field("priority"); !text.empty())
+    if (!whole_of_text(text, -kMostPriority, kMostPriority, submission.priority))
       return again({400, "bad_request", wrong_priority()});
-  }
   submission.llm = !request.field("llm").empty();
   submission.llm_cost = request.field("llm_cost");
-  if (const std::string& text = request.field("llm_tokens"); !text.empty()) {
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), submission.llm_tokens);
-    if (error != std::errc() || end != text.data() + text.size() || submission.llm_tokens < 1 ||
-        submission.llm_tokens > kMostModelTokens)
+  if (const std::string& text = request.field("llm_tokens"); !text.empty())
+    if (!whole_of_text(text, std::int64_t{1}, kMostLlmTokens, submission.llm_tokens))
       return again({400, "bad_request", "Tokens are a whole number from 1 to 2^50."});
-  }
   if (!submission.llm && (submission.llm_tokens > 0 || !submission.llm_cost.empty()))
     return again({400, "bad_request",
                   "Tokens and cost limit a language model: tick its box, or leave them empty."});
@@ -242,32 +207,20 @@ Answer submit_api(Context& context, const Request& request, const Parts&) {
   std::string task;
   for (const auto& [key, value] : json.items()) {
     try {
-      if (key == "task") {
+      if (const SearchOption* option = find_search_option(key); option != nullptr) {
+        if (const auto set = set_from_json(*option, value, submission.search); !set)
+          return std::unexpected(set.error());
+      } else if (key == "task") {
         task = value.get<std::string>();
       } else if (key == "archs") {
         submission.archs = value.get<std::vector<std::string>>();
-      } else if (key == "budget") {
-        submission.budget = value.get<std::string>();
       } else if (key == "priority") {
         if (!whole(value, -kMostPriority, kMostPriority, submission.priority))
           return bad_request(wrong_priority());
-      } else if (key == "seed") {
-        if (!whole(value, std::uint64_t{0}, UINT64_MAX, submission.seed))
-          return bad_request(fmt::format("seed is a whole number from 0 to {}.", UINT64_MAX));
-      } else if (key == "strategy") {
-        submission.strategy = value.get<std::string>();
-      } else if (key == "finalists") {
-        if (!whole(value, 1, kMostFinalists, submission.finalists))
-          return bad_request(
-              fmt::format("finalists is a whole number from 1 to {}.", kMostFinalists));
-      } else if (key == "without") {
-        submission.disabled = value.get<std::vector<std::string>>();
-      } else if (key == "prescreen") {
-        submission.prescreen = value.get<bool>();
       } else if (key == "llm") {
         submission.llm = value.get<bool>();
       } else if (key == "llm_tokens") {
-        if (!whole(value, std::int64_t{1}, kMostModelTokens, submission.llm_tokens))
+        if (!whole(value, std::int64_t{1}, kMostLlmTokens, submission.llm_tokens))
           return bad_request("llm_tokens is a whole number from 1 to 2^50.");
       } else if (key == "llm_cost") {
         submission.llm_cost = value.get<std::string>();

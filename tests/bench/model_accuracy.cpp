@@ -23,7 +23,7 @@
 #include "candidates/task_reader.h"
 #include "engine/rewriting/launch_check.h"
 #include "engine/rewriting/local_rewriting.h"
-#include "engine/service/requests.h"
+#include "engine/search/requests/requests.h"
 #include "tests/bench/modelled_time.h"
 
 namespace hone {

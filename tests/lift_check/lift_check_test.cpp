@@ -1,6 +1,6 @@
 // The check of the lift at a search's start: nests done directly against the emulated reference,
 // and lifts that are made wrong on purpose.
-#include "engine/service/lift_check.h"
+#include "engine/search/requests/lift_check.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/rewriting/messages.h"
-#include "engine/service/requests.h"
-#include "engine/service/search_job.h"
+#include "engine/search/requests/requests.h"
+#include "engine/search/search.h"
 
 namespace hone {
 namespace {
@@ -129,8 +129,8 @@ TEST_F(LiftCheckTest, ASearchAsksGeneratorsOnlyWhereTheLiftAgrees) {
   auto evaluator = Evaluator::open(device);
   ASSERT_TRUE(evaluator) << evaluator.error().message;
   SearchOptions options;
-  options.budget.evaluations = 6;
-  options.finalists = 1;
+  options.settings.budget.evaluations = 6;
+  options.settings.finalists = 1;
   const auto right = run_search(task, device, **evaluator, rewriting_, nullptr, options);
   ASSERT_TRUE(right) << right.error().message;
   EXPECT_GT(rewriting_.generated, 0);

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "candidates/task_reader.h"
-#include "engine/model/access.h"
+#include "engine/llm/access.h"
 #include "engine/results/replies.h"
 #include "engine/rewriting/local_rewriting.h"
-#include "engine/service/search_job.h"
+#include "engine/search/search.h"
 #include "tests/unit/engine/fake_evaluator.h"
 #include "tests/unit/llm/scripted_server.h"
 
@@ -50,12 +50,12 @@ TEST(SearchOnAFakeGpu, WhatAModelWroteIsCheckedBeforeItIsMeasured) {
     const bool edit = messages[0]["content"].get<std::string>().find("SEARCH") != std::string::npos;
     return plain_reply(edit ? edits_for(messages.back()["content"]) : kByModel);
   }));
-  model::AccessOptions access_options;
+  llm::AccessOptions access_options;
   access_options.settings.url = server.url();
   access_options.settings.model = "scripted";
   access_options.settings.stream = false;
   access_options.modes = {llm::Mode::kWhole, llm::Mode::kDiff};
-  const auto access = model::open_access(access_options);
+  const auto access = llm::open_access(access_options);
   ASSERT_TRUE(access) << access.error().message;
 
   std::mutex mutex;
@@ -83,17 +83,17 @@ TEST(SearchOnAFakeGpu, WhatAModelWroteIsCheckedBeforeItIsMeasured) {
   };
   LocalRewriting rewriting;
   SearchOptions options;
-  options.budget.evaluations = 150;
-  options.seed = 3;
+  options.settings.budget.evaluations = 150;
+  options.settings.seed = 3;
   options.workers = 2;
-  options.prescreen = false;
-  options.model = access->get();
+  options.settings.prescreen = false;
+  options.llm = access->get();
   const auto outcome =
       run_search(*task, *DeviceSpec::parse("cuda:0"), evaluator, rewriting, nullptr, options);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_GT(of_rules, 0) << "or nothing was seen";
   EXPECT_GT(of_model, 0);
-  EXPECT_GT(edited, 0) << results::model_use_text(outcome->model);
+  EXPECT_GT(edited, 0) << results::model_use_text(outcome->llm);
   EXPECT_GT(of_both, 0);
 }
 

@@ -1,11 +1,11 @@
 // What a model is shown of what was tried.
-#include "engine/model/tried.h"
+#include "engine/llm/tried.h"
 
 #include <gtest/gtest.h>
 
 #include "rewriters/llm/model_steps.h"
 
-namespace hone::model {
+namespace hone::llm {
 namespace {
 
 Recipe recipe(const char* rewriter, int number) {
@@ -103,4 +103,4 @@ TEST(TriedSet, WordsOfAnEvaluationNameItsBoundAndResources) {
 }
 
 }  // namespace
-}  // namespace hone::model
+}  // namespace hone::llm

@@ -9,10 +9,10 @@
 #include <map>
 #include <set>
 
+#include "engine/results/text_diff.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/search/random.h"
-#include "engine/service/requests.h"
-#include "engine/service/text_diff.h"
+#include "engine/search/requests/requests.h"
 #include "evaluator/evaluator.h"
 #include "rewriters/syntax/edit.h"
 #include "rewriters/syntax/parse.h"

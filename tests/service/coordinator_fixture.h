@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "engine/search/search.h"
 #include "engine/service/coordinator.h"
-#include "engine/service/search_job.h"
 #include "engine/service/worker.h"
 #include "tests/service/fixture.h"
 
@@ -34,7 +34,7 @@ class CoordinatorTest : public ServiceTest {
   class Coordinator {
    public:
     Coordinator(CoordinatorTest& test, Store& store, int jobs = 4,
-                const model::Access* model = nullptr, Metrics* metrics = nullptr)
+                const llm::Access* model = nullptr, Metrics* metrics = nullptr)
         : broker_(test.broker()), thread_([this, &test, &store, jobs, model, metrics] {
             CoordinatorOptions options;
             options.jobs_at_once = jobs;
@@ -89,8 +89,8 @@ class CoordinatorTest : public ServiceTest {
     queue::JobMessage message;
     message.id = id;
     message.task = task_;
-    message.budget.evaluations = 40;
-    message.seed = seed;
+    message.search.budget.evaluations = 40;
+    message.search.seed = seed;
     message.archs = {"emu:sm_90"};
     message.submitted_at = queue::unix_ms();
     return message;
@@ -109,8 +109,8 @@ class CoordinatorTest : public ServiceTest {
   SearchOutcome alone(std::uint64_t seed = 3) {
     FakeEvaluator evaluator;
     SearchOptions options;
-    options.budget.evaluations = 40;
-    options.seed = seed;
+    options.settings.budget.evaluations = 40;
+    options.settings.seed = seed;
     auto outcome =
         run_search(task_, *DeviceSpec::parse("emu:sm_90"), evaluator, rewriting_, nullptr, options);
     EXPECT_TRUE(outcome);

@@ -12,7 +12,7 @@
 #include "engine/queue/broker.h"
 #include "engine/queue/log_event.h"
 #include "engine/rewriting/local_rewriting.h"
-#include "engine/service/requests.h"
+#include "engine/search/requests/requests.h"
 #include "tests/unit/engine/fake_evaluator.h"
 #include "tests/unit/engine/redis_server.h"
 

@@ -118,7 +118,7 @@ TEST_F(Load, AThousandSubmissionsFromFiftyClients) {
           JobMessage job;
           job.id = "job-" + std::to_string(client) + "-" + std::to_string(i);
           job.task = task_;
-          job.budget.evaluations = 1;
+          job.search.budget.evaluations = 1;
           job.archs = {"emu:sm_90"};
           const auto asked = Clock::now();
           if (!own->submit(job)) ++failed;

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "engine/model/access.h"
+#include "engine/llm/access.h"
 #include "tests/service/coordinator_fixture.h"
 #include "tests/unit/llm/scripted_server.h"
 
@@ -47,10 +47,10 @@ std::string program(int number) {
 class ModelJobs : public CoordinatorTest {
  protected:
   /// Of a coordinator that was given the server.
-  std::unique_ptr<model::Access> access(const ScriptedServer& server, std::int64_t tokens,
-                                        int concurrency = 2, bool prices = true,
-                                        const std::string& record = "") {
-    model::AccessOptions options;
+  std::unique_ptr<llm::Access> access(const ScriptedServer& server, std::int64_t tokens,
+                                      int concurrency = 2, bool prices = true,
+                                      const std::string& record = "") {
+    llm::AccessOptions options;
     options.settings.url = server.url();
     options.settings.model = "scripted";
     options.settings.token_budget = tokens;
@@ -60,7 +60,7 @@ class ModelJobs : public CoordinatorTest {
     options.modes = {llm::Mode::kWhole};
     options.record = record;
     if (prices) options.settings.prices = llm::Prices{1'000'000'000, 2'000'000'000};
-    auto opened = model::open_access(options);
+    auto opened = llm::open_access(options);
     EXPECT_TRUE(opened) << opened.error().message;
     return std::move(*opened);
   }
@@ -76,7 +76,7 @@ class ModelJobs : public CoordinatorTest {
   queue::JobMessage job_with_model(const std::string& id, std::optional<std::int64_t> tokens = {}) {
     queue::JobMessage message = job(id);
     message.model = queue::ModelWish{.tokens = tokens, .nano_dollars = {}, .modes = {}};
-    message.budget.evaluations = 60;
+    message.search.budget.evaluations = 60;
     return message;
   }
   std::int64_t spent(const std::string& id) {
@@ -166,7 +166,7 @@ TEST_F(ModelJobs, WhereItCannotBeAskedRulesGoOnAlone) {
   auto of_steps = job_with_model("c");
   of_steps.model->modes = {"steps"};
   const struct {
-    const model::Access* model;
+    const llm::Access* model;
     queue::JobMessage message;
     const char* words;
   } cases[] = {{nullptr, job_with_model("a"), "this coordinator has none"},
@@ -175,7 +175,7 @@ TEST_F(ModelJobs, WhereItCannotBeAskedRulesGoOnAlone) {
   for (const auto& [model, sent, words] : cases) {
     const Coordinator coordinator(*this, *store_, 4, model);
     auto message = sent;
-    message.budget.evaluations = 40;
+    message.search.budget.evaluations = 40;
     ASSERT_TRUE(broker_->submit(message));
     const auto status = wait_for(message.id);
     expect_as_alone(status);
@@ -282,10 +282,10 @@ TEST_F(ModelJobs, AReplayAnswersJobs) {
     ASSERT_EQ(wait_for("a").state, queue::JobState::kDone);
   }
   const int asked = server.connections();
-  model::AccessOptions options;
+  llm::AccessOptions options;
   options.replay = record;
   options.settings.token_budget = 11'000;  // for two replies
-  const auto model = model::open_access(options);
+  const auto model = llm::open_access(options);
   std::filesystem::remove(record);
   ASSERT_TRUE(model) << model.error().message;
   ASSERT_GE(asked, 4);
@@ -365,7 +365,7 @@ class ResumedModelJobs : public ModelJobs {
     };
   }
   /// Until the job "a" has a candidate of the model's, and not to the job's end. The run.
-  std::int64_t begin_with(const model::Access& model) {
+  std::int64_t begin_with(const llm::Access& model) {
     EXPECT_TRUE(broker_->submit(job_with_model("a")));
     const Coordinator first(*this, *store_, 4, &model);
     EXPECT_TRUE(wait_until([&] {

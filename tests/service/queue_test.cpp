@@ -25,7 +25,7 @@ JobMessage job(const Task& task, const std::string& id, int priority = 0) {
   JobMessage message;
   message.id = id;
   message.task = task;
-  message.budget.evaluations = 20;
+  message.search.budget.evaluations = 20;
   message.archs = {"emu:sm_90"};
   message.priority = priority;
   message.submitted_at = unix_ms();

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "engine/service/agreement.h"
+#include "engine/search/finals/agreement.h"
 #include "tests/service/coordinator_fixture.h"
 
 namespace hone {

@@ -14,7 +14,7 @@
 #include "candidates/recipe.h"
 #include "candidates/task.h"
 #include "engine/rewriting/local_rewriting.h"
-#include "engine/service/requests.h"
+#include "engine/search/requests/requests.h"
 #include "evaluator/evaluator.h"
 
 namespace hone {

@@ -1,4 +1,4 @@
-#include "engine/service/baseline_import.h"
+#include "engine/baselines/baseline_import.h"
 
 #include <gtest/gtest.h>
 

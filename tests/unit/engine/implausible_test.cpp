@@ -12,7 +12,7 @@
 #include "candidates/task_reader.h"
 #include "engine/queue/messages_result.h"
 #include "engine/rewriting/local_rewriting.h"
-#include "engine/service/requests.h"
+#include "engine/search/requests/requests.h"
 
 namespace hone::queue {
 namespace {

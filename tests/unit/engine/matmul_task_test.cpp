@@ -1,9 +1,9 @@
-#include "engine/service/matmul_task.h"
+#include "engine/baselines/matmul_task.h"
 
 #include <gtest/gtest.h>
 
 #include "candidates/task_reader.h"
-#include "engine/service/library_baseline.h"
+#include "engine/baselines/library_baseline.h"
 
 namespace hone {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/rewriting/local_rewriting.h"
-#include "engine/service/requests.h"
+#include "engine/search/requests/requests.h"
 #include "tests/unit/engine/message_harness.h"
 
 namespace hone::queue {
@@ -90,13 +90,15 @@ TEST(QueueMessages, EverythingOfAJobTravelsButItsFolder) {
     EXPECT_EQ(got->task.hash(), sent.task.hash());
     EXPECT_EQ(got->task.flops, sent.task.flops);
     EXPECT_EQ(got->task.torch, sent.task.torch);
-    EXPECT_EQ(got->id + got->strategy + got->owner, sent.id + sent.strategy + sent.owner);
-    EXPECT_EQ(got->budget.seconds, sent.budget.seconds);
-    EXPECT_EQ(got->budget.evaluations, sent.budget.evaluations);
-    EXPECT_EQ(got->seed, sent.seed);
-    EXPECT_EQ(got->finalists, sent.finalists);
-    EXPECT_EQ(got->disabled, sent.disabled);
-    EXPECT_EQ(got->prescreen, sent.prescreen);
+    EXPECT_EQ(got->id + got->owner, sent.id + sent.owner);
+    EXPECT_EQ(got->search.budget.seconds, sent.search.budget.seconds);
+    EXPECT_EQ(got->search.budget.evaluations, sent.search.budget.evaluations);
+    EXPECT_EQ(got->search.seed, sent.search.seed);
+    EXPECT_EQ(got->search, sent.search);
+    EXPECT_EQ(got->search.strategy, sent.search.strategy);
+    EXPECT_EQ(got->search.finalists, sent.search.finalists);
+    EXPECT_EQ(got->search.without, sent.search.without);
+    EXPECT_EQ(got->search.prescreen, sent.search.prescreen);
     EXPECT_EQ(got->model, sent.model);
     EXPECT_EQ(got->archs, sent.archs);
     EXPECT_EQ(got->priority, sent.priority);
@@ -205,6 +207,18 @@ TEST(QueueMessages, EveryKeyIsAskedFor) {
     const std::string at = "/task/" + item.key();
     EXPECT_EQ(spoilt("job", at, nullptr).ok, optional.contains(at)) << at;
   }
+}
+
+TEST(QueueMessages, AnOptionOfALaterHoneIsNamedOnlyWhereItIsUsed) {
+  JobMessage job = Maker(1).job();
+  job.search.patience = default_settings().patience;
+  EXPECT_FALSE(parsed(*encode(job)).contains("patience"));
+  EXPECT_EQ(job_from(*encode(job))->search.patience, 100);
+  job.search.patience = 30;
+  EXPECT_EQ(parsed(*encode(job))["patience"], 30);
+  EXPECT_EQ(job_from(*encode(job))->search, job.search);
+  job.search.patience = 0;
+  EXPECT_FALSE(encode(job));
 }
 
 // A field of a later hone: who does not use it sends what an earlier one reads, and who does is

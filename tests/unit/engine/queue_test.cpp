@@ -76,6 +76,22 @@ TEST(InProcessQueue, CancellingDropsWhatWaitsAndWaitsForWhatRuns) {
   EXPECT_EQ(queue.take(milliseconds(1000))->id, 6U);
 }
 
+TEST(InProcessQueue, WakingEndsOneWaitAndLosesNoResult) {
+  InProcessQueue queue(1);
+  queue.wake();  // before anybody waits
+  EXPECT_FALSE(queue.next_result(milliseconds(60'000)));
+  std::jthread waker([&queue] {
+    std::this_thread::sleep_for(milliseconds(20));
+    queue.wake();
+  });
+  EXPECT_FALSE(queue.next_result(milliseconds(60'000)));
+  queue.post({7, fail(ErrorCode::kRefused, "no")});
+  queue.wake();
+  const auto done = queue.next_result(milliseconds(60'000));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->id, 7U);
+}
+
 TEST(InProcessQueue, ClosingWakesEverybody) {
   InProcessQueue queue(1);
   ASSERT_TRUE(queue.submit({1, {}}));

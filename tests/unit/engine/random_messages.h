@@ -11,6 +11,7 @@
 #include "engine/queue/messages_work.h"
 #include "engine/queue/messages_worker.h"
 #include "engine/search/random.h"
+#include "engine/search/search_limits.h"
 
 namespace hone::queue {
 
@@ -109,12 +110,12 @@ class Maker {
     message.id = id();
     message.task = *parse_task(kScaleTask, "scale.cu");
     message.task.sizes["N"] = static_cast<std::int64_t>(1 + index(100'000));
-    message.budget = {time(), static_cast<std::int64_t>(index(1000))};
-    message.seed = random_.bits();
-    message.strategy = flip() ? "evolve" : "random";
-    message.finalists = static_cast<int>(1 + index(kMostFinalists));
-    if (flip()) message.disabled = {"shared-tile", "unroll"};
-    message.prescreen = flip();
+    message.search.budget = {time(), static_cast<std::int64_t>(index(1000))};
+    message.search.seed = random_.bits();
+    message.search.strategy = flip() ? "evolve" : "random";
+    message.search.finalists = static_cast<int>(1 + index(kMostFinalists));
+    if (flip()) message.search.without = {"shared-tile", "unroll"};
+    message.search.prescreen = flip();
     message.archs = {"sm_90", "sm_80"};
     message.priority = static_cast<int>(index(201)) - 100;
     message.submitted_at = static_cast<std::int64_t>(random_.bits() >> 20);

@@ -11,8 +11,8 @@
 #include "engine/rewriting/messages.h"
 #include "engine/rewriting/remote_rewriting.h"
 #include "engine/rewriting/watch.h"
-#include "engine/search/random_strategy.h"
-#include "engine/search/space.h"
+#include "engine/search/strategy/moves.h"
+#include "engine/search/strategy/space.h"
 
 namespace hone {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/service/text_diff.h"
+#include "engine/results/text_diff.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/search/settings.h"
 #include "engine/web/assets.h"
 #include "engine/web/routes.h"
 #include "tests/unit/engine/web_fixture.h"
@@ -280,6 +281,18 @@ std::string filled(std::string path, const std::map<std::string, std::string>& n
     if (const auto at = path.find("{" + name + "}"); at != path.npos)
       path.replace(at, name.size() + 2, value);
   return path;
+}
+
+TEST_F(FilledWebTest, TheDescriptionHasEveryOptionOfASearch) {
+  const json document = json::parse(get("/api/v1/openapi.json").body);
+  const json& properties = document["components"]["schemas"]["Submission"]["properties"];
+  for (const SearchOption& option : search_options()) {
+    ASSERT_TRUE(properties.contains(std::string(option.name))) << option.name;
+    EXPECT_TRUE(properties[std::string(option.name)].contains("default")) << option.name;
+  }
+  EXPECT_EQ(properties["budget"]["default"], "60s");
+  EXPECT_EQ(properties["finalists"]["maximum"], 64);
+  EXPECT_EQ(properties["strategy"]["enum"].front(), "evolve");
 }
 
 TEST_F(FilledWebTest, TheDescriptionIsTrue) {

@@ -1,0 +1,59 @@
+// The first phase of a search: reads the task, chooses check sizes that can be afforded, has its
+// reference admitted and timed, and finds the roof. It owns what later phases make candidates with.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "candidates/measurement.h"
+#include "candidates/task.h"
+#include "engine/llm/tried.h"
+#include "engine/queue/queue.h"
+#include "engine/search/phases/run.h"
+#include "engine/search/requests/check_costs.h"
+#include "engine/search/requests/lift_check.h"
+#include "engine/search/requests/requests.h"
+
+namespace hone::search {
+
+class Admission {
+ public:
+  /// `run` must outlive it. `survey`: see CheckCosts; may be empty.
+  Admission(SearchRun& run, CheckCosts::Ask survey);
+
+  /// Errors: kInvalidInput, kTaskFailed: the task's; kEnvironment, kInfrastructure.
+  [[nodiscard]] Result<void> admit();
+
+  // Of an admitted task:
+
+  /// With check sizes that can be afforded.
+  [[nodiscard]] const Task& task() const { return task_; }
+  [[nodiscard]] const std::string& task_hash() const { return task_hash_; }
+  [[nodiscard]] RequestBuilder& builder() { return *builder_; }
+  /// The reference as a candidate, which the final stage times, too.
+  [[nodiscard]] CandidateRecord reference() const;
+  /// Likewise, for a language model.
+  [[nodiscard]] const llm::Tried& reference_tried() const { return reference_tried_; }
+  /// What an earlier process of the same job was told, by program hash.
+  [[nodiscard]] std::map<std::string, Evaluation> take_earlier() { return std::move(earlier_); }
+
+ private:
+  [[nodiscard]] Result<void> read();
+  [[nodiscard]] Result<void> open_builder();
+  [[nodiscard]] Result<void> evaluate_reference();
+  [[nodiscard]] Error not_in_time(const Error& last) const;
+  void judge(const LiftCheck& lift);
+  void set_roof(const EvaluationRequest& request, const Measurement& reference);
+
+  SearchRun& run_;
+  Task task_;
+  const std::string task_hash_;
+  CheckCosts costs_;
+  std::unique_ptr<RequestBuilder> builder_;
+  std::string reference_hash_;
+  llm::Tried reference_tried_;
+  std::map<std::string, Evaluation> earlier_;
+};
+
+}  // namespace hone::search

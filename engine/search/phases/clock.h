@@ -1,0 +1,45 @@
+// The time of one search: what of its budget is over, and who ends it before.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "engine/search/phases/time_plan.h"
+#include "engine/search/search.h"
+
+namespace hone::search {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+inline Clock::duration as_duration(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+class SearchClock {
+ public:
+  SearchClock(const SearchOptions& options, bool modelled)
+      : plan(options.settings.budget, modelled), options_(options) {
+    restart();
+  }
+
+  /// As if the search began now, with what was spent before it.
+  void restart() { start_ = Clock::now() - as_duration(options_.spent_s); }
+  [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
+  /// Until `end` [s of the plan]; negative: it is over.
+  [[nodiscard]] double left_s(double end) const { return end - elapsed_s(); }
+  /// The user wants it to finish with what is there.
+  [[nodiscard]] bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+  /// Nobody waits for its outcome.
+  [[nodiscard]] bool abandoned() const { return options_.abandon != nullptr && *options_.abandon; }
+
+  TimePlan plan;
+
+ private:
+  const SearchOptions& options_;
+  Clock::time_point start_;
+};
+
+}  // namespace hone::search

@@ -1,0 +1,69 @@
+#include "engine/search/phases/opening.h"
+
+#include <utility>
+
+#include "engine/search/strategy/mixed_strategy.h"
+
+namespace hone::search {
+namespace {
+
+/// For asking again what an earlier process was told, at most.
+constexpr double kReplay_s = 600;
+
+}  // namespace
+
+Opening::Opening(SearchRun& run, Admission& admission, LlmSide& llm)
+    : run_(run),
+      admission_(admission),
+      llm_(llm),
+      telling_(telling_for(run.modelled())),
+      replay_(admission.take_earlier()) {
+  llm_.remember();
+  // What a model answered an earlier process, nobody asks for again.
+  const bool repeats = telling_->repeats() && !llm_.has_a_say();
+  const double left_s = run_.clock.left_s(run_.clock.plan.search_end());
+  watch_.emplace(run_.rewriting, run_.options.stop,
+                 left_s + (repeats && !replay_.empty() ? kReplay_s : 0));
+  strategy_ = make_strategy();
+  teller_.emplace(run_, llm_, *strategy_);
+  if (!repeats) recalled_ = recall();
+}
+
+std::unique_ptr<Strategy> Opening::make_strategy() {
+  const SearchSettings& settings = run_.options.settings;
+  const double reference_us = run_.outcome.reference_time_us;
+  auto strategy = find_strategy(settings.strategy)
+                      ->make(admission_.builder().space(), settings.seed, reference_us);
+  RecipeSource* const source = llm_.open(admission_);
+  if (source == nullptr) return strategy;
+  const Budget& budget = settings.budget;
+  const auto window = static_cast<double>(run_.target.window);
+  const double size =
+      budget.evaluations > 0 ? static_cast<double>(budget.evaluations) : budget.seconds * window;
+  return std::make_unique<MixedStrategy>(std::move(strategy), *source, reference_us, size);
+}
+
+/// Tells the strategy what an earlier process was told, for it goes on from there: it does not ask
+/// the same again. How many evaluations that were.
+std::int64_t Opening::recall() {
+  std::int64_t count = 0;
+  for (auto& [hash, evaluation] : replay_.take()) {
+    if (evaluation.verdict == Verdict::kCrash) continue;
+    Candidate candidate;
+    candidate.record.program_hash = hash;
+    candidate.record.task_hash = admission_.task_hash();
+    auto record = run_.journal.find(candidate.record);
+    if (!record) continue;
+    candidate.state = Candidate::State::kRemembered;
+    candidate.record = std::move(*record);
+    candidate.recipe = candidate.record.recipe;
+    candidate.stranger = is_models(candidate.record, llm_.heard());
+    candidate.evaluation = std::move(evaluation);
+    ++run_.findings.counts.proposed;
+    teller_->tell(candidate);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace hone::search

@@ -1,0 +1,87 @@
+#include "engine/search/phases/time_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace hone {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kSlowReference_s = 10e-3, kVerySlow_s = 0.1;
+/// Runs of the reference that one final stage is expected to take: checks and other inputs.
+constexpr double kCheckingRuns = 16;
+/// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
+constexpr double kPairRuns = 60, kPairs_s = 2, kTimedApart_s = 20e-3;
+/// Of a budget, for all final stages, however slow the reference.
+constexpr double kMostForFinals = 0.4;
+/// What these take is kept back: the best, the reference, and some more.
+constexpr int kPrograms = 4;
+/// On a GPU: the first finalist is compiled and emulated at all sizes, in fresh processes; that of
+/// the others happens meanwhile. Each has a process of its own on the GPU, and the candidate runs.
+constexpr double kFirstFinalist_s = 3, kFinalist_s = 1, kPartOfAdmission = 0.25;
+/// On an emulated device. An admission compiles and emulates the reference at the check sizes, an
+/// evaluation the candidate; a final stage does both, at the hidden sizes and on other inputs, too:
+/// some thirty checks where an evaluation has three.
+constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 10;
+/// And it compares blocks at the timed size.
+constexpr double kTimedSizeCompared_s = 1;
+/// The final stage may go on after the budget for this long, or this part of it.
+constexpr double kGrace_s = 7, kGracePart = 0.07;
+/// A search gets at least this part of what is left when it begins, whatever is kept back.
+constexpr double kLeastForSearch = 0.3;
+
+}  // namespace
+
+void TimePlan::admitted(double reference_time_us, double admission_s, double now_s) {
+  reference_s_ = reference_time_us * 1e-6;
+  admission_s_ = admission_s;
+  search_begin_s_ = now_s;
+}
+
+void TimePlan::searched(double search_s, std::int64_t finished) {
+  if (finished > 0) evaluation_s_ = search_s / static_cast<double>(finished);
+}
+
+bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
+
+double TimePlan::seconds_per_finalist() const {
+  if (!modelled_) {
+    const double pairs_s =
+        reference_s_ > kTimedApart_s ? 0 : std::min(kPairs_s, kPairRuns * reference_s_);
+    return std::max(kFinalist_s, kPartOfAdmission * admission_s_) + kCheckingRuns * reference_s_ +
+           pairs_s;
+  }
+  return kTimedSizeCompared_s +
+         std::max(kAdmissionsPerFinalist * admission_s_, kEvaluationsPerFinalist * evaluation_s_);
+}
+
+double TimePlan::admission_end() const { return budget_.seconds > 0 ? budget_.seconds : kNever; }
+
+double TimePlan::search_end() const {
+  const double total = budget_.seconds;
+  if (total <= 0) return kNever;
+  double reserve =
+      modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
+  // A GPU times one finalist after the other, and may use the time after the budget for it.
+  const double wanted =
+      kPrograms * seconds_per_finalist() +
+      (modelled_ ? 0 : std::max(kFirstFinalist_s, admission_s_) - (finals_end() - total));
+  reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
+  const double begin = std::min(search_begin_s_, total);
+  return std::max(begin + kLeastForSearch * (total - begin), total - reserve);
+}
+
+double TimePlan::finals_end() const {
+  const double total = budget_.seconds;
+  return total > 0 ? total + std::max(kGrace_s, kGracePart * total) : kNever;
+}
+
+int TimePlan::affordable_finalists(int wanted) const {
+  if (budget_.seconds <= 0 || (!modelled_ && !reference_is_slow())) return wanted;
+  const double affordable =
+      kMostForFinals * budget_.seconds / std::max(1e-3, seconds_per_finalist());
+  const double least = std::min(reference_s_ > kVerySlow_s && !modelled_ ? 1 : 2, wanted);
+  return static_cast<int>(std::clamp<double>(affordable, least, wanted));
+}
+
+}  // namespace hone

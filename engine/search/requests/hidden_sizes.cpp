@@ -1,0 +1,233 @@
+#include "engine/search/requests/hidden_sizes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/search/random.h"
+
+namespace hone {
+namespace {
+
+constexpr int kTries = 20;
+constexpr std::int64_t kFriendly = 16;
+constexpr double kGrow = 1.7;
+constexpr std::int64_t kMostGrowth = 16;  // times the largest check size
+constexpr double kMostWork = 8;  // times the product of all sizes at any check: it is emulated
+
+bool is_prime(std::int64_t n) {
+  if (n < 2) return false;
+  for (std::int64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0) return false;
+  return true;
+}
+
+struct Range {
+  std::int64_t low, high, timed;
+  std::int64_t multiple = 1;  ///< of which every listed size is one
+};
+
+class Chooser {
+ public:
+  Chooser(const Task& task, std::uint64_t seed,
+          const std::function<bool(const Bindings&)>& affordable)
+      : task_(task), random_(seed), affordable_(affordable) {
+    for (const auto& [name, timed] : task.sizes) {
+      Range range{timed, 0, timed};
+      bool fixed = true;
+      for (const Bindings& check : task.check_sizes) {
+        const auto listed = check.find(name);
+        if (listed == check.end()) continue;
+        range.low = std::min(range.low, listed->second);
+        range.high = std::max(range.high, listed->second);
+        fixed = fixed && listed->second == timed;
+      }
+      if (fixed || range.high == 0) continue;
+      range.multiple = task.specialize ? common_multiple(name, timed) : 1;
+      ranges_.emplace(name, range);
+    }
+    for (const Bindings& check : task.check_sizes) most_work_ = std::max(most_work_, work(check));
+  }
+
+  std::vector<Bindings> run() {
+    std::vector<Bindings> result;
+    const auto add = [&](const std::optional<Bindings>& sizes) {
+      if (sizes && std::ranges::find(result, *sizes) == result.end()) result.push_back(*sizes);
+    };
+    if (!ranges_.empty()) add(all_odd());
+    for (const auto& [name, range] : ranges_) add(one_large(name));
+    if (task_.specialize) return result;
+    if (!ranges_.empty()) add(near_powers_of_two());
+    for (const auto& [name, range] : ranges_) add(one_above(name));
+    return result;
+  }
+
+ private:
+  std::int64_t odd(std::int64_t low, std::int64_t high) {
+    const auto n = low + static_cast<std::int64_t>(random_.index(
+                             static_cast<std::size_t>(std::max<std::int64_t>(1, high - low + 1))));
+    if (random_.chance(0.5)) return n | 1;
+    for (std::int64_t prime = n; prime < 2 * n + 3; ++prime)
+      if (is_prime(prime)) return prime;
+    return n | 1;
+  }
+
+  /// What a candidate made for the timed sizes may count on: the power of two that divides every
+  /// listed size, too.
+  [[nodiscard]] std::int64_t common_multiple(const std::string& name, std::int64_t timed) const {
+    std::int64_t multiple = 1;
+    const auto divides = [&](std::int64_t n) {
+      return timed % n == 0 && std::ranges::all_of(task_.check_sizes, [&](const Bindings& check) {
+               const auto listed = check.find(name);
+               return listed == check.end() || listed->second % n == 0;
+             });
+    };
+    while (multiple < 64 && divides(2 * multiple)) multiple *= 2;
+    return multiple;
+  }
+
+  static std::int64_t fitted(const Range& range, std::int64_t value) {
+    return std::min(range.timed, (value + range.multiple - 1) / range.multiple * range.multiple);
+  }
+
+  static double work(const Bindings& sizes) {
+    double product = 1;
+    for (const auto& [name, value] : sizes) product *= static_cast<double>(value);
+    return product;
+  }
+
+  std::optional<Bindings> all_odd() {
+    std::int64_t divisor = 1;
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        const std::int64_t low = std::max<std::int64_t>(1, range.low / 2 / divisor);
+        sizes[name] = fitted(range, odd(low, std::max(low, range.high / divisor)));
+      }
+      if (!allowed(sizes)) continue;
+      if (is_affordable(sizes)) return sizes;
+      divisor *= 2;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Bindings> one_large(const std::string& large) {
+    std::optional<Bindings> best;
+    double factor = 2.2;
+    for (int i = 0; i < kTries; ++i, factor *= kGrow) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        if (name == large) continue;
+        const std::int64_t up = (range.low + kFriendly - 1) / kFriendly * kFriendly;
+        sizes[name] = fitted(range, up <= range.high ? up : range.low);
+      }
+      const Range& range = ranges_.at(large);
+      const auto least = static_cast<std::int64_t>(factor * static_cast<double>(range.high));
+      if (least > kMostGrowth * range.high && best) break;
+      // A size that the constraints want to be a multiple of something is tried as such, too.
+      std::optional<Bindings> found;
+      for (const std::int64_t value : {odd(least, least + least / 3), odd(least, least + least / 3),
+                                       least / kFriendly * kFriendly + kFriendly}) {
+        sizes[large] = fitted(range, value);
+        if (!found && allowed(sizes)) found = sizes;
+      }
+      if (found) {
+        if (best && work(*found) > kMostWork * most_work_) break;
+        if (!is_affordable(*found)) break;
+        best = found;
+        if (several_blocks(*found, large)) break;
+      }
+      if (least >= range.timed) break;
+    }
+    return best;
+  }
+
+  /// Each size a power of two or next to one, about as large as the check sizes.
+  std::optional<Bindings> near_powers_of_two() {
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        const std::int64_t most = std::min(2 * range.high, range.timed);
+        std::int64_t power = 2;
+        while (2 * power <= std::max<std::int64_t>(range.low / 2, 2)) power *= 2;
+        while (2 * power <= most && random_.chance(0.5)) power *= 2;
+        sizes[name] = power - 1 + static_cast<std::int64_t>(random_.index(3));
+      }
+      if (allowed(sizes) && is_affordable(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
+  /// One size above the timed one, the others as small as it takes for that to be affordable.
+  std::optional<Bindings> one_above(const std::string& large) {
+    const std::int64_t timed = ranges_.at(large).timed;
+    std::int64_t power = 1;
+    while (power <= timed) power *= 2;
+    std::vector<std::int64_t> values = {timed + 1, odd(timed + 2, timed + timed / 3 + 3),
+                                        power - 1, power,
+                                        power + 1, timed + kFriendly,
+                                        2 * timed};
+    std::erase_if(values, [&](std::int64_t value) { return value <= timed; });
+    // The last two are for constraints that want multiples.
+    for (std::size_t i = values.size() - 2; i-- > 1;)
+      std::swap(values[i], values[random_.index(i + 1)]);
+    for (std::int64_t divisor = 1; divisor <= 16; divisor *= 4) {
+      for (const std::int64_t value : values) {
+        Bindings sizes = task_.sizes;
+        for (const auto& [name, range] : ranges_)
+          sizes[name] = std::max<std::int64_t>(1, range.low / divisor);
+        sizes[large] = value;
+        if (allowed(sizes) && is_affordable(sizes)) return sizes;
+      }
+      if (ranges_.size() == 1) break;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_affordable(const Bindings& sizes) const {
+    return !affordable_ || affordable_(sizes);
+  }
+
+  [[nodiscard]] bool allowed(const Bindings& sizes) const {
+    Bindings bound = sizes;
+    for (const auto& [name, values] : task_.tunables)
+      if (!values.empty()) bound[name] = values.front();
+    return std::ranges::all_of(task_.constraints, [&](const Expr& constraint) {
+      const auto value = constraint.eval(bound);
+      return value && *value != 0;
+    });
+  }
+
+  /// In every dimension that grows with this size and has several at the timed sizes.
+  [[nodiscard]] bool several_blocks(const Bindings& sizes, const std::string& large) const {
+    const auto timed = instantiate(task_.reference, task_.sizes);
+    Bindings without = task_.sizes;
+    without[large] = ranges_.at(large).low;
+    const auto smaller = instantiate(task_.reference, without);
+    const auto here = instantiate(task_.reference, sizes);
+    if (!timed || !smaller || !here) return true;
+    for (std::size_t i = 0; i < here->launches.size(); ++i) {
+      for (std::size_t d = 0; d < 3; ++d) {
+        const bool grows = timed->launches[i].grid[d] > smaller->launches[i].grid[d];
+        if (grows && timed->launches[i].grid[d] > 1 && here->launches[i].grid[d] < 2) return false;
+      }
+    }
+    return true;
+  }
+
+  const Task& task_;
+  Random random_;
+  const std::function<bool(const Bindings&)>& affordable_;
+  std::map<std::string, Range> ranges_;
+  double most_work_ = 1;
+};
+
+}  // namespace
+
+std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed,
+                                   const std::function<bool(const Bindings&)>& affordable) {
+  return Chooser(task, seed, affordable).run();
+}
+
+}  // namespace hone

@@ -1,0 +1,285 @@
+#include "engine/search/requests/requests.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <future>
+
+#include "engine/search/random.h"
+#include "engine/search/requests/check_costs.h"
+#include "engine/search/requests/hidden_sizes.h"
+#include "rewriters/core/hand_edit.h"
+#include "rewriters/llm/model_steps.h"
+
+namespace hone {
+namespace {
+
+/// Contents of the buffers at a check size in the quick stage, at least: every emulator runner
+/// comes to know what the reference makes of each.
+constexpr std::uint64_t kQuickInputs = 7;
+/// Of a request: what is sent holds no more than 64, and the task's own come first.
+constexpr std::size_t kMostChecks = 60;
+
+/// What no rule vouches for.
+bool is_unproved(const Step& step) { return is_model_step(step) || step.rewriter == kHandEdit; }
+
+bool has_unproved(const Recipe& recipe) { return std::ranges::any_of(recipe, is_unproved); }
+
+}  // namespace
+
+MathLevel claimed_math(const Recipe& recipe, const Task& task) {
+  return has_unproved(recipe) ? task.math : required_math(recipe);
+}
+
+Bindings aligned_sizes(const Bindings& check, const Bindings& timed, std::int64_t most) {
+  Bindings result = check;
+  for (auto& [name, value] : result) {
+    const auto found = timed.find(name);
+    if (found == timed.end()) continue;
+    std::int64_t divisor = 1;
+    while (divisor < most && found->second % (divisor * 2) == 0) divisor *= 2;
+    value = (value + divisor - 1) / divisor * divisor;
+  }
+  return result;
+}
+
+Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& sizes) const {
+  auto reference = instantiate(task_.reference, sizes);
+  if (!reference) return std::unexpected(reference.error());
+  CheckSpace result;
+  result.sizes = sizes;
+  result.reference = std::move(*reference);
+  result.space = std::make_unique<Space>(rewriting_, RewriteContext{&task_, sizes, target_},
+                                         SpaceOptions{.memory = memory_});
+  return result;
+}
+
+Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewriting, const Task& task,
+                                                             const TargetLimits& target,
+                                                             std::vector<std::string> disabled,
+                                                             const RequestSecrets& secrets,
+                                                             CheckCosts* costs) {
+  CheckCosts by_elements(task);
+  if (costs == nullptr) costs = &by_elements;
+  std::unique_ptr<RequestBuilder> builder(new RequestBuilder(rewriting, task));
+  builder->target_ = target;
+  builder->secrets_ = secrets;
+  auto timed = instantiate(task.reference, task.sizes);
+  if (!timed) return std::unexpected(timed.error());
+  builder->timed_reference_ = std::move(*timed);
+  if (task.flops) {
+    auto flops = task.flops->eval(task.sizes);
+    if (!flops) return std::unexpected(flops.error());
+    builder->flops_ = static_cast<double>(*flops);
+  }
+  builder->timed_ = std::make_unique<Space>(
+      rewriting, RewriteContext{&task, task.sizes, target},
+      SpaceOptions{.disabled = std::move(disabled), .hashes = true, .memory = builder->memory_});
+  for (const Bindings& sizes : task.check_sizes) {
+    auto check = builder->check_space(sizes);
+    if (!check) return std::unexpected(check.error());
+    builder->checks_.push_back(std::move(*check));
+    auto aligned = builder->check_space(affordable_aligned_sizes(task, sizes, *costs));
+    if (!aligned) return std::unexpected(aligned.error());
+    builder->aligned_checks_.push_back(std::move(*aligned));
+  }
+  const auto affordable = [&](const Bindings& sizes) { return costs->affordable(sizes); };
+  for (const Bindings& sizes : hidden_sizes(task, secrets.sizes, affordable)) {
+    // Where the task's own expressions fail there is nothing to check.
+    auto check = builder->check_space(sizes);
+    auto aligned = builder->check_space(affordable_aligned_sizes(task, sizes, *costs));
+    if (!check || !aligned) continue;
+    builder->hidden_.push_back(std::move(*check));
+    builder->aligned_hidden_.push_back(std::move(*aligned));
+  }
+  const auto elements = [](const CheckSpace& space) {
+    std::int64_t sum = 0;
+    for (const auto& buffer : space.reference.buffers) sum += buffer.elements();
+    return sum;
+  };
+  const auto smallest = std::ranges::min_element(builder->checks_, {}, elements);
+  builder->smallest_ = static_cast<std::size_t>(smallest - builder->checks_.begin());
+  builder->input_sets_ = input_sets_of(builder->timed_reference_);
+  return builder;
+}
+
+EvaluationRequest RequestBuilder::blank(std::uint64_t seed) const {
+  EvaluationRequest request;
+  request.tolerance = task_.tolerance;
+  request.math = task_.math;
+  request.flops = flops_;
+  request.seed = seed;
+  request.timed.reference = timed_reference_;
+  request.timed.seed = seed;
+  return request;
+}
+
+/// What a model or a person wrote is refused here, or cannot be launched: no rule vouches for it,
+/// so that is no size to leave out.
+bool RequestBuilder::unproved_refuses(const CheckSpace& check, const Recipe& recipe) const {
+  Recipe prefix;
+  for (const Step& step : recipe) {
+    prefix.push_back(step);
+    if (!check.space->replays(prefix)) return is_unproved(step);
+  }
+  if (!has_unproved(recipe)) return false;
+  const auto program = check.space->program(recipe);
+  return program && !instantiate(*program, check.sizes);
+}
+
+bool RequestBuilder::checks_edits_as_timed(const Recipe& recipe) const {
+  const auto last = std::find_if(recipe.rbegin(), recipe.rend(),
+                                 [](const Step& step) { return step.rewriter == kModelEdit; });
+  if (last == recipe.rend()) return true;
+  const Recipe edited(recipe.begin(), last.base());  // what rules make of it they prove
+  const auto timed = timed_->program(edited);
+  if (!timed) return false;
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    const auto checked = checked_at(checks_[i], aligned_checks_[i], recipe).space->program(edited);
+    if (checked && checked->source == timed->source) return true;
+  }
+  return false;
+}
+
+const RequestBuilder::CheckSpace& RequestBuilder::checked_at(const CheckSpace& check,
+                                                             const CheckSpace& aligned,
+                                                             const Recipe& recipe) const {
+  const bool replaced =
+      task_.specialize && !check.space->replays(recipe) && !unproved_refuses(check, recipe);
+  return replaced ? aligned : check;
+}
+
+Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const CheckSpace& aligned,
+                                             const Recipe& recipe, std::uint64_t seed) const {
+  const CheckSpace& used = checked_at(check, aligned, recipe);
+  const auto small = used.space->program(recipe);
+  if (!small) return std::unexpected(small.error());
+  auto concrete = instantiate(*small, used.sizes);
+  if (!concrete) return refused(concrete.error().message);
+  return CheckCase{.reference = used.reference, .candidate = std::move(*concrete), .seed = seed};
+}
+
+std::uint64_t RequestBuilder::check_seed(std::uint64_t seed, Stage stage, std::size_t i) const {
+  if (stage == Stage::kFinal) return seed + 1 + i;
+  return Random(secrets_.inputs + quick_inputs(seed)).bits() + i;
+}
+
+std::uint64_t RequestBuilder::quick_inputs(std::uint64_t seed) const {
+  return seed % std::max<std::uint64_t>(kQuickInputs, input_sets_.size());
+}
+
+void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const {
+  request.stage = stage;
+  request.places = Random(stage == Stage::kFinal ? secrets_.places : ~secrets_.inputs).bits() | 1;
+  if (request.checks.empty()) return;
+  if (stage == Stage::kQuick) {
+    request.checks[smallest_].inputs = input_sets_[quick_inputs(request.seed) % input_sets_.size()];
+    return;
+  }
+  const std::vector<CheckCase> own = request.checks;
+  const auto add = [&](std::size_t i, InputSet set) {
+    if (request.checks.size() >= kMostChecks) return;
+    CheckCase& other = request.checks.emplace_back(own[i]);
+    other.inputs = set;
+    other.seed = own[i].seed ^ (static_cast<std::uint64_t>(set) << 56);
+  };
+  for (const InputSet set : input_sets_)
+    if (set != InputSet::kOwn) add(smallest_, set);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    for (const InputSet set : input_sets_)
+      if (i != smallest_ && depends_on_size(set)) add(i, set);
+}
+
+Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed,
+                                                     Stage stage) {
+  const auto program = timed_->program(recipe);
+  if (!program) return std::unexpected(program.error());
+  return for_rewritten(*program, recipe, seed, stage);
+}
+
+Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
+                                                        const Recipe& recipe, std::uint64_t seed,
+                                                        Stage stage) const {
+  auto timed = instantiate(program, task_.sizes);
+  if (!timed) return refused(timed.error().message);
+  EvaluationRequest request = blank(seed);
+  request.claims = claimed_math(recipe, task_);
+  request.timed.candidate = std::move(*timed);
+  // Rewriting takes milliseconds at each size. In a search one after the other, so that one child
+  // does it and parses once; before the final stage somebody waits for it.
+  const auto policy = stage == Stage::kQuick ? std::launch::deferred : std::launch::async;
+  std::vector<std::future<Result<CheckCase>>> cases;
+  const auto begin = [&](const std::vector<CheckSpace>& checks,
+                         const std::vector<CheckSpace>& aligned) {
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      const std::uint64_t own = check_seed(seed, stage, cases.size());
+      cases.push_back(std::async(policy, [&checks, &aligned, &recipe, this, i, own] {
+        return check_case(checks[i], aligned[i], recipe, own);
+      }));
+    }
+  };
+  begin(checks_, aligned_checks_);
+  if (stage == Stage::kFinal) begin(hidden_, aligned_hidden_);
+  Result<void> outcome;
+  std::size_t hidden_checks = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    auto check = cases[i].get();
+    const bool hidden = i >= checks_.size();
+    if (!check) {
+      // Made for the timed sizes, it need not exist at sizes of ours.
+      const std::size_t own = i - checks_.size();
+      const bool may_lack = hidden && task_.specialize && !unproved_refuses(hidden_[own], recipe) &&
+                            !unproved_refuses(aligned_hidden_[own], recipe);
+      if (outcome && !may_lack) outcome = std::unexpected(check.error());
+      continue;
+    }
+    check->hidden = hidden;
+    hidden_checks += hidden ? 1 : 0;
+    request.checks.push_back(std::move(*check));
+  }
+  if (!outcome) return std::unexpected(outcome.error());
+  if (stage == Stage::kFinal && has_unproved(recipe) && !hidden_.empty() && hidden_checks == 0)
+    return refused(
+        "what no rule proves exists at none of the sizes that the task does not list, so nothing "
+        "shows that it is right there");
+  vary_inputs(request, stage);
+  return request;
+}
+
+Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, std::uint64_t seed,
+                                                      Stage stage) const {
+  auto timed = instantiate(program, task_.sizes);
+  if (!timed) return std::unexpected(timed.error());
+  EvaluationRequest request = blank(seed);
+  request.claims = program == task_.reference ? MathLevel::kExact : task_.math;
+  request.timed.candidate = std::move(*timed);
+  const auto add = [&](const CheckSpace& check, bool hidden) -> Result<void> {
+    auto concrete = instantiate(program, check.sizes);
+    if (!concrete) {
+      if (hidden && task_.specialize) return {};
+      return std::unexpected(concrete.error());
+    }
+    request.checks.push_back({.reference = check.reference,
+                              .candidate = std::move(*concrete),
+                              .seed = check_seed(seed, stage, request.checks.size()),
+                              .hidden = hidden});
+    return {};
+  };
+  for (const CheckSpace& check : checks_)
+    if (auto added = add(check, false); !added) return std::unexpected(added.error());
+  if (stage == Stage::kFinal) {
+    for (const CheckSpace& check : hidden_)
+      if (auto added = add(check, true); !added) return std::unexpected(added.error());
+  }
+  vary_inputs(request, stage);
+  return request;
+}
+
+void keep_secret(EvaluationRequest& request, bool modelled) {
+  for (CheckCase& check : request.checks) check.seed = secret_bits();
+  if (modelled) return;
+  request.seed = secret_bits();
+  request.timed.seed = secret_bits();
+}
+
+}  // namespace hone

@@ -1,0 +1,99 @@
+// One search from admission to finalists: its phases in their order.
+#include "engine/search/search.h"
+
+#include <utility>
+
+#include "engine/search/phases/admission.h"
+#include "engine/search/phases/exploration.h"
+#include "engine/search/phases/finish.h"
+#include "engine/search/phases/llm_side.h"
+#include "engine/search/phases/opening.h"
+#include "engine/search/phases/run.h"
+#include "engine/search/target/ceilings.h"
+#include "engine/search/target/workers.h"
+
+namespace hone {
+namespace search {
+namespace {
+
+/// Of a budget in seconds: after this part of it sizes are chosen without asking.
+constexpr double kMostForSurveys = 0.15;
+
+/// Surveys by the evaluator until `limit_s`, of which `spent_s` are over now; 0: always.
+CheckCosts::Ask ask_within(double limit_s, double spent_s, Evaluator& evaluator) {
+  const auto begin = Clock::now();
+  return
+      [=, &evaluator](const std::vector<ConcreteProgram>& programs) -> Result<std::vector<Survey>> {
+        if (limit_s > 0 && spent_s + seconds_since(begin) > limit_s)
+          return fail(ErrorCode::kInfrastructure, "there is no time for a survey");
+        return survey(evaluator, programs);
+      };
+}
+
+Result<SearchOutcome> through_all_phases(SearchRun& run, CheckCosts::Ask ask) {
+  Admission admission(run, std::move(ask));
+  if (auto admitted = admission.admit(); !admitted) return std::unexpected(admitted.error());
+  LlmSide llm(run);
+  if (run.interrupted()) {
+    run.outcome.stop_reason = StopReason::kInterrupted;
+  } else {
+    Opening opening(run, admission, llm);
+    Exploration(run, admission, llm, opening).run();
+  }
+  Finish(run, admission).run();
+  if (run.clock.abandoned()) return fail(ErrorCode::kInfrastructure, "the search was abandoned");
+  if (const auto& failure = run.journal.failure()) return std::unexpected(*failure);
+  SearchOutcome& outcome = run.outcome;
+  outcome.counts = run.findings.counts;
+  outcome.llm = llm.use();
+  outcome.elapsed_s = run.clock.elapsed_s();
+  run.journal.end_run(outcome.stop_reason);
+  return std::move(outcome);
+}
+
+}  // namespace
+
+void SearchRun::report(Phase phase) const {
+  if (!options.on_progress) return;
+  options.on_progress({.counts = findings.counts,
+                       .elapsed_s = clock.elapsed_s(),
+                       .reference_time_us = outcome.reference_time_us,
+                       .best_time_us = findings.best().time_us(),
+                       .best_recipe = findings.best_recipe(),
+                       .phase = phase});
+}
+
+}  // namespace search
+
+std::vector<std::string> SearchOutcome::all_warnings() const {
+  std::vector<std::string> all = warnings;
+  all.insert(all.end(), llm_warnings.begin(), llm_warnings.end());
+  return all;
+}
+
+Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rewriting,
+                                 Store* store, const SearchOptions& options) {
+  if (auto valid = check_settings(options.settings); !valid) return std::unexpected(valid.error());
+  search::SearchRun run(task, std::move(target), rewriting, store, options);
+  return search::through_all_phases(run, {});
+}
+
+Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
+                                 Rewriting& rewriting, Store* store, const SearchOptions& options) {
+  const auto begin = search::Clock::now();
+  auto warning = take_ceilings(evaluator, device, store, [&] {
+    if (options.on_progress) options.on_progress(Progress{.phase = Phase::kCeilings});
+  });
+  LocalTarget local(device, evaluator, options.workers);
+  if (auto valid = check_settings(options.settings); !valid) return std::unexpected(valid.error());
+  SearchOptions rest = options;
+  rest.spent_s += search::seconds_since(begin);
+  search::SearchRun run(task, local.target(), rewriting, store, rest);
+  const double surveys_s = search::kMostForSurveys * options.settings.budget.seconds;
+  auto outcome =
+      search::through_all_phases(run, search::ask_within(surveys_s, rest.spent_s, evaluator));
+  if (outcome && !warning.empty()) outcome->warnings.push_back(std::move(warning));
+  return outcome;
+}
+
+}  // namespace hone

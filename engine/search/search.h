@@ -1,0 +1,103 @@
+// One search: admit the task, ask and evaluate until the budget ends, time the finalists again in
+// a fresh process, and name the best. Everything that was found is stored as it is found.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "candidates/measurement.h"
+#include "candidates/recipe.h"
+#include "candidates/store/store.h"
+#include "candidates/task.h"
+#include "engine/results/replies.h"
+#include "engine/rewriting/rewriting.h"
+#include "engine/search/counts.h"
+#include "engine/search/finals/finals.h"
+#include "engine/search/settings.h"
+#include "engine/search/stop_reason.h"
+#include "engine/search/target/target.h"
+#include "evaluator/evaluator.h"
+
+namespace hone {
+
+namespace llm {
+struct Access;
+}
+
+/// What a search is at.
+enum class Phase {
+  kCeilings,  ///< measuring what the GPU reaches, once
+  kAdmit,
+  kSearch,
+  kFinal,
+};
+
+struct Progress {
+  Counts counts;
+  double elapsed_s = 0;
+  double reference_time_us = 0;
+  double best_time_us = 0;  // quick time; 0: none yet
+  std::string best_recipe;  ///< "shared-tile, unroll"
+  Phase phase = Phase::kAdmit;
+};
+
+struct SearchOptions {
+  SearchSettings settings;     ///< what somebody asked for; the rest is the process's
+  int workers = 0;             ///< evaluating threads; 0: as many as are in flight
+  llm::Access* llm = nullptr;  ///< a language model to ask, too; null: none
+  std::function<void(const ReplyRecord&)> on_reply;  ///< what it said, or that it said nothing
+  std::function<void(const Progress&)> on_progress;
+  const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there
+  /// Set when nobody waits for the outcome any more: end at once, without finalists.
+  const std::atomic<bool>* abandon = nullptr;
+  /// Of a service: the database then keeps what a job's search was told until it ends, and the same
+  /// job searched again, by another process, goes on from there. With a language model it does not
+  /// repeat what it asked, but goes on with what it knows.
+  std::string job;
+  double spent_s = 0;  ///< of the budget: by earlier processes, and by this one until now
+};
+
+/// How fast the search went and what it waited for.
+struct Pace {
+  double search_s = 0;   ///< from the first question to the strategy to the last outcome
+  double propose_s = 0;  ///< asking and rewriting, over all threads that do
+  GateSeconds gates;     ///< over all evaluations, which overlap
+  std::int64_t evaluated = 0;
+
+  [[nodiscard]] double per_second() const { return search_s > 0 ? evaluated / search_s : 0; }
+  /// Share of the search in which the GPU's runner had a candidate; 0 on emu.
+  [[nodiscard]] double gpu_busy() const { return search_s > 0 ? gates.measure / search_s : 0; }
+};
+
+struct SearchOutcome {
+  double reference_time_us = 0;
+  Roof roof;
+  Counts counts;
+  Pace pace;
+  std::vector<Finalist>
+      ranked;  ///< verified, fastest first; the reference itself is always among them
+  std::set<std::string> timed;  ///< hashes of all that went through the final stage
+  results::ModelUse llm;
+  double elapsed_s = 0;
+  StopReason stop_reason = StopReason::kBudget;
+  std::vector<std::string> warnings;
+  /// They name the endpoint: for whoever runs the search, not for whoever had it run.
+  std::vector<std::string> llm_warnings;
+  [[nodiscard]] std::vector<std::string> all_warnings() const;
+};
+
+/// Errors: those of admission (kInvalidInput, kTaskFailed), kEnvironment, kInfrastructure when it
+/// was stopped before there was anything to finish with. `store` may be null.
+[[nodiscard]] Result<SearchOutcome> run_search(const Task& task, Target target,
+                                               Rewriting& rewriting, Store* store,
+                                               const SearchOptions& options);
+/// On an evaluator of this process, with the device's ceilings from the store or measured now.
+[[nodiscard]] Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device,
+                                               Evaluator& evaluator, Rewriting& rewriting,
+                                               Store* store, const SearchOptions& options);
+
+}  // namespace hone

@@ -1,0 +1,30 @@
+// Steps that several strategies make of what a space proposes.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "candidates/recipe.h"
+#include "engine/search/random.h"
+#include "engine/search/strategy/space.h"
+
+namespace hone {
+
+/// A step of `proposal` with every parameter drawn uniformly.
+[[nodiscard]] Step random_step(const Proposal& proposal, Random& random);
+
+struct FirstSteps {
+  std::vector<Step> steps;
+  std::size_t with_start = 0;  ///< so many of them, the first ones, begin where their rewriter says
+};
+/// Each proposal once: those whose rewriter knows where to start, then the others in the middle of
+/// their domains.
+[[nodiscard]] FirstSteps first_steps(const std::vector<Proposal>& proposals);
+
+/// `recipe` without the steps that do not replay after those before them. The lock is not held
+/// while the space is asked.
+[[nodiscard]] Recipe repaired(Space& space, std::unique_lock<std::mutex>& lock,
+                              const Recipe& recipe);
+
+}  // namespace hone

@@ -1,0 +1,347 @@
+#include "engine/service/job_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <iterator>
+
+#include "engine/search/target/target.h"
+#include "engine/service/coordinator_metrics.h"
+#include "engine/service/gated_queue.h"
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr auto kReportEvery = milliseconds(500);
+constexpr auto kPoolLooks = milliseconds(200);
+constexpr std::size_t kLargestWindow = 1024;
+
+}  // namespace
+
+void have_confirmed(Target& target, const JobContext& context, const std::string& job,
+                    const std::string& pool) {
+  target.workers = [&context, pool] { return context.fleet.workers(pool); };
+  target.report_disagreement = [&context, job, pool](const std::string& worker,
+                                                     const std::string& why) {
+    context.log(
+        {.level = LogLevel::kError, .message = why, .job = job, .worker = worker, .pool = pool});
+  };
+}
+
+JobRunner::JobRunner(const JobContext& context, queue::QueuedJob job)
+    : context_(context), job_(std::move(job)), thread_([this] { run(); }) {}
+
+void JobRunner::cancel() {
+  cancelled_ = true;
+  ending_ = true;
+}
+
+void JobRunner::abandon() {
+  abandoned_ = true;
+  ending_ = true;
+}
+
+/// Again and again while the server is away, as long as this process leads.
+template <class Function>
+auto JobRunner::retry_while_failing(const Function& function) -> decltype(function()) {
+  while (true) {
+    auto result = function();
+    const bool worth_it = !result && (result.error().code == ErrorCode::kInfrastructure ||
+                                      result.error().code == ErrorCode::kEnvironment);
+    if (!worth_it || context_.lead.deposed() || abandoned_) return result;
+    log(LogLevel::kWarning, result.error().message);
+    std::this_thread::sleep_for(kPoolLooks);
+  }
+}
+
+void JobRunner::report(queue::JobState state, bool now) {
+  queue::JobStatus status;
+  {
+    const std::lock_guard lock(mutex_);
+    now = now || state != status_.state;
+    if (!now && Clock::now() - reported_ < kReportEvery) return;
+    status_.state = state_ = state;
+    status_.updated_at = queue::unix_ms();
+    reported_ = Clock::now();
+    status = status_;
+  }
+  if (const auto set = context_.lead.set_status(status); !set && !ending_)
+    log(LogLevel::kWarning, set.error().message);
+}
+
+void JobRunner::show(std::size_t index, const Progress& progress) {
+  auto least = queue::JobState::kAdmitting;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& arch = status_.archs[index];
+    arch.counts = progress.counts;
+    arch.elapsed_s = std::max(arch.elapsed_s, progress.elapsed_s);
+    arch.reference_time_us = progress.reference_time_us;
+    arch.best_time_us = progress.best_time_us;
+    arch.best_recipe = progress.best_recipe;
+    phases_[index] = progress.phase == Phase::kAdmit   ? queue::JobState::kAdmitting
+                     : progress.phase == Phase::kFinal ? queue::JobState::kFinishing
+                                                       : queue::JobState::kSearching;
+    least = *std::ranges::min_element(phases_);
+  }
+  report(least);
+}
+
+void JobRunner::fail_with(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  status_.error += (status_.error.empty() ? "" : "; ") + why;
+}
+
+void JobRunner::log(LogLevel level, const std::string& what, const std::string& pool) {
+  context_.log({.level = level, .message = what, .job = job_.id, .pool = pool});
+}
+
+std::optional<std::pair<std::string, Fleet::Pool>> JobRunner::wait_for_pool(
+    const std::string& arch) {
+  bool said = false;
+  while (!ending_) {
+    if (auto pool = context_.fleet.find(arch)) {
+      if (said) --waiting_;
+      return pool;
+    }
+    if (!said) ++waiting_;
+    if (!said) log(LogLevel::kInfo, "waits for a worker for " + arch);
+    said = true;
+    std::this_thread::sleep_for(kPoolLooks);
+  }
+  if (said) --waiting_;
+  return std::nullopt;
+}
+
+/// The queue to a pool, for a GPU's through the gates on emulators; `gated` is its gates then.
+std::unique_ptr<SearchQueue> JobRunner::open_queue(const std::string& id, const Fleet::Pool& pool,
+                                                   const GatedQueue*& gated) {
+  auto queue = context_.dispatcher.open(job_.id, id, pool.modelled, job_.priority);
+  if (pool.modelled) return queue;
+  const std::string emulators = "emu:" + pool.info.arch;
+  auto both = std::make_unique<GatedQueue>(
+      std::move(queue), context_.dispatcher.open(job_.id, emulators, true, job_.priority),
+      [this, emulators] { return context_.fleet.capacity(emulators); });
+  gated = both.get();
+  return both;
+}
+
+SearchOptions JobRunner::options_of(std::size_t index) {
+  SearchOptions options;
+  options.settings = message_.search;
+  options.llm = model_.get();
+  options.on_reply = [this](const ReplyRecord& reply) { context_.metrics.replied(reply); };
+  options.stop = options.abandon = &ending_;
+  options.job = job_.id;
+  options.on_progress = [this, index](const Progress& progress) { show(index, progress); };
+  const std::lock_guard lock(mutex_);
+  options.spent_s = status_.archs[index].elapsed_s;
+  return options;
+}
+
+void JobRunner::search(std::size_t index) {
+  const std::string& arch = message_.archs[index];
+  const auto pool = wait_for_pool(arch);
+  if (!pool) return;
+  const auto spec = device_of(pool->first, pool->second);
+  if (!spec) {
+    fail_with(fmt::format("{}: {}", arch, spec.error().message));
+    return;
+  }
+  const GatedQueue* gated = nullptr;
+  const auto queue = open_queue(pool->first, pool->second, gated);
+  const auto rewriting = context_.open_rewriting();
+  const std::size_t window = pool->second.modelled
+                                 ? kModelledWindow
+                                 : std::clamp(static_cast<std::size_t>(pool->second.capacity),
+                                              kModelledWindow, kLargestWindow);
+  const auto devices = static_cast<std::size_t>(std::max(1, pool->second.devices));
+  Target target{*spec, pool->second.info, window, *queue, devices};
+  have_confirmed(target, context_, job_.id, pool->first);
+  const auto outcome =
+      run_search(message_.task, target, *rewriting, &context_.store, options_of(index));
+  if (ending_) return;
+  if (!outcome) {
+    fail_with(fmt::format("{}: {}", arch, outcome.error().message));
+    return;
+  }
+  sum_up_model();
+  log_outcome(*outcome, pool->first, gated);
+  Searched& searched = searched_[index];
+  searched = {pool->first, pool->second.info.arch, pool->second.modelled, {}, outcome->timed};
+  for (const Finalist& finalist : outcome->ranked)
+    if (finalist.candidate.origin != "reference") searched.best.push_back(finalist.candidate);
+  show_outcome(index, *outcome);
+}
+
+void JobRunner::log_outcome(const SearchOutcome& outcome, const std::string& pool,
+                            const GatedQueue* gated) {
+  for (const auto& warning : outcome.all_warnings()) log(LogLevel::kWarning, warning, pool);
+  if (outcome.llm.used)
+    log(LogLevel::kInfo, "language model: " + results::model_use_text(outcome.llm), pool);
+  if (gated != nullptr && gated->judged() > 0)
+    log(LogLevel::kInfo,
+        fmt::format("{} candidates went through the gates on emulators", gated->judged()), pool);
+  const Pace& pace = outcome.pace;
+  log(LogLevel::kInfo,
+      fmt::format("{} evaluations in {:.1f} s, {:.1f}/s, a GPU busy for {:.0f} s; proposing took "
+                  "{:.1f} s; ended: {}",
+                  pace.evaluated, pace.search_s, pace.per_second(), pace.gates.measure,
+                  pace.propose_s, to_string(outcome.stop_reason)),
+      pool);
+}
+
+void JobRunner::show_outcome(std::size_t index, const SearchOutcome& outcome) {
+  const std::lock_guard lock(mutex_);
+  auto& progress = status_.archs[index];
+  progress.counts = outcome.counts;
+  progress.elapsed_s = outcome.elapsed_s;
+  if (outcome.ranked.empty()) {
+    status_.error +=
+        fmt::format("{}{}: no finalist, not even the reference, passed the final stage{}{}",
+                    status_.error.empty() ? "" : "; ", message_.archs[index],
+                    outcome.warnings.empty() ? "" : ": ",
+                    outcome.warnings.empty() ? "" : outcome.warnings.back());
+    return;
+  }
+  const Finalist& best = outcome.ranked.front();
+  progress.best_candidate = best.candidate.id;
+  progress.best_time_us = best.evaluation.measurement.time_us;
+  progress.reference_time_us = best.evaluation.measurement.reference_time_us;
+}
+
+/// One part of the coordinator's for all searches of the job; what earlier processes paid counts.
+void JobRunner::open_model() {
+  if (!message_.model) return;
+  const queue::ModelWish& wish = *message_.model;
+  llm::Grant granted;
+  const auto spent = context_.store.spending(job_.id);
+  if (context_.model == nullptr) {
+    granted.notes = {
+        "it wants a language model, and this coordinator has none (--llm): rules alone"};
+  } else if (!spent) {
+    granted.notes = {spent.error().message + ": rules alone"};
+  } else {
+    llm::Wish own{wish.tokens, wish.nano_dollars, {}};
+    for (const std::string& name : wish.modes)
+      if (const auto mode = llm::parse_mode(name)) own.modes.push_back(*mode);
+    granted =
+        llm::grant(*context_.model, own,
+                   {{spent->tokens, spent->nano_dollars}, [this](const llm::Spent& most) {
+                      return context_.store.put_spending(job_.id, {most.tokens, most.nano_dollars});
+                    }});
+  }
+  model_ = std::move(granted.access);
+  if (model_ != nullptr && spent->tokens > 0)
+    log(LogLevel::kInfo,
+        fmt::format("earlier coordinators spent up to {} tokens and {} of its language model",
+                    spent->tokens, llm::format_dollars(spent->nano_dollars)));
+  std::string all;
+  for (const std::string& note : granted.notes) {
+    log(LogLevel::kWarning, note);
+    all += (all.empty() ? "" : "; ") + note;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!status_.model) status_.model.emplace();
+  status_.model->note = std::move(all);
+}
+
+/// From the database, where earlier processes' replies are, too.
+void JobRunner::sum_up_model() {
+  if (!status_.model) return;
+  const auto runs = context_.store.runs({.job = job_.id});
+  if (!runs) return;
+  std::vector<RunReply> replies;
+  for (const RunRecord& run : *runs) {
+    auto own = context_.store.replies(run.id, false);
+    if (own) std::ranges::move(*own, std::back_inserter(replies));
+  }
+  const std::lock_guard lock(mutex_);
+  status_.model->use = results::model_use(replies);
+}
+
+void JobRunner::run() {
+  try {
+    run_to_end();
+  } catch (const std::exception& e) {  // no memory left, say
+    log(LogLevel::kError, e.what());
+  }
+  finished_ = true;
+}
+
+void JobRunner::run_to_end() {
+  status_ = {.id = job_.id, .updated_at = queue::unix_ms()};
+  auto message = retry_while_failing([&] { return context_.lead.message_of(job_.id); });
+  const auto earlier = retry_while_failing([&] { return context_.lead.status_of(job_.id); });
+  if (earlier && earlier->state >= queue::JobState::kDone) {  // only its entry was left
+    (void)retry_while_failing([&] { return context_.lead.end_job(job_, *earlier); });
+    return;
+  }
+  if (!message) {
+    fail_with("the job cannot be read: " + message.error().message);
+  } else if (!*message) {
+    fail_with("the job's message is gone");
+  } else {
+    message_ = std::move(**message);
+    log(LogLevel::kInfo, fmt::format("begins, '{}' of {}", message_.task.name,
+                                     message_.owner.empty() ? "nobody" : message_.owner));
+    for (const auto& arch : message_.archs) status_.archs.push_back({.arch = arch});
+    if (earlier && earlier->archs.size() == status_.archs.size()) status_.archs = earlier->archs;
+    if (earlier) status_.model = earlier->model;
+    phases_.assign(status_.archs.size(), queue::JobState::kAdmitting);
+    report(queue::JobState::kAdmitting, true);
+    open_model();
+    searched_.resize(message_.archs.size());
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < message_.archs.size(); ++i) {
+      ++at_work_;
+      threads.emplace_back([this, i] {
+        try {
+          search(i);
+        } catch (const std::exception& e) {
+          fail_with(e.what());
+        }
+        {
+          const std::lock_guard lock(mutex_);
+          phases_[i] = queue::JobState::kFinishing;
+        }
+        --at_work_;
+      });
+    }
+    threads.clear();
+    if (!ending_) report(queue::JobState::kFinishing);
+    if (!ending_) try_elsewhere(context_, job_, message_, searched_, ending_);
+  }
+  sum_up_model();
+  if (!abandoned_) end();
+}
+
+void JobRunner::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto ended = status_.error.empty() ? queue::JobState::kDone : queue::JobState::kFailed;
+    status_.state = state_ = cancelled_ ? queue::JobState::kCancelled : ended;
+    status_.updated_at = queue::unix_ms();
+    // A job that has ended must not begin again for what is said of its model.
+    if (status_.model && !queue::encode(status_)) status_.model.reset();
+  }
+  const auto ended = retry_while_failing([&] { return context_.lead.end_job(job_, status_); });
+  if (!ended) {
+    log(LogLevel::kError, "its end was not written: " + ended.error().message);
+    return;
+  }
+  // Until here another coordinator could have gone on with it.
+  if (const auto forgot = context_.store.forget_job(job_.id); !forgot)
+    log(LogLevel::kWarning, forgot.error().message);
+  context_.metrics.job_ended(status_.state);
+  log(status_.error.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+      fmt::format("{}{}{}", to_string(status_.state), status_.error.empty() ? "" : ": ",
+                  status_.error));
+}
+
+}  // namespace hone

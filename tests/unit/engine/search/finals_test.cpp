@@ -1,0 +1,49 @@
+#include "engine/search/finals/finals.h"
+
+#include <gtest/gtest.h>
+
+#include "candidates/task_reader.h"
+#include "engine/rewriting/local_rewriting.h"
+#include "engine/search/target/workers.h"
+#include "tests/unit/engine/fake_evaluator.h"
+
+namespace hone {
+namespace {
+
+/// What became of a finalist whose tunable has a value that the task does not know.
+std::vector<Evaluation> stored(bool with_refused) {
+  const Task task = *parse_task(test::kScaleTask, "scale.cu");
+  LocalRewriting rewriting;
+  test::FakeEvaluator evaluator;
+  LocalTarget local(*DeviceSpec::parse("emu:sm_90"), evaluator, 1);
+  const Target target = local.target();
+  auto builder = *RequestBuilder::make(rewriting, task, target_limits("sm_90"), {}, {});
+  Random random(1);
+  std::uint64_t next_id = 0;
+  std::vector<Evaluation> evaluations;
+  FinalStage stage{target, rewriting, *builder, random, next_id};
+  stage.with_refused = with_refused;
+  stage.report = [] {};
+  stage.given_up = [] { return false; };
+  stage.store = [&](CandidateRecord&, const Evaluation& e) { evaluations.push_back(e); };
+  stage.warn = [](const std::string&) {};
+  CandidateRecord finalist;
+  finalist.program_hash = std::string(32, 'a');
+  finalist.program = task.reference;
+  finalist.recipe = {{"tunables", 1, "program", {{"BLOCK", 33}}, MathLevel::kExact}};
+  EXPECT_TRUE(time_finalists(stage, {finalist}, std::nullopt, 5).empty());
+  EXPECT_EQ(evaluator.calls_, 0);
+  return evaluations;
+}
+
+TEST(Finals, WhatCannotBeMadeIsStoredAsRefusedWhereThatIsWanted) {
+  EXPECT_TRUE(stored(false).empty());
+  const auto evaluations = stored(true);
+  ASSERT_EQ(evaluations.size(), 1U);
+  EXPECT_EQ(evaluations[0].verdict, Verdict::kRefused);
+  EXPECT_TRUE(evaluations[0].final_stage);
+  EXPECT_FALSE(evaluations[0].detail.empty());
+}
+
+}  // namespace
+}  // namespace hone

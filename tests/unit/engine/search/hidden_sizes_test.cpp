@@ -1,0 +1,92 @@
+#include "engine/search/requests/hidden_sizes.h"
+
+#include <gtest/gtest.h>
+
+#include "candidates/task_reader.h"
+
+namespace hone {
+namespace {
+
+Result<Task> task(const std::string& more) {
+  return parse_task(
+      "/* hone {\"name\": \"t\", \"sizes\": {\"M\": 4096, \"N\": 4096, \"C\": 3},"
+      "\"buffers\": [{\"name\": \"x\", \"type\": \"f32\", \"shape\": [\"M\", \"N\", \"C\"], "
+      "\"role\": "
+      "\"inout\"}],"
+      "\"launches\": [{\"kernel\": \"k\", \"grid\": [\"ceildiv(N,256)\", \"M\"], \"block\": [256], "
+      "\"args\": [\"x\"]}]" +
+          more + "} */ __global__ void k(float* x) {}",
+      "t.cu");
+}
+
+TEST(HiddenSizes, AreOddSeveralBlocksWideAndNew) {
+  const auto t = task(
+      ", \"check_sizes\": [{\"M\": 33, \"N\": 65, \"C\": 3}, {\"M\": 7, \"N\": 20, \"C\": 3}]");
+  ASSERT_TRUE(t) << t.error().message;
+  const auto sizes = hidden_sizes(*t, 5);
+  ASSERT_EQ(sizes.size(), 3U);
+  EXPECT_NE(hidden_sizes(*t, 6), sizes);
+  EXPECT_EQ(hidden_sizes(*t, 5), sizes);
+  bool wide = false;
+  for (const Bindings& one : sizes) {
+    EXPECT_EQ(one.at("C"), 3);
+    EXPECT_TRUE(one.at("M") % 2 == 1 || one.at("N") % 2 == 1);
+    wide = wide || one.at("N") > 256;
+  }
+  EXPECT_TRUE(wide);
+}
+
+TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
+  const auto t = task(
+      ", \"specialize\": false, \"check_sizes\": [{\"M\": 33, \"N\": 65, \"C\": 3}, {\"M\": 7, "
+      "\"N\": 20, \"C\": 3}]");
+  ASSERT_TRUE(t) << t.error().message;
+  const auto is_near_a_power = [](std::int64_t n) {
+    for (const std::int64_t near : {n - 1, n, n + 1})
+      if (near > 0 && (near & (near - 1)) == 0) return true;
+    return false;
+  };
+  for (std::uint64_t seed = 1; seed < 30; ++seed) {
+    const auto sizes = hidden_sizes(*t, seed);
+    ASSERT_EQ(sizes.size(), 6U);
+    EXPECT_TRUE(is_near_a_power(sizes[3].at("M")) && is_near_a_power(sizes[3].at("N")));
+    for (const Bindings& one : sizes) EXPECT_EQ(one.at("C"), 3);
+    EXPECT_GT(sizes[4].at("M"), 4096);
+    EXPECT_LE(sizes[4].at("N"), 65);
+    EXPECT_GT(sizes[5].at("N"), 4096);
+    EXPECT_LE(sizes[5].at("M"), 33);
+  }
+  // What cannot be afforded is left out.
+  const auto few = hidden_sizes(*t, 5, [](const Bindings& one) { return one.at("M") <= 4096; });
+  EXPECT_EQ(few.size(), 5U);
+}
+
+TEST(HiddenSizes, AboveTheTimedOnesTheConstraintsHold) {
+  const auto t = task(
+      ", \"specialize\": false, \"constraints\": [\"N % 16 == 0\"], \"check_sizes\": [{\"M\": 32, "
+      "\"N\": 64, \"C\": 3}, {\"M\": 16, \"N\": 32, \"C\": 3}]");
+  ASSERT_TRUE(t) << t.error().message;
+  bool above = false;
+  for (const Bindings& one : hidden_sizes(*t, 5)) {
+    EXPECT_EQ(one.at("N") % 16, 0);
+    above = above || one.at("N") > 4096;
+  }
+  EXPECT_TRUE(above);
+}
+
+TEST(HiddenSizes, KeepWhatEveryListedSizeHas) {
+  const auto t = task(
+      ", \"constraints\": [\"N % 32 == 0\"], \"check_sizes\": [{\"M\": 32, \"N\": 64, \"C\": 3}, "
+      "{\"M\": 16, "
+      "\"N\": 32, \"C\": 3}]");
+  ASSERT_TRUE(t) << t.error().message;
+  const auto sizes = hidden_sizes(*t, 5);
+  EXPECT_FALSE(sizes.empty());
+  for (const Bindings& one : sizes) {
+    EXPECT_EQ(one.at("N") % 32, 0);
+    EXPECT_EQ(one.at("M") % 16, 0);
+  }
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,147 @@
+// A budget in seconds: its parts end in order, and a search ends with it whatever its evaluator
+// does.
+#include "engine/search/phases/time_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "candidates/task_reader.h"
+#include "engine/rewriting/local_rewriting.h"
+#include "engine/search/search.h"
+#include "tests/unit/engine/fake_evaluator.h"
+
+namespace hone {
+namespace {
+
+TEST(TimePlan, PartsEndInOrderAndNotMuchAfterTheBudget) {
+  for (const double seconds : {1.0, 20.0, 60.0, 600.0}) {
+    for (const bool modelled : {false, true}) {
+      const TimePlan plan({.seconds = seconds}, modelled);
+      EXPECT_LE(plan.search_end(), plan.admission_end());
+      EXPECT_LT(plan.admission_end(), plan.finals_end());
+      EXPECT_LT(plan.finals_end(), seconds + std::max(10.0, 0.1 * seconds));
+    }
+  }
+  EXPECT_GT(TimePlan({.evaluations = 10}, true).finals_end(), 1e9);
+}
+
+TEST(TimePlan, KeepsBackMoreWhereFinalStagesTakeLonger) {
+  TimePlan plan({.seconds = 100}, true);
+  const double first = plan.search_end();
+  plan.searched(10, 20);  // half a second each
+  const double slower = plan.search_end();
+  EXPECT_LT(slower, first);
+  plan.searched(20, 1);
+  EXPECT_LT(plan.search_end(), slower);
+  EXPECT_GE(plan.search_end(), 60) << "the search has its share, however slow it is";
+  EXPECT_EQ(plan.affordable_finalists(5), 2);
+  plan.searched(20, 1000);
+  EXPECT_EQ(plan.affordable_finalists(5), 5);
+}
+
+/// On an H200 a matmul's search of 20 s left its final stage 6 s, in which not even the best was
+/// done.
+TEST(TimePlan, OnAGpuTheBestAndTheReferenceHaveTimeForTheirFinalStages) {
+  for (const double admission_s : {1.0, 4.0, 6.0}) {
+    TimePlan plan({.seconds = 20}, false);
+    plan.admitted(3000, admission_s, admission_s);
+    EXPECT_GE(plan.finals_end() - plan.search_end(), 2 * std::max(4.0, admission_s)) << admission_s;
+  }
+}
+
+TEST(TimePlan, ASearchFollowsALongAdmission) {
+  for (const bool modelled : {false, true}) {
+    TimePlan plan({.seconds = 20}, modelled);
+    plan.admitted(7000, 12, 12);
+    EXPECT_GE(plan.search_end(), 14) << modelled;
+  }
+}
+
+/// On an H200 the first search took 11 s to open the GPU, and then no search followed.
+TEST(TimePlan, ASearchFollowsAQuickAdmissionThatBeganLate) {
+  TimePlan plan({.seconds = 20}, false);
+  plan.admitted(7000, 0.7, 12);
+  EXPECT_GE(plan.search_end(), 14);
+}
+
+/// Where it should, it takes until it is cancelled.
+class SlowEvaluator final : public Evaluator {
+ public:
+  const DeviceInfo& info() const override { return inner_.info(); }
+  Result<Evaluation> admit(const EvaluationRequest& request) override {
+    if (slow_admission_) return hang();
+    return inner_.admit(request);
+  }
+  Result<Evaluation> evaluate(const EvaluationRequest& request) override {
+    if (request.stage == Stage::kFinal ? slow_finals_ : slow_search_) return hang();
+    return inner_.evaluate(request);
+  }
+  Result<Ceilings> measure_ceilings() override { return inner_.measure_ceilings(); }
+  void use_ceilings(const Ceilings& ceilings) override { inner_.use_ceilings(ceilings); }
+  void cancel() override { cancelled_ = true, inner_.cancel(); }
+  void resume() override { cancelled_ = false, inner_.resume(); }
+
+  bool slow_admission_ = false, slow_search_ = false, slow_finals_ = false;
+
+ private:
+  Result<Evaluation> hang() {
+    for (int i = 0; i < 6000 && !cancelled_; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return fail(ErrorCode::kInfrastructure, "cancelled after a while of something slow");
+  }
+  test::FakeEvaluator inner_;
+  std::atomic<bool> cancelled_ = false;
+};
+
+class Deadline : public testing::Test {
+ protected:
+  /// In much less than the minute that it hangs; a loaded machine gets the rest.
+  Result<SearchOutcome> search() {
+    const auto begin = std::chrono::steady_clock::now();
+    auto outcome = run_search(*parse_task(test::kScaleTask, "scale.cu"),
+                              *DeviceSpec::parse("emu:sm_90"), evaluator_, rewriting_, nullptr,
+                              {.settings = {.budget = {.seconds = 1}}, .workers = 4});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(took.count(), 30);
+    return outcome;
+  }
+  SlowEvaluator evaluator_;
+  LocalRewriting rewriting_;
+};
+
+TEST_F(Deadline, EndsAnAdmissionAndSaysHowFarItCame) {
+  evaluator_.slow_admission_ = true;
+  const auto outcome = search();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kTaskFailed) << "a bench goes on with its next task";
+  EXPECT_NE(outcome.error().message.find("not admitted within the budget of 1 s"),
+            std::string::npos)
+      << outcome.error().message;
+  EXPECT_NE(outcome.error().message.find("of something slow"), std::string::npos)
+      << outcome.error().message;
+}
+
+TEST_F(Deadline, EndsTheEvaluationsInFlight) {
+  evaluator_.slow_search_ = true;
+  const auto outcome = search();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->stop_reason, StopReason::kBudget);
+  EXPECT_EQ(outcome->ranked.size(), 1U) << "the reference";
+}
+
+TEST_F(Deadline, EndsFinalStagesAndNamesWhatTheyWere) {
+  evaluator_.slow_finals_ = true;
+  const auto outcome = search();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(outcome->ranked.empty());
+  EXPECT_FALSE(outcome->timed.empty()) << "stored, each with its reason";
+  const auto said = std::ranges::count_if(outcome->warnings, [](const std::string& warning) {
+    return warning.find("when the budget was spent") != std::string::npos;
+  });
+  EXPECT_GE(said, 1);
+}
+
+}  // namespace
+}  // namespace hone
