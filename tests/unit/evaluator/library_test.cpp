@@ -155,7 +155,7 @@ class LibraryOnAFakeGpu : public testing::Test {
  protected:
   void SetUp() override {
     use_fakes();
-    auto opened = LibraryBench::open(0, {.final_timing_s = 8});
+    auto opened = LibraryBench::open(0, {.final_timing_s = 60});
     ASSERT_TRUE(opened) << opened.error().message;
     bench_ = std::move(*opened);
   }
