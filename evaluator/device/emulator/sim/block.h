@@ -227,6 +227,8 @@ struct RunState {
   std::vector<std::uint8_t> syncs;  ///< Inst::sync of branches, by place; empty: as parsed
   std::uint64_t chosen = 0, blocks_in_grid = 0;                      ///< blocks that run, and all
   std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
+  std::uint64_t last_block = 0;  ///< warp instructions of the block that ended last
+  std::uint64_t forgiven = 0;    ///< warp instructions that only polled: not held against the limit
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.
   std::uint64_t changes = 0;

@@ -138,6 +138,12 @@ void Block::finish_block() {
   run_.counters.critical_path_sum += longest;
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
   run_.counters.most_of_a_block = std::max(run_.counters.most_of_a_block, executed_);
+  if (run_.counters.blocks > 0) {
+    const std::uint64_t step =
+        std::max(executed_, run_.last_block) - std::min(executed_, run_.last_block);
+    run_.counters.block_steps_squared += step * step;
+  }
+  run_.last_block = executed_;
   run_.counters.blocks++;
   run_.counters.warps += warps_.size();
   if (tracking_ == Tracking::kMarks && touches_.merge()) run_.met = true;
