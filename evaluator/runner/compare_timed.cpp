@@ -31,9 +31,9 @@ struct Effort {
   std::size_t blocks, wanted;
   double units, most;
 };
-constexpr Effort kThorough = {.blocks = 96, .wanted = 40, .units = 12e6, .most = 100e6};
-constexpr Effort kBrief = {.blocks = 32, .wanted = 8, .units = 3e6, .most = 20e6};
-constexpr Effort kAgain = {.blocks = 16, .wanted = 4, .units = 4e6, .most = 30e6};
+constexpr Effort kThorough = {.blocks = 96, .wanted = 32, .units = 12e6, .most = 90e6};
+constexpr Effort kBrief = {.blocks = 32, .wanted = 8, .units = 3e6, .most = 12e6};
+constexpr Effort kAgain = {.blocks = 16, .wanted = 4, .units = 3e6, .most = 12e6};
 /// Fewer blocks compared, for the candidate's own reasons, and nothing is known of it.
 constexpr std::size_t kLeastBlocks = 16;
 constexpr int kElementsOfABlock = 4;     // whose blocks are looked for in the other program

@@ -37,7 +37,7 @@ constexpr double kWholeUnits = 40e6;                  // likewise, in the final 
 constexpr std::int64_t kWholeBytes = 128 << 20;       // [B]
 constexpr double kAgainUnits = 12e6;  // then also called again, and in another order
 // Of the comparisons on inputs that the task does not list, in full and in part, each.
-constexpr double kOtherInputsUnits = 50e6;
+constexpr double kOtherInputsUnits = 36e6;
 // Of an output of so many bytes a sample is to write so much, scaled to the whole grid.
 constexpr std::int64_t kLeastBytesJudged = 16384;
 constexpr double kLeastWritten = 0.5;
@@ -397,7 +397,8 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
         same_bits_ = same_bits_ && found.same_bits;
       if (is_own) result.not_compared = found.not_compared;
       if (!is_own) in_part += found.units;
-      // Of some programs a part costs as much as the whole.
+      // Of some programs a part costs as much as the whole, which was enough once.
+      if (is_own && found.whole && units > kAgainUnits) in_part += kOtherInputsUnits + 1;
       if (!is_own && found.blocks == 0 && !found.useless) in_part += kOtherInputsUnits;
       if (!found.useless) {
         blocks += found.blocks;

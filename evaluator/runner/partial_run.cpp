@@ -23,6 +23,7 @@ constexpr std::size_t kMostPieces = 4096;           // ranges of one block that 
 constexpr std::size_t kMostOwners = 1024;           // blocks that add to one element
 constexpr std::uint64_t kMostNeighbours = 1 << 17;  // that are asked whether they do
 constexpr std::size_t kOwnersTried = 8;             // of those, by trial
+constexpr double kUnitsForGroups = 20e6;            // to find them, and of one block of them
 constexpr std::size_t kMostTrials = 2000;           // of one program
 
 bool holds(const Ranges& ranges, std::uint64_t offset) {
@@ -116,7 +117,36 @@ Result<std::unique_ptr<PartialRun>> PartialRun::load(const protocol::Runnable& r
   run->program_ = std::move(*program);
   run->there_.resize(runnable.program.buffers.size());
   run->made_.resize(runnable.program.buffers.size());
+  if (most_units > 0) run->find_groups();
   return run;
+}
+
+void PartialRun::find_groups() {
+  const auto& program = runnable_.program;
+  if (program.launches.size() != 1 || runnable_.compiled.ptx.find("atom.") == std::string::npos ||
+      std::ranges::any_of(program.buffers,
+                          [](const ConcreteBuffer& buffer) { return buffer.role == Role::kInOut; }))
+    return;
+  BlockGroups groups(grid(0), [&](std::uint64_t block) -> std::vector<std::uint64_t> {
+    auto fresh =
+        EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten, 0, inputs_);
+    if (!fresh || spent_units_ > kUnitsForGroups) return {};
+    const std::vector<std::uint64_t> one = {block};
+    emulator::RunOptions options;
+    options.check_initialised = options.check_races = false;
+    options.share_counters = true;
+    options.max_warp_instructions = static_cast<std::uint64_t>(kUnitsForGroups);
+    options.blocks = &one;
+    const auto report = (*fresh)->launch(module_, 0, options);
+    spent_units_ += units_of(report.counters);
+    return report.verdict == Verdict::kOk && !report.polled ? report.counted
+                                                            : std::vector<std::uint64_t>();
+  });
+  units_left_ -= spent_units_;
+  const auto extents = groups.extents();
+  if (groups.size() < 2 || extents[0] * extents[1] * extents[2] < 2) return;
+  groups_ = std::move(groups);
+  trials_count_ = true;  // nobody else counts with their words
 }
 
 bool PartialRun::fail(std::string why, Verdict verdict) {
@@ -128,6 +158,7 @@ bool PartialRun::fail(std::string why, Verdict verdict) {
 }
 
 std::array<std::uint64_t, 3> PartialRun::grid(std::size_t launch) const {
+  if (groups_) return groups_->extents();
   std::array<std::uint64_t, 3> out{};
   for (std::size_t i = 0; i < 3; ++i)
     out[i] = static_cast<std::uint64_t>(runnable_.program.launches[launch].grid[i]);
@@ -141,7 +172,8 @@ std::uint64_t PartialRun::blocks(std::size_t launch) const {
 
 bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
   if (units_left_ <= 0) return fail("it takes too long to emulate");
-  const std::vector<std::uint64_t> one = {block.second};
+  const std::vector<std::uint64_t> one =
+      groups_ ? groups_->members(block.second) : std::vector<std::uint64_t>{block.second};
   emulator::RunOptions options;
   // What a trial reads may never have been written; what counts must not hang on such memory.
   options.check_initialised = options.check_races = &program == program_.get();
@@ -156,7 +188,7 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
   units_left_ -= units;
   spent_units_ += units;
   // Which block was to write a variable, nobody looks for.
-  if (program.reads_empty_variable() ||
+  if ((program.reads_empty_variable() && !groups_) ||
       (runnable_.program.launches.size() > 1 && program.wrote_variables()))
     return fail("its blocks or launches hand on a __device__ variable");
   if (report.verdict == Verdict::kTimeout)

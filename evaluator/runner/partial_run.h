@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "evaluator/device/emulator/emulator.h"
+#include "evaluator/runner/block_groups.h"
 #include "evaluator/runner/emulated_program.h"
 
 namespace hone::runner {
@@ -22,7 +23,8 @@ namespace hone::runner {
 class PartialRun {
  public:
   using Ranges = std::vector<emulator::ByteRange>;
-  /// A launch of the program and one of its blocks, by number.
+  /// A launch of the program and one of its blocks, by number. Blocks that count with the same
+  /// words (block_groups.h) count as one.
   using BlockId = std::pair<std::size_t, std::uint64_t>;
 
   /// `most_units`: of all that it runs (see units_of). `inputs`: of all who run on the same ones,
@@ -82,6 +84,8 @@ class PartialRun {
   PartialRun(const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
              double most_units, std::shared_ptr<SharedInputs> inputs, std::uint64_t schedule);
 
+  /// Sets groups_ where blocks ask how many came before them.
+  void find_groups();
   bool fail(std::string why, Verdict verdict = Verdict::kOk);
   [[nodiscard]] std::array<std::uint64_t, 3> grid(std::size_t launch) const;
   [[nodiscard]] std::uint64_t blocks(std::size_t launch) const;
@@ -120,6 +124,8 @@ class PartialRun {
   const protocol::Runnable& runnable_;
   const emulator::Module& module_;
   const std::uint64_t seed_;
+  /// Of a program with one launch: blocks that run together and count as one block here.
+  std::optional<BlockGroups> groups_;
   const std::shared_ptr<SharedInputs> inputs_;
   const std::uint64_t schedule_;
   double units_left_;

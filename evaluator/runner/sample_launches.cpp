@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "evaluator/runner/block_groups.h"
 #include "evaluator/sass/local_accesses.h"
 #include "evaluator/sass/machine_counts.h"
 #include "evaluator/sass/timeline.h"
@@ -28,6 +29,8 @@ constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample [
 constexpr std::uint64_t kProbe = 2'000'000;
 /// What a launch may take whose blocks wait for one another and run in full [warp instructions].
 constexpr std::uint64_t kMostWaiting = 100'000'000, kMostWaitingThorough = 180'000'000;
+/// Blocks that tell a thorough sample what the others take, as far as one says that there are more.
+constexpr std::uint64_t kSecondProbe = 8;
 /// How often a program is sampled again because its blocks turn out to wait or to count.
 constexpr int kMostAttempts = 8;
 /// A thorough sample that took so much less than it was to is taken again.
@@ -143,20 +146,14 @@ class Sampling {
     bool counts = false;       ///< with words of global memory
     bool grouped = false;      ///< groups of blocks were tried
   };
-  /// Blocks along one dimension of the grid that count with the same words: `length` of them,
-  /// `step` apart.
-  struct Group {
-    std::uint64_t length = 1, step = 1;
-  };
   ProgramSample tried(std::size_t in_full);
   /// Takes another way where this one did not work; false: it did, or there is none.
   bool changes_plan(Plan& plan, const emulator::RunReport& report) const;
   /// Outputs stay unwritten that whole groups of blocks may write.
   bool tries_groups(const ProgramSample& sample);
-  std::array<Group, 3> groups_of(std::size_t launch, emulator::RunOptions options);
-  std::vector<std::uint64_t> blocks_of_groups(std::size_t launch,
-                                              const std::array<Group, 3>& groups,
-                                              std::uint64_t cost);
+  BlockGroups groups_of(std::size_t launch, emulator::RunOptions options);
+  [[nodiscard]] std::vector<std::uint64_t> blocks_of_groups(const BlockGroups& groups,
+                                                            std::uint64_t cost) const;
   [[nodiscard]] std::uint64_t target() const {
     return (options_.thorough ? kThoroughTarget : kSampleTarget) /
            runnable_.program.launches.size();
@@ -234,10 +231,10 @@ emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions opti
       std::min<std::uint64_t>(total, options_.thorough ? kMostThoroughBlocks : kMostSampledBlocks);
   options.max_warp_instructions = std::min(
       kSampleLimit, static_cast<std::uint64_t>(std::max<double>(kProbe, options_.most_units)));
-  if (options_.thorough)
-    options.max_warp_instructions = std::min(options.max_warp_instructions, 2 * kThoroughTarget);
+  // The same for a reference and what is compared with it.
+  if (options_.thorough) options.max_warp_instructions = 2 * kThoroughTarget;
   if (plan.way == Way::kGroups) {
-    const auto blocks = blocks_of_groups(launch, groups_of(launch, options), cost);
+    const auto blocks = blocks_of_groups(groups_of(launch, options), cost);
     options.blocks = &blocks;
     options.share_counters = false;
     return program_->launch(module_, launch, options);
@@ -247,8 +244,18 @@ emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions opti
     blocks = std::clamp<std::uint64_t>(blocks, 1, most);
     return options_.thorough && blocks < most ? std::bit_floor(blocks) : blocks;
   };
+  std::uint64_t mean = cost;
+  if (options_.thorough && plan.blocks == 0 && target() / cost > kSecondProbe &&
+      most > kSecondProbe) {
+    options.sample_blocks = kSecondProbe;
+    options.restore_counters = true;
+    const auto several = program_->launch(module_, launch, options);
+    options.restore_counters = false;
+    if (several.verdict == Verdict::kOk && several.counters.blocks > 0)
+      mean = std::max<std::uint64_t>(1, cost_of(several.counters) / several.counters.blocks);
+  }
   bool resized = plan.blocks > 0;
-  std::uint64_t blocks = resized ? plan.blocks : rounded(target() / cost);
+  std::uint64_t blocks = resized ? plan.blocks : rounded(target() / mean);
   std::vector<std::uint64_t> first;
   while (true) {
     if (plan.way == Way::kFirst) {
@@ -280,82 +287,31 @@ emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions opti
   }
 }
 
-std::array<Sampling::Group, 3> Sampling::groups_of(std::size_t launch,
-                                                   emulator::RunOptions options) {
-  const auto& grid = runnable_.program.launches[launch].grid;
+BlockGroups Sampling::groups_of(std::size_t launch, emulator::RunOptions options) {
   options.share_counters = options.restore_counters = true;
-  const auto counted_by = [&](std::uint64_t block) {
-    const std::vector<std::uint64_t> one = {block};
-    options.blocks = &one;
-    return program_->launch(module_, launch, options).counted;
-  };
-  const auto own = counted_by(0);
-  const auto shares = [&](std::uint64_t block) {
-    const auto other = counted_by(block);
-    std::vector<std::uint64_t> both;
-    std::ranges::set_intersection(own, other, std::back_inserter(both));
-    return !both.empty();
-  };
-  std::array<Group, 3> groups;
-  std::uint64_t stride = 1;
-  for (std::size_t i = 0; i < 3; stride *= static_cast<std::uint64_t>(grid[i++])) {
-    const auto extent = static_cast<std::uint64_t>(grid[i]);
-    if (extent == 1) continue;
-    if (shares(stride)) {  // neighbours: up to where?
-      std::uint64_t low = 1, high = 2;
-      while (high < extent && shares(high * stride)) low = std::exchange(high, 2 * high);
-      high = std::min(high, extent);
-      while (high - low > 1) {
-        const std::uint64_t middle = low + (high - low) / 2;
-        (shares(middle * stride) ? low : high) = middle;
-      }
-      groups[i] = {high, 1};
-      continue;
-    }
-    for (std::uint64_t length = 2; length <= extent / 2 && length <= 64; ++length) {
-      if (extent % length != 0 || !shares(extent / length * stride)) continue;
-      groups[i] = {length, extent / length};
-      break;
-    }
-  }
-  return groups;
+  BlockGroups::Grid grid{};
+  std::ranges::copy(runnable_.program.launches[launch].grid, grid.begin());
+  return {grid, [&](std::uint64_t block) {
+            const std::vector<std::uint64_t> one = {block};
+            options.blocks = &one;
+            return program_->launch(module_, launch, options).counted;
+          }};
 }
 
 /// As many groups as the budget allows, one in each part of all of them.
-std::vector<std::uint64_t> Sampling::blocks_of_groups(std::size_t launch,
-                                                      const std::array<Group, 3>& groups,
-                                                      std::uint64_t cost) {
-  const auto& grid = runnable_.program.launches[launch].grid;
-  std::array<std::uint64_t, 3> many{};  // groups
-  std::uint64_t size = 1, all = 1;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto extent = static_cast<std::uint64_t>(grid[i]);
-    many[i] = (extent + groups[i].length - 1) / groups[i].length;
-    size *= groups[i].length;
-    all *= many[i];
-  }
+std::vector<std::uint64_t> Sampling::blocks_of_groups(const BlockGroups& groups,
+                                                      std::uint64_t cost) const {
+  const auto extents = groups.extents();
+  const std::uint64_t all = extents[0] * extents[1] * extents[2];
   const std::uint64_t most = options_.thorough ? kMostThoroughBlocks : kMostSampledBlocks;
-  const std::uint64_t n = std::clamp<std::uint64_t>(std::min(target() / cost, most) / size, 1, all);
+  const std::uint64_t n =
+      std::clamp<std::uint64_t>(std::min(target() / cost, most) / groups.size(), 1, all);
   std::mt19937_64 random(options_.seed);
   std::set<std::uint64_t> blocks;
   for (std::uint64_t k = 0; k < n; ++k) {
     const std::uint64_t begin = all * k / n, end = std::max(begin + 1, all * (k + 1) / n);
-    const std::uint64_t group = begin + random() % (end - begin);
-    for (std::uint64_t member = 0; member < size; ++member) {
-      std::uint64_t block = 0, stride = 1, g = group, m = member;
-      bool inside = true;
-      for (std::size_t i = 0; i < 3; ++i) {
-        const std::uint64_t at = groups[i].step == 1
-                                     ? g % many[i] * groups[i].length + m % groups[i].length
-                                     : g % many[i] + m % groups[i].length * groups[i].step;
-        inside = inside && at < static_cast<std::uint64_t>(grid[i]);
-        block += at * stride;
-        stride *= static_cast<std::uint64_t>(grid[i]);
-        g /= many[i];
-        m /= groups[i].length;
-      }
-      if (inside) blocks.insert(block);
-    }
+    const auto members = groups.members(begin + random() % (end - begin));
+    blocks.insert(members.begin(), members.end());
   }
   return {blocks.begin(), blocks.end()};
 }
@@ -515,14 +471,12 @@ SampleOptions candidate_sample(bool is_final) {
 }
 
 double sampling_error(const Counters& c) {
-  if (c.blocks < 2 || c.blocks >= c.blocks_total || c.warp_instructions == 0) return 0;
-  // Blocks run four neighbours at a time: so many count as one.
-  constexpr double kNeighbours = 4;
-  const auto n = static_cast<double>(c.blocks);
-  const double variance = static_cast<double>(c.block_steps_squared) / (2 * (n - 1));
+  if (c.runs < 3 || c.blocks >= c.blocks_total || c.warp_instructions == 0) return 0;
+  const auto runs = static_cast<double>(c.runs), n = static_cast<double>(c.blocks);
+  // Six times the variance of a run, whatever the trend along the grid.
+  const double variance = static_cast<double>(c.run_bends_squared) / (6 * (runs - 2));
   const double left_out = 1 - n / static_cast<double>(c.blocks_total);
-  return std::sqrt(variance * kNeighbours / n * left_out) /
-         (static_cast<double>(c.warp_instructions) / n);
+  return std::sqrt(variance / runs * left_out) / (static_cast<double>(c.warp_instructions) / n);
 }
 
 double units_of(const Counters& c) {

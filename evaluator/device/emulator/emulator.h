@@ -169,9 +169,10 @@ struct Counters {
   std::uint64_t warp_path_sum = 0;         ///< the same of every warp
   std::uint64_t machine_path_sum = 0;      ///< of every warp, by its machine code; 0: not known
   std::uint64_t most_of_a_block = 0;       ///< warp instructions of the block with most
-  /// How unlike each other blocks are that ended one after the other: the squares of the
-  /// differences of their warp instructions, summed. Of a launch that one host thread ran.
-  std::uint64_t block_steps_squared = 0;
+  // How unlike each other blocks are, where one host thread ran them: of runs of neighbours that
+  // ended one after the other the means of their warp instructions, and how far each is from the
+  // middle of the two beside it, doubled, squared and summed.
+  std::uint64_t runs = 0, run_bends_squared = 0;
   // Machine instructions (warps), estimated: all, and by pipe.
   std::uint64_t issued = 0, pipe_alu = 0, pipe_fma = 0, pipe_imad = 0, pipe_xu = 0, pipe_fp64 = 0;
   std::uint64_t global_load_lines = 0,
