@@ -36,6 +36,8 @@ constexpr Effort kBrief = {.blocks = 32, .wanted = 8, .units = 3e6, .most = 12e6
 constexpr Effort kAgain = {.blocks = 16, .wanted = 4, .units = 3e6, .most = 12e6};
 /// Fewer blocks compared, for the candidate's own reasons, and nothing is known of it.
 constexpr std::size_t kLeastBlocks = 16;
+/// Or so few, where so many ran for them.
+constexpr std::size_t kFewBlocks = 6, kManyRun = 96;
 constexpr int kElementsOfABlock = 4;     // whose blocks are looked for in the other program
 constexpr std::size_t kMostMissing = 3;  // elements that nobody seems to write
 /// A program whose blocks cannot be told apart runs in full, if it takes no more [units].
@@ -343,7 +345,8 @@ bool Comparing::compare(Output& output) {
     std::uint64_t least = kLeastBlocks;
     if (!reference_->is_whole())
       least = std::clamp<std::uint64_t>(reference_->blocks_that_write(output.own), 1, least);
-    return blocks_ >= least;
+    // What many blocks of earlier launches wrote, few of the last one show.
+    return blocks_ >= least || (blocks_ >= kFewBlocks && candidate_->blocks_run() >= kManyRun);
   };
   if (reference_gave_up_ && !enough() && candidate_->verdict() == Verdict::kOk) {
     // Blocks that wait for one another, or share what they write, say: then in full.

@@ -53,6 +53,8 @@ class PartialRun {
   /// Every block that ran wrote to the buffer what the first one did, moved by so much for each
   /// step through the grid (less at its end): if the others do, nobody writes this byte.
   [[nodiscard]] bool is_hole(int buffer, std::uint64_t offset);
+  /// Blocks of all launches that ran and count.
+  [[nodiscard]] std::size_t blocks_run() const { return ran_.size(); }
   /// All that ran so far took so much (see units_of).
   [[nodiscard]] double spent_units() const { return spent_units_; }
   /// Bytes of `buffer` that are final, in rising order.

