@@ -47,8 +47,7 @@ std::uint64_t BlockGroups::size() const {
 
 BlockGroups::Grid BlockGroups::extents() const {
   Grid out{};
-  for (std::size_t i = 0; i < 3; ++i)
-    out[i] = (grid_[i] + along_[i].length - 1) / along_[i].length;
+  for (std::size_t i = 0; i < 3; ++i) out[i] = (grid_[i] + along_[i].length - 1) / along_[i].length;
   return out;
 }
 
@@ -60,8 +59,8 @@ std::vector<std::uint64_t> BlockGroups::members(std::uint64_t group) const {
     bool inside = true;
     for (std::size_t i = 0; i < 3; ++i) {
       const auto [length, step] = along_[i];
-      const std::uint64_t at = step == 1 ? g % many[i] * length + m % length
-                                         : g % many[i] + m % length * step;
+      const std::uint64_t at =
+          step == 1 ? g % many[i] * length + m % length : g % many[i] + m % length * step;
       inside = inside && at < grid_[i];
       block += at * stride;
       stride *= grid_[i];

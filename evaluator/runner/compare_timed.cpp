@@ -24,16 +24,19 @@ using protocol::Case;
 using Made = PartialRun::Made;
 using Ranges = PartialRun::Ranges;
 
-/// How much is compared of one set of inputs. Blocks, half of them the reference's, are drawn until
-/// `blocks` were, or `wanted` were and `units` are spent by either program; never more than `most`
-/// for all outputs.
+/// How much is compared of one set of inputs. Blocks, half of them the reference's, are drawn: up
+/// to `blocks` while either program spent less than `units`, up to `wanted` while less than
+/// `heavy`, and `least` in any case, as long as all outputs together take no more than `most`.
 struct Effort {
-  std::size_t blocks, wanted;
-  double units, most;
+  std::size_t blocks, wanted, least;
+  double units, heavy, most;
 };
-constexpr Effort kThorough = {.blocks = 96, .wanted = 32, .units = 12e6, .most = 90e6};
-constexpr Effort kBrief = {.blocks = 32, .wanted = 8, .units = 3e6, .most = 12e6};
-constexpr Effort kAgain = {.blocks = 16, .wanted = 4, .units = 3e6, .most = 12e6};
+constexpr Effort kThorough = {
+    .blocks = 96, .wanted = 32, .least = 16, .units = 12e6, .heavy = 80e6, .most = 200e6};
+constexpr Effort kBrief = {
+    .blocks = 32, .wanted = 8, .least = 4, .units = 3e6, .heavy = 8e6, .most = 12e6};
+constexpr Effort kAgain = {
+    .blocks = 16, .wanted = 4, .least = 1, .units = 3e6, .heavy = 8e6, .most = 12e6};
 /// Fewer blocks compared, for the candidate's own reasons, and nothing is known of it.
 constexpr std::size_t kLeastBlocks = 16;
 /// Or so few, where so many ran for them.
@@ -47,8 +50,8 @@ constexpr double kWholeAgain = 60e6;  // likewise, a second time
 constexpr std::uint64_t kWholeReference = 100'000'000;  // [warp instructions]
 /// Together blocks are to write so much of what the reference's write, less this many deviations.
 constexpr double kLeastShare = 0.98, kDeviations = 4;
-constexpr std::size_t kComparedBytes = 64U << 20;  // compared of one output
-constexpr std::size_t kGroup = 256;                // elements that have a measure of their own
+constexpr std::size_t kMostElements = 3U << 20;  // compared of one output
+constexpr std::size_t kGroup = 256;              // elements that have a measure of their own
 
 Ranges common(const Ranges& a, const Ranges& b) {
   Ranges out;
@@ -77,12 +80,22 @@ std::uint64_t any_byte(const Ranges& ranges, std::mt19937_64& random) {
   return ranges.front().begin;
 }
 
-/// The elements of a buffer at which all of `made` are whole.
-std::vector<std::int64_t> elements_in(const Ranges& made, std::size_t size, std::size_t most) {
+/// The elements of a buffer at which all of `made` are whole; of very many about `most`, in pieces
+/// that `places` chooses.
+std::vector<std::int64_t> elements_in(const Ranges& made, std::size_t size, std::size_t most,
+                                      std::uint64_t places) {
+  const double share = static_cast<double>(most) * static_cast<double>(size) /
+                       static_cast<double>(std::max<std::uint64_t>(1, bytes_in(made)));
+  std::mt19937_64 random(places);
   std::vector<std::int64_t> out;
-  for (const ByteRange& range : made)
-    for (std::uint64_t i = (range.begin + size - 1) / size; (i + 1) * size <= range.end; ++i)
-      if (out.size() < most) out.push_back(static_cast<std::int64_t>(i));
+  for (const ByteRange& range : made) {
+    const std::uint64_t first = (range.begin + size - 1) / size, end = range.end / size;
+    for (std::uint64_t piece = first; piece < end; piece += kGroup) {
+      if (share < 1 && static_cast<double>(random() >> 11) * 0x1p-53 > share) continue;
+      for (std::uint64_t i = piece; i < std::min<std::uint64_t>(end, piece + kGroup); ++i)
+        out.push_back(static_cast<std::int64_t>(i));
+    }
+  }
   return out;
 }
 
@@ -213,7 +226,7 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
   const std::size_t size = size_of(buffer.type);
   const std::int64_t width = buffer.shape.empty() ? 1 : buffer.shape.back();
   const auto alone = elements_in(common(reference_->made(output.own), candidate.made(output.other)),
-                                 size, kComparedBytes / size);
+                                 size, kMostElements, question_.places);
   if (alone.empty()) return true;
   const bool local = is_float(buffer.type) && !question_.to_the_bit;
   const auto elements = local ? in_groups(alone, width) : alone;
@@ -241,7 +254,7 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
         if (exact == nullptr) return {};
         const ScalarType type =
             one_.precise->program.buffers[static_cast<std::size_t>(output.own)].type;
-        const auto there = elements_in(exact->made(output.own), size_of(type), SIZE_MAX);
+        const auto there = elements_in(exact->made(output.own), size_of(type), SIZE_MAX, 0);
         if (!std::ranges::includes(there, alone)) return {};
         truth = gathered(exact->program(), output.own, elements, size_of(type));
         return {truth, type};
@@ -285,7 +298,9 @@ void Comparing::draw(Output& output, const Effort& effort) {
   const auto goes_on = [&] {
     const double spent = std::max(candidate_->spent_units(), reference_->spent_units()) - before;
     return (made_up() || missing_.size() < kMostMissing) && candidate_->why().empty() &&
-           reference_->why().empty() && (blocks_ < effort.wanted || spent < effort.units);
+           reference_->why().empty() &&
+           (blocks_ < effort.least || spent < effort.units ||
+            (blocks_ < effort.wanted && spent < effort.heavy));
   };
   for (std::size_t k = 0; k < 2 * effort.blocks && blocks_ < effort.blocks && goes_on(); ++k) {
     // What it leaves out, only the reference's blocks show; what it does differently here and
@@ -470,6 +485,7 @@ TimedComparison Comparing::run() {
   // Each output has an equal part of what this may take.
   const std::size_t n = std::max<std::size_t>(1, outputs.size());
   effort_.units /= static_cast<double>(n);
+  effort_.heavy /= static_cast<double>(n);
   effort_.wanted = std::max(kLeastBlocks, effort_.wanted / n);
   for (Output& output : outputs)
     if (!compare(output)) return result_;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kSector = 32;  // [B]
 /// What a byte of host memory that a block made counts as, in warp-instructions: a block of a
 /// grid-stride loop touches whole buffers.
 constexpr double kUnitsPerByte = 0.02;
-constexpr double kUnitsPerElement = 0.5;               // of an input that was made
+constexpr double kUnitsPerElement = 1;                 // of an input that was made
 constexpr std::uint64_t kMostLookedThrough = 1 << 22;  // blocks
 constexpr std::size_t kMostPieces = 4096;           // ranges of one block that are looked through
 constexpr std::size_t kMostOwners = 1024;           // blocks that add to one element

@@ -53,8 +53,8 @@ Built build(const std::string& source, std::vector<ConcreteBuffer> buffers,
 }
 
 std::unique_ptr<PartialRun> load(const Built& built, double units = 1e8) {
-  auto run = PartialRun::load(built.runnable, *built.module, 7, units,
-                              std::make_shared<SharedInputs>());
+  auto run =
+      PartialRun::load(built.runnable, *built.module, 7, units, std::make_shared<SharedInputs>());
   EXPECT_TRUE(run.has_value());
   return std::move(*run);
 }
@@ -77,8 +77,9 @@ __global__ void add(const float* x, float* y) {
 })";
 
 TEST(PartialRun, AddsWhatAllNeighboursAdd) {
-  const Built built = build(kOverlapping, in_and_out(1000 * 128, 33024),
-                            {{"zero", {516, 1, 1}, {64, 1, 1}}, {"add", {1000, 1, 1}, {128, 1, 1}}});
+  const Built built =
+      build(kOverlapping, in_and_out(1000 * 128, 33024),
+            {{"zero", {516, 1, 1}, {64, 1, 1}}, {"add", {1000, 1, 1}, {128, 1, 1}}});
   const auto part = load(built), whole = load(built);
   ASSERT_TRUE(whole->run_whole(100'000'000));
   for (const std::uint64_t element : {500 * 32 + 7, 31 * 32, 700 * 32 + 31}) {
@@ -89,8 +90,8 @@ TEST(PartialRun, AddsWhatAllNeighboursAdd) {
 }
 
 TEST(PartialRun, DoesNotAddToWhatNobodyWrote) {
-  const Built built = build(kOverlapping, in_and_out(1000 * 128, 33024),
-                            {{"add", {1000, 1, 1}, {128, 1, 1}}});
+  const Built built =
+      build(kOverlapping, in_and_out(1000 * 128, 33024), {{"add", {1000, 1, 1}, {128, 1, 1}}});
   const auto run = load(built);
   EXPECT_EQ(run->make(1, 500 * 128), Made::kFailed);
   EXPECT_NE(run->why().find("uninitialised"), std::string::npos) << run->why();
@@ -160,9 +161,8 @@ TEST(CompareTimed, WantsWhatTheReferenceWrites) {
 
 TEST(BlockGroups, AreNeighboursOrEquallyFarApart) {
   using List = std::vector<std::uint64_t>;
-  const BlockGroups neighbours({96, 2, 1}, [](std::uint64_t block) {
-    return List{block / 96 * 100 + block % 96 / 12};
-  });
+  const BlockGroups neighbours(
+      {96, 2, 1}, [](std::uint64_t block) { return List{block / 96 * 100 + block % 96 / 12}; });
   EXPECT_EQ(neighbours.size(), 12U);
   EXPECT_EQ(neighbours.extents(), (BlockGroups::Grid{8, 2, 1}));
   EXPECT_EQ(neighbours.members(9).front(), 96U + 12);
@@ -184,17 +184,18 @@ ProgramSample sampled(const Built& built) {
 TEST(Sample, RunsBlocksThatCountTogether) {
   for (const char* which : {"blockIdx.x / 8", "blockIdx.x % (gridDim.x / 8)"}) {
     const std::string tile = which;
-    const Built built = build("__device__ unsigned ended[4096];\n"
-                              "__global__ void k(const float* x, float* y) {\n"
-                              "  __shared__ bool last;\n"
-                              "  for (int i = 0; i < 400; ++i) if (x[i] < 0) y[i] = 0;\n"
-                              "  int tile = " +
-                                  tile +
-                                  ";\n"
-                                  "  if (threadIdx.x == 0) last = atomicInc(&ended[tile], 7) == 7;\n"
-                                  "  __syncthreads();\n"
-                                  "  if (last) y[tile * 64 + threadIdx.x] = x[tile];\n}\n",
-                              in_and_out(4096, 4096 * 64), {{"k", {4096 * 8, 1, 1}, {64, 1, 1}}});
+    const Built built = build(
+        "__device__ unsigned ended[4096];\n"
+        "__global__ void k(const float* x, float* y) {\n"
+        "  __shared__ bool last;\n"
+        "  for (int i = 0; i < 400; ++i) if (x[i] < 0) y[i] = 0;\n"
+        "  int tile = " +
+            tile +
+            ";\n"
+            "  if (threadIdx.x == 0) last = atomicInc(&ended[tile], 7) == 7;\n"
+            "  __syncthreads();\n"
+            "  if (last) y[tile * 64 + threadIdx.x] = x[tile];\n}\n",
+        in_and_out(4096, 4096 * 64), {{"k", {4096 * 8, 1, 1}, {64, 1, 1}}});
     const auto sample = sampled(built);
     ASSERT_EQ(sample.verdict, Verdict::kOk) << sample.detail;
     EXPECT_NEAR(sample.written.at("y"), 1, 0.01) << tile;
