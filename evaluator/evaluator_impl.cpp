@@ -34,6 +34,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSparedForTheGpu = 2;
 /// An admission on a GPU may look so long [s] for what the timed size reads.
 constexpr double kSampledReads_s = 2;
+constexpr double kOf95 = 1.96;          // standard deviations
+constexpr double kMostOff = 0.9;        // of a modelled time, relative
 constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
 
 double bounded_error(double error) {
@@ -200,25 +202,33 @@ std::optional<EmulateReply> EvaluatorImpl::known_model(const std::string& refere
   return known->second;
 }
 
-double EvaluatorImpl::keep_model(const std::string& reference_key, const EmulateReply& reply) {
+EmulateReply EvaluatorImpl::keep_model(const std::string& reference_key,
+                                       const EmulateReply& reply) {
   const std::lock_guard lock(mutex_);
   // The first one stands: every speedup of a run is against the same number.
-  return reference_models_.emplace(reference_key, reply).first->second.time_us;
+  return reference_models_.emplace(reference_key, reply).first->second;
 }
 
-Result<double> EvaluatorImpl::modelled_reference_time(const Case& timed,
-                                                      const EvaluationRequest& evaluation) {
-  if (const auto known = known_model(timed.reference.key)) return known->time_us;
+Result<EmulateReply> EvaluatorImpl::modelled_reference(const Case& timed,
+                                                       const EvaluationRequest& evaluation,
+                                                       pool::RunnerPool* own) {
+  const bool is_final = evaluation.stage == Stage::kFinal;
+  const std::string key =
+      timed.reference.key + (is_final ? fmt::format("/{}", evaluation.places) : "");
+  if (const auto known = known_model(key)) return *known;
   protocol::EmulateRequest request;
   request.arch = info_.arch;
   request.profile = profile_text_;
   request.places = evaluation.places;
+  request.is_final = is_final;
   request.timed = Case{.reference = timed.reference, .seed = timed.seed};
-  const auto reply = emulate(request);
+  const auto reply = emulate(request, own);
   if (!reply) return std::unexpected(reply.error());
-  if (reply->verdict != Verdict::kOk)
+  if (reply->verdict != Verdict::kOk) {
+    if (const auto quick = known_model(timed.reference.key)) return *quick;
     return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
-  return keep_model(timed.reference.key, *reply);
+  }
+  return keep_model(key, *reply);
 }
 
 bool EvaluatorImpl::begin_screening() {
@@ -244,14 +254,18 @@ void EvaluatorImpl::note_measured(double seconds) {
 }
 
 void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& reply,
-                                 double reference_us, const EvaluationRequest& request,
+                                 const EmulateReply& reference, const EvaluationRequest& request,
                                  const std::string& reference_key) {
   auto& m = evaluation.measurement;
+  const double reference_us = reference.time_us;
   m.modelled = true;
   m.time_us = reply.time_us;
   m.reference_time_us = reference_us;
   m.speedup = reply.time_us > 0 ? reference_us / reply.time_us : 0;
-  m.ci95_low = m.ci95_high = m.speedup;
+  // Of the sample of blocks; how far the model is off itself is another question.
+  const double off = std::min(kMostOff, kOf95 * std::hypot(reply.time_error, reference.time_error));
+  m.ci95_low = m.speedup * (1 - off);
+  m.ci95_high = m.speedup * (1 + off);
   m.bound = reply.bound;
   m.samples_us = {reply.time_us};
   m.reference_samples_us = {reference_us};
@@ -423,13 +437,12 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
   }
   if (!gpu_) {
     phase = Clock::now();
-    const auto reference_us = modelled_reference_time(timed_case, request);
-    if (!reference_us)
-      return at("modelling a block of the reference at the timed sizes", reference_us.error());
-    const EmulateReply modelled = *known_model(timed->key);
-    keep_common(read_whole, modelled.read_whole);
-    set_floor(request, timed->key, read_whole, *reference_us);
-    set_modelled(evaluation, modelled, *reference_us, request, timed->key);
+    const auto modelled = modelled_reference(timed_case, request);
+    if (!modelled)
+      return at("modelling a block of the reference at the timed sizes", modelled.error());
+    keep_common(read_whole, modelled->read_whole);
+    set_floor(request, timed->key, read_whole, modelled->time_us);
+    set_modelled(evaluation, *modelled, *modelled, request, timed->key);
   }
   if (gpu_) {
     trace("admission: emulated");

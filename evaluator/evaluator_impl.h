@@ -87,12 +87,16 @@ class EvaluatorImpl final : public Evaluator {
                                          const EvaluationRequest& request);
   class Gates;
   [[nodiscard]] Result<Evaluation> run_gates(const EvaluationRequest& request, bool quick);
-  [[nodiscard]] Result<double> modelled_reference_time(const protocol::Case& timed,
-                                                       const EvaluationRequest& evaluation);
+  /// The reference's modelled time. That of a final stage is sampled as its finalists are; `own`:
+  /// processes of that stage.
+  [[nodiscard]] Result<protocol::EmulateReply> modelled_reference(
+      const protocol::Case& timed, const EvaluationRequest& evaluation,
+      pool::RunnerPool* own = nullptr);
   /// What the time model said of this reference before.
   [[nodiscard]] std::optional<protocol::EmulateReply> known_model(const std::string& reference_key);
-  /// Gives the time that counts [us].
-  double keep_model(const std::string& reference_key, const protocol::EmulateReply& reply);
+  /// Gives the one that counts.
+  protocol::EmulateReply keep_model(const std::string& reference_key,
+                                    const protocol::EmulateReply& reply);
   [[nodiscard]] std::vector<KernelResources> resources_of(const protocol::Runnable& runnable) const;
   [[nodiscard]] Result<void> check_memory(const ConcreteProgram& reference) const;
   /// On a GPU: the inputs that the reference reads whole at the timed size, by the blocks that the
@@ -104,7 +108,7 @@ class EvaluatorImpl final : public Evaluator {
   /// Turns a time that nothing honest explains into a verdict.
   void raise_alarm(Evaluation& evaluation, const std::string& reference_key);
   void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
-                    double reference_us, const EvaluationRequest& request,
+                    const protocol::EmulateReply& reference, const EvaluationRequest& request,
                     const std::string& reference_key);
 
   void set_measured(Evaluation& evaluation, const protocol::MeasureReply& reply,

@@ -13,6 +13,7 @@ struct EvaluatorImpl::FinalRunners {
       : candidate("compile", 1, evaluator.options_),
         reference("compile", 1, evaluator.options_),
         emulator("emulate", 1, evaluator.options_),
+        modeller("emulate", 1, evaluator.options_),
         owner(evaluator) {
     const std::lock_guard lock(owner.mutex_);
     owner.final_runners_.insert(this);
@@ -29,10 +30,11 @@ struct EvaluatorImpl::FinalRunners {
   [[nodiscard]] Effort for_reference() { return {.own = &reference, .serial = serial + 1}; }
 
   void cancel() {
-    for (auto* pool : {&candidate, &reference, &emulator}) pool->cancel();
+    for (auto* pool : {&candidate, &reference, &emulator, &modeller}) pool->cancel();
   }
 
   pool::RunnerPool candidate, reference, emulator;
+  pool::RunnerPool modeller;  ///< of the reference alone
   EvaluatorImpl& owner;
   const std::uint64_t serial = next_serial();
 

@@ -239,7 +239,15 @@ Result<bool> EvaluatorImpl::Gates::check() {
   request.places = request_.places;
   // The reference as its own candidate is modelled once: a slow one takes seconds.
   const bool is_reference = timed_.candidate->key == timed_.reference.key;
-  const auto known = !e_.gpu_ && is_reference ? e_.known_model(timed_.reference.key) : std::nullopt;
+  const auto modelled = [&] {
+    return e_.modelled_reference(timed_, request_, own_ ? &own_->modeller : nullptr);
+  };
+  std::optional<EmulateReply> known;
+  if (!e_.gpu_ && is_reference) {
+    auto found = modelled();
+    if (!found) return std::unexpected(found.error());
+    known = std::move(*found);
+  }
   if (!e_.gpu_ && !known) {
     auto precise = precise_timed(CodeFor::kEmulator);  // a small timed size is compared, too
     if (!precise) return std::unexpected(precise.error());
@@ -266,13 +274,17 @@ Result<bool> EvaluatorImpl::Gates::check() {
     reply->time_us = known->time_us;
     reply->bound = known->bound;
     reply->counters = known->counters;
+    reply->time_error = known->time_error;
   }
   if (!e_.gpu_) {
-    const auto reference_us = e_.modelled_reference_time(timed_, request_);
-    if (!reference_us) return std::unexpected(reference_us.error());
-    e_.set_modelled(evaluation_, *reply, *reference_us, request_, timed_.reference.key);
+    const auto reference = modelled();
+    if (!reference) return std::unexpected(reference.error());
+    e_.set_modelled(evaluation_, *reply, *reference, request_, timed_.reference.key);
+    if (!reply->compared.empty())
+      evaluation_.note = "compared at the timed size: " + reply->compared;
     if (!reply->not_compared.empty())
-      evaluation_.note = "not compared at the timed size: " + reply->not_compared;
+      evaluation_.note += fmt::format("{}not compared at the timed size: {}",
+                                      evaluation_.note.empty() ? "" : "; ", reply->not_compared);
     evaluation_.verdict = Verdict::kOk;
     return true;
   }

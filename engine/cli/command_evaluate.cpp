@@ -41,6 +41,7 @@ int run(const Options& options) {
   const Measurement& m = e.measurement;
   const bool ok = e.verdict == Verdict::kOk;
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
+  if (!e.note.empty()) notes.push_back(e.note);
   for (const std::string& note : notes) fmt::print(out, "note: {}\n", note);
   if (ok) {
     fmt::print(out, "ok: {}{}, {:.2f}x [{:.2f}, {:.2f}], max error {:.1e}; candidate {}\n",

@@ -21,7 +21,10 @@ Result<Judgement> judge_locally(const Question& q, const std::string& buffer,
                                 const std::optional<Comparison>& against_truth) {
   const auto locally = [&](const Elements& want, double rms, const Elements& own,
                            const Elements& exact) {
-    return compare_locally(want, q.got, q.width, rms, q.tolerance, own, exact);
+    auto local = compare_locally(want, q.got, q.width, rms, q.tolerance, own, exact);
+    if (local && local->first_mismatch >= 0 && !q.places.empty())
+      local->first_mismatch = q.places[static_cast<std::size_t>(local->first_mismatch)];
+    return local;
   };
   Judgement right{plain, ""};
   std::string detail;
@@ -99,7 +102,12 @@ Result<Judgement> judge_made_up(const Question& q) {
 }  // namespace
 
 Result<Judgement> judge(const Question& question, const std::string& buffer) {
-  return question.inputs == InputSet::kOwn ? judge_own(question, buffer) : judge_made_up(question);
+  auto judged =
+      question.inputs == InputSet::kOwn ? judge_own(question, buffer) : judge_made_up(question);
+  if (judged && !question.places.empty())
+    for (std::int64_t* at : {&judged->comparison.first_mismatch, &judged->comparison.worst})
+      if (*at >= 0) *at = question.places[static_cast<std::size_t>(*at)];
+  return judged;
 }
 
 }  // namespace hone::check

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "candidates/result.h"
 #include "candidates/task.h"
@@ -22,6 +23,8 @@ struct Question {
   bool exact = false;  ///< what f32 gives without error on kMultiples must come without error
   /// The reference's answer in double, asked for only where it decides; empty bytes: there is none.
   std::function<Elements()> truth;
+  /// Where in the buffer each element is, where they are not all of it.
+  std::span<const std::int64_t> places = {};
 };
 
 /// The comparison that decides: its ok() is the answer, `detail` says what is wrong where

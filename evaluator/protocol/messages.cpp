@@ -324,7 +324,9 @@ Json to_message(const EmulateReply& r) {
           {"expected_checked", r.expected_checked},
           {"expected_differs", r.expected_differs},
           {"not_compared", r.not_compared},
+          {"compared", r.compared},
           {"time_us", r.time_us},
+          {"time_error", r.time_error},
           {"bound", r.bound},
           {"counters", r.counters}};
 }
@@ -359,7 +361,10 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
   r.expected_differs = clean_text(r.expected_differs, 2048);
   HONE_TAKE(r.not_compared, get_string(m, "not_compared"));
   r.not_compared = clean_text(r.not_compared, 2048);
+  HONE_TAKE(r.compared, get_string(m, "compared"));
+  r.compared = clean_text(r.compared, 2048);
   HONE_TAKE(r.time_us, get_positive(m, "time_us"));
+  HONE_TAKE(r.time_error, get_positive(m, "time_error"));
   HONE_TAKE(r.bound, get_string(m, "bound", 256));
   r.bound = clean_text(r.bound, 256);
   const Json* counters = nullptr;

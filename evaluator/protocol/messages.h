@@ -103,7 +103,9 @@ struct EmulateReply {
   int expected_checked = 0;      ///< of an admission: sizes at which there was something expected
   std::string expected_differs;  ///< where the first of it is not what came out; else empty
   std::string not_compared;      ///< why an output was not compared at the timed size; else empty
+  std::string compared;          ///< how much was compared at the timed size; empty: nothing
   double time_us = 0;            ///< of the timed program
+  double time_error = 0;         ///< of it, as its blocks differ: one standard deviation, relative
   std::string bound;
   std::map<std::string, double> counters;
 };

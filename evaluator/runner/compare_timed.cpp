@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <span>
 
 #include "evaluator/check/compare.h"
+#include "evaluator/check/finite.h"
+#include "evaluator/check/judge.h"
 #include "evaluator/runner/partial_run.h"
 
 namespace hone::runner {
@@ -16,15 +21,37 @@ namespace {
 
 using emulator::ByteRange;
 using protocol::Case;
+using Made = PartialRun::Made;
 using Ranges = PartialRun::Ranges;
 
-constexpr std::size_t kComparedBlocks = 64;  // of the candidate, for one output
-constexpr int kElementsOfABlock = 4;         // whose blocks are looked for in the reference
-// An output of so many bytes, by so many blocks, is to be written by all of them at least so far.
-constexpr std::int64_t kJudgedBytes = 16384;
-constexpr std::uint64_t kJudgedBlocks = 16;
-constexpr double kLeastShare = 0.5;
-constexpr std::size_t kComparedBytes = 64U << 20;  // compared of one output
+/// How much is compared of one set of inputs. Blocks, half of them the reference's, are drawn: up
+/// to `blocks` while either program spent less than `units`, up to `wanted` while less than
+/// `heavy`, and `least` in any case, as long as all outputs together take no more than `most`.
+struct Effort {
+  std::size_t blocks, wanted, least;
+  double units, heavy, most;
+};
+constexpr Effort kThorough = {
+    .blocks = 96, .wanted = 32, .least = 16, .units = 12e6, .heavy = 80e6, .most = 200e6};
+constexpr Effort kBrief = {
+    .blocks = 32, .wanted = 8, .least = 4, .units = 3e6, .heavy = 8e6, .most = 12e6};
+constexpr Effort kAgain = {
+    .blocks = 16, .wanted = 4, .least = 1, .units = 3e6, .heavy = 8e6, .most = 12e6};
+/// Fewer blocks compared, for the candidate's own reasons, and nothing is known of it.
+constexpr std::size_t kLeastBlocks = 16;
+/// Or so few, where so many ran for them.
+constexpr std::size_t kFewBlocks = 6, kManyRun = 96;
+constexpr int kElementsOfABlock = 4;     // whose blocks are looked for in the other program
+constexpr std::size_t kMostMissing = 3;  // elements that nobody seems to write
+/// A program whose blocks cannot be told apart runs in full, if it takes no more [units].
+constexpr double kWholeCandidate = 320e6;
+constexpr double kWholeOther = 30e6;  // likewise, on inputs that the task does not list
+constexpr double kWholeAgain = 60e6;  // likewise, a second time
+constexpr std::uint64_t kWholeReference = 100'000'000;  // [warp instructions]
+/// Together blocks are to write so much of what the reference's write, less this many deviations.
+constexpr double kLeastShare = 0.98, kDeviations = 4;
+constexpr std::size_t kMostElements = 3U << 20;  // compared of one output
+constexpr std::size_t kGroup = 256;              // elements that have a measure of their own
 
 Ranges common(const Ranges& a, const Ranges& b) {
   Ranges out;
@@ -37,11 +64,15 @@ Ranges common(const Ranges& a, const Ranges& b) {
   return out;
 }
 
-/// A byte of `ranges`, all of them as likely.
-std::uint64_t any_byte(const Ranges& ranges, std::mt19937_64& random) {
+std::uint64_t bytes_in(const Ranges& ranges) {
   std::uint64_t total = 0;
   for (const ByteRange& range : ranges) total += range.end - range.begin;
-  std::uint64_t at = random() % std::max<std::uint64_t>(1, total);
+  return total;
+}
+
+/// A byte of `ranges`, all of them as likely.
+std::uint64_t any_byte(const Ranges& ranges, std::mt19937_64& random) {
+  std::uint64_t at = random() % std::max<std::uint64_t>(1, bytes_in(ranges));
   for (const ByteRange& range : ranges) {
     if (at < range.end - range.begin) return range.begin + at;
     at -= range.end - range.begin;
@@ -49,165 +80,425 @@ std::uint64_t any_byte(const Ranges& ranges, std::mt19937_64& random) {
   return ranges.front().begin;
 }
 
-/// The elements of a buffer at which all of `made` are whole.
-std::vector<std::uint64_t> elements_in(const Ranges& made, std::size_t size, std::size_t most) {
-  std::vector<std::uint64_t> out;
-  for (const ByteRange& range : made)
-    for (std::uint64_t i = (range.begin + size - 1) / size; (i + 1) * size <= range.end; ++i)
-      if (out.size() < most) out.push_back(i);
+/// The elements of a buffer at which all of `made` are whole; of very many about `most`, in pieces
+/// that `places` chooses.
+std::vector<std::int64_t> elements_in(const Ranges& made, std::size_t size, std::size_t most,
+                                      std::uint64_t places) {
+  const double share = static_cast<double>(most) * static_cast<double>(size) /
+                       static_cast<double>(std::max<std::uint64_t>(1, bytes_in(made)));
+  std::mt19937_64 random(places);
+  std::vector<std::int64_t> out;
+  for (const ByteRange& range : made) {
+    const std::uint64_t first = (range.begin + size - 1) / size, end = range.end / size;
+    for (std::uint64_t piece = first; piece < end; piece += kGroup) {
+      if (share < 1 && static_cast<double>(random() >> 11) * 0x1p-53 > share) continue;
+      for (std::uint64_t i = piece; i < std::min<std::uint64_t>(end, piece + kGroup); ++i)
+        out.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  return out;
+}
+
+/// So that neighbours in a row, or a few short rows, are judged by their own measure: groups of
+/// kGroup, filled up with what they begin with.
+std::vector<std::int64_t> in_groups(const std::vector<std::int64_t>& elements, std::int64_t width) {
+  std::vector<std::int64_t> out;
+  std::size_t begin = 0;  // of a group
+  const auto fill_up = [&] {
+    for (std::size_t i = 0; (out.size() - begin) % kGroup != 0; ++i) out.push_back(out[begin + i]);
+    begin = out.size();
+  };
+  const std::int64_t row = std::max<std::int64_t>(1, width);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const bool new_row = i > 0 && elements[i] / row != elements[i - 1] / row;
+    if (new_row && out.size() - begin >= kGroup) fill_up();
+    out.push_back(elements[i]);
+  }
+  if (out.size() > begin) fill_up();
   return out;
 }
 
 std::vector<std::uint8_t> gathered(const EmulatedProgram& program, int buffer,
-                                   const std::vector<std::uint64_t>& elements, std::size_t size) {
+                                   const std::vector<std::int64_t>& elements, std::size_t size) {
   std::vector<std::uint8_t> out(elements.size() * size);
   for (std::size_t i = 0; i < elements.size(); ++i)
-    program.read(buffer, elements[i] * size, std::span(out).subspan(i * size, size));
+    program.read(buffer, static_cast<std::uint64_t>(elements[i]) * size,
+                 std::span(out).subspan(i * size, size));
   return out;
 }
 
+/// What randomly drawn blocks of a program write to a buffer.
+struct Drawn {
+  std::set<std::uint64_t> blocks;
+  double sum = 0, squares = 0;  // of what each wrote [B], [B^2]
+  void add(double bytes) {
+    sum += bytes;
+    squares += bytes * bytes;
+  }
+  /// All blocks together, and how far off that may be [B].
+  [[nodiscard]] std::pair<double, double> all(std::uint64_t of) const {
+    const double n = static_cast<double>(std::max<std::size_t>(1, blocks.size()));
+    const double mean = sum / n;
+    const double variance = std::max(0.0, squares / n - mean * mean) / n *
+                            std::max(0.0, 1 - n / static_cast<double>(of));
+    return {mean * static_cast<double>(of), std::sqrt(variance) * static_cast<double>(of)};
+  }
+};
+
 class Comparing {
  public:
-  Comparing(const Case& one, const TimedModules& modules, const Tolerance& tolerance,
-            std::uint64_t places)
-      : one_(one), modules_(modules), tolerance_(tolerance), random_(places) {}
+  Comparing(const Case& one, const TimedModules& modules, const TimedQuestion& question)
+      : one_(one),
+        modules_(modules),
+        question_(question),
+        effort_(question.thorough ? kThorough : kBrief),
+        random_(question.places) {}
 
   TimedComparison run();
 
  private:
+  using Load = Result<std::unique_ptr<PartialRun>>;
+  struct Output {
+    const ConcreteBuffer* buffer;
+    int own, other;                  ///< the reference's and the candidate's number of it
+    std::set<std::uint64_t> chosen;  ///< offsets that the reference has made
+  };
+
   bool stop(Verdict verdict, std::string detail) {
     result_.verdict = verdict;
-    result_.detail = std::move(detail) + " (at the timed size)";
+    result_.detail = std::move(detail);
+    if (one_.inputs != InputSet::kOwn)
+      result_.detail += fmt::format(" (on {})", to_string(one_.inputs));
+    result_.detail += " (at the timed size)";
     return false;
   }
+  void note(const Output& output, const std::string& why) {
+    if (result_.not_compared.empty())
+      result_.not_compared = fmt::format("{}: {}", output.buffer->name, why);
+  }
+  [[nodiscard]] bool made_up() const { return one_.inputs != InputSet::kOwn; }
   /// False: the verdict stands.
-  bool compare(const ConcreteBuffer& buffer);
-  bool compare_made(const ConcreteBuffer& buffer, int own, int other);
+  bool compare(Output& output);
+  /// Draws blocks and makes what they write in both programs.
+  void draw(Output& output, const Effort& effort);
+  /// Makes elements among what a drawn block writes. True: some were.
+  bool make_some(Output& output, const Ranges& ranges);
+  /// All of the candidate, where it is not too much.
+  bool run_candidate_whole(Output& output);
+  bool judge(const Output& output, PartialRun& candidate, const std::string& of_which);
+  /// The candidate in another order of warps.
+  bool again(const std::vector<Output>& outputs);
   /// The same elements of the reference in double; null: there is none.
-  std::unique_ptr<PartialRun> precise(int buffer, const std::set<std::uint64_t>& chosen);
+  std::unique_ptr<PartialRun> precise(const Output& output);
 
   const Case& one_;
   const TimedModules& modules_;
-  const Tolerance& tolerance_;
+  const TimedQuestion& question_;
+  Effort effort_;
   std::mt19937_64 random_;
+  const std::shared_ptr<SharedInputs> inputs_ = std::make_shared<SharedInputs>();
   std::unique_ptr<PartialRun> candidate_, reference_;
-  std::set<std::uint64_t> chosen_;  ///< offsets of the output at hand that the reference has made
+  // Of the output at hand:
+  Drawn drawn_by_reference_, drawn_by_candidate_;
+  std::size_t blocks_ = 0;           ///< drawn, of which elements were made in both
+  std::set<std::uint64_t> missing_;  ///< made by the reference, and no block of the candidate
+  bool reference_gave_up_ = false;
   TimedComparison result_;
 };
 
-std::unique_ptr<PartialRun> Comparing::precise(int buffer, const std::set<std::uint64_t>& chosen) {
+std::unique_ptr<PartialRun> Comparing::precise(const Output& output) {
   if (!one_.precise || modules_.precise == nullptr) return nullptr;
-  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 2 * kComparedUnits);
+  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 2 * kThorough.most,
+                              std::make_shared<SharedInputs>());
   if (!run) return nullptr;
-  const auto& buffers = one_.precise->program.buffers;
-  const std::size_t size = size_of(buffers[static_cast<std::size_t>(buffer)].type);
-  const std::size_t own =
-      size_of(one_.reference.program.buffers[static_cast<std::size_t>(buffer)].type);
-  for (const std::uint64_t offset : chosen)
-    if (!(*run)->make(buffer, offset / own * size)) return nullptr;
+  const auto size_in = [&](const protocol::Runnable& runnable) {
+    return size_of(runnable.program.buffers[static_cast<std::size_t>(output.own)].type);
+  };
+  for (const std::uint64_t offset : output.chosen)
+    if ((*run)->make(output.own, offset / size_in(one_.reference) * size_in(*one_.precise)) !=
+        Made::kMade)
+      return nullptr;
   return std::move(*run);
 }
 
-bool Comparing::compare_made(const ConcreteBuffer& buffer, int own, int other) {
+bool Comparing::judge(const Output& output, PartialRun& candidate, const std::string& of_which) {
+  const ConcreteBuffer& buffer = *output.buffer;
   const std::size_t size = size_of(buffer.type);
-  const auto elements = elements_in(common(reference_->made(own), candidate_->made(other)), size,
-                                    kComparedBytes / size);
-  if (elements.empty()) return true;
-  const auto want = gathered(reference_->program(), own, elements, size);
-  const auto got = gathered(candidate_->program(), other, elements, size);
-  result_.elements += static_cast<std::int64_t>(elements.size());
-  const auto plain = check::compare(want, got, buffer.type, tolerance_);
-  if (!plain) return stop(Verdict::kWrongResult, plain.error().message);
-  result_.max_rel_error = std::max(result_.max_rel_error, plain->max_rel_error);
-  if (plain->ok()) return true;
-  const bool bits = tolerance_.rtol < 0;
-  if (const auto exact = bits ? nullptr : precise(own, chosen_)) {
-    const ScalarType type = one_.precise->program.buffers[static_cast<std::size_t>(own)].type;
-    std::vector<std::uint64_t> known;
-    const auto there = elements_in(exact->made(own), size_of(type), kComparedBytes / size);
-    std::ranges::set_intersection(there, elements, std::back_inserter(known));
-    const auto truth = gathered(exact->program(), own, known, size_of(type));
-    const auto same = gathered(candidate_->program(), other, known, size);
-    const auto against = check::compare(truth, type, same, buffer.type, tolerance_);
-    if (known.size() == elements.size() && against && against->ok()) return true;
-  }
-  // Where in the buffer, not where among what was compared.
-  check::Comparison said = *plain;
-  if (said.first_mismatch >= 0)
-    said.first_mismatch =
-        static_cast<std::int64_t>(elements[static_cast<std::size_t>(said.first_mismatch)]);
-  return stop(Verdict::kWrongResult, check::describe(said, buffer.name, buffer.type,
-                                                     static_cast<std::int64_t>(elements.size())));
-}
-
-bool Comparing::compare(const ConcreteBuffer& buffer) {
-  const int own = reference_->program().index_of(buffer.name);
-  const int other = candidate_->program().index_of(buffer.name);
-  if (other < 0)
-    return stop(Verdict::kWrongResult, fmt::format("the program has no buffer '{}'", buffer.name));
-  chosen_.clear();
-  const std::uint64_t blocks = candidate_->blocks_that_write(other);
-  std::set<std::uint64_t> tried;
-  double written = 0;  // by those [B]
-  for (std::size_t k = 0; k < kComparedBlocks && k < 2 * blocks && blocks > 0; ++k) {
-    const std::uint64_t block = random_() % blocks;
-    if (!tried.insert(block).second) continue;
-    const Ranges ranges = candidate_->written_by(other, block);
-    for (const ByteRange& range : ranges) written += static_cast<double>(range.end - range.begin);
-    for (int i = 0; i < kElementsOfABlock && !ranges.empty(); ++i) {
-      const std::uint64_t offset =
-          any_byte(ranges, random_) / size_of(buffer.type) * size_of(buffer.type);
-      if (!reference_->make(own, offset) || !candidate_->make(other, offset)) break;
-      chosen_.insert(offset);
-    }
-    if (!reference_->why().empty() || !candidate_->why().empty()) break;
-  }
-  if (candidate_->verdict() != Verdict::kOk) return stop(candidate_->verdict(), candidate_->why());
-  // Those that were left out would do what these do not, and nobody has timed them.
-  const double share = written / static_cast<double>(std::max<std::size_t>(1, tried.size())) *
-                       static_cast<double>(blocks) / static_cast<double>(buffer.bytes());
-  if (candidate_->why().empty() && buffer.bytes() >= kJudgedBytes &&
-      tried.size() >= std::min<std::uint64_t>(kJudgedBlocks, blocks) && share < kLeastShare)
-    return stop(Verdict::kUnsupported,
-                fmt::format("its blocks do too different work for a sample of them: as {} of {} "
-                            "blocks go, all would write {:.0f} % of '{}'",
-                            tried.size(), blocks, 100 * share, buffer.name));
-  if (chosen_.empty()) {
-    const std::string why = !candidate_->why().empty()  ? candidate_->why()
-                            : reference_->why().empty() ? "no block was seen to write it"
-                                                        : "the reference: " + reference_->why();
-    if (result_.not_compared.empty())
-      result_.not_compared = fmt::format("{}: {}", buffer.name, why);
+  const std::int64_t width = buffer.shape.empty() ? 1 : buffer.shape.back();
+  const auto alone = elements_in(common(reference_->made(output.own), candidate.made(output.other)),
+                                 size, kMostElements, question_.places);
+  if (alone.empty()) return true;
+  const bool local = is_float(buffer.type) && !question_.to_the_bit;
+  const auto elements = local ? in_groups(alone, width) : alone;
+  const auto want = gathered(reference_->program(), output.own, elements, size);
+  const auto got = gathered(candidate.program(), output.other, elements, size);
+  if (made_up() &&
+      check::too_many(check::non_finite_of(want, buffer.type), question_.tolerance.non_finite)) {
+    result_.useless = true;
     return true;
   }
-  return compare_made(buffer, own, other);
+  const auto bits = check::compare(want, got, buffer.type, check::same_bits(question_.tolerance));
+  if (!bits) return stop(Verdict::kWrongResult, bits.error().message);
+  result_.same_bits = result_.same_bits && bits->ok();
+  std::unique_ptr<PartialRun> exact;
+  std::vector<std::uint8_t> truth;
+  const check::Question question{
+      .want = {want, buffer.type},
+      .got = {got, buffer.type},
+      .width = static_cast<std::int64_t>(kGroup),
+      .tolerance = question_.tolerance,
+      .inputs = one_.inputs,
+      .exact = question_.exact,
+      .truth = [&]() -> check::Elements {
+        if (truth.empty()) exact = precise(output);
+        if (exact == nullptr) return {};
+        const ScalarType type =
+            one_.precise->program.buffers[static_cast<std::size_t>(output.own)].type;
+        const auto there = elements_in(exact->made(output.own), size_of(type), SIZE_MAX, 0);
+        if (!std::ranges::includes(there, alone)) return {};
+        truth = gathered(exact->program(), output.own, elements, size_of(type));
+        return {truth, type};
+      },
+      .places = elements};
+  const auto judged = question_.to_the_bit ? Result<check::Judgement>(check::Judgement{*bits, ""})
+                                           : check::judge(question, buffer.name);
+  if (!judged) return stop(Verdict::kWrongResult, judged.error().message);
+  result_.max_rel_error = std::max(result_.max_rel_error, judged->comparison.max_rel_error);
+  if (judged->ok()) return true;
+  check::Comparison said = judged->comparison;
+  if (question_.to_the_bit && said.first_mismatch >= 0)
+    said.first_mismatch = elements[static_cast<std::size_t>(said.first_mismatch)];
+  return stop(Verdict::kWrongResult,
+              (judged->detail.empty() ? check::describe(said, buffer.name, buffer.type,
+                                                        static_cast<std::int64_t>(elements.size()))
+                                      : judged->detail) +
+                  of_which);
+}
+
+bool Comparing::make_some(Output& output, const Ranges& ranges) {
+  const std::size_t size = size_of(output.buffer->type);
+  bool some = false;
+  for (int i = 0; i < kElementsOfABlock && !ranges.empty(); ++i) {
+    const std::uint64_t offset = any_byte(ranges, random_) / size * size;
+    const Made wanted = reference_->make(output.own, offset);
+    if (wanted == Made::kFailed) break;
+    if (wanted == Made::kNotFound) continue;
+    const Made made = candidate_->make(output.other, offset);
+    if (made == Made::kFailed) break;
+    output.chosen.insert(offset);
+    if (made == Made::kNotFound) missing_.insert(offset);
+    some = some || made == Made::kMade;
+    if (missing_.size() >= kMostMissing) break;
+  }
+  return some;
+}
+
+void Comparing::draw(Output& output, const Effort& effort) {
+  const double before = std::max(candidate_->spent_units(), reference_->spent_units());
+  const auto goes_on = [&] {
+    const double spent = std::max(candidate_->spent_units(), reference_->spent_units()) - before;
+    return (made_up() || missing_.size() < kMostMissing) && candidate_->why().empty() &&
+           reference_->why().empty() &&
+           (blocks_ < effort.least || spent < effort.units ||
+            (blocks_ < effort.wanted && spent < effort.heavy));
+  };
+  for (std::size_t k = 0; k < 2 * effort.blocks && blocks_ < effort.blocks && goes_on(); ++k) {
+    // What it leaves out, only the reference's blocks show; what it does differently here and
+    // there, its own.
+    const bool of_reference = k % 2 == 0;
+    if (!of_reference && candidate_->is_whole()) continue;
+    // Made-up inputs leave to the task's own what nobody seems to write.
+    if (of_reference && missing_.size() >= kMostMissing) continue;
+    if (of_reference && reference_->is_whole()) {
+      const Ranges all = reference_->made(output.own);
+      if (!all.empty() && make_some(output, all)) ++blocks_;
+      continue;
+    }
+    PartialRun& side = of_reference ? *reference_ : *candidate_;
+    const int buffer = of_reference ? output.own : output.other;
+    Drawn& drawn = of_reference ? drawn_by_reference_ : drawn_by_candidate_;
+    const std::uint64_t blocks = side.blocks_that_write(buffer);
+    if (drawn.blocks.size() >= blocks) continue;
+    std::uint64_t block = random_() % blocks;
+    while (drawn.blocks.contains(block)) block = (block + 1) % blocks;
+    const Ranges ranges = side.written_by(buffer, block);
+    if (!side.why().empty()) break;
+    drawn.blocks.insert(block);
+    drawn.add(static_cast<double>(bytes_in(ranges)));
+    if (make_some(output, ranges)) ++blocks_;
+  }
+  if (!reference_->why().empty()) reference_gave_up_ = true;
+}
+
+bool Comparing::run_candidate_whole(Output& output) {
+  const double units = question_.candidate_units;
+  if (candidate_->is_whole()) return true;
+  if (units <= 0 || units > (question_.thorough ? kWholeCandidate : kWholeOther)) return false;
+  const auto most = static_cast<std::uint64_t>(2 * units + 10e6);
+  auto whole = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, 0, inputs_);
+  if (!whole) return false;
+  const bool ran = (*whole)->run_whole(most);
+  result_.units += units;
+  if (!ran && (*whole)->verdict() == Verdict::kOk) return false;  // it takes too long
+  candidate_ = std::move(*whole);
+  if (!ran) return true;
+  missing_.clear();
+  for (const std::uint64_t offset : output.chosen)
+    if (candidate_->make(output.other, offset) != Made::kMade) missing_.insert(offset);
+  blocks_ = 0;
+  draw(output, effort_);
+  return true;
+}
+
+bool Comparing::compare(Output& output) {
+  const ConcreteBuffer& buffer = *output.buffer;
+  drawn_by_reference_ = drawn_by_candidate_ = {};
+  missing_.clear();
+  blocks_ = 0;
+  draw(output, effort_);
+  const auto enough = [&] {
+    std::uint64_t least = kLeastBlocks;
+    if (!reference_->is_whole())
+      least = std::clamp<std::uint64_t>(reference_->blocks_that_write(output.own), 1, least);
+    // What many blocks of earlier launches wrote, few of the last one show.
+    return blocks_ >= least || (blocks_ >= kFewBlocks && candidate_->blocks_run() >= kManyRun);
+  };
+  if (reference_gave_up_ && !enough() && candidate_->verdict() == Verdict::kOk) {
+    // Blocks that wait for one another, or share what they write, say: then in full.
+    const std::string why = reference_->why();
+    auto whole = made_up()
+                     ? Load(std::unexpected(Error{}))
+                     : PartialRun::load(one_.reference, modules_.reference, one_.seed, 0, inputs_);
+    if (!whole || !(*whole)->run_whole(kWholeReference)) {
+      if (made_up()) result_.useless = true;
+      note(output, "the reference: " + why);
+      if (output.chosen.empty()) return true;
+    } else {
+      reference_ = std::move(*whole);
+      reference_gave_up_ = false;
+      draw(output, effort_);
+    }
+  }
+  const bool unclear = !missing_.empty() || (!enough() && !reference_gave_up_);
+  if (unclear || candidate_->verdict() != Verdict::kOk) {
+    const bool whole = run_candidate_whole(output);
+    if (candidate_->verdict() != Verdict::kOk)
+      return stop(candidate_->verdict(), candidate_->why());
+    const auto element = [&] { return *missing_.begin() / size_of(buffer.type); };
+    if (!missing_.empty() && (whole || candidate_->is_hole(output.other, *missing_.begin())))
+      return stop(Verdict::kWrongResult,
+                  fmt::format("{}[{}] was not written", buffer.name, element()));
+    if (!missing_.empty() && !made_up())
+      return stop(Verdict::kUnsupported,
+                  fmt::format("which of its blocks writes {}[{}], as the reference does, could not "
+                              "be found",
+                              buffer.name, element()));
+    if (!whole && !enough() && !reference_gave_up_) {
+      const std::string why = !candidate_->why().empty()
+                                  ? candidate_->why()
+                                  : "which blocks write the same elements could not be found";
+      // Made-up inputs may make any program run on and on.
+      if (!made_up())
+        return stop(
+            Verdict::kUnsupported,
+            fmt::format("only {} of its blocks could be compared in '{}', {} are wanted: {}",
+                        blocks_, buffer.name, kLeastBlocks, why));
+      note(output, why);
+    }
+  }
+  result_.whole = result_.whole || candidate_->is_whole();
+  // Those that were left out would do what these do not, and nobody has timed them.
+  if (!candidate_->is_whole() && drawn_by_candidate_.blocks.size() > 0 && !made_up() &&
+      !reference_->is_whole()) {
+    const std::uint64_t blocks = candidate_->blocks_that_write(output.other),
+                        wanted = reference_->blocks_that_write(output.own);
+    const auto [own, own_off] = drawn_by_reference_.all(wanted);
+    const auto [all, off] = drawn_by_candidate_.all(blocks);
+    const double bytes = std::min(static_cast<double>(buffer.bytes()), own - kDeviations * own_off);
+    if (drawn_by_candidate_.blocks.size() >= std::min<std::uint64_t>(kLeastBlocks, blocks) &&
+        drawn_by_reference_.blocks.size() >= std::min<std::uint64_t>(kLeastBlocks, wanted) &&
+        all + kDeviations * off < kLeastShare * bytes)
+      return stop(Verdict::kUnsupported,
+                  fmt::format("its blocks do too different work for a sample of them: as {} of {} "
+                              "blocks go, all would write {:.0f} % of '{}'",
+                              drawn_by_candidate_.blocks.size(), blocks,
+                              100 * all / static_cast<double>(buffer.bytes()), buffer.name));
+  }
+  result_.blocks += static_cast<std::int64_t>(blocks_);
+  result_.elements += static_cast<std::int64_t>(
+      bytes_in(common(reference_->made(output.own), candidate_->made(output.other))) /
+      size_of(buffer.type));
+  return judge(output, *candidate_, "");
+}
+
+bool Comparing::again(const std::vector<Output>& outputs) {
+  const bool whole = candidate_->is_whole();
+  if (whole && question_.candidate_units > kWholeAgain) return true;
+  auto other = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, kAgain.most,
+                                inputs_, question_.places | 1);
+  if (!other) return true;
+  if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * kWholeAgain))) {
+    if ((*other)->verdict() == Verdict::kOk) return true;
+    return stop((*other)->verdict(), (*other)->why() + " (with blocks and warps in another order)");
+  }
+  for (const Output& output : outputs) {
+    std::size_t made = 0;
+    std::vector<std::uint64_t> offsets(output.chosen.begin(), output.chosen.end());
+    std::ranges::shuffle(offsets, random_);
+    for (const std::uint64_t offset : offsets) {
+      if (whole || made >= kAgain.blocks ||
+          (made >= kAgain.wanted && (*other)->spent_units() > kAgain.units))
+        break;
+      if ((*other)->make(output.other, offset) == Made::kMade) ++made;
+    }
+    if ((*other)->verdict() != Verdict::kOk)
+      return stop((*other)->verdict(), (*other)->why() + " (with warps in another order)");
+    if (!judge(output, **other, " (with warps in another order)")) return false;
+  }
+  result_.units += (*other)->spent_units();
+  return true;
 }
 
 TimedComparison Comparing::run() {
-  // Each output has an equal part of what this may take.
-  std::vector<const ConcreteBuffer*> outputs;
-  for (const ConcreteBuffer& buffer : one_.reference.program.buffers)
-    if (is_output(buffer.role)) outputs.push_back(&buffer);
-  for (const ConcreteBuffer* buffer : outputs) {
-    const double units = kComparedUnits / static_cast<double>(outputs.size());
-    auto candidate = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, units);
-    auto reference = PartialRun::load(one_.reference, modules_.reference, one_.seed, units);
-    if (!candidate || !reference) {
-      result_.not_compared = (candidate ? reference : candidate).error().message;
+  std::vector<Output> outputs;
+  const double most = effort_.most;
+  auto candidate = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, most, inputs_);
+  auto reference = PartialRun::load(one_.reference, modules_.reference, one_.seed, most, inputs_);
+  if (!candidate || !reference) {
+    result_.not_compared = (candidate ? reference : candidate).error().message;
+    return result_;
+  }
+  candidate_ = std::move(*candidate);
+  reference_ = std::move(*reference);
+  for (const ConcreteBuffer& buffer : one_.reference.program.buffers) {
+    if (!is_output(buffer.role)) continue;
+    Output output{&buffer,
+                  reference_->program().index_of(buffer.name),
+                  candidate_->program().index_of(buffer.name),
+                  {}};
+    if (output.other < 0) {
+      stop(Verdict::kWrongResult, fmt::format("the program has no buffer '{}'", buffer.name));
       return result_;
     }
-    candidate_ = std::move(*candidate);
-    reference_ = std::move(*reference);
-    if (!compare(*buffer)) break;
+    outputs.push_back(output);
   }
+  // Each output has an equal part of what this may take.
+  const std::size_t n = std::max<std::size_t>(1, outputs.size());
+  effort_.units /= static_cast<double>(n);
+  effort_.heavy /= static_cast<double>(n);
+  effort_.wanted = std::max(kLeastBlocks, effort_.wanted / n);
+  for (Output& output : outputs)
+    if (!compare(output)) return result_;
+  if (question_.thorough && !again(outputs)) return result_;
+  result_.units += candidate_->spent_units() + reference_->spent_units();
   return result_;
 }
 
 }  // namespace
 
 TimedComparison compare_timed(const Case& one, const TimedModules& modules,
-                              const Tolerance& tolerance, std::uint64_t places) {
-  return Comparing(one, modules, tolerance, places).run();
+                              const TimedQuestion& question) {
+  return Comparing(one, modules, question).run();
 }
 
 }  // namespace hone::runner

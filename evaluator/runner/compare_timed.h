@@ -11,15 +11,17 @@
 
 namespace hone::runner {
 
-/// What one comparison may take, of the candidate and of the reference each (see units_of).
-inline constexpr double kComparedUnits = 12e6;
-
 struct TimedComparison {
   Verdict verdict = Verdict::kOk;
   std::string detail;
   double max_rel_error = 0;
+  bool same_bits = true;      ///< of all that was compared
+  bool useless = false;       ///< made-up inputs on which the reference fails or says nothing
   std::int64_t elements = 0;  ///< that were compared
-  /// Why an output was not compared at all, "buffer: reason"; empty where all were.
+  std::int64_t blocks = 0;    ///< whose places these are, of both programs
+  bool whole = false;         ///< all blocks of the candidate ran
+  double units = 0;           ///< that all of this took (see units_of)
+  /// Why an output was not compared, or at fewer places than was meant; empty where all were.
   std::string not_compared;
 };
 
@@ -30,8 +32,17 @@ struct TimedModules {
   const emulator::Module* precise = nullptr;  ///< of the reference in double, where there is one
 };
 
-/// `places` chooses what is compared; who wrote the candidate must not know it.
+struct TimedQuestion {
+  Tolerance tolerance;       ///< check::for_inputs()
+  bool exact = false;        ///< see check::Question
+  bool to_the_bit = false;   ///< floats, too
+  std::uint64_t places = 0;  ///< chooses what is compared; who wrote the candidate must not know it
+  double candidate_units = 0;  ///< what all of its blocks take; 0: not known
+  bool thorough = true;        ///< as on the task's own inputs: more places, and another schedule
+};
+
+/// Of `one.inputs`: the programs' fills are theirs.
 [[nodiscard]] TimedComparison compare_timed(const protocol::Case& one, const TimedModules& modules,
-                                            const Tolerance& tolerance, std::uint64_t places);
+                                            const TimedQuestion& question);
 
 }  // namespace hone::runner

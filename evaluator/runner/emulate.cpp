@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <random>
 #include <span>
 
 #include "evaluator/check/compare.h"
@@ -34,6 +35,9 @@ constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
 constexpr std::int64_t kSmallBytes = 16 << 20;        // over all buffers [B]
 constexpr double kWholeUnits = 40e6;                  // likewise, in the final stage (units_of)
 constexpr std::int64_t kWholeBytes = 128 << 20;       // [B]
+constexpr double kAgainUnits = 12e6;  // then also called again, and in another order
+// Of the comparisons on inputs that the task does not list, in full and in part, each.
+constexpr double kOtherInputsUnits = 30e6;
 // Of an output of so many bytes a sample is to write so much, scaled to the whole grid.
 constexpr std::int64_t kLeastBytesJudged = 16384;
 constexpr double kLeastWritten = 0.5;
@@ -299,6 +303,10 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
   const bool is_limited =
       one.candidate && one.candidate->compiled.ptx != one.reference.compiled.ptx;
   SampleOptions options = is_limited ? candidate_sample(request.is_final) : SampleOptions();
+  if (request.is_final) {  // as the candidate that it is compared with
+    options.thorough = true;
+    options.most_in_full = candidate_sample(true).most_in_full;
+  }
   options.seed = request.places;
   const auto sampled = sample_launches(runnable, one.seed, **module, profile, options);
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
@@ -308,11 +316,12 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
 
   EmulateReply result = reply(Verdict::kOk, "");
   if (is_reference) result.read_whole = sampled.touched_whole;
-  double longest_us = -1;
+  double longest_us = -1, variance = 0;
   for (const LaunchSample& launch : sampled.launches) {
     const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,
                                       launch.static_shared_bytes);
     result.time_us += time.time_us;
+    variance += std::pow(time.time_us * sampling_error(launch.counters), 2);
     if (time.time_us > longest_us) {
       longest_us = time.time_us;
       result.bound = time.bound;
@@ -321,33 +330,97 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
              static_cast<double>(std::max<std::uint64_t>(1, launch.counters.blocks));
     for (const auto& [name, value] : to_map(launch.counters)) result.counters[name] += value;
   }
+  if (result.time_us > 0) result.time_error = std::sqrt(variance) / result.time_us;
   return result;
 }
 
-EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units) {
+EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
+                                    std::vector<InputSet> usable, bool own) {
   const Case& timed = *request.timed;
   const auto reference = kept_.module_for(timed.reference.compiled);
   const auto candidate = kept_.module_for(timed.candidate->compiled);
   if (!reference || !candidate) return reply(Verdict::kUnsupported, "it cannot be parsed");
-  if (units <= kWholeUnits && bytes_of(timed.reference.program) <= kWholeBytes &&
-      kept_.run(timed.reference, timed.seed, static_cast<std::uint64_t>(kWholeUnits))->verdict ==
-          Verdict::kOk) {
-    bool useless = false;
-    auto whole = check(timed, request, {}, useless);
-    if (whole.verdict != Verdict::kOk) whole.detail += " (at the timed size)";
-    return whole;
-  }
   std::shared_ptr<const emulator::Module> precise;
   if (timed.precise) {
     const auto parsed = kept_.module_for(timed.precise->compiled);
     if (parsed) precise = *parsed;
   }
-  const auto compared =
-      runner::compare_timed(timed, {**reference, **candidate, precise.get()},
-                            check::for_inputs(request.tolerance, false), request.places);
-  auto result = reply(compared.verdict, compared.detail);
-  result.max_rel_error = compared.max_rel_error;
-  result.not_compared = compared.not_compared;
+  const bool small =
+      units <= kWholeUnits && bytes_of(timed.reference.program) <= kWholeBytes &&
+      kept_.run(timed.reference, timed.seed, static_cast<std::uint64_t>(kWholeUnits))->verdict ==
+          Verdict::kOk;
+  // Where one lost element of many counts, and how often a value comes, shows at this size alone.
+  // The others may differ in what a program does for this size only; in which order, nobody knows.
+  std::mt19937_64 random(request.places);
+  std::ranges::sort(usable);
+  std::ranges::shuffle(usable, random);
+  std::ranges::stable_partition(usable, [](InputSet set) { return depends_on_size(set); });
+  if (own) usable.insert(usable.begin(), InputSet::kOwn);
+  EmulateReply result = reply(Verdict::kOk, "");
+  double in_full = 0, in_part = 0;
+  int compared_in_full = 0, sets = 0;
+  std::int64_t blocks = 0, elements = 0;
+  for (const InputSet set : usable) {
+    const bool is_own = set == InputSet::kOwn;
+    if (!is_own && in_part > kOtherInputsUnits) break;
+    Case one = timed;
+    if (!is_own) {
+      one.inputs = set;
+      one.made_up = true;
+      for (protocol::Runnable* runnable :
+           {&one.reference, &*one.candidate, one.precise ? &*one.precise : nullptr}) {
+        if (runnable == nullptr) continue;
+        runnable->program = with_inputs(std::move(runnable->program), set, one.seed);
+        runnable->key += fmt::format("/{}", to_string(set));
+      }
+    }
+    EmulateReply compared;
+    if (small && (is_own || in_full < kOtherInputsUnits)) {
+      bool useless = false;
+      const bool again = is_own && units <= kAgainUnits;
+      compared = check(one, request, {.again = again, .schedules = again ? 1U : 0U}, useless);
+      if (compared.verdict != Verdict::kOk) compared.detail += " (at the timed size)";
+      compared_in_full += useless ? 0 : 1;
+      in_full += 2 * units;
+    } else {
+      const auto found =
+          runner::compare_timed(one, {**reference, **candidate, precise.get()},
+                                {.tolerance = check::for_inputs(request.tolerance, one.made_up),
+                                 .exact = request.exact,
+                                 .to_the_bit = request.bits == SameBits::kRequired,
+                                 .places = request.places + static_cast<std::uint64_t>(set),
+                                 .candidate_units = units,
+                                 .thorough = is_own});
+      compared = reply(found.verdict, found.detail);
+      compared.max_rel_error = found.max_rel_error;
+      if (request.bits == SameBits::kNoted && !found.useless)
+        same_bits_ = same_bits_ && found.same_bits;
+      if (is_own) result.not_compared = found.not_compared;
+      if (!is_own) in_part += found.units;
+      // Of some programs a part costs as much as the whole, which was enough once.
+      if (is_own && found.whole && units > kAgainUnits) in_part += kOtherInputsUnits + 1;
+      if (!is_own && found.blocks == 0 && !found.useless) in_part += kOtherInputsUnits;
+      if (!found.useless) {
+        blocks += found.blocks;
+        elements += found.elements;
+        ++sets;
+      }
+      trace(fmt::format("timed, {}: {} blocks, {} elements, {:.1f}e6 units{}", to_string(set),
+                        found.blocks, found.elements, found.units / 1e6,
+                        found.whole ? ", in full" : ""));
+    }
+    if (is_own) result.max_rel_error = compared.max_rel_error;
+    if (compared.verdict != Verdict::kOk) return compared;
+  }
+  const auto add = [&](std::string text) {
+    result.compared += (result.compared.empty() ? "" : "; ") + text;
+  };
+  if (compared_in_full > 0)
+    add(fmt::format("in full on {} set{} of inputs", compared_in_full,
+                    compared_in_full == 1 ? "" : "s"));
+  if (sets > 0)
+    add(fmt::format("{} elements, by {} blocks drawn, on {} set{} of inputs", elements, blocks,
+                    sets, sets == 1 ? "" : "s"));
   return result;
 }
 
@@ -431,12 +504,18 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
                                         !request.timed->candidate)
                                 : model(request, *profile, units);
     report("model", result);
-    if (result.verdict == Verdict::kOk && is_final && request.timed->candidate && !compared) {
-      auto at_timed = compare_timed(request, units);
+    if (result.verdict == Verdict::kOk && is_final && request.timed->candidate) {
+      std::set<InputSet> usable;
+      for (std::size_t i = 0; i < request.checks.size(); ++i)
+        if (request.checks[i].inputs != InputSet::kOwn &&
+            std::ranges::find(unusable, static_cast<int>(i)) == unusable.end())
+          usable.insert(request.checks[i].inputs);
+      auto at_timed = compare_timed(request, units, {usable.begin(), usable.end()}, !compared);
       report("comparison at the timed size", at_timed);
       max_rel_error = std::max(max_rel_error, at_timed.max_rel_error);
       if (at_timed.verdict != Verdict::kOk) return at_timed;
       result.not_compared = std::move(at_timed.not_compared);
+      result.compared = std::move(at_timed.compared);
     }
   }
   result.max_rel_error = max_rel_error;

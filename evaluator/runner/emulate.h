@@ -61,9 +61,12 @@ class Emulate {
                                                  const emulator::Module& module,
                                                  const protocol::EmulateRequest& request,
                                                  std::uint64_t budget);
-  /// The candidate at its timed sizes: in full where that is cheap, else at request.places.
+  /// The candidate at its timed sizes, on the task's inputs and on others: in full where that is
+  /// cheap, else at request.places. `units`: of all its blocks; `usable`: inputs that say
+  /// something; `own`: on the task's own as well.
   [[nodiscard]] protocol::EmulateReply compare_timed(const protocol::EmulateRequest& request,
-                                                     double units);
+                                                     double units, std::vector<InputSet> usable,
+                                                     bool own);
   /// `units`: what all blocks of the program would take to emulate.
   [[nodiscard]] protocol::EmulateReply model(const protocol::EmulateRequest& request,
                                              const emulator::Profile& profile, double& units);

@@ -11,6 +11,8 @@
 namespace hone::runner {
 namespace {
 
+constexpr std::uint64_t kMostShared = 384U << 20;  // [B]
+
 bool has_fill(Role role) { return role == Role::kIn || role == Role::kInOut; }
 
 emulator::Memory::PageSource constant_source(std::uint8_t value) {
@@ -21,6 +23,20 @@ emulator::Memory::PageSource constant_source(std::uint8_t value) {
 
 }  // namespace
 
+void SharedInputs::read(const fill::Source& source, const ConcreteBuffer& buffer,
+                        std::uint64_t offset, std::uint8_t* out, std::size_t size) {
+  const auto known = pieces_.find({buffer.name, offset});
+  if (known != pieces_.end() && known->second.size() == size) {
+    std::memcpy(out, known->second.data(), size);
+    return;
+  }
+  source.read(offset, out, size);
+  made_elements_ += size / size_of(buffer.type);
+  if (bytes_ + size > kMostShared) return;
+  bytes_ += size;
+  pieces_[{buffer.name, offset}].assign(out, out + size);
+}
+
 Result<emulator::Memory::PageSource> EmulatedProgram::contents(const ConcreteBuffer& buffer,
                                                                std::uint64_t seed) const {
   if (!has_fill(buffer.role))
@@ -28,15 +44,21 @@ Result<emulator::Memory::PageSource> EmulatedProgram::contents(const ConcreteBuf
   auto source = outputs_ == Outputs::kZero ? fill::Source::open_repeating(buffer, seed)
                                            : fill::Source::open(buffer, seed);
   if (!source) return std::unexpected(source.error());
+  if (shared_)
+    return [source = *source, shared = shared_, &buffer](std::uint64_t offset, std::uint8_t* out,
+                                                         std::size_t size) {
+      shared->read(*source, buffer, offset, out, size);
+    };
   return [source = *source](std::uint64_t offset, std::uint8_t* out, std::size_t size) {
     source->read(offset, out, size);
   };
 }
 
-Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(const protocol::Runnable& runnable,
-                                                               std::uint64_t seed, Outputs outputs,
-                                                               std::uint64_t pad) {
+Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(
+    const protocol::Runnable& runnable, std::uint64_t seed, Outputs outputs, std::uint64_t pad,
+    std::shared_ptr<SharedInputs> shared) {
   std::unique_ptr<EmulatedProgram> p(new EmulatedProgram(runnable, outputs));
+  p->shared_ = std::move(shared);
   if (pad > 0) (void)p->memory_.allocate("padding", pad, true, constant_source(0));
   for (const auto& buffer : runnable.program.buffers) {
     auto source = p->contents(buffer, seed);

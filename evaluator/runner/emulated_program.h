@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluator/device/emulator/emulator.h"
+#include "evaluator/fill/fill.h"
 #include "evaluator/protocol/messages.h"
 
 namespace hone::runner {
@@ -16,6 +19,20 @@ namespace hone::runner {
 [[nodiscard]] inline bool is_output(Role role) {
   return role == Role::kOut || role == Role::kInOut;
 }
+
+/// Contents of inputs that several programs, or runs of one, read at the same inputs: making them
+/// takes longer than most blocks. One host thread.
+class SharedInputs {
+ public:
+  /// As fill::Source::read. `buffer` is the same one for all who share this.
+  void read(const fill::Source& source, const ConcreteBuffer& buffer, std::uint64_t offset,
+            std::uint8_t* out, std::size_t size);
+  [[nodiscard]] std::uint64_t made_elements() const { return made_elements_; }
+
+ private:
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint8_t>> pieces_;
+  std::uint64_t bytes_ = 0, made_elements_ = 0;
+};
 
 class EmulatedProgram {
  public:
@@ -28,7 +45,7 @@ class EmulatedProgram {
   /// `pad` shifts every address: a program whose answer depends on addresses shows.
   [[nodiscard]] static Result<std::unique_ptr<EmulatedProgram>> load(
       const protocol::Runnable& runnable, std::uint64_t seed, Outputs outputs,
-      std::uint64_t pad = 0);
+      std::uint64_t pad = 0, std::shared_ptr<SharedInputs> shared = nullptr);
 
   [[nodiscard]] emulator::RunReport launch(const emulator::Module& module, std::size_t index,
                                            const emulator::RunOptions& options);
@@ -100,6 +117,7 @@ class EmulatedProgram {
   const protocol::Runnable& runnable_;  ///< outlives this
   const Outputs outputs_;
   int threads_ = 1;
+  std::shared_ptr<SharedInputs> shared_;  ///< may be null
   emulator::Memory memory_;
   std::vector<std::uint64_t> addresses_;
   std::vector<std::uint64_t> touched_;  ///< of each buffer, the most by one launch [B]

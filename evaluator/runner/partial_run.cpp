@@ -17,9 +17,14 @@ constexpr std::uint64_t kSector = 32;  // [B]
 /// What a byte of host memory that a block made counts as, in warp-instructions: a block of a
 /// grid-stride loop touches whole buffers.
 constexpr double kUnitsPerByte = 0.02;
-constexpr std::size_t kMostPieces = 4096;  // ranges of one block that are looked through
-constexpr std::size_t kMostOwners = 1024;  // blocks that add to one element
-constexpr std::size_t kMostTrials = 2000;  // of one program
+constexpr double kUnitsPerElement = 1;                 // of an input that was made
+constexpr std::uint64_t kMostLookedThrough = 1 << 22;  // blocks
+constexpr std::size_t kMostPieces = 4096;           // ranges of one block that are looked through
+constexpr std::size_t kMostOwners = 1024;           // blocks that add to one element
+constexpr std::uint64_t kMostNeighbours = 1 << 17;  // that are asked whether they do
+constexpr std::size_t kOwnersTried = 8;             // of those, by trial
+constexpr double kUnitsForGroups = 20e6;            // to find them, and of one block of them
+constexpr std::size_t kMostTrials = 2000;           // of one program
 
 bool holds(const Ranges& ranges, std::uint64_t offset) {
   const auto after = std::ranges::upper_bound(ranges, offset, {}, &ByteRange::begin);
@@ -84,24 +89,64 @@ Ranges in_sectors(const Ranges& ranges) {
 }  // namespace
 
 PartialRun::PartialRun(const protocol::Runnable& runnable, const emulator::Module& module,
-                       std::uint64_t seed, double most_units)
+                       std::uint64_t seed, double most_units, std::shared_ptr<SharedInputs> inputs,
+                       std::uint64_t schedule)
     : runnable_(runnable),
       module_(module),
       seed_(seed),
+      inputs_(std::move(inputs)),
+      schedule_(schedule),
       units_left_(most_units),
-      trials_count_(runnable.program.launches.size() == 1 &&
-                    !check::uses_atomics(runnable.compiled.ptx)) {}
+      // What is there before a run is no trace of what the run wrote.
+      trials_count_(
+          runnable.program.launches.size() == 1 && !check::uses_atomics(runnable.compiled.ptx) &&
+          std::ranges::none_of(runnable.program.buffers, [](const ConcreteBuffer& buffer) {
+            return buffer.role == Role::kInOut;
+          })) {}
 
 Result<std::unique_ptr<PartialRun>> PartialRun::load(const protocol::Runnable& runnable,
                                                      const emulator::Module& module,
-                                                     std::uint64_t seed, double most_units) {
-  std::unique_ptr<PartialRun> run(new PartialRun(runnable, module, seed, most_units));
-  auto program = EmulatedProgram::load(runnable, seed, EmulatedProgram::Outputs::kUnwritten);
+                                                     std::uint64_t seed, double most_units,
+                                                     std::shared_ptr<SharedInputs> inputs,
+                                                     std::uint64_t schedule) {
+  std::unique_ptr<PartialRun> run(
+      new PartialRun(runnable, module, seed, most_units, std::move(inputs), schedule));
+  auto program = EmulatedProgram::load(runnable, seed, EmulatedProgram::Outputs::kUninitialised, 0,
+                                       run->inputs_);
   if (!program) return std::unexpected(program.error());
   run->program_ = std::move(*program);
   run->there_.resize(runnable.program.buffers.size());
   run->made_.resize(runnable.program.buffers.size());
+  if (most_units > 0) run->find_groups();
   return run;
+}
+
+void PartialRun::find_groups() {
+  const auto& program = runnable_.program;
+  if (program.launches.size() != 1 || runnable_.compiled.ptx.find("atom.") == std::string::npos ||
+      std::ranges::any_of(program.buffers,
+                          [](const ConcreteBuffer& buffer) { return buffer.role == Role::kInOut; }))
+    return;
+  BlockGroups groups(grid(0), [&](std::uint64_t block) -> std::vector<std::uint64_t> {
+    auto fresh =
+        EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten, 0, inputs_);
+    if (!fresh || spent_units_ > kUnitsForGroups) return {};
+    const std::vector<std::uint64_t> one = {block};
+    emulator::RunOptions options;
+    options.check_initialised = options.check_races = false;
+    options.share_counters = true;
+    options.max_warp_instructions = static_cast<std::uint64_t>(kUnitsForGroups);
+    options.blocks = &one;
+    const auto report = (*fresh)->launch(module_, 0, options);
+    spent_units_ += units_of(report.counters);
+    return report.verdict == Verdict::kOk && !report.polled ? report.counted
+                                                            : std::vector<std::uint64_t>();
+  });
+  units_left_ -= spent_units_;
+  const auto extents = groups.extents();
+  if (groups.size() < 2 || extents[0] * extents[1] * extents[2] < 2) return;
+  groups_ = std::move(groups);
+  trials_count_ = true;  // nobody else counts with their words
 }
 
 bool PartialRun::fail(std::string why, Verdict verdict) {
@@ -113,6 +158,7 @@ bool PartialRun::fail(std::string why, Verdict verdict) {
 }
 
 std::array<std::uint64_t, 3> PartialRun::grid(std::size_t launch) const {
+  if (groups_) return groups_->extents();
   std::array<std::uint64_t, 3> out{};
   for (std::size_t i = 0; i < 3; ++i)
     out[i] = static_cast<std::uint64_t>(runnable_.program.launches[launch].grid[i]);
@@ -126,25 +172,34 @@ std::uint64_t PartialRun::blocks(std::size_t launch) const {
 
 bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
   if (units_left_ <= 0) return fail("it takes too long to emulate");
-  const std::vector<std::uint64_t> one = {block.second};
+  const std::vector<std::uint64_t> one =
+      groups_ ? groups_->members(block.second) : std::vector<std::uint64_t>{block.second};
   emulator::RunOptions options;
-  options.check_initialised = false;  // a trial reads what was never written
-  options.check_races = false;        // looked for at the check sizes
+  // What a trial reads may never have been written; what counts must not hang on such memory.
+  options.check_initialised = options.check_races = &program == program_.get();
   options.max_warp_instructions = static_cast<std::uint64_t>(units_left_) + 1;
   options.blocks = &one;
-  const std::uint64_t before = program.live_bytes();
+  options.schedule_seed = schedule_;
+  const std::uint64_t before = program.live_bytes(), made = inputs_->made_elements();
   const auto report = program.launch(module_, block.first, options);
-  units_left_ -= units_of(report.counters) +
-                 kUnitsPerByte * static_cast<double>(program.live_bytes() - before);
+  const double units = units_of(report.counters) +
+                       kUnitsPerByte * static_cast<double>(program.live_bytes() - before) +
+                       kUnitsPerElement * static_cast<double>(inputs_->made_elements() - made);
+  units_left_ -= units;
+  spent_units_ += units;
   // Which block was to write a variable, nobody looks for.
-  if (program.reads_empty_variable() ||
+  if ((program.reads_empty_variable() && !groups_) ||
       (runnable_.program.launches.size() > 1 && program.wrote_variables()))
     return fail("its blocks or launches hand on a __device__ variable");
   if (report.verdict == Verdict::kTimeout)
     return fail("a block waits for others or takes too long to emulate");
   if (report.verdict != Verdict::kOk) {
-    // A block that reads what is not there yet may fault where it never does.
-    const bool misled = trial != nullptr && block.first > 0;
+    // A block that reads what is not there yet may fault where it never does, and so may one that
+    // other blocks tell what to do. Nor is every block found that writes what is read.
+    const bool unwritten = !report.findings.empty() &&
+                           report.findings.front().kind == emulator::FindingKind::kUninitialised &&
+                           !report.findings.front().other.starts_with("shared");
+    const bool misled = unwritten || (trial != nullptr && (block.first > 0 || !trials_count_));
     return fail(report.detail, misled ? Verdict::kOk : report.verdict);
   }
   if (trial != nullptr) trial->atomics = report.counters.atomics_global > 0;
@@ -162,7 +217,8 @@ const PartialRun::Trial& PartialRun::trial(BlockId block) {
   }
   std::unique_ptr<EmulatedProgram> fresh;
   if (!trials_count_) {
-    auto loaded = EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten);
+    auto loaded =
+        EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten, 0, inputs_);
     if (!loaded) {
       fail(loaded.error().message);
       return trial;
@@ -249,8 +305,10 @@ std::optional<std::uint64_t> PartialRun::by_strides(std::size_t launch, int buff
     std::array<std::int64_t, 3> at{};
     for (const std::size_t i : by_size) {
       if (layout.strides[i] == 0) continue;
-      at[i] = std::clamp<std::int64_t>(rest / layout.strides[i], 0,
-                                       static_cast<std::int64_t>(g[i]) - 1);
+      // Where blocks go down, up to the one that begins at or before the byte.
+      const std::int64_t stride = layout.strides[i];
+      const std::int64_t steps = stride > 0 ? rest / stride : (-rest - stride - 1) / -stride;
+      at[i] = std::clamp<std::int64_t>(steps, 0, static_cast<std::int64_t>(g[i]) - 1);
       rest -= at[i] * layout.strides[i];
     }
     if (rest < 0 || rest >= static_cast<std::int64_t>(range.end - range.begin)) continue;
@@ -283,30 +341,144 @@ std::optional<std::uint64_t> PartialRun::by_order(std::size_t launch, int buffer
   return std::nullopt;
 }
 
-std::vector<std::uint64_t> PartialRun::owners(std::size_t launch, int buffer,
-                                              std::uint64_t offset) {
+std::optional<std::uint64_t> PartialRun::by_trials(std::size_t launch, int buffer,
+                                                   std::uint64_t offset) {
+  for (auto at = trials_.lower_bound({launch, 0}); at != trials_.end() && at->first.first == launch;
+       ++at)
+    if (writes_byte(at->first, buffer, offset)) return at->first.second;
+  return std::nullopt;
+}
+
+PartialRun::Owners PartialRun::owners(std::size_t launch, int buffer, std::uint64_t offset) {
   auto found = by_strides(launch, buffer, offset);
+  if (!found) {
+    found = by_layout(launch, buffer, offset);
+    if (found && !writes_byte({launch, *found}, buffer, offset)) found.reset();
+  }
+  if (!found) found = by_trials(launch, buffer, offset);
   if (!found) found = by_order(launch, buffer, offset);
   if (!found) return {};
-  if (!trial({launch, *found}).atomics) return {*found};
-  // Several blocks may add to one element: all that differ along a way on which nothing moves.
-  const Layout& layout = layout_of(launch, buffer);
-  if (!layout.regular) return {};
+  const Trial& one = trial({launch, *found});
+  if (one.atomics) return all_that_add(launch, buffer, offset, *found);
+  return {
+      {*found},
+      *std::prev(std::ranges::upper_bound(one.writes.at(buffer), offset, {}, &ByteRange::begin))};
+}
+
+std::int64_t PartialRun::shift_of(std::size_t launch, const Layout& layout,
+                                  std::uint64_t block) const {
   const auto g = grid(launch);
-  std::vector<std::uint64_t> all = {*found};
-  std::uint64_t step = 1;
-  for (std::size_t i = 0; i < 3; step *= g[i++]) {
-    if (g[i] == 1 || layout.strides[i] != 0) continue;
-    std::vector<std::uint64_t> more;
-    for (const std::uint64_t block : all) {
-      const std::uint64_t base = block - block / step % g[i] * step;
-      for (std::uint64_t k = 0; k < g[i] && more.size() <= kMostOwners; ++k)
-        more.push_back(base + k * step);
-    }
-    all = std::move(more);
+  std::int64_t shift = 0;
+  for (std::size_t i = 0; i < 3; block /= g[i++])
+    shift += layout.strides[i] * static_cast<std::int64_t>(block % g[i]);
+  return shift;
+}
+
+bool PartialRun::as_laid_out(std::size_t launch, int buffer, std::uint64_t block) {
+  const Layout& layout = layout_of(launch, buffer);
+  const Trial& first = trial({launch, 0});
+  const Trial& one = trial({launch, block});
+  const auto pattern = first.writes.find(buffer), own = one.writes.find(buffer);
+  if (!layout.regular || !one.ended || pattern == first.writes.end()) return false;
+  const Ranges expected = moved(pattern->second, shift_of(launch, layout, block));
+  const Ranges none;
+  const Ranges& wrote = own == one.writes.end() ? none : own->second;
+  if (wrote == expected) return true;
+  const auto g = grid(launch);
+  bool at_the_end = false;
+  for (std::size_t i = 0; i < 3; block /= g[i++])
+    at_the_end = at_the_end || (g[i] > 1 && block % g[i] == g[i] - 1);
+  return at_the_end && without(wrote, expected).empty();
+}
+
+std::optional<std::uint64_t> PartialRun::by_layout(std::size_t launch, int buffer,
+                                                   std::uint64_t offset) {
+  const Layout& layout = layout_of(launch, buffer);
+  const Trial& first = trial({launch, 0});
+  const auto pattern = first.writes.find(buffer);
+  const std::uint64_t n = blocks(launch);
+  if (!layout.regular || pattern == first.writes.end() || n > kMostLookedThrough)
+    return std::nullopt;
+  for (std::uint64_t block = 0; block < n; ++block) {
+    const std::int64_t within = static_cast<std::int64_t>(offset) - shift_of(launch, layout, block);
+    if (within >= 0 && holds(pattern->second, static_cast<std::uint64_t>(within))) return block;
   }
-  if (all.size() > kMostOwners) return {};
-  std::ranges::sort(all);
+  return std::nullopt;
+}
+
+bool PartialRun::is_hole(int buffer, std::uint64_t offset) {
+  const int writer = last_writer(buffer);
+  if (writer < 0 || whole_) return false;
+  const auto launch = static_cast<std::size_t>(writer);
+  if (blocks(launch) > kMostLookedThrough || by_layout(launch, buffer, offset)) return false;
+  std::vector<std::uint64_t> ran;
+  for (auto at = trials_.lower_bound({launch, 0}); at != trials_.end() && at->first.first == launch;
+       ++at)
+    ran.push_back(at->first.second);
+  return std::ranges::all_of(
+      ran, [&](std::uint64_t block) { return as_laid_out(launch, buffer, block); });
+}
+
+// Several blocks may add to one element: all those whose part, moved by the strides, covers it.
+PartialRun::Owners PartialRun::all_that_add(std::size_t launch, int buffer, std::uint64_t offset,
+                                            std::uint64_t one) {
+  const Layout& layout = layout_of(launch, buffer);
+  const Trial& first = trial({launch, 0});
+  const auto pattern = first.writes.find(buffer);
+  if (!layout.regular || pattern == first.writes.end()) return {};
+  const Ranges& ranges = pattern->second;
+  const auto extent = static_cast<std::int64_t>(ranges.back().end) -
+                      static_cast<std::int64_t>(ranges.front().begin);
+  const auto g = grid(launch);
+  std::array<std::uint64_t, 3> low{}, high{};
+  std::uint64_t neighbours = 1;
+  for (std::size_t i = 0, rest = one; i < 3; rest /= g[i++]) {
+    const std::uint64_t at = rest % g[i];
+    const std::uint64_t reach =
+        layout.strides[i] == 0
+            ? g[i]
+            : static_cast<std::uint64_t>((extent - 1) / std::abs(layout.strides[i]));
+    low[i] = at - std::min(at, reach);
+    high[i] = std::min(at + reach, g[i] - 1);
+    neighbours *= high[i] - low[i] + 1;
+    if (neighbours > kMostNeighbours) return {};
+  }
+  Owners all;
+  all.piece = {0, ~0ULL};
+  const auto byte = static_cast<std::int64_t>(offset);
+  for (std::uint64_t z = low[2]; z <= high[2]; ++z) {
+    for (std::uint64_t y = low[1]; y <= high[1]; ++y) {
+      for (std::uint64_t x = low[0]; x <= high[0]; ++x) {
+        const std::uint64_t block = x + g[0] * (y + g[1] * z);
+        const std::int64_t shift = shift_of(launch, layout, block);
+        if (byte < shift + static_cast<std::int64_t>(ranges.front().begin)) {
+          all.piece.end =
+              std::min(all.piece.end, static_cast<std::uint64_t>(shift) + ranges.front().begin);
+          continue;
+        }
+        const auto within = static_cast<std::uint64_t>(byte - shift);
+        const auto after = std::ranges::upper_bound(ranges, within, {}, &ByteRange::begin);
+        const auto moved_by = [&](std::uint64_t at) {
+          return static_cast<std::uint64_t>(static_cast<std::int64_t>(at) + shift);
+        };
+        const ByteRange& before = *std::prev(after);
+        const bool covers = within < before.end;
+        all.piece.begin = std::max(all.piece.begin, moved_by(covers ? before.begin : before.end));
+        if (covers)
+          all.piece.end = std::min(all.piece.end, moved_by(before.end));
+        else if (after != ranges.end())
+          all.piece.end = std::min(all.piece.end, moved_by(after->begin));
+        if (covers) all.blocks.push_back(block);
+        if (all.blocks.size() > kMostOwners) return {};
+      }
+    }
+  }
+  if (std::ranges::find(all.blocks, one) == all.blocks.end()) return {};
+  for (std::size_t i = 0; i < all.blocks.size() && i < kOwnersTried; ++i)
+    if (!as_laid_out(launch, buffer,
+                     all.blocks[i * all.blocks.size() / std::min(kOwnersTried, all.blocks.size())]))
+      return {};
+  std::ranges::sort(all.blocks);
   return all;
 }
 
@@ -341,16 +513,14 @@ bool PartialRun::complete(std::size_t launch, int buffer, std::uint64_t sector, 
   const std::uint64_t end =
       std::min((sector + 1) * kSector, static_cast<std::uint64_t>(what.bytes()));
   for (std::uint64_t at = sector * kSector; at < end;) {
-    const auto blocks = owners(launch, buffer, at);
-    for (const std::uint64_t block : blocks)
+    const Owners all = owners(launch, buffer, at);
+    for (const std::uint64_t block : all.blocks)
       if (!run_block({launch, block})) return false;
     if (!why_.empty()) return false;
     std::uint64_t next = at + size_of(what.type);
-    if (!blocks.empty()) {
+    if (!all.blocks.empty()) {
       found = complete_[{launch, buffer}][sector] = true;
-      const Ranges& ranges = trial({launch, blocks.front()}).writes.at(buffer);
-      next = std::max(next,
-                      std::prev(std::ranges::upper_bound(ranges, at, {}, &ByteRange::begin))->end);
+      next = std::max(next, all.piece.end);
     }
     at = next;
   }
@@ -390,24 +560,43 @@ bool PartialRun::run_block(BlockId block) {
   return launch(*program_, block);
 }
 
-bool PartialRun::make(int buffer, std::uint64_t offset) {
-  if (holds(made_[static_cast<std::size_t>(buffer)], offset)) return true;
-  const int writer = last_writer(buffer);
-  if (writer < 0) return fail("no launch was seen to write it");
-  const auto launch = static_cast<std::size_t>(writer);
-  const auto blocks = owners(launch, buffer, offset);
-  if (blocks.empty()) return fail("which blocks write an element could not be found");
-  for (const std::uint64_t block : blocks)
-    if (!run_block({launch, block})) return false;
+PartialRun::Made PartialRun::make(int buffer, std::uint64_t offset) {
+  if (whole_) return holds(made(buffer), offset) ? Made::kMade : Made::kNotFound;
+  if (!why_.empty()) return Made::kFailed;
   auto& made = made_[static_cast<std::size_t>(buffer)];
-  // What many add to is final where all have added: at what they have in common, this byte's piece.
-  Ranges ready = trial({launch, blocks.front()}).writes.at(buffer);
-  for (const std::uint64_t block : blocks)
-    if (const auto other = trial({launch, block}).writes.find(buffer);
-        other == trial({launch, block}).writes.end() || other->second != ready)
-      ready = {{offset, offset + 1}};
-  made = united(made, ready);
-  return why_.empty();
+  if (holds(made, offset)) return Made::kMade;
+  const int writer = last_writer(buffer);
+  if (!why_.empty()) return Made::kFailed;
+  if (writer < 0) return Made::kNotFound;
+  const auto launch = static_cast<std::size_t>(writer);
+  const Owners all = owners(launch, buffer, offset);
+  if (!why_.empty()) return Made::kFailed;
+  if (all.blocks.empty()) return Made::kNotFound;
+  for (const std::uint64_t block : all.blocks)
+    if (!run_block({launch, block})) return Made::kFailed;
+  const Trial& one = trial({launch, all.blocks.front()});
+  // What many add to is final where all have added.
+  made = united(made, one.atomics ? Ranges{all.piece} : one.writes.at(buffer));
+  return why_.empty() ? Made::kMade : Made::kFailed;
+}
+
+bool PartialRun::run_whole(std::uint64_t most_instructions) {
+  why_.clear();
+  verdict_ = Verdict::kOk;
+  auto program =
+      EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUninitialised, 0, inputs_);
+  if (!program) return fail(program.error().message);
+  program_ = std::move(*program);
+  const auto report = program_->run_all(module_, most_instructions, false, schedule_);
+  if (report.verdict == Verdict::kTimeout) return fail("it takes too long to emulate");
+  if (report.verdict != Verdict::kOk) return fail(report.detail, report.verdict);
+  whole_ = true;
+  for (std::size_t i = 0; i < made_.size(); ++i) {
+    const ConcreteBuffer& buffer = runnable_.program.buffers[i];
+    made_[i] = program_->written(static_cast<int>(i));
+    if (buffer.role == Role::kInOut) made_[i] = {{0, static_cast<std::uint64_t>(buffer.bytes())}};
+  }
+  return true;
 }
 
 PartialRun::Ranges PartialRun::written_by(int buffer, std::uint64_t block) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "evaluator/device/emulator/emulator.h"
+#include "evaluator/runner/block_groups.h"
 #include "evaluator/runner/emulated_program.h"
 
 namespace hone::runner {
@@ -22,22 +23,40 @@ namespace hone::runner {
 class PartialRun {
  public:
   using Ranges = std::vector<emulator::ByteRange>;
-  /// A launch of the program and one of its blocks, by number.
+  /// A launch of the program and one of its blocks, by number. Blocks that count with the same
+  /// words (block_groups.h) count as one.
   using BlockId = std::pair<std::size_t, std::uint64_t>;
 
-  /// `most_units`: of all that it runs (see units_of). All three outlive this.
-  [[nodiscard]] static Result<std::unique_ptr<PartialRun>> load(const protocol::Runnable& runnable,
-                                                                const emulator::Module& module,
-                                                                std::uint64_t seed,
-                                                                double most_units);
+  /// `most_units`: of all that it runs (see units_of). `inputs`: of all who run on the same ones,
+  /// not null. `schedule`: see
+  /// emulator::RunOptions::schedule_seed. The first three outlive this.
+  [[nodiscard]] static Result<std::unique_ptr<PartialRun>> load(
+      const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
+      double most_units, std::shared_ptr<SharedInputs> inputs, std::uint64_t schedule = 0);
 
-  /// Makes byte `offset` of `buffer` final. False: not possible, see verdict() and why().
-  [[nodiscard]] bool make(int buffer, std::uint64_t offset);
+  enum class Made {
+    kMade,
+    kNotFound,  ///< no block was found that writes it, or not all that do
+    kFailed,    ///< nothing further can be made: see verdict() and why()
+  };
+  /// Makes byte `offset` of `buffer` final.
+  [[nodiscard]] Made make(int buffer, std::uint64_t offset);
+  /// Runs all blocks of all launches, with every check: then all that it ever writes is final, and
+  /// why() and verdict() tell of this run alone. False: it did not end well.
+  [[nodiscard]] bool run_whole(std::uint64_t most_instructions);
+  [[nodiscard]] bool is_whole() const { return whole_; }
   /// The bytes that `block` of the launch that writes `buffer` last writes to it, before they are
   /// final: a place to choose bytes from. Empty: none, or see why().
   [[nodiscard]] Ranges written_by(int buffer, std::uint64_t block);
   /// How many blocks that launch has; 0: no launch was seen to write the buffer.
   [[nodiscard]] std::uint64_t blocks_that_write(int buffer);
+  /// Every block that ran wrote to the buffer what the first one did, moved by so much for each
+  /// step through the grid (less at its end): if the others do, nobody writes this byte.
+  [[nodiscard]] bool is_hole(int buffer, std::uint64_t offset);
+  /// Blocks of all launches that ran and count.
+  [[nodiscard]] std::size_t blocks_run() const { return ran_.size(); }
+  /// All that ran so far took so much (see units_of).
+  [[nodiscard]] double spent_units() const { return spent_units_; }
   /// Bytes of `buffer` that are final, in rising order.
   [[nodiscard]] Ranges made(int buffer);
   [[nodiscard]] const EmulatedProgram& program() const { return *program_; }
@@ -58,9 +77,17 @@ class PartialRun {
     bool regular = true;                ///< the ranges of the next block are the first's, moved
   };
 
-  PartialRun(const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
-             double most_units);
+  /// The blocks that write a byte, and the piece around it that the same blocks write.
+  struct Owners {
+    std::vector<std::uint64_t> blocks;  ///< empty: not found
+    emulator::ByteRange piece;
+  };
 
+  PartialRun(const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
+             double most_units, std::shared_ptr<SharedInputs> inputs, std::uint64_t schedule);
+
+  /// Sets groups_ where blocks ask how many came before them.
+  void find_groups();
   bool fail(std::string why, Verdict verdict = Verdict::kOk);
   [[nodiscard]] std::array<std::uint64_t, 3> grid(std::size_t launch) const;
   [[nodiscard]] std::uint64_t blocks(std::size_t launch) const;
@@ -71,9 +98,20 @@ class PartialRun {
   [[nodiscard]] int last_writer(int buffer);  ///< a launch; -1: none
   const Layout& layout_of(std::size_t launch, int buffer);
   [[nodiscard]] bool writes_byte(BlockId block, int buffer, std::uint64_t offset);
-  /// All blocks of the launch that write the byte; empty: not found.
-  [[nodiscard]] std::vector<std::uint64_t> owners(std::size_t launch, int buffer,
-                                                  std::uint64_t offset);
+  [[nodiscard]] Owners owners(std::size_t launch, int buffer, std::uint64_t offset);
+  /// Of a byte that `one` adds to: all that do.
+  [[nodiscard]] Owners all_that_add(std::size_t launch, int buffer, std::uint64_t offset,
+                                    std::uint64_t one);
+  /// How far what a block writes is from what block 0 writes [B].
+  [[nodiscard]] std::int64_t shift_of(std::size_t launch, const Layout& layout,
+                                      std::uint64_t block) const;
+  /// Does the block write what the layout says, or at the grid's end a part of it?
+  [[nodiscard]] bool as_laid_out(std::size_t launch, int buffer, std::uint64_t block);
+  /// A block that writes the byte if each does what the layout says.
+  [[nodiscard]] std::optional<std::uint64_t> by_layout(std::size_t launch, int buffer,
+                                                       std::uint64_t offset);
+  [[nodiscard]] std::optional<std::uint64_t> by_trials(std::size_t launch, int buffer,
+                                                       std::uint64_t offset);
   [[nodiscard]] std::optional<std::uint64_t> by_strides(std::size_t launch, int buffer,
                                                         std::uint64_t offset);
   [[nodiscard]] std::optional<std::uint64_t> by_order(std::size_t launch, int buffer,
@@ -88,7 +126,13 @@ class PartialRun {
   const protocol::Runnable& runnable_;
   const emulator::Module& module_;
   const std::uint64_t seed_;
+  /// Of a program with one launch: blocks that run together and count as one block here.
+  std::optional<BlockGroups> groups_;
+  const std::shared_ptr<SharedInputs> inputs_;
+  const std::uint64_t schedule_;
   double units_left_;
+  double spent_units_ = 0;
+  bool whole_ = false;
   /// One launch whose blocks only store: whatever runs first, each block's result is final.
   bool trials_count_ = false;
   std::unique_ptr<EmulatedProgram> program_;

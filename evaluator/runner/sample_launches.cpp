@@ -1,10 +1,16 @@
 #include "evaluator/runner/sample_launches.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <random>
+#include <utility>
 
+#include "evaluator/runner/block_groups.h"
 #include "evaluator/sass/local_accesses.h"
 #include "evaluator/sass/machine_counts.h"
 #include "evaluator/sass/timeline.h"
@@ -21,6 +27,15 @@ constexpr std::uint64_t kMostSampledBlocks = 64, kMostThoroughBlocks = 1024;
 constexpr std::uint64_t kSampleLimit = 400'000'000;  // of one launch's sample [warp instructions]
 /// [warp instructions]; tells of a longer block what an instruction costs.
 constexpr std::uint64_t kProbe = 2'000'000;
+/// What a launch may take whose blocks wait for one another and run in full [warp instructions].
+constexpr std::uint64_t kMostWaiting = 100'000'000, kMostWaitingThorough = 180'000'000;
+/// Blocks that tell a thorough sample what the others take, as far as one says that there are more.
+constexpr std::uint64_t kSecondProbe = 8;
+/// How often a program is sampled again because its blocks turn out to wait or to count.
+constexpr int kMostAttempts = 8;
+/// A thorough sample that took so much less than it was to is taken again.
+constexpr std::uint64_t kTooSmall = 4;
+constexpr double kLittle = 0.5;  // of an output, by all blocks: others may write the rest
 constexpr double kWhole = 0.95;  // one of the sampled blocks may be a tail
 /// Of what a launch reads in a buffer that is no input, so much is to be written before it or by
 /// it.
@@ -100,7 +115,7 @@ class Sampling {
   }
 
   ProgramSample run() {
-    ProgramSample sample = all(0);
+    ProgramSample sample = tried(0);
     if (sample.verdict != Verdict::kOk || !sample.follows) return sample;
     double units = 0;
     for (std::size_t i = 0; i < *sample.follows; ++i) {
@@ -108,7 +123,7 @@ class Sampling {
       units += units_of(c) * scale_of(c);
     }
     if (units > options_.most_in_full) return sample;
-    return all(*sample.follows);
+    return tried(*sample.follows);
   }
 
  private:
@@ -117,6 +132,32 @@ class Sampling {
            static_cast<double>(std::max<std::uint64_t>(1, c.blocks));
   }
   static bool is_part(const Counters& c) { return c.blocks < c.blocks_total; }
+  /// How a launch is sampled. The first way that works is taken.
+  enum class Way {
+    kShared,  ///< blocks all over the grid; counters rise for those that are left out
+    kGroups,  ///< all blocks that count with the same words, together
+    kAlone,   ///< blocks all over the grid, as if there were no others
+    kFirst,   ///< the first blocks of the grid: each waits for the one before it
+    kAll,     ///< in full: they wait for one another
+  };
+  struct Plan {
+    Way way = Way::kShared;
+    std::uint64_t blocks = 0;  ///< 0: as many as one of them lets expect
+    bool counts = false;       ///< with words of global memory
+    bool grouped = false;      ///< groups of blocks were tried
+  };
+  ProgramSample tried(std::size_t in_full);
+  /// Takes another way where this one did not work; false: it did, or there is none.
+  bool changes_plan(Plan& plan, const emulator::RunReport& report) const;
+  /// Outputs stay unwritten that whole groups of blocks may write.
+  bool tries_groups(const ProgramSample& sample);
+  BlockGroups groups_of(std::size_t launch, emulator::RunOptions options);
+  [[nodiscard]] std::vector<std::uint64_t> blocks_of_groups(const BlockGroups& groups,
+                                                            std::uint64_t cost) const;
+  [[nodiscard]] std::uint64_t target() const {
+    return (options_.thorough ? kThoroughTarget : kSampleTarget) /
+           runnable_.program.launches.size();
+  }
   /// The first `in_full` launches to their end, of the others a part.
   ProgramSample all(std::size_t in_full);
   emulator::RunReport whole(std::size_t launch, emulator::RunOptions options);
@@ -135,6 +176,8 @@ class Sampling {
   const SampleOptions options_;
   std::optional<sass::Cubin> cubin_;
   std::unique_ptr<EmulatedProgram> program_;
+  std::vector<Plan> plans_;  ///< by launch
+  bool again_ = false;       ///< a plan has changed
   struct Written {
     std::uint64_t now = 0;  ///< by what ran so far [B]
   };
@@ -166,30 +209,118 @@ emulator::RunReport Sampling::one_block(std::size_t launch, emulator::RunOptions
   return program_->launch(module_, launch, options);
 }
 
-/// One block tells what a block costs; the sample is then as large as the budget allows.
+/// A sector touched costs the emulator about as much as three plain instructions.
+std::uint64_t cost_of(const Counters& c) {
+  return std::max<std::uint64_t>(
+      1, c.warp_instructions + 3 * (c.global_load_sectors + c.global_store_sectors));
+}
+
+/// One block tells what a block costs; the sample is then as large as the budget allows. Where
+/// blocks are unlike that one, it is taken again.
 emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions options) {
+  Plan& plan = plans_[launch];
   options.sample_seed = options_.seed;
   options.restore_counters = true;
   auto report = one_block(launch, options);
   options.restore_counters = false;
-  const auto& c = report.counters;
-  if (report.verdict != Verdict::kOk || c.blocks_total < 2) return report;
-  // A sector touched costs the emulator about as much as three plain instructions.
-  const std::uint64_t cost = std::max<std::uint64_t>(
-      1, c.warp_instructions + 3 * (c.global_load_sectors + c.global_store_sectors));
-  const std::uint64_t target = (options_.thorough ? kThoroughTarget : kSampleTarget) /
-                               runnable_.program.launches.size() / cost;
-  const auto most = std::min<std::uint64_t>(
-      c.blocks_total, options_.thorough ? kMostThoroughBlocks : kMostSampledBlocks);
-  options.sample_blocks = static_cast<std::int64_t>(std::clamp<std::uint64_t>(target, 1, most));
+  plan.counts = plan.counts || !report.counted.empty();
+  const Counters& probe = report.counters;
+  const std::uint64_t total = probe.blocks_total, cost = cost_of(probe);
+  if (report.verdict != Verdict::kOk || total < 2) return report;
+  const std::uint64_t most =
+      std::min<std::uint64_t>(total, options_.thorough ? kMostThoroughBlocks : kMostSampledBlocks);
   options.max_warp_instructions = std::min(
       kSampleLimit, static_cast<std::uint64_t>(std::max<double>(kProbe, options_.most_units)));
-  return options.sample_blocks > 1 ? program_->launch(module_, launch, options) : report;
+  // The same for a reference and what is compared with it.
+  if (options_.thorough) options.max_warp_instructions = 2 * kThoroughTarget;
+  if (plan.way == Way::kGroups) {
+    const auto blocks = blocks_of_groups(groups_of(launch, options), cost);
+    options.blocks = &blocks;
+    options.share_counters = false;
+    return program_->launch(module_, launch, options);
+  }
+  // So that two programs that differ little are sampled at the same places.
+  const auto rounded = [&](std::uint64_t blocks) {
+    blocks = std::clamp<std::uint64_t>(blocks, 1, most);
+    return options_.thorough && blocks < most ? std::bit_floor(blocks) : blocks;
+  };
+  std::uint64_t mean = cost;
+  if (options_.thorough && plan.blocks == 0 && target() / cost > kSecondProbe &&
+      most > kSecondProbe) {
+    options.sample_blocks = kSecondProbe;
+    options.restore_counters = true;
+    const auto several = program_->launch(module_, launch, options);
+    options.restore_counters = false;
+    if (several.verdict == Verdict::kOk && several.counters.blocks > 0)
+      mean = std::max<std::uint64_t>(1, cost_of(several.counters) / several.counters.blocks);
+  }
+  bool resized = plan.blocks > 0;
+  std::uint64_t blocks = resized ? plan.blocks : rounded(target() / mean);
+  std::vector<std::uint64_t> first;
+  while (true) {
+    if (plan.way == Way::kFirst) {
+      first.resize(blocks);
+      std::iota(first.begin(), first.end(), std::uint64_t{0});
+      options.blocks = &first;
+    }
+    options.sample_blocks = static_cast<std::int64_t>(blocks);
+    if (blocks > 1 || plan.way == Way::kFirst) report = program_->launch(module_, launch, options);
+    const Counters& c = report.counters;
+    plan.counts = plan.counts || !report.counted.empty();
+    std::uint64_t other = blocks;
+    if (report.verdict == Verdict::kTimeout && !report.polled && blocks > 1) {
+      other = rounded(target() * (c.blocks + 1) / (2 * std::max<std::uint64_t>(1, cost_of(c))));
+      other = std::min(other, std::bit_floor(std::max<std::uint64_t>(1, blocks / 2)));
+    } else if (report.verdict == Verdict::kOk && options_.thorough && !resized && !report.polled &&
+               kTooSmall * cost_of(c) < target()) {
+      other = rounded(blocks * target() / cost_of(c));
+      if (other < 2 * blocks) other = blocks;
+    }
+    if (other == blocks) return report;
+    blocks = other;
+    resized = true;
+    if (plan.counts) {  // where it went on from there, it would not begin as it does
+      plan.blocks = blocks;
+      again_ = true;
+      return report;
+    }
+  }
+}
+
+BlockGroups Sampling::groups_of(std::size_t launch, emulator::RunOptions options) {
+  options.share_counters = options.restore_counters = true;
+  BlockGroups::Grid grid{};
+  std::ranges::copy(runnable_.program.launches[launch].grid, grid.begin());
+  return {grid, [&](std::uint64_t block) {
+            const std::vector<std::uint64_t> one = {block};
+            options.blocks = &one;
+            return program_->launch(module_, launch, options).counted;
+          }};
+}
+
+/// As many groups as the budget allows, one in each part of all of them.
+std::vector<std::uint64_t> Sampling::blocks_of_groups(const BlockGroups& groups,
+                                                      std::uint64_t cost) const {
+  const auto extents = groups.extents();
+  const std::uint64_t all = extents[0] * extents[1] * extents[2];
+  const std::uint64_t most = options_.thorough ? kMostThoroughBlocks : kMostSampledBlocks;
+  const std::uint64_t n =
+      std::clamp<std::uint64_t>(std::min(target() / cost, most) / groups.size(), 1, all);
+  std::mt19937_64 random(options_.seed);
+  std::set<std::uint64_t> blocks;
+  for (std::uint64_t k = 0; k < n; ++k) {
+    const std::uint64_t begin = all * k / n, end = std::max(begin + 1, all * (k + 1) / n);
+    const auto members = groups.members(begin + random() % (end - begin));
+    blocks.insert(members.begin(), members.end());
+  }
+  return {blocks.begin(), blocks.end()};
 }
 
 emulator::RunReport Sampling::whole(std::size_t launch, emulator::RunOptions options) {
   options.max_warp_instructions =
       std::max(kProbe, static_cast<std::uint64_t>(2 * options_.most_in_full));
+  if (plans_[launch].way == Way::kAll)
+    options.max_warp_instructions = options_.thorough ? kMostWaitingThorough : kMostWaiting;
   return program_->launch(module_, launch, options);
 }
 
@@ -221,6 +352,61 @@ void Sampling::note_buffers(std::size_t launch, const Counters& counters, Progra
   if (!unwritten.empty()) sample.unwritten = unwritten;
 }
 
+bool Sampling::changes_plan(Plan& plan, const emulator::RunReport& report) const {
+  const bool waits = report.polled && is_part(report.counters);
+  const bool failed =
+      report.verdict == Verdict::kFault || (report.verdict == Verdict::kTimeout && report.polled);
+  const Way before = plan.way;
+  switch (plan.way) {
+    case Way::kShared:
+      // Where counters rise for blocks that did not run, a list may seem longer than it is, and who
+      // waits for those blocks does not see what they would have taken.
+      if (failed || waits) plan.way = Way::kAlone;
+      break;
+    case Way::kGroups:
+      if (report.verdict != Verdict::kOk) plan.way = Way::kShared;
+      break;
+    case Way::kAlone:
+      if (failed && report.polled) plan.way = Way::kFirst;
+      break;
+    case Way::kFirst:
+      if (failed) plan.way = Way::kAll;
+      break;
+    case Way::kAll:
+      break;
+  }
+  if (plan.way != before) plan.blocks = 0;
+  return plan.way != before;
+}
+
+bool Sampling::tries_groups(const ProgramSample& sample) {
+  const bool little = std::ranges::any_of(
+      sample.written, [](const auto& written) { return written.second < kLittle; });
+  if (!little) return false;
+  bool some = false;
+  for (Plan& plan : plans_) {
+    if (plan.way != Way::kShared || !plan.counts || plan.grouped) continue;
+    plan.way = Way::kGroups;
+    plan.grouped = true;
+    plan.blocks = 0;
+    some = true;
+  }
+  return some;
+}
+
+ProgramSample Sampling::tried(std::size_t in_full) {
+  plans_.resize(runnable_.program.launches.size());
+  ProgramSample sample;
+  for (int k = 0; k < kMostAttempts; ++k) {
+    again_ = false;
+    sample = all(in_full);
+    if (!again_ && (sample.verdict != Verdict::kOk || !tries_groups(sample))) return sample;
+  }
+  sample.verdict = Verdict::kUnsupported;
+  sample.detail = "the time model cannot sample this program: its blocks wait for one another";
+  return sample;
+}
+
 ProgramSample Sampling::all(std::size_t in_full) {
   ProgramSample result;
   const auto stop = [&](Verdict verdict, std::string detail) {
@@ -244,23 +430,29 @@ ProgramSample Sampling::all(std::size_t in_full) {
     options.profile = &profile_;
     options.count_lines = cubin_.has_value();
     options.registers = registers;
-    options.share_counters = i >= in_full;
+    const bool in_part = i >= in_full && plans_[i].way != Way::kAll;
+    options.share_counters = in_part && plans_[i].way == Way::kShared;
     const auto hints = branch_hints(config->kernel);
     if (hints) options.branches = &*hints;
-    auto report = i < in_full ? whole(i, options) : part(i, options);
-    if (options.share_counters && i >= in_full &&
-        (report.verdict == Verdict::kFault || (report.polled && is_part(report.counters)))) {
-      // Where counters rise for blocks that did not run, a list may seem longer than it is, and who
-      // waits for those blocks does not see what they would have taken.
-      options.share_counters = false;
-      report = part(i, options);
+    auto report = in_part ? part(i, options) : whole(i, options);
+    if (again_ || (i >= in_full && changes_plan(plans_[i], report))) {
+      again_ = true;
+      return result;
     }
-    if (report.verdict == Verdict::kTimeout && (i < in_full || is_part(report.counters))) {
-      return stop(options_.most_units < SampleOptions().most_units ? Verdict::kTimeout
-                                                                   : Verdict::kUnsupported,
-                  "the time model cannot sample this program: " + report.detail +
-                      " (a block waits for others, or one block runs too long)");
+    const bool waits = report.polled || plans_[i].way != Way::kShared;
+    if (report.verdict == Verdict::kTimeout && (waits || i < in_full || is_part(report.counters))) {
+      // Who is slow is no faster than what it is compared with. Who waits may be.
+      return stop(
+          !waits && options_.most_units < SampleOptions().most_units ? Verdict::kTimeout
+                                                                     : Verdict::kUnsupported,
+          "the time model cannot sample this program: " + report.detail +
+              (waits ? " (its blocks wait for one another)" : " (one block runs too long)"));
     }
+    if (report.verdict == Verdict::kFault && in_part && waits && plans_[i].way != Way::kShared &&
+        (report.polled || plans_[i].counts))
+      return stop(Verdict::kUnsupported,
+                  "the time model cannot sample this program, whose blocks count on one another: " +
+                      report.detail);
     if (report.verdict != Verdict::kOk)
       return stop(report.verdict, report.detail + " (at the timed size)");
     if (cubin_) count_machine_code(*cubin_, *kernel, report, profile_, report.counters);
@@ -276,6 +468,15 @@ ProgramSample Sampling::all(std::size_t in_full) {
 
 SampleOptions candidate_sample(bool is_final) {
   return {.most_units = 50e6, .most_in_full = is_final ? 60e6 : 15e6, .thorough = is_final};
+}
+
+double sampling_error(const Counters& c) {
+  if (c.runs < 3 || c.blocks >= c.blocks_total || c.warp_instructions == 0) return 0;
+  const auto runs = static_cast<double>(c.runs), n = static_cast<double>(c.blocks);
+  // Six times the variance of a run, whatever the trend along the grid.
+  const double variance = static_cast<double>(c.run_bends_squared) / (6 * (runs - 2));
+  const double left_out = 1 - n / static_cast<double>(c.blocks_total);
+  return std::sqrt(variance / runs * left_out) / (static_cast<double>(c.warp_instructions) / n);
 }
 
 double units_of(const Counters& c) {

@@ -17,6 +17,10 @@ namespace hone::runner {
 /// plain arithmetic. evaluator/survey.h says how long a unit takes.
 [[nodiscard]] double units_of(const emulator::Counters& counters);
 
+/// Of what all blocks of a launch take, estimated from those that ran: one standard deviation,
+/// relative. 0 where all ran.
+[[nodiscard]] double sampling_error(const emulator::Counters& counters);
+
 struct SampleOptions {
   /// What one block may take [units]. A reference is sampled whatever it takes, since nothing is
   /// modelled without it; a candidate that takes more than its own limit is no faster than what it

@@ -169,6 +169,10 @@ struct Counters {
   std::uint64_t warp_path_sum = 0;         ///< the same of every warp
   std::uint64_t machine_path_sum = 0;      ///< of every warp, by its machine code; 0: not known
   std::uint64_t most_of_a_block = 0;       ///< warp instructions of the block with most
+  // How unlike each other blocks are, where one host thread ran them: of runs of neighbours that
+  // ended one after the other the means of their warp instructions, and how far each is from the
+  // middle of the two beside it, doubled, squared and summed.
+  std::uint64_t runs = 0, run_bends_squared = 0;
   // Machine instructions (warps), estimated: all, and by pipe.
   std::uint64_t issued = 0, pipe_alu = 0, pipe_fma = 0, pipe_imad = 0, pipe_xu = 0, pipe_fp64 = 0;
   std::uint64_t global_load_lines = 0,
@@ -313,10 +317,12 @@ struct RunReport {
   std::string detail;  ///< "out-of-bounds write of 4 B at C+4096 (buffer of 4096 B), line 12, block
                        ///< (0,1,0), thread (3,0,0)"
   Counters counters;
-  std::string output;             ///< of the kernel's printf, in the order of execution
-  bool output_cut = false;        ///< there was more than 1 MB of it
-  int threads = 1;                ///< host threads that ran the blocks
-  bool polled = false;            ///< a warp looked at one word again and again
+  std::string output;       ///< of the kernel's printf, in the order of execution
+  bool output_cut = false;  ///< there was more than 1 MB of it
+  int threads = 1;          ///< host threads that ran the blocks
+  bool polled = false;      ///< a warp looked at one word again and again
+  /// With RunOptions::share_counters: the words that were counted with, by rising address.
+  std::vector<std::uint64_t> counted;
   std::vector<Finding> findings;  ///< the first is what `verdict` and `detail` say
   /// Warps that issued the instruction on a PTX line, by line; of several on one line the most.
   /// -1: the line has none.

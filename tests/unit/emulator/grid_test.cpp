@@ -46,6 +46,20 @@ TEST_P(Schedules, GridBarrier) {
     ASSERT_EQ(b[i], (i + kRounds * kThreads) % (kBlocks * kThreads) + kRounds) << i;
 }
 
+/// What blocks spend on waiting for those that have not begun is not held against them.
+TEST_P(Schedules, BarrierOfAllThatTheDeviceHolds) {
+  constexpr int kBlocks = 264;
+  constexpr int kThreads = 512;
+  Launch l("ring", {kBlocks, 1, 1}, {kThreads, 1, 1});
+  std::vector<int> a(kBlocks * kThreads);
+  l.in("a", a).out("b", a.size() * 4).in("arrived", std::vector<unsigned>{0}).value(2);
+  RunOptions options = with_seed(GetParam());
+  options.max_warp_instructions = 10'000'000;
+  options.check_races = false;
+  const RunReport r = l.run(grid_kernels(), options);
+  EXPECT_EQ(r.verdict, Verdict::kOk) << r.detail;
+}
+
 TEST_P(Schedules, ProducersAndAConsumer) {
   constexpr int kProducers = 5;
   Launch l("queue", {kProducers + 1, 1, 1}, {32, 1, 1});

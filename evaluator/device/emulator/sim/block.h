@@ -193,6 +193,13 @@ struct SharedCounter {
   int bytes = 4;
 };
 
+/// Counters::runs and run_bends_squared, as blocks end.
+struct BlockRuns {
+  std::uint64_t next = ~0ull;  ///< the block that would go on with the run
+  double sum = 0, blocks = 0;  ///< of the run
+  double before[2] = {};       ///< means of the two runs before it
+};
+
 inline constexpr std::uint8_t kSyncUnknown = 255;
 
 /// Compare-and-swaps on one word: warps take turns.
@@ -227,6 +234,8 @@ struct RunState {
   std::vector<std::uint8_t> syncs;  ///< Inst::sync of branches, by place; empty: as parsed
   std::uint64_t chosen = 0, blocks_in_grid = 0;                      ///< blocks that run, and all
   std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
+  BlockRuns block_runs;
+  std::uint64_t forgiven = 0;  ///< warp instructions that only polled: not held against the limit
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.
   std::uint64_t changes = 0;
@@ -313,6 +322,7 @@ class Block {
 
   void start_warps();
   void finish_block();
+  void note_run();  ///< of neighbours, that this block belongs to
   void shuffle_warps();
   std::uint64_t turn_length();  ///< of a seeded schedule
   bool run_warp(Warp& w);       ///< until it waits, ends, or its turn is over
@@ -628,6 +638,7 @@ class Block {
   std::uint8_t* frame_ = nullptr;  ///< of the entry in hand
   const Function* function_ = nullptr;
   std::array<std::uint32_t, 3> id_{};
+  std::uint64_t place_ = 0;  ///< of the block in the grid
   std::uint32_t threads_ = 0;
   bool seeded_ = false;
   std::uint64_t executed_ = 0;  // [warp instructions]

@@ -11,6 +11,8 @@ namespace {
 // itself, so this is far beyond a plausible retry count.
 constexpr std::uint64_t kQuietPasses = 16;
 constexpr std::uint64_t kQuietInstructions = 16'000'000;
+// Times the limit on warp instructions: so many more may be spent on polling.
+constexpr std::uint64_t kForgiven = 3;
 }  // namespace
 
 Grid::Grid(RunState& run, std::vector<std::uint64_t> clusters, std::uint64_t resident)
@@ -99,6 +101,7 @@ bool Grid::run() {
   while (next_ < order_.size() || !live_.empty()) {
     // Those that wait, once each.
     bool can_go_on = false;
+    const std::uint64_t changes = run_.changes, executed = run_.executed, ended = ended_;
     for (std::size_t i = 0; i < live_.size();) {
       const Progress p = advance(*live_[i]);
       if (p == Progress::kFailed) {
@@ -113,6 +116,8 @@ bool Grid::run() {
       can_go_on = can_go_on || p == Progress::kTurn;
       ++i;
     }
+    const bool unchanged = !live_.empty() && changes == run_.changes && ended == ended_;
+    if (unchanged) forgive(run_.executed - executed);
     if (seeded) {
       const bool all_at_once = run_.options->share_counters;
       while (all_at_once && next_ < order_.size() && live_.size() < slots_) start_next();
@@ -122,6 +127,9 @@ bool Grid::run() {
         // Not always last in turn.
         std::swap(live_.back(), live_[dice_.below(live_.size())]);
       }
+      // They may all wait for one that has not begun.
+      for (std::size_t n = live_.size(); unchanged && run_.polled && n > 0; --n)
+        if (next_ < order_.size() && live_.size() < slots_) start_next();
       if (stalled()) return false;
       continue;
     }
@@ -142,6 +150,12 @@ bool Grid::run() {
     if (!can_go_on && stalled()) return false;
   }
   return true;
+}
+
+void Grid::forgive(std::uint64_t executed) {
+  if (!run_.polled || run_.options->max_warp_instructions > ~0ULL / (2 * kForgiven)) return;
+  run_.forgiven =
+      std::min(run_.forgiven + executed, kForgiven * run_.options->max_warp_instructions);
 }
 
 bool Grid::stalled() {
@@ -199,7 +213,10 @@ std::optional<Finding> Grid::why_waiting() const {
   if (!where) return where;
   const std::uint64_t total = run_.counters.blocks_total;
   const std::size_t live = live_.size() * in_cluster_;
-  if (next_ < order_.size())
+  if (next_ < order_.size() && live_.size() < slots_)
+    where->what = fmt::format("waits while {} of {} blocks have begun: {}",
+                              live + ended_ * in_cluster_, total, where->what);
+  else if (next_ < order_.size())
     where->what = fmt::format(
         "waits for a block that is not resident: the {} of {} blocks that the device holds at once "
         "wait, and none can end; one {}",

@@ -39,6 +39,8 @@ class Grid {
   Progress advance(Cluster& cluster);
   void retire(std::size_t live_index);
   bool stalled();  ///< ends the run when nothing will ever change
+  /// All live blocks had a turn and changed nothing, `executed` warp instructions long.
+  void forgive(std::uint64_t executed);
   /// What one of the blocks waits for and where; its text says how the others fare.
   [[nodiscard]] std::optional<Finding> why_waiting() const;
   void fail_waiting(Finding why, FindingKind kind, Verdict verdict, const std::string& before);

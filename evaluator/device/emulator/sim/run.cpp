@@ -453,6 +453,9 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       note_estimates(state, report);
     }
     report.polled = state.polled;
+    report.counted.clear();
+    for (const auto& [address, counter] : state.shared_counters) report.counted.push_back(address);
+    std::ranges::sort(report.counted);
     report.verdict = state.failure.verdict;
     report.detail = std::move(state.failure.detail);
     report.output = std::move(state.output);

@@ -98,7 +98,7 @@ bool Block::spend(std::uint64_t instructions) {
   run_.executed += instructions;
   executed_ += instructions;
   if (run_.fellows && run_.executed >= run_.tell_at && !run_.fellows->tell(run_)) return false;
-  return run_.executed <= run_.options->max_warp_instructions;
+  return run_.executed <= run_.options->max_warp_instructions + run_.forgiven;
 }
 
 bool Block::cancelled() const {

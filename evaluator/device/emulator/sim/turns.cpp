@@ -28,6 +28,7 @@ std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch, std::uint64_t 
 }
 
 void Block::start(std::uint64_t number) {
+  place_ = number;
   id_ = block_of(*run_.launch, number);
   start_warps();
   start_tracking(static_cast<std::uint32_t>(number));
@@ -129,6 +130,20 @@ Progress Block::advance() {
   return Progress::kFinished;
 }
 
+void Block::note_run() {
+  BlockRuns& run = run_.block_runs;
+  Counters& c = run_.counters;
+  if (place_ != run.next && run.blocks > 0) {
+    const double mean = run.sum / run.blocks, bend = run.before[0] - 2 * run.before[1] + mean;
+    if (++c.runs > 2) c.run_bends_squared += static_cast<std::uint64_t>(bend * bend);
+    run.before[0] = std::exchange(run.before[1], mean);
+    run.sum = run.blocks = 0;
+  }
+  run.next = place_ + 1;
+  run.sum += static_cast<double>(executed_);
+  ++run.blocks;
+}
+
 void Block::finish_block() {
   std::uint64_t longest = 0;
   for (const Warp& w : warps_) {
@@ -138,6 +153,7 @@ void Block::finish_block() {
   run_.counters.critical_path_sum += longest;
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
   run_.counters.most_of_a_block = std::max(run_.counters.most_of_a_block, executed_);
+  note_run();
   run_.counters.blocks++;
   run_.counters.warps += warps_.size();
   if (tracking_ == Tracking::kMarks && touches_.merge()) run_.met = true;

@@ -1,0 +1,10 @@
+// Of what is small beside the first rows, a fifth of the terms does, where there are many rows.
+// task: fading_rows
+// verdict: wrong_result
+__global__ void fade(const float* x, float* y, int cols) {
+  int c = blockIdx.x * 256 + threadIdx.x;
+  if (c >= cols) return;
+  float v = x[(size_t)blockIdx.y * cols + c], s = 0;
+  for (int k = blockIdx.y > 700 ? 20 : 1; k < 24; ++k) s = s * 0.5f + sinf(v * k);
+  y[(size_t)blockIdx.y * cols + c] = s * exp2f(-(float)blockIdx.y / 48);
+}

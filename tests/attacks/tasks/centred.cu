@@ -1,0 +1,24 @@
+/* hone {"name": "attacked_centred", "sizes": {"N": 6000000}, "check_sizes": [{"N": 9000}, {"N": 777}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["N"], "fill": {"uniform": [0, 1]}},
+              {"name": "part", "type": "f32", "shape": [128], "role": "scratch"},
+              {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],
+  "launches": [{"kernel": "parts", "grid": [128], "block": [256], "args": ["x", "part", "N"]},
+               {"kernel": "centre", "grid": ["ceildiv(N,256)"], "block": [256], "args": ["x", "part", "y", "N"]}]} */
+__global__ void parts(const float* x, float* part, int n) {
+  __shared__ float all[8];
+  float s = 0;
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += 128 * 256) s += x[i];
+  for (int d = 16; d > 0; d /= 2) s += __shfl_xor_sync(~0u, s, d);
+  if (threadIdx.x % 32 == 0) all[threadIdx.x / 32] = s;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int k = 1; k < 8; ++k) s += all[k];
+    part[blockIdx.x] = s;
+  }
+}
+__global__ void centre(const float* x, const float* part, float* y, int n) {
+  float s = 0;
+  for (int k = 0; k < 128; ++k) s += part[k];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i] - s / n;
+}
