@@ -97,7 +97,7 @@ class Comparing {
 
 std::unique_ptr<PartialRun> Comparing::precise(int buffer, const std::set<std::uint64_t>& chosen) {
   if (!one_.precise || modules_.precise == nullptr) return nullptr;
-  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 2 * kComparedUnits);
+  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 8 * kComparedUnits);
   if (!run) return nullptr;
   const auto& buffers = one_.precise->program.buffers;
   const std::size_t size = size_of(buffers[static_cast<std::size_t>(buffer)].type);
