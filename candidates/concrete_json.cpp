@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 // In the order of Fill::Kind.
-constexpr std::array<std::string_view, 18> kFillKinds = {"uniform",
+constexpr std::array<std::string_view, 20> kFillKinds = {"uniform",
                                                          "normal",
                                                          "integers",
                                                          "constant",
@@ -25,7 +25,9 @@ constexpr std::array<std::string_view, 18> kFillKinds = {"uniform",
                                                          "upper_triangular",
                                                          "equal",
                                                          "falling",
-                                                         "runs"};
+                                                         "runs",
+                                                         "sparse",
+                                                         "ties"};
 
 std::optional<Fill::Kind> parse_fill_kind(std::string_view text) {
   for (std::size_t i = 0; i < kFillKinds.size(); ++i) {
@@ -49,7 +51,7 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
   if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "step",
-                           "through", "exact", "unstated"})) {
+                           "form", "through", "exact", "unstated"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -71,6 +73,8 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   buffer.fill.b = cursor.at("b").number();
   if (const auto path = cursor.find("path")) buffer.fill.path = path->string();
   if (const auto step = cursor.find("step")) buffer.fill.step = step->number();
+  if (const auto form = cursor.find("form"))
+    buffer.fill.form = static_cast<int>(form->integer_in(0, 9));
   if (const auto through = cursor.find("through"))
     buffer.fill.through = through->choice<ScalarType>(parse_scalar_type, "a type");
   if (const auto unstated = cursor.find("unstated")) buffer.fill.unstated = unstated->boolean();
@@ -123,6 +127,7 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
                         {"b", buffer.fill.b}};
     if (!buffer.fill.path.empty()) item["path"] = buffer.fill.path;
     if (buffer.fill.step != 0) item["step"] = buffer.fill.step;
+    if (buffer.fill.form != 0) item["form"] = buffer.fill.form;
     if (buffer.fill.exact) item["exact"] = *buffer.fill.exact;
     if (buffer.fill.unstated) item["unstated"] = true;
     if (buffer.fill.through) item["through"] = to_string(*buffer.fill.through);

@@ -50,6 +50,13 @@ struct Fill {
     kEqual,    ///< one value of [a, b] everywhere
     kFalling,  ///< of each row: never increasing, the first b and the last a
     kRuns,     ///< of [a, b], in runs of 16 to 1024 equal elements
+    // Floats:
+    /// b or -b at one place of each row and column of the first matrix and of some others, where
+    /// that is one; else 0
+    kSparse,
+    /// Multiples of the power of two b between two neighbours of a 16-bit type, and what by itself
+    /// changes no float of that size; `form` says which is where.
+    kTies,
   };
   Kind kind = Kind::kUniform;
   double a = -1;     ///< low; normal: mean; constant: value; iota: start
@@ -61,6 +68,8 @@ struct Fill {
   std::optional<std::array<std::uint64_t, 2>> exact;
   /// Of an integer type, and the task says nothing: then any value of the type may come.
   bool unstated = false;
+  /// Sorted, permutation, one-hot, ties: which of several forms, see evaluator/fill/formula.h.
+  int form = 0;
 
   bool operator==(const Fill&) const = default;
 };

@@ -69,6 +69,8 @@ struct CheckCase {
   InputSet inputs = InputSet::kOwn;  ///< other than the task's own: may turn out unusable
   /// A size that the task does not list: a reference that fails there is not blamed.
   bool hidden = false;
+  bool in_part =
+      false;  ///< too large to emulate in full: compared at some places, on a GPU in full
   /// Of an admission: what buffers hold after the reference, found in another way (its lift).
   /// Compared with the emulated reference; decides nothing. Stays in this process and its runners.
   std::map<std::string, std::string> expected = {};

@@ -9,6 +9,7 @@
 #include "candidates/stop_watch.h"
 #include "evaluator/check/atomics.h"
 #include "evaluator/check/exact.h"
+#include "evaluator/check/narrow_products.h"
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
@@ -155,7 +156,15 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
                 .candidate = std::move(candidate->second),
                 .seed = request_.timed.seed};
   timed_.repeatable = !uses_atomics(*timed_.candidate);
-  return true;
+  if (request_.claims >= MathLevel::kTf32x3) return true;
+  const auto narrow = check::narrow_products(
+      timed_.reference.program, timed_.reference.compiled.ptx, timed_.candidate->compiled.ptx);
+  if (narrow.empty()) return true;
+  return stop_at(verdict_of(
+      Verdict::kRefused,
+      fmt::format("it multiplies as {} on tensor cores, which has fewer bits than any input; that "
+                  "needs a task whose math is tf32x3 or reduced",
+                  narrow)));
 }
 
 Result<bool> EvaluatorImpl::Gates::screen() {
@@ -208,7 +217,8 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
                        .precise = std::move(*precise),
                        .seed = check.seed,
                        .inputs = check.inputs,
-                       .made_up = check.hidden || check.inputs != InputSet::kOwn});
+                       .made_up = check.hidden || check.inputs != InputSet::kOwn,
+                       .in_part = check.in_part});
   }
   return true;
 }
@@ -283,8 +293,10 @@ Result<bool> EvaluatorImpl::Gates::check() {
     if (!reply->compared.empty())
       evaluation_.note = "compared at the timed size: " + reply->compared;
     if (!reply->not_compared.empty())
-      evaluation_.note += fmt::format("{}not compared at the timed size: {}",
-                                      evaluation_.note.empty() ? "" : "; ", reply->not_compared);
+      evaluation_.note +=
+          fmt::format("{}not compared {}{}", evaluation_.note.empty() ? "" : "; ",
+                      reply->not_compared.starts_with("at larger") ? "" : "at the timed size: ",
+                      reply->not_compared);
     evaluation_.verdict = Verdict::kOk;
     return true;
   }
@@ -316,7 +328,8 @@ void EvaluatorImpl::Gates::give_to_the_gpu(const EmulateReply& reply, bool uncov
   for (std::size_t i = 0; i < checks_.size(); ++i) {
     Case& one = checks_[i];
     if (says_nothing(reply, i)) continue;
-    if (one.inputs != InputSet::kOwn) other_inputs_.insert(one.inputs);
+    if (one.inputs != InputSet::kOwn && !gathers_work(timed_.reference.program, one.inputs))
+      other_inputs_.insert(one.inputs);
     if (one.inputs != InputSet::kOwn && !uncovered) continue;
     one.repeatable = !uses_atomics(*one.candidate);
     checks_for_gpu_.push_back(std::move(one));

@@ -51,6 +51,7 @@ Json to_message(const CheckCase& check, Sources& sources) {
                {"seed", check.seed},
                {"inputs", static_cast<int>(check.inputs)},
                {"hidden", check.hidden}};
+  if (check.in_part) json["in_part"] = true;
   const ConcreteProgram& candidate = check.candidate;
   if (!candidate.source.empty() || !candidate.buffers.empty() || !candidate.launches.empty())
     json["candidate"] = to_message(candidate, sources);
@@ -132,7 +133,8 @@ ConcreteProgram read_program(const JsonCursor& cursor, const std::vector<std::st
 CheckCase read_case(const JsonCursor& cursor, const std::vector<std::string>& sources,
                     WorkMessage::Kind kind) {
   CheckCase check;
-  if (!cursor.expect_keys({"reference", "candidate", "seed", "inputs", "hidden"})) return check;
+  if (!cursor.expect_keys({"reference", "candidate", "seed", "inputs", "hidden", "in_part"}))
+    return check;
   check.reference = read_program(cursor.at("reference"), sources);
   const auto candidate = cursor.find("candidate");
   if (candidate || kind == WorkMessage::Kind::kEvaluate)
@@ -141,6 +143,7 @@ CheckCase read_case(const JsonCursor& cursor, const std::vector<std::string>& so
   check.inputs = static_cast<InputSet>(
       cursor.at("inputs").integer_in(0, static_cast<std::int64_t>(std::size(kAllInputSets)) - 1));
   check.hidden = cursor.at("hidden").boolean();
+  if (const auto in_part = cursor.find("in_part")) check.in_part = in_part->boolean();
   return check;
 }
 

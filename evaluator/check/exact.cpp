@@ -6,6 +6,7 @@
 
 #include "candidates/characters.h"
 #include "evaluator/check/atomics.h"
+#include "evaluator/check/precise.h"
 
 namespace hone::check {
 namespace {
@@ -94,6 +95,8 @@ bool can_be_exact(const ConcreteProgram& reference, std::string_view ptx) {
             number != nullptr && !is_short(__builtin_bit_cast(std::uint64_t, *number)))
           return false;
   }
+  // The run in double would not show what was lost.
+  if (rounds_through_bits(reference.source)) return false;
   return !names_a_rounding_function(reference.source) &&
          !any_statement(ptx, [&](std::string_view s) { return approximates(s, narrow); });
 }

@@ -60,8 +60,6 @@ constexpr std::pair<std::string_view, std::string_view> kIntrinsics[] = {
 
 /// Where these stand, bits of floats or types without a double form may matter.
 constexpr std::string_view kUnfit[] = {"asm",
-                                       "__float_as_",
-                                       "_as_float",
                                        "union",
                                        "wmma",
                                        "half2",
@@ -85,8 +83,24 @@ constexpr std::string_view kHalfArithmetic[] = {
     "__hadd", "__hsub", "__hmul", "__hfma", "__hdiv", "__hneg", "__habs", "__hmax", "__hmin",
     "hexp",   "hlog",   "hsqrt",  "hrsqrt", "hrcp",   "hsin",   "hcos",   "htanh"};
 
-std::string definitions() {
+/// Bits of floats: those of the float nearest to the double. A number that passes through them is
+/// rounded to float there, as in the reference, and nowhere else.
+constexpr std::string_view kThroughBits = R"CU(
+__device__ __forceinline__ int hone_float_as_int(double v) { return __float_as_int((float)v); }
+__device__ __forceinline__ unsigned hone_float_as_uint(double v) {
+  return __float_as_uint((float)v);
+}
+__device__ __forceinline__ double hone_int_as_float(int v) { return __int_as_float(v); }
+__device__ __forceinline__ double hone_uint_as_float(unsigned v) { return __uint_as_float(v); }
+#define __float_as_int hone_float_as_int
+#define __float_as_uint hone_float_as_uint
+#define __int_as_float hone_int_as_float
+#define __uint_as_float hone_uint_as_float
+)CU";
+
+std::string definitions(bool with_bits) {
   std::string out;
+  if (with_bits) out += kThroughBits;
   for (const auto name : kSuffixed) out += fmt::format("#define {0}f {0}\n", name);
   for (const auto& [from, to] : kIntrinsics) out += fmt::format("#define {} {}\n", from, to);
   out += "#undef INFINITY\n#define INFINITY __builtin_bit_cast(double, 0x7ff0000000000000ULL)\n";
@@ -144,6 +158,10 @@ std::size_t after_includes(const std::string& source) {
 
 }  // namespace
 
+bool rounds_through_bits(std::string_view source) {
+  return source.contains("__float_as_") || source.contains("_as_float");
+}
+
 std::optional<ConcreteProgram> in_double(const ConcreteProgram& program) {
   if (program.source.find("float") == std::string::npos) return std::nullopt;
   const auto used = [&](auto word) { return uses(program.source, word); };
@@ -158,7 +176,7 @@ std::optional<ConcreteProgram> in_double(const ConcreteProgram& program) {
     buffer.type = ScalarType::kF64;
   }
   for (auto& launch : out.launches) launch.shared_bytes *= 2;
-  out.source.insert(after_includes(out.source), definitions());
+  out.source.insert(after_includes(out.source), definitions(rounds_through_bits(program.source)));
   for (auto& [name, value] : out.defines)
     if (value == "float") value = "double";
   return out;

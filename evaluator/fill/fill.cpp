@@ -135,6 +135,7 @@ hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
   formula.a = fill.a;
   formula.b = fill.b;
   formula.step = fill.step;
+  formula.form = fill.form;
   const std::size_t rank = buffer.shape.size();
   formula.width = rank > 0 ? static_cast<hone_u64>(buffer.shape[rank - 1]) : 1;
   formula.height = rank > 1 ? static_cast<hone_u64>(buffer.shape[rank - 2]) : 1;

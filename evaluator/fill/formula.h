@@ -42,8 +42,18 @@ enum {
   HONE_UPPER_TRIANGLE,
   HONE_EQUAL,
   HONE_FALLING,
-  HONE_RUNS
+  HONE_RUNS,
+  HONE_SPARSE,
+  HONE_TIES
 };
+
+// Forms of rows that keep a promise. Sorted: a power curve, a few jumps between flat runs, one step
+// of half the way, all at one end; every form keeps the order and both ends. Permutations: as they
+// are numbered, the other way round, neighbours exchanged, moved on by some. One-hot: all first,
+// all last, all at one place, along the diagonal.
+enum { HONE_PLAIN, HONE_CURVE, HONE_JUMPS, HONE_ONE_STEP, HONE_ONE_END };
+// Forms of ties: the first two of each row, of each column, every element, none.
+enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TIES };
 
 struct hone_fill {
   int kind;
@@ -51,6 +61,7 @@ struct hone_fill {
   int through;  // a floating type that a value is rounded to first; -1: none
   hone_u64 key;
   double a, b, step;
+  int form;                // HONE_PLAIN, or another one of its kind
   int whole;               // iota: of integers that `low` and `span` hold
   hone_u64 low, span;      // integer types: the least value and how many there are, 0 for 2^64;
                            // constant: the value; iota: start and step
@@ -286,6 +297,24 @@ HONE_FN double hone_way(hone_u64 key, hone_u64 at, hone_u64 width) {
   return way < 1.0 ? way : 1.0;
 }
 
+// The same in another form. Every step below keeps the order, rounding included.
+HONE_FN double hone_way_of(int form, hone_u64 key, hone_u64 at, hone_u64 width) {
+  double way = hone_way(key, at, width);
+  if (form == HONE_PLAIN || at == 0 || at + 1 >= width) return way;
+  hone_u64 bits = hone_bits(key ^ 4ULL, 0), choice = bits >> 8;
+  if (form == HONE_ONE_STEP) return at < 1 + choice % (width - 1) ? 0.5 * way : 0.5 + 0.5 * way;
+  double t = bits & 1U ? 1.0 - way : way;
+  if (form == HONE_CURVE) {
+    for (hone_u64 k = 2 + choice % 3; k > 0; --k) t *= t;
+  } else if (form == HONE_JUMPS) {
+    double many = (double)(2 + choice % 5);
+    t = hone_floor(t * t * many) / many;
+  } else {
+    t = 0.0;
+  }
+  return bits & 1U ? 1.0 - t : t;
+}
+
 // Of integers [low, low + span): one that `bits` chooses.
 HONE_FN hone_u64 hone_any_of(struct hone_fill f, hone_u64 bits) {
   return f.low + (f.span ? bits % f.span : bits);
@@ -346,7 +375,7 @@ HONE_FN hone_u64 hone_run_of(hone_u64 key, hone_u64 index) {
 
 // An element of a sorted row of integers.
 HONE_FN hone_u64 hone_sorted_whole(struct hone_fill f, hone_u64 row, hone_u64 at) {
-  double way = hone_way(hone_row_key(f.key, row), at, f.width);
+  double way = hone_way_of(f.form, hone_row_key(f.key, row), at, f.width);
   hone_u64 most = f.span - 1ULL;
   double far = hone_floor((double)most * way);
   return f.low + (way == 1.0 || far >= (double)most ? most : (hone_u64)far);
@@ -368,6 +397,66 @@ HONE_FN hone_u64 hone_permuted(hone_u64 key, hone_u64 at, hone_u64 width) {
     at = (left << half) | right;
   } while (at >= width);
   return at;
+}
+
+// An element of a permutation.
+HONE_FN hone_u64 hone_permutation(struct hone_fill f, hone_u64 row, hone_u64 at) {
+  hone_u64 key = hone_row_key(f.key, row);
+  switch (f.form) {
+    case HONE_CURVE:
+      return at;
+    case HONE_JUMPS:
+      return f.width - 1ULL - at;
+    case HONE_ONE_STEP:
+      return (at ^ 1ULL) < f.width ? at ^ 1ULL : at;
+    case HONE_ONE_END:
+      return (at + hone_bits(key, 0) % f.width) % f.width;
+    default:
+      return hone_permuted(key, at, f.width);
+  }
+}
+
+// Where the one of a one-hot row is.
+HONE_FN hone_u64 hone_hot(struct hone_fill f, hone_u64 row) {
+  switch (f.form) {
+    case HONE_CURVE:
+      return 0;
+    case HONE_JUMPS:
+      return f.width - 1ULL;
+    case HONE_ONE_STEP:
+      return hone_bits(f.key, 0) % f.width;
+    case HONE_ONE_END:
+      return row % f.width;
+    default:
+      return hone_bits(f.key, row) % f.width;
+  }
+}
+
+// At most one element of a row and of a column, of the first matrix and of every fourth other one:
+// sums of products with these have one or a few terms.
+HONE_FN double hone_sparse(struct hone_fill f, hone_u64 index) {
+  hone_u64 column = index % f.width, row = index / f.width % f.height;
+  hone_u64 matrix = index / f.width / f.height;
+  hone_u64 period = f.width > f.height ? f.width : f.height;
+  if ((row + column + hone_bits(f.key, matrix)) % period != 0) return 0.0;
+  hone_u64 bits = hone_bits(f.key ^ 1ULL, index);
+  if (matrix > 0 && hone_bits(f.key ^ 2ULL, matrix) % 4ULL != 0) return 0.0;
+  return f.a <= -f.b && (bits & 1U) ? -f.b : f.b;
+}
+
+// b + b / 256 lies between two neighbours of bf16 and b + b / 2048 between two of f16: what follows
+// changes the sum of two such numbers in float only where it is added up before.
+HONE_FN double hone_tie(struct hone_fill f, hone_u64 index) {
+  hone_u64 column = index % f.width, row = index / f.width % f.height;
+  hone_u64 at = f.form == HONE_TIES_OF_ROWS ? column : f.form == HONE_TIES_OF_COLUMNS ? row : 2ULL;
+  hone_u64 other = f.form == HONE_TIES_OF_ROWS ? row : column;
+  double part = f.b * (other & 1U ? 0.00390625 : 0.00048828125);
+  if (f.form == HONE_TIES_EVERYWHERE) return f.b + part;
+  if (at == 0) return f.b;
+  if (at == 1) return part;
+  double tiny = f.b * 2.98023223876953125e-08;  // 2^-25
+  if (f.type == HONE_F16) return 2.0 * tiny;    // the least that it has, where b is 1
+  return tiny + tiny * hone_unit(hone_bits(f.key, index));
 }
 
 // Of a triangular matrix: a diagonal of 1 to 2, and beside it what sums to less than 1 in a row.
@@ -416,17 +505,24 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
                                        hone_to_i64(hone_floor(f.b / f.step)));
         break;
       case HONE_SORTED: {
-        double way = hone_way(hone_row_key(f.key, index / f.width), index % f.width, f.width);
+        double way =
+            hone_way_of(f.form, hone_row_key(f.key, index / f.width), index % f.width, f.width);
         v = f.a + (f.b - f.a) * way;
         if (way == 1.0 || v > f.b) v = f.b;
         break;
       }
       case HONE_ONE_HOT:
-        v = hone_bits(f.key, index / f.width) % f.width == index % f.width ? 1.0 : 0.0;
+        v = hone_hot(f, index / f.width) == index % f.width ? 1.0 : 0.0;
         break;
       case HONE_LOWER_TRIANGLE:
       case HONE_UPPER_TRIANGLE:
         v = hone_triangle(f, index);
+        break;
+      case HONE_SPARSE:
+        v = hone_sparse(f, index);
+        break;
+      case HONE_TIES:
+        v = hone_tie(f, index);
         break;
       default:
         v = f.a + f.b * (double)index;
@@ -471,10 +567,10 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       n = hone_any_of(f, hone_bits(f.key, hone_run_of(f.key, index)));
       break;
     case HONE_PERMUTATION:
-      n = hone_permuted(hone_row_key(f.key, index / f.width), index % f.width, f.width);
+      n = hone_permutation(f, index / f.width, index % f.width);
       break;
     case HONE_ONE_HOT:
-      return hone_bits(f.key, index / f.width) % f.width == index % f.width;
+      return hone_hot(f, index / f.width) == index % f.width;
     default:
       n = f.whole ? f.low + f.span * index : (hone_u64)hone_to_i64(f.a + f.b * (double)index);
       if (f.type == HONE_BOOL) return n & 1;

@@ -13,14 +13,19 @@ namespace {
 constexpr double kDeviations = 3;    // of a normal fill, that count as its range
 constexpr double kWideSteps = 8192;  // two bits more than f16 and tf32 have
 constexpr double kNarrowSteps = 2;
+// Four such sums are exact in f32, in any order.
+constexpr double kFullSteps = 1 << 21;
+constexpr std::uint64_t kFormsOfTies = 3;
 constexpr double kSmallShare = 1.0 / 1024;
 constexpr double kFarWidths = 250, kFarSpread = 100;  // of the fill's range
 
-enum class Varies { kNothing, kFloats, kIntegers, kConstants };
+enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered };
 
 Varies varies(InputSet set) {
   if (set == InputSet::kOwn) return Varies::kNothing;
   if (set == InputSet::kConstants) return Varies::kConstants;
+  if (set == InputSet::kWide || set == InputSet::kTies) return Varies::kFloats;
+  if (set >= InputSet::kCurves) return Varies::kOrdered;
   return set < InputSet::kEqual ? Varies::kFloats : Varies::kIntegers;
 }
 
@@ -38,9 +43,36 @@ Varies varies(const ConcreteBuffer& buffer) {
       return Varies::kIntegers;
     case Fill::Kind::kConstant:
       return real || fill.a == 0 || fill.a == 1 ? Varies::kConstants : Varies::kNothing;
+    case Fill::Kind::kSorted:
+    case Fill::Kind::kPermutation:
+    case Fill::Kind::kOneHot:
+      return Varies::kOrdered;
     default:
       return Varies::kNothing;
   }
+}
+
+bool is_16_bits(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
+
+/// Do the sets that are not for every task say something of this one?
+bool says_something(const ConcreteProgram& program, const std::vector<ConcreteBuffer*>& varied,
+                    InputSet set) {
+  if (set == InputSet::kWide)
+    return varied.size() > 1 && std::ranges::any_of(varied, [](const ConcreteBuffer* buffer) {
+             return !is_16_bits(buffer->type);
+           });
+  if (set == InputSet::kTies)
+    return std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
+      return (buffer.role == Role::kOut || buffer.role == Role::kInOut) && is_16_bits(buffer.type);
+    });
+  return true;
+}
+
+/// The largest power of two in the range, or minus it.
+double power_in(const Fill& fill) {
+  const double end = fill.b > 0 ? fill.b : -fill.a;
+  const double power = std::exp2(std::floor(std::log2(end)));
+  return fill.b > 0 ? power : -power;
 }
 
 /// The largest power of two that goes `steps` times into the larger end and of which two multiples
@@ -120,10 +152,40 @@ void vary_float(ConcreteBuffer& buffer, InputSet set, bool chosen) {
       fill.b = kFarSpread * width;
       break;
     }
+    case InputSet::kWide:
+      if (chosen) {
+        const double steps = is_16_bits(buffer.type) ? wide_steps(buffer.type) : kFullSteps;
+        fill.kind = Fill::Kind::kMultiples;
+        fill.step = step_for(fill, steps);
+      } else if (fill.a <= 0 && fill.b >= 0) {
+        fill.kind = Fill::Kind::kSparse;
+        fill.b = power_in(fill);
+      }
+      break;
     default:
       fill.kind = Fill::Kind::kMultiples;
       fill.step = step_for(fill, chosen ? wide_steps(buffer.type) : kNarrowSteps);
   }
+}
+
+/// Where values near zero are in the range; `form`: of the chosen buffer.
+void vary_for_ties(ConcreteBuffer& buffer, int form, bool chosen) {
+  Fill& fill = buffer.fill;
+  bound(fill);
+  if (fill.a > 0 || fill.b < 0) return;
+  const bool everywhere = form == HONE_TIES_EVERYWHERE;
+  fill.b = everywhere ? power_in(fill) / 2 : power_in(fill);
+  fill.kind = chosen || everywhere ? Fill::Kind::kTies : Fill::Kind::kConstant;
+  if (fill.kind == Fill::Kind::kConstant) fill.a = fill.b;
+  if (fill.kind == Fill::Kind::kTies) fill.form = chosen ? form : HONE_NO_TIES;
+}
+
+/// Vectors alone are added element by element.
+int form_of_ties(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
+  const bool vectors = std::ranges::all_of(
+      varied, [](const ConcreteBuffer* buffer) { return buffer->shape.size() < 2; });
+  if (vectors && varied.size() > 1) return HONE_TIES_EVERYWHERE;
+  return static_cast<int>(seed / varied.size() % kFormsOfTies);
 }
 
 void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
@@ -205,6 +267,18 @@ std::string_view to_string(InputSet set) {
       return "integers of the whole type";
     case InputSet::kConstants:
       return "random values in place of constants";
+    case InputSet::kCurves:
+      return "sorted rows along a curve, permutations that move nothing or ones at the first place";
+    case InputSet::kJumps:
+      return "sorted rows of a few jumps, reversed permutations or ones at the last place";
+    case InputSet::kOneStep:
+      return "sorted rows of which one step is half, exchanged neighbours or ones at one place";
+    case InputSet::kOneEnd:
+      return "sorted rows at one end, rotations or ones along the diagonal";
+    case InputSet::kWide:
+      return "inputs with exact answers and all bits of f32";
+    case InputSet::kTies:
+      return "inputs whose sums are ties";
   }
   return "";
 }
@@ -214,16 +288,25 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
   std::vector<ConcreteBuffer*> varied;
   for (auto& buffer : program.buffers)
     if (varies(buffer) == varies(set)) varied.push_back(&buffer);
+  if (!says_something(program, varied, set)) return program;
   // By name: a candidate may have them in another order.
   std::ranges::sort(varied, {}, &ConcreteBuffer::name);
   for (std::size_t i = 0; i < varied.size(); ++i) {
     const bool chosen = i == seed % varied.size();
     switch (varies(set)) {
       case Varies::kFloats:
+        if (set == InputSet::kTies) {
+          vary_for_ties(*varied[i], form_of_ties(varied, seed), chosen);
+          break;
+        }
         vary_float(*varied[i], set, chosen);
         break;
       case Varies::kIntegers:
         vary_integer(*varied[i], set, chosen);
+        break;
+      case Varies::kOrdered:
+        varied[i]->fill.form =
+            HONE_CURVE + static_cast<int>(set) - static_cast<int>(InputSet::kCurves);
         break;
       default:
         vary_constant(*varied[i]);
@@ -243,9 +326,18 @@ std::vector<InputSet> input_sets_of(const ConcreteProgram& program) {
   return sets;
 }
 
+bool gathers_work(const ConcreteProgram& program, InputSet set) {
+  if (set != InputSet::kJumps && set != InputSet::kOneStep && set != InputSet::kOneEnd)
+    return false;
+  return std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
+    return buffer.fill.kind == Fill::Kind::kSorted && varies(buffer) == Varies::kOrdered;
+  });
+}
+
 bool depends_on_size(InputSet set) {
   return set == InputSet::kMultiples || set == InputSet::kFar || set == InputSet::kEqual ||
-         set == InputSet::kLimits;
+         set == InputSet::kLimits || set == InputSet::kOneStep || set == InputSet::kWide ||
+         set == InputSet::kTies;
 }
 
 }  // namespace hone

@@ -36,22 +36,44 @@ enum class InputSet {
   kWhole,    ///< random values of the whole type where there is no fill
   // Floating inputs with a constant fill, integers and bools with a constant 0 or 1.
   kConstants,  ///< random values around the constant: an input that was left out shows
+  // Sorted rows, permutations and one-hot rows; ends, order and promise are kept.
+  kCurves,   ///< along a power curve; the permutation that moves nothing; all ones first
+  kJumps,    ///< flat runs and a few jumps; the other way round; all ones last
+  kOneStep,  ///< one step is half the way: a row holds half of all; neighbours exchanged; all ones
+             ///< at one place
+  kOneEnd,   ///< all at one end; moved on by some places; ones along the diagonal
+  // Floating inputs again, for tasks of which it says something.
+  kWide,  ///< where there are several: one buffer's have nearly all bits of f32, the others are a
+          ///< power of two at few places, so that sums are exact: what has fewer bits shows
+  kTies,  ///< where math is exact and an output has 16 bits: sums between two of its numbers, of
+          ///< which the first terms swallow the others: another order shows
 };
 inline constexpr InputSet kAllInputSets[] = {
-    InputSet::kOwn,       InputSet::kTails,  InputSet::kEither,   InputSet::kEdges,
-    InputSet::kMultiples, InputSet::kSmall,  InputSet::kFar,      InputSet::kEqual,
-    InputSet::kTwo,       InputSet::kRising, InputSet::kFalling,  InputSet::kRuns,
-    InputSet::kLimits,    InputSet::kWhole,  InputSet::kConstants};
+    InputSet::kOwn,       InputSet::kTails,   InputSet::kEither,    InputSet::kEdges,
+    InputSet::kMultiples, InputSet::kSmall,   InputSet::kFar,       InputSet::kEqual,
+    InputSet::kTwo,       InputSet::kRising,  InputSet::kFalling,   InputSet::kRuns,
+    InputSet::kLimits,    InputSet::kWhole,   InputSet::kConstants, InputSet::kCurves,
+    InputSet::kJumps,     InputSet::kOneStep, InputSet::kOneEnd,    InputSet::kWide,
+    InputSet::kTies};
 
 [[nodiscard]] std::string_view to_string(InputSet set);
 
-/// The program with the fills of the set; `seed` chooses the buffer with the fourteen bits, the one
-/// below, and the one that has the ends of its whole type.
+/// The program with the fills of the set; `seed` chooses the buffer with the most bits, the one
+/// below, the one that has the ends of its whole type, and where ties are.
 [[nodiscard]] ConcreteProgram with_inputs(ConcreteProgram program, InputSet set,
                                           std::uint64_t seed);
 
 /// kOwn, then the sets that change a fill of this program with some seed.
 [[nodiscard]] std::vector<InputSet> input_sets_of(const ConcreteProgram& program);
+
+/// Sets on which what f32 computes without error must come without error.
+[[nodiscard]] inline bool has_exact_answers(InputSet set) {
+  return set == InputSet::kMultiples || set == InputSet::kWide;
+}
+
+/// Whether one thread may have all the work that else is spread over many: a row of a sparse matrix
+/// that holds half of it. At a large size that takes as long as it likes.
+[[nodiscard]] bool gathers_work(const ConcreteProgram& program, InputSet set);
 
 /// Whether a set can show at a large size what it does not show at a small one: where one lost
 /// element of many counts, or how often a value comes.

@@ -210,6 +210,7 @@ Json to_message(const Case& one) {
   if (one.precise) m["precise"] = to_message(*one.precise);
   if (one.inputs != InputSet::kOwn) m["inputs"] = static_cast<int>(one.inputs);
   if (one.made_up) m["made_up"] = true;
+  if (one.in_part) m["in_part"] = true;
   if (one.repeatable) m["repeatable"] = true;
   for (const auto& [name, bytes] : one.expected) m["expected"][name] = blob(bytes);
   return m;
@@ -232,6 +233,7 @@ Result<Case> case_from(const Json& m) {
   one.seed = m["seed"].get<std::uint64_t>();
   if (m.contains("inputs")) HONE_TAKE(one.inputs, input_set_from(m));
   if (m.contains("made_up")) HONE_TAKE(one.made_up, get_bool(m, "made_up"));
+  if (m.contains("in_part")) HONE_TAKE(one.in_part, get_bool(m, "in_part"));
   if (m.contains("repeatable")) HONE_TAKE(one.repeatable, get_bool(m, "repeatable"));
   if (m.contains("expected")) {
     HONE_TAKE(part, get_object(m, "expected"));

@@ -60,6 +60,7 @@ struct Case {
   /// A size or inputs that the task does not list: where the reference itself fails, or less than
   /// half of an answer is finite, the case says nothing.
   bool made_up = false;
+  bool in_part = false;     ///< too large to emulate in full; see CheckCase
   bool repeatable = false;  ///< two runs of the candidate must agree to the bit
   std::map<std::string, std::string> expected = {};  ///< see CheckCase
 };

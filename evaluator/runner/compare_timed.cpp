@@ -208,7 +208,7 @@ class Comparing {
 
 std::unique_ptr<PartialRun> Comparing::precise(const Output& output) {
   if (!one_.precise || modules_.precise == nullptr) return nullptr;
-  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 2 * kThorough.most,
+  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 8 * kThorough.most,
                               std::make_shared<SharedInputs>());
   if (!run) return nullptr;
   const auto size_in = [&](const protocol::Runnable& runnable) {

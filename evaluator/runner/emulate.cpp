@@ -15,6 +15,7 @@
 #include "evaluator/runner/compare_timed.h"
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/emulated_reply.h"
+#include "evaluator/runner/needed_at_timed.h"
 #include "evaluator/runner/needed_inputs.h"
 #include "evaluator/runner/reordered.h"
 #include "evaluator/runner/sample_launches.h"
@@ -65,7 +66,7 @@ bool is_small(const ConcreteProgram& program) {
 /// Of the checks in which there are several blocks to reorder, the one that costs least.
 std::size_t smallest(const std::vector<Case>& checks) {
   const auto bytes = [](const Case& one) {
-    std::int64_t sum = 0;
+    std::int64_t sum = one.in_part ? std::int64_t{1} << 49 : 0;
     for (const auto& buffer : one.reference.program.buffers) sum += buffer.bytes();
     bool several = false;
     for (const auto& launch : (one.candidate ? *one.candidate : one.reference).program.launches)
@@ -315,7 +316,9 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
       return reply(Verdict::kUnsupported, why);
 
   EmulateReply result = reply(Verdict::kOk, "");
-  if (is_reference) result.read_whole = sampled.touched_whole;
+  if (is_reference)
+    result.read_whole =
+        needed_at_timed(runnable, **module, one.seed, sampled.touched_whole, request.places);
   double longest_us = -1, variance = 0;
   for (const LaunchSample& launch : sampled.launches) {
     const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,
@@ -440,6 +443,8 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
       is_admission
           ? smallest(request.checks)
           : check_to_reorder(request.checks, kept_, is_final ? kFinalReordered : kQuickReordered);
+  const std::size_t called_often =
+      is_final && !request.checks.empty() ? smallest(request.checks) : request.checks.size();
   const Tolerance own = check::for_inputs(request.tolerance, false);
   const Tolerance made_up = check::for_inputs(request.tolerance, true);
   check::Fakes fakes(own);
@@ -447,6 +452,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   int expected_checked = 0;
   std::string expected_differs;
   std::vector<int> unusable;
+  std::string not_compared;
   std::vector<std::string> said;
   std::optional<std::set<std::string>> read_whole;  // everywhere so far
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
@@ -458,7 +464,16 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
       continue;
     }
     bool useless = false;
+    if (one.candidate && one.in_part) {
+      auto in_part = check_in_part(one, request, useless);
+      report("check in part", in_part);
+      if (useless) unusable.push_back(static_cast<int>(i));
+      if (in_part.verdict != Verdict::kOk) return in_part;
+      if (not_compared.empty()) not_compared = std::move(in_part.not_compared);
+      continue;
+    }
     const Further further = {.again = is_final || i == reordered,
+                             .often = i == called_often,
                              .schedules = i == reordered ? (is_final ? kFinalSchedules : 1) : 0};
     auto result = one.candidate
                       ? check(one, request, further, useless)
@@ -523,6 +538,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   result.reference_error = reference_error;
   result.expected_checked = expected_checked;
   result.expected_differs = std::move(expected_differs);
+  if (result.not_compared.empty()) result.not_compared = std::move(not_compared);
   result.unusable = std::move(unusable);
   result.said = std::move(said);
   if (read_whole) result.read_whole = std::move(*read_whole);

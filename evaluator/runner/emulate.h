@@ -43,6 +43,7 @@ class Emulate {
   /// What is asked of a candidate beside one right answer.
   struct Further {
     bool again = false;           ///< called again, where it keeps something, it is right again
+    bool often = false;           ///< until what it keeps repeats
     std::uint64_t schedules = 0;  ///< other orders of blocks and warps, which change nothing
   };
   /// Sets `unusable` when a made-up case says nothing.
@@ -55,12 +56,17 @@ class Emulate {
                                                        const EmulatedProgram& program,
                                                        const protocol::EmulateRequest& request,
                                                        OutputBytes& outputs);
-  /// Twice more in the same memory, as users call it: with other contents, and with the first ones.
+  /// Twice more in the same memory, as users call it: with other contents, and with the first ones;
+  /// `often`: on and on so, until it keeps what it kept before.
   [[nodiscard]] protocol::EmulateReply run_again(const protocol::Case& one,
                                                  EmulatedProgram& program,
                                                  const emulator::Module& module,
                                                  const protocol::EmulateRequest& request,
-                                                 std::uint64_t budget);
+                                                 std::uint64_t budget, bool often);
+  /// One too large to run in full: at some places, as the timed size.
+  [[nodiscard]] protocol::EmulateReply check_in_part(const protocol::Case& one,
+                                                     const protocol::EmulateRequest& request,
+                                                     bool& unusable);
   /// The candidate at its timed sizes, on the task's inputs and on others: in full where that is
   /// cheap, else at request.places. `units`: of all its blocks; `usable`: inputs that say
   /// something; `own`: on the task's own as well.

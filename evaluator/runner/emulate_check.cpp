@@ -5,9 +5,11 @@
 
 #include "evaluator/check/compare.h"
 #include "evaluator/check/precise.h"
+#include "evaluator/runner/compare_timed.h"
 #include "evaluator/runner/emulate.h"
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/emulated_reply.h"
+#include "evaluator/runner/partial_run.h"
 
 namespace hone::runner {
 namespace {
@@ -23,6 +25,30 @@ constexpr std::uint64_t kMostOfReference =
 /// Or so many, if that is more: about two seconds. A tile does its whole work at a small size too.
 constexpr std::uint64_t kCandidateLeast = 40'000'000;
 constexpr std::uint64_t kOtherContents = 0x9E3779B97F4A7C15;  // changes a seed
+/// Calls after the first: where states are not looked at, where work is dear, and at most, so that
+/// a counter of a byte comes round.
+constexpr int kFewCalls = 2, kManyCalls = 16, kMostCalls = 260;
+constexpr std::uint64_t kMoreWork = 100'000'000, kMostWork = 10'000'000;  // likewise, of all calls
+constexpr std::uint64_t kWorkOfACall = 5000;                              // contents and comparison
+constexpr std::size_t kMostKept = 64U << 20;                              // of states [B]
+constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tried
+
+/// Can one element of each output be made? What a reference does where nobody runs it in full is
+/// not known: it may be wrong there, and on a GPU that costs the process.
+bool runs_in_part(const protocol::Runnable& reference, const emulator::Module& module,
+                  std::uint64_t seed) {
+  auto run = PartialRun::load(reference, module, seed, kReferenceUnits,
+                              std::make_shared<SharedInputs>());
+  if (!run) return false;
+  for (std::size_t i = 0; i < reference.program.buffers.size(); ++i) {
+    const auto& buffer = reference.program.buffers[i];
+    if (!is_output(buffer.role)) continue;
+    const auto last = static_cast<std::uint64_t>(buffer.bytes()) - size_of(buffer.type);
+    for (const std::uint64_t offset : {std::uint64_t{0}, last})
+      if ((*run)->make(static_cast<int>(i), offset) != Made::kMade) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -108,26 +134,81 @@ EmulateReply Emulate::compare_outputs(const Case& one, const ReferenceRun& refer
 
 EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
                                 const emulator::Module& module, const EmulateRequest& request,
-                                std::uint64_t budget) {
+                                std::uint64_t budget, bool often) {
   Case again = one;
   EmulateReply result = reply(Verdict::kOk, "");
-  for (const std::uint64_t seed : {one.seed ^ kOtherContents, one.seed}) {
-    again.seed = seed;
+  std::vector<std::vector<std::uint8_t>> kept;  // after each call with the first contents
+  std::size_t kept_bytes = 0;
+  std::uint64_t work = 0;  // [warp instructions]
+  const auto repeats = [&] {
+    auto state = program.state();
+    if (std::ranges::find(kept, state) != kept.end()) return true;
+    kept_bytes += state.size();
+    if (kept_bytes <= kMostKept) kept.push_back(std::move(state));
+    return false;
+  };
+  if (often) (void)repeats();
+  for (int call = 1; call <= (often ? kMostCalls : kFewCalls); ++call) {
+    const bool other = call % 2 == 1;
+    if (call > kFewCalls && work > (call > kManyCalls ? kMostWork : kMoreWork)) break;
+    again.seed = other ? one.seed ^ kOtherContents : one.seed;
     const auto reference = kept_.run(again);
     if (says_nothing(*reference, again,
                      check::for_inputs(request.tolerance, one.made_up).non_finite))
       continue;
-    if (auto renewed = program.begin_again(seed); !renewed)
+    if (auto renewed = program.begin_again(again.seed); !renewed)
       return reply(Verdict::kLaunchError, renewed.error().message);
     const auto report = program.run_all(module, budget, false);
+    work += report.counters.warp_instructions + kWorkOfACall;
     if (report.verdict != Verdict::kOk)
       return reply(report.verdict, report.detail + " (when it is called again)");
     OutputBytes outputs;
     result = compare_outputs(again, *reference, program, request, outputs);
-    if (result.verdict == Verdict::kOk) continue;
-    result.detail += " (when it is called again; what it leaves behind changes its answer)";
-    return result;
+    if (result.verdict != Verdict::kOk) {
+      result.detail +=
+          fmt::format(" (when it is called again{}; what it leaves behind changes its answer)",
+                      call > kFewCalls ? fmt::format(", the {}th time", call + 1) : "");
+      return result;
+    }
+    // Programs do the same with the same state and contents.
+    if (often && !other && repeats()) break;
   }
+  return result;
+}
+
+EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& request,
+                                    bool& unusable) {
+  constexpr std::string_view kTimed = " (at the timed size)";
+  const auto reference = kept_.module_for(one.reference.compiled);
+  const auto candidate = kept_.module_for(one.candidate->compiled);
+  if (!reference || !candidate) return reply(Verdict::kUnsupported, "it cannot be parsed");
+  unusable = !runs_in_part(one.reference, **reference, one.seed);
+  if (unusable) return reply(Verdict::kOk, "");
+  std::shared_ptr<const emulator::Module> precise;
+  if (one.precise)
+    if (const auto parsed = kept_.module_for(one.precise->compiled)) precise = *parsed;
+  // Sums are longer than the task's own.
+  Tolerance tolerance = check::for_inputs(request.tolerance, true);
+  tolerance = request.bits == SameBits::kRequired ? check::same_bits(tolerance)
+                                                  : check::loosened_blindly(tolerance);
+  auto compared = runner::compare_timed(one, {**reference, **candidate, precise.get()},
+                                        {.tolerance = tolerance,
+                                         .to_the_bit = request.bits == SameBits::kRequired,
+                                         .places = request.places ^ one.seed,
+                                         .thorough = false});
+  unusable = compared.useless;
+  if (unusable) return reply(Verdict::kOk, "");
+  if (compared.detail.ends_with(kTimed))
+    compared.detail.resize(compared.detail.size() - kTimed.size());
+  auto result = reply(compared.verdict, compared.detail);
+  if (compared.verdict == Verdict::kUnsupported) {
+    result = reply(Verdict::kOk, "");
+    compared.not_compared = compared.detail;
+  }
+  if (result.verdict != Verdict::kOk)
+    result.detail += fmt::format(" (of {})", sizes_text(one.reference.program));
+  if (!compared.not_compared.empty())
+    result.not_compared = "at larger sizes: " + compared.not_compared;
   return result;
 }
 
@@ -160,7 +241,7 @@ EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, Furt
   EmulateReply result = compare_outputs(one, *reference, **program, request, outputs);
   if (result.verdict != Verdict::kOk) return result;
   if (further.again && (*program)->keeps_something()) {
-    const auto again = run_again(one, **program, **module, request, budget);
+    const auto again = run_again(one, **program, **module, request, budget, further.often);
     if (again.verdict != Verdict::kOk) return again;
   }
   for (std::uint64_t k = 1; k <= further.schedules; ++k) {

@@ -166,6 +166,27 @@ Result<void> EmulatedProgram::begin_again(std::uint64_t seed) {
   return {};
 }
 
+Result<void> EmulatedProgram::forget_writes(std::uint64_t seed) {
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    const auto& buffer = runnable_.program.buffers[i];
+    if (buffer.role == Role::kIn) continue;
+    auto source = contents(buffer, seed);
+    if (!source) return std::unexpected(source.error());
+    memory_.renew(addresses_[i], std::move(*source));
+  }
+  return {};
+}
+
+std::vector<std::uint8_t> EmulatedProgram::state() const {
+  std::vector<std::uint8_t> out = memory_.variables();
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    if (runnable_.program.buffers[i].role != Role::kScratch) continue;
+    const auto bytes = read(static_cast<int>(i));
+    out.insert(out.end(), bytes.begin(), bytes.end());
+  }
+  return out;
+}
+
 bool EmulatedProgram::keeps_something() const {
   return memory_.variables_were_written() ||
          std::ranges::any_of(runnable_.program.buffers,

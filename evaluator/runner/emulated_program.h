@@ -101,8 +101,15 @@ class EmulatedProgram {
   /// As between two calls of a user: new contents for what is read, nothing in what is written, and
   /// scratch memory and `__device__` variables as they were left.
   [[nodiscard]] Result<void> begin_again(std::uint64_t seed);
+  /// As if nothing had written to anything but inputs, which stay as they are; `__device__`
+  /// variables stay, too.
+  [[nodiscard]] Result<void> forget_writes(std::uint64_t seed);
   /// Is there anything that one call could leave for the next? Asked after a run.
   [[nodiscard]] bool keeps_something() const;
+  /// `__device__` variables, as far as anybody looked at them.
+  [[nodiscard]] std::vector<std::uint8_t> variables() const { return memory_.variables(); }
+  /// Scratch memory and `__device__` variables: what one call leaves for the next.
+  [[nodiscard]] std::vector<std::uint8_t> state() const;
   /// Host memory that its buffers take so far [B].
   [[nodiscard]] std::uint64_t live_bytes() const { return memory_.live_bytes(); }
   [[nodiscard]] const ConcreteProgram& program() const { return runnable_.program; }

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "evaluator/fill/formula_cpu.h"
 #include "evaluator/runner/emulated_program.h"
+#include "evaluator/runner/other_values.h"
 
 namespace hone::runner {
 namespace {
@@ -17,7 +16,6 @@ constexpr int kFewestPlaces = 6;  // that say anything
 /// Places at which nothing may change: a border that the task's formula leaves out, a tie.
 constexpr int kMayStay = 1;
 constexpr std::uint64_t kMostOfAllRuns = 20'000'000;  // warp instructions of all runs; about 0.3 s
-constexpr double kFar = 4;  // times the largest magnitude that a buffer holds
 constexpr std::uint64_t kKey = 0x6E65656465640001ULL;
 
 bool is_read(Role role) { return role == Role::kIn || role == Role::kInOut; }
@@ -28,50 +26,6 @@ bool has_known_zeros(Fill::Kind kind) {
   return kind == Fill::Kind::kOneHot || kind == Fill::Kind::kLowerTriangle ||
          kind == Fill::Kind::kUpperTriangle;
 }
-
-/// What a buffer's elements are replaced with.
-class OtherValues {
- public:
-  OtherValues(const ConcreteBuffer& buffer, std::vector<std::uint8_t> bytes)
-      : type_(buffer.type), bytes_(std::move(bytes)), least_(element(0)), most_(least_) {
-    const int type = static_cast<int>(type_);
-    double magnitude = 0;
-    for (std::size_t i = 0; i < bytes_.size() / size_of(type_); ++i) {
-      const std::uint64_t bits = element(i);
-      const double value = hone_decode(type, bits);
-      if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
-      if (value < hone_decode(type, least_)) least_ = bits;
-      if (value > hone_decode(type, most_)) most_ = bits;
-    }
-    if (!is_float(type_)) return;
-    const double far = kFar * (magnitude > 0 ? magnitude : 1);
-    least_ = hone_encode_float(type, -far);
-    most_ = hone_encode_float(type, far);
-  }
-
-  /// Of one element, to be tried one after the other until an output changes. Floats: far above and
-  /// far below all others, so that maxima and minima change. Integers: the ends of what the buffer
-  /// holds, so that an index stays one.
-  [[nodiscard]] std::vector<std::uint64_t> of(std::size_t at) const {
-    const std::uint64_t own = element(at);
-    if (type_ == ScalarType::kBool) return {own == 0 ? std::uint64_t{1} : std::uint64_t{0}};
-    std::vector<std::uint64_t> values;
-    for (const std::uint64_t bits : {most_, least_})
-      if (bits != own) values.push_back(bits);
-    return values;
-  }
-
- private:
-  [[nodiscard]] std::uint64_t element(std::size_t i) const {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, bytes_.data() + i * size_of(type_), size_of(type_));
-    return bits;
-  }
-
-  ScalarType type_;
-  std::vector<std::uint8_t> bytes_;
-  std::uint64_t least_, most_;
-};
 
 }  // namespace
 
@@ -109,10 +63,16 @@ std::set<std::string> needed_inputs(const protocol::Runnable& reference,
     };
     auto first = load();
     if (!first || buffer.elements() == 0) continue;
-    const OtherValues values(buffer, (*first)->read(index));
+    const auto bytes_of_buffer = (*first)->read(index);
+    const auto own = [&](std::uint64_t at) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, bytes_of_buffer.data() + at * size, size);
+      return bits;
+    };
+    const OtherValues values(buffer, own, static_cast<std::uint64_t>(buffer.elements()));
     /// Does an output change with the element?
     const auto counts = [&](std::size_t at) {
-      for (const std::uint64_t bits : values.of(at)) {
+      for (const std::uint64_t bits : values.of(at, at)) {
         auto program = load();
         std::array<std::uint8_t, sizeof bits> bytes{};
         std::memcpy(bytes.data(), &bits, sizeof bits);

@@ -41,6 +41,7 @@ std::size_t check_to_reorder(const std::vector<protocol::Case>& checks, Referenc
   // Several blocks before several warps before much work; what is too much, after what is not.
   using Rank = std::array<std::uint64_t, 3>;
   const auto rank = [&](const protocol::Case& one) -> Rank {
+    if (one.in_part) return {};
     bool blocks = false, warps = false;
     for (const auto& launch : (one.candidate ? *one.candidate : one.reference).program.launches) {
       blocks = blocks || launch.grid[0] * launch.grid[1] * launch.grid[2] > 1;

@@ -14,6 +14,10 @@ constexpr int kTries = 20;
 constexpr std::int64_t kFriendly = 16;
 constexpr double kGrow = 1.7;
 constexpr std::int64_t kMostGrowth = 16;  // times the largest check size
+constexpr std::pair<double, double> kBelow = {0.6, 1.0}, kAbove = {1.0, 1.4};  // times timed
+constexpr double kFarLeast = 3, kFarMost = 5;
+constexpr double kMostBytes = 4;                      // times what the timed sizes take
+constexpr double kMostLargeBytes = 2.0 * (1U << 30);  // if that is not less than those take
 constexpr double kMostWork = 8;  // times the product of all sizes at any check: it is emulated
 
 bool is_prime(std::int64_t n) {
@@ -63,7 +67,73 @@ class Chooser {
     return result;
   }
 
+  std::vector<Bindings> large() {
+    std::vector<Bindings> result;
+    const auto add = [&](const std::optional<Bindings>& sizes) {
+      if (sizes && std::ranges::find(result, *sizes) == result.end()) result.push_back(*sizes);
+    };
+    if (task_.specialize) return result;
+    for (const auto& part : {kAbove, kBelow})
+      if (ranges_.size() > 1) add(several_large("", part));
+    if (ranges_.size() > 2) {
+      const auto small = static_cast<std::ptrdiff_t>(random_.index(ranges_.size()));
+      add(several_large(std::next(ranges_.begin(), small)->first, kAbove));
+    }
+    for (const auto& [name, range] : ranges_) add(far_above(name));
+    return result;
+  }
+
  private:
+  /// An odd number of `multiple`s.
+  std::int64_t odd_multiple(double least, double most, std::int64_t multiple) {
+    const auto times = [&](double value) {
+      return std::max<std::int64_t>(1, static_cast<std::int64_t>(value) / multiple);
+    };
+    return odd(times(least), times(most)) * multiple;
+  }
+
+  [[nodiscard]] static double bytes(const ConcreteProgram& program) {
+    double sum = 0;
+    for (const auto& buffer : program.buffers) sum += static_cast<double>(buffer.bytes());
+    return sum;
+  }
+
+  [[nodiscard]] bool fits_in_memory(const Bindings& sizes) const {
+    const auto timed = instantiate(task_.reference, task_.sizes);
+    const auto here = instantiate(task_.reference, sizes);
+    if (!timed || !here) return false;
+    const double most =
+        std::max(bytes(*timed), std::min(kMostBytes * bytes(*timed), kMostLargeBytes));
+    return bytes(*here) <= most;
+  }
+
+  /// All as large as timed, but for `small`.
+  std::optional<Bindings> several_large(const std::string& small,
+                                        const std::pair<double, double>& part) {
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        const auto timed = static_cast<double>(range.timed);
+        sizes[name] = name == small ? range.low
+                                    : odd_multiple(part.first * timed, part.second * timed,
+                                                   std::int64_t{1} << (i / 4));
+      }
+      if (allowed(sizes) && fits_in_memory(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Bindings> far_above(const std::string& large) {
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) sizes[name] = range.low;
+      const auto timed = static_cast<double>(ranges_.at(large).timed);
+      sizes[large] = odd_multiple(kFarLeast * timed, kFarMost * timed, std::int64_t{1} << (i / 4));
+      if (allowed(sizes) && fits_in_memory(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
   std::int64_t odd(std::int64_t low, std::int64_t high) {
     const auto n = low + static_cast<std::int64_t>(random_.index(
                              static_cast<std::size_t>(std::max<std::int64_t>(1, high - low + 1))));
@@ -224,6 +294,12 @@ class Chooser {
 };
 
 }  // namespace
+
+std::vector<Bindings> large_sizes(const Task& task, std::uint64_t seed) {
+  constexpr std::uint64_t kOther = 0x6C61726765;
+  const std::function<bool(const Bindings&)> any;
+  return Chooser(task, seed ^ kOther, any).large();
+}
 
 std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed,
                                    const std::function<bool(const Bindings&)>& affordable) {

@@ -24,4 +24,11 @@ namespace hone {
     const Task& task, std::uint64_t seed,
     const std::function<bool(const Bindings&)>& affordable = {});
 
+/// Where the task says "specialize": false, sizes at which a whole program need not be emulated:
+/// all odd and up to 1.4 times the timed ones, so that several are large at once; all from 0.6
+/// times; likewise with one of three or more small; and for each size one in which it alone is
+/// three to five times the timed one. Buffers take no more than a few times what they take at the
+/// timed sizes.
+[[nodiscard]] std::vector<Bindings> large_sizes(const Task& task, std::uint64_t seed);
+
 }  // namespace hone

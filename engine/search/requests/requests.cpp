@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint64_t kQuickInputs = 7;
 /// Of a request: what is sent holds no more than 64, and the task's own come first.
 constexpr std::size_t kMostChecks = 60;
+constexpr int kSetsOfTies = 12;
 
 /// What no rule vouches for.
 bool is_unproved(const Step& step) { return is_model_step(step) || step.rewriter == kHandEdit; }
@@ -92,6 +93,14 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewritin
     builder->hidden_.push_back(std::move(*check));
     builder->aligned_hidden_.push_back(std::move(*aligned));
   }
+  for (const Bindings& sizes : large_sizes(task, secrets.sizes)) {
+    auto check = builder->check_space(sizes);
+    auto aligned = builder->check_space(sizes);
+    if (!check || !aligned) continue;
+    check->in_part = aligned->in_part = !costs->affordable(sizes);
+    builder->hidden_.push_back(std::move(*check));
+    builder->aligned_hidden_.push_back(std::move(*aligned));
+  }
   const auto elements = [](const CheckSpace& space) {
     std::int64_t sum = 0;
     for (const auto& buffer : space.reference.buffers) sum += buffer.elements();
@@ -156,7 +165,10 @@ Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const Chec
   if (!small) return std::unexpected(small.error());
   auto concrete = instantiate(*small, used.sizes);
   if (!concrete) return refused(concrete.error().message);
-  return CheckCase{.reference = used.reference, .candidate = std::move(*concrete), .seed = seed};
+  return CheckCase{.reference = used.reference,
+                   .candidate = std::move(*concrete),
+                   .seed = seed,
+                   .in_part = used.in_part};
 }
 
 std::uint64_t RequestBuilder::check_seed(std::uint64_t seed, Stage stage, std::size_t i) const {
@@ -168,26 +180,38 @@ std::uint64_t RequestBuilder::quick_inputs(std::uint64_t seed) const {
   return seed % std::max<std::uint64_t>(kQuickInputs, input_sets_.size());
 }
 
+/// Does the set ask no more of a candidate than what it claims?
+bool RequestBuilder::applies(InputSet set, const EvaluationRequest& request) const {
+  if (set == InputSet::kWide) return request.claims < MathLevel::kTf32x3;
+  if (set == InputSet::kTies) return request.math == MathLevel::kExact;
+  return true;
+}
+
 void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const {
   request.stage = stage;
   request.places = Random(stage == Stage::kFinal ? secrets_.places : ~secrets_.inputs).bits() | 1;
   if (request.checks.empty()) return;
   if (stage == Stage::kQuick) {
-    request.checks[smallest_].inputs = input_sets_[quick_inputs(request.seed) % input_sets_.size()];
+    const InputSet set = input_sets_[quick_inputs(request.seed) % input_sets_.size()];
+    if (applies(set, request)) request.checks[smallest_].inputs = set;
     return;
   }
   const std::vector<CheckCase> own = request.checks;
-  const auto add = [&](std::size_t i, InputSet set) {
-    if (request.checks.size() >= kMostChecks) return;
+  const auto add = [&](std::size_t i, InputSet set, int another = 0) {
+    if (request.checks.size() >= kMostChecks || !applies(set, request)) return;
     CheckCase& other = request.checks.emplace_back(own[i]);
     other.inputs = set;
-    other.seed = own[i].seed ^ (static_cast<std::uint64_t>(set) << 56);
+    other.seed = (own[i].seed ^ (static_cast<std::uint64_t>(set) << 56)) +
+                 static_cast<std::uint64_t>(another);
   };
-  for (const InputSet set : input_sets_)
-    if (set != InputSet::kOwn) add(smallest_, set);
+  for (const InputSet set : input_sets_) {
+    if (set == InputSet::kOwn) continue;
+    // Where ties are, the seed decides, and most say nothing of a sum in another order.
+    for (int i = 0; i < (set == InputSet::kTies ? kSetsOfTies : 1); ++i) add(smallest_, set, i);
+  }
   for (std::size_t i = 0; i < own.size(); ++i)
     for (const InputSet set : input_sets_)
-      if (i != smallest_ && depends_on_size(set)) add(i, set);
+      if (i != smallest_ && !own[i].in_part && depends_on_size(set)) add(i, set);
 }
 
 Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed,
@@ -262,7 +286,8 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
     request.checks.push_back({.reference = check.reference,
                               .candidate = std::move(*concrete),
                               .seed = check_seed(seed, stage, request.checks.size()),
-                              .hidden = hidden});
+                              .hidden = hidden,
+                              .in_part = check.in_part});
     return {};
   };
   for (const CheckSpace& check : checks_)

@@ -65,6 +65,7 @@ class RequestBuilder {
     Bindings sizes;
     ConcreteProgram reference;
     std::unique_ptr<Space> space;
+    bool in_part = false;  ///< see CheckCase
   };
   RequestBuilder(Rewriting& rewriting, const Task& task) : rewriting_(rewriting), task_(task) {}
   [[nodiscard]] Result<CheckSpace> check_space(const Bindings& sizes) const;
@@ -75,6 +76,7 @@ class RequestBuilder {
   [[nodiscard]] const CheckSpace& checked_at(const CheckSpace& check, const CheckSpace& aligned,
                                              const Recipe& recipe) const;
   [[nodiscard]] bool unproved_refuses(const CheckSpace& check, const Recipe& recipe) const;
+  [[nodiscard]] bool applies(InputSet set, const EvaluationRequest& request) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
   /// Which of a few contents of the buffers a quick stage's request has.
   [[nodiscard]] std::uint64_t quick_inputs(std::uint64_t seed) const;

@@ -127,6 +127,8 @@ class Memory {
   [[nodiscard]] bool was_written(std::uint64_t address) const;
   /// Did a kernel write a `__device__` variable?
   [[nodiscard]] bool variables_were_written() const;
+  /// What `__device__` variables hold, as far as anybody looked at them, for comparison.
+  [[nodiscard]] std::vector<std::uint8_t> variables() const;
   /// Host memory that the pages made so far take [B].
   [[nodiscard]] std::uint64_t live_bytes() const;
   /// Did the last counted run touch a `__device__` variable that begins as zero and that no kernel

@@ -205,6 +205,7 @@ class Maker {
       buffer.fill.a = -random_.unit();
       buffer.fill.b = random_.unit();
       if (flip()) buffer.fill.step = random_.unit();
+      if (flip()) buffer.fill.form = static_cast<int>(index(5));
       if (flip()) buffer.fill.through = ScalarType::kF16;
       p.buffers.push_back(std::move(buffer));
     }
@@ -224,6 +225,7 @@ class Maker {
     CheckCase check{program(), bare ? ConcreteProgram{} : program(), random_.bits()};
     check.inputs = kAllInputSets[index(std::size(kAllInputSets))];
     check.hidden = flip();
+    check.in_part = flip();
     return check;
   }
 

@@ -238,10 +238,29 @@ TEST_F(HelperKernels, FillGivesTheSameBitsAsTheCpu) {
                                    {Fill::Kind::kFalling, 0, 90},
                                    {Fill::Kind::kRuns, -7, 900},
                                    {.kind = Fill::Kind::kEdges, .exact = {{0, ~0ULL}}},
-                                   {.kind = Fill::Kind::kEither, .exact = {{0, ~0ULL}}}};
+                                   {.kind = Fill::Kind::kEither, .exact = {{0, ~0ULL}}},
+                                   {Fill::Kind::kSparse, -1, 1},
+                                   {Fill::Kind::kSparse, 0, 2},
+                                   {Fill::Kind::kTies, 0, 1},
+                                   {.kind = Fill::Kind::kTies, .a = 0, .b = 1, .form = 1},
+                                   {.kind = Fill::Kind::kTies, .a = 0, .b = -0.5, .form = 2},
+                                   {.kind = Fill::Kind::kTies, .a = 0, .b = 0.5, .form = 3},
+                                   {.kind = Fill::Kind::kSorted, .a = 0, .b = 1e6, .form = 1},
+                                   {.kind = Fill::Kind::kSorted, .a = 0, .b = 90, .form = 2},
+                                   {.kind = Fill::Kind::kSorted, .a = 0, .b = 90, .form = 3},
+                                   {.kind = Fill::Kind::kSorted, .a = 0, .b = 90, .form = 4},
+                                   {.kind = Fill::Kind::kPermutation, .form = 1},
+                                   {.kind = Fill::Kind::kPermutation, .form = 2},
+                                   {.kind = Fill::Kind::kPermutation, .form = 3},
+                                   {.kind = Fill::Kind::kPermutation, .form = 4},
+                                   {.kind = Fill::Kind::kOneHot, .form = 1},
+                                   {.kind = Fill::Kind::kOneHot, .form = 2},
+                                   {.kind = Fill::Kind::kOneHot, .form = 3},
+                                   {.kind = Fill::Kind::kOneHot, .form = 4}};
   const auto applies = [](const Fill& f, ScalarType type) {
     if (f.exact) return size_of(type) == 8 && !is_float(type);
     if (f.kind == Fill::Kind::kPermutation) return !is_float(type);
+    if (f.kind >= Fill::Kind::kSparse) return is_float(type);
     if (f.kind == Fill::Kind::kSorted || f.kind == Fill::Kind::kOneHot) return true;
     if (f.kind >= Fill::Kind::kEqual) return !is_float(type);
     const bool both = f.kind == Fill::Kind::kEither || f.kind == Fill::Kind::kEdges;

@@ -1,6 +1,7 @@
 // Inputs that a task does not list, the reference in double, and answers that take no computing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -76,6 +77,64 @@ TEST(InputSets, ProductsOfMultiplesAreExactInF32AndNotInTf32) {
   EXPECT_TRUE(rounds);
 }
 
+// Nearly all bits of f32 in one buffer, and of the others so little that sums are exact.
+TEST(InputSets, WideInputsHaveExactProductsThatSixteenBitsLose) {
+  ConcreteProgram own = program({});
+  own.buffers[0].shape = {20, 50};
+  own.buffers[1].shape = {50, 30};
+  for (const std::uint64_t seed : {0, 1}) {
+    const auto varied = with_inputs(own, InputSet::kWide, seed);
+    const auto a = contents(varied.buffers[0]), b = contents(varied.buffers[1]);
+    int last_bits = 0, products = 0;
+    for (const float v : seed == 0 ? a : b)
+      last_bits += (__builtin_bit_cast(std::uint32_t, v) & 0x1F) != 0 ? 1 : 0;
+    EXPECT_GT(last_bits, 400);
+    for (std::size_t i = 0; i < 20; ++i) {
+      for (std::size_t j = 0; j < 30; ++j) {
+        float sum = 0;
+        double exact = 0;
+        for (std::size_t k = 0; k < 50; ++k) {
+          sum += a[i * 50 + k] * b[k * 30 + j];
+          exact += static_cast<double>(a[i * 50 + k]) * b[k * 30 + j];
+        }
+        EXPECT_EQ(static_cast<double>(sum), exact);
+        products += sum != 0 ? 1 : 0;
+      }
+    }
+    EXPECT_GT(products, 100) << seed;
+  }
+  own.buffers.erase(own.buffers.begin());  // one alone has no product
+  EXPECT_EQ(with_inputs(own, InputSet::kWide, 0).buffers[0].fill, own.buffers[0].fill);
+}
+
+// In the task's order what follows changes nothing; in another it is added up before.
+TEST(InputSets, TiesShowTheOrderOfSumsBehindHalves) {
+  ConcreteProgram own = program({Fill::Kind::kUniform, 0, 1});
+  const auto has_ties = [&] {
+    const auto sets = input_sets_of(own);
+    return std::ranges::find(sets, InputSet::kTies) != sets.end();
+  };
+  EXPECT_FALSE(has_ties());
+  own.buffers[0].shape = {40, 64};
+  own.buffers[3].type = ScalarType::kBf16;
+  ASSERT_TRUE(has_ties());
+  const auto bits = [](float v) {
+    return std::pair(hone_encode_float(HONE_BF16, v), hone_encode_float(HONE_F16, v));
+  };
+  const auto varied = with_inputs(own, InputSet::kTies, 0);
+  const auto x = contents(varied.buffers[0]);
+  int differ = 0;
+  for (std::size_t row = 0; row < 40; ++row) {
+    float serial = 0, even = 0, odd = 0;
+    for (std::size_t c = 0; c < 64; ++c) {
+      serial += x[row * 64 + c];
+      (c % 2 == 0 ? even : odd) += x[row * 64 + c];
+    }
+    differ += bits(serial) != bits(even + odd) ? 1 : 0;
+  }
+  EXPECT_GE(differ, 30);
+}
+
 TEST(Precise, ReadsFloatAsDoubleWithTheSameInputs) {
   const auto wide = check::in_double(
       program({}, "#include <cuda_fp16.h>\n__global__ void k(float* y) { y[0] = expf(y[1]); }"));
@@ -88,7 +147,7 @@ TEST(Precise, ReadsFloatAsDoubleWithTheSameInputs) {
   EXPECT_EQ(first, contents(program({}).buffers[0])[0]);
   for (const char* source :
        {"__global__ void k(float* y) { asm(\"trap;\"); }", "__global__ void k(int* y) {}",
-        "__global__ void k(float* y) { y[0] = __int_as_float(3); }"})
+        "__global__ void k(float* y) { y[0] = ((int*)y)[1]; }"})
     EXPECT_FALSE(check::in_double(program({}, source))) << source;
 }
 

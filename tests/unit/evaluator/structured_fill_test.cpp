@@ -152,8 +152,97 @@ TEST(StructuredFill, OtherInputsKeepThePromise) {
   };
   for (const InputSet set : kAllInputSets) {
     const auto varied = with_inputs(program, set, 3);
-    for (std::size_t i = 0; i < program.buffers.size(); ++i)
-      EXPECT_EQ(varied.buffers[i].fill, program.buffers[i].fill) << to_string(set);
+    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+      Fill fill = varied.buffers[i].fill;
+      const bool orders = set >= InputSet::kCurves && set <= InputSet::kOneEnd && i < 4;
+      EXPECT_EQ(fill.form != 0, orders) << to_string(set);
+      fill.form = 0;
+      EXPECT_EQ(fill, program.buffers[i].fill) << to_string(set);
+    }
+  }
+}
+
+std::vector<ConcreteBuffer> forms_of(const ConcreteBuffer& own) {
+  std::vector<ConcreteBuffer> out;
+  for (const InputSet set :
+       {InputSet::kCurves, InputSet::kJumps, InputSet::kOneStep, InputSet::kOneEnd})
+    out.push_back(with_inputs({.buffers = {own}}, set, 3).buffers[0]);
+  return out;
+}
+
+TEST(FormsOfFills, SortedRowsKeepTheirOrderAndTheirEnds) {
+  for (std::int64_t n = 1; n < 300; n += n < 20 ? 1 : 37) {
+    for (const auto& own : forms_of(buffer(ScalarType::kI32, {Kind::kSorted, -3, 1000}, {3, n}))) {
+      for (const std::uint64_t seed : {1, 2, 3, 4}) {
+        const auto v = values<std::int32_t>(own, seed);
+        for (std::int64_t row = 0; row < 3; ++row) {
+          const auto *first = v.data() + row * n, *last = first + n - 1;
+          EXPECT_EQ(*first, -3);
+          if (n > 1) {
+            EXPECT_EQ(*last, 1000);
+          }
+          EXPECT_TRUE(std::is_sorted(first, last + 1)) << own.fill.form << " " << n << " " << seed;
+        }
+      }
+    }
+    for (const auto& own : forms_of(buffer(ScalarType::kF32, {Kind::kSorted, 0.1, 0.7}, {n}))) {
+      const auto v = values<float>(own);
+      EXPECT_TRUE(std::ranges::is_sorted(v));
+      EXPECT_EQ(v.front(), 0.1F);
+      if (n > 1) {
+        EXPECT_EQ(v.back(), 0.7F);
+      }
+    }
+  }
+}
+
+// A row of a sparse matrix that holds half of it, long flat runs, and values far from the line.
+TEST(FormsOfFills, SortedRowsLeaveTheLine) {
+  const auto forms = forms_of(buffer(ScalarType::kI32, {Kind::kSorted, 0, 100000}, {1001}));
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    std::vector<int> longest, kinds, far;
+    for (const auto& form : forms) {
+      const auto v = values<std::int32_t>(form, seed);
+      int step = 0, off = 0;
+      for (std::size_t i = 1; i < v.size(); ++i) {
+        step = std::max(step, v[i] - v[i - 1]);
+        off = std::max(off, std::abs(v[i] - static_cast<int>(i) * 100));
+      }
+      longest.push_back(step);
+      far.push_back(off);
+      kinds.push_back(static_cast<int>(std::set(v.begin(), v.end()).size()));
+    }
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_GT(far[i], 20000) << i;
+    EXPECT_GT(kinds[0], 100);
+    EXPECT_LT(kinds[1], 9);
+    EXPECT_GE(longest[2], 50000);
+    EXPECT_EQ(longest[3], 100000);
+  }
+}
+
+TEST(FormsOfFills, PermutationsAndOneHotRowsAreStillSuch) {
+  for (const std::int64_t n : {1, 2, 7, 64}) {
+    const auto forms = forms_of(buffer(ScalarType::kI32, {Kind::kPermutation, 0, 0}, {2, n}));
+    for (const auto& form : forms) {
+      const auto v = values<std::int32_t>(form);
+      for (std::int64_t row = 0; row < 2; ++row)
+        EXPECT_EQ(std::set(v.begin() + row * n, v.begin() + (row + 1) * n).size(),
+                  static_cast<std::size_t>(n))
+            << form.fill.form;
+    }
+    const auto still = values<std::int32_t>(forms[0]);
+    EXPECT_TRUE(std::is_sorted(still.begin(), still.begin() + n));
+    for (const auto& form : forms_of(buffer(ScalarType::kF32, {Kind::kOneHot, 0, 0}, {9, n}))) {
+      const auto v = values<float>(form);
+      std::set<std::ptrdiff_t> places;
+      for (std::int64_t row = 0; row < 9; ++row) {
+        const auto* first = v.data() + row * n;
+        EXPECT_EQ(std::count(first, first + n, 1.0F), 1);
+        EXPECT_EQ(std::count(first, first + n, 0.0F), n - 1);
+        places.insert(std::find(first, first + n, 1.0F) - first);
+      }
+      EXPECT_EQ(places.size() == 1, form.fill.form != 4 || n == 1);
+    }
   }
 }
 

@@ -268,6 +268,19 @@ bool Memory::variables_were_written() const {
                              [](const auto& a) { return a->variable && a->written; });
 }
 
+std::vector<std::uint8_t> Memory::variables() const {
+  std::vector<std::uint8_t> out;
+  for (const auto& a : impl_->allocations) {
+    for (std::uint64_t i = 0; a->variable && i < a->pages.size(); ++i) {
+      const Page* page = a->pages[i].get();
+      out.push_back(page != nullptr ? 1 : 0);
+      const std::uint64_t bytes = std::min(kPageBytes, a->bytes - i * kPageBytes);
+      if (page != nullptr) out.insert(out.end(), &page->data[0], &page->data[0] + bytes);
+    }
+  }
+  return out;
+}
+
 std::uint64_t Memory::live_bytes() const {
   std::uint64_t pages = 0;
   for (const auto& a : impl_->allocations)

@@ -61,6 +61,38 @@ TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
   EXPECT_EQ(few.size(), 5U);
 }
 
+TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {
+  const std::string checks =
+      "\"check_sizes\": [{\"M\": 33, \"N\": 65, \"C\": 3}, {\"M\": 7, \"N\": 20, \"C\": 3}]";
+  const auto t = task(", \"specialize\": false, " + checks);
+  ASSERT_TRUE(t) << t.error().message;
+  for (std::uint64_t seed = 1; seed < 30; ++seed) {
+    const auto sizes = large_sizes(*t, seed);
+    ASSERT_EQ(sizes.size(), 4U);
+    for (const auto* name : {"M", "N"}) {
+      EXPECT_GE(sizes[0].at(name), 4096);
+      EXPECT_LE(sizes[0].at(name), 5800);
+      EXPECT_GE(sizes[1].at(name), 2400);
+      EXPECT_LE(sizes[1].at(name), 4120);
+      EXPECT_EQ(sizes[0].at(name) % 2, 1);
+    }
+    for (const Bindings& one : sizes) EXPECT_EQ(one.at("C"), 3);
+    EXPECT_GE(sizes[2].at("M"), 3 * 4096 - 1);
+    EXPECT_LE(sizes[2].at("N"), 65);
+    EXPECT_GE(sizes[3].at("N"), 3 * 4096 - 1);
+    EXPECT_LE(sizes[3].at("M"), 33);
+  }
+  const auto made_for_the_timed = task(", " + checks);
+  ASSERT_TRUE(made_for_the_timed);
+  EXPECT_TRUE(large_sizes(*made_for_the_timed, 1).empty());
+  const auto multiples = task(
+      ", \"specialize\": false, \"constraints\": [\"N % 4 == 0\"], \"check_sizes\": "
+      "[{\"M\": 33, \"N\": 64, \"C\": 3}]");
+  ASSERT_TRUE(multiples) << multiples.error().message;
+  EXPECT_EQ(large_sizes(*multiples, 1).size(), 4U);
+  for (const Bindings& one : large_sizes(*multiples, 1)) EXPECT_EQ(one.at("N") % 4, 0);
+}
+
 TEST(HiddenSizes, AboveTheTimedOnesTheConstraintsHold) {
   const auto t = task(
       ", \"specialize\": false, \"constraints\": [\"N % 16 == 0\"], \"check_sizes\": [{\"M\": 32, "

@@ -86,6 +86,71 @@ TEST(RequestBuilder, AModelsProgramMustExistAtTheHiddenSizes) {
   }
 }
 
+std::string product_task(const std::string& more) {
+  return R"CU(/* hone {
+  "name": "product", "sizes": {"M": 4096, "N": 4096}, "check_sizes": [{"M": 10, "N": 37}],
+  "buffers": [{"name": "x", "type": "f32", "shape": ["M"]}, {"name": "w", "type": "f32", "shape": ["N"]},
+              {"name": "y", "type": "bf16", "shape": ["M", "N"], "role": "out"}],
+  "launches": [{"kernel": "product", "grid": ["ceildiv(N,128)", "M"], "block": [128], "args": ["x", "w", "y", "N"]}])CU" +
+         more + R"CU(} */
+#include <cuda_bf16.h>
+__global__ void product(float* x, float* w, __nv_bfloat16* y, int N) {
+  int i = blockIdx.x * 128 + threadIdx.x;
+  if (i < N) y[blockIdx.y * N + i] = __float2bfloat16(x[blockIdx.y] * w[i]);
+}
+)CU";
+}
+
+// Sets that ask more than a task's math are for other tasks.
+TEST(RequestBuilder, AsksForNoMoreBitsThanTheTaskDoes) {
+  for (const auto& [math, wide, ties] : {std::tuple{"exact", true, true},
+                                         {"reassociate", true, false},
+                                         {"tf32x3", false, false},
+                                         {"reduced", false, false}}) {
+    const auto task = parse_task(product_task(std::string(", \"math\": \"") + math + "\""), "p.cu");
+    ASSERT_TRUE(task) << task.error().message;
+    LocalRewriting rewriting;
+    auto builder = RequestBuilder::make(rewriting, *task, target_limits("sm_90"), {});
+    ASSERT_TRUE(builder) << builder.error().message;
+    const auto has = [](const EvaluationRequest& request, InputSet set) {
+      return std::ranges::any_of(request.checks,
+                                 [&](const auto& one) { return one.inputs == set; });
+    };
+    const auto request = (*builder)->for_program(task->reference, 7, Stage::kFinal);
+    ASSERT_TRUE(request) << request.error().message;
+    // The reference itself claims to be exact.
+    Program other = task->reference;
+    other.source += "// other\n";
+    const auto candidate = (*builder)->for_program(other, 7, Stage::kFinal);
+    ASSERT_TRUE(candidate) << candidate.error().message;
+    EXPECT_EQ(has(*candidate, InputSet::kWide), wide) << math;
+    EXPECT_EQ(has(*candidate, InputSet::kTies), ties) << math;
+    bool quick = false;
+    for (std::uint64_t seed = 0; seed < 20; ++seed)
+      quick = quick || has(*(*builder)->for_program(other, seed), InputSet::kWide);
+    EXPECT_EQ(quick, wide) << math;
+  }
+}
+
+TEST(RequestBuilder, ComparesLargeSizesInPart) {
+  const auto task = parse_task(product_task(", \"specialize\": false"), "p.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  LocalRewriting rewriting;
+  auto builder = RequestBuilder::make(rewriting, *task, target_limits("sm_90"), {});
+  ASSERT_TRUE(builder) << builder.error().message;
+  const auto request = (*builder)->for_program(task->reference, 7, Stage::kFinal);
+  ASSERT_TRUE(request) << request.error().message;
+  int in_part = 0;
+  for (const CheckCase& one : request->checks) {
+    if (!one.in_part) continue;
+    ++in_part;
+    EXPECT_TRUE(one.hidden);
+    EXPECT_EQ(one.inputs, InputSet::kOwn);
+    EXPECT_GT(one.reference.buffers[2].elements(), 400'000);
+  }
+  EXPECT_EQ(in_part, 3);
+}
+
 class EditRequests : public testing::Test {
  protected:
   void SetUp() override {

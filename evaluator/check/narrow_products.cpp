@@ -1,0 +1,73 @@
+#include "evaluator/check/narrow_products.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "evaluator/check/atomics.h"
+
+namespace hone::check {
+namespace {
+
+struct Operand {
+  std::string_view name;  ///< in an opcode
+  int bits;               ///< of the significand
+};
+constexpr int kWidest = 53;
+
+/// Of tensor cores, the narrowest first: an opcode names the operands and the sums.
+constexpr Operand kOperands[] = {{"e2m1", 2}, {"e2m3", 4}, {"e3m2", 3},  {"e5m2", 3},
+                                 {"e4m3", 4}, {"bf16", 8}, {"tf32", 11}, {"f16", 11}};
+
+Operand operand_of(std::string_view statement) {
+  const auto opcode = statement.substr(0, statement.find_first_of(" \t"));
+  const bool multiplies = opcode.starts_with("mma.") || opcode.starts_with("wmma.mma") ||
+                          opcode.starts_with("wgmma.mma") || opcode.starts_with("tcgen05.mma");
+  if (!multiplies) return {"", kWidest};
+  for (const Operand& operand : kOperands)
+    if (opcode.contains(operand.name)) return operand;
+  // wmma on halves names its sums alone.
+  const bool other = std::ranges::any_of(
+      std::initializer_list<std::string_view>{".s8", ".u8", ".s4", ".u4", ".b1", ".f64", ".s32"},
+      [&](std::string_view type) { return opcode.contains(type); });
+  if (opcode.starts_with("wmma.mma") && !other) return {"f16", 11};
+  return {"", kWidest};
+}
+
+Operand narrowest(std::string_view ptx) {
+  Operand found{"", kWidest};
+  (void)any_statement(ptx, [&](std::string_view statement) {
+    const Operand own = operand_of(statement);
+    if (own.bits < found.bits) found = own;
+    return false;
+  });
+  return found;
+}
+
+int bits_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::kF64:
+      return kWidest;
+    case ScalarType::kF32:
+      return 24;
+    case ScalarType::kF16:
+      return 11;
+    default:
+      return 8;
+  }
+}
+
+}  // namespace
+
+std::string narrow_products(const ConcreteProgram& reference, std::string_view reference_ptx,
+                            std::string_view candidate_ptx) {
+  int least = kWidest + 1;
+  for (const ConcreteBuffer& buffer : reference.buffers)
+    if ((buffer.role == Role::kIn || buffer.role == Role::kInOut) && is_float(buffer.type))
+      least = std::min(least, bits_of(buffer.type));
+  if (least > kWidest) return "";
+  const Operand own = narrowest(candidate_ptx);
+  if (own.bits >= least || own.bits >= narrowest(reference_ptx).bits) return "";
+  return std::string(own.name);
+}
+
+}  // namespace hone::check
