@@ -100,6 +100,7 @@ class EmulatedProgram {
   const protocol::Runnable& runnable_;  ///< outlives this
   const Outputs outputs_;
   int threads_ = 1;
+  std::size_t launched_ = 0;  ///< the launch of the last counted run
   emulator::Memory memory_;
   std::vector<std::uint64_t> addresses_;
   std::vector<std::uint64_t> touched_;  ///< of each buffer, the most by one launch [B]
