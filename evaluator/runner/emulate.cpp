@@ -323,7 +323,7 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
   for (const LaunchSample& launch : sampled.launches) {
     const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,
                                       launch.static_shared_bytes);
-    result.time_us += time.time_us;
+    result.time_us += longest_us < 0 ? time.time_us : emulator::following_us(profile, time);
     variance += std::pow(time.time_us * sampling_error(launch.counters), 2);
     if (time.time_us > longest_us) {
       longest_us = time.time_us;

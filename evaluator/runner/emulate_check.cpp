@@ -37,15 +37,15 @@ constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tr
 /// not known: it may be wrong there, and on a GPU that costs the process.
 bool runs_in_part(const protocol::Runnable& reference, const emulator::Module& module,
                   std::uint64_t seed) {
-  auto run = PartialRun::load(reference, module, seed, kReferenceUnits,
-                              std::make_shared<SharedInputs>());
+  auto run =
+      PartialRun::load(reference, module, seed, kReferenceUnits, std::make_shared<SharedInputs>());
   if (!run) return false;
   for (std::size_t i = 0; i < reference.program.buffers.size(); ++i) {
     const auto& buffer = reference.program.buffers[i];
     if (!is_output(buffer.role)) continue;
     const auto last = static_cast<std::uint64_t>(buffer.bytes()) - size_of(buffer.type);
     for (const std::uint64_t offset : {std::uint64_t{0}, last})
-      if ((*run)->make(static_cast<int>(i), offset) != Made::kMade) return false;
+      if ((*run)->make(static_cast<int>(i), offset) != PartialRun::Made::kMade) return false;
   }
   return true;
 }

@@ -92,6 +92,10 @@ emulator::RunReport EmulatedProgram::launch(const emulator::Module& module, std:
                                             const emulator::RunOptions& options) {
   const auto c = config(index);
   if (!c) return {Verdict::kLaunchError, c.error().message, {}};
+  if (options.counters && options.profile && index != launched_) {
+    memory_.next_launch(options.profile->l2_bytes);
+    launched_ = index;
+  }
   auto report = emulator::run(module, *c, memory_, options);
   if (report.verdict != Verdict::kOk) {
     const auto& launch = runnable_.program.launches[index];

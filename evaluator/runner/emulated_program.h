@@ -124,6 +124,7 @@ class EmulatedProgram {
   const protocol::Runnable& runnable_;  ///< outlives this
   const Outputs outputs_;
   int threads_ = 1;
+  std::size_t launched_ = 0;              ///< the launch of the last counted run
   std::shared_ptr<SharedInputs> shared_;  ///< may be null
   emulator::Memory memory_;
   std::vector<std::uint64_t> addresses_;

@@ -93,6 +93,31 @@ std::vector<Symbol> read_symbols(std::string_view bytes, std::string_view names,
   return symbols;
 }
 
+/// From a function's .nv.info: attributes of a format, a kind and, where the format is 4, a size.
+/// The kind 0x34 lists table jumps: place, two numbers of 16 bits, how many targets, and those.
+std::vector<TableJump> read_jumps(std::string_view bytes) {
+  constexpr std::uint8_t kSized = 4, kIndirectBranches = 0x34;
+  const Reader info(bytes);
+  std::vector<TableJump> jumps;
+  for (std::size_t at = 0; at + 4 <= bytes.size();) {
+    const auto format = *info.at<std::uint8_t>(at);
+    const auto kind = *info.at<std::uint8_t>(at + 1);
+    const std::size_t size = format == kSized ? *info.at<std::uint16_t>(at + 2) : 0;
+    at += 4;
+    const std::size_t end = std::min(at + size, bytes.size());
+    for (std::size_t k = at; kind == kIndirectBranches && k + 12 <= end;) {
+      TableJump& jump = jumps.emplace_back();
+      jump.at = *info.at<std::uint32_t>(k);
+      const std::size_t count = *info.at<std::uint32_t>(k + 8);
+      k += 12;
+      for (std::size_t t = 0; t < count && k + 4 <= end; ++t, k += 4)
+        jump.targets.push_back(*info.at<std::uint32_t>(k));
+    }
+    at = end;
+  }
+  return jumps;
+}
+
 /// Where the flags keep the architecture changed with the file's version.
 int arch_of(std::uint32_t flags) {
   constexpr std::array kKnown = {70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
@@ -147,6 +172,11 @@ Result<Cubin> Cubin::read(std::string_view bytes) {
     cubin.functions_.push_back(
         {.name = section.name.substr(kText.size()), .section = i, .code = section.bytes});
   }
+  constexpr std::string_view kInfo = ".nv.info.";
+  for (Function& function : cubin.functions_)
+    for (const Section& section : cubin.sections_)
+      if (section.name.starts_with(kInfo) && section.name.substr(kInfo.size()) == function.name)
+        function.jumps = read_jumps(section.bytes);
   constexpr std::string_view kPtxLines = ".nv_debug_line_sass";
   for (const Section& section : cubin.sections_) {
     if (section.name != kPtxLines) continue;

@@ -41,12 +41,19 @@ struct PtxLine {
   bool own = false;        ///< false: the line of the instruction before it, for want of its own
 };
 
+/// A branch that a table decides, and where it may go, both from the function's begin [B].
+struct TableJump {
+  std::uint64_t at = 0;
+  std::vector<std::uint64_t> targets;
+};
+
 /// A kernel, or a device function that was not inlined.
 struct Function {
   std::string_view name;  ///< lowered
   std::uint32_t section = 0;
   std::string_view code;
-  std::vector<PtxLine> lines;  ///< one for each instruction, where the file has them; else empty
+  std::vector<PtxLine> lines;    ///< one for each instruction, where the file has them; else empty
+  std::vector<TableJump> jumps;  ///< that ptxas notes; it leaves out those of indirect calls
 };
 
 class Cubin {

@@ -22,13 +22,25 @@ std::size_t target_of(const Instruction& in, std::size_t count) {
   return static_cast<std::size_t>(in.target) / kInstructionBytes;
 }
 
-std::vector<Block> blocks_of(const std::vector<Instruction>& code) {
+/// Of the instruction, if a table decides and is known.
+const TableJump* table_of(const std::vector<Instruction>& code, std::size_t i,
+                          const std::vector<TableJump>& jumps) {
+  if (code[i].op != Op::kBranchIndexed) return nullptr;
+  const auto found = std::ranges::find(jumps, i * kInstructionBytes, &TableJump::at);
+  return found == jumps.end() || found->targets.empty() ? nullptr : &*found;
+}
+
+std::vector<Block> blocks_of(const std::vector<Instruction>& code,
+                             const std::vector<TableJump>& jumps) {
   const std::size_t n = code.size();
   std::vector<char> leads(n + 1, 0);
   if (n > 0) leads[0] = 1;
   for (std::size_t i = 0; i < n; ++i) {
     if (ends_block(code[i])) leads[i + 1] = 1;
     leads[target_of(code[i], n)] = 1;
+    if (const TableJump* table = table_of(code, i, jumps))
+      for (const std::uint64_t to : table->targets)
+        leads[std::min<std::size_t>(to / kInstructionBytes, n)] = 1;
   }
   std::vector<Block> blocks;
   std::vector<int> block_at(n, 0);
@@ -42,6 +54,9 @@ std::vector<Block> blocks_of(const std::vector<Instruction>& code) {
     const Instruction& last = code[block.end - 1];
     if (last.op == Op::kBranch)
       if (const std::size_t to = target_of(last, n); to < n) block.next.push_back(block_at[to]);
+    if (const TableJump* table = table_of(code, block.end - 1, jumps))
+      for (const std::uint64_t to : table->targets)
+        if (to / kInstructionBytes < n) block.next.push_back(block_at[to / kInstructionBytes]);
     if (falls_through(last) && b + 1 < blocks.size()) block.next.push_back(static_cast<int>(b) + 1);
   }
   return blocks;
@@ -185,9 +200,15 @@ void mark_reached(Flow& flow) {
 
 }  // namespace
 
-Flow flow_of(const std::vector<Instruction>& code) {
+bool jumps_anywhere(const std::vector<Instruction>& code, const std::vector<TableJump>& jumps) {
+  for (std::size_t i = 0; i < code.size(); ++i)
+    if (code[i].op == Op::kBranchIndexed && table_of(code, i, jumps) == nullptr) return true;
+  return false;
+}
+
+Flow flow_of(const std::vector<Instruction>& code, const std::vector<TableJump>& jumps) {
   Flow flow;
-  flow.blocks = blocks_of(code);
+  flow.blocks = blocks_of(code, jumps);
   mark_reached(flow);
   LoopFinder(flow).run();
   return flow;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "evaluator/sass/cubin.h"
 #include "evaluator/sass/instruction.h"
 
 namespace hone::sass {
@@ -25,7 +26,13 @@ struct Flow {
   std::vector<Loop> loops;    ///< outer ones before those in them
 };
 
-/// What a table of targets jumps to is not known: such blocks are not `from_start`.
-[[nodiscard]] Flow flow_of(const std::vector<Instruction>& code);
+/// What a table of targets jumps to is known from `jumps`; blocks that only other tables lead to
+/// are not `from_start`.
+[[nodiscard]] Flow flow_of(const std::vector<Instruction>& code,
+                           const std::vector<TableJump>& jumps = {});
+
+/// Is there a table of targets of which nothing is known?
+[[nodiscard]] bool jumps_anywhere(const std::vector<Instruction>& code,
+                                  const std::vector<TableJump>& jumps);
 
 }  // namespace hone::sass

@@ -13,7 +13,7 @@ LocalAccesses local_accesses(const Cubin& cubin, std::string_view kernel, const 
     if (!is_kernel && !ran(function, ptx)) continue;
     const auto code = decode(function.code, cubin.arch());
     if (std::ranges::none_of(code, &Instruction::is_local)) continue;
-    const Flow flow = flow_of(code);
+    const Flow flow = flow_of(code, function.jumps);
     const auto counts = block_counts(function, code, flow, ptx, is_kernel);
     for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
       for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {

@@ -70,9 +70,8 @@ std::optional<MachineCounts> machine_counts(const Cubin& cubin, std::string_view
     found = found || is_kernel;
     const auto code = decode(function.code, cubin.arch());
     if (function.lines.size() < code.size()) return std::nullopt;
-    if (std::ranges::any_of(code, [](const auto& in) { return in.op == Op::kBranchIndexed; }))
-      return std::nullopt;
-    const Flow flow = flow_of(code);
+    if (jumps_anywhere(code, function.jumps)) return std::nullopt;
+    const Flow flow = flow_of(code, function.jumps);
     const auto counts = block_counts(function, code, flow, ptx, is_kernel);
     const auto sizes = code_sizes(flow, counts);
     for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
@@ -99,7 +98,7 @@ std::optional<int> unrolled(const Cubin& cubin, std::string_view kernel, const P
   if (function == nullptr) return std::nullopt;
   const auto code = decode(function->code, cubin.arch());
   if (function->lines.size() < code.size()) return std::nullopt;
-  const Flow flow = flow_of(code);
+  const Flow flow = flow_of(code, function->jumps);
   // Of each loop of the machine code, how often it has the load of a line.
   std::map<int, std::map<std::uint32_t, int>> loads;
   for (std::size_t b = 0; b < flow.blocks.size(); ++b) {

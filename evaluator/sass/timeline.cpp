@@ -117,9 +117,8 @@ std::optional<double> warp_cycles(const Cubin& cubin, std::string_view kernel, c
     found = found || is_kernel;
     const auto code = decode(function.code, cubin.arch());
     if (function.lines.size() < code.size()) return std::nullopt;
-    if (std::ranges::any_of(code, [](const auto& in) { return in.op == Op::kBranchIndexed; }))
-      return std::nullopt;
-    const Flow flow = flow_of(code);
+    if (jumps_anywhere(code, function.jumps)) return std::nullopt;
+    const Flow flow = flow_of(code, function.jumps);
     const auto counts = block_counts(function, code, flow, ptx, is_kernel);
     const auto durations = Timeline(function, code, flow, latencies).durations();
     for (std::size_t b = 0; b < flow.blocks.size(); ++b)

@@ -21,7 +21,7 @@ struct Latencies {
 };
 
 /// Of all warps that ran, summed [cycles]; subroutines for rare operands are left out. Nothing
-/// where a table of targets decides what runs, or the code has no lines.
+/// where a table of targets that nobody knows decides what runs, or the code has no lines.
 [[nodiscard]] std::optional<double> warp_cycles(const Cubin& cubin, std::string_view kernel,
                                                 const PtxCounts& ptx, const Latencies& latencies);
 

@@ -39,7 +39,7 @@ double modelled_us(const Sampled& sampled, const emulator::Profile& profile, std
   for (const auto& l : sampled.launches) {
     const auto t =
         emulator::model(profile, l.counters, l.config, l.registers, l.static_shared_bytes);
-    total += t.time_us;
+    total += longest < 0 ? t.time_us : emulator::following_us(profile, t);
     if (t.time_us > longest) {
       longest = t.time_us;
       bound = t.bound;

@@ -183,7 +183,10 @@ CUresult candidate(Function& function, const unsigned char* block) {
     clock_us += 10;
     return CUDA_SUCCESS;
   }
-  clock_us += is("naive") ? 50'000 : is("slow") ? 400 : is("quick") || (is("cached") && !cold) ? 50 : 100;
+  clock_us += is("naive")                              ? 50'000
+              : is("slow")                             ? 400
+              : is("quick") || (is("cached") && !cold) ? 50
+                                                       : 100;
   if (is("fault") && timed) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
   if (is("hang") && timed) {
     hanging = true;

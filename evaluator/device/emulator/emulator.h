@@ -134,6 +134,9 @@ class Memory {
   /// Did the last counted run touch a `__device__` variable that begins as zero and that no kernel
   /// has written? Somebody was to write it.
   [[nodiscard]] bool touched_empty_variable() const;
+  /// The next counted run is of a launch that follows those before: what they touched may still be
+  /// in the L2 of `l2_bytes`.
+  void next_launch(std::int64_t l2_bytes);
   /// The allocation as if nothing had happened to it, with other first contents.
   void renew(std::uint64_t address, PageSource source);
 
@@ -168,9 +171,10 @@ struct Counters {
   std::uint64_t divergent_branches = 0;
   std::uint64_t critical_path_cycles = 0;  ///< longest warp: dependent-issue latency estimate
   std::uint64_t critical_path_sum = 0;     ///< the longest warp of each block, summed
-  std::uint64_t warp_path_sum = 0;         ///< the same of every warp
-  std::uint64_t machine_path_sum = 0;      ///< of every warp, by its machine code; 0: not known
-  std::uint64_t most_of_a_block = 0;       ///< warp instructions of the block with most
+  std::uint64_t given_path_sum = 0;        ///< of it: waits of which the machine code tells nothing
+  std::uint64_t warp_path_sum = 0;     ///< of every warp, without what it waited for others, or so
+  std::uint64_t machine_path_sum = 0;  ///< of every warp, by its machine code; 0: not known
+  std::uint64_t most_of_a_block = 0;   ///< warp instructions of the block with most
   // How unlike each other blocks are, where one host thread ran them: of runs of neighbours that
   // ended one after the other the means of their warp instructions, and how far each is from the
   // middle of the two beside it, doubled, squared and summed.
@@ -180,6 +184,7 @@ struct Counters {
   std::uint64_t global_load_lines = 0,
                 global_store_lines = 0;  ///< distinct 128 B lines a warp asks
   std::uint64_t atomic_lines = 0;        ///< the same of atomics on global memory
+  std::uint64_t atomic_sectors = 0;      ///< and sectors
   std::uint64_t atomic_repeats = 0;      ///< global: lanes beyond the first on one word, per line
                                          ///< the worst word
   std::uint64_t atomics_combined = 0;    ///< global integer ones of a whole warp on one word
@@ -198,6 +203,9 @@ struct Counters {
       0;                           ///< of them: the warp then wrote the word, as who leaves a lock
   std::uint64_t turns_held = 0;    ///< until then, summed [cycles]
   std::uint64_t turns_shared = 0;  ///< 1: of several blocks, or only one ran
+  std::uint64_t hot_sectors = 0;   ///< stored to the line that most stores went to
+  std::uint64_t hot_shared = 0;    ///< 1: by most blocks
+  std::uint64_t remote_bytes = 0;  ///< of shared memory, from or to other blocks of the cluster
   std::uint64_t match_values = 0;  ///< different values that match.sync compared
   // By the machine code, warp-instructions: loads of a constant at a uniform register's address; in
   // loops, or kernels, whose code exceeds the instruction caches.
@@ -423,6 +431,8 @@ struct ModelledTime {
   std::string bound;        ///< what bounds it and how far: "shared-memory bank conflicts, 61 %"
   std::vector<Term> terms;  ///< longest first; they overlap
 };
+/// That of a launch that follows another in its stream: the GPU is not idle before it [us].
+[[nodiscard]] double following_us(const Profile& profile, const ModelledTime& time);
 [[nodiscard]] ModelledTime model(const Profile& profile, const Counters& counters,
                                  const LaunchConfig& launch, int registers,
                                  std::int64_t static_shared_bytes);

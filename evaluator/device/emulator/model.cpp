@@ -47,13 +47,11 @@ double global_atomic_cycles(const Profile& p, const Counters& c, const Scale& s)
   constexpr double kSectorCycles = 1.2;
   const double lanes = 32;
   const double repeat = 1 / p.atomic_hot_ops_per_cycle;
-  const double all = s.grid * number(c.atomics_global);
   // A warp whose lanes all hit one word: integers are combined before they leave the SM.
   const double combined = s.grid * number(c.atomics_combined);
   const double lines = s.grid * number(c.atomic_lines) - combined;
-  const double sectors = std::max(lines, std::min(4 * lines, (all - combined) * lanes));
-  const double work = kSectorCycles * std::min(sectors, 4 * lines) +
-                      repeat * (s.grid * number(c.atomic_repeats)) +
+  const double sectors = std::max(lines, s.grid * number(c.atomic_sectors) - combined);
+  const double work = kSectorCycles * sectors + repeat * (s.grid * number(c.atomic_repeats)) +
                       combined * lanes / p.atomic_hot_int_ops_per_cycle;
   const double most = p.atomic_spread_ops_per_cycle * kSectorCycles;
   const double slices = std::clamp(1 + 0.25 * number(c.atomic_distinct_lines), 1.0, most);
@@ -178,11 +176,21 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   add("DRAM", sm(dram, p.sm_max_bytes_in_flight / p.dram_latency));
 
   add("atomics", global_atomic_cycles(p, c, scale));
+  // A line is in one slice of the L2.
+  constexpr double kSliceCycles = 1.2;
+  add("one L2 slice", kSliceCycles * number(c.hot_sectors) * (c.hot_shared != 0 ? scale.grid : 1));
+  constexpr double kRemoteBytes = 10.8;  // a cycle, of one SM
+  add("shared memory of other SMs", sm(number(c.remote_bytes), kRemoteBytes));
   constexpr double kUniformCycles = 8.5;
   add("constants", sm(number(c.constant_cycles) + kUniformCycles * number(c.uniform_constants), 1));
   // Fetching code that the caches of an SM do not hold; measured with four warps a scheduler.
   constexpr double kFarCycles = 0.42, kFartherCycles = 0.48;
-  add("code", sm(kFarCycles * number(c.code_far) + kFartherCycles * number(c.code_farther), 1));
+  // Warps that run together share what is fetched: few of them take as long as one.
+  constexpr double kFarAlone = 5.3, kFartherAlone = 6.1;
+  const double together = std::max(1.0, std::min(resident, blocks_on_sm) * warps);
+  add("code", sm(std::max(kFarCycles, kFarAlone / together) * number(c.code_far) +
+                     std::max(kFartherCycles, kFartherAlone / together) * number(c.code_farther),
+                 1));
   add("one word", turn_cycles(p, c, scale, resident * active_sms * warps));
   add("block launch",
       std::max(total / p.block_launch_per_cycle, total * warps / p.warp_launch_per_cycle));
@@ -190,11 +198,13 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   // Blocks one after another in the places of an SM, each as long as its longest warp.
   const double rounds = total / (std::max(active_sms, 1.0) * resident);
   const double waves = rounds <= 4 ? std::ceil(rounds) : rounds + 0.5;
-  // By the machine code, where it is known: what an average warp takes, and how much longer the
-  // longest of a block takes.
+  // By the machine code, where it is known: what the emulator took for the path through the block,
+  // from barrier to barrier along the warps that came last, at the machine code's pace.
+  const double given = number(c.given_path_sum);
   const double uneven =
-      number(c.critical_path_sum) * warps / std::max(1.0, number(c.warp_path_sum));
-  const double by_code = number(c.machine_path_sum) / warps * std::max(1.0, uneven);
+      (number(c.critical_path_sum) - given) * warps / std::max(1.0, number(c.warp_path_sum));
+  const double machine = number(c.machine_path_sum) / warps;
+  const double by_code = machine > 0 ? machine * std::max(1.0, uneven) + given : 0;
   const double longest =
       ((by_code > 0 ? by_code : number(c.critical_path_sum)) + local.latency / warps) * per_block;
   const double longest_of_all = number(c.critical_path_cycles) * longest /
@@ -226,6 +236,12 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
 }
 
 }  // namespace
+
+double following_us(const Profile& p, const ModelledTime& time) {
+  constexpr double kCold =
+      1.1;  // beside an empty one: its code and constants, its last stores [us]
+  return time.time_us - p.launch_us + std::min(p.launch_us, p.launch_gap_us + kCold);
+}
 
 ModelledTime model(const Profile& p, const Counters& c, const LaunchConfig& launch, int registers,
                    std::int64_t static_shared_bytes) {

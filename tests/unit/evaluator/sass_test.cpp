@@ -94,6 +94,35 @@ extern "C" __global__ void k(const float* x, float* y, int n) {
   }
 }
 
+TEST(Sass, TablesOfJumpsLeadWhereTheFileSays) {
+  for (const std::string arch : {"sm_80", "sm_90", "sm_100"}) {
+    const auto program = build(R"(
+extern "C" __global__ void k(float* y, int n) {
+  float x = y[threadIdx.x];
+  asm volatile("{ways: .branchtargets W0, W1, W2, W3; brx.idx %1, ways;"
+      "W0: sqrt.rn.f32 %0, %0; bra END; W1: mul.f32 %0, %0, %0; bra END;"
+      "W2: ex2.approx.f32 %0, %0; bra END; W3: sin.approx.f32 %0, %0; END:}" : "+f"(x) : "r"(n));
+  y[threadIdx.x] = x;
+})",
+                               "k", arch);
+    const auto cubin = Cubin::read(program.cubin);
+    ASSERT_TRUE(cubin) << arch;
+    const Function* k = cubin->find("k");
+    ASSERT_NE(k, nullptr);
+    const auto code = decode(k->code, cubin->arch());
+    ASSERT_EQ(count(code, Op::kBranchIndexed), 1) << arch;
+    ASSERT_EQ(k->jumps.size(), 1U) << arch;
+    EXPECT_GE(k->jumps[0].targets.size(), 4U) << arch;
+    EXPECT_FALSE(jumps_anywhere(code, k->jumps)) << arch;
+    EXPECT_TRUE(jumps_anywhere(code, {})) << arch;
+    const Flow flow = flow_of(code, k->jumps);
+    for (const std::uint64_t target : k->jumps[0].targets)
+      EXPECT_TRUE(std::ranges::any_of(flow.blocks, [&](const Block& block) {
+        return block.begin * kInstructionBytes == target && block.from_start;
+      })) << arch;
+  }
+}
+
 /// What the emulator counts by PTX line when eight warps run `products` with `n`.
 PtxCounts counted(const CompiledProgram& program, int n) {
   const auto module = emulator::Module::parse(program.ptx);

@@ -166,7 +166,8 @@ void plan_issue(Function& f) {
   for (int i = 0; i < n; ++i) {
     Inst& in = f.code[i];
     in.sync = in.kind >= Kind::kBranch || cost_of(in).branches ? 1 : 0;
-    if (in.kind == Kind::kActiveMask || in.kind == Kind::kNop || in.kind == Kind::kTensor)
+    if (in.kind == Kind::kActiveMask || in.kind == Kind::kNop || in.kind == Kind::kPrefetch ||
+        in.kind == Kind::kTensor)
       in.sync = 0;
     if (in.kind != Kind::kBranch || !in.guarded || in.target <= i) continue;
     int weight = 0;

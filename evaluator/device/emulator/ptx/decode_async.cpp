@@ -215,7 +215,8 @@ bool Decoder::decode_bulk(const Statement& s) {
     return true;
   }
   if (s.has("prefetch")) {
-    emit(begin(s, Kind::kNop));
+    if (!s.has("tensor") && s.operands.size() >= 2) return decode_prefetch(s, &s.operands[1]);
+    emit(begin(s, Kind::kNop));  // of a tensor: not charged
     return true;
   }
   for (auto w : s.words) {  // not covered

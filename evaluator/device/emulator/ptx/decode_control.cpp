@@ -60,9 +60,11 @@ bool Decoder::decode_control(const Statement& s) {
     return true;
   }
   if (op == "griddepcontrol" || op == "pmevent" || op == "nanosleep") {
+    const bool sleeps = op == "nanosleep" && !s.operands.empty();
+    const Slot time = sleeps ? source(s.operands[0], kU32) : kNone;
     Inst inst = begin(s, Kind::kNop);
     inst.cls = Class::kControl;
-    if (op == "nanosleep") inst.latency = 100;
+    inst.a = time;
     emit(inst);
     return true;
   }

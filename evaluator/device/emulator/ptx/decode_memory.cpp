@@ -60,12 +60,33 @@ void Decoder::address(const Operand& o, Inst& inst) {
   inst.imm += static_cast<std::int64_t>(o.symbol->address);
 }
 
-bool Decoder::decode_memory(const Statement& s) {
-  const std::string_view op = s.words[0];
-  if (op == "prefetch" || op == "prefetchu" || op == "applypriority" || op == "discard") {
+bool Decoder::decode_prefetch(const Statement& s, const Operand* bytes) {
+  if (s.operands.empty() || s.has("tensormap")) {
     emit(begin(s, Kind::kNop));
     return true;
   }
+  const Slot size = bytes ? source(*bytes, kU32) : kNone;
+  Inst where;
+  address(s.operands[0], where);
+  Inst inst = begin(s, Kind::kPrefetch);
+  inst.cls = Class::kMemory;
+  inst.a = where.a;
+  inst.imm = where.imm;
+  inst.addr_wide = where.addr_wide;
+  inst.b = size;
+  inst.esize = 4;
+  inst.vec = 1;
+  emit(inst);
+  return true;
+}
+
+bool Decoder::decode_memory(const Statement& s) {
+  const std::string_view op = s.words[0];
+  if (op == "applypriority" || op == "discard") {
+    emit(begin(s, Kind::kNop));
+    return true;
+  }
+  if (op == "prefetch" || op == "prefetchu") return decode_prefetch(s, nullptr);
   if (op == "isspacep") {
     const Slot a = source(s.operands[1], {Type::kUnsigned, 64});
     Inst inst = begin(s, Kind::kIsSpace);

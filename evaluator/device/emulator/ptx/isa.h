@@ -75,8 +75,9 @@ enum class Kind : std::uint8_t {
   kFence,  ///< sub 1: of the block only, others cannot rely on it
   kIsSpace,
   kAlloca,
-  kAsync,  ///< sub: AsyncOp; operands: Function::async[extra]
-  kNop,
+  kAsync,        ///< sub: AsyncOp; operands: Function::async[extra]
+  kPrefetch,     ///< of the line at an address; b: of so many bytes instead
+  kNop,          ///< a: a sleep's time [ns]; kNone: nothing
   kUnsupported,  ///< imm: index into Module::unsupported
 };
 

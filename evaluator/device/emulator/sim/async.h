@@ -53,11 +53,16 @@ class Async {
  private:
   using Step = Block::Step;
 
+  /// When something is there that takes so long from now on.
+  [[nodiscard]] Moment due_of(const Warp& w, std::uint64_t cycles) const {
+    const auto l2 = static_cast<std::uint64_t>(b_.run_.profile->l2_latency);
+    return Moment{w.cycle, w.given, w.far}.after(cycles, cycles > l2 ? cycles - l2 : 0);
+  }
   /// One warp's cp.async.
   struct Copy {
     const Inst* inst = nullptr;
     std::uint64_t sequence = 0;
-    std::uint64_t done_at = 0;       // [cycle]
+    Moment due;
     std::uint32_t lanes = 0;         ///< that have not landed
     std::uint32_t unknown = 0;       ///< lanes that read something uninitialised
     std::uint8_t bytes = 0;          // each lane writes
@@ -88,7 +93,7 @@ class Async {
     Async* by = nullptr;
     const Inst* inst = nullptr;
     int warp = 0, lane = 0;
-    std::uint64_t done_at = 0;  // [cycle]
+    Moment due;
   };
   /// A bulk copy out of this block's shared memory, made at its start and checked at its wait.
   struct BulkStore {
@@ -101,7 +106,7 @@ class Async {
     std::int32_t function = 0;
     int warp = 0, lane = 0;
     std::uint32_t group = 0;
-    std::uint64_t done_at = 0;
+    Moment due;
   };
   struct MBarrier {
     std::uint32_t expected = 0, pending = 0;
@@ -111,7 +116,7 @@ class Async {
     Stamp made;              ///< its init
     ClockView arriving{}, completed{};
     ForeignTicks foreign_arriving, foreign_completed;  ///< of other blocks of the cluster
-    std::uint64_t cycle = 0, completed_cycle = 0;      ///< of the last arrival; of the last phase
+    Moment arrived, due;                               ///< the last arrival; the last phase
     std::vector<CopyArrival> copies;
     std::vector<BulkLoad> loads;
   };

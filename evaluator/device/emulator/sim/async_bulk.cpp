@@ -291,7 +291,7 @@ Block::Step Async::bulk_load(Warp& w, const Inst& in, std::uint32_t mask) {
     std::vector<Async*> to;
     if (!targets(w, in, lane, p.to, to) || !fetch(w, in, lane, p, load)) return Step::kFail;
     count_bulk(p, true);
-    load.done_at = w.cycle + b_.access_latency_;
+    load.due = due_of(w, b_.access_latency_);
     // A multicast completes the mbarrier at the same offset in each block.
     std::uint64_t barrier = address(o.barrier, lane);
     if (o.multicast == kNone ? !barrier_of(w, in, lane, *p.to, barrier)
@@ -319,7 +319,7 @@ bool Async::settle_loads(MBarrier& m) {
              l.unknown[i / 4]);
     if (b_.check_races_) b_.clocks_.release(kAsyncAgent, m.arriving);
     m.transactions -= static_cast<std::int64_t>(l.data.size());
-    m.cycle = std::max(m.cycle, l.done_at);
+    m.arrived.not_before(l.due);
     complete_if_done(m);
   }
   return true;
@@ -371,7 +371,7 @@ Block::Step Async::bulk_store(Warp& w, const Inst& in, std::uint32_t mask) {
       store.pieces.emplace_back(piece.shared - p.base, piece.global, piece.bytes);
     }
     count_bulk(p, false);
-    store.done_at = w.cycle + b_.access_latency_;
+    store.due = due_of(w, b_.access_latency_);
     mine.stores.push_back(std::move(store));
   }
   return Step::kNext;
@@ -471,7 +471,7 @@ Block::Step Async::bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool c
       continue;
     if (!make_store(w, s)) return Step::kFail;
     s.inst = nullptr;
-    if (b_.counting_) w.cycle = w.latest = std::max(w.latest, s.done_at);
+    if (b_.counting_) w.wait_until(s.due);
   }
   std::erase_if(mine.stores, [](const BulkStore& s) { return !s.inst; });
   return Step::kNext;

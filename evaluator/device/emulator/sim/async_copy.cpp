@@ -76,7 +76,7 @@ Block::Step Async::copy(Warp& w, const Inst& in, std::uint32_t mask) {
     for (int lane = 0; lane < 32; ++lane) b_.address_[lane] = mask >> lane & 1 ? c.to[lane] : some;
     ++b_.run_.counters.shared_stores;
     b_.run_.counters.shared_wavefronts += b_.bank_cycles(in, mask);
-    c.done_at = w.cycle + b_.access_latency_;
+    c.due = due_of(w, b_.access_latency_);
   }
   return Step::kNext;
 }
@@ -122,7 +122,7 @@ Block::Step Async::wait(Warp& w, const Inst& in, std::uint32_t mask, bool all) {
     }
     if (!lanes) continue;
     if (!land(w, c, lanes, false)) return Step::kFail;
-    if (b_.counting_) w.cycle = w.latest = std::max(w.latest, c.done_at);
+    if (b_.counting_) w.wait_until(c.due);
   }
   std::erase_if(mine.copies, [](const Copy& c) { return c.lanes == 0; });
   return Step::kNext;

@@ -227,10 +227,11 @@ Block::Step Async::bulk_share(Warp& w, const Inst& in, std::uint32_t mask) {
       ++b_.run_.counters.shared_loads;
       ++b_.run_.counters.shared_stores;
       b_.run_.counters.shared_wavefronts += 2 * ((bytes + 127) / 128);
+      if (there != this) b_.run_.counters.remote_bytes += bytes;
       b_.access_latency_ = static_cast<std::uint32_t>(b_.run_.profile->l2_latency) +
                            static_cast<std::uint32_t>(bytes / kBytesPerCycle);
     }
-    load.done_at = w.cycle + b_.access_latency_;
+    load.due = due_of(w, b_.access_latency_);
     if (!deliver(w, in, lane, *there, barrier, std::move(load))) return Step::kFail;
   }
   return Step::kNext;
@@ -251,6 +252,7 @@ Block::Step Async::async_store(Warp& w, const Inst& in, std::uint32_t mask) {
     std::uint64_t barrier = 0;
     Async* const there = home(w, in, lane, to);
     if (!there || !barrier_of(w, in, lane, *there, barrier)) return Step::kFail;
+    if (b_.counting_ && there != this) b_.run_.counters.remote_bytes += bytes;
     const bool misaligned = to % bytes != 0;
     if (misaligned || !in_shared(to, bytes)) {
       fail(w, in, lane,
@@ -275,7 +277,7 @@ Block::Step Async::async_store(Warp& w, const Inst& in, std::uint32_t mask) {
       for (int i = v * in.esize / 4; i < (v + 1) * in.esize / 4; ++i)
         load.unknown[static_cast<std::size_t>(i)] = true;
     }
-    load.done_at = w.cycle + b_.access_latency_;
+    load.due = due_of(w, b_.access_latency_);
     if (!deliver(w, in, lane, *there, barrier, std::move(load))) return Step::kFail;
   }
   return Step::kNext;

@@ -296,7 +296,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
            (in.space == Space::kGeneric && window(address_[lane]) == Space::kShared);
   };
   if (counting_) {
-    count_atomic(in, mask, is_shared(first_lane));
+    count_atomic(w, in, mask, is_shared(first_lane));
     if (!is_shared(first_lane)) note_turn(w, in, mask);
   }
   if (in.publishes && check_races_) publish(w, in.release);

@@ -63,8 +63,10 @@ void Block::start_warps() {
       if (check_init_) w.local_written.assign(std::size_t{w.local_stride} * 32, 0);
     }
     if (counting_) w.ready.assign(max_registers_ + kFirstReady, 0);
-    w.cycle = w.latest = w.executed = 0;
+    w.cycle = w.latest = w.idle = w.given = w.far = w.executed = 0;
     w.barrier = -1;
+    w.stored = false;
+    w.stored_remotely = 0;
     w.wgmma_group = 1;
     w.wgmma_done = 0;
     w.wgmma_fenced = false;

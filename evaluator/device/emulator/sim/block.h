@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,6 +86,19 @@ struct Doubt {
   Held held;
 };
 
+/// How far the path through a block has come [cycles]: back along those that it waited for.
+struct Moment {
+  std::uint64_t at = 0;
+  std::uint64_t given = 0;  ///< of it: waits that last as long whatever the code is
+  std::uint64_t far = 0;    ///< of those: what the DRAM takes longer than the L2
+  void not_before(const Moment& other) {
+    if (other.at > at) *this = other;
+  }
+  [[nodiscard]] Moment after(std::uint64_t cycles, std::uint64_t of_dram = 0) const {
+    return {at + cycles, given + cycles, far + of_dram};
+  }
+};
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
@@ -97,12 +111,16 @@ struct Warp {
   std::vector<std::uint64_t> ready;  ///< cycle of each register's value, from kFirstReady
   std::uint64_t cycle = 0;           ///< of the last issue
   std::uint64_t latest = 0;          ///< start of anything so far
+  std::uint64_t idle = 0;            ///< of it: waits for others, and those in `given`
+  std::uint64_t given = 0, far = 0;  ///< as a Moment's
   int stored_lines = 0;              ///< of its last store to global memory
   std::uint64_t stored_line[kStoresKept];
   std::uint8_t stored_sectors[kStoresKept];
-  std::uint64_t swapped = 0;        ///< address of its last compare-and-swap; 0: left since
-  std::uint64_t swapped_cycle = 0;  ///< and when
-  std::uint32_t trips = 0;          ///< of loops that ptxas unrolls
+  std::uint64_t swapped = 0;          ///< address of its last compare-and-swap; 0: left since
+  std::uint64_t swapped_cycle = 0;    ///< and when
+  std::uint64_t stored_remotely = 0;  ///< when last into another block of the cluster
+  bool stored = false;                ///< to global memory, since its last fence
+  std::uint32_t trips = 0;            ///< of loops that ptxas unrolls
   std::uint64_t executed = 0;
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
@@ -124,6 +142,20 @@ struct Warp {
   std::vector<std::uint32_t> wgmma_writes;  ///< per register of the frame: group, 0: none
   std::vector<Doubt> doubts;
   [[nodiscard]] bool done() const { return alive == 0; }
+  [[nodiscard]] std::uint64_t time() const { return cycle > latest ? cycle : latest; }
+  [[nodiscard]] Moment moment() const { return {time(), given, far}; }
+  /// Goes on no earlier than whatever it waits for.
+  void wait_until(const Moment& then) {
+    const std::uint64_t now = time();
+    cycle = latest = now;
+    if (then.at <= now) return;
+    idle += then.at - now;
+    given = then.given;
+    far = then.far;
+    cycle = latest = then.at;
+  }
+  /// Waits as long as the machine code does not tell.
+  void pause(std::uint64_t cycles) { wait_until(moment().after(cycles)); }
 };
 
 /// The shape of a warp's addresses: what repeats from one execution of an instruction to the next,
@@ -209,6 +241,13 @@ struct Turns {
   bool several = false;                             ///< blocks
 };
 
+/// A line that several stores went to.
+struct HotLine {
+  std::uint64_t line = 0;
+  std::uint64_t score = 0;  ///< more than those that shared its place
+  std::uint64_t sectors = 0, blocks = 0, last_block = 0;
+};
+
 /// Shared by the blocks of one run, or by those that one thread of it runs.
 struct RunState {
   const ModuleImpl* module = nullptr;
@@ -227,6 +266,19 @@ struct RunState {
   std::vector<std::vector<std::uint64_t>> executions, lanes;
   std::vector<std::vector<std::uint64_t>> waited;  ///< likewise: latencies of loads and atomics
   std::unordered_map<std::uint64_t, Turns> turns;  ///< by address, up to a limit
+  std::array<HotLine, 256> hot{};
+  /// SMs that blocks find warm. Of a sample, blocks that follow each other in the grid are on
+  /// different ones, as they are on a GPU.
+  struct Sm {
+    SharedL1 l1;
+    std::uint64_t blocks = 0;  ///< that ran on it since it was cold
+  };
+  std::deque<Sm> sms;
+  std::int64_t sm_l1_bytes = 0;
+  std::uint64_t blocks_of_sm = 1;  ///< that one gets of the whole grid
+  std::uint64_t last_number = ~0ull;
+  std::size_t last_sm = 0;
+  std::uint64_t given_by_dram = 0;                 ///< of Counters::given_path_sum
   std::uint64_t touched_sectors = 0;               ///< distinct, of L1 misses and stores
   std::uint64_t lone_sectors = 0;                  ///< of them: the other half of 64 B is not
   std::uint64_t traffic_sectors = 0;               ///< L1 misses and stores
@@ -321,6 +373,7 @@ class Block {
   enum class Step { kNext, kYield, kFail };
 
   void start_warps();
+  void enter_sm(std::uint64_t number);
   void finish_block();
   void note_run();  ///< of neighbours, that this block belongs to
   void shuffle_warps();
@@ -457,8 +510,15 @@ class Block {
     span_ = kept;
     return true;
   }
-  void count_atomic(const Inst& in, std::uint32_t mask, bool shared);
+  void count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool shared);
   void count_shared_atomic(std::uint32_t mask, std::uint64_t base);
+  /// Of those that ptxas makes a loop of compare-and-swaps of.
+  void count_shared_loop(Warp& w, std::uint32_t mask);
+  void count_remote(const Inst& in, std::uint32_t mask);
+  void count_fence(Warp& w);
+  void count_sleep(Warp& w, const Inst& in, std::uint32_t mask);
+  void count_prefetch(const Inst& in, std::uint32_t mask);
+  void count_hot_store(std::uint64_t line, std::uint32_t sectors);
   void count_global(Warp& w, const Inst& in, bool store);
   /// Bytes of a page that began uninitialised.
   void set_written(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) const {
@@ -649,6 +709,7 @@ class Block {
   std::span<Block* const> cluster_;
   int cluster_rank_ = 0;
   SectorCache l1_;
+  SharedL1* sm_l1_ = nullptr;
   Tracking tracking_ = Tracking::kOff;
   std::uint32_t number_ = 0;
   BlockTouches touches_;
@@ -665,6 +726,7 @@ class Block {
   /// Per word of shared memory: the atomic that last touched it, by number.
   std::vector<std::uint32_t> touched_by_;
   std::uint32_t shared_atomic_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> shared_free_;  ///< words: when [cycle]
   std::array<std::uint64_t, 256> known_lines_{};  ///< some of RunState::atomic_lines
   std::vector<std::uint32_t> latencies_;          ///< of the accesses of the straight code in hand
   const WarpLoops& loops_ = warp_loops();

@@ -10,6 +10,10 @@
 #include "evaluator/device/emulator/sim/lane_move.h"
 
 namespace hone::emulator {
+namespace {
+constexpr std::uint64_t kClusterBarrier = 190;  // from the last arrival [cycles]
+constexpr double kRemoteLatency = 200;          // of another SM's shared memory [cycles]
+}  // namespace
 
 std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64_t address,
                                   std::uint32_t bytes, const std::uint8_t* value) {
@@ -153,13 +157,25 @@ void Block::publish(const Warp& w, bool beyond_the_block) {
     if (other != this && beyond_the_block) other->clocks_.cluster_fence();
 }
 
+void Block::count_remote(const Inst& in, std::uint32_t mask) {
+  std::uint32_t lanes = 0;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const std::uint64_t at = address_[std::countr_zero(m)] & (kWindowBytes - 1);
+    lanes += at >= kRankBytes && static_cast<int>(at / kRankBytes) - 1 != cluster_rank_;
+  }
+  run_.counters.remote_bytes += std::uint64_t{lanes} * in.esize * in.vec;
+  access_latency_ =
+      static_cast<std::uint32_t>(lanes ? kRemoteLatency : run_.profile->shared_latency);
+}
+
 bool Block::cluster_access(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool store = in.kind == Kind::kStore;
   const Slot* slots = function_->extra.data() + in.extra;
   if (counting_) {
     (store ? run_.counters.shared_stores : run_.counters.shared_loads)++;
     run_.counters.shared_wavefronts += bank_cycles(in, mask);
-    access_latency_ = static_cast<std::uint32_t>(run_.profile->l2_latency);
+    count_remote(in, mask);
+    if (store) w.stored_remotely = w.time();
   }
   if (store) ++run_.changes;
   for (std::uint32_t m = mask; m; m &= m - 1) {
@@ -247,6 +263,10 @@ Block::Step Async::cluster_arrive(Warp& w, std::uint32_t mask) {
   PerWarp& mine = of(w);
   mine.cluster_arrived |= mask;
   mine.cluster_phase = cluster_phase_;
+  // What it stored into other blocks is there first.
+  const std::uint64_t there = w.stored_remotely + static_cast<std::uint64_t>(kRemoteLatency);
+  if (b_.counting_ && w.stored_remotely != 0 && there > w.time()) w.pause(there - w.time());
+  w.stored_remotely = 0;
   ++b_.run_.changes;
   complete_cluster_barrier();
   return Step::kNext;
@@ -255,13 +275,13 @@ Block::Step Async::cluster_arrive(Warp& w, std::uint32_t mask) {
 // Threads that have ended are not waited for.
 bool Async::complete_cluster_barrier() {
   bool anybody = false;
-  std::uint64_t cycle = 0;
+  Moment last;
   for (Block* block : b_.cluster_) {
     for (const Warp& w : block->warps_) {
       if (w.done()) continue;
       if (!block->async_) return false;
       if (w.alive & ~block->async_->of(w).cluster_arrived) return false;
-      cycle = std::max(cycle, w.latest);
+      last.not_before(w.moment());
       anybody = true;
     }
   }
@@ -275,7 +295,7 @@ bool Async::complete_cluster_barrier() {
       other.of(w).cluster_arrived = 0;
       all |= 1u << w.index;
       if (w.barrier == kAtClusterBarrier) w.barrier = -1;
-      if (b_.counting_ && !w.done()) w.cycle = w.latest = std::max(w.latest, cycle + 190);
+      if (b_.counting_ && !w.done()) w.wait_until(last.after(kClusterBarrier));
     }
     if (b_.check_races_) {
       block->clocks_.barrier(all);

@@ -135,7 +135,7 @@ void Async::complete_if_done(MBarrier& m) {
   m.pending = m.expected;
   m.completed = m.arriving;
   m.foreign_completed = m.foreign_arriving;
-  m.completed_cycle = m.cycle + kPhaseCycles;
+  m.due = m.arrived.after(kPhaseCycles);
   note_progress();
 }
 
@@ -172,7 +172,7 @@ bool Async::arrive(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t a
   if (b_.check_races_) publish(by, w, m);
   m.pending -= count;
   if (o.drop) m.expected -= std::min(count, m.expected);
-  m.cycle = std::max(m.cycle, w.latest);
+  m.arrived.not_before(w.moment());
   complete_if_done(m);
   note_progress();
   return true;
@@ -233,7 +233,7 @@ bool Async::settle(MBarrier& m) {
     for (Copy& c : owner.copies) {
       if (c.sequence >= a.before) continue;
       if (!land(b_.warps_[a.warp], c, a.lanes, true)) return false;
-      m.cycle = std::max(m.cycle, c.done_at);
+      m.arrived.not_before(c.due);
     }
     std::erase_if(owner.copies, [](const Copy& c) { return c.lanes == 0; });
     const auto count = static_cast<std::uint32_t>(std::popcount(a.lanes));
@@ -268,7 +268,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
       order_.learn(b_.clocks_, w.index, m->foreign_completed);
       if (!m->foreign_completed.empty()) b_.synchronised_in_cluster();
     }
-    if (b_.counting_) w.cycle = w.latest = std::max(w.latest, m->completed_cycle);
+    if (b_.counting_) w.wait_until(m->due);
   }
   PerWarp& mine = of(w);
   if (done == 0 && o.suspends) {

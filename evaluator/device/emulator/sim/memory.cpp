@@ -258,6 +258,22 @@ std::uint64_t Memory::touched_bytes_at_half(std::uint64_t address) const {
   return a ? std::min(a->bytes, 32 * a->touched_at_half) : 0;
 }
 
+void Memory::next_launch(std::int64_t l2_bytes) {
+  // Each half of the GPU keeps what it reads of the other one, too.
+  const double room = static_cast<double>(l2_bytes) / 32 / 2;
+  double last = 0;
+  double before = 0;
+  for (const auto& a : impl_->allocations) {
+    last += a->leaves;
+    before += std::max(0.0, a->left - a->leaves);
+  }
+  const double kept = last > room ? 0 : std::min(1.0, (room - last) / std::max(1.0, before));
+  for (auto& a : impl_->allocations) {
+    a->left = last > room ? 0 : a->leaves + kept * std::max(0.0, a->left - a->leaves);
+    a->leaves = 0;
+  }
+}
+
 bool Memory::was_written(std::uint64_t address) const {
   const Allocation* a = impl_->find(address);
   return a && a->written;

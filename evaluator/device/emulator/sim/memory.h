@@ -79,6 +79,8 @@ struct Allocation {
   Flag written;
   bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run
+  /// Sectors in the L2: that launches before left there, and that the last one leaves.
+  double left = 0, leaves = 0;
   Memory::PageSource source;
   std::vector<PageSlot> pages;
   std::array<std::mutex, 8> making;  ///< of every eighth page

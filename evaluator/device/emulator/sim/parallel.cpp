@@ -123,6 +123,7 @@ class Pool final : public Fellows {
     c.warps += state.counters.warps;
     c.most_of_a_block = std::max(c.most_of_a_block, state.counters.most_of_a_block);
     c.critical_path_sum += state.counters.critical_path_sum;
+    c.given_path_sum += state.counters.given_path_sum;
     c.warp_path_sum += state.counters.warp_path_sum;
     c.critical_path_cycles = std::max(c.critical_path_cycles, state.counters.critical_path_cycles);
   }

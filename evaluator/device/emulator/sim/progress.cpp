@@ -332,12 +332,12 @@ bool Block::release_barrier(int id) {
   if (check_races_) clocks_.barrier(here | (count ? 0 : done));
   if (tracking_ == Tracking::kStamps) global_order_.barrier(here, live);
   arrived_[id] = expected_[id] = 0;
-  std::uint64_t cycle = 0;
+  Moment last;
   std::uint32_t votes = 0;
   bool all = true;
   for (Warp& w : warps_) {
     if (!(waiting >> w.index & 1)) continue;
-    cycle = std::max({cycle, w.cycle, w.latest});
+    last.not_before(w.moment());
     votes += static_cast<std::uint32_t>(std::popcount(w.barrier_predicate));
     all = all && (w.barrier_predicate & w.alive) == w.alive;
   }
@@ -357,7 +357,8 @@ bool Block::release_barrier(int id) {
       }
       if (w.tainting) set_taint(w, in, w.alive, 0);
     }
-    w.cycle = w.latest = cycle + 16;
+    w.wait_until(last);
+    w.cycle = w.latest = last.at + 16;
     w.barrier = -1;
     w.barrier_predicate = 0;
   }

@@ -8,6 +8,7 @@
 #include "evaluator/device/emulator/sim/block.h"
 #include "evaluator/device/emulator/sim/grid.h"
 #include "evaluator/device/emulator/sim/parallel.h"
+#include "evaluator/device/emulator/sim/rare_blocks.h"
 #include "evaluator/device/emulator/sim/traits.h"
 
 namespace hone::emulator {
@@ -177,17 +178,23 @@ std::vector<std::int64_t> count_lines(const RunState& run) {
   return counts;
 }
 
-/// By PTX line, of loads and atomics.
-std::vector<float> line_latencies(const RunState& run, const std::vector<std::int64_t>& counts) {
-  std::vector<float> latencies(counts.size(), 0);
-  // What a sample touches first comes from DRAM, but of a whole grid only a part does. Where all
-  // SMs ask at once, that takes longer than for one load alone.
+/// How much of what the emulator took for the DRAM's part of a latency is: what a sample touches
+/// first comes from there, but of a whole grid only a part does. Where all SMs ask at once, that
+/// takes longer than for one load alone.
+double part_of_dram(const RunState& run) {
   constexpr double kLoaded = 1.7;
-  const double l2 = run.profile->l2_latency;
   const double missing = run.touched_sectors > 0
                              ? std::min(1.0, static_cast<double>(run.counters.l2_miss_sectors) /
                                                  static_cast<double>(run.touched_sectors))
                              : 0;
+  return kLoaded * missing;
+}
+
+/// By PTX line, of loads and atomics.
+std::vector<float> line_latencies(const RunState& run, const std::vector<std::int64_t>& counts) {
+  std::vector<float> latencies(counts.size(), 0);
+  const double l2 = run.profile->l2_latency;
+  const double of_dram = part_of_dram(run);
   for (std::size_t f = 0; f < run.waited.size(); ++f) {
     const auto& code = run.module->functions[f].code;
     for (std::size_t i = 0; i < run.waited[f].size(); ++i) {
@@ -197,7 +204,7 @@ std::vector<float> line_latencies(const RunState& run, const std::vector<std::in
         latencies[line] = static_cast<float>(static_cast<double>(run.waited[f][i]) /
                                              static_cast<double>(counts[line]));
       if (line < counts.size() && latencies[line] > l2)
-        latencies[line] = static_cast<float>(l2 + kLoaded * missing * (latencies[line] - l2));
+        latencies[line] = static_cast<float>(l2 + of_dram * (latencies[line] - l2));
     }
   }
   return latencies;
@@ -218,6 +225,17 @@ void count_turns(RunState& run) {
   c.turns_released = most->released;
   c.turns_held = most->held;
   c.turns_shared = most->several || c.blocks == 1 ? 1 : 0;
+}
+
+/// The line that most stores went to, if they are those of many blocks, or it had only one.
+void count_hot_line(RunState& run) {
+  Counters& c = run.counters;
+  for (const HotLine& hot : run.hot) {
+    if (hot.sectors <= c.hot_sectors) continue;
+    const bool shared = 2 * hot.blocks >= c.blocks;
+    c.hot_sectors = hot.sectors;
+    c.hot_shared = shared ? 1 : 0;
+  }
 }
 
 /// By place: how the branches of a module hold up their warp.
@@ -273,6 +291,7 @@ std::uint64_t estimate_dram(const RunState& run, std::uint64_t half_blocks, int 
   const double wave = std::min(total, static_cast<double>(run.profile->sm_count) * resident);
   double footprint = 0;
   double per_wave = 0;
+  double there = 0;  // left by launches before
   for (const auto& a : run.memory->allocations) {
     if (a->touched == 0) continue;
     const auto unique = static_cast<double>(a->touched);
@@ -282,12 +301,14 @@ std::uint64_t estimate_dram(const RunState& run, std::uint64_t half_blocks, int 
                std::log(ran / static_cast<double>(half_blocks));
     growth = std::clamp(growth, 0.0, 1.0);
     const double whole = static_cast<double>(a->bytes) / 32 + 1;
-    footprint += std::min(whole, unique * std::pow(scale, growth));
+    a->leaves = std::min(whole, unique * std::pow(scale, growth));
+    footprint += a->leaves;
+    there += a->leaves * std::min(1.0, a->left / whole);
     per_wave += std::min(whole, unique * std::pow(wave / ran, growth));
   }
   const auto traffic = static_cast<double>(run.traffic_sectors);
   const double l2_sectors = static_cast<double>(run.profile->l2_bytes) / 32;
-  double dram = footprint;
+  double dram = footprint - there;
   if (footprint > l2_sectors) {
     const double spilled = std::min(traffic * scale, total / wave * per_wave);
     dram += std::max(0.0, spilled - footprint) * (1 - l2_sectors / footprint);
@@ -389,6 +410,24 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     options.max_warp_instructions = std::min(options.max_warp_instructions, kMostInTurns);
   }
 
+  // What a sample would miss, alone and first: what is touched is what the sample touches.
+  Counters rare;
+  if (options.counters && options.sample_blocks > 0 && !options.blocks &&
+      clusters.size() * in_cluster < total) {
+    std::vector<std::uint64_t> sampled;
+    for (const std::uint64_t c : clusters)
+      for (std::uint64_t k = 0; k < in_cluster; ++k) sampled.push_back(c * in_cluster + k);
+    const auto missed = rare_blocks(module, function, launch, sampled);
+    if (!missed.empty()) {
+      RunOptions of_missed = asked_options;
+      of_missed.blocks = &missed;
+      of_missed.sample_blocks = 0;
+      of_missed.restore_counters = true;
+      RunReport seen = run(base, asked, memory, of_missed);
+      if (seen.verdict == Verdict::kOk && !seen.polled) rare = seen.counters;
+    }
+  }
+
   const auto attempt = [&](Tracking tracking, RunState& state, bool parallel) {
     ++memory.impl().epoch;
     for (auto& a : memory.impl().allocations) {
@@ -417,10 +456,13 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       state.waited.emplace_back(options.counters ? f.code.size() : 0);
     }
     if (options.counters) {
-      // Co-resident blocks share the cache and rarely share data: each gets its part.
+      // Co-resident blocks share the cache: each gets its part, and finds what others loaded.
       const std::int64_t carve = std::min<std::int64_t>(
           profile->shared_per_sm,
           (std::int64_t{state.shared_bytes} + profile->shared_reserved) * resident);
+      state.sm_l1_bytes = std::max<std::int64_t>(4096, profile->l1_bytes - carve);
+      state.blocks_of_sm = (total + static_cast<std::uint64_t>(profile->sm_count) - 1) /
+                           static_cast<std::uint64_t>(profile->sm_count);
       state.l1_bytes = std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident);
     }
     state.counters.blocks_total = total;
@@ -445,8 +487,17 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     classify(state);
     if (!options.counters) state.counters.warp_instructions = state.executed;
     state.counters.l2_miss_sectors = estimate_dram(state, half_blocks, resident);
+    const auto by_dram = static_cast<double>(state.given_by_dram);
+    const double longer = (part_of_dram(state) - 1) * by_dram;
+    const auto more = static_cast<std::int64_t>(longer);
+    state.counters.given_path_sum += static_cast<std::uint64_t>(more);
+    state.counters.critical_path_sum += static_cast<std::uint64_t>(more);
     count_turns(state);
+    count_hot_line(state);
     report.counters = state.counters;
+    Counters& c = report.counters;
+    c.critical_path_cycles = std::max(c.critical_path_cycles, rare.critical_path_cycles);
+    c.most_of_a_block = std::max(c.most_of_a_block, rare.most_of_a_block);
     if (options.counters && options.count_lines) {
       report.line_counts = count_lines(state);
       report.line_latencies = line_latencies(state, report.line_counts);

@@ -280,7 +280,14 @@ bool Block::run_warp(Warp& w) {
           if (in.kind == Kind::kFence) {
             if (check_races_) publish(w, in.sub == 0);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
+            if (counting_ && mask && in.sub == 0) count_fence(w);
+          } else if (counting_ && mask && in.a != kNone) {
+            count_sleep(w, in, mask);
           }
+          ++pc;
+          break;
+        case Kind::kPrefetch:
+          if (counting_ && mask) count_prefetch(in, mask);
           ++pc;
           break;
         case Kind::kSpecial:

@@ -150,6 +150,7 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
   Counters& c = run_.counters;
   if (store) {
     ++c.global_stores;
+    w.stored = true;
     if (w.swapped != 0 && w.swapped == address_[0]) leave_turn(w);
     // Stores of one warp that follow each other, no load between them, into the same sectors
     // leave the SM as one.
@@ -160,6 +161,7 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
           follows && k < kStoresKept && w.stored_line[k] == line ? w.stored_sectors[k] : 0;
       c.global_store_sectors += kBitsOf4[p.sectors[k] & ~before];
       c.global_store_lines += before ? 0 : 1;
+      if (p.sectors[k] & ~before) count_hot_store(line, kBitsOf4[p.sectors[k] & ~before]);
       if (k < kStoresKept) {
         w.stored_line[k] = line;
         w.stored_sectors[k] = static_cast<std::uint8_t>(before | p.sectors[k]);
@@ -180,7 +182,9 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
   for (int k = 0; k < n; ++k) {
     const std::uint64_t line = first + static_cast<std::uint64_t>(p.line[k]);
     const std::uint32_t sectors = p.sectors[k];
-    const std::uint32_t missing = in.bypass_l1 ? sectors : l1_.access(line, sectors);
+    std::uint32_t missing = in.bypass_l1 ? sectors : l1_.access(line, sectors);
+    if (!missing) continue;
+    if (sm_l1_ && !in.bypass_l1) missing &= ~sm_l1_->access(line, missing, number_);
     if (!missing) continue;
     c.l1_miss_sectors += kBitsOf4[missing];
     ++c.l1_miss_lines;
@@ -226,14 +230,126 @@ void Block::count_shared_atomic(std::uint32_t mask, std::uint64_t base) {
   access_latency_ = static_cast<std::uint32_t>(run_.profile->shared_latency) + 2 * (worst - 1u);
 }
 
+// One lane after another on a word, whichever warp it is of; several words go together.
+void Block::count_shared_loop(Warp& w, std::uint32_t mask) {
+  constexpr std::uint32_t kLoopCycles = 3;  // of shared memory, for a lane's load and its swap
+  const auto turn =
+      static_cast<std::uint64_t>(run_.profile->shared_atomic_same_address_float_cycles);
+  std::uint64_t word[32];
+  std::uint32_t lanes[32];
+  int words = 0;
+  LineTable table;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const std::uint64_t at = address_[std::countr_zero(m)] >> 2;
+    const int k = table.find(at, word, words);
+    if (k == words) {
+      word[words++] = at;
+      lanes[k] = 0;
+    }
+    ++lanes[k];
+  }
+  const std::uint64_t now = w.time();
+  std::uint64_t end = now;
+  std::uint32_t most = 0;
+  for (int k = 0; k < words; ++k) {
+    std::uint64_t& free = shared_free_[word[k]];
+    free = std::max(free, now) + turn * lanes[k];
+    end = std::max(end, free);
+    most = std::max(most, lanes[k]);
+  }
+  ++run_.counters.atomics_shared;
+  run_.counters.atomic_serialised += static_cast<std::uint32_t>(std::popcount(mask) - words);
+  run_.counters.shared_atomic_cycles += std::uint64_t{kLoopCycles} * most;
+  w.pause(end - now);
+  access_latency_ = 4;
+}
+
+// Until what the warp stored has arrived; then the L1 forgets what it holds.
+void Block::count_fence(Warp& w) {
+  constexpr std::uint64_t kStored = 765;  // under load; MODEL.md
+  const std::uint64_t before = w.time();
+  w.pause(w.stored ? kStored : static_cast<std::uint64_t>(run_.profile->l2_latency));
+  w.swapped_cycle += w.time() - before;  // what a lock costs has its fences in it
+  w.stored = false;
+  if (!l1_.empty()) l1_.clear();
+  sm_l1_ = nullptr;
+}
+
+void Block::count_sleep(Warp& w, const Inst& in, std::uint32_t mask) {
+  constexpr double kLonger = 1.5;             // at most twice, says the PTX ISA
+  constexpr std::uint32_t kMost = 1'000'000;  // [ns]
+  std::uint32_t longest = 0;
+  const std::uint32_t* time = reg32(in.a);
+  for (std::uint32_t m = mask; m; m &= m - 1)
+    longest = std::max(longest, time[std::countr_zero(m)]);
+  w.pause(static_cast<std::uint64_t>(kLonger * std::min(longest, kMost) * 1e-9 *
+                                     run_.profile->clock_hz));
+}
+
+// The L2 gets what it does not hold; nobody waits.
+void Block::count_prefetch(const Inst& in, std::uint32_t mask) {
+  std::uint64_t line[32];
+  std::uint32_t sectors[32];
+  int lines = 0;
+  LineTable table;
+  const auto ask = [&](std::uint64_t at, std::uint32_t which) {
+    ++run_.counters.l1_miss_lines;
+    run_.counters.l1_miss_sectors += kBitsOf4[which];
+    touch_line(at, which);
+  };
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = (in.addr_wide ? reg64(in.a)[lane] : std::uint64_t{reg32(in.a)[lane]}) +
+                             static_cast<std::uint64_t>(in.imm);
+    if (!find_span(at, 1)) continue;
+    if (in.b != kNone) {
+      constexpr std::uint64_t kMost = 1 << 20;  // more than fits anywhere [B]
+      const std::uint64_t bytes = std::min<std::uint64_t>(reg32(in.b)[lane], kMost);
+      for (std::uint64_t k = 0; k < bytes && find_span(at + k, 1); k += 128) ask((at + k) >> 7, 15);
+      continue;
+    }
+    const int k = table.find(at >> 7, line, lines);
+    if (k == lines) {
+      line[lines++] = at >> 7;
+      sectors[k] = 0;
+    }
+    sectors[k] |= 1u << (at >> 5 & 3);
+  }
+  for (int k = 0; k < lines; ++k) ask(line[k], sectors[k]);
+}
+
+// Counts the lines that are stored to again and again, in a table that forgets the others.
+void Block::count_hot_store(std::uint64_t line, std::uint32_t sectors) {
+  HotLine& hot = run_.hot[line * 0x9E3779B97F4A7C15ull >> 56];
+  if (hot.line != line) {
+    if (hot.score > 0) {
+      --hot.score;
+      return;
+    }
+    hot = {.line = line};
+  }
+  ++hot.score;
+  hot.sectors += sectors;
+  const std::uint64_t block = run_.counters.blocks + 1;
+  hot.blocks += hot.last_block != block;
+  hot.last_block = block;
+}
+
 // The words of a line that differ go together.
-void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
+void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool shared) {
   const std::uint64_t base = in.space == Space::kGeneric ? kSharedBase : 0;
   const std::uint32_t bytes = in.esize * in.vec;
+  const auto kind = static_cast<AtomicOp>(in.sub);
+  const bool is_loop = kind != AtomicOp::kCas && kind != AtomicOp::kExch &&
+                       (bytes != 4 || in.type.kind == Type::kFloat ||
+                        in.type.kind == Type::kBFloat || in.type.packed);
+  if (shared && !all_shared(bytes, base)) count_remote(in, mask);
+  if (shared && is_loop) return count_shared_loop(w, mask);
   if (shared && bytes >= 4 && all_shared(bytes, base)) return count_shared_atomic(mask, base);
   Counters& c = run_.counters;
   std::uint64_t line[32];
   std::uint32_t lanes_of[32];  // of the line's most wanted word
+  std::uint8_t sectors_of[32];
   std::uint32_t per_bank[32] = {};
   int lines = 0;
   LineTable table;
@@ -248,9 +364,11 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
     if (k == lines) {
       line[lines++] = a >> 7;
       lanes_of[k] = 0;
+      sectors_of[k] = 0;
       if (!shared) touch_line(a >> 7, 1u << ((a >> 5) & 3));
     }
     lanes_of[k] = std::max(lanes_of[k], lanes);
+    sectors_of[k] |= static_cast<std::uint8_t>(1u << ((a >> 5) & 3));
   }
   if (shared) {
     ++c.atomics_shared;
@@ -271,6 +389,7 @@ void Block::count_atomic(const Inst& in, std::uint32_t mask, bool shared) {
   c.atomic_lines += static_cast<std::uint64_t>(lines);
   for (int k = 0; k < lines; ++k) {
     c.atomic_repeats += lanes_of[k] - 1;
+    c.atomic_sectors += kBitsOf4[sectors_of[k]];
     std::uint64_t& known = known_lines_[line[k] % known_lines_.size()];
     if (known == line[k] || run_.atomic_lines.size() >= kAtomicLinesKept) continue;
     known = line[k];

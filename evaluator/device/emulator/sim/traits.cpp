@@ -156,6 +156,7 @@ Traits traits_of(const ModuleImpl& module, int function) {
         case Kind::kElect:
         case Kind::kIsSpace:
         case Kind::kAlloca:
+        case Kind::kPrefetch:
         case Kind::kNop:
           break;
         default:  // who knows

@@ -51,13 +51,39 @@ void Block::start(std::uint64_t number) {
     }
   }
   std::memset(shared_.data(), 0xFF, shared_.size());  // not zero: nobody may rely on it
-  if (counting_) l1_.clear();
+  if (counting_) {
+    l1_.clear();
+    enter_sm(number);
+  }
+  shared_free_.clear();
   for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
   const std::uint64_t seed = run_.options->schedule_seed;
   seeded_ = seed != 0;
   preempt_ = ~0ull;
   // Of its own, so that a block's schedule does not hang on what others do.
   if (seeded_) dice_ = Dice(Dice(seed).next() ^ number);
+}
+
+void Block::enter_sm(std::uint64_t number) {
+  sm_l1_ = nullptr;
+  if (run_.sm_l1_bytes == 0 || run_.blocks_of_sm < 2) return;
+  const auto count = static_cast<std::uint64_t>(run_.profile->sm_count);
+  std::size_t at = number % count;  // where all blocks run
+  if (run_.chosen < run_.blocks_in_grid) {
+    at = run_.last_number + 1 == number ? (run_.last_sm + 1) % count : 0;
+    run_.last_number = number;
+    run_.last_sm = at;
+  }
+  if (run_.sms.size() <= at) run_.sms.resize(at + 1);
+  RunState::Sm& sm = run_.sms[at];
+  if (sm.blocks == 0)
+    sm.l1.resize(run_.sm_l1_bytes);
+  else if (sm.blocks >= run_.blocks_of_sm) {
+    sm.l1.clear();
+    sm.blocks = 0;
+  }
+  ++sm.blocks;
+  sm_l1_ = &sm.l1;
 }
 
 void Block::shuffle_warps() {
@@ -145,13 +171,15 @@ void Block::note_run() {
 }
 
 void Block::finish_block() {
-  std::uint64_t longest = 0;
+  Moment last;
   for (const Warp& w : warps_) {
-    longest = std::max({longest, w.cycle, w.latest});
-    run_.counters.warp_path_sum += std::max(w.cycle, w.latest);
+    last.not_before(w.moment());
+    run_.counters.warp_path_sum += w.time() - std::min(w.idle, w.time());
   }
-  run_.counters.critical_path_sum += longest;
-  run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, longest);
+  run_.counters.critical_path_sum += last.at;
+  run_.counters.given_path_sum += std::min(last.given, last.at);
+  run_.given_by_dram += last.far;
+  run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, last.at);
   run_.counters.most_of_a_block = std::max(run_.counters.most_of_a_block, executed_);
   note_run();
   run_.counters.blocks++;
