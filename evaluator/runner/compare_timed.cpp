@@ -32,7 +32,7 @@ struct Effort {
   double units, heavy, most;
 };
 constexpr Effort kThorough = {
-    .blocks = 96, .wanted = 32, .least = 16, .units = 12e6, .heavy = 80e6, .most = 200e6};
+    .blocks = 96, .wanted = 32, .least = 16, .units = 12e6, .heavy = 45e6, .most = 200e6};
 constexpr Effort kBrief = {
     .blocks = 32, .wanted = 8, .least = 4, .units = 3e6, .heavy = 8e6, .most = 12e6};
 constexpr Effort kAgain = {
@@ -295,7 +295,9 @@ bool Comparing::make_some(Output& output, const Ranges& ranges) {
 
 void Comparing::draw(Output& output, const Effort& effort) {
   const double before = std::max(candidate_->spent_units(), reference_->spent_units());
+  const std::uint64_t plenty = kMostElements * size_of(output.buffer->type);
   const auto goes_on = [&] {
+    if (blocks_ >= effort.least && bytes_in(reference_->made(output.own)) > plenty) return false;
     const double spent = std::max(candidate_->spent_units(), reference_->spent_units()) - before;
     return (made_up() || missing_.size() < kMostMissing) && candidate_->why().empty() &&
            reference_->why().empty() &&

@@ -181,7 +181,7 @@ void Block::finish_block() {
   run_.given_by_dram += last.far;
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, last.at);
   run_.counters.most_of_a_block = std::max(run_.counters.most_of_a_block, executed_);
-  note_run();
+  if (counting_) note_run();
   run_.counters.blocks++;
   run_.counters.warps += warps_.size();
   if (tracking_ == Tracking::kMarks && touches_.merge()) run_.met = true;
