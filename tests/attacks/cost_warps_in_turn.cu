@@ -1,7 +1,7 @@
 // Cost: the warps of a block work one after another, between barriers.
 // task: mixed_words
 // verdict: ok
-// speedup: at most 0.5
+// speedup: at most 0.3
 __global__ void mix(const unsigned* x, unsigned* y, int n, int r) {
   int i = blockIdx.x * 256 + threadIdx.x;
   unsigned v = x[i];

@@ -463,6 +463,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       state.sm_l1_bytes = std::max<std::int64_t>(4096, profile->l1_bytes - carve);
       state.blocks_of_sm = (total + static_cast<std::uint64_t>(profile->sm_count) - 1) /
                            static_cast<std::uint64_t>(profile->sm_count);
+      state.sm_is_warm = state.blocks_of_sm >= 2 * static_cast<std::uint64_t>(resident);
       state.l1_bytes = std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident);
     }
     state.counters.blocks_total = total;

@@ -184,8 +184,14 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
     const std::uint32_t sectors = p.sectors[k];
     std::uint32_t missing = in.bypass_l1 ? sectors : l1_.access(line, sectors);
     if (!missing) continue;
-    if (sm_l1_ && !in.bypass_l1) missing &= ~sm_l1_->access(line, missing, number_);
-    if (!missing) continue;
+    if (sm_l1_ && !in.bypass_l1) {
+      const std::uint32_t found = sm_l1_->access(line, missing, number_);
+      if (found && !run_.sm_is_warm)
+        access_latency_ =
+            std::max(access_latency_, static_cast<std::uint32_t>(run_.profile->l2_latency));
+      missing &= ~found;
+      if (!missing) continue;
+    }
     c.l1_miss_sectors += kBitsOf4[missing];
     ++c.l1_miss_lines;
     ++missed;
