@@ -88,6 +88,8 @@ Op op_of(std::uint16_t opcode) {
     case 0x149:
     case 0x14A:  // JMP, JMX
     case 0x14C:
+    case 0x158:  // BRXU, JMXU
+    case 0x159:
       return Op::kBranchIndexed;
     case 0x143:
     case 0x144:

@@ -99,9 +99,11 @@ TEST(Sass, TablesOfJumpsLeadWhereTheFileSays) {
     const auto program = build(R"(
 extern "C" __global__ void k(float* y, int n) {
   float x = y[threadIdx.x];
-  asm volatile("{ways: .branchtargets W0, W1, W2, W3; brx.idx %1, ways;"
-      "W0: sqrt.rn.f32 %0, %0; bra END; W1: mul.f32 %0, %0, %0; bra END;"
-      "W2: ex2.approx.f32 %0, %0; bra END; W3: sin.approx.f32 %0, %0; END:}" : "+f"(x) : "r"(n));
+  asm volatile("{.reg .u32 t; ways: .branchtargets W0, W1, W2, W3, W4, W5, W6, W7; and.b32 t, %1, 7;"
+      "brx.idx t, ways; W0: sqrt.rn.f32 %0, %0; bra END; W1: mul.f32 %0, %0, %0; bra END;"
+      "W2: ex2.approx.f32 %0, %0; bra END; W3: sin.approx.f32 %0, %0; bra END;"
+      "W4: add.f32 %0, %0, 0f40000000; bra END; W5: rcp.approx.f32 %0, %0; bra END;"
+      "W6: lg2.approx.f32 %0, %0; bra END; W7: cos.approx.f32 %0, %0; END:}" : "+f"(x) : "r"(n));
   y[threadIdx.x] = x;
 })",
                                "k", arch);

@@ -66,6 +66,7 @@ void Block::start_warps() {
     w.cycle = w.latest = w.idle = w.given = w.far = w.executed = 0;
     w.barrier = -1;
     w.stored = false;
+    w.stored_lines = 0;
     w.stored_remotely = 0;
     w.wgmma_group = 1;
     w.wgmma_done = 0;

@@ -393,9 +393,11 @@ void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool share
     lanes_of[0] = 1;
   }
   c.atomic_lines += static_cast<std::uint64_t>(lines);
+  // Sums of floats keep a line busy as if all of it were wanted (atomic_hot_ops_per_cycle).
+  if (!integer) c.atomic_sectors += static_cast<std::uint64_t>(std::min(4 * lines, 32));
   for (int k = 0; k < lines; ++k) {
     c.atomic_repeats += lanes_of[k] - 1;
-    c.atomic_sectors += kBitsOf4[sectors_of[k]];
+    if (integer) c.atomic_sectors += kBitsOf4[sectors_of[k]];
     std::uint64_t& known = known_lines_[line[k] % known_lines_.size()];
     if (known == line[k] || run_.atomic_lines.size() >= kAtomicLinesKept) continue;
     known = line[k];
