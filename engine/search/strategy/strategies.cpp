@@ -3,6 +3,7 @@
 #include "engine/search/strategy/evolve_strategy.h"
 #include "engine/search/strategy/random_strategy.h"
 #include "engine/search/strategy/strategy.h"
+#include "engine/search/strategy/vndx_strategy.h"
 
 namespace hone {
 namespace {
@@ -18,6 +19,8 @@ const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> kStrategies = {
       {"evolve", "mutates, extends and crosses the fastest recipes", make<EvolveStrategy>},
       {"random", "random walks of up to six steps", make<RandomStrategy>},
+      {"vndx", "of a few neighbours of a fast recipe, the one nearest to fast ones",
+       make<VndxStrategy>},
   };
   return kStrategies;
 }
