@@ -90,6 +90,9 @@ struct EvaluationRequest {
   /// What the candidate's steps need: its answers are held to this level, and Evaluation::math says
   /// whether they keep it. Of a program that nobody vouches for, the task's.
   MathLevel claims = MathLevel::kReassociate;
+  /// hone's own rules made the candidate. Only then may it be believed on an emulated device where
+  /// it cannot be compared at the timed size; its note says so.
+  bool by_rules = false;
   Stage stage = Stage::kQuick;
   double best_time_us = 0;  ///< 0: none yet
   /// On a real GPU that others wait for: model the candidate first, and measure it only when the

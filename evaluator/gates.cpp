@@ -246,6 +246,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   request.threads = e_.check_threads();
   request.checks = checks_;
   request.is_final = request_.stage == Stage::kFinal;
+  request.by_rules = request_.by_rules;
   request.places = request_.places;
   // The reference as its own candidate is modelled once: a slow one takes seconds.
   const bool is_reference = timed_.candidate->key == timed_.reference.key;
@@ -381,6 +382,8 @@ Result<bool> EvaluatorImpl::Gates::measure() {
     const std::lock_guard lock(e_.mutex_);  // a runner that replaced another may have found others
     e_.reference_samples_[timed_.reference.key] = reply->reference_samples_us;
   }
+  for (const std::string& line : reply->said)
+    evaluation_.note += (evaluation_.note.empty() ? "" : "; ") + line;
   e_.set_measured(evaluation_, *reply, request_, timed_.reference.key);
   const double alone_us = timing::median(measure.reference_samples_us);
   if (measure.final_stage && alone_us > 0 && reply->reference_time_us > kDrift * alone_us) {

@@ -174,7 +174,7 @@ WorkMessage read_work(const JsonCursor& root) {
   EvaluationRequest& request = message.request;
   expect_fields(root, {"job", "id", "kind", "sources", "checks", "timed", "tolerance", "math",
                        "claims", "stage", "best_time_us", "screen_above_us", "measure_first",
-                       "flops", "seed", "places"});
+                       "by_rules", "flops", "seed", "places"});
   if (!root.ok()) return message;
   message.job = read_id(root.at("job"));
   message.id = read_id(root.at("id"));
@@ -197,6 +197,7 @@ WorkMessage read_work(const JsonCursor& root) {
   request.best_time_us = read_duration(root.at("best_time_us"));
   request.screen_above_us = read_maybe_infinite(root.at("screen_above_us"));
   request.measure_first = root.at("measure_first").boolean();
+  request.by_rules = root.at("by_rules").boolean();
   request.flops = root.at("flops").number_in(0, kLargestFlops);
   request.seed = root.at("seed").unsigned_integer();
   request.places = root.at("places").unsigned_integer();
@@ -225,6 +226,7 @@ Result<std::string> encode(const WorkMessage& message) {
                {"best_time_us", request.best_time_us},
                {"screen_above_us", maybe_infinite(request.screen_above_us)},
                {"measure_first", request.measure_first},
+               {"by_rules", request.by_rules},
                {"flops", request.flops},
                {"seed", request.seed},
                {"places", request.places}};

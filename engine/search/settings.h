@@ -66,7 +66,7 @@ struct SearchOption {
   std::string help;  ///< begins with a capital letter, ends without a full stop
   /// Most who submit by hand want to say it: the web page's form has it.
   bool on_form = false;
-  /// In the messages of queue::kQueueVersion 4 under this name, always. Empty: under `name`, and
+  /// In the messages of queue::kQueueVersion 5 under this name, always. Empty: under `name`, and
   /// left out where it has its default, so that older readers go on reading such jobs.
   std::string_view always_sent_as = {};
 

@@ -52,7 +52,7 @@ struct MeasureReply {
   bool reference_failed = false;
   bool context_lost = false;  ///< the runner must be replaced
   std::string detail;
-  std::vector<std::string> said;  ///< of an admission: what the user should know, line by line
+  std::vector<std::string> said;  ///< what the user should know, line by line
   double max_rel_error = 0;
   bool same_bits = true;  ///< of all answers, but for the sign of zeros
   double time_us = 0;

@@ -270,6 +270,7 @@ Json to_message(const EmulateRequest& r) {
             {"bits", static_cast<int>(r.bits)},
             {"threads", r.threads},
             {"is_final", r.is_final},
+            {"by_rules", r.by_rules},
             {"places", r.places}};
   if (r.timed) m["timed"] = to_message(*r.timed);
   return m;
@@ -297,6 +298,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(r.bits, same_bits_from(m));
   HONE_TAKE(r.threads, threads_from(m));
   HONE_TAKE(r.is_final, get_bool(m, "is_final"));
+  HONE_TAKE(r.by_rules, get_bool(m, "by_rules"));
   if (!m.contains("places") || !m["places"].is_number_integer()) return malformed("places");
   r.places = m["places"].get<std::uint64_t>();
   return r;

@@ -84,6 +84,7 @@ struct EmulateRequest {
   SameBits bits = SameBits::kFree;
   int threads = 1;        ///< that run the blocks of a launch
   bool is_final = false;  ///< of a final stage: more is asked of the candidate
+  bool by_rules = false;  ///< see EvaluationRequest
   /// Chooses the blocks that are sampled for the model and, in a final stage, the places at which
   /// outputs are compared at the timed size. Whoever writes candidates must not know it.
   std::uint64_t places = 0;

@@ -528,7 +528,10 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
       auto at_timed = compare_timed(request, units, {usable.begin(), usable.end()}, !compared);
       report("comparison at the timed size", at_timed);
       max_rel_error = std::max(max_rel_error, at_timed.max_rel_error);
-      if (at_timed.verdict != Verdict::kOk) return at_timed;
+      if (at_timed.verdict == Verdict::kUnsupported && request.by_rules)
+        at_timed.not_compared = std::move(at_timed.detail);
+      else if (at_timed.verdict != Verdict::kOk)
+        return at_timed;
       result.not_compared = std::move(at_timed.not_compared);
       result.compared = std::move(at_timed.compared);
     }

@@ -68,7 +68,8 @@ class Measure {
   std::map<std::string, Contents> contents_;                      ///< by runnable key
   const std::unique_ptr<cuda::Clocks> clocks_;                    ///< null: none to be had
   std::map<std::string, std::vector<double>> reference_samples_;  ///< [us], by runnable key
-  bool same_bits_ = true;  ///< of the request in hand: all answers were the reference's values
+  std::vector<std::string> said_;  ///< of the request in hand: for the result's note
+  bool same_bits_ = true;          ///< likewise: all answers were the reference's values
 };
 
 }  // namespace hone::runner

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the micro-kernels of data/micro_kernels_h200.json as tasks: one machine resource each.
 
-Usage: tests/bench/micro_kernels.py FOLDER [--held-out | --unmeasured]     # only those, see there
+Usage: tests/bench/micro_kernels.py FOLDER [--held-out | --waits]     # only those, see there
 
 Their times on a GPU, and the time model's beside them:
     build/release/bin/model_kernels FOLDER --measure cuda:0 --out tests/bench/data/micro_kernels_h200.json
@@ -290,8 +290,8 @@ rows("rows_wide", 16384, 2048, 4)
 long_code("code_96_kib", 6144, 12)
 
 
-# What a warp waits for: written when the model learnt to charge it, not measured yet (--unmeasured).
-UNMEASURED = len(TASKS)
+# What a warp waits for (--waits): modelled before they were measured.
+WAITS = len(TASKS)
 IN_OUT = [dict(name="a", type="i32", shape=["N"], fill={"integers": [1, 1000000]}),
           dict(name="out", type="i32", shape=["N"], role="out")]
 
@@ -547,8 +547,8 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     every = list(TASKS.items())
-    chosen = (every[HELD_OUT:UNMEASURED] if "--held-out" in sys.argv else
-              every[UNMEASURED:] if "--unmeasured" in sys.argv else every[:UNMEASURED])
+    chosen = (every[HELD_OUT:WAITS] if "--held-out" in sys.argv else
+              every[WAITS:] if "--waits" in sys.argv else every)
     for name, (header, code) in chosen:
         (folder / f"{name}.cu").write_text(f"/* hone\n{json.dumps(header, indent=1)}\n*/\n{code.lstrip()}")
     print(len(chosen), "tasks")

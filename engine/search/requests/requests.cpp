@@ -228,6 +228,10 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
   if (!timed) return refused(timed.error().message);
   EvaluationRequest request = blank(seed);
   request.claims = claimed_math(recipe, task_);
+  // No rule vouches for the user's own values of tunables, nor for what a model wrote.
+  request.by_rules = !has_model_step(recipe) && std::ranges::none_of(recipe, [](const Step& step) {
+    return step.rewriter == "tunables";
+  });
   request.timed.candidate = std::move(*timed);
   // Rewriting takes milliseconds at each size. In a search one after the other, so that one child
   // does it and parses once; before the final stage somebody waits for it.
@@ -276,6 +280,7 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
   if (!timed) return std::unexpected(timed.error());
   EvaluationRequest request = blank(seed);
   request.claims = program == task_.reference ? MathLevel::kExact : task_.math;
+  request.by_rules = program == task_.reference;  // nothing speaks for others
   request.timed.candidate = std::move(*timed);
   const auto add = [&](const CheckSpace& check, bool hidden) -> Result<void> {
     auto concrete = instantiate(program, check.sizes);

@@ -155,13 +155,18 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
     // Stores of one warp that follow each other, no load between them, into the same sectors
     // leave the SM as one.
     const bool follows = w.stored_lines == n;
+    // Whole sectors, and one word of a warp, pass a slice without waiting (hot_word, hot_line).
+    const bool partly =
+        p.distinct > 1 &&
+        static_cast<std::uint32_t>(p.distinct) * in.esize * in.vec < 32 * p.sector_count;
     for (int k = 0; k < n; ++k) {
       const std::uint64_t line = first + static_cast<std::uint64_t>(p.line[k]);
       const std::uint32_t before =
           follows && k < kStoresKept && w.stored_line[k] == line ? w.stored_sectors[k] : 0;
       c.global_store_sectors += kBitsOf4[p.sectors[k] & ~before];
       c.global_store_lines += before ? 0 : 1;
-      if (p.sectors[k] & ~before) count_hot_store(line, kBitsOf4[p.sectors[k] & ~before]);
+      if (partly && (p.sectors[k] & ~before))
+        count_hot_store(line, kBitsOf4[p.sectors[k] & ~before]);
       if (k < kStoresKept) {
         w.stored_line[k] = line;
         w.stored_sectors[k] = static_cast<std::uint8_t>(before | p.sectors[k]);
