@@ -78,8 +78,10 @@ TEST_F(Cli, OptimizeFindsShowsDiffsAndExportsAFasterMatmul) {
   EXPECT_GT(result["reference"]["time_us"].get<double>(), 0);
   const auto& best = result["best"];
   EXPECT_GT(best["speedup"].get<double>(), 1.2);
+  // Each finalist's reference is modelled from the blocks that stand for the finalist.
   EXPECT_NEAR(best["speedup"].get<double>(),
-              result["reference"]["time_us"].get<double>() / best["time_us"].get<double>(), 1e-6);
+              result["reference"]["time_us"].get<double>() / best["time_us"].get<double>(),
+              0.02 * best["speedup"].get<double>());
   EXPECT_FALSE(best["recipe"].empty());
   EXPECT_LE(best["roof_fraction"].get<double>(), 1.0);
   EXPECT_LT(best["max_rel_error"].get<double>(), 1e-4);

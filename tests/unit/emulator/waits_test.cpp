@@ -93,9 +93,14 @@ TEST(Waits, FloatsInSharedMemoryAreAddedOneAfterAnother) {
 }
 
 TEST(Waits, StoresToOneSectorOfAllBlocksShareASlice) {
-  const Counters hot = counted("st.global.u32 [%rd1], %r2;\n", 64, 64);
+  const Counters hot = counted(
+      "rem.u32 %r5, %r2, 7;\nmul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd2, %rd2, %rd1;\n"
+      "st.global.u32 [%rd2], %r2;\n",
+      64, 64);
   EXPECT_EQ(hot.hot_sectors, 128u);
   EXPECT_EQ(hot.hot_shared, 1u);
+  EXPECT_EQ(counted("st.global.u32 [%rd1], %r2;\n", 64, 64).hot_sectors, 0u)
+      << "one word of a warp does not wait";
   const Counters spread = counted(
       "mad.lo.u32 %r5, %r3, 64, %r2;\nmul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd2, %rd2, %rd1;\n"
       "st.global.u32 [%rd2], %r2;\n",
