@@ -1,4 +1,4 @@
-// Cost: every warp stores to one sector, as often as it loads.
+// Cost: every warp stores to seven words of one sector, as often as it loads.
 // task: block_totals
 // verdict: ok
 // speedup: at most 0.3
@@ -9,7 +9,7 @@ __global__ void totals(const float* x, float* y, int c) {
   for (int k = 0; k < c; ++k) {
     float v = x[((size_t)blockIdx.x * c + k) * 256 + threadIdx.x];
     s += v;
-    ((volatile unsigned*)seen)[threadIdx.x % 8] = 1;
+    ((volatile unsigned*)seen)[threadIdx.x % 7] = 1;
   }
   for (int d = 16; d > 0; d /= 2) s += __shfl_xor_sync(~0u, s, d);
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = s;
