@@ -1,6 +1,6 @@
 // Every third row beyond the first thousand is left as it was; there are few answers, so few bytes.
 // task: entropy_of_rows
-// verdict: wrong_result unsupported
+// verdict: wrong_result unsupported tampering
 __global__ void entropy(const float* x, float* h, int cols) {
   __shared__ float part[4];
   if (blockIdx.x > 600 && (blockIdx.x ^ blockIdx.x >> 3) % 3 == 0) return;
