@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "evaluator/check/atomics.h"
 #include "evaluator/runner/sample_launches.h"
@@ -320,6 +321,73 @@ std::optional<std::uint64_t> PartialRun::by_strides(std::size_t launch, int buff
   return std::nullopt;
 }
 
+/// Blocks that count the tiles of an axis in several digits, as x = 16 * column + row does.
+std::optional<std::uint64_t> PartialRun::by_digits(std::size_t launch, int buffer,
+                                                   std::uint64_t offset) {
+  const std::vector<Digit>& digits = digits_of(launch, buffer);
+  const auto first = trial({launch, 0}).writes.find(buffer);
+  if (first == trial({launch, 0}).writes.end()) return std::nullopt;
+  std::size_t pieces = 0;
+  for (const ByteRange& range : first->second) {
+    if (++pieces > kMostPieces) break;
+    std::int64_t rest = static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(range.begin);
+    std::uint64_t block = 0;
+    for (const Digit& digit : digits) {
+      const std::int64_t steps = std::clamp<std::int64_t>(rest / digit.stride, 0, digit.values - 1);
+      rest -= steps * digit.stride;
+      block += static_cast<std::uint64_t>(steps) * digit.step;
+    }
+    const bool inside = rest >= 0 && rest < static_cast<std::int64_t>(range.end - range.begin);
+    if (inside && block < blocks(launch) && writes_byte({launch, block}, buffer, offset))
+      return block;
+  }
+  return std::nullopt;
+}
+
+/// From the largest stride down.
+const std::vector<PartialRun::Digit>& PartialRun::digits_of(std::size_t launch, int buffer) {
+  const auto known = digits_.find({launch, buffer});
+  if (known != digits_.end()) return known->second;
+  std::vector<Digit>& digits = digits_[{launch, buffer}];
+  const auto g = grid(launch);
+  std::uint64_t below = 1;  // blocks for a step of the axis
+  for (std::size_t i = 0; i < 3; below *= g[i++]) {
+    for (std::uint64_t step = 1; step < g[i];) {
+      const std::uint64_t most = (g[i] + step - 1) / step;
+      const auto moves = [&](std::uint64_t value) {
+        return moved_to(launch, buffer, value * step * below);
+      };
+      const std::optional<std::int64_t> stride = moves(1);
+      const auto goes_on = [&](std::uint64_t value) {
+        const std::optional<std::int64_t> there = moves(value);
+        return !there || *there == static_cast<std::int64_t>(value) * *stride;
+      };
+      if (!stride || *stride <= 0) break;
+      std::uint64_t low = 1, high = 2;
+      while (high < most && goes_on(high)) low = std::exchange(high, 2 * high);
+      high = std::min(high, most);
+      if (high == most && goes_on(most - 1)) low = most - 1;
+      while (high - low > 1) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        (goes_on(middle) ? low : high) = middle;
+      }
+      digits.push_back({step * below, *stride, static_cast<std::int64_t>(high)});
+      step *= high;
+    }
+  }
+  std::ranges::sort(digits, std::greater(), &Digit::stride);
+  return digits;
+}
+
+/// How far what a block writes begins from what block 0 writes [B].
+std::optional<std::int64_t> PartialRun::moved_to(std::size_t launch, int buffer,
+                                                 std::uint64_t block) {
+  const auto& first = trial({launch, 0}).writes;
+  const auto& there = trial({launch, block}).writes;
+  if (!first.contains(buffer) || !there.contains(buffer)) return std::nullopt;
+  return distance(first.at(buffer), there.at(buffer));
+}
+
 /// Blocks whose numbers rise with the places that they write to.
 std::optional<std::uint64_t> PartialRun::by_order(std::size_t launch, int buffer,
                                                   std::uint64_t offset) {
@@ -356,7 +424,11 @@ PartialRun::Owners PartialRun::owners(std::size_t launch, int buffer, std::uint6
     if (found && !writes_byte({launch, *found}, buffer, offset)) found.reset();
   }
   if (!found) found = by_trials(launch, buffer, offset);
+  // To learn the digits takes some trials: once they are known, they cost less than the order.
+  const bool known = digits_.contains({launch, buffer});
+  if (!found && known) found = by_digits(launch, buffer, offset);
   if (!found) found = by_order(launch, buffer, offset);
+  if (!found && !known) found = by_digits(launch, buffer, offset);
   if (!found) return {};
   const Trial& one = trial({launch, *found});
   if (one.atomics) return all_that_add(launch, buffer, offset, *found);

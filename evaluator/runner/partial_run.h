@@ -77,6 +77,13 @@ class PartialRun {
     bool regular = true;                ///< the ranges of the next block are the first's, moved
   };
 
+  /// A digit of a block's number: each of its values moves what the block writes by a stride.
+  struct Digit {
+    std::uint64_t step;   ///< blocks
+    std::int64_t stride;  ///< above 0 [B]
+    std::int64_t values;
+  };
+
   /// The blocks that write a byte, and the piece around it that the same blocks write.
   struct Owners {
     std::vector<std::uint64_t> blocks;  ///< empty: not found
@@ -114,6 +121,11 @@ class PartialRun {
                                                        std::uint64_t offset);
   [[nodiscard]] std::optional<std::uint64_t> by_strides(std::size_t launch, int buffer,
                                                         std::uint64_t offset);
+  [[nodiscard]] std::optional<std::uint64_t> by_digits(std::size_t launch, int buffer,
+                                                       std::uint64_t offset);
+  const std::vector<Digit>& digits_of(std::size_t launch, int buffer);
+  [[nodiscard]] std::optional<std::int64_t> moved_to(std::size_t launch, int buffer,
+                                                     std::uint64_t block);
   [[nodiscard]] std::optional<std::uint64_t> by_order(std::size_t launch, int buffer,
                                                       std::uint64_t offset);
   /// Runs the blocks of the launches before `launch` that write these bytes, whole sectors. Of
@@ -138,6 +150,7 @@ class PartialRun {
   std::unique_ptr<EmulatedProgram> program_;
   std::map<BlockId, Trial> trials_;
   std::map<std::pair<std::size_t, int>, Layout> layouts_;
+  std::map<std::pair<std::size_t, int>, std::vector<Digit>> digits_;
   std::set<BlockId> ran_;
   /// Sectors of a buffer that a launch has written as far as it ever does, by launch and buffer.
   std::map<std::pair<std::size_t, int>, std::unordered_map<std::uint64_t, bool>> complete_;

@@ -110,6 +110,20 @@ __global__ void k(const float* x, float* y) {
     EXPECT_EQ(run->make(1, element * 4), Made::kMade) << element;
 }
 
+// x counts the row of a tile of 12 rows and then the column; the last tile has rows outside.
+TEST(PartialRun, FindsBlocksWhoseNumbersHaveDigits) {
+  const Built built = build(R"(
+__global__ void k(const float* x, float* y) {
+  int row = blockIdx.y * 12 + blockIdx.x % 12, column = blockIdx.x / 12 * 32 + threadIdx.x;
+  if (row < 100) y[(blockIdx.z * 100 + row) * 320 + column] = x[row * 320 + column];
+})",
+                            in_and_out(32000, 96000), {{"k", {120, 9, 3}, {32, 1, 1}}});
+  const auto run = load(built);
+  for (std::uint64_t element = 13; element < 96000; element += 2477)
+    EXPECT_EQ(run->make(1, element * 4), Made::kMade) << element;
+  EXPECT_LT(run->blocks_run(), 200U) << "of 3240";
+}
+
 /// Tiles of 8 x 8 in a row of 512, whose last rows nobody writes.
 constexpr const char* kTiles = R"(
 __global__ void all(const float* x, float* y) {
