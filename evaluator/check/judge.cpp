@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "evaluator/check/finite.h"
+#include "evaluator/check/made_up.h"
 
 namespace hone::check {
 namespace {
@@ -61,46 +61,17 @@ Result<Judgement> judge_own(const Question& q, const std::string& buffer) {
   return judge_locally(q, buffer, *plain, &truth, *against_truth);
 }
 
-/// Where few sums are long, the reference's order may be exact by chance and another not: then f32
-/// itself is off by that, and what has eighteen bits by more.
-double exactness(InputSet inputs) { return inputs == InputSet::kWide ? 1e-6 : 0; }
-
 Result<Judgement> judge_made_up(const Question& q) {
-  HONE_TAKE_OR_RETURN(plain, compared(q.want, q.got, q.tolerance));
-  const bool exact = has_exact_answers(q.inputs) && q.exact;
-  if (plain->ok() && (!exact || plain->max_rel_error == 0)) return Judgement{*plain, ""};
-  const auto decides = [](const Result<Comparison>& c) -> Result<Judgement> {
-    if (!c) return std::unexpected(c.error());
-    return Judgement{*c, ""};
+  const auto is = [&](Answer answer) {
+    return answer == Answer::kReference ? q.want : answer == Answer::kCandidate ? q.got : q.truth();
   };
-  const Elements truth = q.truth();
-  if (truth.bytes.empty()) {
-    if (plain->ok()) return Judgement{*plain, ""};
-    const Tolerance blind = loosened_blindly(q.tolerance);
-    return decides(compared(q.want, q.got,
-                            mostly_non_finite(*plain, q.tolerance) ? numbers_alone(blind) : blind));
-  }
-  HONE_TAKE_OR_RETURN(own, compared(truth, q.want, q.tolerance));
-  // What f32 gave without any error, fewer bits or another formula must give, too.
-  if (exact && own->max_finite_error == 0) {
-    Tolerance strict{exactness(q.inputs), 0, q.tolerance.non_finite};
-    if (own->max_rel_error > 0) strict = numbers_alone(strict);
-    HONE_TAKE_OR_RETURN(strictly, compared(q.want, q.got, strict));
-    if (!strictly->ok() || own->max_rel_error == 0) return Judgement{*strictly, ""};
-  }
-  if (plain->ok()) return Judgement{*plain, ""};
-  Tolerance tolerance = loosened(q.tolerance, own->max_finite_error);
-  HONE_TAKE_OR_RETURN(against_truth, compared(truth, q.got, tolerance));
-  if (against_truth->ok()) return Judgement{*against_truth, ""};
-  if (as_right(*against_truth, *own)) {
-    against_truth->mismatches = 0;
-    against_truth->norm_limit = 0;
-    return Judgement{*against_truth, ""};
-  }
-  // f32 overflows where double does not.
-  if (mostly_non_finite(*plain, q.tolerance) && own->max_rel_error > own->max_finite_error)
-    tolerance = numbers_alone(tolerance);
-  return decides(compared(q.want, q.got, tolerance));
+  HONE_TAKE_OR_RETURN(decides, check::judge_made_up(
+                                   q.tolerance, q.inputs, q.exact,
+                                   [&](Answer want, Answer got, const Tolerance& tolerance) {
+                                     return compared(is(want), is(got), tolerance);
+                                   },
+                                   [&] { return Result<bool>(!q.truth().bytes.empty()); }));
+  return Judgement{*decides, ""};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Whether one output of a candidate is right, by all that is known: the reference's answer, how far
 // that is off itself, which inputs it is the answer to. Pure; what runs on the emulator is judged
-// here, what runs on a GPU by the same steps in runner/measure.cpp.
+// here, what runs on a GPU in runner/measure.cpp.
 #pragma once
 
 #include <cstdint>

@@ -283,6 +283,15 @@ Step<void> BenchCase::wipe(Side& side) {
   return {};
 }
 
+Step<check::Comparison> BenchCase::compared(Side& want, Side& got, std::size_t buffer,
+                                            const Tolerance& tolerance) {
+  const ConcreteBuffer& wanted = want.runnable->program.buffers[buffer];
+  const auto& others = got.runnable->program.buffers;
+  const auto other = std::ranges::find(others, wanted.name, &ConcreteBuffer::name);
+  const auto& bytes = got.buffers[static_cast<std::size_t>(other - others.begin())];
+  return blame(got, gpu_.compare(want.buffers[buffer], wanted.type, bytes, *other, tolerance));
+}
+
 Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tolerance& tolerance) {
   Agreement result;
   const auto& buffers = want.runnable->program.buffers;
@@ -299,9 +308,7 @@ Step<BenchCase::Agreement> BenchCase::agreement(Side& want, Side& got, const Tol
       return differs(fmt::format("the program has no buffer '{}'", buffers[i].name));
     if (other->elements() != buffers[i].elements())
       return differs(fmt::format("'{}' has another size", buffers[i].name));
-    const auto& bytes = got.buffers[static_cast<std::size_t>(other - others.begin())];
-    const auto comparison =
-        blame(got, gpu_.compare(want.buffers[i], buffers[i].type, bytes, *other, tolerance));
+    const auto comparison = compared(want, got, i, tolerance);
     if (!comparison) return std::unexpected(comparison.error());
     result.outputs.push_back(*comparison);
     result.max_rel_error = std::max(result.max_rel_error, comparison->max_rel_error);

@@ -94,6 +94,9 @@ class BenchCase {
     std::vector<check::Comparison> outputs;
   };
   [[nodiscard]] Step<Agreement> agreement(Side& want, Side& got, const Tolerance& tolerance);
+  /// One output, the `buffer`-th buffer of `want`, which agreement() has found in both.
+  [[nodiscard]] Step<check::Comparison> compared(Side& want, Side& got, std::size_t buffer,
+                                                 const Tolerance& tolerance);
   /// Which outputs of `got` are right in every part, by check::compare_locally: those of `agreed`
   /// that are ok. `own` and `truth`: the reference and the same in double; null: without.
   [[nodiscard]] Step<std::vector<check::LocalComparison>> local_agreement(

@@ -7,8 +7,9 @@
 #include <cmath>
 #include <optional>
 #include <random>
+#include <utility>
 
-#include "evaluator/check/finite.h"
+#include "evaluator/check/made_up.h"
 #include "evaluator/runner/bench_case.h"
 #include "evaluator/runner/final_timing.h"
 #include "evaluator/runner/quick_timing.h"
@@ -106,12 +107,9 @@ std::optional<Blamed> differing(const Case& one, const Checked& first, const Che
                 false};
 }
 
-/// Every output is right, or as right as the reference's; both compared with the run in double.
-bool as_right(const BenchCase::Agreement& candidate, const BenchCase::Agreement& reference) {
-  if (candidate.outputs.size() != reference.outputs.size()) return false;
-  return std::ranges::equal(candidate.outputs, reference.outputs, [](const auto& c, const auto& r) {
-    return c.ok() || check::as_right(c, r);
-  });
+Side& side_of(BenchCase& bench, check::Answer answer) {
+  if (answer == check::Answer::kTruth) return bench.precise();
+  return answer == check::Answer::kReference ? bench.reference() : bench.second();
 }
 
 }  // namespace
@@ -165,63 +163,45 @@ Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request,
     HONE_STEP(bench.run(*side, side->reference ? request.timeout_s : limit_s));
     HONE_STEP(bench.inspect(*side));
   }
-  const auto agreed = [&](Side& want, const Tolerance& tolerance) {
-    return bench.agreement(want, bench.second(), tolerance);
-  };
-  const auto wrong = [&](const BenchCase::Agreement& agreement) -> Step<void> {
+  const auto wrong = [&](const std::string& detail) -> Step<void> {
     return std::unexpected(
         Blamed{{Verdict::kWrongResult, false, false,
-                fmt::format("{} ({}on {})", agreement.detail, where, to_string(one.inputs))},
+                fmt::format("{} ({}on {})", detail, where, to_string(one.inputs))},
                false});
   };
-  const Tolerance own_tolerance = check::for_inputs(request.tolerance, one.made_up);
-  auto plain = agreed(bench.reference(), own_tolerance);
+  const Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
+  const auto plain = bench.agreement(bench.reference(), bench.second(), tolerance);
   if (!plain) return std::unexpected(plain.error());
   if (!plain->comparable) return {};
   same_bits_ = same_bits_ && bench.same_answers();
-  const bool exact_inputs = one.inputs == InputSet::kMultiples && request.exact;
-  if (plain->ok && (!exact_inputs || plain->max_rel_error == 0)) return {};
-  const bool little = std::ranges::any_of(plain->outputs, [&](const auto& output) {
-    return check::mostly_non_finite(output, own_tolerance);
-  });
-  bool precise = false;
-  if (one.precise) {
-    auto ran = bench.run_precise(*one.precise, kPreciseFactor * request.timeout_s);
-    if (!ran) return std::unexpected(ran.error());
-    precise = *ran;
+  const auto& buffers = one.reference.program.buffers;
+  const auto outputs = std::ranges::count_if(
+      buffers, [](const ConcreteBuffer& buffer) { return is_output(buffer.role); });
+  if (std::cmp_less(plain->outputs.size(), outputs)) return wrong(plain->detail);
+
+  std::optional<bool> precise;
+  const auto truth = [&]() -> Step<bool> {
+    if (!precise && one.precise) {
+      const auto ran = bench.run_precise(*one.precise, kPreciseFactor * request.timeout_s);
+      if (!ran) return std::unexpected(ran.error());
+      precise = *ran;
+    }
+    return precise.value_or(false);
+  };
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!is_output(buffers[i].role)) continue;
+    const auto decides = check::judge_made_up(
+        tolerance, one.inputs, request.exact,
+        [&](check::Answer want, check::Answer got, const Tolerance& allowed) {
+          return bench.compared(side_of(bench, want), side_of(bench, got), i, allowed);
+        },
+        truth);
+    if (!decides) return std::unexpected(decides.error());
+    if (!decides->ok())
+      return wrong(
+          check::describe(*decides, buffers[i].name, buffers[i].type, buffers[i].elements()));
   }
-  if (!precise) {
-    if (plain->ok) return {};
-    const Tolerance blind = check::loosened_blindly(own_tolerance);
-    plain = agreed(bench.reference(), little ? check::numbers_alone(blind) : blind);
-    if (!plain) return std::unexpected(plain.error());
-    return plain->ok ? Step<void>() : wrong(*plain);
-  }
-  Side& truth = bench.precise();
-  const auto own = bench.agreement(truth, bench.reference(), own_tolerance);
-  if (!own) return std::unexpected(own.error());
-  // What f32 gave without any error, fewer bits or another formula must give, too.
-  if (exact_inputs && own->max_finite_error == 0) {
-    const Tolerance exactly{0, 0, own_tolerance.non_finite};
-    const bool same_classes = own->max_rel_error == 0;
-    const auto strict =
-        agreed(bench.reference(), same_classes ? exactly : check::numbers_alone(exactly));
-    if (!strict) return std::unexpected(strict.error());
-    if (!strict->ok) return wrong(*strict);
-    if (same_classes) return {};
-  }
-  if (plain->ok) return {};
-  Tolerance tolerance = check::loosened(own_tolerance, own->max_finite_error);
-  const auto true_enough = agreed(truth, tolerance);
-  if (!true_enough) return std::unexpected(true_enough.error());
-  if (true_enough->ok) return {};
-  // f32 overflows where double does not.
-  if (little && own->max_rel_error > own->max_finite_error)
-    tolerance = check::numbers_alone(tolerance);
-  plain = agreed(bench.reference(), tolerance);
-  if (!plain) return std::unexpected(plain.error());
-  if (plain->ok) return {};
-  return as_right(*true_enough, *own) ? Step<void>() : wrong(*plain);
+  return {};
 }
 
 Step<void> Measure::check_other_inputs(const MeasureRequest& request, InputSet set,

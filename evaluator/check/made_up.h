@@ -1,0 +1,66 @@
+// Whether one output of a candidate is right on inputs that hone made up: the same steps for
+// whoever runs and compares, the emulator or a GPU.
+#pragma once
+
+#include <expected>
+#include <utility>
+
+#include "candidates/result.h"
+#include "evaluator/check/compare.h"
+#include "evaluator/fill/input_sets.h"
+
+namespace hone::check {
+
+/// `kTruth`: what the reference answers where it computes in double.
+enum class Answer { kReference, kCandidate, kTruth };
+
+/// How far a right answer may be off on inputs of exact answers. Where few sums are long, the
+/// reference's order may be exact by chance and another not: then f32 itself is off by that, and
+/// what has eighteen bits by more.
+[[nodiscard]] inline double exactness(InputSet inputs) {
+  return inputs == InputSet::kWide ? 1e-6 : 0;
+}
+
+/// The comparison that decides: its ok() is the answer. `exact`: what f32 gives without error on
+/// inputs of exact answers must come without error. `tolerance` is that of for_inputs().
+/// `compare(want, got, tolerance)` gives a std::expected<Comparison, E>, `truth()` a
+/// std::expected<bool, E>: whether there is one; asked only where it decides. Errors: theirs.
+template <class Compare, class Truth>
+auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Compare&& compare,
+                   Truth&& truth)
+    -> decltype(compare(Answer::kReference, Answer::kCandidate, tolerance)) {
+  exact = exact && has_exact_answers(inputs);
+  const auto plain = compare(Answer::kReference, Answer::kCandidate, tolerance);
+  if (!plain || (plain->ok() && (!exact || plain->max_rel_error == 0))) return plain;
+  const auto known = truth();
+  if (!known) return std::unexpected(known.error());
+  const bool little = mostly_non_finite(*plain, tolerance);
+  if (!*known) {
+    if (plain->ok()) return plain;
+    const Tolerance blind = loosened_blindly(tolerance);
+    return compare(Answer::kReference, Answer::kCandidate, little ? numbers_alone(blind) : blind);
+  }
+  const auto own = compare(Answer::kTruth, Answer::kReference, tolerance);
+  if (!own) return own;
+  // What f32 gave without any error, fewer bits or another formula must give, too.
+  if (exact && own->max_finite_error == 0) {
+    Tolerance strict{exactness(inputs), 0, tolerance.non_finite};
+    if (own->max_rel_error > 0) strict = numbers_alone(strict);
+    const auto strictly = compare(Answer::kReference, Answer::kCandidate, strict);
+    if (!strictly || !strictly->ok() || own->max_rel_error == 0) return strictly;
+  }
+  if (plain->ok()) return plain;
+  Tolerance looser = loosened(tolerance, own->max_finite_error);
+  auto against_truth = compare(Answer::kTruth, Answer::kCandidate, looser);
+  if (!against_truth || against_truth->ok()) return against_truth;
+  if (as_right(*against_truth, *own)) {
+    against_truth->mismatches = 0;
+    against_truth->norm_limit = 0;
+    return against_truth;
+  }
+  // f32 overflows where double does not.
+  if (little && own->max_rel_error > own->max_finite_error) looser = numbers_alone(looser);
+  return compare(Answer::kReference, Answer::kCandidate, looser);
+}
+
+}  // namespace hone::check

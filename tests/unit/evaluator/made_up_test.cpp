@@ -1,0 +1,51 @@
+#include "evaluator/check/made_up.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hone::check {
+namespace {
+
+/// The reference answers what is true; every element of the candidate's is off by `error`.
+bool right(InputSet inputs, bool exact, float error, bool there_is_a_truth = true) {
+  const std::vector<float> want = {1, 2, 3, 1000};
+  std::vector<float> got = want;
+  for (float& value : got) value *= 1 + error;
+  const auto bytes = [](const std::vector<float>& values) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(values.data()), 4 * values.size());
+  };
+  const Tolerance tolerance{1e-2, 1e-2};
+  const auto decides = judge_made_up(
+      tolerance, inputs, exact,
+      [&](Answer wanted, Answer answer, const Tolerance& allowed) {
+        EXPECT_NE(wanted, Answer::kCandidate);
+        return compare(bytes(want), ScalarType::kF32,
+                       bytes(answer == Answer::kCandidate ? got : want), ScalarType::kF32, allowed);
+      },
+      [&] { return Result<bool>(there_is_a_truth); });
+  EXPECT_TRUE(decides) << decides.error().message;
+  return decides->ok();
+}
+
+TEST(MadeUp, ExactAnswersMustBeExact) {
+  EXPECT_TRUE(right(InputSet::kMultiples, true, 0));
+  EXPECT_FALSE(right(InputSet::kMultiples, true, 3e-7F));
+  EXPECT_TRUE(right(InputSet::kMultiples, false, 3e-7F));
+  EXPECT_TRUE(right(InputSet::kEdges, true, 1e-3F));
+}
+
+TEST(MadeUp, WideInputsAllowOneRoundingAndNotFewerBits) {
+  EXPECT_TRUE(right(InputSet::kWide, true, 3e-7F));
+  EXPECT_FALSE(right(InputSet::kWide, true, 1e-5F));
+  EXPECT_TRUE(right(InputSet::kWide, false, 1e-5F));
+  EXPECT_FALSE(right(InputSet::kWide, false, 5e-2F));
+}
+
+TEST(MadeUp, WithoutATruthNobodyKnowsWhetherAnswersAreExact) {
+  EXPECT_TRUE(right(InputSet::kMultiples, true, 1e-3F, false));
+  EXPECT_FALSE(right(InputSet::kMultiples, true, 0.5F, false));
+}
+
+}  // namespace
+}  // namespace hone::check
