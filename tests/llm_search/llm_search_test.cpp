@@ -179,7 +179,7 @@ TEST_F(LlmSearch, ASlowModelIsHeard) {
     if (!peer.request() || !peer.sleep(std::chrono::milliseconds(1500))) return;
     peer.send(stream_reply(trick("bit_reverse")));
   });
-  auto command = optimize("bit_reverse", "8s");
+  auto command = optimize("bit_reverse", "15s");
   with_model(command, server.url());
   std::erase(command, "--llm-wait");
   command.insert(command.end(), {"--without", all_rules()});
