@@ -62,15 +62,20 @@ Result<Judgement> judge_own(const Question& q, const std::string& buffer) {
 }
 
 Result<Judgement> judge_made_up(const Question& q) {
-  const auto is = [&](Answer answer) {
-    return answer == Answer::kReference ? q.want : answer == Answer::kCandidate ? q.got : q.truth();
+  Elements known;
+  const auto is = [&](Answer answer) -> const Elements& {
+    return answer == Answer::kTruth ? known : answer == Answer::kReference ? q.want : q.got;
+  };
+  const auto truth = [&] {
+    known = q.truth();
+    return Result<bool>(!known.bytes.empty());
   };
   HONE_TAKE_OR_RETURN(decides, check::judge_made_up(
                                    q.tolerance, q.inputs, q.exact,
                                    [&](Answer want, Answer got, const Tolerance& tolerance) {
                                      return compared(is(want), is(got), tolerance);
                                    },
-                                   [&] { return Result<bool>(!q.truth().bytes.empty()); }));
+                                   truth));
   return Judgement{*decides, ""};
 }
 

@@ -24,7 +24,8 @@ enum class Answer { kReference, kCandidate, kTruth };
 /// The comparison that decides: its ok() is the answer. `exact`: what f32 gives without error on
 /// inputs of exact answers must come without error. `tolerance` is that of for_inputs().
 /// `compare(want, got, tolerance)` gives a std::expected<Comparison, E>, `truth()` a
-/// std::expected<bool, E>: whether there is one; asked only where it decides. Errors: theirs.
+/// std::expected<bool, E>: whether there is one; asked once, and only where it decides. Errors:
+/// theirs.
 template <class Compare, class Truth>
 auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Compare&& compare,
                    Truth&& truth)

@@ -4,14 +4,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "evaluator/device/emulator/lanes/dot.h"
@@ -20,23 +17,12 @@
 #include "evaluator/device/emulator/sim/findings.h"
 #include "evaluator/device/emulator/sim/memory.h"
 #include "evaluator/device/emulator/sim/order.h"
+#include "evaluator/device/emulator/sim/run_state.h"
 #include "evaluator/device/emulator/sim/shadow.h"
 #include "evaluator/device/emulator/sim/touches.h"
+#include "evaluator/device/emulator/sim/warp.h"
 
 namespace hone::emulator {
-
-/// 64-byte aligned bytes that grow and keep their contents.
-class AlignedBytes {
- public:
-  void resize(std::size_t bytes);  ///< new bytes are zero
-  [[nodiscard]] std::uint8_t* data() { return data_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  std::vector<std::uint8_t> store_;
-  std::uint8_t* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 /// Without the library call that std::popcount is on plain x86-64.
 inline std::uint32_t count_bits(std::uint32_t v) {
@@ -44,144 +30,6 @@ inline std::uint32_t count_bits(std::uint32_t v) {
   v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
   return (((v + (v >> 4)) & 0x0F0F0F0Fu) * 0x01010101u) >> 24;
 }
-
-/// One entry of the SIMT stack: lanes that run together until `reconverge`.
-struct Entry {
-  std::int32_t pc = 0;
-  std::int32_t reconverge = -1;
-  std::uint32_t mask = 0;
-  std::int32_t function = 0;
-  std::int32_t depth = 0;    ///< of calls
-  std::uint32_t frame = 0;   ///< offset into Warp::frames
-  std::uint32_t local = 0;   ///< offset into each lane's local memory
-  std::int32_t caller = -1;  ///< function, with its frame and call site
-  std::uint32_t caller_frame = 0;
-  std::int32_t call_inst = -1;
-  std::int32_t waiting = kRunning;  ///< a pc-bound wait for other lanes of the warp
-  static constexpr std::int32_t kRunning = -1;
-  static constexpr std::int32_t kAtWarpSync = -2;
-  // >= 0: at that block barrier
-};
-
-// Warp::barrier of a warp that waits elsewhere than at bar.sync:
-inline constexpr int kAtMBarrier = 16;        ///< try_wait suspended it
-inline constexpr int kAtClusterBarrier = 17;  ///< barrier.cluster.wait
-inline constexpr int kAtWarpgroup = 18;       ///< wgmma.wait_group, before the others' products
-
-inline constexpr int kStoresKept = 32;
-
-struct Held {
-  Finding finding;
-  std::uint32_t place = 0;
-};
-
-/// A race of a load of which a selection may throw away the value (Inst::choice): it counts for the
-/// lanes that keep it.
-struct Doubt {
-  const Function* function = nullptr;
-  std::size_t frame = 0;    ///< in Warp::frames
-  std::uint32_t reg = 0;    ///< its number
-  std::uint32_t lanes = 0;  ///< that have the value
-  bool global = false;
-  Held held;
-};
-
-/// How far the path through a block has come [cycles]: back along those that it waited for.
-struct Moment {
-  std::uint64_t at = 0;
-  std::uint64_t given = 0;  ///< of it: waits that last as long whatever the code is
-  std::uint64_t far = 0;    ///< of those: what the DRAM takes longer than the L2
-  void not_before(const Moment& other) {
-    if (other.at > at) *this = other;
-  }
-  [[nodiscard]] Moment after(std::uint64_t cycles, std::uint64_t of_dram = 0) const {
-    return {at + cycles, given + cycles, far + of_dram};
-  }
-};
-
-struct Warp {
-  int index = 0;
-  std::uint32_t launched = 0;  ///< lanes that exist
-  std::uint32_t alive = 0;
-  std::vector<Entry> stack;
-  AlignedBytes frames;
-  std::vector<std::uint8_t> local;  ///< 32 lanes x local_stride
-  std::uint32_t local_stride = 0;
-  std::vector<std::uint8_t> local_written;
-  std::vector<std::uint64_t> ready;  ///< cycle of each register's value, from kFirstReady
-  std::uint64_t cycle = 0;           ///< of the last issue
-  std::uint64_t latest = 0;          ///< start of anything so far
-  std::uint64_t idle = 0;            ///< of it: waits for others, and those in `given`
-  std::uint64_t given = 0, far = 0;  ///< as a Moment's
-  int stored_lines = 0;              ///< of its last store to global memory
-  std::uint64_t stored_line[kStoresKept];
-  std::uint8_t stored_sectors[kStoresKept];
-  std::uint64_t swapped = 0;          ///< address of its last compare-and-swap; 0: left since
-  std::uint64_t swapped_cycle = 0;    ///< and when
-  std::uint64_t stored_remotely = 0;  ///< when last into another block of the cluster
-  bool stored = false;                ///< to global memory, since its last fence
-  std::uint32_t trips = 0;            ///< of loops that ptxas unrolls
-  std::uint64_t executed = 0;
-  int barrier = -1;                 ///< waiting at
-  std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
-  std::int32_t barrier_inst = -1;
-  std::uint32_t barrier_predicate = 0;
-  std::int32_t barrier_function = -1;
-  bool tainting = false;             ///< an uninitialised value is in some register
-  bool spinning = false;             ///< read an ordered location since the last turn
-  bool flattened = false;            ///< gave up a reconvergence for progress
-  std::uint32_t passed = 0;          ///< lanes let past a join while others waited for them
-  const Inst* polled = nullptr;      ///< the last ordered load or atomic without effect
-  std::uint64_t polled_address = 0;  ///< and where
-  int polled_lane = 0;
-  // wgmma: groups by number, from 1. A register's is that of the product that writes it.
-  std::uint32_t wgmma_group = 1, wgmma_done = 0;  ///< being filled; complete up to
-  std::uint32_t wgmma_awaited = 0;                ///< at kAtWarpgroup: this group
-  bool wgmma_fenced = false;
-  std::uint64_t wgmma_history = 0;          ///< hash of the products so far
-  std::vector<std::uint32_t> wgmma_writes;  ///< per register of the frame: group, 0: none
-  std::vector<Doubt> doubts;
-  [[nodiscard]] bool done() const { return alive == 0; }
-  [[nodiscard]] std::uint64_t time() const { return cycle > latest ? cycle : latest; }
-  [[nodiscard]] Moment moment() const { return {time(), given, far}; }
-  /// Goes on no earlier than whatever it waits for.
-  void wait_until(const Moment& then) {
-    const std::uint64_t now = time();
-    cycle = latest = now;
-    if (then.at <= now) return;
-    idle += then.at - now;
-    given = then.given;
-    far = then.far;
-    cycle = latest = then.at;
-  }
-  /// Waits as long as the machine code does not tell.
-  void pause(std::uint64_t cycles) { wait_until(moment().after(cycles)); }
-};
-
-/// The shape of a warp's addresses: what repeats from one execution of an instruction to the next,
-/// with what follows from it.
-struct Pattern {
-  const Inst* inst = nullptr;
-  std::uint32_t mask = 0;
-  AddressShape shape;
-  bool analysed = false;  ///< the rest is known, too
-  int distinct = 0;
-  std::uint64_t address[32];  ///< distinct ones, relative
-  std::uint8_t lane[32];      ///< the first lane at each
-  bool many[32];              ///< more than one lane is there
-  std::uint8_t lanes[32];     ///< how many
-  std::uint32_t cycles = 0;   ///< of the 32 banks; the same wherever the pattern lies
-  // Lines and sectors, where lane 0 lies `phase` bytes into its line.
-  std::uint32_t phase = ~0u;
-  int lines = 0;
-  std::uint32_t sector_count = 0;
-  std::int64_t line[64];  ///< relative to lane 0's
-  std::uint8_t sectors[64];
-  Span span;                 ///< where the next global access of the instruction may be
-  std::uint64_t lowest = 0;  ///< of the last one
-  /// From one execution to the next: the last distance, and the last that came twice running.
-  std::uint64_t step = 0, steady_step = 0;
-};
 
 /// What an access may touch of its space.
 struct Bounds {
@@ -195,121 +43,6 @@ struct Bounds {
 struct AddressSummary {
   std::uint64_t low_bits = 0;  ///< 0 in the bits that are 0 in every address
   std::uint64_t lowest = 0, highest = 0;
-};
-
-/// Where and how a run failed.
-struct Failure {
-  Verdict verdict = Verdict::kOk;
-  std::string detail;
-};
-
-/// How races between blocks are looked for.
-enum class Tracking : std::uint8_t { kOff, kMarks, kStamps };
-
-struct RunState;
-
-/// The threads that run blocks of one launch together (parallel.cpp).
-class Fellows {
- public:
-  virtual ~Fellows() = default;
-  /// Now and then; false: together they have executed more than they may.
-  [[nodiscard]] virtual bool tell(RunState& mine) = 0;
-  [[nodiscard]] virtual bool stopped() const = 0;
-};
-
-/// A word of global memory that warps count with, in a sample (RunOptions::share_counters).
-struct SharedCounter {
-  std::uint64_t draws = 0;   ///< instructions that added to it
-  std::uint64_t added = 0;   ///< by the last of them; of atom.inc, lanes
-  std::uint64_t before = 0;  ///< all of them
-  int bytes = 4;
-};
-
-/// Counters::runs and run_bends_squared, as blocks end.
-struct BlockRuns {
-  std::uint64_t next = ~0ull;  ///< the block that would go on with the run
-  double sum = 0, blocks = 0;  ///< of the run
-  double before[2] = {};       ///< means of the two runs before it
-};
-
-inline constexpr std::uint8_t kSyncUnknown = 255;
-
-/// Compare-and-swaps on one word: warps take turns.
-struct Turns {
-  std::uint64_t lanes = 0, released = 0, held = 0;  // held: [cycles]
-  std::uint64_t block = 0;                          ///< the first that came
-  bool several = false;                             ///< blocks
-};
-
-/// A line that several stores went to.
-struct HotLine {
-  std::uint64_t line = 0;
-  std::uint64_t score = 0;  ///< more than those that shared its place
-  std::uint64_t sectors = 0, blocks = 0, last_block = 0;
-};
-
-/// Shared by the blocks of one run, or by those that one thread of it runs.
-struct RunState {
-  const ModuleImpl* module = nullptr;
-  const LaunchConfig* launch = nullptr;
-  Memory::Impl* memory = nullptr;
-  const RunOptions* options = nullptr;
-  const Profile* profile = nullptr;
-  int function = 0;
-  std::uint32_t static_shared = 0, shared_bytes = 0;
-  Counters counters;
-  std::uint64_t executed = 0;
-  std::uint64_t l1_wavefronts_x10 = 0;
-  std::int64_t l1_bytes = 0;  // [B] a block's share of the L1; 0: not modelled
-  /// Per function and instruction; a run of straight code where it was entered, unless the
-  /// schedule is seeded.
-  std::vector<std::vector<std::uint64_t>> executions, lanes;
-  std::vector<std::vector<std::uint64_t>> waited;  ///< likewise: latencies of loads and atomics
-  std::unordered_map<std::uint64_t, Turns> turns;  ///< by address, up to a limit
-  std::array<HotLine, 256> hot{};
-  /// SMs that blocks find warm. Of a sample, blocks that follow each other in the grid are on
-  /// different ones, as they are on a GPU.
-  struct Sm {
-    SharedL1 l1;
-    std::uint64_t blocks = 0;  ///< that ran on it since it was cold
-  };
-  std::deque<Sm> sms;
-  std::int64_t sm_l1_bytes = 0;
-  /// Most blocks begin when others have ended. Those that run beside each other miss together:
-  /// what one of them loads is on its way for all.
-  bool sm_is_warm = false;
-  std::uint64_t blocks_of_sm = 1;  ///< that one gets of the whole grid
-  std::uint64_t last_number = ~0ull;
-  std::size_t last_sm = 0;
-  std::uint64_t given_by_dram = 0;                 ///< of Counters::given_path_sum
-  std::uint64_t touched_sectors = 0;               ///< distinct, of L1 misses and stores
-  std::uint64_t lone_sectors = 0;                  ///< of them: the other half of 64 B is not
-  std::uint64_t traffic_sectors = 0;               ///< L1 misses and stores
-  std::unordered_set<std::uint64_t> atomic_lines;  ///< distinct, up to a limit
-  std::vector<std::uint8_t> syncs;  ///< Inst::sync of branches, by place; empty: as parsed
-  std::uint64_t chosen = 0, blocks_in_grid = 0;                      ///< blocks that run, and all
-  std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
-  BlockRuns block_runs;
-  std::uint64_t forgiven = 0;  ///< warp instructions that only polled: not held against the limit
-  /// Stores and atomics that changed something, in any memory: blocks that only poll while this
-  /// stands still wait for something that will not come. Whatever else writes counts here too.
-  std::uint64_t changes = 0;
-  std::vector<Pattern> patterns = std::vector<Pattern>(256);
-  Failure failure;  ///< what ended the run; where all findings are looked for, the first of them
-  FindingList findings;
-  std::string output;  ///< of printf
-  bool output_cut = false;
-  bool polled = false;
-  Tracking tracking = Tracking::kOff;
-  int granule_shift = 2;  ///< of kMarks and kStamps
-  bool met = false;       ///< kMarks: two blocks touched the same, and one wrote
-  GlobalOrder order;      ///< of kStamps
-  /// Uses of uninitialised global memory: a race between blocks explains them better.
-  std::vector<Held> held;
-  bool raced = false;                   ///< between blocks
-  bool concurrent = false;              ///< other threads run blocks of the same launch
-  Fellows* fellows = nullptr;           ///< then
-  std::uint64_t told = 0, tell_at = 0;  ///< instructions that the fellows know of, and hear of next
 };
 
 /// Pseudo-random numbers of a schedule: the same on every machine.

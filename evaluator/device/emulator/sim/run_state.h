@@ -1,0 +1,162 @@
+// What the blocks of one run share, or those that one thread of it runs: counters, caches that
+// outlive a block, findings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "evaluator/device/emulator/lanes/warp_loops.h"
+#include "evaluator/device/emulator/sim/cache.h"
+#include "evaluator/device/emulator/sim/findings.h"
+#include "evaluator/device/emulator/sim/memory.h"
+#include "evaluator/device/emulator/sim/order.h"
+#include "evaluator/device/emulator/sim/warp.h"
+
+namespace hone::emulator {
+
+/// The shape of a warp's addresses: what repeats from one execution of an instruction to the next,
+/// with what follows from it.
+struct Pattern {
+  const Inst* inst = nullptr;
+  std::uint32_t mask = 0;
+  AddressShape shape;
+  bool analysed = false;  ///< the rest is known, too
+  int distinct = 0;
+  std::uint64_t address[32];  ///< distinct ones, relative
+  std::uint8_t lane[32];      ///< the first lane at each
+  bool many[32];              ///< more than one lane is there
+  std::uint8_t lanes[32];     ///< how many
+  std::uint32_t cycles = 0;   ///< of the 32 banks; the same wherever the pattern lies
+  // Lines and sectors, where lane 0 lies `phase` bytes into its line.
+  std::uint32_t phase = ~0u;
+  int lines = 0;
+  std::uint32_t sector_count = 0;
+  std::int64_t line[64];  ///< relative to lane 0's
+  std::uint8_t sectors[64];
+  Span span;                 ///< where the next global access of the instruction may be
+  std::uint64_t lowest = 0;  ///< of the last one
+  /// From one execution to the next: the last distance, and the last that came twice running.
+  std::uint64_t step = 0, steady_step = 0;
+};
+
+/// Where and how a run failed.
+struct Failure {
+  Verdict verdict = Verdict::kOk;
+  std::string detail;
+};
+
+/// How races between blocks are looked for.
+enum class Tracking : std::uint8_t { kOff, kMarks, kStamps };
+
+struct RunState;
+
+/// The threads that run blocks of one launch together (parallel.cpp).
+class Fellows {
+ public:
+  virtual ~Fellows() = default;
+  /// Now and then; false: together they have executed more than they may.
+  [[nodiscard]] virtual bool tell(RunState& mine) = 0;
+  [[nodiscard]] virtual bool stopped() const = 0;
+};
+
+/// A word of global memory that warps count with, in a sample (RunOptions::share_counters).
+struct SharedCounter {
+  std::uint64_t draws = 0;   ///< instructions that added to it
+  std::uint64_t added = 0;   ///< by the last of them; of atom.inc, lanes
+  std::uint64_t before = 0;  ///< all of them
+  int bytes = 4;
+};
+
+/// Counters::runs and run_bends_squared, as blocks end.
+struct BlockRuns {
+  std::uint64_t next = ~0ull;  ///< the block that would go on with the run
+  double sum = 0, blocks = 0;  ///< of the run
+  double before[2] = {};       ///< means of the two runs before it
+};
+
+inline constexpr std::uint8_t kSyncUnknown = 255;
+
+/// Compare-and-swaps on one word: warps take turns.
+struct Turns {
+  std::uint64_t lanes = 0, released = 0, held = 0;  // held: [cycles]
+  std::uint64_t block = 0;                          ///< the first that came
+  bool several = false;                             ///< blocks
+};
+
+/// A line that several stores went to.
+struct HotLine {
+  std::uint64_t line = 0;
+  std::uint64_t score = 0;  ///< more than those that shared its place
+  std::uint64_t sectors = 0, blocks = 0, last_block = 0;
+};
+
+/// Shared by the blocks of one run, or by those that one thread of it runs.
+struct RunState {
+  const ModuleImpl* module = nullptr;
+  const LaunchConfig* launch = nullptr;
+  Memory::Impl* memory = nullptr;
+  const RunOptions* options = nullptr;
+  const Profile* profile = nullptr;
+  int function = 0;
+  std::uint32_t static_shared = 0, shared_bytes = 0;
+  Counters counters;
+  std::uint64_t executed = 0;
+  std::uint64_t l1_wavefronts_x10 = 0;
+  std::int64_t l1_bytes = 0;  // [B] a block's share of the L1; 0: not modelled
+  /// Per function and instruction; a run of straight code where it was entered, unless the
+  /// schedule is seeded.
+  std::vector<std::vector<std::uint64_t>> executions, lanes;
+  std::vector<std::vector<std::uint64_t>> waited;  ///< likewise: latencies of loads and atomics
+  std::unordered_map<std::uint64_t, Turns> turns;  ///< by address, up to a limit
+  std::array<HotLine, 256> hot{};
+  /// SMs that blocks find warm. Of a sample, blocks that follow each other in the grid are on
+  /// different ones, as they are on a GPU.
+  struct Sm {
+    SharedL1 l1;
+    std::uint64_t blocks = 0;  ///< that ran on it since it was cold
+  };
+  std::deque<Sm> sms;
+  std::int64_t sm_l1_bytes = 0;
+  /// Most blocks begin when others have ended. Those that run beside each other miss together:
+  /// what one of them loads is on its way for all.
+  bool sm_is_warm = false;
+  std::uint64_t blocks_of_sm = 1;  ///< that one gets of the whole grid
+  std::uint64_t last_number = ~0ull;
+  std::size_t last_sm = 0;
+  std::uint64_t given_by_dram = 0;                 ///< of Counters::given_path_sum
+  std::uint64_t touched_sectors = 0;               ///< distinct, of L1 misses and stores
+  std::uint64_t lone_sectors = 0;                  ///< of them: the other half of 64 B is not
+  std::uint64_t traffic_sectors = 0;               ///< L1 misses and stores
+  std::unordered_set<std::uint64_t> atomic_lines;  ///< distinct, up to a limit
+  std::vector<std::uint8_t> syncs;  ///< Inst::sync of branches, by place; empty: as parsed
+  std::uint64_t chosen = 0, blocks_in_grid = 0;                      ///< blocks that run, and all
+  std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
+  BlockRuns block_runs;
+  std::uint64_t forgiven = 0;  ///< warp instructions that only polled: not held against the limit
+  /// Stores and atomics that changed something, in any memory: blocks that only poll while this
+  /// stands still wait for something that will not come. Whatever else writes counts here too.
+  std::uint64_t changes = 0;
+  std::vector<Pattern> patterns = std::vector<Pattern>(256);
+  Failure failure;  ///< what ended the run; where all findings are looked for, the first of them
+  FindingList findings;
+  std::string output;  ///< of printf
+  bool output_cut = false;
+  bool polled = false;
+  Tracking tracking = Tracking::kOff;
+  int granule_shift = 2;  ///< of kMarks and kStamps
+  bool met = false;       ///< kMarks: two blocks touched the same, and one wrote
+  GlobalOrder order;      ///< of kStamps
+  /// Uses of uninitialised global memory: a race between blocks explains them better.
+  std::vector<Held> held;
+  bool raced = false;                   ///< between blocks
+  bool concurrent = false;              ///< other threads run blocks of the same launch
+  Fellows* fellows = nullptr;           ///< then
+  std::uint64_t told = 0, tell_at = 0;  ///< instructions that the fellows know of, and hear of next
+};
+
+}  // namespace hone::emulator

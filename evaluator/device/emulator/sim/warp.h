@@ -1,0 +1,139 @@
+// One warp in flight: its stack of lanes that run together, registers, local memory, clock, and
+// what it waits for.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evaluator/device/emulator/emulator.h"
+#include "evaluator/device/emulator/ptx/isa.h"
+
+namespace hone::emulator {
+
+/// 64-byte aligned bytes that grow and keep their contents.
+class AlignedBytes {
+ public:
+  void resize(std::size_t bytes);  ///< new bytes are zero
+  [[nodiscard]] std::uint8_t* data() { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::vector<std::uint8_t> store_;
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// One entry of the SIMT stack: lanes that run together until `reconverge`.
+struct Entry {
+  std::int32_t pc = 0;
+  std::int32_t reconverge = -1;
+  std::uint32_t mask = 0;
+  std::int32_t function = 0;
+  std::int32_t depth = 0;    ///< of calls
+  std::uint32_t frame = 0;   ///< offset into Warp::frames
+  std::uint32_t local = 0;   ///< offset into each lane's local memory
+  std::int32_t caller = -1;  ///< function, with its frame and call site
+  std::uint32_t caller_frame = 0;
+  std::int32_t call_inst = -1;
+  std::int32_t waiting = kRunning;  ///< a pc-bound wait for other lanes of the warp
+  static constexpr std::int32_t kRunning = -1;
+  static constexpr std::int32_t kAtWarpSync = -2;
+  // >= 0: at that block barrier
+};
+
+// Warp::barrier of a warp that waits elsewhere than at bar.sync:
+inline constexpr int kAtMBarrier = 16;        ///< try_wait suspended it
+inline constexpr int kAtClusterBarrier = 17;  ///< barrier.cluster.wait
+inline constexpr int kAtWarpgroup = 18;       ///< wgmma.wait_group, before the others' products
+
+inline constexpr int kStoresKept = 32;
+
+struct Held {
+  Finding finding;
+  std::uint32_t place = 0;
+};
+
+/// A race of a load of which a selection may throw away the value (Inst::choice): it counts for the
+/// lanes that keep it.
+struct Doubt {
+  const Function* function = nullptr;
+  std::size_t frame = 0;    ///< in Warp::frames
+  std::uint32_t reg = 0;    ///< its number
+  std::uint32_t lanes = 0;  ///< that have the value
+  bool global = false;
+  Held held;
+};
+
+/// How far the path through a block has come [cycles]: back along those that it waited for.
+struct Moment {
+  std::uint64_t at = 0;
+  std::uint64_t given = 0;  ///< of it: waits that last as long whatever the code is
+  std::uint64_t far = 0;    ///< of those: what the DRAM takes longer than the L2
+  void not_before(const Moment& other) {
+    if (other.at > at) *this = other;
+  }
+  [[nodiscard]] Moment after(std::uint64_t cycles, std::uint64_t of_dram = 0) const {
+    return {at + cycles, given + cycles, far + of_dram};
+  }
+};
+
+struct Warp {
+  int index = 0;
+  std::uint32_t launched = 0;  ///< lanes that exist
+  std::uint32_t alive = 0;
+  std::vector<Entry> stack;
+  AlignedBytes frames;
+  std::vector<std::uint8_t> local;  ///< 32 lanes x local_stride
+  std::uint32_t local_stride = 0;
+  std::vector<std::uint8_t> local_written;
+  std::vector<std::uint64_t> ready;  ///< cycle of each register's value, from kFirstReady
+  std::uint64_t cycle = 0;           ///< of the last issue
+  std::uint64_t latest = 0;          ///< start of anything so far
+  std::uint64_t idle = 0;            ///< of it: waits for others, and those in `given`
+  std::uint64_t given = 0, far = 0;  ///< as a Moment's
+  int stored_lines = 0;              ///< of its last store to global memory
+  std::uint64_t stored_line[kStoresKept];
+  std::uint8_t stored_sectors[kStoresKept];
+  std::uint64_t swapped = 0;          ///< address of its last compare-and-swap; 0: left since
+  std::uint64_t swapped_cycle = 0;    ///< and when
+  std::uint64_t stored_remotely = 0;  ///< when last into another block of the cluster
+  bool stored = false;                ///< to global memory, since its last fence
+  std::uint32_t trips = 0;            ///< of loops that ptxas unrolls
+  std::uint64_t executed = 0;
+  int barrier = -1;                 ///< waiting at
+  std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
+  std::int32_t barrier_inst = -1;
+  std::uint32_t barrier_predicate = 0;
+  std::int32_t barrier_function = -1;
+  bool tainting = false;             ///< an uninitialised value is in some register
+  bool spinning = false;             ///< read an ordered location since the last turn
+  bool flattened = false;            ///< gave up a reconvergence for progress
+  std::uint32_t passed = 0;          ///< lanes let past a join while others waited for them
+  const Inst* polled = nullptr;      ///< the last ordered load or atomic without effect
+  std::uint64_t polled_address = 0;  ///< and where
+  int polled_lane = 0;
+  // wgmma: groups by number, from 1. A register's is that of the product that writes it.
+  std::uint32_t wgmma_group = 1, wgmma_done = 0;  ///< being filled; complete up to
+  std::uint32_t wgmma_awaited = 0;                ///< at kAtWarpgroup: this group
+  bool wgmma_fenced = false;
+  std::uint64_t wgmma_history = 0;          ///< hash of the products so far
+  std::vector<std::uint32_t> wgmma_writes;  ///< per register of the frame: group, 0: none
+  std::vector<Doubt> doubts;
+  [[nodiscard]] bool done() const { return alive == 0; }
+  [[nodiscard]] std::uint64_t time() const { return cycle > latest ? cycle : latest; }
+  [[nodiscard]] Moment moment() const { return {time(), given, far}; }
+  /// Goes on no earlier than whatever it waits for.
+  void wait_until(const Moment& then) {
+    const std::uint64_t now = time();
+    cycle = latest = now;
+    if (then.at <= now) return;
+    idle += then.at - now;
+    given = then.given;
+    far = then.far;
+    cycle = latest = then.at;
+  }
+  /// Waits as long as the machine code does not tell.
+  void pause(std::uint64_t cycles) { wait_until(moment().after(cycles)); }
+};
+
+}  // namespace hone::emulator
