@@ -27,29 +27,68 @@ using Ranges = PartialRun::Ranges;
 /// How much is compared of one set of inputs. Blocks, half of them the reference's, are drawn: up
 /// to `blocks` while either program spent less than `units`, up to `wanted` while less than
 /// `heavy`, and `least` in any case, as long as all outputs together take no more than `most`.
+/// Fewer than `enough`, for the candidate's own reasons, and nothing is known of it.
 struct Effort {
-  std::size_t blocks, wanted, least;
+  std::size_t blocks, wanted, least, enough;
   double units, heavy, most;
+  /// A program whose blocks cannot be told apart runs in full, if it takes no more [units].
+  double whole, whole_reference;
 };
-constexpr Effort kThorough = {
-    .blocks = 96, .wanted = 32, .least = 16, .units = 12e6, .heavy = 45e6, .most = 200e6};
-constexpr Effort kBrief = {
-    .blocks = 32, .wanted = 8, .least = 4, .units = 3e6, .heavy = 8e6, .most = 12e6};
-constexpr Effort kAgain = {
-    .blocks = 16, .wanted = 4, .least = 1, .units = 3e6, .heavy = 8e6, .most = 12e6};
-/// Fewer blocks compared, for the candidate's own reasons, and nothing is known of it.
-constexpr std::size_t kLeastBlocks = 16;
+constexpr Effort kThorough = {.blocks = 96,
+                              .wanted = 32,
+                              .least = 16,
+                              .enough = 16,
+                              .units = 12e6,
+                              .heavy = 45e6,
+                              .most = 200e6,
+                              .whole = 320e6,
+                              .whole_reference = 100e6};
+/// On inputs that the task does not list.
+constexpr Effort kBrief = {.blocks = 32,
+                           .wanted = 8,
+                           .least = 4,
+                           .enough = 16,
+                           .units = 3e6,
+                           .heavy = 8e6,
+                           .most = 12e6,
+                           .whole = 30e6,
+                           .whole_reference = 0};
+/// Of programs that hone's own rules made: they hide nothing, and a search waits.
+constexpr Effort kOfRules = {.blocks = 32,
+                             .wanted = 8,
+                             .least = 2,
+                             .enough = 2,
+                             .units = 4e6,
+                             .heavy = 12e6,
+                             .most = 12e6,
+                             .whole = 12e6,
+                             .whole_reference = 12e6};
+constexpr Effort kBriefOfRules = {.blocks = 16,
+                                  .wanted = 4,
+                                  .least = 2,
+                                  .enough = 2,
+                                  .units = 1e6,
+                                  .heavy = 2e6,
+                                  .most = 3e6,
+                                  .whole = 6e6,
+                                  .whole_reference = 0};
+/// Once more in another order.
+constexpr Effort kAgain = {.blocks = 16,
+                           .wanted = 4,
+                           .least = 1,
+                           .enough = 1,
+                           .units = 3e6,
+                           .heavy = 8e6,
+                           .most = 12e6,
+                           .whole = 60e6,
+                           .whole_reference = 0};
 /// Or so few, where so many ran for them.
 constexpr std::size_t kFewBlocks = 6, kManyRun = 96;
 constexpr int kElementsOfABlock = 4;     // whose blocks are looked for in the other program
 constexpr std::size_t kMostMissing = 3;  // elements that nobody seems to write
-/// A program whose blocks cannot be told apart runs in full, if it takes no more [units].
-constexpr double kWholeCandidate = 320e6;
-constexpr double kWholeOther = 30e6;  // likewise, on inputs that the task does not list
-constexpr double kWholeAgain = 60e6;  // likewise, a second time
-constexpr std::uint64_t kWholeReference = 100'000'000;  // [warp instructions]
 /// Together blocks are to write so much of what the reference's write, less this many deviations.
 constexpr double kLeastShare = 0.98, kDeviations = 4;
+constexpr std::size_t kLeastDrawn = 16;          // else they do not tell
 constexpr std::size_t kMostElements = 3U << 20;  // compared of one output
 constexpr std::size_t kGroup = 256;              // elements that have a measure of their own
 
@@ -151,7 +190,8 @@ class Comparing {
       : one_(one),
         modules_(modules),
         question_(question),
-        effort_(question.thorough ? kThorough : kBrief),
+        effort_(question.by_rules ? (question.thorough ? kOfRules : kBriefOfRules)
+                                  : (question.thorough ? kThorough : kBrief)),
         random_(question.places) {}
 
   TimedComparison run();
@@ -208,7 +248,7 @@ class Comparing {
 
 std::unique_ptr<PartialRun> Comparing::precise(const Output& output) {
   if (!one_.precise || modules_.precise == nullptr) return nullptr;
-  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 8 * kThorough.most,
+  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 8 * effort_.most,
                               std::make_shared<SharedInputs>());
   if (!run) return nullptr;
   const auto size_in = [&](const protocol::Runnable& runnable) {
@@ -335,7 +375,7 @@ void Comparing::draw(Output& output, const Effort& effort) {
 bool Comparing::run_candidate_whole(Output& output) {
   const double units = question_.candidate_units;
   if (candidate_->is_whole()) return true;
-  if (units <= 0 || units > (question_.thorough ? kWholeCandidate : kWholeOther)) return false;
+  if (units <= 0 || units > effort_.whole) return false;
   const auto most = static_cast<std::uint64_t>(2 * units + 10e6);
   auto whole = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, 0, inputs_);
   if (!whole) return false;
@@ -359,7 +399,7 @@ bool Comparing::compare(Output& output) {
   blocks_ = 0;
   draw(output, effort_);
   const auto enough = [&] {
-    std::uint64_t least = kLeastBlocks;
+    std::uint64_t least = effort_.enough;
     if (!reference_->is_whole())
       least = std::clamp<std::uint64_t>(reference_->blocks_that_write(output.own), 1, least);
     // What many blocks of earlier launches wrote, few of the last one show.
@@ -368,10 +408,11 @@ bool Comparing::compare(Output& output) {
   if (reference_gave_up_ && !enough() && candidate_->verdict() == Verdict::kOk) {
     // Blocks that wait for one another, or share what they write, say: then in full.
     const std::string why = reference_->why();
-    auto whole = made_up()
+    const auto most = static_cast<std::uint64_t>(effort_.whole_reference);
+    auto whole = most == 0 || reference_->is_too_long()
                      ? Load(std::unexpected(Error{}))
                      : PartialRun::load(one_.reference, modules_.reference, one_.seed, 0, inputs_);
-    if (!whole || !(*whole)->run_whole(kWholeReference)) {
+    if (!whole || !(*whole)->run_whole(most)) {
       if (made_up()) result_.useless = true;
       note(output, "the reference: " + why);
       if (output.chosen.empty()) return true;
@@ -404,7 +445,7 @@ bool Comparing::compare(Output& output) {
         return stop(
             Verdict::kUnsupported,
             fmt::format("only {} of its blocks could be compared in '{}', {} are wanted: {}",
-                        blocks_, buffer.name, kLeastBlocks, why));
+                        blocks_, buffer.name, effort_.enough, why));
       note(output, why);
     }
   }
@@ -417,8 +458,8 @@ bool Comparing::compare(Output& output) {
     const auto [own, own_off] = drawn_by_reference_.all(wanted);
     const auto [all, off] = drawn_by_candidate_.all(blocks);
     const double bytes = std::min(static_cast<double>(buffer.bytes()), own - kDeviations * own_off);
-    if (drawn_by_candidate_.blocks.size() >= std::min<std::uint64_t>(kLeastBlocks, blocks) &&
-        drawn_by_reference_.blocks.size() >= std::min<std::uint64_t>(kLeastBlocks, wanted) &&
+    if (drawn_by_candidate_.blocks.size() >= std::min<std::uint64_t>(kLeastDrawn, blocks) &&
+        drawn_by_reference_.blocks.size() >= std::min<std::uint64_t>(kLeastDrawn, wanted) &&
         all + kDeviations * off < kLeastShare * bytes)
       return stop(Verdict::kUnsupported,
                   fmt::format("its blocks do too different work for a sample of them: as {} of {} "
@@ -435,11 +476,11 @@ bool Comparing::compare(Output& output) {
 
 bool Comparing::again(const std::vector<Output>& outputs) {
   const bool whole = candidate_->is_whole();
-  if (whole && question_.candidate_units > kWholeAgain) return true;
+  if (whole && question_.candidate_units > std::min(kAgain.whole, effort_.whole)) return true;
   auto other = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, kAgain.most,
                                 inputs_, question_.places | 1);
   if (!other) return true;
-  if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * kWholeAgain))) {
+  if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * kAgain.whole))) {
     if ((*other)->verdict() == Verdict::kOk) return true;
     return stop((*other)->verdict(), (*other)->why() + " (with blocks and warps in another order)");
   }
@@ -488,7 +529,7 @@ TimedComparison Comparing::run() {
   const std::size_t n = std::max<std::size_t>(1, outputs.size());
   effort_.units /= static_cast<double>(n);
   effort_.heavy /= static_cast<double>(n);
-  effort_.wanted = std::max(kLeastBlocks, effort_.wanted / n);
+  effort_.wanted = std::max(effort_.enough, effort_.wanted / n);
   for (Output& output : outputs)
     if (!compare(output)) return result_;
   if (question_.thorough && !again(outputs)) return result_;

@@ -39,6 +39,7 @@ struct TimedQuestion {
   std::uint64_t places = 0;  ///< chooses what is compared; who wrote the candidate must not know it
   double candidate_units = 0;  ///< what all of its blocks take; 0: not known
   bool thorough = true;        ///< as on the task's own inputs: more places, and another schedule
+  bool by_rules = false;       ///< see EvaluationRequest: fewer places do
 };
 
 /// Of `one.inputs`: the programs' fills are theirs.

@@ -34,11 +34,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kSmallReference = 4'000'000;  // warp instructions
 constexpr std::int64_t kSmallThreads = 1 << 17;       // over all launches
 constexpr std::int64_t kSmallBytes = 16 << 20;        // over all buffers [B]
-constexpr double kWholeUnits = 40e6;                  // likewise, in the final stage (units_of)
-constexpr std::int64_t kWholeBytes = 128 << 20;       // [B]
-constexpr double kAgainUnits = 12e6;  // then also called again, and in another order
+// Likewise, in the final stage (units_of), and of a program that hone's own rules made.
+constexpr double kWholeUnits = 40e6, kWholeUnitsByRules = 8e6;
+constexpr std::int64_t kWholeBytes = 128 << 20;  // [B]
+constexpr double kAgainUnits = 12e6;             // then also called again, and in another order
 // Of the comparisons on inputs that the task does not list, in full and in part, each.
-constexpr double kOtherInputsUnits = 30e6;
+constexpr double kOtherInputsUnits = 30e6, kOtherInputsUnitsByRules = 6e6;
 // Of an output of so many bytes a sample is to write so much, scaled to the whole grid.
 constexpr std::int64_t kLeastBytesJudged = 16384;
 constexpr double kLeastWritten = 0.5;
@@ -348,9 +349,11 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
     const auto parsed = kept_.module_for(timed.precise->compiled);
     if (parsed) precise = *parsed;
   }
+  const double whole_units = request.by_rules ? kWholeUnitsByRules : kWholeUnits;
+  const double other_inputs = request.by_rules ? kOtherInputsUnitsByRules : kOtherInputsUnits;
   const bool small =
-      units <= kWholeUnits && bytes_of(timed.reference.program) <= kWholeBytes &&
-      kept_.run(timed.reference, timed.seed, static_cast<std::uint64_t>(kWholeUnits))->verdict ==
+      units <= whole_units && bytes_of(timed.reference.program) <= kWholeBytes &&
+      kept_.run(timed.reference, timed.seed, static_cast<std::uint64_t>(whole_units))->verdict ==
           Verdict::kOk;
   // Where one lost element of many counts, and how often a value comes, shows at this size alone.
   // The others may differ in what a program does for this size only; in which order, nobody knows.
@@ -365,7 +368,7 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
   std::int64_t blocks = 0, elements = 0;
   for (const InputSet set : usable) {
     const bool is_own = set == InputSet::kOwn;
-    if (!is_own && in_part > kOtherInputsUnits) break;
+    if (!is_own && in_part > other_inputs) break;
     Case one = timed;
     if (!is_own) {
       one.inputs = set;
@@ -378,7 +381,7 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
       }
     }
     EmulateReply compared;
-    if (small && (is_own || in_full < kOtherInputsUnits)) {
+    if (small && (is_own || in_full < other_inputs)) {
       bool useless = false;
       const bool again = is_own && units <= kAgainUnits;
       compared = check(one, request, {.again = again, .schedules = again ? 1U : 0U}, useless);
@@ -393,7 +396,8 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
                                  .to_the_bit = request.bits == SameBits::kRequired,
                                  .places = request.places + static_cast<std::uint64_t>(set),
                                  .candidate_units = units,
-                                 .thorough = is_own});
+                                 .thorough = is_own,
+                                 .by_rules = request.by_rules});
       compared = reply(found.verdict, found.detail);
       compared.max_rel_error = found.max_rel_error;
       if (request.bits == SameBits::kNoted && !found.useless)
@@ -401,8 +405,8 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
       if (is_own) result.not_compared = found.not_compared;
       if (!is_own) in_part += found.units;
       // Of some programs a part costs as much as the whole, which was enough once.
-      if (is_own && found.whole && units > kAgainUnits) in_part += kOtherInputsUnits + 1;
-      if (!is_own && found.blocks == 0 && !found.useless) in_part += kOtherInputsUnits;
+      if (is_own && found.whole && units > kAgainUnits) in_part += other_inputs + 1;
+      if (!is_own && found.blocks == 0 && !found.useless) in_part += other_inputs;
       if (!found.useless) {
         blocks += found.blocks;
         elements += found.elements;

@@ -172,7 +172,10 @@ std::uint64_t PartialRun::blocks(std::size_t launch) const {
 }
 
 bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
-  if (units_left_ <= 0) return fail("it takes too long to emulate");
+  if (units_left_ <= 0) {
+    is_too_long_ = true;
+    return fail("it takes too long to emulate");
+  }
   const std::vector<std::uint64_t> one =
       groups_ ? groups_->members(block.second) : std::vector<std::uint64_t>{block.second};
   emulator::RunOptions options;
@@ -192,8 +195,10 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
   if ((program.reads_empty_variable() && !groups_) ||
       (runnable_.program.launches.size() > 1 && program.wrote_variables()))
     return fail("its blocks or launches hand on a __device__ variable");
-  if (report.verdict == Verdict::kTimeout)
+  if (report.verdict == Verdict::kTimeout) {
+    is_too_long_ = !report.polled;
     return fail("a block waits for others or takes too long to emulate");
+  }
   if (report.verdict != Verdict::kOk) {
     // A block that reads what is not there yet may fault where it never does, and so may one that
     // other blocks tell what to do. Nor is every block found that writes what is read.

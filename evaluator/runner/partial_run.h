@@ -57,6 +57,8 @@ class PartialRun {
   [[nodiscard]] std::size_t blocks_run() const { return ran_.size(); }
   /// All that ran so far took so much (see units_of).
   [[nodiscard]] double spent_units() const { return spent_units_; }
+  /// Its units are spent, and not on a block that waits for others: all of it takes longer still.
+  [[nodiscard]] bool is_too_long() const { return is_too_long_; }
   /// Bytes of `buffer` that are final, in rising order.
   [[nodiscard]] Ranges made(int buffer);
   [[nodiscard]] const EmulatedProgram& program() const { return *program_; }
@@ -144,7 +146,7 @@ class PartialRun {
   const std::uint64_t schedule_;
   double units_left_;
   double spent_units_ = 0;
-  bool whole_ = false;
+  bool whole_ = false, is_too_long_ = false;
   /// One launch whose blocks only store: whatever runs first, each block's result is final.
   bool trials_count_ = false;
   std::unique_ptr<EmulatedProgram> program_;

@@ -173,6 +173,37 @@ TEST(CompareTimed, WantsWhatTheReferenceWrites) {
   EXPECT_EQ(wrong.verdict, Verdict::kWrongResult);
 }
 
+constexpr const char* kLongBlocks = R"(
+__global__ void sums(const float* x, float* y) {
+  float sum = 0;
+  for (int i = 0; i < 20000; ++i) sum += x[(i * 64 + threadIdx.x) % 4096];
+  y[blockIdx.x * 64 + threadIdx.x] = sum;
+})";
+
+TEST(CompareTimed, SpendsLittleOnWhatRulesMade) {
+  const Built built =
+      build(kLongBlocks, in_and_out(4096, 4096 * 64), {{"sums", {4096, 1, 1}, {64, 1, 1}}});
+  const protocol::Case same{.reference = built.runnable, .candidate = built.runnable, .seed = 3};
+  const TimedModules modules{*built.module, *built.module};
+  const auto of_rules =
+      compare_timed(same, modules, {.tolerance = {}, .places = 1, .by_rules = true});
+  const auto of_others = compare_timed(same, modules, {.tolerance = {}, .places = 1});
+  EXPECT_EQ(of_rules.verdict, Verdict::kOk) << of_rules.detail;
+  EXPECT_EQ(of_others.verdict, Verdict::kOk) << of_others.detail;
+  EXPECT_GE(of_rules.blocks, 2);
+  EXPECT_GE(of_others.blocks, 16);
+  EXPECT_LT(2 * of_rules.units, of_others.units);
+  EXPECT_LT(of_rules.units, 40e6);
+}
+
+TEST(CompareTimed, RunsNoProgramInFullOfWhichABlockTakesTooLong) {
+  const Built built =
+      build(kLongBlocks, in_and_out(4096, 4096 * 64), {{"sums", {4096, 1, 1}, {64, 1, 1}}});
+  const auto run = load(built, 1000);
+  EXPECT_EQ(run->make(1, 0), Made::kFailed);
+  EXPECT_TRUE(run->is_too_long());
+}
+
 TEST(BlockGroups, AreNeighboursOrEquallyFarApart) {
   using List = std::vector<std::uint64_t>;
   const BlockGroups neighbours(

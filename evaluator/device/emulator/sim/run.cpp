@@ -526,9 +526,11 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     again();
   }
   // Cheap marks first; who met whom, and whether that was a race, only a second run tells.
-  const Tracking tracking = !options.check_races || total == 1 ? Tracking::kOff
-                            : traits.communicates              ? Tracking::kStamps
-                                                               : Tracking::kMarks;
+  // A block that runs alone meets nobody.
+  const bool alone = total == 1 || (clusters.size() * in_cluster == 1 && !traits.communicates);
+  const Tracking tracking = !options.check_races || alone ? Tracking::kOff
+                            : traits.communicates         ? Tracking::kStamps
+                                                          : Tracking::kMarks;
   if (!attempt(tracking, *state, false)) {
     again();
     attempt(Tracking::kStamps, *state, false);
