@@ -32,6 +32,8 @@ constexpr std::size_t kBusyGpu = 5;
 constexpr double kDrift = 1.1;
 /// Of the reference, that a final stage may wait for: checks, other inputs, the fewest pairs.
 constexpr double kFinalRuns = 60;
+/// What looking for races at the timed size may take.
+constexpr double kRacesAtTimed_s = 15;
 
 bool uses_atomics(const Runnable& program) { return check::uses_atomics(program.compiled.ptx); }
 
@@ -118,6 +120,9 @@ class EvaluatorImpl::Gates {
     if (request_.claims == MathLevel::kExact && !to_the_bit) return MathLevel::kReassociate;
     return request_.claims;
   }
+  /// On a GPU, of a program of unknown origin: what is written at the timed size the GPU compares;
+  /// that blocks or warps may meet there, where its order hides it, the emulator sees.
+  Result<bool> look_for_races(protocol::EmulateRequest request);
   /// Which made-up checks say something, by the reference alone.
   Result<EmulateReply> try_reference(protocol::EmulateRequest request);
 
@@ -301,6 +306,8 @@ Result<bool> EvaluatorImpl::Gates::check() {
     evaluation_.verdict = Verdict::kOk;
     return true;
   }
+  if (!quick_ && !uncovered && !request_.by_rules && !is_reference)
+    if (auto go = look_for_races(request); !go || !*go) return go;
   if (uncovered) {  // then the GPU runs them
     evaluation_.note = fmt::format("{}: {}", kNotEmulated, reply->detail);
     reply = try_reference(std::move(request));
@@ -309,6 +316,21 @@ Result<bool> EvaluatorImpl::Gates::check() {
   }
   if (uncovered || !quick_) give_to_the_gpu(*reply, uncovered);
   return true;
+}
+
+Result<bool> EvaluatorImpl::Gates::look_for_races(protocol::EmulateRequest request) {
+  auto precise = precise_timed(CodeFor::kEmulator);
+  if (!precise) return std::unexpected(precise.error());
+  request.checks.clear();
+  request.timed = timed_;
+  request.timed->precise = std::move(*precise);
+  request.by_rules = true;  // a few blocks tell, or all of a small program
+  const StopWatch checking(evaluation_.gates.check);
+  const auto reply = e_.emulate(request, own_ ? &own_->emulator : nullptr, kRacesAtTimed_s);
+  if (!reply) return std::unexpected(reply.error());
+  const bool met = reply->verdict == Verdict::kRace || reply->verdict == Verdict::kFault;
+  if (reply->reference_failed || !met) return true;
+  return stop_at(verdict_of(reply->verdict, reply->detail));
 }
 
 Result<EmulateReply> EvaluatorImpl::Gates::try_reference(protocol::EmulateRequest request) {

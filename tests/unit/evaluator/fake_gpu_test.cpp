@@ -112,6 +112,27 @@ TEST_F(OnAFakeGpu, QuickAndFinalTimesAreMeasured) {
   }
 }
 
+TEST_F(OnAFakeGpu, ARaceThatOnlyTheTimedSizeHasIsSeen) {
+  auto r = request("scale");
+  for (ConcreteProgram* one : {&r.checks[0].candidate, &r.timed.candidate}) {
+    const auto body = one->source.find('{', one->source.find("scale("));
+    one->source.insert(body + 1,
+                       "\n  __shared__ float met[256];"
+                       "\n  if (n > 5000) {"
+                       "\n    met[threadIdx.x] = 0;"
+                       "\n    __syncthreads();"
+                       "\n    met[threadIdx.x] = threadIdx.x;"
+                       "\n    if (met[threadIdx.x ^ 32] == 12345.0f) y[0] = 1;"
+                       "\n  }\n");
+  }
+  r.stage = Stage::kFinal;
+  r.by_rules = true;
+  EXPECT_EQ(evaluate(r).verdict, Verdict::kOk);
+  r.by_rules = false;
+  const auto e = evaluate(r);
+  EXPECT_EQ(e.verdict, Verdict::kRace) << to_string(e.verdict) << ": " << e.detail;
+}
+
 TEST_F(OnAFakeGpu, ClearlySlowerStopsEarly) {
   auto r = request("scale_slow");
   // The last sample is the one whose answer is compared; what cannot win is run once.
