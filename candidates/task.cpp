@@ -84,6 +84,10 @@ std::string bare_source(const std::string& source) {
          std::string(trimmed(text.substr(comment->comment_end)));
 }
 
+std::string hash_of(const nlohmann::json& json) {
+  return content_hash(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 }  // namespace
 
 std::vector<std::string> Task::input_files() const {
@@ -115,7 +119,7 @@ void to_json(nlohmann::json& json, const Task& task) {
 
 Result<Task> task_from_json(const nlohmann::json& json) { return decode<Task>(json, decode_task); }
 
-std::string Task::hash() const {
+nlohmann::json Task::identity() const {
   nlohmann::json json = *this;
   for (const char* key : {"name", "source_path", "flops", "torch"}) json.erase(key);
   json["reference"]["source"] = bare_source(reference.source);
@@ -128,7 +132,16 @@ std::string Task::hash() const {
     nlohmann::json& file = buffer["fill"]["file"];
     file = std::filesystem::path(file.get<std::string>()).filename().string();
   }
-  return content_hash(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return json;
+}
+
+std::string Task::hash() const { return hash_of(identity()); }
+
+std::string Task::family() const {
+  nlohmann::json json = identity();
+  for (const char* key : {"sizes", "check_sizes", "tolerance", "non_finite", "math"})
+    json.erase(key);
+  return hash_of(json);
 }
 
 }  // namespace hone

@@ -47,8 +47,14 @@ struct Task {
   /// Content hash (128 bits, hex) over source, buffers, launches, sizes, tolerance, math, tunables.
   /// Paths and the name do not count.
   [[nodiscard]] std::string hash() const;
+  /// Likewise without sizes, tolerance and math: tasks that differ in these alone are one family.
+  [[nodiscard]] std::string family() const;
   /// Absolute paths of the files that buffers are filled from.
   [[nodiscard]] std::vector<std::string> input_files() const;
+
+ private:
+  /// What the hash is of.
+  [[nodiscard]] nlohmann::json identity() const;
 };
 
 void to_json(nlohmann::json& json, const Task& task);

@@ -93,6 +93,35 @@ void store_detail::bind_filter(SQLite::Statement& query, const BoardFilter& filt
   query.bind(":modelled", filter.modelled ? static_cast<int>(*filter.modelled) : -1);
 }
 
+Result<std::vector<KnownRecipe>> Store::known_recipes(const Task& task, const std::string& arch,
+                                                      bool modelled, int of_each,
+                                                      std::int64_t but_of_run) const {
+  return impl_->guarded([&] {
+    SQLite::Statement query(
+        impl_->database,
+        "SELECT recipe, sizes, speedup FROM (SELECT c.recipe AS recipe, "
+        "json_extract(t.json, '$.sizes') AS sizes, r.speedup AS speedup, "
+        "ROW_NUMBER() OVER (PARTITION BY t.hash ORDER BY r.speedup DESC, r.candidate) AS place "
+        "FROM tasks t JOIN results r ON r.task_hash = t.hash "
+        "JOIN candidates c ON c.id = r.candidate WHERE t.family = ? AND r.arch = ? "
+        "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 AND r.speedup > 1 "
+        "AND r.origin IN ('rules', 'tunables') AND COALESCE(r.run, 0) <> ?) WHERE place <= ? ORDER "
+        "BY speedup DESC");
+    query.bind(1, task.family());
+    query.bind(2, arch);
+    query.bind(3, modelled ? 1 : 0);
+    query.bind(4, but_of_run > 0 ? but_of_run : -1);
+    query.bind(5, of_each);
+    std::vector<KnownRecipe> known;
+    while (query.executeStep())
+      known.push_back(
+          {value_or_throw(recipe_from_json(parse_stored(query.getColumn(0).getString()))),
+           parse_stored(query.getColumn(1).getString()).get<Bindings>(),
+           query.getColumn(2).getDouble()});
+    return known;
+  });
+}
+
 std::vector<BoardKey> Store::Impl::board_keys(const BoardFilter& filter) {
   SQLite::Statement query(
       database, fmt::format("SELECT DISTINCT b.task_hash, b.device_name, b.modelled {} "

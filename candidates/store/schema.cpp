@@ -12,7 +12,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 12> kMigrations = {R"sql(
+constexpr std::array<const char*, 13> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -249,6 +249,10 @@ UPDATE results SET evaluation = json_set(evaluation, '$.math',
     CASE math WHEN 0 THEN 'exact' WHEN 1 THEN 'reassociate' WHEN 2 THEN 'tf32x3' ELSE 'reduced' END)
   WHERE final = 1 AND math IS NOT NULL AND json_valid(evaluation);
 ALTER TABLE results RENAME COLUMN math TO held_math;
+)sql",
+                                                     R"sql(
+ALTER TABLE tasks ADD COLUMN family TEXT NOT NULL DEFAULT '';
+CREATE INDEX tasks_by_family ON tasks (family) WHERE family <> '';
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {

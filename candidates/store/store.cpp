@@ -51,13 +51,14 @@ Result<void> Store::put_task(const Task& task) {
   return impl_->writing([&] {
     SQLite::Statement insert(
         impl_->database,
-        "INSERT INTO tasks (hash, name, json, stored_at) VALUES (?, ?, ?, ?) "
+        "INSERT INTO tasks (hash, name, json, stored_at, family) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (hash) DO UPDATE SET name = excluded.name, json = excluded.json, "
-        "stored_at = excluded.stored_at");
+        "stored_at = excluded.stored_at, family = excluded.family");
     insert.bind(1, task.hash());
     insert.bind(2, task.name);
     insert.bind(3, dump(task));
     insert.bind(4, now());
+    insert.bind(5, task.family());
     insert.exec();
   });
 }

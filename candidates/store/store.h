@@ -175,6 +175,13 @@ struct RunOutline {
   std::vector<RunPoint> progress;
 };
 
+/// A recipe of rules that stands on the board of a task or of one of its family.
+struct KnownRecipe {
+  Recipe recipe;
+  Bindings sizes;  ///< of that task
+  double speedup = 0;
+};
+
 /// What a language model was asked and what it said.
 struct ReplyRecord {
   std::string id;              ///< a content hash of request and reply
@@ -275,6 +282,13 @@ class Store {
   [[nodiscard]] Result<std::optional<Evaluation>> find(const std::string& program_hash,
                                                        const std::string& task_hash,
                                                        const Provenance& provenance) const;
+
+  /// Of each task of the family on that architecture up to `of_each` recipes of rules, the fastest
+  /// first. Not what `but_of_run` found last: a run that goes on begins as it did.
+  [[nodiscard]] Result<std::vector<KnownRecipe>> known_recipes(const Task& task,
+                                                               const std::string& arch,
+                                                               bool modelled, int of_each,
+                                                               std::int64_t but_of_run = 0) const;
 
   /// Once for each id and run.
   [[nodiscard]] Result<void> put_reply(std::int64_t run, const ReplyRecord& reply);

@@ -62,6 +62,10 @@ std::vector<SearchOption> make_options() {
        .field = NamesField{&S::without, check_rewriter},
        .help = "Rewriters not to use, separated by commas; `hone rules` lists them",
        .always_sent_as = "disabled"},
+      {.name = "known",
+       .field = SwitchField{&S::known, "Begin as if nothing were known"},
+       .help = "Begin with what was fastest in earlier searches of the task, or of the same one at "
+               "other sizes, on this architecture"},
       {.name = "patience",
        .field = CountField{&S::patience, 1, 100},
        .help = "End the search when it has found nothing faster for this part of the budget, in "

@@ -25,6 +25,7 @@ struct SearchSettings {
   std::vector<std::string> without;  ///< rewriters that may not propose
   bool prescreen = true;             ///< on a GPU: measure only what the time model gives a chance
   int patience = 100;                ///< [% of the budget] without anything faster; 100: no end
+  bool known = true;                 ///< begin with what earlier searches found
   bool operator==(const SearchSettings&) const = default;
 };
 

@@ -48,6 +48,12 @@ std::optional<std::vector<RunReply>> Journal::all_replies() {
   return std::move(*replies);
 }
 
+std::vector<KnownRecipe> Journal::known_recipes(const Task& task, int of_each) const {
+  if (store_ == nullptr) return {};
+  return store_->known_recipes(task, provenance_.arch, provenance_.modelled, of_each, run_)
+      .value_or(std::vector<KnownRecipe>());
+}
+
 void Journal::put(const CandidateRecord& candidate, const Evaluation& evaluation) {
   if (store_ != nullptr) take(store_->put(run_, candidate, evaluation, provenance_));
 }

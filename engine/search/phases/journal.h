@@ -27,6 +27,8 @@ class Journal {
   [[nodiscard]] std::vector<RunReply> earlier_replies();
   /// All replies of this run; none where nothing is kept.
   [[nodiscard]] std::optional<std::vector<RunReply>> all_replies();
+  /// Of the task's family, as measured or modelled on this architecture: see Store.
+  [[nodiscard]] std::vector<KnownRecipe> known_recipes(const Task& task, int of_each) const;
   void put(const CandidateRecord& candidate, const Evaluation& evaluation);
   void put_reply(const ReplyRecord& reply);
   void link_reply(const std::string& reply, const CandidateRecord& candidate);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/search/phases/known_recipes.h"
+#include "engine/search/strategy/known_first.h"
 #include "engine/search/strategy/mixed_strategy.h"
 
 namespace hone::search {
@@ -34,6 +36,8 @@ std::unique_ptr<Strategy> Opening::make_strategy() {
   const double reference_us = run_.outcome.reference_time_us;
   auto strategy = find_strategy(settings.strategy)
                       ->make(admission_.builder().space(), settings.seed, reference_us);
+  if (const auto known = recipes_to_begin_with(run_, admission_.task()); !known.empty())
+    strategy = std::make_unique<KnownFirst>(std::move(strategy), known);
   RecipeSource* const source = llm_.open(admission_);
   if (source == nullptr) return strategy;
   const Budget& budget = settings.budget;

@@ -86,6 +86,37 @@ TEST_F(StoreTest, RanksBySpeedupThenTimeThenId) {
   EXPECT_EQ(order(store_->boards({"", "", 2})->front()), (std::vector<std::string>{"e", "b"}));
 }
 
+TEST_F(StoreTest, KnowsTheRecipesOfAFamily) {
+  const Task task = test::scale_task();
+  Task larger = task, unlike = task;
+  larger.sizes.begin()->second *= 2;
+  larger.math = MathLevel::kReduced;
+  unlike.reference.source += "\n// another";
+  EXPECT_EQ(task.family(), larger.family());
+  EXPECT_NE(task.family(), unlike.family());
+  for (const Task* one : {&task, &larger, &unlike}) {
+    ASSERT_TRUE(store_->put_task(*one));
+    const auto run = store_->begin_run(one->hash(), gpu(), 1, "evolve");
+    ASSERT_TRUE(run);
+    for (const char digit : {'1', '2', '3'}) {
+      auto record = candidate(*one, hash_of(digit));
+      record.recipe[0].params["by"] = digit - '0';
+      if (digit == '3') record.origin = "variant";
+      ASSERT_TRUE(store_->put(*run, record, timed(digit - '0' + 1), gpu()));
+    }
+  }
+  const auto known = store_->known_recipes(larger, "sm_90", false, 1);
+  ASSERT_TRUE(known) << known.error().message;
+  ASSERT_EQ(known->size(), 2U) << "the best of each of two tasks";
+  for (const KnownRecipe& one : *known) {
+    EXPECT_EQ(one.recipe[0].int_param("by", 0), 2) << "what a person wrote has no recipe";
+    EXPECT_EQ(one.speedup, 3);
+  }
+  EXPECT_EQ(store_->known_recipes(larger, "sm_90", false, 5)->size(), 4U);
+  EXPECT_TRUE(store_->known_recipes(larger, "sm_80", false, 5)->empty());
+  EXPECT_TRUE(store_->known_recipes(larger, "sm_90", true, 5)->empty());
+}
+
 TEST_F(StoreTest, ModelledAndMeasuredNeverShareABoard) {
   const std::int64_t run = begin(gpu());
   Provenance odd = emulated();

@@ -238,6 +238,34 @@ TEST_F(SearchJob, StoresWhatItFound) {
   std::filesystem::remove(path);
 }
 
+// A program's time is its source's: the best of one size is that of another.
+TEST_F(SearchJob, BeginsWithWhatEarlierSearchesFound) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "known.db";
+  std::filesystem::remove(path);
+  auto store = Store::open(path);
+  ASSERT_TRUE(store) << store.error().message;
+  const auto best_of = [&](const Task& task) {
+    const auto outcome = run_search(task, device_, evaluator_, rewriting_, store->get(), options_);
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    return outcome ? outcome->ranked.front().candidate.recipe : Recipe();
+  };
+  const Recipe best = best_of(task_);
+  ASSERT_FALSE(best.empty());
+  options_.settings.budget.evaluations = 1;
+  options_.settings.seed = 4;
+  EXPECT_EQ(best_of(task_), best);
+  Task larger = task_;
+  larger.sizes["N"] += larger.sizes["N"] / 10;
+  larger.tolerance.rtol = 1e-3;
+  EXPECT_EQ(best_of(larger), best);
+  Task unlike = task_;
+  unlike.reference.source += "\n// another kernel";
+  EXPECT_NE(best_of(unlike), best);
+  options_.settings.known = false;
+  larger.sizes["N"] += 1;
+  EXPECT_NE(best_of(larger), best);
+}
+
 // Killed somewhere and begun again, a job ends as if nothing had happened.
 TEST_F(SearchJob, AJobGoesOnWhereItsProcessDied) {
   const auto path = std::filesystem::path(testing::TempDir()) / "resumed.db";

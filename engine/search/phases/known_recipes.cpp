@@ -1,0 +1,44 @@
+#include "engine/search/phases/known_recipes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hone::search {
+namespace {
+
+constexpr int kOfEachTask = 3;
+constexpr std::size_t kMost = 8;
+
+/// How far apart two tasks of a family are: in each size, by what factor, as a sum of logarithms.
+double distance(const Bindings& a, const Bindings& b) {
+  double sum = 0;
+  for (const auto& [name, size] : a) {
+    const auto other = b.find(name);
+    if (other == b.end() || size <= 0 || other->second <= 0) continue;
+    sum += std::abs(std::log(static_cast<double>(size) / static_cast<double>(other->second)));
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<Recipe> recipes_to_begin_with(SearchRun& run, const Task& task) {
+  const SearchSettings& settings = run.options.settings;
+  if (!settings.known) return {};
+  auto known = run.journal.known_recipes(task, kOfEachTask);
+  std::ranges::stable_sort(known, {},
+                           [&](const KnownRecipe& one) { return distance(task.sizes, one.sizes); });
+  const auto usable = [&](const Recipe& recipe) {
+    return !recipe.empty() && required_math(recipe) <= task.math &&
+           std::ranges::none_of(recipe, [&](const Step& step) {
+             return std::ranges::contains(settings.without, step.rewriter);
+           });
+  };
+  std::vector<Recipe> first;
+  for (KnownRecipe& one : known)
+    if (first.size() < kMost && usable(one.recipe) && !std::ranges::contains(first, one.recipe))
+      first.push_back(std::move(one.recipe));
+  return first;
+}
+
+}  // namespace hone::search
