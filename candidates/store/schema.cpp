@@ -279,7 +279,8 @@ bool has_latest_tables(SQLite::Database& database) {
                  "AND "
                  "(SELECT COUNT(*) FROM pragma_table_info('results') WHERE name IN ('sandbox', "
                  "'code', "
-                 "'held_math')) = 3")
+                 "'held_math')) = 3 AND "
+                 "(SELECT COUNT(*) FROM pragma_table_info('tasks') WHERE name = 'family') = 1")
              .getInt() == 1;
 }
 

@@ -6,6 +6,8 @@
 namespace hone::search {
 namespace {
 
+bool holds(const auto& list, const auto& one) { return std::ranges::find(list, one) != list.end(); }
+
 constexpr int kOfEachTask = 3;
 constexpr std::size_t kMost = 8;
 
@@ -30,13 +32,12 @@ std::vector<Recipe> recipes_to_begin_with(SearchRun& run, const Task& task) {
                            [&](const KnownRecipe& one) { return distance(task.sizes, one.sizes); });
   const auto usable = [&](const Recipe& recipe) {
     return !recipe.empty() && required_math(recipe) <= task.math &&
-           std::ranges::none_of(recipe, [&](const Step& step) {
-             return std::ranges::contains(settings.without, step.rewriter);
-           });
+           std::ranges::none_of(
+               recipe, [&](const Step& step) { return holds(settings.without, step.rewriter); });
   };
   std::vector<Recipe> first;
   for (KnownRecipe& one : known)
-    if (first.size() < kMost && usable(one.recipe) && !std::ranges::contains(first, one.recipe))
+    if (first.size() < kMost && usable(one.recipe) && !holds(first, one.recipe))
       first.push_back(std::move(one.recipe));
   return first;
 }

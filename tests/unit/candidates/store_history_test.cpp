@@ -193,7 +193,7 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
     database.exec(
         "DROP TABLE job_spending; DROP TABLE reply_candidates; DROP TABLE replies; DROP TABLE "
-        "run_points; DROP INDEX "
+        "run_points; DROP INDEX tasks_by_family; ALTER TABLE tasks DROP COLUMN family; DROP INDEX "
         "results_ranked; ALTER TABLE results DROP COLUMN steps; ALTER TABLE results DROP COLUMN "
         "registers; ALTER TABLE results DROP COLUMN code; ALTER TABLE results DROP COLUMN origin; "
         "ALTER TABLE results DROP COLUMN held_math; CREATE INDEX results_by_run ON results (run, "

@@ -94,7 +94,7 @@ TEST_F(StoreTest, KnowsTheRecipesOfAFamily) {
   unlike.reference.source += "\n// another";
   EXPECT_EQ(task.family(), larger.family());
   EXPECT_NE(task.family(), unlike.family());
-  for (const Task* one : {&task, &larger, &unlike}) {
+  for (const Task* one : std::initializer_list<const Task*>{&task, &larger, &unlike}) {
     ASSERT_TRUE(store_->put_task(*one));
     const auto run = store_->begin_run(one->hash(), gpu(), 1, "evolve");
     ASSERT_TRUE(run);
