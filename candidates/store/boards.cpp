@@ -95,7 +95,7 @@ void store_detail::bind_filter(SQLite::Statement& query, const BoardFilter& filt
 
 Result<std::vector<KnownRecipe>> Store::known_recipes(const Task& task, const std::string& arch,
                                                       bool modelled, int of_each,
-                                                      std::int64_t but_of_run) const {
+                                                      std::int64_t for_run) const {
   return impl_->guarded([&] {
     SQLite::Statement query(
         impl_->database,
@@ -105,13 +105,15 @@ Result<std::vector<KnownRecipe>> Store::known_recipes(const Task& task, const st
         "FROM tasks t JOIN results r ON r.task_hash = t.hash "
         "JOIN candidates c ON c.id = r.candidate WHERE t.family = ? AND r.arch = ? "
         "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 AND r.speedup > 1 "
-        "AND r.origin IN ('rules', 'tunables') AND COALESCE(r.run, 0) <> ?) WHERE place <= ? ORDER "
-        "BY speedup DESC");
+        "AND r.origin IN ('rules', 'tunables') AND COALESCE(r.run, 0) <> ? AND r.found_at <= "
+        "COALESCE((SELECT started_at FROM runs WHERE id = ?), r.found_at)) "
+        "WHERE place <= ? ORDER BY speedup DESC");
     query.bind(1, task.family());
     query.bind(2, arch);
     query.bind(3, modelled ? 1 : 0);
-    query.bind(4, but_of_run > 0 ? but_of_run : -1);
-    query.bind(5, of_each);
+    query.bind(4, for_run > 0 ? for_run : -1);
+    query.bind(5, for_run);
+    query.bind(6, of_each);
     std::vector<KnownRecipe> known;
     while (query.executeStep())
       known.push_back(

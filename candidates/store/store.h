@@ -284,11 +284,11 @@ class Store {
                                                        const Provenance& provenance) const;
 
   /// Of each task of the family on that architecture up to `of_each` recipes of rules, the fastest
-  /// first. Not what `but_of_run` found last: a run that goes on begins as it did.
+  /// first. As things stood when `for_run` began: one that goes on begins as it did.
   [[nodiscard]] Result<std::vector<KnownRecipe>> known_recipes(const Task& task,
                                                                const std::string& arch,
                                                                bool modelled, int of_each,
-                                                               std::int64_t but_of_run = 0) const;
+                                                               std::int64_t for_run = 0) const;
 
   /// Once for each id and run.
   [[nodiscard]] Result<void> put_reply(std::int64_t run, const ReplyRecord& reply);

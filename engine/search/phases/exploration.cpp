@@ -91,7 +91,7 @@ bool Exploration::patience_is_over() const {
 bool Exploration::time_is_up() const {
   if (run_.interrupted()) return true;
   const bool replaying = opening_.replay().going_on(run_.target.window);
-  return !replaying && run_.clock.left_s(run_.clock.plan.search_end()) <= 0;
+  return !replaying && run_.clock.left_s(opening_.search_end()) <= 0;
 }
 
 bool Exploration::evaluations_spent() const {

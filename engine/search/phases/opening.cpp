@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "engine/search/phases/known_recipes.h"
-#include "engine/search/strategy/known_first.h"
 #include "engine/search/strategy/mixed_strategy.h"
 
 namespace hone::search {
@@ -23,21 +22,31 @@ Opening::Opening(SearchRun& run, Admission& admission, LlmSide& llm)
   llm_.remember();
   // What a model answered an earlier process, nobody asks for again.
   const bool repeats = telling_->repeats() && !llm_.has_a_say();
-  const double left_s = run_.clock.left_s(run_.clock.plan.search_end());
+  const std::vector<Recipe> known = recipes_to_begin_with(run_, admission_.task());
+  const TimePlan& plan = run_.clock.plan;
+  const double left_s = run_.clock.left_s(known.empty() ? plan.search_end() : plan.known_end());
   watch_.emplace(run_.rewriting, run_.options.stop,
                  left_s + (repeats && !replay_.empty() ? kReplay_s : 0));
-  strategy_ = make_strategy();
+  strategy_ = make_strategy(known);
   teller_.emplace(run_, llm_, *strategy_);
   if (!repeats) recalled_ = recall();
 }
 
-std::unique_ptr<Strategy> Opening::make_strategy() {
+double Opening::search_end() const {
+  const TimePlan& plan = run_.clock.plan;
+  return known_ != nullptr && known_->waits() ? plan.known_end() : plan.search_end();
+}
+
+std::unique_ptr<Strategy> Opening::make_strategy(const std::vector<Recipe>& known) {
   const SearchSettings& settings = run_.options.settings;
   const double reference_us = run_.outcome.reference_time_us;
   auto strategy = find_strategy(settings.strategy)
                       ->make(admission_.builder().space(), settings.seed, reference_us);
-  if (const auto known = recipes_to_begin_with(run_, admission_.task()); !known.empty())
-    strategy = std::make_unique<KnownFirst>(std::move(strategy), known);
+  if (!known.empty()) {
+    auto first = std::make_unique<KnownFirst>(std::move(strategy), known);
+    known_ = first.get();
+    strategy = std::move(first);
+  }
   RecipeSource* const source = llm_.open(admission_);
   if (source == nullptr) return strategy;
   const Budget& budget = settings.budget;

@@ -14,6 +14,7 @@
 #include "engine/search/phases/run.h"
 #include "engine/search/phases/teller.h"
 #include "engine/search/phases/telling.h"
+#include "engine/search/strategy/known_first.h"
 #include "engine/search/strategy/strategy.h"
 
 namespace hone::search {
@@ -31,11 +32,13 @@ class Opening {
   [[nodiscard]] Replay& replay() { return replay_; }
   /// Evaluations that the strategy was told of before it is asked for the first time.
   [[nodiscard]] std::int64_t recalled() const { return recalled_; }
+  /// When no further candidate is asked for or waited for [s of the plan].
+  [[nodiscard]] double search_end() const;
   /// Rewriting is over: the time is up, or the user waits. What it says now is no answer.
   [[nodiscard]] bool rewriting_ended() const { return watch_->fired(); }
 
  private:
-  [[nodiscard]] std::unique_ptr<Strategy> make_strategy();
+  [[nodiscard]] std::unique_ptr<Strategy> make_strategy(const std::vector<Recipe>& known);
   [[nodiscard]] std::int64_t recall();
 
   SearchRun& run_;
@@ -45,6 +48,7 @@ class Opening {
   Replay replay_;
   std::optional<RewritingWatch> watch_;
   std::unique_ptr<Strategy> strategy_;
+  const KnownFirst* known_ = nullptr;  ///< part of strategy_; null: nothing is known
   std::optional<Teller> teller_;
   std::int64_t recalled_ = 0;
 };

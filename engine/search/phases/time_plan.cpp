@@ -29,6 +29,8 @@ constexpr double kTimedSizeCompared_s = 1;
 constexpr double kGrace_s = 7, kGracePart = 0.07;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
+/// To make and evaluate what is known from earlier searches.
+constexpr double kKnown_s = 3;
 
 }  // namespace
 
@@ -69,6 +71,10 @@ double TimePlan::search_end() const {
   reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
   const double begin = std::min(search_begin_s_, total);
   return std::max(begin + kLeastForSearch * (total - begin), total - reserve);
+}
+
+double TimePlan::known_end() const {
+  return std::max(search_end(), std::min(search_begin_s_ + kKnown_s, budget_.seconds));
 }
 
 double TimePlan::finals_end() const {

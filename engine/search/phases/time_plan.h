@@ -22,6 +22,8 @@ class TimePlan {
   [[nodiscard]] double admission_end() const;
   /// Leaves the final stage its share.
   [[nodiscard]] double search_end() const;
+  /// Where it is known what was fastest before, a search goes on until then for it to be evaluated.
+  [[nodiscard]] double known_end() const;
   /// Past the budget by less than the run as a whole may be: results are still written after it.
   [[nodiscard]] double finals_end() const;
   /// As many of `wanted` as the final stage's share has time for; at least two, if so many are

@@ -17,6 +17,11 @@ Recipe KnownFirst::ask() {
   return rest_->ask();
 }
 
+bool KnownFirst::waits() const {
+  const std::lock_guard lock(mutex_);
+  return !known_.empty() || !in_flight_.empty();
+}
+
 void KnownFirst::tell(const Outcome& outcome) {
   Outcome told = outcome;
   {

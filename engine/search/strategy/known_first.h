@@ -20,11 +20,13 @@ class KnownFirst final : public Strategy {
   Recipe ask() override;
   void tell(const Outcome& outcome) override;
   [[nodiscard]] std::size_t pioneers() const override { return count_ + rest_->pioneers(); }
+  /// Some of what is known was not told of yet.
+  [[nodiscard]] bool waits() const;
 
  private:
   const std::unique_ptr<Strategy> rest_;
   const std::size_t count_;
-  std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< of what follows
   std::deque<Recipe> known_;
   std::unordered_set<std::string> in_flight_;  ///< keys of known ones
 };

@@ -51,6 +51,16 @@ TEST(TimePlan, OnAGpuTheBestAndTheReferenceHaveTimeForTheirFinalStages) {
   }
 }
 
+TEST(TimePlan, WhatIsKnownIsEvaluatedHoweverShortTheBudget) {
+  TimePlan plan({.seconds = 5}, false);
+  plan.admitted(2500, 2, 2.6);
+  EXPECT_LT(plan.search_end(), 4);
+  EXPECT_DOUBLE_EQ(plan.known_end(), 5);
+  TimePlan later({.seconds = 60}, false);
+  later.admitted(2500, 2, 2.6);
+  EXPECT_DOUBLE_EQ(later.known_end(), later.search_end());
+}
+
 TEST(TimePlan, ASearchFollowsALongAdmission) {
   for (const bool modelled : {false, true}) {
     TimePlan plan({.seconds = 20}, modelled);
