@@ -92,8 +92,9 @@ TEST_P(Attacks, EndInTheirVerdict) {
     const bool modelled = device().starts_with("emu");
     if (attack.most_speedup > 0 && modelled) EXPECT_LE(speedup, attack.most_speedup);
     if (attack.measured_us > 0 && modelled) {
-      EXPECT_LT(time_us, 1.5 * attack.measured_us);
-      EXPECT_GT(time_us, attack.measured_us / 1.5);
+      constexpr double kDrawn = 1.01;  // what it matters which blocks are drawn
+      EXPECT_LT(time_us, kDrawn * 1.5 * attack.measured_us);
+      EXPECT_GT(time_us * kDrawn, attack.measured_us / 1.5);
     }
   }
   EXPECT_EQ(detail.find("root:"), std::string::npos) << detail;
