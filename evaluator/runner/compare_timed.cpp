@@ -27,65 +27,27 @@ using Ranges = PartialRun::Ranges;
 /// How much is compared of one set of inputs. Blocks, half of them the reference's, are drawn: up
 /// to `blocks` while either program spent less than `units`, up to `wanted` while less than
 /// `heavy`, and `least` in any case, as long as all outputs together take no more than `most`.
-/// Fewer than `enough`, for the candidate's own reasons, and nothing is known of it.
 struct Effort {
-  std::size_t blocks, wanted, least, enough;
+  std::size_t blocks, wanted, least;
   double units, heavy, most;
   /// A program whose blocks cannot be told apart runs in full, if it takes no more [units].
-  double whole, whole_reference;
+  double whole;
+  /// Fewer blocks compared, for the candidate's own reasons, and nothing is known of it.
+  std::size_t enough;
 };
-constexpr Effort kThorough = {.blocks = 96,
-                              .wanted = 32,
-                              .least = 16,
-                              .enough = 16,
-                              .units = 12e6,
-                              .heavy = 45e6,
-                              .most = 200e6,
-                              .whole = 320e6,
-                              .whole_reference = 100e6};
+constexpr Effort kThorough = {96, 32, 16, 12e6, 45e6, 200e6, 320e6, 16};
 /// On inputs that the task does not list.
-constexpr Effort kBrief = {.blocks = 32,
-                           .wanted = 8,
-                           .least = 4,
-                           .enough = 16,
-                           .units = 3e6,
-                           .heavy = 8e6,
-                           .most = 12e6,
-                           .whole = 30e6,
-                           .whole_reference = 0};
+constexpr Effort kBrief = {32, 8, 4, 3e6, 8e6, 12e6, 30e6, 16};
 /// Of programs that hone's own rules made: they hide nothing, and a search waits.
-constexpr Effort kOfRules = {.blocks = 32,
-                             .wanted = 8,
-                             .least = 2,
-                             .enough = 2,
-                             .units = 4e6,
-                             .heavy = 12e6,
-                             .most = 12e6,
-                             .whole = 12e6,
-                             .whole_reference = 12e6};
-constexpr Effort kBriefOfRules = {.blocks = 16,
-                                  .wanted = 4,
-                                  .least = 2,
-                                  .enough = 2,
-                                  .units = 1e6,
-                                  .heavy = 2e6,
-                                  .most = 3e6,
-                                  .whole = 6e6,
-                                  .whole_reference = 0};
+constexpr Effort kOfRules = {32, 8, 2, 4e6, 12e6, 12e6, 12e6, 2};
+constexpr Effort kBriefOfRules = {16, 4, 2, 1e6, 2e6, 3e6, 6e6, 2};
 /// Once more in another order.
-constexpr Effort kAgain = {.blocks = 16,
-                           .wanted = 4,
-                           .least = 1,
-                           .enough = 1,
-                           .units = 3e6,
-                           .heavy = 8e6,
-                           .most = 12e6,
-                           .whole = 60e6,
-                           .whole_reference = 0};
+constexpr Effort kAgain = {16, 4, 1, 3e6, 8e6, 12e6, 60e6, 1};
 /// Or so few, where so many ran for them.
 constexpr std::size_t kFewBlocks = 6, kManyRun = 96;
 constexpr int kElementsOfABlock = 4;     // whose blocks are looked for in the other program
 constexpr std::size_t kMostMissing = 3;  // elements that nobody seems to write
+constexpr std::uint64_t kWholeReference = 100'000'000;  // [warp instructions]
 /// Together blocks are to write so much of what the reference's write, less this many deviations.
 constexpr double kLeastShare = 0.98, kDeviations = 4;
 constexpr std::size_t kLeastDrawn = 16;          // else they do not tell
@@ -248,7 +210,7 @@ class Comparing {
 
 std::unique_ptr<PartialRun> Comparing::precise(const Output& output) {
   if (!one_.precise || modules_.precise == nullptr) return nullptr;
-  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 8 * effort_.most,
+  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 8 * kThorough.most,
                               std::make_shared<SharedInputs>());
   if (!run) return nullptr;
   const auto size_in = [&](const protocol::Runnable& runnable) {
@@ -408,8 +370,11 @@ bool Comparing::compare(Output& output) {
   if (reference_gave_up_ && !enough() && candidate_->verdict() == Verdict::kOk) {
     // Blocks that wait for one another, or share what they write, say: then in full.
     const std::string why = reference_->why();
-    const auto most = static_cast<std::uint64_t>(effort_.whole_reference);
-    auto whole = most == 0 || reference_->is_too_long()
+    // What a search waits for does not begin a run that cannot end in time.
+    const bool hopeless = question_.by_rules && reference_->is_too_long();
+    const auto most =
+        question_.by_rules ? static_cast<std::uint64_t>(effort_.whole) : kWholeReference;
+    auto whole = made_up() || hopeless
                      ? Load(std::unexpected(Error{}))
                      : PartialRun::load(one_.reference, modules_.reference, one_.seed, 0, inputs_);
     if (!whole || !(*whole)->run_whole(most)) {
