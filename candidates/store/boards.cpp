@@ -105,15 +105,14 @@ Result<std::vector<KnownRecipe>> Store::known_recipes(const Task& task, const st
         "FROM tasks t JOIN results r ON r.task_hash = t.hash "
         "JOIN candidates c ON c.id = r.candidate WHERE t.family = ? AND r.arch = ? "
         "AND r.modelled = ? AND r.verdict = 'ok' AND r.final = 1 AND r.speedup > 1 "
-        "AND r.origin IN ('rules', 'tunables') AND COALESCE(r.run, 0) <> ? AND r.found_at <= "
+        "AND r.origin IN ('rules', 'tunables') AND r.found_at <= "
         "COALESCE((SELECT started_at FROM runs WHERE id = ?), r.found_at)) "
         "WHERE place <= ? ORDER BY speedup DESC");
     query.bind(1, task.family());
     query.bind(2, arch);
     query.bind(3, modelled ? 1 : 0);
-    query.bind(4, for_run > 0 ? for_run : -1);
-    query.bind(5, for_run);
-    query.bind(6, of_each);
+    query.bind(4, for_run);
+    query.bind(5, of_each);
     std::vector<KnownRecipe> known;
     while (query.executeStep())
       known.push_back(
