@@ -25,6 +25,8 @@ struct Comparison {
   std::int64_t non_finite = 0;                ///< of the wanted values
   double norm_error = 0;  ///< root of the mean squared difference over rms(want)
   double norm_limit = 0;  ///< 0: none
+  /// Wrong only because the reference is exact where this is not, which may be chance.
+  bool perhaps_by_chance = false;
   [[nodiscard]] bool ok() const {
     return mismatches == 0 && (norm_limit == 0 || norm_error <= norm_limit);
   }

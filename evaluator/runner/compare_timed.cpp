@@ -14,6 +14,7 @@
 #include "evaluator/check/compare.h"
 #include "evaluator/check/finite.h"
 #include "evaluator/check/judge.h"
+#include "evaluator/check/made_up.h"
 #include "evaluator/runner/partial_run.h"
 
 namespace hone::runner {
@@ -268,6 +269,7 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
   result_.max_rel_error = std::max(result_.max_rel_error, judged->comparison.max_rel_error);
   if (judged->ok()) return true;
   check::Comparison said = judged->comparison;
+  result_.perhaps_by_chance = said.perhaps_by_chance;
   if (question_.to_the_bit && said.first_mismatch >= 0)
     said.first_mismatch = elements[static_cast<std::size_t>(said.first_mismatch)];
   return stop(Verdict::kWrongResult,
@@ -506,7 +508,11 @@ TimedComparison Comparing::run() {
 
 TimedComparison compare_timed(const Case& one, const TimedModules& modules,
                               const TimedQuestion& question) {
-  return Comparing(one, modules, question).run();
+  return check::drawn_anew(one, [&](const Case& drawn, bool& perhaps_by_chance) {
+    auto compared = Comparing(drawn, modules, question).run();
+    perhaps_by_chance = compared.perhaps_by_chance;
+    return compared;
+  });
 }
 
 }  // namespace hone::runner

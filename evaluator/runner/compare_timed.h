@@ -15,12 +15,13 @@ struct TimedComparison {
   Verdict verdict = Verdict::kOk;
   std::string detail;
   double max_rel_error = 0;
-  bool same_bits = true;      ///< of all that was compared
-  bool useless = false;       ///< made-up inputs on which the reference fails or says nothing
-  std::int64_t elements = 0;  ///< that were compared
-  std::int64_t blocks = 0;    ///< whose places these are, of both programs
-  bool whole = false;         ///< all blocks of the candidate ran
-  double units = 0;           ///< that all of this took (see units_of)
+  bool same_bits = true;           ///< of all that was compared
+  bool useless = false;            ///< made-up inputs on which the reference fails or says nothing
+  std::int64_t elements = 0;       ///< that were compared
+  std::int64_t blocks = 0;         ///< whose places these are, of both programs
+  bool perhaps_by_chance = false;  ///< see check::Comparison
+  bool whole = false;              ///< all blocks of the candidate ran
+  double units = 0;                ///< that all of this took (see units_of)
   /// Why an output was not compared, or at fewer places than was meant; empty where all were.
   std::string not_compared;
 };

@@ -50,12 +50,15 @@ class Emulate {
   [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one,
                                              const protocol::EmulateRequest& request,
                                              Further further, bool& unusable);
-  /// Of a run that ended well. Fills `outputs`.
-  [[nodiscard]] protocol::EmulateReply compare_outputs(const protocol::Case& one,
-                                                       const ReferenceRun& reference,
-                                                       const EmulatedProgram& program,
-                                                       const protocol::EmulateRequest& request,
-                                                       OutputBytes& outputs);
+  /// With one draw of contents.
+  [[nodiscard]] protocol::EmulateReply check_once(const protocol::Case& one,
+                                                  const protocol::EmulateRequest& request,
+                                                  Further further, bool& unusable,
+                                                  bool& perhaps_by_chance);
+  /// Of a run that ended well. Fills `outputs`; `perhaps_by_chance`: see check::Comparison.
+  [[nodiscard]] protocol::EmulateReply compare_outputs(
+      const protocol::Case& one, const ReferenceRun& reference, const EmulatedProgram& program,
+      const protocol::EmulateRequest& request, OutputBytes& outputs, bool& perhaps_by_chance);
   /// Twice more in the same memory, as users call it: with other contents, and with the first ones;
   /// `often`: on and on so, until it keeps what it kept before.
   [[nodiscard]] protocol::EmulateReply run_again(const protocol::Case& one,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "evaluator/check/compare.h"
+#include "evaluator/check/made_up.h"
 #include "evaluator/check/precise.h"
 #include "evaluator/runner/compare_timed.h"
 #include "evaluator/runner/emulate.h"
@@ -92,7 +93,7 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
 
 EmulateReply Emulate::compare_outputs(const Case& one, const ReferenceRun& reference,
                                       const EmulatedProgram& program, const EmulateRequest& request,
-                                      OutputBytes& outputs) {
+                                      OutputBytes& outputs, bool& perhaps_by_chance) {
   EmulateReply result = reply(Verdict::kOk, "");
   for (const auto& buffer : one.reference.program.buffers) {
     const int index = program.index_of(buffer.name);
@@ -118,6 +119,7 @@ EmulateReply Emulate::compare_outputs(const Case& one, const ReferenceRun& refer
     if (!judged) return reply(Verdict::kWrongResult, judged.error().message);
     result.max_rel_error = std::max(result.max_rel_error, judged->comparison.max_rel_error);
     if (!judged->ok()) {
+      perhaps_by_chance = judged->comparison.perhaps_by_chance;
       result.verdict = Verdict::kWrongResult;
       result.detail = judged->detail.empty() ? check::describe(judged->comparison, buffer.name,
                                                                buffer.type, buffer.elements())
@@ -163,7 +165,9 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
     if (report.verdict != Verdict::kOk)
       return reply(report.verdict, report.detail + " (when it is called again)");
     OutputBytes outputs;
-    result = compare_outputs(again, *reference, program, request, outputs);
+    bool perhaps_by_chance = false;
+    result = compare_outputs(again, *reference, program, request, outputs, perhaps_by_chance);
+    if (perhaps_by_chance) result = reply(Verdict::kOk, "");
     if (result.verdict != Verdict::kOk) {
       result.detail +=
           fmt::format(" (when it is called again{}; what it leaves behind changes its answer)",
@@ -214,6 +218,13 @@ EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& reque
 
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, Further further,
                             bool& unusable) {
+  return check::drawn_anew(one, [&](const Case& drawn, bool& perhaps_by_chance) {
+    return check_once(drawn, request, further, unusable, perhaps_by_chance);
+  });
+}
+
+EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request, Further further,
+                                 bool& unusable, bool& perhaps_by_chance) {
   Tolerance tolerance = check::for_inputs(request.tolerance, one.made_up);
   if (request.bits == SameBits::kRequired) tolerance = check::same_bits(tolerance);
   const auto reference = kept_.run(one);
@@ -238,7 +249,8 @@ EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, Furt
   if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
 
   OutputBytes outputs;
-  EmulateReply result = compare_outputs(one, *reference, **program, request, outputs);
+  EmulateReply result =
+      compare_outputs(one, *reference, **program, request, outputs, perhaps_by_chance);
   if (result.verdict != Verdict::kOk) return result;
   if (further.again && (*program)->keeps_something()) {
     const auto again = run_again(one, **program, **module, request, budget, further.often);

@@ -41,6 +41,9 @@ class Measure {
   /// message.
   Step<void> check_inputs(const protocol::Case& one, const protocol::MeasureRequest& request,
                           double limit_s, const std::string& where);
+  /// With one draw of contents.
+  Step<void> check_inputs_once(const protocol::Case& one, const protocol::MeasureRequest& request,
+                               double limit_s, const std::string& where, bool& perhaps_by_chance);
   /// The same at the timed size, whose case has the task's own.
   Step<void> check_other_inputs(const protocol::MeasureRequest& request, InputSet set,
                                 double limit_s);

@@ -8,7 +8,7 @@ namespace hone::check {
 namespace {
 
 /// The reference answers what is true; every element of the candidate's is off by `error`.
-bool right(InputSet inputs, bool exact, float error, bool there_is_a_truth = true) {
+Comparison decided(InputSet inputs, bool exact, float error, bool there_is_a_truth = true) {
   const std::vector<float> want = {1, 2, 3, 1000};
   std::vector<float> got = want;
   for (float& value : got) value *= 1 + error;
@@ -25,7 +25,11 @@ bool right(InputSet inputs, bool exact, float error, bool there_is_a_truth = tru
       },
       [&] { return Result<bool>(there_is_a_truth); });
   EXPECT_TRUE(decides) << decides.error().message;
-  return decides->ok();
+  return *decides;
+}
+
+bool right(InputSet inputs, bool exact, float error, bool there_is_a_truth = true) {
+  return decided(inputs, exact, error, there_is_a_truth).ok();
 }
 
 TEST(MadeUp, ExactAnswersMustBeExact) {
@@ -40,6 +44,12 @@ TEST(MadeUp, WideInputsAllowOneRoundingAndNotFewerBits) {
   EXPECT_FALSE(right(InputSet::kWide, true, 1e-5F));
   EXPECT_TRUE(right(InputSet::kWide, false, 1e-5F));
   EXPECT_FALSE(right(InputSet::kWide, false, 5e-2F));
+}
+
+TEST(MadeUp, OnlyWhatIsWithinTheToleranceMayBeWrongByChance) {
+  EXPECT_TRUE(decided(InputSet::kWide, true, 1e-5F).perhaps_by_chance);
+  EXPECT_FALSE(decided(InputSet::kWide, true, 5e-2F).perhaps_by_chance);
+  EXPECT_FALSE(decided(InputSet::kMultiples, true, 3e-7F).perhaps_by_chance);
 }
 
 TEST(MadeUp, WithoutATruthNobodyKnowsWhetherAnswersAreExact) {
