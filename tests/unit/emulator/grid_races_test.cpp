@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Pair{"flag", " of s+0"}, Pair{"release", " of b+0"}, Pair{"phases", " of b+"},
                     Pair{"lock", " of a+0"}, Pair{"bytes", " of a+"}, Pair{"same_value", "+0"},
                     Pair{"write_after_read", " of a+"}, Pair{"write_after_many_reads", " of a+"},
-                    Pair{"atomic_and_plain", " of s+0"}),
+                    Pair{"atomic_and_plain", " of s+0"}, Pair{"tickets", "write of s+0"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(GridRace, NamesBothSides) {

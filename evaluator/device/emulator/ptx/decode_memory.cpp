@@ -1,6 +1,7 @@
 // Loads, stores and atomics.
 #include <fmt/format.h>
 
+#include "evaluator/device/emulator/ptx/decode.h"
 #include "evaluator/device/emulator/ptx/parser.h"
 
 namespace hone::emulator {

@@ -150,6 +150,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
   if (how == Touch::kOrdered && writes) {
     if (in.release) global_order_.fence(w.index);
     global_order_.publish(w.index, address, bytes);
+    global_order_.note_atomic(w.index, lane, address, in.kind == Kind::kAtom && !in.unread);
   }
   return true;
 }

@@ -130,12 +130,28 @@ bool BlockOrder::before(const GlobalStamp& s, int warp) const {
   return find(*seen, key_of(s.block)) >= s.epoch || find(*seen, key_of(s.block, s.warp)) >= s.epoch;
 }
 
+void BlockOrder::note_atomic(int warp, int lane, std::uint64_t address, bool answers) {
+  LastAtomic& last = order_->last_atomics[key_of(block_, warp)];
+  last.address = address;
+  last.lane = lane;
+  last.number = ++order_->atomics;
+  last.all_answered = last.all_answered && answers;
+}
+
+bool BlockOrder::answered_before(const GlobalStamp& s, int warp) const {
+  const auto& all = order_->last_atomics;
+  const auto its = all.find(key_of(s.block, s.warp)), own = all.find(key_of(block_, warp));
+  return s.ordered && its != all.end() && own != all.end() && its->second.lane == s.lane &&
+         its->second.address == own->second.address && its->second.number < own->second.number &&
+         its->second.all_answered && own->second.all_answered;
+}
+
 bool BlockOrder::conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const {
   if (earlier.block == 0 ||
       (earlier.block - 1) / order_->in_cluster == (now.block - 1) / order_->in_cluster)
     return false;
   if (earlier.ordered && now.ordered) return false;
-  return !before(earlier, now.warp) && !order_->gave_up;
+  return !before(earlier, now.warp) && !answered_before(earlier, now.warp) && !order_->gave_up;
 }
 
 bool BlockOrder::read(GlobalCell& cell, const GlobalStamp& now) const {

@@ -4,7 +4,8 @@
 // A fence makes what its warp did and saw (and what the block did before its last barrier)
 // publishable; an atomic, volatile or release store after it publishes that at its address; any
 // atomic, volatile or acquire load there takes it over; a barrier spreads it over the block.
-// A reader needs no fence: the hardware wants one, but code that runs right without is common.
+// A reader needs no fence: the hardware wants one, but code that runs right without is common. For
+// the same reason an atomic that answered is before all that follows the next atomic of its thread.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +44,22 @@ struct PageShadow {
 using Clock = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
 using ClockRef = std::shared_ptr<const Clock>;
 
+/// The last of one warp on global memory.
+struct LastAtomic {
+  std::uint64_t address = 0;
+  std::uint64_t number = 0;  ///< of all in the run, from 1
+  int lane = 0;
+  bool all_answered = true;  ///< this one and those before gave their warp the old value
+};
+
 /// Of one run.
 struct GlobalOrder {
-  std::unordered_map<std::uint64_t, ClockRef> places;  ///< published, by address / 4
-  std::uint64_t time = 1;                              ///< of publications
-  std::uint64_t entries = 0;                           ///< in all clocks ever made
-  bool gave_up = false;                                ///< too many: nothing is reported any more
+  std::unordered_map<std::uint64_t, ClockRef> places;          ///< published, by address / 4
+  std::unordered_map<std::uint64_t, LastAtomic> last_atomics;  ///< by key of the warp
+  std::uint64_t atomics = 0;
+  std::uint64_t time = 1;     ///< of publications
+  std::uint64_t entries = 0;  ///< in all clocks ever made
+  bool gave_up = false;       ///< too many: nothing is reported any more
   std::uint32_t in_cluster =
       1;  ///< blocks, by consecutive number: nothing is known of their barriers
   ClockRef join(const ClockRef& a, const ClockRef& b);
@@ -62,6 +73,8 @@ class BlockOrder {
   void barrier(std::uint32_t warps, std::uint32_t live);
   void publish(int warp, std::uint64_t address, std::uint64_t bytes);
   void take_over(int warp, std::uint64_t address, std::uint64_t bytes);
+  /// An atomic, or a volatile or release store, which answers nothing.
+  void note_atomic(int warp, int lane, std::uint64_t address, bool answers);
   /// Did it happen before what `warp` does now?
   [[nodiscard]] bool before(const GlobalStamp& stamp, int warp) const;
 
@@ -86,6 +99,8 @@ class BlockOrder {
     std::uint32_t epoch = 1;
     std::uint32_t joined = 0;  ///< epoch of the whole block before its last barrier
   };
+  /// Was it an atomic, and has its warp gone on to another at which this one came after it?
+  [[nodiscard]] bool answered_before(const GlobalStamp& stamp, int warp) const;
   [[nodiscard]] bool conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const;
 
   GlobalOrder* order_ = nullptr;

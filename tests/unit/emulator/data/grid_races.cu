@@ -1,7 +1,7 @@
 // Pairs of kernels: `_race` has a race between blocks on global memory, `_clean` has none.
 // Launched as 8 blocks of 64 threads: a holds 4096 numbers, b is unwritten, s holds zeros.
-#define PAIR(name)                                                                                  \
-  extern "C" __global__ void name##_race(int* a, int* b, unsigned* s) { name<true>(a, b, s); }      \
+#define PAIR(name)                                                                             \
+  extern "C" __global__ void name##_race(int* a, int* b, unsigned* s) { name<true>(a, b, s); } \
   extern "C" __global__ void name##_clean(int* a, int* b, unsigned* s) { name<false>(a, b, s); }
 
 __device__ int id() { return blockIdx.x * blockDim.x + threadIdx.x; }
@@ -237,7 +237,29 @@ PAIR(write_after_many_reads)
 template <bool race>
 __device__ void atomic_and_plain(int* a, int*, unsigned* s) {
   if (threadIdx.x != 0) return;
-  if (blockIdx.x == 5 && race) s[0] = 1000;
-  else atomicMax(s, a[id()]);
+  if (blockIdx.x == 5 && race)
+    s[0] = 1000;
+  else
+    atomicMax(s, a[id()]);
 }
 PAIR(atomic_and_plain)
+
+// Tickets, then arrivals in the opposite order, of which the last sets the tickets back. No fence:
+// who has a ticket's number, whose atomic is done; one that asks for no number may be under way.
+template <bool race>
+__device__ void tickets(int*, int* b, unsigned* s) {
+  if (threadIdx.x != 0) return;
+  unsigned ticket = blockIdx.x;
+  if (race) {
+    while (blockIdx.x != 0 && atomicAdd(&s[2], 0) == 0) {
+    }
+    atomicAdd(&s[0], 1);
+    if (blockIdx.x == 0) atomicExch(&s[2], 1);
+  } else {
+    ticket = atomicAdd(&s[0], 1);
+  }
+  while (atomicAdd(&s[1], 0) != gridDim.x - 1 - ticket) {
+  }
+  if (atomicAdd(&s[1], 1) == gridDim.x - 1) s[0] = 0;
+}
+PAIR(tickets)
