@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <utility>
@@ -24,7 +25,9 @@ constexpr int kTriedBlocks = 16;   // of a launch
 constexpr int kFewestTried = 8;    // that say anything
 constexpr int kMayHaveStayed = 1;  // a border, a tie
 constexpr std::size_t kMostLaunches = 8;
-constexpr double kUnitsOfAll = 8e6;  // see units_of
+constexpr double kUnitsOfAll = 16e6;              // see units_of
+constexpr double kHeavyBlock = kUnitsOfAll / 50;  // of one whose run serves several trials
+constexpr int kTrialsOfAHeavyBlock = 8;
 constexpr double kUnitsPerNewByte = 0.01, kUnitsOfARun = 5000;
 constexpr std::uint64_t kPart = 32;  // [B]; what memory moves at once
 constexpr std::uint64_t kSampledElements = 2048;
@@ -76,6 +79,7 @@ class SingleBlocks {
   }
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] bool has_time() const { return units_left_ > 0; }
+  [[nodiscard]] double units_left() const { return units_left_; }
   [[nodiscard]] EmulatedProgram& program() { return *program_; }
   /// All that it wrote, or what is at the places that another run wrote.
   [[nodiscard]] Left left(const Left* where = nullptr) const {
@@ -130,6 +134,26 @@ class OthersOfBuffers {
   std::map<std::size_t, OtherValues> values_;
 };
 
+/// What a block does where nothing was changed.
+struct Unchanged {
+  std::uint64_t block;
+  SingleBlocks::Left left;
+  std::map<int, std::vector<ByteRange>> touched;
+  int trials;  ///< that it serves
+};
+
+/// Of a block at random; none where that did not end well.
+std::optional<Unchanged> unchanged(SingleBlocks& single, const ConcreteProgram& program,
+                                   std::size_t launch, std::uint64_t block) {
+  const double before = single.units_left();
+  if (!single.begin() || !single.run(launch, block) || !single.ended()) return std::nullopt;
+  Unchanged out{block, single.left(), {}, 1};
+  for (std::size_t k = 0; k < program.buffers.size(); ++k)
+    out.touched[static_cast<int>(k)] = single.program().touched(static_cast<int>(k));
+  if (before - single.units_left() > kHeavyBlock) out.trials = kTrialsOfAHeavyBlock;
+  return out;
+}
+
 /// A whole part at random of what was touched.
 std::uint64_t any_part(const std::vector<ByteRange>& touched, std::mt19937_64& random) {
   std::uint64_t total = 0;
@@ -166,16 +190,17 @@ std::set<std::string> needed_at_timed(const protocol::Runnable& reference,
     const auto& grid = program.launches[launch].grid;
     const auto blocks = static_cast<std::uint64_t>(grid[0] * grid[1] * grid[2]);
     std::map<std::string, Tally> tallies;
+    std::optional<Unchanged> now;
     for (int i = 0; i < kTriedBlocks && single.has_time(); ++i) {
-      const std::uint64_t block = random() % blocks;
-      if (!single.begin() || !single.run(launch, block) || !single.ended()) continue;
-      const auto left = single.left();
-      std::map<int, std::vector<ByteRange>> all_touched;
-      for (std::size_t k = 0; k < program.buffers.size(); ++k)
-        all_touched[static_cast<int>(k)] = single.program().touched(static_cast<int>(k));
+      if (!now || now->trials-- <= 0) {
+        now = unchanged(single, program, launch, random() % blocks);
+        if (!now) continue;
+        --now->trials;
+      }
+      const auto& [block, left, all_touched, trials] = *now;
       for (std::size_t k = 0; k < program.buffers.size(); ++k) {
         const ConcreteBuffer& buffer = program.buffers[k];
-        if (!names.contains(buffer.name)) continue;
+        if (!names.contains(buffer.name) || buffer.role == Role::kOut) continue;
         const int index = static_cast<int>(k);
         const auto& touched = all_touched.at(index);
         if (touched.empty()) continue;
