@@ -1,6 +1,7 @@
 #include "engine/search/requests/hidden_sizes.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ class Chooser {
     if (task_.specialize) return result;
     if (!ranges_.empty()) add(near_powers_of_two());
     for (const auto& [name, range] : ranges_) add(one_above(name));
+    if (ranges_.size() > 1) add(all_equal());
+    for (const auto& [name, range] : ranges_) add(one_is_one(name));
     return result;
   }
 
@@ -226,6 +229,29 @@ class Chooser {
       }
       if (allowed(sizes) && is_affordable(sizes)) return sizes;
     }
+    return std::nullopt;
+  }
+
+  /// Squares, of which a candidate may take one buffer for another.
+  std::optional<Bindings> all_equal() {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = least;
+    for (const auto& [name, range] : ranges_) {
+      least = std::min(least, range.low);
+      most = std::min(most, range.high);
+    }
+    for (int i = 0; i < kTries; ++i) {
+      const std::int64_t value = odd(std::max<std::int64_t>(2, least >> (i / 4)), most >> (i / 4));
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) sizes[name] = i % 4 == 3 ? least : value;
+      if (allowed(sizes) && is_affordable(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Bindings> one_is_one(const std::string& small) {
+    Bindings sizes = task_.sizes;
+    for (const auto& [name, range] : ranges_) sizes[name] = name == small ? 1 : range.low;
+    if (allowed(sizes) && is_affordable(sizes)) return sizes;
     return std::nullopt;
   }
 

@@ -16,10 +16,10 @@ namespace hone {
 /// multiples of 16. A size that is the same at every listed size stays; none is above its timed
 /// value. Where the task says "specialize": false, a candidate must hold at every size: then one
 /// binding of powers of two and their neighbours follows, and for each size one in which it alone
-/// is above its timed value, the others as small as it takes to afford that. They satisfy the
-/// task's constraints; whether the reference works there is for the caller to find out.
-/// Deterministic for a seed. Where `affordable` is given, only sizes that it accepts: smaller ones,
-/// or one fewer.
+/// is above its timed value, the others as small as it takes to afford that; one in which all are
+/// equal; and for each size one in which it alone is 1. They satisfy the task's constraints;
+/// whether the reference works there is for the caller to find out. Deterministic for a seed. Where
+/// `affordable` is given, only sizes that it accepts: smaller ones, or one fewer.
 [[nodiscard]] std::vector<Bindings> hidden_sizes(
     const Task& task, std::uint64_t seed,
     const std::function<bool(const Bindings&)>& affordable = {});
