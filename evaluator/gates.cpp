@@ -10,6 +10,7 @@
 #include "evaluator/check/atomics.h"
 #include "evaluator/check/exact.h"
 #include "evaluator/check/narrow_products.h"
+#include "evaluator/check/outside.h"
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/pool/gpu_client.h"
@@ -161,6 +162,14 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
                 .candidate = std::move(candidate->second),
                 .seed = request_.timed.seed};
   timed_.repeatable = !uses_atomics(*timed_.candidate);
+  if (const auto outside =
+          check::looks_outside(timed_.reference.compiled.ptx, timed_.candidate->compiled.ptx);
+      !outside.empty())
+    return stop_at(verdict_of(
+        Verdict::kRefused,
+        fmt::format("it reads {}, which is no input of the task: what it answers could depend on "
+                    "when it runs, and the reference does not read it",
+                    outside)));
   if (request_.claims >= MathLevel::kTf32x3) return true;
   const auto narrow = check::narrow_products(
       timed_.reference.program, timed_.reference.compiled.ptx, timed_.candidate->compiled.ptx);

@@ -59,6 +59,7 @@ Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(
     std::shared_ptr<SharedInputs> shared) {
   std::unique_ptr<EmulatedProgram> p(new EmulatedProgram(runnable, outputs));
   p->shared_ = std::move(shared);
+  p->memory_.begin_anywhere(seed);
   if (pad > 0) (void)p->memory_.allocate("padding", pad, true, constant_source(0));
   for (const auto& buffer : runnable.program.buffers) {
     auto source = p->contents(buffer, seed);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <random>
 
+#include "evaluator/runner/emulated_program.h"
+
 namespace hone::runner {
 namespace {
 

@@ -15,14 +15,15 @@
 
 namespace hone::emulator {
 
-// Generic address windows. Global allocations lie below all of them.
-inline constexpr std::uint64_t kGlobalBase = 0x0000'1000'0000'0000;
-inline constexpr std::uint64_t kModuleBase = 0x0000'6000'0000'0000;  // + module id << 32
-inline constexpr std::uint64_t kConstBase = 0x0000'7A00'0000'0000;
-inline constexpr std::uint64_t kParamBase = 0x0000'7B00'0000'0000;
-inline constexpr std::uint64_t kSharedBase = 0x0000'7C00'0000'0000;
-inline constexpr std::uint64_t kLocalBase = 0x0000'7D00'0000'0000;
-inline constexpr std::uint64_t kFunctionBase = 0x0000'7E00'0000'0000;
+// Generic address windows. What lies in global memory is above all of them, buffers where a GPU's
+// are: see Memory::begin_anywhere.
+inline constexpr std::uint64_t kConstBase = 0x0000'0A00'0000'0000;
+inline constexpr std::uint64_t kParamBase = 0x0000'0B00'0000'0000;
+inline constexpr std::uint64_t kSharedBase = 0x0000'0C00'0000'0000;
+inline constexpr std::uint64_t kLocalBase = 0x0000'0D00'0000'0000;
+inline constexpr std::uint64_t kFunctionBase = 0x0000'0E00'0000'0000;
+inline constexpr std::uint64_t kModuleBase = 0x0000'1000'0000'0000;  // + module id << 32
+inline constexpr std::uint64_t kGlobalBase = 0x0000'7F00'0000'0000;
 inline constexpr std::uint64_t kWindowBytes = 0x0000'0001'0000'0000;
 
 /// Shared memory of block `rank` of the cluster, seen as shared::cluster: (rank + 1) of these on.

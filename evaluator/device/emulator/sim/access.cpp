@@ -11,7 +11,7 @@
 namespace hone::emulator {
 
 Space Block::window(std::uint64_t a) const {
-  if (a < kModuleBase) return Space::kGlobal;
+  if (a >= kModuleBase) return Space::kGlobal;
   if (a - kSharedBase < kWindowBytes) return Space::kShared;
   if (a - kLocalBase < kWindowBytes) return Space::kLocal;
   if (a - kConstBase < kWindowBytes) return Space::kConst;

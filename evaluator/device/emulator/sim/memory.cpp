@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <random>
 
 #include "evaluator/device/emulator/sim/order.h"
 #include "evaluator/device/emulator/sim/stores.h"
@@ -122,6 +123,12 @@ void Memory::Impl::place_globals(const ModuleImpl& module) {
 
 Memory::Memory() : impl_(std::make_unique<Impl>()) {}
 Memory::~Memory() = default;
+
+void Memory::begin_anywhere(std::uint64_t seed) {
+  constexpr std::uint64_t kPlaces = 1 << 17, kEach = 2 << 20;
+  std::mt19937_64 random(seed);
+  impl_->next = kGlobalBase + random() % kPlaces * kEach;
+}
 
 std::uint64_t Memory::allocate(std::string name, std::uint64_t bytes, bool initialised,
                                PageSource source) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <random>
 
 #include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
@@ -247,8 +248,8 @@ bool Block::fail_access(const Warp& w, const Inst& in, int lane, std::uint64_t a
                         const char* why) {
   const char* what = in.kind == Kind::kStore ? "write" : in.kind == Kind::kAtom ? "atomic" : "read";
   std::uint64_t shown = address;
-  if (address < kGlobalBase && in.space == Space::kShared) shown += kSharedBase;
-  if (address < kGlobalBase && in.space == Space::kLocal) shown += kLocalBase;
+  if (address < kConstBase && in.space == Space::kShared) shown += kSharedBase;
+  if (address < kConstBase && in.space == Space::kLocal) shown += kLocalBase;
   const FindingKind kind =
       std::string_view(why) == "misaligned" ? FindingKind::kMisaligned : FindingKind::kOutOfBounds;
   if (run_.findings.collects() && held_.empty() && run_.findings.again(kind, in.place)) {
@@ -385,10 +386,12 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       return one(static_cast<std::uint64_t>(w.index));
     case SpecialRegister::kNwarpid:
       return one(static_cast<std::uint64_t>(run_.profile->max_warps_per_sm));
-    case SpecialRegister::kSmid:
-      return one(
-          (id_[0] + std::uint64_t{l.grid[0]} * (id_[1] + std::uint64_t{l.grid[1]} * id_[2])) %
-          static_cast<std::uint64_t>(run_.profile->sm_count));
+    case SpecialRegister::kSmid: {
+      // Blocks come to multiprocessors in any way, several to one and none to another.
+      const std::uint64_t seed = run_.options->schedule_seed;
+      const std::uint64_t place = seed == 0 ? number_ : std::mt19937_64(seed ^ number_)();
+      return one(place % static_cast<std::uint64_t>(run_.profile->sm_count));
+    }
     case SpecialRegister::kNsmid:
       return one(static_cast<std::uint64_t>(run_.profile->sm_count));
     case SpecialRegister::kGridid:

@@ -1,0 +1,16 @@
+// Does a candidate look at what is no input: when it runs, or as which grid? What it answers may
+// then depend on it, and no number of runs would show that.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hone::check {
+
+/// The first special register of a clock, a counter or the number of the grid that the candidate's
+/// PTX reads and the reference's does not, as PTX names it ("%clock64"); else empty. Multiprocessor
+/// and addresses are not among them: programs have reasons to know those, and checks vary them.
+[[nodiscard]] std::string looks_outside(std::string_view reference_ptx,
+                                        std::string_view candidate_ptx);
+
+}  // namespace hone::check
