@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <random>
 #include <vector>
 
 #include "evaluator/fill/formula_cpu.h"
@@ -39,6 +41,33 @@ class GeneratedSource : public Source {
  private:
   hone_fill fill_;
   std::size_t size_;
+};
+
+class ChangedSource : public Source {
+ public:
+  ChangedSource(std::shared_ptr<const Source> source, const ConcreteBuffer& buffer,
+                std::uint64_t changes)
+      : source_(std::move(source)), other_(buffer, changes), size_(size_of(buffer.type)) {
+    std::mt19937_64 random(buffer_key(changes, buffer.name));
+    for (std::uint64_t& place : places_)
+      place = random() % static_cast<std::uint64_t>(std::max<std::int64_t>(1, buffer.elements()));
+  }
+
+  void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
+    source_->read(offset, out, size);
+    for (const std::uint64_t place : places_) {
+      const std::uint64_t begin = std::max(offset, place * size_);
+      const std::uint64_t end = std::min(offset + size, (place + 1) * size_);
+      if (begin < end) other_.read(begin, out + (begin - offset), end - begin);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kChanged = 3;  // fewer than samples of an input find
+  const std::shared_ptr<const Source> source_;
+  const GeneratedSource other_;
+  const std::size_t size_;
+  std::array<std::uint64_t, kChanged> places_;
 };
 
 class RepeatingSource : public Source {
@@ -161,6 +190,22 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
   close(fd);
   if (data == MAP_FAILED) return invalid(fmt::format("{}: {}", where, std::strerror(errno)));
   return std::make_shared<FileSource>(static_cast<const std::uint8_t*>(data), bytes);
+}
+
+std::shared_ptr<const Source> Source::with_changes(std::shared_ptr<const Source> source,
+                                                   const ConcreteBuffer& buffer,
+                                                   std::uint64_t changes) {
+  switch (buffer.fill.kind) {
+    case Fill::Kind::kUniform:
+    case Fill::Kind::kNormal:
+    case Fill::Kind::kIntegers:
+    case Fill::Kind::kTails:
+    case Fill::Kind::kEither:
+    case Fill::Kind::kMultiples:
+      return std::make_shared<ChangedSource>(std::move(source), buffer, changes);
+    default:
+      return source;
+  }
 }
 
 Result<std::shared_ptr<const Source>> Source::open_repeating(const ConcreteBuffer& buffer,

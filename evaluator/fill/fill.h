@@ -29,6 +29,11 @@ class Source {
   /// making them. Others, and small buffers, are as open() has them.
   [[nodiscard]] static Result<std::shared_ptr<const Source>> open_repeating(
       const ConcreteBuffer& buffer, std::uint64_t seed);
+  /// `source`, which is open()'s of this buffer and seed, but for a few elements that `changes`
+  /// chooses, which have other contents; `source` itself where elements depend on one another (a
+  /// permutation, a file, ...).
+  [[nodiscard]] static std::shared_ptr<const Source> with_changes(
+      std::shared_ptr<const Source> source, const ConcreteBuffer& buffer, std::uint64_t changes);
   virtual ~Source() = default;
   /// Bytes [offset, offset + size) of the buffer.
   virtual void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const = 0;

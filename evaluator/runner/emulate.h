@@ -59,8 +59,8 @@ class Emulate {
   [[nodiscard]] protocol::EmulateReply compare_outputs(
       const protocol::Case& one, const ReferenceRun& reference, const EmulatedProgram& program,
       const protocol::EmulateRequest& request, OutputBytes& outputs, bool& perhaps_by_chance);
-  /// Twice more in the same memory, as users call it: with other contents, and with the first ones;
-  /// `often`: on and on so, until it keeps what it kept before.
+  /// Three times more in the same memory, as users call it: with a few elements changed, with other
+  /// contents, and with the first ones; `often`: on and on so, until it keeps what it kept before.
   [[nodiscard]] protocol::EmulateReply run_again(const protocol::Case& one,
                                                  EmulatedProgram& program,
                                                  const emulator::Module& module,

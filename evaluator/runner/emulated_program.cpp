@@ -38,12 +38,14 @@ void SharedInputs::read(const fill::Source& source, const ConcreteBuffer& buffer
 }
 
 Result<emulator::Memory::PageSource> EmulatedProgram::contents(const ConcreteBuffer& buffer,
-                                                               std::uint64_t seed) const {
+                                                               std::uint64_t seed,
+                                                               std::uint64_t changes) const {
   if (!has_fill(buffer.role))
     return constant_source(outputs_ == Outputs::kUninitialised ? 0xFF : 0);
   auto source = outputs_ == Outputs::kZero ? fill::Source::open_repeating(buffer, seed)
                                            : fill::Source::open(buffer, seed);
   if (!source) return std::unexpected(source.error());
+  if (changes != 0) *source = fill::Source::with_changes(std::move(*source), buffer, changes);
   if (shared_)
     return [source = *source, shared = shared_, &buffer](std::uint64_t offset, std::uint8_t* out,
                                                          std::size_t size) {
@@ -160,11 +162,11 @@ std::int64_t EmulatedProgram::first_unwritten(int buffer) const {
                                  static_cast<std::uint64_t>(runnable_.program.buffers[i].bytes()));
 }
 
-Result<void> EmulatedProgram::begin_again(std::uint64_t seed) {
+Result<void> EmulatedProgram::begin_again(std::uint64_t seed, std::uint64_t changes) {
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     const auto& buffer = runnable_.program.buffers[i];
     if (buffer.role == Role::kScratch) continue;
-    auto source = contents(buffer, seed);
+    auto source = contents(buffer, seed, changes);
     if (!source) return std::unexpected(source.error());
     memory_.renew(addresses_[i], std::move(*source));
   }

@@ -99,8 +99,8 @@ class EmulatedProgram {
   [[nodiscard]] bool was_written(int buffer) const;
   [[nodiscard]] std::int64_t first_unwritten(int buffer) const;  ///< byte, or -1
   /// As between two calls of a user: new contents for what is read, nothing in what is written, and
-  /// scratch memory and `__device__` variables as they were left.
-  [[nodiscard]] Result<void> begin_again(std::uint64_t seed);
+  /// scratch memory and `__device__` variables as they were left. `changes`: see Case.
+  [[nodiscard]] Result<void> begin_again(std::uint64_t seed, std::uint64_t changes = 0);
   /// As if nothing had written to anything but inputs, which stay as they are; `__device__`
   /// variables stay, too.
   [[nodiscard]] Result<void> forget_writes(std::uint64_t seed);
@@ -119,7 +119,8 @@ class EmulatedProgram {
   EmulatedProgram(const protocol::Runnable& runnable, Outputs outputs)
       : runnable_(runnable), outputs_(outputs) {}
   [[nodiscard]] Result<emulator::Memory::PageSource> contents(const ConcreteBuffer& buffer,
-                                                              std::uint64_t seed) const;
+                                                              std::uint64_t seed,
+                                                              std::uint64_t changes = 0) const;
 
   const protocol::Runnable& runnable_;  ///< outlives this
   const Outputs outputs_;

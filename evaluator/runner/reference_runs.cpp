@@ -43,7 +43,7 @@ Result<SharedModule> ReferenceRuns::module_for(const CompiledProgram& compiled) 
 }
 
 ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std::uint64_t seed,
-                                       std::uint64_t budget) {
+                                       std::uint64_t budget, std::uint64_t changes) {
   ReferenceRun run;
   const auto module = module_for(reference.compiled);
   if (!module) {
@@ -56,6 +56,13 @@ ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std:
     run.verdict = Verdict::kRefused;
     run.detail = program.error().message;
     return run;
+  }
+  if (changes != 0) {
+    if (auto changed = (*program)->begin_again(seed, changes); !changed) {
+      run.verdict = Verdict::kRefused;
+      run.detail = changed.error().message;
+      return run;
+    }
   }
   const auto report = (*program)->run_all(**module, budget, true);
   run.verdict = report.verdict;
@@ -76,15 +83,15 @@ ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std:
 }
 
 SharedRun ReferenceRuns::run(const protocol::Runnable& reference, std::uint64_t seed,
-                             std::uint64_t budget) {
-  const std::string key = fmt::format("{}/{}", reference.key, seed);
+                             std::uint64_t budget, std::uint64_t changes) {
+  const std::string key = fmt::format("{}/{}/{}", reference.key, seed, changes);
   for (auto it = runs_.begin(); it != runs_.end(); ++it) {
     if (it->first != key) continue;
     runs_.splice(runs_.end(), runs_, it);
     return runs_.back().second;
   }
-  runs_.emplace_back(key,
-                     std::make_shared<const ReferenceRun>(run_afresh(reference, seed, budget)));
+  runs_.emplace_back(
+      key, std::make_shared<const ReferenceRun>(run_afresh(reference, seed, budget, changes)));
   std::size_t bytes = 0;
   for (const auto& [name, run] : runs_) bytes += run->bytes;
   while (runs_.size() > 1 && (runs_.size() > kCachedRuns || bytes > kCachedRunBytes)) {
@@ -101,9 +108,9 @@ SharedRun ReferenceRuns::run(const protocol::Case& one) {
     const std::uint64_t budget = known == work_.end() ? kUnknownBudget
                                                       : std::clamp(kMostOfOwn * known->second,
                                                                    kLeastBudget, kReferenceBudget);
-    return run(one.reference, one.seed, budget);
+    return run(one.reference, one.seed, budget, one.changes);
   }
-  auto found = run(one.reference, one.seed, kReferenceBudget);
+  auto found = run(one.reference, one.seed, kReferenceBudget, one.changes);
   if (known == work_.end()) known = work_.emplace(work_.end(), ptx, 0);
   known->second = std::max(known->second, found->warp_instructions);
   if (work_.size() > kKnownWork) work_.pop_front();
@@ -112,7 +119,7 @@ SharedRun ReferenceRuns::run(const protocol::Case& one) {
 
 SharedRun ReferenceRuns::precise(const protocol::Case& one) {
   if (!one.precise) return nullptr;
-  auto found = run(*one.precise, one.seed, kReferenceBudget);
+  auto found = run(*one.precise, one.seed, kReferenceBudget, one.changes);
   return found->verdict == Verdict::kOk ? found : nullptr;
 }
 

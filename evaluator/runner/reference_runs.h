@@ -43,7 +43,7 @@ class ReferenceRuns {
   [[nodiscard]] Result<SharedModule> module_for(const CompiledProgram& compiled);
   /// Of the reference, or of the same in double.
   [[nodiscard]] SharedRun run(const protocol::Runnable& reference, std::uint64_t seed,
-                              std::uint64_t budget);
+                              std::uint64_t budget, std::uint64_t changes = 0);
   /// Of a check's reference. Inputs that the task does not list may make it run on and on: there it
   /// may take a few times as long as on the task's own.
   [[nodiscard]] SharedRun run(const protocol::Case& one);
@@ -52,7 +52,7 @@ class ReferenceRuns {
 
  private:
   [[nodiscard]] ReferenceRun run_afresh(const protocol::Runnable& reference, std::uint64_t seed,
-                                        std::uint64_t budget);
+                                        std::uint64_t budget, std::uint64_t changes);
 
   // Oldest first; bounded by count and, for runs, by bytes.
   std::list<std::pair<std::string, SharedRun>> runs_;
