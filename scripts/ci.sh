@@ -3,7 +3,7 @@
 #   scripts/ci.sh quick [BASE]   format, rooms' arrows, headers, unit and golden tests; clang-tidy on what changed since
 #                                BASE (default: the commit before this one)
 #   scripts/ci.sh full           everything: what .ci/run runs
-#   scripts/ci.sh nightly        sanitizers, long fuzzing, chaos and more mutants: before an issue is resolved
+#   scripts/ci.sh nightly        sanitizers, long fuzzing, chaos and 1000 random nests: before an issue is resolved
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "${1:-}" in

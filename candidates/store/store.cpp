@@ -124,11 +124,13 @@ std::string Store::Impl::candidate_id(const CandidateRecord& candidate) {
 }
 
 void Store::Impl::put_candidate(const std::string& id, const CandidateRecord& candidate) {
-  // A second way to the same program adds nothing: the first recipe stays.
+  // A second way to the same program adds nothing, unless it is shorter.
   SQLite::Statement insert(
       database,
       "INSERT INTO candidates (id, program_hash, task_hash, program, recipe, origin, parent) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+      "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (program_hash, task_hash) DO UPDATE SET "
+      "recipe = excluded.recipe, parent = excluded.parent WHERE origin = excluded.origin "
+      "AND json_array_length(excluded.recipe) < json_array_length(recipe)");
   insert.bind(1, id);
   insert.bind(2, candidate.program_hash);
   insert.bind(3, candidate.task_hash);
@@ -156,7 +158,7 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       "sandbox = excluded.sandbox, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
       "evaluation = excluded.evaluation, held_math = excluded.held_math, "
-      "registers = excluded.registers, code = excluded.code");
+      "steps = excluded.steps, registers = excluded.registers, code = excluded.code");
   insert.bind(":candidate", id);
   if (run > 0) {
     insert.bind(":run", run);

@@ -32,8 +32,17 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
   std::FILE* out = options.common.json_on_stdout() ? stderr : stdout;
   const Finalist& best = outcome.ranked.front();
   const Measurement& m = best.evaluation.measurement;
-  fmt::print(out, "{}: reference {}{}\n", task.name, format_time(outcome.reference_time_us), word);
-  if (best.candidate.recipe.empty()) {
+  // The one that the speedup is of: the search's own, of a few runs or blocks, may be another.
+  const double reference_us =
+      m.reference_time_us > 0 ? m.reference_time_us : outcome.reference_time_us;
+  fmt::print(out, "{}: reference {}{}\n", task.name, format_time(reference_us), word);
+  if (best.candidate.recipe.empty() && outcome.seemed_faster > 0) {
+    fmt::print(
+        out,
+        "nothing that seemed faster than the reference ended its final check (the best of {} "
+        "seemed {:.2f}x); more time helps\n",
+        outcome.seemed_faster, outcome.seemed_speedup);
+  } else if (best.candidate.recipe.empty()) {
     fmt::print(out, "nothing faster than the reference was found\n");
   } else {
     fmt::print(out,
@@ -42,6 +51,7 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
                best.candidate.id, format_time(m.time_us), word, m.speedup, m.ci95_low, m.ci95_high,
                100 * m.roof_fraction, best.evaluation.max_rel_error, best.candidate.origin);
     for (const Step& step : best.candidate.recipe) fmt::print(out, "  {}\n", to_string(step));
+    if (!best.evaluation.note.empty()) fmt::print(out, "  note: {}\n", best.evaluation.note);
   }
   if (!baselines.empty())
     fmt::print(out, "against others on this GPU: {}\n", against_text(baselines, m.time_us));

@@ -79,7 +79,9 @@ struct SearchOutcome {
   Counts counts;
   Pace pace;
   std::vector<Finalist>
-      ranked;  ///< verified, fastest first; the reference itself is always among them
+      ranked;             ///< verified, fastest first; the reference itself is always among them
+  int seemed_faster = 0;  ///< programs that the search thought faster than the reference, ...
+  double seemed_speedup = 0;    ///< ... and the best of them
   std::set<std::string> timed;  ///< hashes of all that went through the final stage
   results::ModelUse llm;
   double elapsed_s = 0;

@@ -42,7 +42,7 @@ std::vector<SearchOption> make_options() {
       {.name = "seed",
        .field = SeedField{&S::seed},
        .help = "Chooses what is random in the search; the same seed repeats it exactly on an "
-               "emulated device with a number of evaluations as budget",
+               "emulated device with a number of evaluations as budget and without known recipes",
        .always_sent_as = "seed"},
       {.name = "strategy",
        .field = NameField{&S::strategy, strategy_names, check_strategy},

@@ -102,16 +102,16 @@ std::string refusal_of(const ConcreteProgram& program, const ConcreteBuffer& out
     return said + ": with less than 1 % finite there is nothing to compare";
   const std::string fills = fills_text(program);
   return fmt::format(
-      "{}: with them nearly any answer would pass. The likely cause is the fill of an input{}: "
-      "choose values for which the kernels are defined, or say \"non_finite\": \"same\" where NaN "
-      "and infinities are meant",
+      "{}, which is more than 0.1 %: what is not finite cannot be compared. Of a reference the "
+      "likely cause is the fill of an input{}: choose values for which the kernels are defined, or "
+      "say \"non_finite\": \"same\" where NaN and infinities are meant",
       said, fills.empty() ? "" : fmt::format(" ({})", fills));
 }
 
 std::string left_out(const ConcreteBuffer& output, const NonFiniteElements& found,
                      InputSet inputs) {
   return said_of(output, found, inputs) +
-         ": nothing is left to compare, so these inputs are left out of the checks";
+         ": too little is left to compare, so these inputs are left out of the checks";
 }
 
 }  // namespace hone::check

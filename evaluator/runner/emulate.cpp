@@ -309,6 +309,7 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
     options.thorough = true;
     options.most_in_full = candidate_sample(true).most_in_full;
   }
+  if (is_reference) options.least_blocks = 2;
   options.seed = request.places;
   const auto sampled = sample_launches(runnable, one.seed, **module, profile, options);
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);

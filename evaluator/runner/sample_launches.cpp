@@ -31,6 +31,8 @@ constexpr std::uint64_t kProbe = 2'000'000;
 constexpr std::uint64_t kMostWaiting = 100'000'000, kMostWaitingThorough = 180'000'000;
 /// Blocks that tell a thorough sample what the others take, as far as one says that there are more.
 constexpr std::uint64_t kSecondProbe = 8;
+/// Of one block: then it is the only one [warp instructions].
+constexpr std::uint64_t kVeryMuch = 40'000'000;
 /// How often a program is sampled again because its blocks turn out to wait or to count.
 constexpr int kMostAttempts = 8;
 /// A thorough sample that took so much less than it was to is taken again.
@@ -241,7 +243,8 @@ emulator::RunReport Sampling::part(std::size_t launch, emulator::RunOptions opti
   }
   // So that two programs that differ little are sampled at the same places.
   const auto rounded = [&](std::uint64_t blocks) {
-    blocks = std::clamp<std::uint64_t>(blocks, 1, most);
+    const std::uint64_t least = cost > kVeryMuch ? 1 : std::min(most, options_.least_blocks);
+    blocks = std::clamp<std::uint64_t>(blocks, least, most);
     return options_.thorough && blocks < most ? std::bit_floor(blocks) : blocks;
   };
   std::uint64_t mean = cost;

@@ -29,7 +29,10 @@ struct SampleOptions {
   /// What launches may take that run in full, since later ones do what those have found [units].
   double most_in_full = 200e6;
   std::uint64_t seed = 0;  ///< chooses the blocks; see emulator::RunOptions::sample_seed
-  bool thorough = false;   ///< many blocks, of a final stage: one that is unlike the others shows
+  /// So many blocks, if there are, whatever one costs, unless that is very much: one alone does not
+  /// tell what others touch.
+  std::uint64_t least_blocks = 1;
+  bool thorough = false;  ///< many blocks, of a final stage: one that is unlike the others shows
 };
 [[nodiscard]] SampleOptions candidate_sample(bool is_final);
 

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 
+NOISE = 0.002  # of a modelled time, which depends a little on the blocks that are drawn
 UNCERTAINTY = 0.02  # of an emulated device's ceilings: evaluator/roofline/README.md
 
 
@@ -49,7 +50,7 @@ def uncharged(winner):
 def idle_steps(winner):
     for step in winner["ablation"]["without"]:
         # With what needs it, a step is more than itself.
-        if step["verdict"] == "ok" and not step["left_out_with_it"] and step["worth"] <= 1 + 1e-9:
+        if step["verdict"] == "ok" and not step["left_out_with_it"] and step["worth"] <= 1 + NOISE:
             yield f"{winner['candidate']}: {step['step']} is worth nothing"
 
 

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,7 +28,9 @@ using u64 = unsigned long long;
 
 CUresult sticky = CUDA_SUCCESS;
 bool hanging = false;
-double clock_us = 0;  // the fake's own time: makes timings exact
+std::mutex of_allocated;
+std::set<void*> allocated;  // a real context frees what is left
+double clock_us = 0;        // the fake's own time: makes timings exact
 int loads = 0;
 int runs = 0;                         // at the timed size, of a candidate named "..._run<number>"
 bool flushed = false;                 // the L2, since a candidate's last run
@@ -293,10 +297,16 @@ CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
 CUresult cuMemGetInfo(size_t* f, size_t* t) { return *f = *t = 1ULL << 30, CUDA_SUCCESS; }
 CUresult cuMemAlloc(CUdeviceptr* p, size_t n) {
   void* memory = std::aligned_alloc(256, (n + 255) / 256 * 256);
+  const std::lock_guard lock(of_allocated);
+  allocated.insert(memory);
   *p = reinterpret_cast<CUdeviceptr>(memory);
   return memory != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
-CUresult cuMemFree(CUdeviceptr p) { return std::free(reinterpret_cast<void*>(p)), CUDA_SUCCESS; }
+CUresult cuMemFree(CUdeviceptr p) {
+  const std::lock_guard lock(of_allocated);
+  allocated.erase(reinterpret_cast<void*>(p));
+  return std::free(reinterpret_cast<void*>(p)), CUDA_SUCCESS;
+}
 CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream) {
   if (n >= kFlush) flushed = true;
   if (sticky == CUDA_SUCCESS) std::memset(reinterpret_cast<void*>(p), v, n);

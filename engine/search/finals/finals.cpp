@@ -241,9 +241,14 @@ void Timing::settle(Entry& entry, std::size_t report) {
   entry.settled = true;
   entry.evaluation = evaluation;
   stage_.store(entry.candidate, *entry.evaluation);
-  if (evaluation.verdict != Verdict::kOk)
-    stage_.warn(fmt::format("finalist {} failed on fresh inputs: {} ({})", entry.candidate.id,
-                            to_string(evaluation.verdict), evaluation.detail));
+  if (evaluation.verdict == Verdict::kOk) return;
+  // Neither says that it is wrong.
+  const bool unknown =
+      evaluation.verdict == Verdict::kTimeout || evaluation.verdict == Verdict::kUnsupported;
+  stage_.warn(
+      fmt::format("finalist {} {}: {} ({})", entry.candidate.id,
+                  unknown ? "could not be checked within the limits" : "failed on fresh inputs",
+                  to_string(evaluation.verdict), evaluation.detail));
 }
 
 /// There is nobody else to ask.

@@ -13,8 +13,8 @@ namespace {
 
 /// Of a measured time in the quick stage: what a step must win to stay.
 constexpr double kNoise = 0.01;
-/// A modelled time is a sum of doubles.
-constexpr double kRounding = 1e-9;
+/// Of a modelled time, which depends a little on the blocks that are drawn.
+constexpr double kModelledNoise = 0.002;
 /// A program that the search found so much slower is not looked at again: on other inputs, or at
 /// another moment, it would not be as fast either.
 constexpr double kClearlySlower = 0.05;
@@ -45,7 +45,7 @@ class Reducer {
     return stage_.given_up() || std::chrono::steady_clock::now() >= stage_.deadline;
   }
   [[nodiscard]] bool spent() const { return evaluations_ >= stage_.most_evaluations; }
-  [[nodiscard]] double allowance() const { return 1 + (stage_.modelled ? kRounding : kNoise); }
+  [[nodiscard]] double allowance() const { return 1 + (stage_.modelled ? kModelledNoise : kNoise); }
   void try_all(const std::vector<std::string>& hashes);
   [[nodiscard]] Result<EvaluationRequest> request_for(const CandidateRecord& candidate) const;
   [[nodiscard]] Recipe without(const Recipe& recipe, std::size_t place) const;

@@ -19,12 +19,15 @@ constexpr double kMostForReduction = 0.5;
 }  // namespace
 
 /// What is faster than the reference, the fastest first.
-std::vector<Contender> Finish::contenders() const {
+std::vector<Contender> Finish::contenders() {
   std::vector<Contender> faster;
   for (const Contender& contender : run_.findings.best().ranked()) {
     if (contender.time_us >= run_.outcome.reference_time_us) break;
     faster.push_back(contender);
   }
+  run_.outcome.seemed_faster = static_cast<int>(faster.size());
+  if (!faster.empty())
+    run_.outcome.seemed_speedup = run_.outcome.reference_time_us / faster.front().time_us;
   return faster;
 }
 

@@ -18,7 +18,7 @@ class Finish {
   void run();
 
  private:
-  [[nodiscard]] std::vector<Contender> contenders() const;
+  [[nodiscard]] std::vector<Contender> contenders();
   [[nodiscard]] std::vector<CandidateRecord> finalists();
   [[nodiscard]] std::vector<CandidateRecord> reduced(const std::vector<Contender>& contenders);
 

@@ -228,8 +228,8 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
   if (!timed) return refused(timed.error().message);
   EvaluationRequest request = blank(seed);
   request.claims = claimed_math(recipe, task_);
-  // No rule vouches for the user's own values of tunables, nor for what a model wrote.
-  request.by_rules = !has_model_step(recipe) && std::ranges::none_of(recipe, [](const Step& step) {
+  // No rule vouches for the user's own values of tunables, nor for what a model or a hand wrote.
+  request.by_rules = !has_unproved(recipe) && std::ranges::none_of(recipe, [](const Step& step) {
     return step.rewriter == "tunables";
   });
   request.timed.candidate = std::move(*timed);

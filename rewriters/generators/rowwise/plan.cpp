@@ -148,7 +148,9 @@ class Planner {
     }
     const std::int64_t length = points(nodes_, columns);
     if (!columns.empty()) {
-      if (length > INT32_MAX / 2) return std::unexpected(refused("a row of more than 2^30"));
+      if (length > INT32_MAX / 2)
+        return std::unexpected(
+            refused("a row of more than 2^30 elements, or of a length that comes from data"));
       output.space = space_of(length);
       const SymbolId column = plan_.spaces[static_cast<std::size_t>(output.space)].column;
       for (Ref* part : {&output.element, &output.value, &output.guard}) {
@@ -177,7 +179,9 @@ class Planner {
       level = std::max(level, *before + 1);
     }
     const std::int64_t length = points(nodes_, opened.symbols);
-    if (length > INT32_MAX / 2) return std::unexpected(refused("a row of more than 2^30"));
+    if (length > INT32_MAX / 2)
+      return std::unexpected(
+          refused("a row of more than 2^30 elements, or of a length that comes from data"));
     const bool numbered = node->op == "argmax" || node->op == "argmin";
     if (!numbered) sort_by_stride(opened.symbols, opened.body);
     const int space = space_of(length);

@@ -241,6 +241,26 @@ TEST_F(StoreTest, WhatTheCompilerMadeOneOfIsOneRow) {
   }
 }
 
+TEST_F(StoreTest, AShorterWayToAProgramReplacesTheLonger) {
+  const std::int64_t run = begin(emulated());
+  const auto put_steps = [&](std::size_t steps, const std::string& origin) {
+    CandidateRecord record = candidate(task_, hash_of('a'));
+    record.recipe.resize(steps, record.recipe.front());
+    record.origin = origin;
+    ASSERT_TRUE(store_->put(run, record, timed(2), emulated()));
+  };
+  const auto steps = [&] {
+    return store_->boards({})->front().rows.front().candidate.recipe.size();
+  };
+  put_steps(3, "rules");
+  put_steps(4, "rules");
+  EXPECT_EQ(steps(), 3U);
+  put_steps(1, "variant");
+  EXPECT_EQ(steps(), 3U) << "another origin says nothing of how rules get there";
+  put_steps(2, "rules");
+  EXPECT_EQ(steps(), 2U);
+}
+
 TEST_F(StoreTest, AProgramShownToBeWrongLeavesTheBoard) {
   const std::int64_t run = begin(gpu());
   for (const Verdict verdict :

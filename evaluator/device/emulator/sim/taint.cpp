@@ -118,7 +118,8 @@ bool Block::tainted_value(Warp& w, const Inst& in, std::uint32_t lanes, const ch
                          fmt::format("uninitialised value of {} {}", uninitialised_, use), w,
                          std::countr_zero(lanes), &in);
   f.other = uninitialised_;
-  if (tracking_ != Tracking::kOff && uninitialised_global_ && use == kStoredToGlobal) {
+  if (tracking_ != Tracking::kOff && uninitialised_global_ &&
+      std::string_view(use) == kStoredToGlobal) {
     // Another block may be about to write it: then it is a race, and found before the grid ends.
     if (run_.held.empty() || run_.findings.collects())
       run_.held.push_back({std::move(f), in.place});

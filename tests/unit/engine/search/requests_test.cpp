@@ -6,6 +6,7 @@
 
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
+#include "rewriters/core/hand_edit.h"
 #include "rewriters/llm/model_steps.h"
 
 namespace hone {
@@ -173,6 +174,16 @@ class EditRequests : public testing::Test {
   Step bake_;
   const std::string line_ = "  int i = blockIdx.x * blockDim.x + threadIdx.x;";
 };
+
+TEST_F(EditRequests, AreOfUnknownOrigin) {
+  for (const auto& [step, by_rules] :
+       {std::pair{bake_, true}, std::pair{edit(line_, line_ + " i += 0;"), false},
+        std::pair{hand_edit_step({{line_ + "\n", line_ + " i += 0;\n"}}, task_.math), false}}) {
+    const auto request = builder_->for_recipe({step}, 7, Stage::kFinal);
+    ASSERT_TRUE(request) << request.error().message;
+    EXPECT_EQ(request->by_rules, by_rules) << step.rewriter;
+  }
+}
 
 TEST_F(EditRequests, AreMadeAtEverySize) {
   const Recipe recipe = {edit(line_, line_ + " i += 0;")};
