@@ -56,7 +56,7 @@ struct Case {
   std::optional<Runnable> candidate;
   std::optional<Runnable> precise;  ///< the reference in double, where it has such a form
   std::uint64_t seed = 0;
-  std::uint64_t changes = 0;  ///< not sent; see fill::Source::with_changes; 0: none
+  std::uint64_t changes = 0;         ///< not sent; see fill::Source::with_changes; 0: none
   InputSet inputs = InputSet::kOwn;  ///< for messages: the programs' fills are changed already
   /// A size or inputs that the task does not list: where the reference itself fails, or less than
   /// half of an answer is finite, the case says nothing.
