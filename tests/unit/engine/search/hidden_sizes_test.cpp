@@ -48,17 +48,24 @@ TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
   };
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     const auto sizes = hidden_sizes(*t, seed);
-    ASSERT_EQ(sizes.size(), 6U);
+    ASSERT_EQ(sizes.size(), 9U);
     EXPECT_TRUE(is_near_a_power(sizes[3].at("M")) && is_near_a_power(sizes[3].at("N")));
     for (const Bindings& one : sizes) EXPECT_EQ(one.at("C"), 3);
     EXPECT_GT(sizes[4].at("M"), 4096);
     EXPECT_LE(sizes[4].at("N"), 65);
     EXPECT_GT(sizes[5].at("N"), 4096);
     EXPECT_LE(sizes[5].at("M"), 33);
+    // A square one, where one buffer could stand in for another, then rows and columns of one.
+    EXPECT_EQ(sizes[6].at("M"), sizes[6].at("N"));
+    EXPECT_GT(sizes[6].at("M"), 1);
+    EXPECT_EQ(sizes[7].at("M"), 1);
+    EXPECT_GT(sizes[7].at("N"), 1);
+    EXPECT_EQ(sizes[8].at("N"), 1);
+    EXPECT_GT(sizes[8].at("M"), 1);
   }
   // What cannot be afforded is left out.
   const auto few = hidden_sizes(*t, 5, [](const Bindings& one) { return one.at("M") <= 4096; });
-  EXPECT_EQ(few.size(), 5U);
+  EXPECT_EQ(few.size(), 8U);
 }
 
 TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {
