@@ -86,6 +86,8 @@ struct Evaluation {
 
 /// Begins the note of a result that lacks the emulator's checks.
 inline constexpr std::string_view kNotEmulated = "not run on the emulator";
+/// Likewise in it where some output was not, or at too few places.
+inline constexpr std::string_view kNotComparedAtTimed = "not compared at the timed size";
 
 void to_json(nlohmann::json& json, const KernelResources& resources);
 void to_json(nlohmann::json& json, const Measurement& measurement);

@@ -21,6 +21,10 @@ enum class ScalarType { kF32, kF64, kF16, kBf16, kI32, kI64, kI8, kU8, kU32, kU6
 /// in: read only. out: written, its first contents are poison. inout: filled, then read and
 /// written. scratch: a temporary whose contents do not count; first contents are poison.
 enum class Role { kIn, kOut, kInOut, kScratch };
+/// Buffers that are compared.
+[[nodiscard]] constexpr bool is_output(Role role) {
+  return role == Role::kOut || role == Role::kInOut;
+}
 [[nodiscard]] std::string_view to_string(Role role);
 [[nodiscard]] std::optional<Role> parse_role(std::string_view text);
 

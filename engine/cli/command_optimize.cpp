@@ -56,14 +56,16 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
   if (!baselines.empty())
     fmt::print(out, "against others on this GPU: {}\n", against_text(baselines, m.time_us));
   const Counts& counts = outcome.counts;
-  fmt::print(out, "{} proposed, {} duplicates, {}{} evaluated, {} ok{}; {:.1f} s, stopped by {}\n",
-             counts.proposed, counts.duplicate,
-             counts.screened ? fmt::format("{} left out by the time model, ", counts.screened) : "",
-             counts.evaluated(), counts.verdicts[static_cast<std::size_t>(Verdict::kOk)],
-             counts.outpaced ? fmt::format(" ({} much slower than the best, not checked further)",
-                                           counts.outpaced)
-                             : "",
-             outcome.elapsed_s, to_string(outcome.stop_reason));
+  fmt::print(
+      out, "{} proposed, {} duplicates, {}{} evaluated, {} ok{}; {:.1f} s, {}{}\n", counts.proposed,
+      counts.duplicate,
+      counts.screened ? fmt::format("{} left out by the time model, ", counts.screened) : "",
+      counts.evaluated(), counts.verdicts[static_cast<std::size_t>(Verdict::kOk)],
+      counts.outpaced
+          ? fmt::format(" ({} much slower than the best, not checked further)", counts.outpaced)
+          : "",
+      outcome.elapsed_s, outcome.stop_reason == StopReason::kInterrupted ? "" : "stopped by ",
+      to_string(outcome.stop_reason));
   fmt::print(out, "{:.1f} evaluations/s{}\n", outcome.pace.per_second(),
              modelled ? ""
                       : fmt::format(", the GPU had one {:.0f} % of the time",

@@ -63,7 +63,7 @@ bool says_something(const ConcreteProgram& program, const std::vector<ConcreteBu
            });
   if (set == InputSet::kTies)
     return std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
-      return (buffer.role == Role::kOut || buffer.role == Role::kInOut) && is_16_bits(buffer.type);
+      return is_output(buffer.role) && is_16_bits(buffer.type);
     });
   return true;
 }

@@ -68,7 +68,7 @@ Roof roof_of(const ConcreteProgram& reference, double flops, MathLevel math,
     const auto bytes = static_cast<double>(buffer.bytes());
     const bool read = buffer.role == Role::kIn || buffer.role == Role::kInOut;
     if (read && reads_count) roof.bytes += bytes;
-    if (buffer.role == Role::kOut || buffer.role == Role::kInOut) roof.bytes += bytes;
+    if (is_output(buffer.role)) roof.bytes += bytes;
   }
   const double bandwidth = device.ceilings.dram_bytes_per_s;
   const double memory_us = bandwidth > 0 ? roof.bytes / bandwidth * 1e6 : 0;
@@ -85,7 +85,7 @@ Floor floor_of(const ConcreteProgram& reference, const std::set<std::string>& re
     const auto bytes = static_cast<double>(buffer.bytes());
     const bool in = buffer.role == Role::kIn || buffer.role == Role::kInOut;
     if (in && read_whole.contains(buffer.name)) read += bytes;
-    if (buffer.role == Role::kOut || buffer.role == Role::kInOut) written += bytes;
+    if (is_output(buffer.role)) written += bytes;
   }
   written = std::max(0.0, written - static_cast<double>(ceilings.l2_bytes));
   Floor floor;

@@ -15,11 +15,6 @@
 
 namespace hone::runner {
 
-/// Buffers that are compared.
-[[nodiscard]] inline bool is_output(Role role) {
-  return role == Role::kOut || role == Role::kInOut;
-}
-
 /// Contents of inputs that several programs, or runs of one, read at the same inputs: making them
 /// takes longer than most blocks. One host thread.
 class SharedInputs {

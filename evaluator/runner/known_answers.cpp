@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <random>
 
-#include "evaluator/runner/emulated_program.h"
-
 namespace hone::runner {
 namespace {
 

@@ -11,7 +11,6 @@
 
 #include "evaluator/check/made_up.h"
 #include "evaluator/runner/bench_case.h"
-#include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/final_timing.h"
 #include "evaluator/runner/quick_timing.h"
 #include "evaluator/timing/statistics.h"

@@ -150,7 +150,7 @@ class Fuser {
       }
     }
     const auto found = std::ranges::find(program_.concrete.buffers, buffer, &ConcreteBuffer::name);
-    return found->role == Role::kOut || found->role == Role::kInOut;
+    return is_output(found->role);
   }
 
   Result<Site> finished(std::vector<Nest> nests) {

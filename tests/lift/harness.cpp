@@ -118,7 +118,7 @@ void compare(const std::string& what, const ConcreteBuffer& buffer, const Tolera
 }
 
 bool counts(const ConcreteBuffer& buffer) {
-  return buffer.role == Role::kOut || buffer.role == Role::kInOut;
+  return is_output(buffer.role);
 }
 
 /// "matmul, line 12: a barrier" without kernel and line.
