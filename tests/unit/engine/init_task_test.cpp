@@ -456,5 +456,31 @@ TEST_F(Gather, JoinsLaunchesThatAnEditorTookApart) {
   EXPECT_TRUE(has(gathered->text, "A<B<C<int>> > y;"));
 }
 
+TEST_F(Gather, SkipsByteOrderMarksAndReadsWhatIsNoUtf8AsLatin1) {
+  write("h.h", "\xEF\xBB\xBFint h;  // \xB5s\n");
+  const auto gathered = init::gather(write("a.cu",
+                                           "\xEF\xBB\xBF#include \"h.h\"\nint a;  // Gr\xF6\xDF"
+                                           "e\n"),
+                                     {});
+  ASSERT_TRUE(gathered) << gathered.error().message;
+  EXPECT_FALSE(has(gathered->text, "\xEF\xBB\xBF"));
+  EXPECT_TRUE(has(gathered->text, "int h;  // \xC2\xB5s\n")) << gathered->text;
+  EXPECT_TRUE(has(gathered->text,
+                  "int a;  // Gr\xC3\xB6\xC3\x9F"
+                  "e\n"))
+      << gathered->text;
+  EXPECT_TRUE(gathered->notes.empty());
+  // UTF-8 stays as it is; a NUL is still no text.
+  const auto good = init::gather(write("u.cu",
+                                       "// Gr\xC3\xB6\xC3\x9F"
+                                       "e\n"),
+                                 {});
+  ASSERT_TRUE(good);
+  EXPECT_TRUE(has(good->text,
+                  "// Gr\xC3\xB6\xC3\x9F"
+                  "e\n"));
+  EXPECT_FALSE(init::gather(write("n.cu", std::string("int\0a;\xFF", 8)), {}));
+}
+
 }  // namespace
 }  // namespace hone
