@@ -15,6 +15,18 @@ constexpr double kInstructionsPerSecond = 1.2e13;  // of threads
 constexpr double kPerThread = 12;                  // instructions outside loops
 constexpr double kPerTrip = 6;                     // of an innermost loop
 
+/// A loop over the grid or the block begins at another element in each thread: its trips are the
+/// whole of it over its step.
+std::optional<std::int64_t> trips_of(const syntax::KernelInfo& info, const syntax::Loop& loop,
+                                     const Bindings& sizes) {
+  if (const auto trips = info.trip_count(loop, sizes)) return trips;
+  if (loop.upper == nullptr) return std::nullopt;
+  const auto upper = info.evaluate(*loop.upper, sizes);
+  const auto step = loop.step_expr != nullptr ? info.evaluate(*loop.step_expr, sizes) : loop.step;
+  if (!upper || !step || *step < 1) return std::nullopt;
+  return (*upper + *step - 1) / *step;
+}
+
 }  // namespace
 
 std::optional<double> estimated_us(const std::string& task_text, const std::string& path) {
@@ -41,7 +53,7 @@ std::optional<double> estimated_us(const std::string& task_text, const std::stri
           double trips = 1;
           for (const syntax::Loop* one = loop.get(); one != nullptr; one = one->parent)
             trips *= static_cast<double>(
-                std::max<std::int64_t>(1, info.trip_count(*one, task->sizes).value_or(1)));
+                std::max<std::int64_t>(1, trips_of(info, *one, task->sizes).value_or(1)));
           work += kPerTrip * trips;
         }
       }

@@ -113,6 +113,29 @@ std::optional<ScalarType> scalar_of(const Type& type) {
   }
 }
 
+std::vector<const Function*> code_of(const syntax::KernelInfo& info) {
+  std::vector<const Function*> code = {info.function};
+  const auto add = [&](auto&& wanted) {
+    for (const Function* function : info.unit->functions)
+      if (!function->is_kernel && wanted(*function) &&
+          std::ranges::find(code, function) == code.end())
+        code.push_back(function);
+  };
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    for (const Expr* expr : code[i]->all_expressions) {
+      const bool call = expr->kind == Expr::Kind::kCall;
+      if (call && expr->intrinsic) continue;
+      if (call && !expr->text.empty() && !expr->text.starts_with('.')) {
+        // By name: of overloads, and of a template's instances, all.
+        add([&](const Function& one) { return &one == expr->callee || one.name == expr->text; });
+      } else if (call || expr->kind == Expr::Kind::kOther) {
+        add([&](const Function& one) { return expr->callee == nullptr || &one == expr->callee; });
+      }
+    }
+  }
+  return code;
+}
+
 KernelFacts kernel_facts(const syntax::KernelInfo& info) {
   KernelFacts facts;
   facts.info = &info;
@@ -157,7 +180,15 @@ KernelFacts kernel_facts(const syntax::KernelInfo& info) {
     for (const Variable* source : loads.of(*statement->expr))
       if (index_of.contains(source)) at(source).bounds_loops = true;
   }
-  for (const Function* any : info.unit->functions)
+  for (const auto& loop : info.loops) {
+    if (loop->upper == nullptr || loop->lower == nullptr) continue;
+    if (!info.varies_by_thread(*loop->lower) && !info.varies_by_block(*loop->lower)) continue;
+    const auto bound = syntax::polynomial(*loop->upper);
+    if (!bound) continue;
+    for (const Variable* parameter : function.parameters)
+      if (bound->uses(syntax::symbol_of(*parameter))) at(parameter).bounds_grid_loop = true;
+  }
+  for (const Function* any : code_of(info))
     for (const Expr* expr : any->all_expressions)
       facts.wants_positive = facts.wants_positive || leaves_its_domain(*expr);
   for (const Expr* expr : function.all_expressions) {

@@ -246,7 +246,7 @@ void Writer::plan_geometry(const Stage& stage, LaunchPlan& plan) {
   }
   bool dynamic = false;
   int bytes = 4;
-  for (const syntax::Function* function : stage.kernel.info->unit->functions) {
+  for (const syntax::Function* function : code_of(*stage.kernel.info)) {
     for (const Variable* local : function->locals) {
       if (local->storage != Variable::Storage::kDynamicShared) continue;
       dynamic = true;

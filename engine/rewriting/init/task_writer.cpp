@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "candidates/task_reader.h"
 #include "engine/rewriting/init/cost.h"
 #include "engine/rewriting/init/writer.h"
 
@@ -88,8 +89,14 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   const Values before = timed;
   auto time = cost(timed);
   std::set<std::string> movers;
-  for (const LaunchPlan& launch : launches_)
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const LaunchPlan& launch = launches_[i];
     for (const HostInt& extent : launch.grid) movers.merge(sizes_.names_in(extent));
+    const auto& parameters = stages_[i].kernel.parameters;
+    for (std::size_t a = 0; a < launch.args.size() && a < parameters.size(); ++a)
+      if (parameters[a].bounds_grid_loop) movers.merge(sizes_.names_in(launch.args[a].integer));
+  }
+  const std::set<std::string> moved = movers;
   for (int round = 0; time && *time < kShortest_us && !movers.empty() && round < 40; ++round) {
     // The smallest of those that widen the grid: matrices stay about square.
     const std::string name = *std::ranges::min_element(
@@ -109,7 +116,7 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   }
   std::vector<std::string> grown;
   for (const auto& [name, value] : timed)
-    if (value != before.at(name))
+    if (value != before.at(name) && !sizes_.guessed(name))
       grown.push_back(fmt::format("{} = {} (the file says {})", name, value, before.at(name)));
   for (const auto& [name, value] : timed)
     if (sizes_.guessed(name))
@@ -118,10 +125,18 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   if (!grown.empty())
     notes.push_back(fmt::format("made larger, to take about {:.0f} us and more: {}", kShortest_us,
                                 fmt::join(grown, ", ")));
-  if (time && *time < kShortest_us)
+  if (time && *time < kShortest_us) {
+    std::vector<std::string> left;
+    for (const std::string& name : sizes_.all())
+      if (!moved.contains(name)) left.push_back(name);
     notes.push_back(fmt::format(
-        "one run takes about {:.1f} us, less than {:.0f} us, at the sizes that the {} fixes", *time,
-        kShortest_us, sizes_.all().empty() ? "source" : "launch"));
+        "one run takes about {:.1f} us, less than {:.0f} us, {}", *time, kShortest_us,
+        sizes_.all().empty() ? "at the sizes that the source fixes"
+        : left.empty()       ? "at the largest sizes that fit"
+                             : fmt::format("and larger values of {} were not tried: neither the "
+                                                 "grid nor a loop over it follows them",
+                                           fmt::join(left, ", "))));
+  }
 }
 
 std::int64_t Writer::coarse_multiple() const {
@@ -188,10 +203,24 @@ InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
         constraints.insert(fmt::format("{} == {}", name, first));
     result.notes.emplace_back("sizes are kept equal: the kernel does not hold for others");
   }
-  if (checks.empty() && !sizes_.all().empty())
-    result.notes.emplace_back(
-        "check_sizes: no small sizes were found that hold everything; give some");
   result.task = task_at(timed_, checks, constraints, careful, result.notes);
+  if (checks.empty() && !sizes_.all().empty()) {
+    // Those that every reader of the task takes instead.
+    const auto task =
+        parse_task("/* hone " + result.task.dump() + " */\n" + unit_.device.text, path_);
+    std::vector<std::string> derived;
+    for (const Bindings& at : task ? task->check_sizes : std::vector<Bindings>{}) {
+      std::vector<std::string> one;
+      for (const auto& [name, value] : at) one.push_back(fmt::format("{} = {}", name, value));
+      derived.push_back(fmt::format("{}", fmt::join(one, ", ")));
+    }
+    result.notes.push_back(
+        derived.empty()
+            ? "check_sizes: no small sizes were found that hold everything; give some"
+            : fmt::format("check_sizes: none is given, since all that hold everything are large; "
+                          "`hone` takes {}",
+                          fmt::join(derived, "; ")));
+  }
   return result;
 }
 

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "candidates/task_reader.h"
+#include "engine/rewriting/init/choose.h"
 #include "engine/rewriting/init/gather.h"
 #include "engine/rewriting/init/init_task.h"
 
@@ -382,6 +385,125 @@ TEST(InitTask, SaysWhatToCut) {
       has(refusal("int main() { return 0; }\n"), "file.cu: no __global__ function in the source"));
   EXPECT_TRUE(has(refusal("template <class T> __global__ void k(T* y) { y[0] = 1; }\n"),
                   "kernel 'k' is a template that nothing launches"));
+}
+
+TEST(InitTask, OnlyTheFileSaysWhatTheFileSays) {
+  const InitResult result = made(R"CU(
+__global__ void twice(const float* a, float* c, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = 2 * a[i];
+})CU");
+  EXPECT_TRUE(notes(result, "size n: nothing in the file says its value"));
+  EXPECT_FALSE(notes(result, "(the file says"));
+  EXPECT_TRUE(notes(result, "; 33554432 is a guess")) << task(result).dump();
+}
+
+TEST(InitTask, OtherKernelsOfTheFileAreNotThisOnesCode) {
+  const InitResult result = made(R"CU(
+__device__ float root(float x) { return sqrtf(x); }
+__device__ void put(float* y, float v) { extern __shared__ float d[]; d[threadIdx.x] = v; y[threadIdx.x] = d[threadIdx.x]; }
+template <class T> __global__ void first(const T* x, T* t, int n) {
+  extern __shared__ float s[];
+  int i = blockIdx.x * 64 + threadIdx.x; s[threadIdx.x] = 0;
+  if (i < n) t[i] = x[i] + s[threadIdx.x];
+}
+__global__ void second(const float* t, float* y, int n) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) y[i] = root(t[i]); }
+__global__ void third(const float* y, float* z) { put(z, y[threadIdx.x]); }
+int main() { int n = 1 << 24; float *x, *t, *y, *z;
+  cudaMalloc(&x, n * 4); cudaMalloc(&t, n * 4); cudaMalloc(&y, n * 4); cudaMalloc(&z, 64 * 4);
+  first<float><<<n / 64, 64, 256>>>(x, t, n); second<<<n / 64, 64>>>(t, y, n); third<<<1, 64>>>(y, z); })CU");
+  ASSERT_EQ(task(result)["launches"].size(), 3U) << task(result).dump();
+  EXPECT_FALSE(notes(result, "shared_bytes of second")) << task(result).dump();
+  EXPECT_FALSE(task(result)["launches"][1].contains("shared_bytes"));
+  EXPECT_TRUE(notes(result, "shared_bytes of third"));
+  EXPECT_FALSE(notes(result, "buffer x: filled from 0.1"));
+}
+
+TEST(InitTask, SaysWhichCheckSizesAreTakenWhereNoSmallOnesHold) {
+  const InitResult result = made(R"CU(
+#define ROWS 32768
+__global__ void scan(const double* a, double* x, int n) {
+  int s = blockIdx.x * blockDim.x + threadIdx.x; if (s >= n) return;
+  double t = 0;
+  for (int i = 0; i < ROWS; ++i) { t += a[i * n + s]; x[i * n + s] = t; }
+}
+int main() { int n = 1024; double *a, *x; cudaMalloc(&a, 8 * n * ROWS); cudaMalloc(&x, 8 * n * ROWS);
+  scan<<<n / 128, 128>>>(a, x, n); })CU");
+  EXPECT_FALSE(task(result).contains("check_sizes"));
+  EXPECT_FALSE(notes(result, "no small sizes were found"));
+  EXPECT_TRUE(notes(result, "`hone` takes n = ")) << task(result).dump();
+}
+
+constexpr char kHistogram[] = R"CU(
+__global__ void hist(const unsigned char* img, unsigned* bins, size_t n) {
+  __shared__ unsigned local[256];
+  local[threadIdx.x] = 0; __syncthreads();
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)blockDim.x * gridDim.x) atomicAdd(&local[img[i]], 1u);
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
+}
+int main(int argc, char** argv) { size_t n = atoi(argv[1]); unsigned char* d; unsigned* b;
+  cudaMalloc(&d, n); cudaMalloc(&b, 256 * 4); cudaMemset(b, 0, 256 * 4); hist<<<64, 256>>>(d, b, n); })CU";
+
+TEST(InitTask, GrowsWhatALoopOverTheGridFollows) {
+  const InitResult result = made(kHistogram);
+  EXPECT_GT(task(result)["sizes"]["n"], 1 << 24);
+  EXPECT_FALSE(notes(result, "one run takes about"));
+}
+
+TEST(InitTask, SaysWhichSizesWereNotMadeLarger) {
+  const InitResult result = made(R"CU(
+__global__ void first(const float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }
+int main() { int n = 64; float *x, *y; cudaMalloc(&x, n * 4); cudaMalloc(&y, n * 4); first<<<1, 64>>>(x, y, n); })CU");
+  EXPECT_TRUE(notes(result, "larger values of n were not tried")) << task(result).dump();
+}
+
+int line_of(const std::string& text, const std::string& part) {
+  const auto at = text.find(part);
+  return at == text.npos
+             ? -1
+             : 1 + static_cast<int>(std::count(
+                       text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+TEST(InitChoice, FindingsTellLinesOfWhatIsWritten) {
+  InitResult two;
+  two.source = "first\nthe line that races\n";
+  two.attempts = {{.task = Json{{"name", "bold"}}, .notes = {"one\nnote", "another\\"}},
+                  {.task = Json{{"name", "careful"}}, .notes = {}}};
+  const auto races = [](const std::string& text) -> Result<std::string> {
+    return fmt::format("race, line {}", line_of(text, "the line that races"));
+  };
+  const auto chosen =
+      init::choose_attempt(two, {"header missing.h"}, races, std::chrono::seconds(40));
+  EXPECT_FALSE(chosen.clean);
+  EXPECT_EQ(chosen.attempt.task["name"], "bold");
+  EXPECT_EQ(chosen.attempt.notes.front(), "header missing.h");
+  EXPECT_EQ(chosen.attempt.notes.back(), fmt::format("`hone check` finds something: race, line {}",
+                                                     line_of(chosen.text, "the line that races")))
+      << chosen.text;
+}
+
+TEST(InitChoice, IsTheFirstAttemptThatIsClean) {
+  InitResult two;
+  two.source = "x\n";
+  two.attempts = {{.task = Json{{"name", "bold"}}, .notes = {}},
+                  {.task = Json{{"name", "careful"}}, .notes = {"inout"}}};
+  const auto bold_fails = [](const std::string& text) -> Result<std::string> {
+    return has(text, "bold") ? "found" : "";
+  };
+  const auto chosen = init::choose_attempt(two, {}, bold_fails, std::chrono::seconds(40));
+  EXPECT_TRUE(chosen.clean);
+  EXPECT_TRUE(has(chosen.text, "careful"));
+  EXPECT_EQ(chosen.attempt.notes, std::vector<std::string>{"inout"});
+  EXPECT_TRUE(has(init::choose_attempt(two, {}, {}, std::chrono::seconds(40)).text, "bold"));
+  const auto lacks = [](const std::string&) -> Result<std::string> {
+    return std::unexpected(Error{ErrorCode::kEnvironment, "no emulator"});
+  };
+  const auto untried = init::choose_attempt(two, {}, lacks, std::chrono::seconds(40));
+  EXPECT_TRUE(untried.clean);
+  EXPECT_EQ(untried.attempt.notes,
+            std::vector<std::string>{"not tried on the emulator: no emulator"});
 }
 
 /// A folder that goes with the test.
