@@ -14,9 +14,12 @@ struct ParameterFacts {
   bool is_buffer = false;
   bool read = false;
   bool written = false;
-  std::vector<int> indexes;       ///< parameters into which its values are indices
-  bool bounds_loops = false;      ///< its values are where loops begin and end: row starts
-  bool bounds_grid_loop = false;  ///< an integer: loops over the grid or the block end at it
+  std::vector<int> indexes;         ///< parameters into which its values are indices
+  bool bounds_loops = false;        ///< its values are where loops begin and end: row starts
+  bool ends_loops = false;          ///< an integer: loops end at it
+  bool ends_grid_loops = false;     ///< likewise, loops over the grid or the block
+  bool written_first = false;       ///< in the text: whatever is read may have been written before
+  std::vector<int> scattered_into;  ///< of `indexes`: where it stores, without atomics
 };
 
 struct KernelFacts {

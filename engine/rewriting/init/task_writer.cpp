@@ -79,10 +79,39 @@ double Writer::bytes_at(const Values& at) const {
   return bytes;
 }
 
+/// Of `movers`, those that a launch of fixed extent bounds: with more elements it would read a part
+/// of a buffer, and the task would compute something else.
+std::set<std::string> Writer::held_sizes(const std::set<std::string>& movers,
+                                         std::vector<std::string>& notes) const {
+  std::set<std::string> held;
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const LaunchPlan& launch = launches_[i];
+    const auto& parameters = stages_[i].kernel.parameters;
+    std::set<std::string> followed;
+    for (const HostInt& extent : launch.grid) followed.merge(sizes_.names_in(extent));
+    if (!followed.empty()) continue;
+    for (std::size_t a = 0; a < launch.args.size() && a < parameters.size(); ++a)
+      if (parameters[a].ends_loops) followed.merge(sizes_.names_in(launch.args[a].integer));
+    for (std::size_t a = 0; a < launch.args.size() && a < parameters.size(); ++a) {
+      if (launch.args[a].buffer < 0 || !parameters[a].read) continue;
+      const BufferPlan& buffer = buffers_[static_cast<std::size_t>(launch.args[a].buffer)];
+      for (const std::string& name : sizes_.names_in(buffer.elements)) {
+        if (!movers.contains(name) || followed.contains(name) || !held.insert(name).second)
+          continue;
+        notes.push_back(
+            fmt::format("size {}: {} is kept, since with more {}, whose grid is fixed, would not "
+                        "read all of {}",
+                        name, timed_.at(name), stages_[i].launch->plain, buffer.name));
+      }
+    }
+  }
+  return held;
+}
+
 void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   const auto cost = [&](const Values& at) {
     std::vector<std::string> ignored;
-    const Json task = task_at(at, {}, {}, true, ignored);
+    const Json task = task_at(at, {}, {}, {}, ignored);
     const std::string text = "/* hone " + task.dump() + " */\n" + unit_.device.text;
     return estimated_us(text, path_);
   };
@@ -94,9 +123,11 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
     for (const HostInt& extent : launch.grid) movers.merge(sizes_.names_in(extent));
     const auto& parameters = stages_[i].kernel.parameters;
     for (std::size_t a = 0; a < launch.args.size() && a < parameters.size(); ++a)
-      if (parameters[a].bounds_grid_loop) movers.merge(sizes_.names_in(launch.args[a].integer));
+      if (parameters[a].ends_grid_loops) movers.merge(sizes_.names_in(launch.args[a].integer));
   }
   const std::set<std::string> moved = movers;
+  const std::set<std::string> held = held_sizes(moved, notes);
+  for (const std::string& name : held) movers.erase(name);
   for (int round = 0; time && *time < kShortest_us && !movers.empty() && round < 40; ++round) {
     // The smallest of those that widen the grid: matrices stay about square.
     const std::string name = *std::ranges::min_element(
@@ -128,14 +159,20 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   if (time && *time < kShortest_us) {
     std::vector<std::string> left;
     for (const std::string& name : sizes_.all())
-      if (!moved.contains(name)) left.push_back(name);
-    notes.push_back(fmt::format(
-        "one run takes about {:.1f} us, less than {:.0f} us, {}", *time, kShortest_us,
-        sizes_.all().empty() ? "at the sizes that the source fixes"
-        : left.empty()       ? "at the largest sizes that fit"
-                             : fmt::format("and larger values of {} were not tried: neither the "
-                                                 "grid nor a loop over it follows them",
-                                           fmt::join(left, ", "))));
+      if (!moved.contains(name) && !held.contains(name)) left.push_back(name);
+    std::string why = "at the largest sizes that fit";
+    if (sizes_.all().empty()) {
+      why = "at the sizes that the source fixes";
+    } else if (!left.empty()) {
+      why = fmt::format(
+          "and larger values of {} were not tried: neither the grid nor a loop over it follows "
+          "them",
+          fmt::join(left, ", "));
+    } else if (!held.empty()) {
+      why = "at the sizes that are kept";
+    }
+    notes.push_back(fmt::format("one run takes about {:.1f} us, less than {:.0f} us, {}", *time,
+                                kShortest_us, why));
   }
 }
 
@@ -161,7 +198,7 @@ std::optional<Writer::Values> Writer::file_values() const {
   return std::nullopt;
 }
 
-InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
+InitResult::Attempt Writer::attempt(Checks kind, const Guesses& guesses) const {
   InitResult::Attempt result;
   result.notes = notes_;
   std::set<std::string> constraints = constraints_;
@@ -203,7 +240,7 @@ InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
         constraints.insert(fmt::format("{} == {}", name, first));
     result.notes.emplace_back("sizes are kept equal: the kernel does not hold for others");
   }
-  result.task = task_at(timed_, checks, constraints, careful, result.notes);
+  result.task = task_at(timed_, checks, constraints, guesses, result.notes);
   if (checks.empty() && !sizes_.all().empty()) {
     // Those that every reader of the task takes instead.
     const auto task =
@@ -242,9 +279,14 @@ Result<InitResult> Writer::run() {
     for (const auto& [name, value] : timed_) values.insert(value);
     if (sizes_.all().size() > 1 && values.size() == 1) kinds.push_back(Checks::kEqual);
   }
+  using Roles = Guesses::Roles;
+  std::vector<Guesses> all_guesses;
+  for (const bool permutations : {true, false})
+    for (const Roles roles : {Roles::kBold, Roles::kPlain, Roles::kCareful})
+      all_guesses.push_back({roles, permutations});
   for (const Checks kind : kinds) {
-    for (const bool careful : {false, true}) {
-      InitResult::Attempt one = attempt(kind, careful);
+    for (const Guesses& guesses : all_guesses) {
+      InitResult::Attempt one = attempt(kind, guesses);
       const bool known = std::ranges::any_of(
           result.attempts, [&](const auto& other) { return other.task == one.task; });
       if (!known) result.attempts.push_back(std::move(one));

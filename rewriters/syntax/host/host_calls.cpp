@@ -165,6 +165,7 @@ void HostRunner::add_argument(std::vector<HostArgument>& all, const Value& value
   }
   HostArgument argument;
   argument.text = text;
+  argument.from_arguments = value.from_arguments;
   if (type->isPointerType()) {
     const int memory = value.kind == Value::Kind::kMemory               ? value.memory
                        : value.kind == Value::Kind::kCell && value.cell ? value.cell->memory

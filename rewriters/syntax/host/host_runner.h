@@ -70,8 +70,8 @@ class HostRunner {
                 const clang::Stmt* body, bool body_first);
   void declare(const clang::VarDecl& variable);
   void forget_assigned(const clang::Stmt* statement);
-  /// True, false, or unknown.
-  std::optional<bool> truth(const clang::Expr* condition);
+  /// True, false, or unknown. Sets `from_arguments` where the program's arguments decide.
+  std::optional<bool> truth(const clang::Expr* condition, bool* from_arguments = nullptr);
 
   // host_expressions.cpp
   Value eval(const clang::Expr* expression);
