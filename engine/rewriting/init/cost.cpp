@@ -39,8 +39,15 @@ std::optional<double> estimated_us(const std::string& task_text, const std::stri
     bytes += static_cast<double>(buffer.bytes());
   double instructions = 0;
   const auto unit = syntax::parse(task->reference);
+  // Functions are called by their plain names.
+  Program plain = task->reference;
+  for (Launch& launch : plain.launches) {
+    launch.kernel = launch.kernel.substr(0, launch.kernel.find('<'));
+    if (const auto scope = launch.kernel.rfind("::"); scope != std::string::npos)
+      launch.kernel.erase(0, scope + 2);
+  }
   const auto kernels =
-      unit ? syntax::analyse(**unit, task->reference) : Result<std::vector<syntax::KernelInfo>>{};
+      unit ? syntax::analyse(**unit, plain) : Result<std::vector<syntax::KernelInfo>>{};
   for (const ConcreteLaunch& launch : concrete->launches) {
     double threads = 1;
     for (const auto extent : launch.grid) threads *= static_cast<double>(extent);

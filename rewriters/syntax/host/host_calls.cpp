@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "rewriters/syntax/ast_walk.h"
 #include "rewriters/syntax/host/host_runner.h"
 
 namespace hone::syntax::host {
@@ -287,8 +288,18 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
     if (memory >= 0) event(HostEvent::Kind::kWrite, memory);
     return argument(0);
   }
-  if (name.starts_with("cudaMemcpyToSymbol") || name.starts_with("cudaMemcpyFromSymbol"))
+  if (name.starts_with("cudaMemcpyToSymbol") || name.starts_with("cudaMemcpyFromSymbol")) {
+    AstWalk walk;
+    walk.statement = [&](const clang::Stmt& one) {
+      const auto* reference = dyn_cast<clang::DeclRefExpr>(&one);
+      const auto* variable =
+          reference != nullptr ? dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+      if (variable != nullptr && name.starts_with("cudaMemcpyTo"))
+        filled_symbols_.emplace(variable->getCanonicalDecl(), where(call.getBeginLoc()));
+    };
+    if (count > 0) walk.over(static_cast<const clang::Stmt*>(call.getArg(0)));
     return zero();
+  }
   if (name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") {
     const Value kernel = argument(0);
     const Value list = argument(3);
@@ -474,6 +485,7 @@ Value HostRunner::eval_call(const clang::CallExpr& call) {
     if (callee->getOverloadedOperator() == clang::OO_Equal && call.getNumArgs() == 2 &&
         !callee->isUserProvided()) {
       const Value value = eval(call.getArg(1));
+      if (self != nullptr && self->owner >= 0) event(HostEvent::Kind::kWrite, self->owner);
       if (self != nullptr) store_cell(self, value);
       return value;
     }

@@ -151,6 +151,7 @@ void HostRunner::reset() {
   facts_ = {};
   origins_.clear();
   launched_.clear();
+  filled_symbols_.clear();
   globals_.clear();
   frames_.clear();
   contents_.clear();

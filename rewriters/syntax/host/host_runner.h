@@ -38,6 +38,10 @@ class HostRunner {
   [[nodiscard]] const std::vector<const clang::FunctionDecl*>& launched() const {
     return launched_;
   }
+  /// Variables of the device that the host copies to, and where it does.
+  [[nodiscard]] const std::map<const clang::VarDecl*, std::string>& filled_symbols() const {
+    return filled_symbols_;
+  }
 
  private:
   enum class Flow { kNext, kBreak, kContinue, kReturn, kExit };
@@ -124,6 +128,7 @@ class HostRunner {
   const std::map<std::string, std::int64_t>& guesses_;
   std::vector<Origin> origins_;
   std::vector<const clang::FunctionDecl*> launched_;
+  std::map<const clang::VarDecl*, std::string> filled_symbols_;
   std::map<const clang::VarDecl*, CellPtr> globals_;
   std::vector<Frame> frames_;
   std::map<int, CellPtr> contents_;                     ///< of memory, by byte offset

@@ -661,6 +661,69 @@ int main() { int n = 1 << 24; int* p; float *x, *y; cudaMalloc(&p, n * 4); cudaM
     EXPECT_TRUE(buffer(other, "p")["fill"].contains("integers")) << buffer(other, "p").dump();
 }
 
+TEST(InitTask, SaysWhichVariablesOfTheDeviceTheHostFills) {
+  const InitResult result = made(R"CU(
+__device__ float table[4];
+__device__ float unused[4];
+__global__ void k(float2* z, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = table[i % 4] + z[i].x;
+}
+int main() { int n = 1 << 22; float h[4] = {1, 2, 1, 3}, *y; float2* z; cudaMallocManaged(&z, n * sizeof(float2)); cudaMalloc(&y, n * 4);
+  for (int i = 0; i < n; ++i) z[i] = make_float2(1, 2);
+  cudaMemcpyToSymbol(table, h, sizeof(h)); cudaMemcpyToSymbol(unused, h, sizeof(h)); k<<<(n + 255) / 256, 256>>>(z, y, n); })CU");
+  EXPECT_TRUE(notes(result, "__device__ table: the host fills it (file.cu:10)"));
+  EXPECT_FALSE(notes(result, "unused"));
+  EXPECT_TRUE(notes(result, "buffer z: the host fills it with values that are not followed here"));
+}
+
+constexpr char kFunctor[] = R"CU(
+namespace ops {
+struct Scale { float f; __device__ float operator()(float x) const { return f * x; } };
+struct Twice { __device__ float operator()(float x) const { return 2 * x; } };
+template <class F> __global__ void apply(F f, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = f(x[i]);
+}
+}
+class Solver {
+  float *x, *y; int n;
+ public:
+  Solver(int n_) : n(n_) { cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, n * sizeof(float)); }
+  template <class F> void run(F f) { ops::apply<<<(n + 255) / 256, 256>>>(f, x, y, n); }
+};
+int main() { Solver s(1 << 20); RUN })CU";
+
+InitResult functor(const std::string& run) {
+  std::string source = kFunctor;
+  source.replace(source.find("RUN"), 3, run);
+  return made(source);
+}
+
+TEST(InitTask, KernelsOfNamespacesTakeFunctorsApart) {
+  const InitResult scale = functor("s.run(ops::Scale{3.f});");
+  EXPECT_EQ(task(scale)["launches"][0]["kernel"], "ops::apply<ops::Scale>");
+  EXPECT_EQ(task(scale)["launches"][0]["args"].dump(), R"([3.0,"x","y","n_"])");
+  EXPECT_TRUE(has(scale.source, "apply(float f_f, const float* x")) << scale.source;
+  EXPECT_TRUE(notes(scale, "parameter f of apply: a Scale by value; its members"));
+  const InitResult twice = functor("s.run(ops::Twice{});");
+  EXPECT_EQ(task(twice)["launches"][0]["args"].dump(), R"(["x","y","n_"])");
+  EXPECT_TRUE(has(twice.source, "apply(const float* x")) << twice.source;
+  EXPECT_TRUE(notes(twice, "it has no members"));
+}
+
+TEST(InitTask, FunctorsThatDifferNameTheKernelsLine) {
+  std::string source = kFunctor;
+  source.replace(source.find("RUN"), 3, "s.run(ops::Scale{3.f}); s.run(ops::Twice{});");
+  const std::string message = refusal(source);
+  EXPECT_TRUE(has(message, "file.cu:5: parameter 'f' is another class in each launch")) << message;
+  EXPECT_TRUE(has(refusal(R"CU(
+namespace a { __global__ void k(float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = i; } }
+namespace b { __global__ void k(float* y, int n) { int i = threadIdx.x; if (i < n) y[i] += i; } }
+int main() { float* y; cudaMalloc(&y, 64 * 4); a::k<<<1, 64>>>(y, 64); b::k<<<1, 64>>>(y, 64); })CU"),
+                  "file.cu:4: the kernels that are launched include 2 of the name 'k'"));
+}
+
 /// A folder that goes with the test.
 class Gather : public testing::Test {
  protected:
