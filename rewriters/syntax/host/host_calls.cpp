@@ -96,31 +96,6 @@ void HostRunner::allocate_into(const clang::CallExpr& call, HostInt bytes, bool 
   }
 }
 
-int HostRunner::memory_of(const Value& pointer, const clang::Expr* expression) {
-  if (pointer.kind == Value::Kind::kMemory) return pointer.memory;
-  if (pointer.kind != Value::Kind::kCell || pointer.cell == nullptr) return -1;
-  if (pointer.cell->memory < 0) {
-    // An array of the host: a buffer like any other.
-    const clang::Expr* plain = expression->IgnoreParenCasts();
-    HostInt bytes;
-    if (plain->getType()->isConstantArrayType()) bytes = array_bytes(plain->getType());
-    Value memory = allocate(bytes, pointer_name(plain), true, expression->getBeginLoc());
-    pointer.cell->memory = memory.memory;
-    if (is_number(pointer.cell->value)) {
-      const double x = number(pointer.cell->value);
-      facts_.buffers[static_cast<std::size_t>(memory.memory)].fill =
-          HostFill{HostFill::Kind::kConstant, x, x};
-    }
-    for (const auto& [index, element] : pointer.cell->elements) {
-      if (element == nullptr || element == pointer.cell || !is_number(element->value)) continue;
-      const double x = number(element->value);
-      facts_.buffers[static_cast<std::size_t>(memory.memory)].fill =
-          HostFill{HostFill::Kind::kConstant, x, x};
-    }
-  }
-  return pointer.cell->memory;
-}
-
 void HostRunner::copy(const clang::CallExpr& call, int kind_argument) {
   const Value to = eval(call.getArg(0));
   const Value from = eval(call.getArg(1));

@@ -99,6 +99,7 @@ class HostRunner {
   Value eval_unary(const clang::UnaryOperator& unary);
 
   // host_places.cpp
+  int memory_of(const Value& pointer, const clang::Expr* expression);
   CellPtr cell_at(const Value& pointer, bool& is_memory);
   CellPtr place(const clang::Expr* expression);
   Value read(const clang::Expr* lvalue);
@@ -116,7 +117,6 @@ class HostRunner {
   Value allocate(HostInt bytes, std::string name, bool on_host, clang::SourceLocation where);
   void allocate_into(const clang::CallExpr& call, HostInt bytes, bool on_host);
   void copy(const clang::CallExpr& call, int kind_argument);
-  int memory_of(const Value& pointer, const clang::Expr* expression);
   void event(HostEvent::Kind kind, int index, HostFill fill = {});
   std::string pointer_name(const clang::Expr* expression) const;
 
