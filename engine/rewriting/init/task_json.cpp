@@ -16,6 +16,20 @@ using syntax::HostFill;
 using syntax::HostInt;
 using Json = nlohmann::ordered_json;
 
+std::string host_values(const HostFill& fill) {
+  switch (fill.kind) {
+    case HostFill::Kind::kConstant:
+      return fmt::format("{}", fill.low);
+    case HostFill::Kind::kIota:
+      return "0, 1, 2 and so on";
+    case HostFill::Kind::kUniform:
+    case HostFill::Kind::kIntegers:
+      return fmt::format("values from {} to {}", fill.low, fill.high);
+    default:
+      return "values that are not followed here";
+  }
+}
+
 }  // namespace
 
 std::string Writer::role_of(const BufferPlan& buffer, Guesses::Roles roles,
@@ -85,13 +99,8 @@ void Writer::note_default_fills(const std::vector<const BufferPlan*>& buffers,
       unsaid[here].push_back(buffer->name);
       continue;
     }
-    std::string there = "values that are not followed here";
-    if (said->kind == HostFill::Kind::kConstant) there = fmt::format("{}", said->low);
-    if (said->kind == HostFill::Kind::kIota) there = "0, 1, 2 and so on";
-    if (said->kind == HostFill::Kind::kUniform || said->kind == HostFill::Kind::kIntegers)
-      there = fmt::format("values from {} to {}", said->low, said->high);
     notes.push_back(fmt::format("buffer {}: the host fills it with {}; {} stands here",
-                                buffer->name, there, here));
+                                buffer->name, host_values(*said), here));
   }
   for (const auto& [here, names] : unsaid)
     notes.push_back(fmt::format("{} {}: nothing in the file says the values; {} is a guess",
@@ -180,8 +189,8 @@ Json Writer::fill_of(const BufferPlan& buffer, const std::vector<Values>& all, b
     return {{"uniform", {said->low, said->high}}};
   if (buffer.wants_positive) {
     notes.push_back(fmt::format(
-        "buffer {}: filled from 0.1 to 1, since the kernel takes roots, logarithms or quotients",
-        buffer.name));
+        "buffer {}: filled from 0.1 to 1, since the kernel takes roots, logarithms or quotients{}",
+        buffer.name, said ? "; the host fills it with " + host_values(*said) : ""));
     return {{"uniform", {0.1, 1}}};
   }
   return nullptr;

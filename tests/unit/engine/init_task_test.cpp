@@ -565,6 +565,21 @@ int main() { int n = 1 << 24; float *a, *b, *c, *d, *y, *h = (float*)malloc(n * 
   EXPECT_FALSE(notes(result, "buffer y"));
 }
 
+TEST(InitTask, SaysWhatTheHostFillsWhereTheKernelsDomainDecides) {
+  const InitResult result = made(R"CU(
+__global__ void root(const float* a, const float* b, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = sqrtf(a[i]) + b[i];
+}
+int main() { int n = 1 << 24; float *a, *b, *y; cudaMallocManaged(&a, n * 4); cudaMallocManaged(&b, n * 4); cudaMallocManaged(&y, n * 4);
+  for (int i = 0; i < n; ++i) { a[i] = 2.0f; b[i] = rand() / (float)RAND_MAX * 2 - 1; }
+  root<<<(n + 255) / 256, 256>>>(a, b, y, n); })CU");
+  EXPECT_TRUE(notes(result,
+                    "buffer a: filled from 0.1 to 1, since the kernel takes roots, logarithms or "
+                    "quotients; the host fills it with 2"));
+  EXPECT_TRUE(notes(result, "quotients; the host fills it with values from -1 to 1"));
+}
+
 TEST(InitTask, SaysWhichGuessesBecamePlainNumbers) {
   const InitResult result = made(R"CU(
 __global__ void walk(const int* edges, float* y, int n) {
