@@ -6,6 +6,7 @@
 #include "candidates/task_file.h"
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
+#include "engine/rewriting/init/choose.h"
 #include "engine/rewriting/init/gather.h"
 #include "evaluator/sanitize.h"
 
@@ -26,12 +27,6 @@ struct Options {
   bool check = true;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
 };
-
-std::string task_text(const InitResult::Attempt& attempt, const std::string& source) {
-  std::string text = "/* hone " + attempt.task.dump(2) + " */\n";
-  for (const std::string& note : attempt.notes) text += "// look at: " + note + "\n";
-  return text + "\n" + source;
-}
 
 /// What the emulated GPU finds at the check sizes: the first finding; empty: nothing. Errors: it
 /// could not be tried.
@@ -55,27 +50,6 @@ Result<std::string> first_finding(const std::string& text, const std::string& pa
       return fmt::format("{}: {}", to_string(result->verdict), result->detail);
   }
   return std::string();
-}
-
-/// The first attempt in which nothing is found; where there is none, the first of all, with a note.
-InitResult::Attempt choose(const InitResult& made, const std::string& path,
-                           const Options& options) {
-  InitResult::Attempt best = made.attempts.front();
-  if (!options.check) return best;
-  const auto begin = std::chrono::steady_clock::now();
-  std::string finding;
-  for (const InitResult::Attempt& attempt : made.attempts) {
-    const auto found = first_finding(task_text(attempt, made.source), path, options.sandbox);
-    if (!found) {
-      best.notes.push_back(fmt::format("not tried on the emulator: {}", found.error().message));
-      return best;
-    }
-    if (found->empty()) return attempt;
-    if (finding.empty()) finding = *found;
-    if (std::chrono::steady_clock::now() - begin > kMostTime) break;
-  }
-  best.notes.push_back(fmt::format("`hone check` finds something: {}", finding));
-  return best;
 }
 
 Result<std::map<std::string, std::string>> defines_of(const std::vector<std::string>& given) {
@@ -115,17 +89,30 @@ int run(const Options& options) {
     for (const std::string& note : gathered->notes) fmt::print(stderr, "look at: {}\n", note);
     return common.fail(made.error());
   }
-  InitResult::Attempt best = choose(*made, output == "-" ? options.file : output, options);
-  best.notes.insert(best.notes.begin(), gathered->notes.begin(), gathered->notes.end());
+  init::FirstFinding check;
+  if (options.check) {
+    check = [&](const std::string& text) {
+      return first_finding(text, output == "-" ? options.file : output, options.sandbox);
+    };
+  }
+  const init::Chosen chosen = init::choose_attempt(*made, gathered->notes, check, kMostTime);
   if (!(output == "-" && common.json_on_stdout())) {
-    auto written = write_text(output, task_text(best, made->source));
+    auto written = write_text(output, chosen.text);
     if (!written) return common.fail(written.error());
   }
+  const InitResult::Attempt& best = chosen.attempt;
   for (const std::string& note : best.notes) fmt::print(stderr, "look at: {}\n", note);
-  if (output != "-") fmt::print(stderr, "wrote {}; next: hone optimize {}\n", output, output);
-  return common.write_json({{"file", output}, {"task", best.task}, {"notes", best.notes}})
-             ? kDone
-             : kEnvironmentLacks;
+  if (output != "-") {
+    if (chosen.clean) {
+      fmt::print(stderr, "wrote {}; next: hone optimize {}\n", output, output);
+    } else {
+      fmt::print(stderr, "wrote {}; next: mend it until `hone check {}` finds nothing\n", output,
+                 output);
+    }
+  }
+  if (!common.write_json({{"file", output}, {"task", best.task}, {"notes", best.notes}}))
+    return kEnvironmentLacks;
+  return chosen.clean ? kDone : kCheckFailed;
 }
 
 }  // namespace

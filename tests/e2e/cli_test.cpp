@@ -317,6 +317,34 @@ int main(int argc, char** argv) {
   EXPECT_NE(none.err.find("no kernel 'sharpen'; there are blur"), std::string::npos) << none.err;
 }
 
+TEST_F(Cli, InitEndsWithOneWhereCheckStillFindsSomething) {
+  const std::string file = folder_.write("race.cu", R"CU(
+#include "missing.h"
+__global__ void last(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[0] = x[i];
+}
+int main() {
+  int n = 1 << 20;
+  float *x, *y;
+  cudaMalloc(&x, n * sizeof(float));
+  cudaMalloc(&y, sizeof(float));
+  last<<<(n + 255) / 256, 256>>>(x, y, n);
+})CU");
+  const std::string task = folder_.file("race.task.cu");
+  const auto init = hone({"init", file, "-o", task});
+  EXPECT_EQ(init.status, 1) << init.err;
+  EXPECT_EQ(init.err.find("next: hone optimize"), std::string::npos) << init.err;
+  // The line that it names is the written file's.
+  const auto at = init.err.find(", line ", init.err.find("`hone check` finds something"));
+  ASSERT_NE(at, std::string::npos) << init.err;
+  std::ifstream written(task);
+  std::string line;
+  for (int i = std::stoi(init.err.substr(at + 7)); i > 0; --i) std::getline(written, line);
+  EXPECT_NE(line.find("y[0] = x[i]"), std::string::npos) << line << init.err;
+  EXPECT_EQ(hone({"check", task}).status, 1);
+}
+
 TEST_F(Cli, DoctorSaysWhatIsThere) {
   const auto run = hone({"doctor", "--json", "-"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;

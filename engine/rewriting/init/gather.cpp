@@ -7,6 +7,7 @@
 #include <set>
 
 #include "candidates/task_file.h"
+#include "candidates/task_reader.h"
 #include "rewriters/syntax/prelude.h"
 
 namespace hone::init {
@@ -77,6 +78,25 @@ void close_launch(std::string& line) {
   if (close != line.npos) line.replace(close, 4, ">>>");
 }
 
+/// Without a byte order mark; what is no UTF-8 is Latin-1, of which every byte is a character.
+std::string as_utf8(std::string text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (is_text(text)) return text;
+  std::string converted;
+  converted.reserve(text.size() + text.size() / 8);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      converted += c;
+    } else {
+      converted += static_cast<char>(0xC0 | (byte >> 6));
+      converted += static_cast<char>(0x80 | (byte & 0x3F));
+    }
+  }
+  return converted;
+}
+
 class Gatherer {
  public:
   explicit Gatherer(const std::vector<fs::path>& folders) : folders_(folders) {}
@@ -109,7 +129,8 @@ std::optional<fs::path> Gatherer::find(const Include& include, const fs::path& f
 }
 
 Result<void> Gatherer::insert(const fs::path& header) {
-  const auto text = read_text_file(header);
+  auto text = read_text_file(header);
+  if (text) text = as_utf8(*std::move(text));
   if (!text || !check_text(*text, header.string())) {
     if (text && text->empty()) return {};
     result_.notes.push_back(fmt::format("header {}: no text, left out", header.string()));
@@ -181,8 +202,9 @@ Result<void> Gatherer::add(const fs::path& file, const std::string& text) {
 }  // namespace
 
 Result<Gathered> gather(const fs::path& file, const std::vector<fs::path>& folders) {
-  const auto text = read_text_file(file);
+  auto text = read_text_file(file);
   if (!text) return std::unexpected(text.error());
+  text = as_utf8(*std::move(text));
   if (auto good = check_text(*text, file.string()); !good) return std::unexpected(good.error());
   Gatherer gatherer(folders);
   if (auto added = gatherer.add(file, *text); !added) return std::unexpected(added.error());

@@ -18,7 +18,8 @@ struct Gathered {
 /// Headers are looked for beside the file that names them, then in `folders`, in order. CUDA's own
 /// and the standard ones stay as they are; one that is not found is left out. Only regular files of
 /// text, of 1 MiB each and 8 MiB in all; deeper than 32, a header is left out. `#pragma once` and
-/// include guards work. Errors: kInvalidInput, the file itself, or the limits.
+/// include guards work. A byte order mark is skipped, and a file that is no UTF-8 is read as
+/// Latin-1. Errors: kInvalidInput, the file itself, or the limits.
 [[nodiscard]] Result<Gathered> gather(const std::filesystem::path& file,
                                       const std::vector<std::filesystem::path>& folders);
 

@@ -118,8 +118,16 @@ Result<std::unique_ptr<Reading>> look_at(syntax::WholeUnit whole, const std::str
     }
   }
   for (const HostLaunch& launch : reading->launches) {
+    const auto same = std::ranges::count_if(reading->unit->functions, [&](const auto* function) {
+      return function->is_kernel && function->body != nullptr && function->name == launch.plain;
+    });
+    if (same > 1 && launch.kernel.substr(0, launch.kernel.find('<')).contains("::"))
+      return invalid(fmt::format(
+          "{}: the kernels that are launched include {} of the name '{}', in other namespaces or "
+          "of other parameters: rename or cut all but one",
+          launch.place, same, launch.plain));
     Launch one;
-    one.kernel = launch.kernel;
+    one.kernel = launch.plain;  // as its function is called: without namespaces
     reading->program.launches.push_back(one);
   }
   auto kernels = syntax::analyse(*reading->unit, reading->program);

@@ -73,6 +73,41 @@ class Loads {
   std::map<const Variable*, Sources> locals_;
 };
 
+/// Also of atomicAdd(&y[i], …) and atomicAdd(y + i, …).
+std::vector<const Expr*> indices_of(const syntax::Access& access) {
+  if (access.kind != syntax::Access::Kind::kAtomic || !access.indices.empty() ||
+      access.expr == nullptr || access.expr->operands.empty())
+    return access.indices;
+  const Expr* place = access.expr->operands[0];
+  while (place->kind == Expr::Kind::kCast ||
+         (place->kind == Expr::Kind::kUnary && place->text == "&"))
+    place = place->operands[0];
+  if (place->kind == Expr::Kind::kSubscript) return {place->operands[1]};
+  std::vector<const Expr*> found;
+  if (place->kind == Expr::Kind::kBinary)
+    for (const Expr* part : place->operands)
+      if (part->type.is_integer()) found.push_back(part);
+  return found;
+}
+
+/// Does the statement of this write read the same buffer? `x[i] = x[i] + 1`
+bool reads_too(const syntax::KernelInfo& info, const syntax::Access& write) {
+  return std::ranges::any_of(info.accesses, [&](const syntax::Access& one) {
+    return one.base == write.base && one.statement == write.statement &&
+           one.kind != syntax::Access::Kind::kWrite;
+  });
+}
+
+/// Through locals that are never assigned again.
+bool depends_on(const Expr& expr, const Variable& variable) {
+  if (expr.variable == &variable) return true;
+  if (expr.variable != nullptr && expr.variable->single_assignment() &&
+      depends_on(*expr.variable->init, variable))
+    return true;
+  return std::ranges::any_of(expr.operands,
+                             [&](const Expr* one) { return depends_on(*one, variable); });
+}
+
 bool leaves_its_domain(const Expr& expr) {
   static const std::set<std::string> kCalls = {
       "sqrt",  "sqrtf",  "rsqrt",  "rsqrtf", "log",        "logf",        "log2",      "log2f",
@@ -113,6 +148,29 @@ std::optional<ScalarType> scalar_of(const Type& type) {
   }
 }
 
+std::vector<const Function*> code_of(const syntax::KernelInfo& info) {
+  std::vector<const Function*> code = {info.function};
+  const auto add = [&](auto&& wanted) {
+    for (const Function* function : info.unit->functions)
+      if (!function->is_kernel && wanted(*function) &&
+          std::ranges::find(code, function) == code.end())
+        code.push_back(function);
+  };
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    for (const Expr* expr : code[i]->all_expressions) {
+      const bool call = expr->kind == Expr::Kind::kCall;
+      if (call && expr->intrinsic) continue;
+      if (call && !expr->text.empty() && !expr->text.starts_with('.')) {
+        // By name: of overloads, and of a template's instances, all.
+        add([&](const Function& one) { return &one == expr->callee || one.name == expr->text; });
+      } else if (call || expr->kind == Expr::Kind::kOther) {
+        add([&](const Function& one) { return expr->callee == nullptr || &one == expr->callee; });
+      }
+    }
+  }
+  return code;
+}
+
 KernelFacts kernel_facts(const syntax::KernelInfo& info) {
   KernelFacts facts;
   facts.info = &info;
@@ -132,15 +190,20 @@ KernelFacts kernel_facts(const syntax::KernelInfo& info) {
     const bool known = access.base != nullptr && index_of.contains(access.base);
     if (known) {
       ParameterFacts& one = at(access.base);
+      if (!one.read && !one.written && access.kind == syntax::Access::Kind::kWrite)
+        one.written_first = !reads_too(info, access);
       one.read = one.read || access.kind != syntax::Access::Kind::kWrite;
       one.written = one.written || access.kind != syntax::Access::Kind::kRead;
     }
-    for (const Expr* index : access.indices) {
+    for (const Expr* index : indices_of(access)) {
       for (const Variable* source : loads.of(*index)) {
         if (!index_of.contains(source)) continue;
         auto& targets = at(source).indexes;
         const int target = known ? index_of.at(access.base) : -1;
         if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+        const bool stores = access.kind == syntax::Access::Kind::kWrite ||
+                            access.kind == syntax::Access::Kind::kReadWrite;
+        if (stores && target >= 0) at(source).scattered_into.push_back(target);
       }
     }
   }
@@ -157,7 +220,24 @@ KernelFacts kernel_facts(const syntax::KernelInfo& info) {
     for (const Variable* source : loads.of(*statement->expr))
       if (index_of.contains(source)) at(source).bounds_loops = true;
   }
-  for (const Function* any : info.unit->functions)
+  for (const auto& loop : info.loops) {
+    if (loop->upper == nullptr || loop->lower == nullptr) continue;
+    if (!info.varies_by_thread(*loop->lower) && !info.varies_by_block(*loop->lower)) continue;
+    const auto bound = syntax::polynomial(*loop->upper);
+    if (!bound) continue;
+    for (const Variable* parameter : function.parameters)
+      if (bound->uses(syntax::symbol_of(*parameter)))
+        at(parameter).ends_grid_loops = at(parameter).ends_loops = true;
+  }
+  for (const Stmt* statement : function.all_statements) {
+    if (statement->kind != Stmt::Kind::kFor && statement->kind != Stmt::Kind::kWhile &&
+        statement->kind != Stmt::Kind::kDo)
+      continue;
+    for (const Variable* parameter : function.parameters)
+      if (statement->expr != nullptr && depends_on(*statement->expr, *parameter))
+        at(parameter).ends_loops = true;
+  }
+  for (const Function* any : code_of(info))
     for (const Expr* expr : any->all_expressions)
       facts.wants_positive = facts.wants_positive || leaves_its_domain(*expr);
   for (const Expr* expr : function.all_expressions) {

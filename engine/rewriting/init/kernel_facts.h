@@ -14,8 +14,12 @@ struct ParameterFacts {
   bool is_buffer = false;
   bool read = false;
   bool written = false;
-  std::vector<int> indexes;   ///< parameters into which its values are indices
-  bool bounds_loops = false;  ///< its values are where loops begin and end: row starts
+  std::vector<int> indexes;         ///< parameters into which its values are indices
+  bool bounds_loops = false;        ///< its values are where loops begin and end: row starts
+  bool ends_loops = false;          ///< an integer: loops end at it
+  bool ends_grid_loops = false;     ///< likewise, loops over the grid or the block
+  bool written_first = false;       ///< in the text: whatever is read may have been written before
+  std::vector<int> scattered_into;  ///< of `indexes`: where it stores, without atomics
 };
 
 struct KernelFacts {
@@ -24,6 +28,10 @@ struct KernelFacts {
   bool wants_positive = false;  ///< roots, logarithms, powers, quotients
   bool compares_index = false;  ///< some thread index is compared with a parameter: a guard
 };
+
+/// The kernel and what it may call, its own body first. Where a call's target is not known, every
+/// function of the file that is no kernel.
+[[nodiscard]] std::vector<const syntax::Function*> code_of(const syntax::KernelInfo& info);
 
 [[nodiscard]] KernelFacts kernel_facts(const syntax::KernelInfo& info);
 

@@ -16,9 +16,23 @@ using syntax::HostFill;
 using syntax::HostInt;
 using Json = nlohmann::ordered_json;
 
+std::string host_values(const HostFill& fill) {
+  switch (fill.kind) {
+    case HostFill::Kind::kConstant:
+      return fmt::format("{}", fill.low);
+    case HostFill::Kind::kIota:
+      return "0, 1, 2 and so on";
+    case HostFill::Kind::kUniform:
+    case HostFill::Kind::kIntegers:
+      return fmt::format("values from {} to {}", fill.low, fill.high);
+    default:
+      return "values that are not followed here";
+  }
+}
+
 }  // namespace
 
-std::string Writer::role_of(const BufferPlan& buffer, bool careful,
+std::string Writer::role_of(const BufferPlan& buffer, Guesses::Roles roles,
                             std::vector<std::string>& notes) const {
   if (!buffer.written) return "in";
   // What the host does with it before and after.
@@ -42,10 +56,18 @@ std::string Writer::role_of(const BufferPlan& buffer, bool careful,
       filled = filled || event.kind == HostEvent::Kind::kWrite;
     }
   }
-  if (buffer.read_first) return "inout";
+  if (buffer.read_first) {
+    if (!buffer.written_first || filled) return "inout";
+    if (roles != Guesses::Roles::kBold) {
+      notes.push_back(
+          fmt::format("buffer {}: inout, since the kernel may read elements before it writes them",
+                      buffer.name));
+      return "inout";
+    }
+  }
   const bool several = launches_.size() > 1;
   if (several && buffer.read && anything_back && !copied_back && buffer.host >= 0) return "scratch";
-  if (careful) {
+  if (roles == Guesses::Roles::kCareful) {
     notes.push_back(fmt::format("buffer {}: inout, since the kernel may leave elements unwritten{}",
                                 buffer.name, before && filled ? "; the host fills it before" : ""));
     return "inout";
@@ -53,9 +75,54 @@ std::string Writer::role_of(const BufferPlan& buffer, bool careful,
   return "out";
 }
 
-Json Writer::fill_of(const BufferPlan& buffer, const std::vector<Values>& all,
+/// Stored at without atomics, equal indices would race: the task's result needs distinct ones.
+bool Writer::takes_permutation(const BufferPlan& buffer) const {
+  if (is_float(buffer.type) || buffer.type == ScalarType::kBool || buffer.sorted) return false;
+  if (buffer.scattered_into.empty()) return false;
+  return std::ranges::all_of(buffer.indexes, [&](const int target) {
+    return target >= 0 && sizes_.text(buffers_[static_cast<std::size_t>(target)].elements) ==
+                              sizes_.text(buffer.elements);
+  });
+}
+
+/// Where a default stands for what the host does not say, or says otherwise.
+void Writer::note_default_fills(const std::vector<const BufferPlan*>& buffers,
+                                std::vector<std::string>& notes) const {
+  std::map<std::string, std::vector<std::string>> unsaid;  // by what stands there
+  for (const BufferPlan* buffer : buffers) {
+    const std::string here = is_float(buffer->type)              ? "-1 to 1"
+                             : buffer->type == ScalarType::kBool ? "false and true"
+                                                                 : "0 to 100";
+    std::optional<HostFill> said;
+    if (buffer->host >= 0) said = unit_.facts.buffers[static_cast<std::size_t>(buffer->host)].fill;
+    if (!said) {
+      unsaid[here].push_back(buffer->name);
+      continue;
+    }
+    notes.push_back(fmt::format("buffer {}: the host fills it with {}; {} stands here",
+                                buffer->name, host_values(*said), here));
+  }
+  for (const auto& [here, names] : unsaid)
+    notes.push_back(fmt::format("{} {}: nothing in the file says the values; {} is a guess",
+                                names.size() == 1 ? "buffer" : "buffers", fmt::join(names, ", "),
+                                here));
+}
+
+Json Writer::fill_of(const BufferPlan& buffer, const std::vector<Values>& all, bool permutations,
                      std::vector<std::string>& notes) const {
   const bool integer = !is_float(buffer.type);
+  if (permutations && takes_permutation(buffer)) {
+    std::vector<std::string> into;
+    for (const int target : buffer.scattered_into)
+      into.push_back(buffers_[static_cast<std::size_t>(target)].name);
+    std::ranges::sort(into);
+    into.erase(std::unique(into.begin(), into.end()), into.end());
+    notes.push_back(
+        fmt::format("buffer {}: a permutation, since its values are where {} is stored to: equal "
+                    "ones would race",
+                    buffer.name, fmt::join(into, ", ")));
+    return "permutation";
+  }
   if (integer && (!buffer.indexes.empty() || buffer.sorted)) {
     std::optional<std::int64_t> last;
     std::vector<std::string> into, lengths;
@@ -122,15 +189,15 @@ Json Writer::fill_of(const BufferPlan& buffer, const std::vector<Values>& all,
     return {{"uniform", {said->low, said->high}}};
   if (buffer.wants_positive) {
     notes.push_back(fmt::format(
-        "buffer {}: filled from 0.1 to 1, since the kernel takes roots, logarithms or quotients",
-        buffer.name));
+        "buffer {}: filled from 0.1 to 1, since the kernel takes roots, logarithms or quotients{}",
+        buffer.name, said ? "; the host fills it with " + host_values(*said) : ""));
     return {{"uniform", {0.1, 1}}};
   }
   return nullptr;
 }
 
 Json Writer::task_at(const Values& timed, const std::vector<Values>& checks,
-                     const std::set<std::string>& constraints, bool careful,
+                     const std::set<std::string>& constraints, const Guesses& guesses,
                      std::vector<std::string>& notes) const {
   Json task;
   task["name"] = std::filesystem::path(path_).stem().string();
@@ -150,6 +217,7 @@ Json Writer::task_at(const Values& timed, const std::vector<Values>& checks,
   std::vector<Values> all = checks;
   all.push_back(timed);
   Json buffers = Json::array();
+  std::vector<const BufferPlan*> by_default;
   for (const BufferPlan& buffer : buffers_) {
     Json one = {{"name", buffer.name}, {"type", to_string(buffer.type)}};
     Json shape = Json::array();
@@ -162,17 +230,20 @@ Json Writer::task_at(const Values& timed, const std::vector<Values>& checks,
       }
     }
     one["shape"] = shape;
-    const std::string role = role_of(buffer, careful, notes);
+    const std::string role = role_of(buffer, guesses.roles, notes);
     if (role != "in") one["role"] = role;
     if (role == "in" || role == "inout") {
-      const Json fill = fill_of(buffer, all, notes);
+      const Json fill = fill_of(buffer, all, guesses.permutations, notes);
       if (!fill.is_null()) one["fill"] = fill;
+      if (fill.is_null() && (is_float(buffer.type) || buffer.indexes.empty()))
+        by_default.push_back(&buffer);
     }
     if (buffer.guessed_length)
       notes.push_back(
           fmt::format("buffer {}: its length {} is a guess", buffer.name, shape.dump()));
     buffers.push_back(one);
   }
+  note_default_fills(by_default, notes);
   task["buffers"] = buffers;
   Json launches = Json::array();
   for (const LaunchPlan& plan : launches_) {

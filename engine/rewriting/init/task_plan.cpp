@@ -82,10 +82,14 @@ Result<int> Writer::plan_buffer(const Stage& stage, std::size_t index) {
   const HostArgument& argument = stage.launch->args[index];
   const ParameterFacts& facts = stage.kernel.parameters[index];
   std::optional<ScalarType> type;
+  int record_bytes = 0;  // of a struct that is spread over numbers
   if (parameter.type.element != nullptr) {
     type = scalar_of(*parameter.type.element);
     const auto record = unit_.device.records.find(parameter.type.element->name);
-    if (!type && record != unit_.device.records.end()) type = parse_scalar_type(record->second);
+    if (!type && record != unit_.device.records.end()) {
+      type = parse_scalar_type(record->second);
+      record_bytes = parameter.type.element->bytes;
+    }
   }
   if (!type) {
     return invalid(fmt::format(
@@ -133,7 +137,12 @@ Result<int> Writer::plan_buffer(const Stage& stage, std::size_t index) {
     }
     const std::string stem = one.name;
     for (int i = 2; taken(one.name); ++i) one.name = fmt::format("{}_{}", stem, i);
+    if (record_bytes > 0)
+      notes_.push_back(fmt::format(
+          "buffer {}: a {} is {} numbers of type {} here", one.name, parameter.type.element->name,
+          record_bytes / static_cast<int>(size_of(*type)), to_string(*type)));
     one.read_first = facts.read;
+    one.written_first = facts.written_first;
     found = static_cast<int>(buffers_.size());
     buffers_.push_back(std::move(one));
   }
@@ -175,6 +184,12 @@ Result<void> Writer::plan_launch(const Stage& stage) {
                       stage.launch->place.empty() ? path_ : stage.launch->place, parameter.name,
                       kernel.name, parameter.type.spelling));
     }
+    if (argument.from_arguments && one.buffer < 0)
+      notes_.push_back(fmt::format(
+          "argument {} of {}: `{}` depends on the arguments of the program ({}); {} is its value "
+          "without any",
+          parameter.name, kernel.name, argument.text, stage.launch->place,
+          one.integer ? static_cast<double>(one.integer->value) : one.real.value_or(0)));
     if (one.real && parameter.type.is_integer()) one.real = std::trunc(*one.real);
     plan.args.push_back(one);
   }
@@ -184,6 +199,9 @@ Result<void> Writer::plan_launch(const Stage& stage) {
     auto& indexes = buffers_[static_cast<std::size_t>(plan.args[i].buffer)].indexes;
     for (const int target : stage.kernel.parameters[i].indexes)
       indexes.push_back(target < 0 ? -1 : plan.args[static_cast<std::size_t>(target)].buffer);
+    auto& scattered = buffers_[static_cast<std::size_t>(plan.args[i].buffer)].scattered_into;
+    for (const int target : stage.kernel.parameters[i].scattered_into)
+      scattered.push_back(plan.args[static_cast<std::size_t>(target)].buffer);
   }
   for (int d = 0; d < 3; ++d) {
     plan.grid[d] = stage.launch->grid[d];
@@ -246,7 +264,7 @@ void Writer::plan_geometry(const Stage& stage, LaunchPlan& plan) {
   }
   bool dynamic = false;
   int bytes = 4;
-  for (const syntax::Function* function : stage.kernel.info->unit->functions) {
+  for (const syntax::Function* function : code_of(*stage.kernel.info)) {
     for (const Variable* local : function->locals) {
       if (local->storage != Variable::Storage::kDynamicShared) continue;
       dynamic = true;
@@ -283,6 +301,43 @@ void Writer::plan_lengths(const Stage& stage, const LaunchPlan& plan) {
     const int lanes =
         parameters[i]->type.element ? std::max(1, parameters[i]->type.element->lanes) : 1;
     if (lanes > 1) buffer.elements = times(buffer.elements, number(lanes));
+  }
+}
+
+/// Guesses that became plain numbers, so that no size shows them. A block's have notes already.
+void Writer::note_fixed_guesses() {
+  std::map<std::string, std::pair<HostInt, std::set<std::string>>> uses;  // by name
+  const auto look = [&](auto&& self, const HostInt& part, const std::string& use) -> void {
+    if (part == nullptr) return;
+    if (part->op == Op::kName && !sizes_.is_symbolic(part)) {
+      const syntax::HostName& name = unit_.facts.names[static_cast<std::size_t>(part->name)];
+      if (name.guessed) {
+        auto& [leaf, all] = uses[name.name];
+        leaf = part;
+        if (!use.empty()) all.insert(use);
+      }
+    }
+    for (const HostInt& inner : part->operands) self(self, inner, use);
+  };
+  std::set<std::string> told;
+  for (const LaunchPlan& launch : launches_) {
+    for (const HostInt& extent : launch.block) look(look, extent, "");
+    for (const auto& [name, use] : uses) told.insert(name);
+  }
+  for (const BufferPlan& buffer : buffers_)
+    look(look, buffer.elements, fmt::format("the length of {}", buffer.name));
+  for (const LaunchPlan& launch : launches_) {
+    look(look, launch.shared, "shared_bytes of " + launch.kernel);
+    for (const HostInt& extent : launch.grid) look(look, extent, "the grid of " + launch.kernel);
+    for (const ArgumentPlan& one : launch.args)
+      look(look, one.integer, "an argument of " + launch.kernel);
+  }
+  for (const auto& [name, use] : uses) {
+    if (told.contains(name)) continue;
+    notes_.push_back(
+        fmt::format("{}: nothing in the file says its value ({}); {} is a guess, in {}", name,
+                    unit_.facts.names[static_cast<std::size_t>(use.first->name)].place,
+                    use.first->value, fmt::join(use.second, ", ")));
   }
 }
 
@@ -330,6 +385,7 @@ void Writer::settle_sizes() {
   }
   if (changed) sizes_.settle(taken);
   timed_ = sizes_.timed();
+  note_fixed_guesses();
   for (const BufferPlan& buffer : buffers_)
     sizes_.exact_divisions(buffer.elements, constraints_, divisions_);
   for (const LaunchPlan& launch : launches_) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "candidates/task_reader.h"
 #include "engine/rewriting/init/cost.h"
 #include "engine/rewriting/init/writer.h"
 
@@ -78,18 +79,55 @@ double Writer::bytes_at(const Values& at) const {
   return bytes;
 }
 
+/// Of `movers`, those that a launch of fixed extent bounds: with more elements it would read a part
+/// of a buffer, and the task would compute something else.
+std::set<std::string> Writer::held_sizes(const std::set<std::string>& movers,
+                                         std::vector<std::string>& notes) const {
+  std::set<std::string> held;
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const LaunchPlan& launch = launches_[i];
+    const auto& parameters = stages_[i].kernel.parameters;
+    std::set<std::string> followed;
+    for (const HostInt& extent : launch.grid) followed.merge(sizes_.names_in(extent));
+    if (!followed.empty()) continue;
+    for (std::size_t a = 0; a < launch.args.size() && a < parameters.size(); ++a)
+      if (parameters[a].ends_loops) followed.merge(sizes_.names_in(launch.args[a].integer));
+    for (std::size_t a = 0; a < launch.args.size() && a < parameters.size(); ++a) {
+      if (launch.args[a].buffer < 0 || !parameters[a].read) continue;
+      const BufferPlan& buffer = buffers_[static_cast<std::size_t>(launch.args[a].buffer)];
+      for (const std::string& name : sizes_.names_in(buffer.elements)) {
+        if (!movers.contains(name) || followed.contains(name) || !held.insert(name).second)
+          continue;
+        notes.push_back(
+            fmt::format("size {}: {} is kept, since with more {}, whose grid is fixed, would not "
+                        "read all of {}",
+                        name, timed_.at(name), stages_[i].launch->plain, buffer.name));
+      }
+    }
+  }
+  return held;
+}
+
 void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   const auto cost = [&](const Values& at) {
     std::vector<std::string> ignored;
-    const Json task = task_at(at, {}, {}, true, ignored);
+    const Json task = task_at(at, {}, {}, {}, ignored);
     const std::string text = "/* hone " + task.dump() + " */\n" + unit_.device.text;
     return estimated_us(text, path_);
   };
   const Values before = timed;
   auto time = cost(timed);
   std::set<std::string> movers;
-  for (const LaunchPlan& launch : launches_)
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const LaunchPlan& launch = launches_[i];
     for (const HostInt& extent : launch.grid) movers.merge(sizes_.names_in(extent));
+    const auto& parameters = stages_[i].kernel.parameters;
+    for (std::size_t a = 0; a < launch.args.size() && a < parameters.size(); ++a)
+      if (parameters[a].ends_grid_loops) movers.merge(sizes_.names_in(launch.args[a].integer));
+  }
+  const std::set<std::string> moved = movers;
+  const std::set<std::string> held = held_sizes(moved, notes);
+  for (const std::string& name : held) movers.erase(name);
   for (int round = 0; time && *time < kShortest_us && !movers.empty() && round < 40; ++round) {
     // The smallest of those that widen the grid: matrices stay about square.
     const std::string name = *std::ranges::min_element(
@@ -109,7 +147,7 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   }
   std::vector<std::string> grown;
   for (const auto& [name, value] : timed)
-    if (value != before.at(name))
+    if (value != before.at(name) && !sizes_.guessed(name))
       grown.push_back(fmt::format("{} = {} (the file says {})", name, value, before.at(name)));
   for (const auto& [name, value] : timed)
     if (sizes_.guessed(name))
@@ -118,10 +156,24 @@ void Writer::grow(Values& timed, std::vector<std::string>& notes) {
   if (!grown.empty())
     notes.push_back(fmt::format("made larger, to take about {:.0f} us and more: {}", kShortest_us,
                                 fmt::join(grown, ", ")));
-  if (time && *time < kShortest_us)
-    notes.push_back(fmt::format(
-        "one run takes about {:.1f} us, less than {:.0f} us, at the sizes that the {} fixes", *time,
-        kShortest_us, sizes_.all().empty() ? "source" : "launch"));
+  if (time && *time < kShortest_us) {
+    std::vector<std::string> left;
+    for (const std::string& name : sizes_.all())
+      if (!moved.contains(name) && !held.contains(name)) left.push_back(name);
+    std::string why = "at the largest sizes that fit";
+    if (sizes_.all().empty()) {
+      why = "at the sizes that the source fixes";
+    } else if (!left.empty()) {
+      why = fmt::format(
+          "and larger values of {} were not tried: neither the grid nor a loop over it follows "
+          "them",
+          fmt::join(left, ", "));
+    } else if (!held.empty()) {
+      why = "at the sizes that are kept";
+    }
+    notes.push_back(fmt::format("one run takes about {:.1f} us, less than {:.0f} us, {}", *time,
+                                kShortest_us, why));
+  }
 }
 
 std::int64_t Writer::coarse_multiple() const {
@@ -146,7 +198,7 @@ std::optional<Writer::Values> Writer::file_values() const {
   return std::nullopt;
 }
 
-InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
+InitResult::Attempt Writer::attempt(Checks kind, const Guesses& guesses) const {
   InitResult::Attempt result;
   result.notes = notes_;
   std::set<std::string> constraints = constraints_;
@@ -188,10 +240,24 @@ InitResult::Attempt Writer::attempt(Checks kind, bool careful) const {
         constraints.insert(fmt::format("{} == {}", name, first));
     result.notes.emplace_back("sizes are kept equal: the kernel does not hold for others");
   }
-  if (checks.empty() && !sizes_.all().empty())
-    result.notes.emplace_back(
-        "check_sizes: no small sizes were found that hold everything; give some");
-  result.task = task_at(timed_, checks, constraints, careful, result.notes);
+  result.task = task_at(timed_, checks, constraints, guesses, result.notes);
+  if (checks.empty() && !sizes_.all().empty()) {
+    // Those that every reader of the task takes instead.
+    const auto task =
+        parse_task("/* hone " + result.task.dump() + " */\n" + unit_.device.text, path_);
+    std::vector<std::string> derived;
+    for (const Bindings& at : task ? task->check_sizes : std::vector<Bindings>{}) {
+      std::vector<std::string> one;
+      for (const auto& [name, value] : at) one.push_back(fmt::format("{} = {}", name, value));
+      derived.push_back(fmt::format("{}", fmt::join(one, ", ")));
+    }
+    result.notes.push_back(
+        derived.empty()
+            ? "check_sizes: no small sizes were found that hold everything; give some"
+            : fmt::format("check_sizes: none is given, since all that hold everything are large; "
+                          "`hone` takes {}",
+                          fmt::join(derived, "; ")));
+  }
   return result;
 }
 
@@ -213,9 +279,14 @@ Result<InitResult> Writer::run() {
     for (const auto& [name, value] : timed_) values.insert(value);
     if (sizes_.all().size() > 1 && values.size() == 1) kinds.push_back(Checks::kEqual);
   }
+  using Roles = Guesses::Roles;
+  std::vector<Guesses> all_guesses;
+  for (const bool permutations : {true, false})
+    for (const Roles roles : {Roles::kBold, Roles::kPlain, Roles::kCareful})
+      all_guesses.push_back({roles, permutations});
   for (const Checks kind : kinds) {
-    for (const bool careful : {false, true}) {
-      InitResult::Attempt one = attempt(kind, careful);
+    for (const Guesses& guesses : all_guesses) {
+      InitResult::Attempt one = attempt(kind, guesses);
       const bool known = std::ranges::any_of(
           result.attempts, [&](const auto& other) { return other.task == one.task; });
       if (!known) result.attempts.push_back(std::move(one));

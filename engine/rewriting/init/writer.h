@@ -34,6 +34,12 @@ class Writer {
   using Values = std::map<std::string, std::int64_t>;
   /// How the check sizes are chosen, from the boldest.
   enum class Checks { kOdd, kMultiples, kEqual, kAsTheFile };
+  struct Guesses {
+    /// What a buffer that is written is: out, also where the kernel reads what it wrote before;
+    /// inout where it is read; inout.
+    enum class Roles { kBold, kPlain, kCareful } roles = Roles::kCareful;
+    bool permutations = false;  ///< indices that the kernel stores at
+  };
   struct BufferPlan {
     std::string name;
     int host = -1;           ///< index into the host's buffers; -1: unknown to it
@@ -41,12 +47,14 @@ class Writer {
     ScalarType type = ScalarType::kF32;
     syntax::HostInt elements;
     bool guessed_length = false;
-    bool read_first = false;  ///< by the first launch that uses it
+    bool read_first = false;     ///< by the first launch that uses it
+    bool written_first = false;  ///< by it, before it reads, as far as the text shows
     bool read = false;
     bool written = false;
     bool wants_positive = false;
-    bool sorted = false;       ///< row starts
-    std::vector<int> indexes;  ///< buffers into which its values point; -1: unknown
+    bool sorted = false;              ///< row starts
+    std::vector<int> indexes;         ///< buffers into which its values point; -1: unknown
+    std::vector<int> scattered_into;  ///< of these, those that are stored into without atomics
     std::string parameter;
     std::string place;
   };
@@ -71,22 +79,28 @@ class Writer {
   void plan_lengths(const Stage& stage, const LaunchPlan& plan);
   void plan_geometry(const Stage& stage, LaunchPlan& plan);
   void settle_sizes();
+  void note_fixed_guesses();
 
   // task_json.cpp: the task as JSON, at given sizes
-  std::string role_of(const BufferPlan& buffer, bool careful,
+  std::string role_of(const BufferPlan& buffer, Guesses::Roles roles,
                       std::vector<std::string>& notes) const;
   nlohmann::ordered_json fill_of(const BufferPlan& buffer,
                                  const std::vector<std::map<std::string, std::int64_t>>& all,
-                                 std::vector<std::string>& notes) const;
+                                 bool permutations, std::vector<std::string>& notes) const;
+  bool takes_permutation(const BufferPlan& buffer) const;
+  void note_default_fills(const std::vector<const BufferPlan*>& buffers,
+                          std::vector<std::string>& notes) const;
   nlohmann::ordered_json task_at(const Values& timed, const std::vector<Values>& checks,
-                                 const std::set<std::string>& constraints, bool careful,
+                                 const std::set<std::string>& constraints, const Guesses& guesses,
                                  std::vector<std::string>& notes) const;
 
   // task_writer.cpp: which sizes, and how boldly
   bool holds(const Values& at, std::int64_t most) const;
   std::optional<Values> check_values(std::int64_t multiple, int round) const;
-  InitResult::Attempt attempt(Checks kind, bool careful) const;
+  InitResult::Attempt attempt(Checks kind, const Guesses& guesses) const;
   std::optional<Values> file_values() const;
+  std::set<std::string> held_sizes(const std::set<std::string>& movers,
+                                   std::vector<std::string>& notes) const;
   void grow(Values& timed, std::vector<std::string>& notes);
   double bytes_at(const Values& at) const;
   std::int64_t coarse_multiple() const;

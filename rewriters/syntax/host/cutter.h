@@ -75,7 +75,8 @@ class Cutter {
   const MacroRecord& record_;
   llvm::StringRef text_;
   Cut cut_;
-  std::set<const clang::Decl*> outer_;  ///< outermost declarations that are kept
+  std::vector<const clang::FunctionDecl*> kernels_;  ///< templates as their instances
+  std::set<const clang::Decl*> outer_;               ///< outermost declarations that are kept
   std::vector<Piece> pieces_;
   std::vector<Edit> edits_;
   std::set<std::string> headers_;

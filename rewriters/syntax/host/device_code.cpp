@@ -243,7 +243,7 @@ void Cutter::add_edits() {
     const clang::FunctionDecl* function = decl->getAsFunction();
     if (function != nullptr && function->hasAttr<clang::CUDAGlobalAttr>() &&
         function->doesThisDeclarationHaveABody()) {
-      const auto spread = spread_records(context_, *function);
+      const auto spread = spread_records(context_, *function, kernels_);
       if (!spread.problem.empty())
         cut_.code.problems.push_back(where(function->getLocation()) + ": " + spread.problem);
       for (const auto& edit : spread.edits) edits_.push_back({edit.begin, edit.end, edit.text});
@@ -293,6 +293,7 @@ std::string Cutter::emitted(const Piece& piece) const {
 }
 
 Cut Cutter::run(const std::vector<const clang::FunctionDecl*>& kernels) {
+  kernels_ = kernels;
   close_over(kernels);
   for (const clang::Decl* decl : outer_) {
     const clang::FunctionDecl* function = decl->getAsFunction();

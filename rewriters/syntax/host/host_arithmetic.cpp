@@ -13,6 +13,12 @@ using Op = HostExpr::Op;
 
 bool is_zero(const Value& value) { return value.is_int() && value.integer->value == 0; }
 
+Value truth_value(bool is_true, bool from_arguments) {
+  Value value = int_value(constant(is_true ? 1 : 0));
+  value.from_arguments = from_arguments;
+  return value;
+}
+
 /// What a random value becomes: `rand() % 10`, `rand() / (float)RAND_MAX * 2 - 1`.
 HostFill scaled(HostFill fill, clang::BinaryOperatorKind op, const Value& other, bool fill_left) {
   if (!is_number(other)) return {};
@@ -59,6 +65,7 @@ Value HostRunner::convert(Value value, clang::QualType type) {
     result.numerator = value.integer;
     result.denominator = constant(1);
     result.fill = value.fill;
+    result.from_arguments = value.from_arguments;
     return result;
   }
   return value;
@@ -246,11 +253,11 @@ Value HostRunner::eval_binary(const clang::BinaryOperator& binary) {
     return value;
   }
   if (op == clang::BO_LAnd || op == clang::BO_LOr) {
-    const auto a = truth(left);
-    if (a && *a == (op == clang::BO_LOr)) return int_value(constant(*a));
-    const auto b = truth(right);
-    if (b && *b == (op == clang::BO_LOr)) return int_value(constant(*b));
-    if (a && b) return int_value(constant(*b));
+    bool from_arguments = false;
+    const auto a = truth(left, &from_arguments);
+    if (a && *a == (op == clang::BO_LOr)) return truth_value(*a, from_arguments);
+    const auto b = truth(right, &from_arguments);
+    if (b && (a || *b == (op == clang::BO_LOr))) return truth_value(*b, from_arguments);
     return {};
   }
   const Value a = eval(left);
@@ -268,8 +275,10 @@ Value HostRunner::eval_binary(const clang::BinaryOperator& binary) {
     // fopen(...) == NULL: what can be opened is.
     return {};
   }
-  return arithmetic(op, a, b,
-                    left->getType()->isFloatingType() || right->getType()->isFloatingType());
+  Value value =
+      arithmetic(op, a, b, left->getType()->isFloatingType() || right->getType()->isFloatingType());
+  value.from_arguments = a.from_arguments || b.from_arguments;
+  return value;
 }
 
 Value HostRunner::eval_unary(const clang::UnaryOperator& unary) {
@@ -301,8 +310,9 @@ Value HostRunner::eval_unary(const clang::UnaryOperator& unary) {
     case clang::UO_Extension:
       return eval(inner);
     case clang::UO_LNot: {
-      const auto known = truth(inner);
-      return known ? int_value(constant(*known ? 0 : 1)) : Value{};
+      bool from_arguments = false;
+      const auto known = truth(inner, &from_arguments);
+      return known ? truth_value(!*known, from_arguments) : Value{};
     }
     case clang::UO_Not: {
       const Value value = eval(inner);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "rewriters/syntax/ast_walk.h"
 #include "rewriters/syntax/host/host_runner.h"
 
 namespace hone::syntax::host {
@@ -95,31 +96,6 @@ void HostRunner::allocate_into(const clang::CallExpr& call, HostInt bytes, bool 
   }
 }
 
-int HostRunner::memory_of(const Value& pointer, const clang::Expr* expression) {
-  if (pointer.kind == Value::Kind::kMemory) return pointer.memory;
-  if (pointer.kind != Value::Kind::kCell || pointer.cell == nullptr) return -1;
-  if (pointer.cell->memory < 0) {
-    // An array of the host: a buffer like any other.
-    const clang::Expr* plain = expression->IgnoreParenCasts();
-    HostInt bytes;
-    if (plain->getType()->isConstantArrayType()) bytes = array_bytes(plain->getType());
-    Value memory = allocate(bytes, pointer_name(plain), true, expression->getBeginLoc());
-    pointer.cell->memory = memory.memory;
-    if (is_number(pointer.cell->value)) {
-      const double x = number(pointer.cell->value);
-      facts_.buffers[static_cast<std::size_t>(memory.memory)].fill =
-          HostFill{HostFill::Kind::kConstant, x, x};
-    }
-    for (const auto& [index, element] : pointer.cell->elements) {
-      if (element == nullptr || element == pointer.cell || !is_number(element->value)) continue;
-      const double x = number(element->value);
-      facts_.buffers[static_cast<std::size_t>(memory.memory)].fill =
-          HostFill{HostFill::Kind::kConstant, x, x};
-    }
-  }
-  return pointer.cell->memory;
-}
-
 void HostRunner::copy(const clang::CallExpr& call, int kind_argument) {
   const Value to = eval(call.getArg(0));
   const Value from = eval(call.getArg(1));
@@ -165,6 +141,7 @@ void HostRunner::add_argument(std::vector<HostArgument>& all, const Value& value
   }
   HostArgument argument;
   argument.text = text;
+  argument.from_arguments = value.from_arguments;
   if (type->isPointerType()) {
     const int memory = value.kind == Value::Kind::kMemory               ? value.memory
                        : value.kind == Value::Kind::kCell && value.cell ? value.cell->memory
@@ -286,8 +263,18 @@ std::optional<Value> HostRunner::known_function(const std::string& name,
     if (memory >= 0) event(HostEvent::Kind::kWrite, memory);
     return argument(0);
   }
-  if (name.starts_with("cudaMemcpyToSymbol") || name.starts_with("cudaMemcpyFromSymbol"))
+  if (name.starts_with("cudaMemcpyToSymbol") || name.starts_with("cudaMemcpyFromSymbol")) {
+    AstWalk walk;
+    walk.statement = [&](const clang::Stmt& one) {
+      const auto* reference = dyn_cast<clang::DeclRefExpr>(&one);
+      const auto* variable =
+          reference != nullptr ? dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+      if (variable != nullptr && name.starts_with("cudaMemcpyTo"))
+        filled_symbols_.emplace(variable->getCanonicalDecl(), where(call.getBeginLoc()));
+    };
+    if (count > 0) walk.over(static_cast<const clang::Stmt*>(call.getArg(0)));
     return zero();
+  }
   if (name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") {
     const Value kernel = argument(0);
     const Value list = argument(3);
@@ -473,6 +460,7 @@ Value HostRunner::eval_call(const clang::CallExpr& call) {
     if (callee->getOverloadedOperator() == clang::OO_Equal && call.getNumArgs() == 2 &&
         !callee->isUserProvided()) {
       const Value value = eval(call.getArg(1));
+      if (self != nullptr && self->owner >= 0) event(HostEvent::Kind::kWrite, self->owner);
       if (self != nullptr) store_cell(self, value);
       return value;
     }

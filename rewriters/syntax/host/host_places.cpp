@@ -31,6 +31,31 @@ CellPtr HostRunner::cell_at(const Value& pointer, bool& is_memory) {
   return cell;
 }
 
+int HostRunner::memory_of(const Value& pointer, const clang::Expr* expression) {
+  if (pointer.kind == Value::Kind::kMemory) return pointer.memory;
+  if (pointer.kind != Value::Kind::kCell || pointer.cell == nullptr) return -1;
+  if (pointer.cell->memory < 0) {
+    // An array of the host: a buffer like any other.
+    const clang::Expr* plain = expression->IgnoreParenCasts();
+    HostInt bytes;
+    if (plain->getType()->isConstantArrayType()) bytes = array_bytes(plain->getType());
+    Value memory = allocate(bytes, pointer_name(plain), true, expression->getBeginLoc());
+    pointer.cell->memory = memory.memory;
+    if (is_number(pointer.cell->value)) {
+      const double x = number(pointer.cell->value);
+      facts_.buffers[static_cast<std::size_t>(memory.memory)].fill =
+          HostFill{HostFill::Kind::kConstant, x, x};
+    }
+    for (const auto& [index, element] : pointer.cell->elements) {
+      if (element == nullptr || element == pointer.cell || !is_number(element->value)) continue;
+      const double x = number(element->value);
+      facts_.buffers[static_cast<std::size_t>(memory.memory)].fill =
+          HostFill{HostFill::Kind::kConstant, x, x};
+    }
+  }
+  return pointer.cell->memory;
+}
+
 CellPtr HostRunner::place(const clang::Expr* expression) {
   expression = expression->IgnoreParens();
   if (const auto* reference = dyn_cast<clang::DeclRefExpr>(expression)) {

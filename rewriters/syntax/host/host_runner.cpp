@@ -151,6 +151,7 @@ void HostRunner::reset() {
   facts_ = {};
   origins_.clear();
   launched_.clear();
+  filled_symbols_.clear();
   globals_.clear();
   frames_.clear();
   contents_.clear();
@@ -197,9 +198,12 @@ void HostRunner::run_entry(const clang::FunctionDecl& function, bool arguments_k
   std::vector<Value> arguments;
   for (const auto* parameter : function.parameters()) {
     if (function.isMain()) {
-      arguments.push_back(arguments_known && parameter->getType()->isIntegerType()
-                              ? int_value(constant(1))
-                              : Value{});
+      Value value;
+      if (arguments_known && parameter->getType()->isIntegerType()) {
+        value = int_value(constant(1));
+        value.from_arguments = true;
+      }
+      arguments.push_back(std::move(value));
     } else {
       arguments.push_back(unknown_parameter(*parameter));
     }

@@ -38,6 +38,10 @@ class HostRunner {
   [[nodiscard]] const std::vector<const clang::FunctionDecl*>& launched() const {
     return launched_;
   }
+  /// Variables of the device that the host copies to, and where it does.
+  [[nodiscard]] const std::map<const clang::VarDecl*, std::string>& filled_symbols() const {
+    return filled_symbols_;
+  }
 
  private:
   enum class Flow { kNext, kBreak, kContinue, kReturn, kExit };
@@ -70,8 +74,8 @@ class HostRunner {
                 const clang::Stmt* body, bool body_first);
   void declare(const clang::VarDecl& variable);
   void forget_assigned(const clang::Stmt* statement);
-  /// True, false, or unknown.
-  std::optional<bool> truth(const clang::Expr* condition);
+  /// True, false, or unknown. Sets `from_arguments` where the program's arguments decide.
+  std::optional<bool> truth(const clang::Expr* condition, bool* from_arguments = nullptr);
 
   // host_expressions.cpp
   Value eval(const clang::Expr* expression);
@@ -95,6 +99,7 @@ class HostRunner {
   Value eval_unary(const clang::UnaryOperator& unary);
 
   // host_places.cpp
+  int memory_of(const Value& pointer, const clang::Expr* expression);
   CellPtr cell_at(const Value& pointer, bool& is_memory);
   CellPtr place(const clang::Expr* expression);
   Value read(const clang::Expr* lvalue);
@@ -112,7 +117,6 @@ class HostRunner {
   Value allocate(HostInt bytes, std::string name, bool on_host, clang::SourceLocation where);
   void allocate_into(const clang::CallExpr& call, HostInt bytes, bool on_host);
   void copy(const clang::CallExpr& call, int kind_argument);
-  int memory_of(const Value& pointer, const clang::Expr* expression);
   void event(HostEvent::Kind kind, int index, HostFill fill = {});
   std::string pointer_name(const clang::Expr* expression) const;
 
@@ -124,6 +128,7 @@ class HostRunner {
   const std::map<std::string, std::int64_t>& guesses_;
   std::vector<Origin> origins_;
   std::vector<const clang::FunctionDecl*> launched_;
+  std::map<const clang::VarDecl*, std::string> filled_symbols_;
   std::map<const clang::VarDecl*, CellPtr> globals_;
   std::vector<Frame> frames_;
   std::map<int, CellPtr> contents_;                     ///< of memory, by byte offset

@@ -55,9 +55,10 @@ void HostRunner::forget_assigned(const clang::Stmt* statement) {
   }
 }
 
-std::optional<bool> HostRunner::truth(const clang::Expr* condition) {
+std::optional<bool> HostRunner::truth(const clang::Expr* condition, bool* from_arguments) {
   if (condition == nullptr) return true;
   const Value value = eval(condition);
+  if (from_arguments != nullptr) *from_arguments |= value.from_arguments;
   switch (value.kind) {
     case Value::Kind::kInt:
       if (value.integer == nullptr || has_guess(value.integer)) return std::nullopt;

@@ -30,7 +30,8 @@ struct Value {
   std::int64_t element = 0;  ///< kCell: index from there; -1 unknown
   int memory = -1;           ///< kMemory: index into UnitFacts::buffers
   const clang::FunctionDecl* function = nullptr;
-  HostFill fill;  ///< kReal, kInt: what a random generator makes here
+  bool from_arguments = false;  ///< computed from how many arguments the program was given
+  HostFill fill;                ///< kReal, kInt: what a random generator makes here
 
   [[nodiscard]] bool is_int() const { return kind == Kind::kInt && integer != nullptr; }
 };

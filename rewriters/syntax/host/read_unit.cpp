@@ -124,6 +124,13 @@ void Reader::HandleTranslationUnit(clang::ASTContext& context) {
     else
       unit.facts.names[i].baked = cut.kept_macros.contains(std::get<std::string>(origin));
   }
+  for (const auto& [variable, place] : runner.filled_symbols()) {
+    if (variable->hasAttr<clang::CUDAConstantAttr>() || !cut.kept.contains(variable)) continue;
+    unit.facts.notes.push_back(fmt::format(
+        "__device__ {}: the host fills it ({}); a task has no host, so it starts as the "
+        "file initialises it",
+        variable->getNameAsString(), place));
+  }
   for (const Complaint& complaint : complaints_.all) {
     const bool kept = std::ranges::any_of(cut.ranges, [&](const auto& range) {
       return complaint.offset >= static_cast<int>(range.first) &&

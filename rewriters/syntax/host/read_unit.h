@@ -52,7 +52,8 @@ struct HostArgument {
   int buffer = -1;  ///< index into UnitFacts::buffers
   HostInt integer;  ///< kBuffer: offset in bytes
   double real = 0;
-  std::string text;  ///< as written
+  std::string text;             ///< as written
+  bool from_arguments = false;  ///< of the program: its value is that without any
 };
 
 struct HostLaunch {

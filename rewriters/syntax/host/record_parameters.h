@@ -22,8 +22,10 @@ struct SpreadRecords {
   std::string problem;  ///< why a parameter cannot be spread; empty: all can
 };
 
-/// `kernel`: a definition, or a template's pattern.
-[[nodiscard]] SpreadRecords spread_records(clang::ASTContext& context,
-                                           const clang::FunctionDecl& kernel);
+/// `kernel`: a definition, or a template's pattern. `instances`: those of it that are launched,
+/// which say what a parameter of a template's own type is.
+[[nodiscard]] SpreadRecords spread_records(
+    clang::ASTContext& context, const clang::FunctionDecl& kernel,
+    const std::vector<const clang::FunctionDecl*>& instances);
 
 }  // namespace hone::syntax::host
