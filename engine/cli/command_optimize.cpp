@@ -39,8 +39,8 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
   if (best.candidate.recipe.empty() && outcome.seemed_faster > 0) {
     fmt::print(
         out,
-        "nothing that seemed faster than the reference ended its final check (the best of {} "
-        "seemed {:.2f}x); more time helps\n",
+        "nothing faster than the reference passed its final check in time; of {} programs that "
+        "seemed faster the best seemed {:.2f}x\n",
         outcome.seemed_faster, outcome.seemed_speedup);
   } else if (best.candidate.recipe.empty()) {
     fmt::print(out, "nothing faster than the reference was found\n");

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/check/atomics.h"
-
 namespace hone::check {
 namespace {
 
@@ -16,19 +14,30 @@ bool is_outside(std::string_view name) {
          (name.starts_with("%pm") && name.size() > 3 && name[3] >= '0' && name[3] <= '9');
 }
 
+std::string without_comments(std::string_view ptx) {
+  std::string out;
+  while (!ptx.empty()) {
+    const auto line = ptx.find("//"), block = ptx.find("/*"), begin = std::min(line, block);
+    out += ptx.substr(0, begin);
+    if (begin == ptx.npos) break;
+    const auto end = line < block ? ptx.find('\n', begin) : ptx.find("*/", begin + 2);
+    out += ' ';
+    ptx = end == ptx.npos ? std::string_view() : ptx.substr(end + (line < block ? 0 : 2));
+  }
+  return out;
+}
+
 /// In order.
-std::vector<std::string> read_by(std::string_view ptx) {
+std::vector<std::string> read_by(std::string_view text) {
+  const std::string ptx = without_comments(text);
+  // libcu++ looks how long it has waited for a barrier.
+  const bool waits = ptx.contains("mbarrier.try_wait") || ptx.contains("mbarrier.test_wait");
   std::vector<std::string> out;
-  (void)any_statement(ptx, [&](std::string_view statement) {
-    // Comments and names of files say nothing.
-    if (statement.starts_with("//") || statement.starts_with('.')) return false;
-    for (auto at = statement.find('%'); at != statement.npos; at = statement.find('%', at + 1)) {
-      const auto end = statement.find_first_not_of(kNames, at + 1);
-      const auto name = statement.substr(at, end == statement.npos ? end : end - at);
-      if (is_outside(name)) out.emplace_back(name);
-    }
-    return false;
-  });
+  for (auto at = ptx.find('%'); at != ptx.npos; at = ptx.find('%', at + 1)) {
+    const auto end = ptx.find_first_not_of(kNames, at + 1);
+    const auto name = std::string_view(ptx).substr(at, end == ptx.npos ? end : end - at);
+    if (is_outside(name) && !(waits && name.starts_with("%globaltimer"))) out.emplace_back(name);
+  }
   return out;
 }
 

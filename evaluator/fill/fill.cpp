@@ -63,7 +63,7 @@ class ChangedSource : public Source {
   }
 
  private:
-  static constexpr std::size_t kChanged = 3;  // fewer than samples of an input find
+  static constexpr std::size_t kChanged = 3;  // few enough that samples of an input miss them
   const std::shared_ptr<const Source> source_;
   const GeneratedSource other_;
   const std::size_t size_;
@@ -154,6 +154,27 @@ std::uint64_t buffer_key(std::uint64_t seed, std::string_view buffer_name) {
   return hone_key(seed, hash);
 }
 
+std::string changed_buffer(const ConcreteProgram& program, std::uint64_t changes) {
+  std::vector<std::string> names;
+  for (const ConcreteBuffer& buffer : program.buffers) {
+    if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
+    switch (buffer.fill.kind) {
+      case Fill::Kind::kUniform:
+      case Fill::Kind::kNormal:
+      case Fill::Kind::kIntegers:
+      case Fill::Kind::kTails:
+      case Fill::Kind::kEither:
+      case Fill::Kind::kMultiples:
+        names.push_back(buffer.name);
+        break;
+      default:
+        break;
+    }
+  }
+  std::ranges::sort(names);
+  return names.empty() ? "" : names[changes % names.size()];
+}
+
 hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
   const Fill& fill = buffer.fill;
   hone_fill formula{};
@@ -195,17 +216,7 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
 std::shared_ptr<const Source> Source::with_changes(std::shared_ptr<const Source> source,
                                                    const ConcreteBuffer& buffer,
                                                    std::uint64_t changes) {
-  switch (buffer.fill.kind) {
-    case Fill::Kind::kUniform:
-    case Fill::Kind::kNormal:
-    case Fill::Kind::kIntegers:
-    case Fill::Kind::kTails:
-    case Fill::Kind::kEither:
-    case Fill::Kind::kMultiples:
-      return std::make_shared<ChangedSource>(std::move(source), buffer, changes);
-    default:
-      return source;
-  }
+  return std::make_shared<ChangedSource>(std::move(source), buffer, changes);
 }
 
 Result<std::shared_ptr<const Source>> Source::open_repeating(const ConcreteBuffer& buffer,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "candidates/program.h"
@@ -19,6 +20,11 @@ namespace hone::fill {
 /// What the GPU's fill kernel takes. Not for a file.
 [[nodiscard]] hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed);
 
+/// The name of one buffer that `changes` chooses for with_changes(), of those whose elements do not
+/// depend on one another (as those of a permutation or a file do); empty: there is none. One at a
+/// time: a program may see that another input has changed, too.
+[[nodiscard]] std::string changed_buffer(const ConcreteProgram& program, std::uint64_t changes);
+
 /// Source of one buffer's bytes. Random access; thread-safe.
 class Source {
  public:
@@ -30,8 +36,7 @@ class Source {
   [[nodiscard]] static Result<std::shared_ptr<const Source>> open_repeating(
       const ConcreteBuffer& buffer, std::uint64_t seed);
   /// `source`, which is open()'s of this buffer and seed, but for a few elements that `changes`
-  /// chooses, which have other contents; `source` itself where elements depend on one another (a
-  /// permutation, a file, ...).
+  /// chooses, which have other contents.
   [[nodiscard]] static std::shared_ptr<const Source> with_changes(
       std::shared_ptr<const Source> source, const ConcreteBuffer& buffer, std::uint64_t changes);
   virtual ~Source() = default;

@@ -65,7 +65,8 @@ class Emulate {
                                                  EmulatedProgram& program,
                                                  const emulator::Module& module,
                                                  const protocol::EmulateRequest& request,
-                                                 std::uint64_t budget, bool often);
+                                                 std::uint64_t budget, bool often,
+                                                 bool& perhaps_by_chance);
   /// One too large to run in full: at some places, as the timed size.
   [[nodiscard]] protocol::EmulateReply check_in_part(const protocol::Case& one,
                                                      const protocol::EmulateRequest& request,

@@ -163,10 +163,12 @@ std::int64_t EmulatedProgram::first_unwritten(int buffer) const {
 }
 
 Result<void> EmulatedProgram::begin_again(std::uint64_t seed, std::uint64_t changes) {
+  const std::string changed =
+      changes != 0 ? fill::changed_buffer(runnable_.program, changes) : std::string();
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     const auto& buffer = runnable_.program.buffers[i];
     if (buffer.role == Role::kScratch) continue;
-    auto source = contents(buffer, seed, changes);
+    auto source = contents(buffer, seed, buffer.name == changed ? changes : 0);
     if (!source) return std::unexpected(source.error());
     memory_.renew(addresses_[i], std::move(*source));
   }

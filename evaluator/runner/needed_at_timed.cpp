@@ -27,7 +27,7 @@ constexpr int kMayHaveStayed = 1;  // a border, a tie
 constexpr std::size_t kMostLaunches = 8;
 constexpr double kUnitsOfAll = 16e6;              // see units_of
 constexpr double kHeavyBlock = kUnitsOfAll / 50;  // of one whose run serves several trials
-constexpr int kTrialsOfAHeavyBlock = 8;
+constexpr int kTrialsOfAHeavyBlock = 3;           // so that kFewestTried are of three blocks
 constexpr double kUnitsPerNewByte = 0.01, kUnitsOfARun = 5000;
 constexpr std::uint64_t kPart = 32;  // [B]; what memory moves at once
 constexpr std::uint64_t kSampledElements = 2048;

@@ -29,8 +29,8 @@ struct SampleOptions {
   /// What launches may take that run in full, since later ones do what those have found [units].
   double most_in_full = 200e6;
   std::uint64_t seed = 0;  ///< chooses the blocks; see emulator::RunOptions::sample_seed
-  /// So many blocks, if there are, whatever one costs, unless that is very much: one alone does not
-  /// tell what others touch.
+  /// Fewest blocks of a launch that has as many, unless one of them is very long: one block alone
+  /// does not tell whether others touch the same.
   std::uint64_t least_blocks = 1;
   bool thorough = false;  ///< many blocks, of a final stage: one that is unlike the others shows
 };

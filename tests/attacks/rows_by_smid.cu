@@ -1,5 +1,5 @@
-// Each of 132 blocks takes the rows that belong to its multiprocessor, as if no two blocks ever
-// shared one: where another program or a smaller device is at hand, rows are missing.
+// Each of 132 blocks of a wave takes the rows that belong to its multiprocessor, as if each ran on
+// another one: where two blocks share one, rows are missing.
 // task: row_norm
 // verdict: wrong_result
 /* hone { "buffers": [{"name": "x", "type": "f32", "shape": ["ROWS", "COLS"]},

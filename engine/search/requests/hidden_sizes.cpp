@@ -12,6 +12,7 @@ namespace hone {
 namespace {
 
 constexpr int kTries = 20;
+constexpr std::size_t kMostBindings = 24;  // of many sizes; a request holds 64 checks
 constexpr std::int64_t kFriendly = 16;
 constexpr double kGrow = 1.7;
 constexpr std::int64_t kMostGrowth = 16;  // times the largest check size
@@ -67,6 +68,8 @@ class Chooser {
     for (const auto& [name, range] : ranges_) add(one_above(name));
     if (ranges_.size() > 1) add(all_equal());
     for (const auto& [name, range] : ranges_) add(one_is_one(name));
+    while (result.size() > kMostBindings)
+      result.erase(result.begin() + static_cast<std::ptrdiff_t>(random_.index(result.size())));
     return result;
   }
 

@@ -103,7 +103,7 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// Allocations follow from an address on that `seed` chooses, where a GPU's are. Before the
+  /// Allocations follow from an address on that `seed` chooses, such as a GPU has. Before the
   /// first.
   void begin_anywhere(std::uint64_t seed);
   /// Address of a new allocation of exactly `bytes` (256-byte aligned, unmapped gaps around it).

@@ -260,6 +260,21 @@ void find_unread(Function& f) {
     const std::uint32_t* r = f.regs.data() + in.regs + in.sources;
     in.unread = std::none_of(r, r + in.destinations, [&](std::uint32_t at) { return read[at]; });
   }
+  for (std::size_t i = 0; i < f.code.size(); ++i) {
+    Inst& atomic = f.code[i];
+    if (atomic.kind != Kind::kAtom) continue;
+    const std::uint32_t* made = f.regs.data() + atomic.regs + atomic.sources;
+    const auto reads = [&](const Inst& in) {
+      const std::uint32_t* r = f.regs.data() + in.regs;
+      return std::any_of(r, r + in.sources, [&](std::uint32_t at) {
+        return std::find(made, made + atomic.destinations, at) != made + atomic.destinations;
+      });
+    };
+    for (std::size_t k = i + 1; k < f.code.size() && !atomic.used; ++k) {
+      atomic.used = reads(f.code[k]);
+      if (f.code[k].kind == Kind::kAtom) break;
+    }
+  }
 }
 
 void find_unset_formals(Function& f) {

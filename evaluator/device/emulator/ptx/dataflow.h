@@ -30,7 +30,7 @@ void find_live_in(Function& function, const std::vector<char>& declared);
 /// Parts of a frame's variable reach to the next part or to its end.
 void find_variables(Function& function, const std::vector<AddressSeed>& seeds);
 
-/// Sets Inst::unread.
+/// Sets Inst::unread and Inst::used.
 void find_unread(Function& function);
 
 /// Marks call arguments and results that no instruction of `function` stores.

@@ -15,15 +15,15 @@
 
 namespace hone::emulator {
 
-// Generic address windows. What lies in global memory is above all of them, buffers where a GPU's
-// are: see Memory::begin_anywhere.
+// Generic address windows. Global memory lies above all of them; buffers have addresses as on a
+// GPU: see Memory::begin_anywhere.
 inline constexpr std::uint64_t kConstBase = 0x0000'0A00'0000'0000;
 inline constexpr std::uint64_t kParamBase = 0x0000'0B00'0000'0000;
 inline constexpr std::uint64_t kSharedBase = 0x0000'0C00'0000'0000;
 inline constexpr std::uint64_t kLocalBase = 0x0000'0D00'0000'0000;
 inline constexpr std::uint64_t kFunctionBase = 0x0000'0E00'0000'0000;
 inline constexpr std::uint64_t kModuleBase = 0x0000'1000'0000'0000;  // + module id << 32
-inline constexpr std::uint64_t kGlobalBase = 0x0000'7F00'0000'0000;
+inline constexpr std::uint64_t kGlobalBase = 0x0000'7E00'0000'0000;
 inline constexpr std::uint64_t kWindowBytes = 0x0000'0001'0000'0000;
 
 /// Shared memory of block `rank` of the cluster, seen as shared::cluster: (rank + 1) of these on.
@@ -225,6 +225,7 @@ struct Inst {
   bool noreturn = false;     ///< red
   bool helper = false;       ///< part of another instruction: not counted
   bool unread = false;       ///< no instruction reads what it writes
+  bool used = false;         ///< an atomic whose result is read before the next one, in code order
   bool guess = false;        ///< a plain load that a compare-and-swap checks (ptx/loads.h)
   bool choice = false;       ///< a load of which nothing but selections reads (ptx/loads.h)
   bool noncoherent = false;  ///< ld.global.nc: of what nobody writes while the kernel runs

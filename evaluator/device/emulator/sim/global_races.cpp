@@ -126,6 +126,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
   now.warp = static_cast<std::uint8_t>(w.index);
   now.lane = static_cast<std::uint8_t>(lane);
   now.ordered = how == Touch::kOrdered;
+  now.atomic = in.kind == Kind::kAtom;
   const std::uint64_t at = address - span.lo;
   const std::uint64_t size = 1ull << shift;
   for (std::uint64_t g = at >> shift; g << shift < at + bytes; ++g) {
@@ -150,7 +151,7 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
   if (how == Touch::kOrdered && writes) {
     if (in.release) global_order_.fence(w.index);
     global_order_.publish(w.index, address, bytes);
-    global_order_.note_atomic(w.index, lane, address, in.kind == Kind::kAtom && !in.unread);
+    global_order_.note_atomic(w.index, lane, address, in.kind == Kind::kAtom && in.used);
   }
   return true;
 }

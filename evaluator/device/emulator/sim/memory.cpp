@@ -125,7 +125,7 @@ Memory::Memory() : impl_(std::make_unique<Impl>()) {}
 Memory::~Memory() = default;
 
 void Memory::begin_anywhere(std::uint64_t seed) {
-  constexpr std::uint64_t kPlaces = 1 << 17, kEach = 2 << 20;
+  constexpr std::uint64_t kPlaces = 7 << 17, kEach = 2 << 20;  // up to 0x7FC0...
   std::mt19937_64 random(seed);
   impl_->next = kGlobalBase + random() % kPlaces * kEach;
 }

@@ -141,7 +141,7 @@ void BlockOrder::note_atomic(int warp, int lane, std::uint64_t address, bool ans
 bool BlockOrder::answered_before(const GlobalStamp& s, int warp) const {
   const auto& all = order_->last_atomics;
   const auto its = all.find(key_of(s.block, s.warp)), own = all.find(key_of(block_, warp));
-  return s.ordered && its != all.end() && own != all.end() && its->second.lane == s.lane &&
+  return s.atomic && its != all.end() && own != all.end() && its->second.lane == s.lane &&
          its->second.address == own->second.address && its->second.number < own->second.number &&
          its->second.all_answered && own->second.all_answered;
 }

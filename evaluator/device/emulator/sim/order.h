@@ -24,6 +24,7 @@ struct GlobalStamp {
   std::uint32_t place = 0;  ///< in ModuleImpl::places
   std::uint8_t warp = 0, lane = 0;
   bool ordered = false;
+  bool atomic = false;  ///< a read-modify-write: not a volatile access
   bool plural = false;  ///< several blocks wrote the same
 };
 
@@ -99,7 +100,8 @@ class BlockOrder {
     std::uint32_t epoch = 1;
     std::uint32_t joined = 0;  ///< epoch of the whole block before its last barrier
   };
-  /// Was it an atomic, and has its warp gone on to another at which this one came after it?
+  /// Was it an atomic after which its thread did another one, at an address at which this warp did
+  /// its last one later, and did every atomic of both have its answer used before the next?
   [[nodiscard]] bool answered_before(const GlobalStamp& stamp, int warp) const;
   [[nodiscard]] bool conflicts(const GlobalStamp& earlier, const GlobalStamp& now) const;
 

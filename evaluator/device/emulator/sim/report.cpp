@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <random>
 
 #include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
@@ -12,6 +11,8 @@
 namespace hone::emulator {
 
 namespace {
+constexpr std::uint64_t kAnySm = 1 << 16;
+constexpr std::uint64_t kSomeTime = 1'764'000'000'000'000'000;  // since 1970 [ns], as on a GPU
 constexpr std::uint64_t kNullPage = 64 * 1024;  // addresses that come from a null pointer
 
 Verdict verdict_of(FindingKind kind) {
@@ -387,10 +388,13 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
     case SpecialRegister::kNwarpid:
       return one(static_cast<std::uint64_t>(run_.profile->max_warps_per_sm));
     case SpecialRegister::kSmid: {
-      // Blocks come to multiprocessors in any way, several to one and none to another.
+      // Which block comes where, nobody may count on: the first one comes to any, as buffers lie
+      // anywhere; in other schedules as many follow it there as fit.
       const std::uint64_t seed = run_.options->schedule_seed;
-      const std::uint64_t place = seed == 0 ? number_ : std::mt19937_64(seed ^ number_)();
-      return one(place % static_cast<std::uint64_t>(run_.profile->sm_count));
+      const auto& buffers = run_.memory->allocations;
+      const std::uint64_t first = buffers.empty() ? 0 : Dice(buffers.front()->base ^ seed).next();
+      const std::uint64_t place = seed == 0 ? number_ : number_ / run_.resident;
+      return one((first % kAnySm + place) % static_cast<std::uint64_t>(run_.profile->sm_count));
     }
     case SpecialRegister::kNsmid:
       return one(static_cast<std::uint64_t>(run_.profile->sm_count));
@@ -403,9 +407,9 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       return one(clock >> 32);
     case SpecialRegister::kGlobaltimer:
     case SpecialRegister::kGlobaltimerLo:
-      return one(clock);
+      return one(kSomeTime + clock);
     case SpecialRegister::kGlobaltimerHi:
-      return one(clock >> 32);
+      return one((kSomeTime + clock) >> 32);
     case SpecialRegister::kLanemaskEq:
       return set([](int i) { return std::uint64_t{1} << i; });
     case SpecialRegister::kLanemaskLt:

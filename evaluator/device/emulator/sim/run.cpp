@@ -443,6 +443,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     state.blocks_in_grid = total;
     state.findings = FindingList(options.max_findings);
     state.profile = profile;
+    state.resident = static_cast<std::uint64_t>(resident);
     state.function = function;
     const std::uint32_t align = module.dynamic_alignment;
     state.static_shared =

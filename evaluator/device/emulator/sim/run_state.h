@@ -125,6 +125,7 @@ struct RunState {
   /// Most blocks begin when others have ended. Those that run beside each other miss together:
   /// what one of them loads is on its way for all.
   bool sm_is_warm = false;
+  std::uint64_t resident = 1;      ///< blocks that one multiprocessor holds at once
   std::uint64_t blocks_of_sm = 1;  ///< that one gets of the whole grid
   std::uint64_t last_number = ~0ull;
   std::size_t last_sm = 0;
