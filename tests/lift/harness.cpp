@@ -117,9 +117,7 @@ void compare(const std::string& what, const ConcreteBuffer& buffer, const Tolera
   }
 }
 
-bool counts(const ConcreteBuffer& buffer) {
-  return is_output(buffer.role);
-}
+bool counts(const ConcreteBuffer& buffer) { return is_output(buffer.role); }
 
 /// "matmul, line 12: a barrier" without kernel and line.
 std::string reason_of(const std::string& refusal) {
