@@ -5,7 +5,14 @@
 namespace hone::syntax {
 
 const Function* TranslationUnit::find_function(std::string_view name) const {
-  const std::string_view plain = name.substr(0, name.find('<'));
+  std::string_view plain = name.substr(0, name.find('<'));
+  // Functions do not know their namespace: where that is named, there must be one of the name
+  // alone.
+  if (const auto end = plain.rfind("::"); end != plain.npos) {
+    plain.remove_prefix(end + 2);
+    const auto same = [&](const Function* function) { return function->name == plain; };
+    if (std::ranges::count_if(functions, same) > 1) return nullptr;
+  }
   const Function* found = nullptr;
   for (const Function* function : functions) {
     if (function->name != plain) continue;

@@ -184,6 +184,8 @@ struct TranslationUnit {
   std::vector<const Variable*> globals;
   std::vector<Diagnostic> diagnostics;  ///< errors make parse() fail; these are warnings
 
+  /// By name, as a launch says it: "scale<float, 256>", "space::scale". A kernel before another
+  /// function; null where there is none, or one in each of several namespaces.
   [[nodiscard]] const Function* find_function(std::string_view name) const;
   [[nodiscard]] std::string_view text(const SourceRange& range) const;
   [[nodiscard]] int line_of(int offset) const;  ///< 1-based

@@ -159,6 +159,17 @@ __global__ void scale(const T* __restrict__ in, T* out, int n) {
   EXPECT_EQ(unit->text(kernel->range).substr(0, 9), "template ");
 }
 
+TEST(Parse, FindsFunctionsOfNamespaces) {
+  const auto unit = parsed(
+      "namespace a { struct S {}; template <class F> __global__ void f(F) {} __device__ void "
+      "twice() {} }\n"
+      "namespace b { __device__ void twice() {} }\n");
+  const Function* kernel = unit->find_function("a::f<a::S>");
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel->is_kernel);
+  EXPECT_EQ(unit->find_function("a::twice"), nullptr) << "there are two";
+}
+
 TEST(Parse, RepeatedParsesShareTheirResult) {
   EXPECT_EQ(parsed(kMatmul).get(), parsed(kMatmul).get());
 }
