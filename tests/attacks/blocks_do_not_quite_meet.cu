@@ -1,6 +1,6 @@
 // As honest_all_blocks_meet, but where there is much to do the blocks go on before all have come.
 // task: centred
-// verdict: race fault wrong_result unsupported
+// verdict: race fault wrong_result unsupported timeout
 /* hone {"launches": [{"kernel": "both", "grid": [128], "block": [512], "args": ["x", "part", "y", "N"]}]} */
 __device__ unsigned arrived;
 __global__ void both(const float* x, float* part, float* y, int n) {
