@@ -22,23 +22,21 @@ enum class Answer { kReference, kCandidate, kTruth };
   return inputs == InputSet::kWide ? 1e-6 : 0;
 }
 
-/// `once(one, perhaps_by_chance)`: is the case `one` right? A single sum that cancels may be exact
-/// in the reference's order and off by more than exactness() in another, by chance, which sets
-/// `perhaps_by_chance` (see Comparison). Then two other contents of the case decide: the answer is
-/// the last one that is not so, or the last of all, and two must be right for one to be. A program
-/// of fewer bits is wrong with all.
-template <class Case, class Once>
-auto drawn_anew(const Case& one, Once&& once) {
+/// `once(one, perhaps_by_chance)` checks the case `one`; `right` says of its answer whether all is
+/// well. A single sum that cancels may be exact in the reference's order and off by more than
+/// exactness() in another, by chance: then `once` sets `perhaps_by_chance` (see Comparison), and
+/// the case must be right with two other contents. A program of fewer bits is wrong with all.
+template <class Case, class Once, class Right>
+auto drawn_anew(const Case& one, Once&& once, Right&& right) {
+  constexpr std::uint64_t kOtherDraw = 0xD1B54A32D192ED03;  // changes a seed
   bool perhaps_by_chance = false;
   auto answer = once(one, perhaps_by_chance);
   if (!perhaps_by_chance) return answer;
   Case other = one;
   for (const std::uint64_t draw : {1, 2}) {
-    constexpr std::uint64_t kOtherDraw = 0xD1B54A32D192ED03;  // changes a seed
     other.seed = one.seed ^ kOtherDraw * draw;
-    perhaps_by_chance = false;
     answer = once(other, perhaps_by_chance);
-    if (perhaps_by_chance) break;
+    if (!right(answer)) break;
   }
   return answer;
 }

@@ -508,11 +508,14 @@ TimedComparison Comparing::run() {
 
 TimedComparison compare_timed(const Case& one, const TimedModules& modules,
                               const TimedQuestion& question) {
-  return check::drawn_anew(one, [&](const Case& drawn, bool& perhaps_by_chance) {
-    auto compared = Comparing(drawn, modules, question).run();
-    perhaps_by_chance = compared.perhaps_by_chance;
-    return compared;
-  });
+  return check::drawn_anew(
+      one,
+      [&](const Case& drawn, bool& perhaps_by_chance) {
+        auto compared = Comparing(drawn, modules, question).run();
+        perhaps_by_chance = compared.perhaps_by_chance;
+        return compared;
+      },
+      [](const TimedComparison& answer) { return answer.verdict == Verdict::kOk; });
 }
 
 }  // namespace hone::runner

@@ -218,9 +218,12 @@ EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& reque
 
 EmulateReply Emulate::check(const Case& one, const EmulateRequest& request, Further further,
                             bool& unusable) {
-  return check::drawn_anew(one, [&](const Case& drawn, bool& perhaps_by_chance) {
-    return check_once(drawn, request, further, unusable, perhaps_by_chance);
-  });
+  return check::drawn_anew(
+      one,
+      [&](const Case& drawn, bool& perhaps_by_chance) {
+        return check_once(drawn, request, further, unusable, perhaps_by_chance);
+      },
+      [](const EmulateReply& answer) { return answer.verdict == Verdict::kOk; });
 }
 
 EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request, Further further,

@@ -153,9 +153,12 @@ MeasureReply Measure::handle(MeasureRequest request) {
 
 Step<void> Measure::check_inputs(const Case& one, const MeasureRequest& request, double limit_s,
                                  const std::string& where) {
-  return check::drawn_anew(one, [&](const Case& drawn, bool& perhaps_by_chance) {
-    return check_inputs_once(drawn, request, limit_s, where, perhaps_by_chance);
-  });
+  return check::drawn_anew(
+      one,
+      [&](const Case& drawn, bool& perhaps_by_chance) {
+        return check_inputs_once(drawn, request, limit_s, where, perhaps_by_chance);
+      },
+      [](const Step<void>& answer) { return answer.has_value(); });
 }
 
 Step<void> Measure::check_inputs_once(const Case& one, const MeasureRequest& request,

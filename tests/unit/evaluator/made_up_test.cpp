@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace hone::check {
@@ -50,6 +51,30 @@ TEST(MadeUp, OnlyWhatIsWithinTheToleranceMayBeWrongByChance) {
   EXPECT_TRUE(decided(InputSet::kWide, true, 1e-5F).perhaps_by_chance);
   EXPECT_FALSE(decided(InputSet::kWide, true, 5e-2F).perhaps_by_chance);
   EXPECT_FALSE(decided(InputSet::kMultiples, true, 3e-7F).perhaps_by_chance);
+}
+
+/// The draws, one letter each: 'r' right, 'w' wrong, 'c' wrong, perhaps by chance.
+bool ends_right(const std::string& draws) {
+  struct Case {
+    std::uint64_t seed;
+  };
+  std::size_t draw = 0;
+  return drawn_anew(
+      Case{7},
+      [&](const Case& one, bool& perhaps_by_chance) {
+        EXPECT_EQ(one.seed == 7, draw == 0);
+        const char now = draws.at(draw++);
+        perhaps_by_chance = now == 'c';
+        return now == 'r';
+      },
+      [](bool answer) { return answer; });
+}
+
+TEST(MadeUp, WhatIsWrongPerhapsByChanceMustBeRightTwice) {
+  EXPECT_TRUE(ends_right("r"));
+  EXPECT_FALSE(ends_right("w"));
+  EXPECT_TRUE(ends_right("crr"));
+  for (const char* draws : {"cw", "cc", "crw", "crc"}) EXPECT_FALSE(ends_right(draws)) << draws;
 }
 
 TEST(MadeUp, WithoutATruthNobodyKnowsWhetherAnswersAreExact) {
