@@ -391,8 +391,8 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       // Which block comes where, nobody may count on: the first one comes to any, as buffers lie
       // anywhere; in other schedules as many follow it there as fit.
       const std::uint64_t seed = run_.options->schedule_seed;
-      const auto& buffers = run_.memory->allocations;
-      const std::uint64_t first = buffers.empty() ? 0 : Dice(buffers.front()->base ^ seed).next();
+      const auto& buffers = run_.memory->allocations;  // variables of modules, then buffers
+      const std::uint64_t first = buffers.empty() ? 0 : Dice(buffers.back()->base ^ seed).next();
       const std::uint64_t place = seed == 0 ? number_ : number_ / run_.resident;
       return one((first % kAnySm + place) % static_cast<std::uint64_t>(run_.profile->sm_count));
     }
