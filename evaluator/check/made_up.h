@@ -35,6 +35,7 @@ auto drawn_anew(const Case& one, Once&& once, Right&& right) {
   Case other = one;
   for (const std::uint64_t draw : {1, 2}) {
     other.seed = one.seed ^ kOtherDraw * draw;
+    perhaps_by_chance = false;
     answer = once(other, perhaps_by_chance);
     if (!right(answer)) break;
   }

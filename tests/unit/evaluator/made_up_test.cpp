@@ -63,6 +63,7 @@ bool ends_right(const std::string& draws) {
       Case{7},
       [&](const Case& one, bool& perhaps_by_chance) {
         EXPECT_EQ(one.seed == 7, draw == 0);
+        EXPECT_FALSE(perhaps_by_chance);  // nothing is left over from the draw before
         const char now = draws.at(draw++);
         perhaps_by_chance = now == 'c';
         return now == 'r';
