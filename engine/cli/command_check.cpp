@@ -361,6 +361,7 @@ int run(const Options& options) {
     if (!concrete) return common.fail(concrete.error());
     request.program = std::move(*concrete);
     request.seed = options.seed;
+    request.seconds = options.timeout_s;
     request.max_findings = options.limit;
     request.threads = options.threads;
     request.non_finite = task->tolerance.non_finite;

@@ -64,7 +64,9 @@ void suggest_options(const CLI::App& app, int argc, char** argv) {
       if (!word.starts_with("--") || word == "--") continue;
       const std::string name = word.substr(2, word.find('=') - 2);
       if (std::ranges::find(names, name) != names.end()) continue;
-      const std::string like = nearest(name, names);
+      std::string like = nearest(name, names);
+      // What others call it.
+      if (name == "arch" && std::ranges::find(names, "device") != names.end()) like = "device";
       if (!like.empty()) fmt::print(stderr, "hone: --{}: did you mean --{}?\n", name, like);
     }
   }

@@ -8,6 +8,7 @@
 
 #include "engine/cli/command.h"
 #include "engine/cli/table.h"
+#include "engine/results/words.h"
 
 namespace hone::cli {
 namespace {
@@ -70,7 +71,7 @@ std::string board_text(const Board& board) {
   table.column("candidate", kLeft);
   table.column(board.modelled ? "model time" : "time", kRight);
   table.column("speedup", kRight);
-  table.column("95 % interval", kRight);
+  table.column(std::string(results::interval_title(board.modelled)), kRight);
   for (const BaselineTime& b : board.baselines) table.column("x " + b.kind, kRight);
   table.column("roof", kRight);
   table.column("bound", kLeft);
@@ -113,7 +114,7 @@ std::string overview_text(const results::Overview& overview) {
   table.column("best", kLeft);
   table.column(overview.modelled ? "model time" : "time", kRight);
   table.column("speedup", kRight);
-  table.column("95 % interval", kRight);
+  table.column(std::string(results::interval_title(overview.modelled)), kRight);
   table.column("roof", kRight);
   table.column("by", kLeft);
   for (const results::OverviewRow& row : overview.rows) {

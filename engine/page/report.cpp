@@ -174,7 +174,7 @@ std::string finalists(const Section& section) {
                             {"Candidate"},
                             {"Time", true},
                             {"Speedup", true},
-                            {"95 % interval", true},
+                            {results::interval_title(section.run.provenance.modelled), true},
                             {"Roof", true},
                             {"Bound by"},
                             {"Max error", true},

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/results/text.h"
+#include "engine/results/words.h"
 #include "engine/web/handlers.h"
 #include "engine/web/layout.h"
 #include "engine/web/runs_table.h"
@@ -48,7 +49,7 @@ std::string board_html(const Board& board) {
                                  {"Candidate"},
                                  {board.modelled ? "Modelled time" : "Time", true},
                                  {"Speedup", true},
-                                 {"95 % interval", true, false}};
+                                 {results::interval_title(board.modelled), true, false}};
   std::vector<std::string> kinds;
   for (const BaselineTime& baseline : board.baselines) kinds.push_back("x " + baseline.kind);
   for (const std::string& kind : kinds) columns.push_back({kind, true});

@@ -39,9 +39,9 @@ std::string numbers_html(const CandidateData& data) {
       .text(m.modelled ? "Modelled time" : "Time",
             fmt::format("{}; the reference takes {}", time_text(m.time_us),
                         time_text(m.reference_time_us)))
-      .text("Speedup",
-            fmt::format("{:.3f}x, 95 % interval {:.3f} to {:.3f}; {}", m.speedup, m.ci95_low,
-                        m.ci95_high, e.final_stage ? "final stage" : "quick timing only"))
+      .text("Speedup", fmt::format("{:.3f}x, {} {:.3f} to {:.3f}; {}", m.speedup,
+                                   results::interval_title(m.modelled), m.ci95_low, m.ci95_high,
+                                   e.final_stage ? "final stage" : "quick timing only"))
       .text("Of the roof",
             m.roof_fraction > 0 ? fmt::format("{:.1f} %", 100 * m.roof_fraction) : "")
       .text("Bound by", m.bound)
@@ -121,20 +121,20 @@ std::string finals_html(const std::vector<FinalResult>& finals) {
   if (finals.empty()) return "";
   const bool details = std::ranges::any_of(
       finals, [](const FinalResult& final) { return !final.evaluation.detail.empty(); });
-  const Column columns[] = {{"Device"},
-                            {"Architecture"},
-                            {"Times"},
-                            {"Verdict", false, true, details},
-                            {"Time", true},
-                            {"Speedup", true},
-                            {"95 % interval", true, false},
-                            {"Toolchain"},
-                            {"Driver"},
-                            {"Sandbox"},
-                            {"hone"},
-                            {"Found"}};
   std::string out = "<section><h2>Final results</h2>";
   for (const bool modelled : {false, true}) {
+    const Column columns[] = {{"Device"},
+                              {"Architecture"},
+                              {"Times"},
+                              {"Verdict", false, true, details},
+                              {"Time", true},
+                              {"Speedup", true},
+                              {results::interval_title(modelled), true, false},
+                              {"Toolchain"},
+                              {"Driver"},
+                              {"Sandbox"},
+                              {"hone"},
+                              {"Found"}};
     std::vector<std::vector<Cell>> rows;
     for (const FinalResult& final : finals) {
       const Evaluation& e = final.evaluation;

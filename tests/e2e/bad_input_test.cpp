@@ -174,6 +174,8 @@ TEST(BadCommandLine, EndsWithStatusTwo) {
   EXPECT_EQ(hone({"optimize"}).status, 2);
   EXPECT_EQ(hone({"optimize", folder.file("absent.cu")}).status, 2);
   EXPECT_EQ(hone({"optimize", good, "--budget", "soon", "--db", db}).status, 2);
+  EXPECT_NE(hone({"optimize", good, "--arch", "sm_90"}).err.find("did you mean --device?"),
+            std::string::npos);
   EXPECT_EQ(
       hone({"optimize", good, "--strategy", "magic", "--device", "emu:sm_90", "--db", db}).status,
       2);

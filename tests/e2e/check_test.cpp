@@ -153,6 +153,18 @@ TEST_F(Check, AnInactiveLanesValueNamesItsShuffle) {
       << run.out;
 }
 
+TEST_F(Check, EndsWhenItsTimeIsOver) {
+  const auto run = check(
+      "  float s = 0;\n"
+      "  for (int k = 0; k < 100000000; ++k) s += x[(i + k) % n];\n"
+      "  y[i] = s;\n",
+      {"--size", "N=64", "--timeout", "1"});
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("N=64: stopped after 1 s, in launch 1 of 1"), std::string::npos)
+      << run.out;
+  EXPECT_EQ(json()["runs"][0]["findings"].size(), 0U) << run.out;
+}
+
 TEST_F(Check, AnEndlessWaitHasAPlace) {
   const auto run = check(
       "  y[i] = x[i];\n"

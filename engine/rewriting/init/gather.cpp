@@ -202,6 +202,11 @@ Result<void> Gatherer::add(const fs::path& file, const std::string& text) {
 }  // namespace
 
 Result<Gathered> gather(const fs::path& file, const std::vector<fs::path>& folders) {
+  for (const fs::path& folder : folders) {
+    std::error_code none;
+    if (!fs::is_directory(folder, none))
+      return invalid(fmt::format("-I {}: no such folder", folder.string()));
+  }
   auto text = read_text_file(file);
   if (!text) return std::unexpected(text.error());
   text = as_utf8(*std::move(text));

@@ -19,7 +19,8 @@ struct Gathered {
 /// and the standard ones stay as they are; one that is not found is left out. Only regular files of
 /// text, of 1 MiB each and 8 MiB in all; deeper than 32, a header is left out. `#pragma once` and
 /// include guards work. A byte order mark is skipped, and a file that is no UTF-8 is read as
-/// Latin-1. Errors: kInvalidInput, the file itself, or the limits.
+/// Latin-1. Errors: kInvalidInput, the file itself, a folder
+/// that is none, or the limits.
 [[nodiscard]] Result<Gathered> gather(const std::filesystem::path& file,
                                       const std::vector<std::filesystem::path>& folders);
 

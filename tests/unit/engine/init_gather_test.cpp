@@ -39,6 +39,12 @@ TEST_F(Gather, TakesHeadersBesideAndOfFolders) {
   EXPECT_FALSE(has(init::gather(file, {})->text, "int far;"));
 }
 
+TEST_F(Gather, AFolderThatIsNotThereIsAnError) {
+  const auto gathered = init::gather(write("a.cu", "int end;\n"), {folder_, folder_ / "gone"});
+  ASSERT_FALSE(gathered);
+  EXPECT_EQ(gathered.error().message, "-I " + (folder_ / "gone").string() + ": no such folder");
+}
+
 TEST_F(Gather, MessagesNameTheHeaderAndItsLine) {
   const fs::path file =
       write("a.cu", "#include \"k.h\"\n__global__ void ok(float* y) { y[0] = f(1); }\n");
