@@ -256,6 +256,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   request.profile = e_.profile_text_;
   request.tolerance = request_.tolerance;
   request.exact = can_be_exact();
+  request.full_bits = request_.claims != MathLevel::kReduced;
   request.bits = same_bits();
   request.threads = e_.check_threads();
   request.checks = checks_;

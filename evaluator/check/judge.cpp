@@ -1,6 +1,10 @@
 #include "evaluator/check/judge.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "evaluator/check/made_up.h"
 
@@ -61,6 +65,36 @@ Result<Judgement> judge_own(const Question& q, const std::string& buffer) {
   return judge_locally(q, buffer, *plain, &truth, *against_truth);
 }
 
+/// Answers of f32 on inputs of f32 are wrong by as much as a few last bits of the inputs are worth,
+/// whatever formula they come from; of tf32 or f16, by as much as half of the bits. What those are
+/// worth is seen where the reference's inputs are rounded, and grows with the error of the inputs.
+Result<Judgement> judge_bits(const Question& q, const std::string& buffer, Judgement judged) {
+  constexpr double kSurelyFull = 0x1p-17;    // by the norm
+  constexpr double kTimesItsOwn = 8;         // of the reference's error
+  constexpr double kSevenBitsMore = 0x1p-7;  // than bf16 has: four more than tf32 and f16
+  const auto norm = [](const Elements& want, const Elements& got) -> Result<double> {
+    HONE_TAKE_OR_RETURN(between, compared(want, got, Tolerance{}));
+    return between->norm_error;
+  };
+  HONE_TAKE_OR_RETURN(apart, norm(q.want, q.got));
+  if (*apart <= kSurelyFull) return judged;
+  const Elements truth = q.truth();
+  if (truth.bytes.empty()) return judged;
+  HONE_TAKE_OR_RETURN(error, norm(truth, q.got));
+  HONE_TAKE_OR_RETURN(own, norm(truth, q.want));
+  if (*error <= std::max(kSurelyFull, kTimesItsOwn * *own)) return judged;
+  const Elements coarse = q.coarse();
+  if (coarse.bytes.size() != q.want.bytes.size()) return judged;
+  HONE_TAKE_OR_RETURN(worth, norm(truth, coarse));
+  if (*error <= kSevenBitsMore * *worth) return judged;
+  judged.detail = fmt::format(
+      "{} has fewer bits than f32 gives: by the norm it is off by {:.1e}, the reference by {:.1e}, "
+      "and the reference on inputs rounded to bf16 by {:.1e}; that needs a task whose math is "
+      "reduced",
+      buffer, *error, *own, *worth);
+  return judged;
+}
+
 Result<Judgement> judge_made_up(const Question& q) {
   Elements known;
   const auto is = [&](Answer answer) -> const Elements& {
@@ -84,6 +118,9 @@ Result<Judgement> judge_made_up(const Question& q) {
 Result<Judgement> judge(const Question& question, const std::string& buffer) {
   auto judged =
       question.inputs == InputSet::kOwn ? judge_own(question, buffer) : judge_made_up(question);
+  if (judged && judged->ok() && question.coarse && question.inputs == InputSet::kOwn &&
+      is_float(question.got.type))
+    judged = judge_bits(question, buffer, *std::move(judged));
   if (judged && !question.places.empty())
     for (std::int64_t* at : {&judged->comparison.first_mismatch, &judged->comparison.worst})
       if (*at >= 0) *at = question.places[static_cast<std::size_t>(*at)];

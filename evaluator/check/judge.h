@@ -23,6 +23,9 @@ struct Question {
   bool exact = false;  ///< what f32 gives without error on kMultiples must come without error
   /// The reference's answer in double, asked for only where it decides; empty bytes: there is none.
   std::function<Elements()> truth;
+  /// The reference's answer where its inputs are rounded to bf16, asked for only where it decides;
+  /// none: a candidate may have fewer bits than f32, or the inputs have no more.
+  std::function<Elements()> coarse = {};
   /// Where in the buffer each element is, where they are not all of it.
   std::span<const std::int64_t> places = {};
 };

@@ -315,6 +315,22 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
   return program;
 }
 
+std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program) {
+  bool any = false;
+  for (ConcreteBuffer& buffer : program.buffers) {
+    if (!is_float(buffer.type) || buffer.role == Role::kScratch) continue;
+    if (buffer.type != ScalarType::kF32 && buffer.type != ScalarType::kF64) return std::nullopt;
+    Fill& fill = buffer.fill;
+    const bool random = fill.kind == Fill::Kind::kUniform || fill.kind == Fill::Kind::kNormal;
+    if (buffer.role == Role::kOut || !random) continue;
+    if (fill.through && *fill.through != ScalarType::kF32) return std::nullopt;
+    fill.through = ScalarType::kBf16;
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return program;
+}
+
 std::vector<InputSet> input_sets_of(const ConcreteProgram& program) {
   std::vector<InputSet> sets;
   for (const InputSet set : kAllInputSets) {

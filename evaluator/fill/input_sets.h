@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -62,6 +63,10 @@ inline constexpr InputSet kAllInputSets[] = {
 /// below, the one that has the ends of its whole type, and where ties are.
 [[nodiscard]] ConcreteProgram with_inputs(ConcreteProgram program, InputSet set,
                                           std::uint64_t seed);
+
+/// The program with its random inputs of f32 and f64 rounded to bf16. None: it has no such input, or
+/// another floating input or output has fewer bits.
+[[nodiscard]] std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program);
 
 /// kOwn, then the sets that change a fill of this program with some seed.
 [[nodiscard]] std::vector<InputSet> input_sets_of(const ConcreteProgram& program);

@@ -267,6 +267,7 @@ Json to_message(const EmulateRequest& r) {
             {"checks", std::move(checks)},
             {"tolerance", to_message(r.tolerance)},
             {"exact", r.exact},
+            {"full_bits", r.full_bits},
             {"bits", static_cast<int>(r.bits)},
             {"threads", r.threads},
             {"is_final", r.is_final},
@@ -295,6 +296,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.exact, get_bool(m, "exact"));
+  HONE_TAKE(r.full_bits, get_bool(m, "full_bits"));
   HONE_TAKE(r.bits, same_bits_from(m));
   HONE_TAKE(r.threads, threads_from(m));
   HONE_TAKE(r.is_final, get_bool(m, "is_final"));

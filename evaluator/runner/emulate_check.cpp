@@ -75,19 +75,26 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
     if (request.bits == SameBits::kRequired) return check::Judgement{*same, ""};
     same_bits_ = same_bits_ && same->ok();
   }
-  SharedRun precise;
-  const check::Question question{.want = {reference.outputs.at(buffer.name), buffer.type},
-                                 .got = {got, buffer.type},
-                                 .width = buffer.shape.empty() ? 1 : buffer.shape.back(),
-                                 .tolerance = check::for_inputs(request.tolerance, one.made_up),
-                                 .inputs = one.inputs,
-                                 .exact = request.exact,
-                                 .truth = [&] {
-                                   precise = kept_.precise(one);
-                                   if (precise == nullptr) return check::Elements{};
-                                   return check::Elements{precise->outputs.at(buffer.name),
-                                                          precise->types.at(buffer.name)};
-                                 }};
+  SharedRun precise, coarse;
+  check::Question question{.want = {reference.outputs.at(buffer.name), buffer.type},
+                           .got = {got, buffer.type},
+                           .width = buffer.shape.empty() ? 1 : buffer.shape.back(),
+                           .tolerance = check::for_inputs(request.tolerance, one.made_up),
+                           .inputs = one.inputs,
+                           .exact = request.exact,
+                           .truth = [&] {
+                             precise = kept_.precise(one);
+                             if (precise == nullptr) return check::Elements{};
+                             return check::Elements{precise->outputs.at(buffer.name),
+                                                    precise->types.at(buffer.name)};
+                           }};
+  if (request.full_bits && !one.made_up) {
+    question.coarse = [&]() -> check::Elements {
+      coarse = kept_.coarse(one);
+      if (coarse == nullptr) return {};
+      return {coarse->outputs.at(buffer.name), buffer.type};
+    };
+  }
   return check::judge(question, buffer.name);
 }
 

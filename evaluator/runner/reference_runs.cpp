@@ -123,4 +123,14 @@ SharedRun ReferenceRuns::precise(const protocol::Case& one) {
   return found->verdict == Verdict::kOk ? found : nullptr;
 }
 
+SharedRun ReferenceRuns::coarse(const protocol::Case& one) {
+  auto program = with_coarse_inputs(one.reference.program);
+  if (!program) return nullptr;
+  protocol::Runnable reference = one.reference;
+  reference.program = *std::move(program);
+  reference.key += "/coarse";
+  auto found = run(reference, one.seed, kReferenceBudget, one.changes);
+  return found->verdict == Verdict::kOk ? found : nullptr;
+}
+
 }  // namespace hone::runner

@@ -49,6 +49,9 @@ class ReferenceRuns {
   [[nodiscard]] SharedRun run(const protocol::Case& one);
   /// The reference in double; null where there is none that works.
   [[nodiscard]] SharedRun precise(const protocol::Case& one);
+  /// The reference where its inputs have fewer bits, see with_coarse_inputs; null where they have
+  /// no more, or it does not work.
+  [[nodiscard]] SharedRun coarse(const protocol::Case& one);
 
  private:
   [[nodiscard]] ReferenceRun run_afresh(const protocol::Runnable& reference, std::uint64_t seed,

@@ -442,6 +442,7 @@ class Block {
   std::vector<std::uint32_t> order_;  ///< of the warps' turns
   Dice dice_;
   std::uint64_t preempt_ = ~0ull;  ///< a warp's turn may end at any access from here on
+  bool gives_way_ = false;         ///< to other blocks, as soon as each of its warps had a turn
   std::span<Block* const> cluster_;
   int cluster_rank_ = 0;
   SectorCache l1_;

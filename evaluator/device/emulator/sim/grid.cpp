@@ -122,7 +122,7 @@ bool Grid::run() {
       const bool all_at_once = run_.options->share_counters;
       while (all_at_once && next_ < order_.size() && live_.size() < slots_) start_next();
       if (next_ < order_.size() && live_.size() < slots_ &&
-          (live_.empty() || dice_.below(4) == 0)) {
+          (live_.empty() || dice_.below(2) == 0)) {
         start_next();
         // Not always last in turn.
         std::swap(live_.back(), live_[dice_.below(live_.size())]);

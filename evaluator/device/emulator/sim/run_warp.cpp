@@ -114,9 +114,15 @@ std::string Block::why_cancelled() const {
 
 bool Block::run_warp(Warp& w) {
   const std::uint64_t budget = std::min(counting_ ? kShortTurn : kTurn, preempt_);
-  const std::uint64_t preempt = preempt_;
+  std::uint64_t preempt = preempt_;
   std::uint64_t turn = 0;
   w.spinning = false;
+  // What others do now is lost where it stores what it makes of what it has just read.
+  const auto give_way = [&](const Inst& in) {
+    if (!seeded_ || !in.ordered || run_.options->share_counters || dice_.below(2) != 0) return;
+    gives_way_ = true;
+    preempt = std::min(preempt, turn);
+  };
   if (w.tainting) settle_taint(w);
   const std::uint64_t limit = run_.options->max_warp_instructions;
   while (!w.stack.empty()) {
@@ -229,6 +235,7 @@ bool Block::run_warp(Warp& w) {
         case Kind::kStore:
           if (mask && !access(w, in, mask)) return false;
           ++pc;
+          if (in.kind == Kind::kLoad && mask) give_way(in);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;
@@ -237,6 +244,7 @@ bool Block::run_warp(Warp& w) {
         case Kind::kAtom:
           if (mask && !atomic(w, in, mask)) return false;
           ++pc;
+          if (in.used && mask) give_way(in);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;

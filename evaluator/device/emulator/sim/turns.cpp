@@ -60,6 +60,7 @@ void Block::start(std::uint64_t number) {
   const std::uint64_t seed = run_.options->schedule_seed;
   seeded_ = seed != 0;
   preempt_ = ~0ull;
+  gives_way_ = false;
   // Of its own, so that a block's schedule does not hang on what others do.
   if (seeded_) dice_ = Dice(Dice(seed).next() ^ number);
 }
@@ -148,7 +149,7 @@ Progress Block::advance() {
     }
     polls = polling ? polls + 1 : 0;
     if (polls >= kPollRounds) return Progress::kPolling;
-    if (--rounds == 0) return Progress::kTurn;
+    if (--rounds == 0 || std::exchange(gives_way_, false)) return Progress::kTurn;
   }
   if (async_ && !async_->finish()) return Progress::kFailed;
   if (!settle_held() || !wgmma_agree()) return Progress::kFailed;

@@ -1,0 +1,95 @@
+// Fewer bits than f32, by the norm of the error.
+#include "evaluator/check/judge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "evaluator/fill/formula_cpu.h"
+#include "evaluator/fill/input_sets.h"
+
+namespace hone::check {
+namespace {
+
+constexpr std::size_t kElements = 1000;
+
+/// Off by as much in each element, up or down.
+std::vector<float> off_by(const std::vector<double>& from, double error) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    out.push_back(static_cast<float>(from[i] * (1 + (hone_normal(9, i) < 0 ? -error : error))));
+  return out;
+}
+
+template <class T>
+Elements elements(const std::vector<T>& v) {
+  return {std::span(reinterpret_cast<const std::uint8_t*>(v.data()), v.size() * sizeof(T)),
+          sizeof(T) == 4 ? ScalarType::kF32 : ScalarType::kF64};
+}
+
+struct Errors {
+  double candidate = 0, reference = 0, coarse = 0;
+  bool there_is_a_truth = true;
+};
+
+/// At a loose tolerance, on the task's own inputs.
+Judgement judged(const Errors& errors, InputSet inputs = InputSet::kOwn) {
+  std::vector<double> truth;
+  for (std::size_t i = 0; i < kElements; ++i) truth.push_back(hone_normal(5, i));
+  const auto got = off_by(truth, errors.candidate), want = off_by(truth, errors.reference),
+             coarse = off_by(truth, errors.coarse);
+  const auto result =
+      judge({.want = elements(want),
+             .got = elements(got),
+             .width = kElements,
+             .tolerance = {1e-2, 1e-2},
+             .inputs = inputs,
+             .truth = [&] { return errors.there_is_a_truth ? elements(truth) : Elements{}; },
+             .coarse = [&] { return errors.coarse > 0 ? elements(coarse) : Elements{}; }},
+            "y");
+  EXPECT_TRUE(result) << result.error().message;
+  return *result;
+}
+
+TEST(FewerBits, AreWrongWhateverTheToleranceSays) {
+  for (const double bits : {8, 9, 11, 13}) {
+    const Judgement judgement = judged({.candidate = std::exp2(-bits), .coarse = 0x1p-9});
+    EXPECT_FALSE(judgement.ok()) << bits;
+    EXPECT_TRUE(judgement.detail.starts_with("y has fewer bits than f32 gives")) << bits;
+  }
+  for (const double bits : {17, 20, 24})
+    EXPECT_TRUE(judged({.candidate = std::exp2(-bits), .coarse = 0x1p-9}).ok()) << bits;
+}
+
+TEST(FewerBits, AreWhatAFewBitsOfTheInputsAreNotWorth) {
+  // What hangs on the last bits of its inputs is off by more.
+  EXPECT_TRUE(judged({.candidate = 0x1p-13, .coarse = 0x1p-4}).ok());
+  EXPECT_FALSE(judged({.candidate = 0x1p-10, .coarse = 0x1p-4}).ok());
+  // Or the reference itself is.
+  EXPECT_TRUE(judged({.candidate = 0x1p-13, .reference = 0x1p-15, .coarse = 0x1p-9}).ok());
+}
+
+TEST(FewerBits, AreNotAskedForWithoutATruthCoarseInputsOrOnOtherInputs) {
+  EXPECT_TRUE(judged({.candidate = 0x1p-9, .coarse = 0x1p-9, .there_is_a_truth = false}).ok());
+  EXPECT_TRUE(judged({.candidate = 0x1p-9}).ok());
+  EXPECT_TRUE(judged({.candidate = 0x1p-9, .coarse = 0x1p-9}, InputSet::kTails).ok());
+}
+
+TEST(FewerBits, AreAskedForWhereInputsAndOutputsHaveMore) {
+  const auto program = [](std::vector<ScalarType> types) {
+    ConcreteProgram made;
+    for (const ScalarType type : types)
+      made.buffers.push_back({.name = "b", .type = type, .shape = {4}});
+    return made;
+  };
+  const auto coarse = with_coarse_inputs(program({ScalarType::kF32, ScalarType::kI32}));
+  ASSERT_TRUE(coarse);
+  EXPECT_EQ(coarse->buffers[0].fill.through, ScalarType::kBf16);
+  EXPECT_EQ(coarse->buffers[1].fill.through, std::nullopt);
+  EXPECT_FALSE(with_coarse_inputs(program({ScalarType::kF32, ScalarType::kF16})));
+  EXPECT_FALSE(with_coarse_inputs(program({ScalarType::kI32})));
+}
+
+}  // namespace
+}  // namespace hone::check
