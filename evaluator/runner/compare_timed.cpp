@@ -184,6 +184,8 @@ class Comparing {
   bool compare(Output& output);
   /// Draws blocks and makes what they write in both programs.
   void draw(Output& output, const Effort& effort);
+  /// Of those that the candidate treats apart, what they write, too.
+  void draw_rare(Output& output);
   /// Makes elements among what a drawn block writes. True: some were.
   bool make_some(Output& output, const Ranges& ranges);
   /// All of the candidate, where it is not too much.
@@ -336,6 +338,15 @@ void Comparing::draw(Output& output, const Effort& effort) {
   if (!reference_->why().empty()) reference_gave_up_ = true;
 }
 
+void Comparing::draw_rare(Output& output) {
+  if (!question_.thorough || question_.by_rules || candidate_->is_whole()) return;
+  for (const std::uint64_t block : candidate_->rare_blocks(output.other)) {
+    const Ranges ranges = candidate_->written_by(output.other, block);
+    if (!candidate_->why().empty() || !reference_->why().empty()) return;
+    if (make_some(output, ranges)) ++blocks_;
+  }
+}
+
 bool Comparing::run_candidate_whole(Output& output) {
   const double units = question_.candidate_units;
   if (candidate_->is_whole()) return true;
@@ -361,6 +372,7 @@ bool Comparing::compare(Output& output) {
   drawn_by_reference_ = drawn_by_candidate_ = {};
   missing_.clear();
   blocks_ = 0;
+  draw_rare(output);
   draw(output, effort_);
   const auto enough = [&] {
     std::uint64_t least = effort_.enough;

@@ -689,6 +689,13 @@ std::uint64_t PartialRun::blocks_that_write(int buffer) {
   return writer < 0 ? 0 : blocks(static_cast<std::size_t>(writer));
 }
 
+std::vector<std::uint64_t> PartialRun::rare_blocks(int buffer) {
+  const int writer = last_writer(buffer);
+  if (writer < 0 || groups_) return {};
+  const auto config = program_->config(static_cast<std::size_t>(writer));
+  return config ? emulator::rare_blocks(module_, *config) : std::vector<std::uint64_t>();
+}
+
 PartialRun::Ranges PartialRun::made(int buffer) { return made_[static_cast<std::size_t>(buffer)]; }
 
 }  // namespace hone::runner

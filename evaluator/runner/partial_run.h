@@ -50,6 +50,9 @@ class PartialRun {
   [[nodiscard]] Ranges written_by(int buffer, std::uint64_t block);
   /// How many blocks that launch has; 0: no launch was seen to write the buffer.
   [[nodiscard]] std::uint64_t blocks_that_write(int buffer);
+  /// Of its blocks those that it treats apart by their place in the grid alone; see
+  /// emulator::rare_blocks.
+  [[nodiscard]] std::vector<std::uint64_t> rare_blocks(int buffer);
   /// Every block that ran wrote to the buffer what the first one did, moved by so much for each
   /// step through the grid (less at its end): if the others do, nobody writes this byte.
   [[nodiscard]] bool is_hole(int buffer, std::uint64_t offset);

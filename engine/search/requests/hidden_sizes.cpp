@@ -20,6 +20,8 @@ constexpr std::pair<double, double> kBelow = {0.6, 1.0}, kAbove = {1.0, 1.4};  /
 constexpr double kFarLeast = 3, kFarMost = 5;
 constexpr double kMostBytes = 4;                      // times what the timed sizes take
 constexpr double kMostLargeBytes = 2.0 * (1U << 30);  // if that is not less than those take
+constexpr double kInts = 2.0 * (1U << 30);
+constexpr double kMostBytesBeyondInt = 64.0 * (1U << 30);  // as GPUs have; few pages are made
 constexpr double kMostWork = 8;  // times the product of all sizes at any check: it is emulated
 
 bool is_prime(std::int64_t n) {
@@ -86,6 +88,7 @@ class Chooser {
       add(several_large(std::next(ranges_.begin(), small)->first, kAbove));
     }
     for (const auto& [name, range] : ranges_) add(far_above(name));
+    for (const auto& [name, range] : ranges_) add(beyond_int(name));
     return result;
   }
 
@@ -136,6 +139,27 @@ class Chooser {
       const auto timed = static_cast<double>(ranges_.at(large).timed);
       sizes[large] = odd_multiple(kFarLeast * timed, kFarMost * timed, std::int64_t{1} << (i / 4));
       if (allowed(sizes) && fits_in_memory(sizes)) return sizes;
+    }
+    return std::nullopt;
+  }
+
+  /// The largest buffer has more elements than an int counts, which a reference may allow.
+  std::optional<Bindings> beyond_int(const std::string& large) {
+    Bindings sizes = task_.sizes;
+    for (const auto& [name, range] : ranges_) sizes[name] = range.low;
+    const std::int64_t timed = ranges_.at(large).timed;
+    sizes[large] = timed;
+    const auto here = instantiate(task_.reference, sizes);
+    if (!here) return std::nullopt;
+    std::int64_t most = 1;
+    for (const auto& buffer : here->buffers) most = std::max(most, buffer.elements());
+    const double times = kInts / static_cast<double>(most);
+    const auto least = static_cast<double>(timed) * times;
+    if (times < kFarMost || least >= kInts) return std::nullopt;
+    for (int i = 0; i < kTries; ++i) {
+      sizes[large] = odd_multiple(1.01 * least, 1.1 * least, std::int64_t{1} << (i / 4));
+      const auto beyond = instantiate(task_.reference, sizes);
+      if (beyond && allowed(sizes) && bytes(*beyond) <= kMostBytesBeyondInt) return sizes;
     }
     return std::nullopt;
   }

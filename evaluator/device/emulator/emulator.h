@@ -325,6 +325,11 @@ struct LaunchConfig {
   std::vector<std::uint8_t> parameters;  ///< the parameter block, packed as Kernel says
 };
 
+/// Of the blocks that the kernel treats apart by their place in the grid alone, one of each kind, at
+/// most eight of those of which there are fewest; see sim/rare_blocks.h.
+[[nodiscard]] std::vector<std::uint64_t> rare_blocks(const Module& module,
+                                                     const LaunchConfig& launch);
+
 struct RunReport {
   Verdict verdict = Verdict::kOk;
   std::string detail;  ///< "out-of-bounds write of 4 B at C+4096 (buffer of 4096 B), line 12, block

@@ -211,4 +211,12 @@ std::vector<std::uint64_t> rare_blocks(const ModuleImpl& module, int function,
   return chosen;
 }
 
+std::vector<std::uint64_t> rare_blocks(const Module& base, const LaunchConfig& launch) {
+  const auto& module = static_cast<const ModuleImpl&>(base);
+  for (std::size_t i = 0; i < module.kernels_.size(); ++i)
+    if (module.kernels_[i].name == launch.kernel)
+      return rare_blocks(module, module.kernel_functions[i], launch, {});
+  return {};
+}
+
 }  // namespace hone::emulator

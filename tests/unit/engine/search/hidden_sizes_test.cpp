@@ -75,7 +75,7 @@ TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {
   ASSERT_TRUE(t) << t.error().message;
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     const auto sizes = large_sizes(*t, seed);
-    ASSERT_EQ(sizes.size(), 4U);
+    ASSERT_EQ(sizes.size(), 5U);
     for (const auto* name : {"M", "N"}) {
       EXPECT_GE(sizes[0].at(name), 4096);
       EXPECT_LE(sizes[0].at(name), 5800);
@@ -88,6 +88,13 @@ TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {
     EXPECT_LE(sizes[2].at("N"), 65);
     EXPECT_GE(sizes[3].at("N"), 3 * 4096 - 1);
     EXPECT_LE(sizes[3].at("M"), 33);
+    // More elements than an int counts.
+    const auto beyond = instantiate(t->reference, sizes[4]);
+    ASSERT_TRUE(beyond);
+    std::int64_t most = 0;
+    for (const auto& buffer : beyond->buffers) most = std::max(most, buffer.elements());
+    EXPECT_GT(most, std::int64_t{1} << 31);
+    EXPECT_LT(most, std::int64_t{3} << 30);
   }
   const auto made_for_the_timed = task(", " + checks);
   ASSERT_TRUE(made_for_the_timed);
