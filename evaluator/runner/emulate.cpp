@@ -311,6 +311,7 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
   }
   if (is_reference) options.least_blocks = 2;
   options.seed = request.places;
+  for (const auto& block : longest_blocks_) options.also.push_back(block.number);
   const auto sampled = sample_launches(runnable, one.seed, **module, profile, options);
   if (sampled.verdict != Verdict::kOk) return reply(sampled.verdict, sampled.detail, is_reference);
   if (is_limited)
@@ -322,6 +323,7 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
     result.read_whole =
         needed_at_timed(runnable, **module, one.seed, sampled.touched_whole, request.places);
   double longest_us = -1, variance = 0;
+  longest_modelled_.clear();
   for (const LaunchSample& launch : sampled.launches) {
     const auto time = emulator::model(profile, launch.counters, launch.config, launch.registers,
                                       launch.static_shared_bytes);
@@ -334,9 +336,23 @@ EmulateReply Emulate::model(const EmulateRequest& request, const emulator::Profi
     units += units_of(launch.counters) * static_cast<double>(launch.counters.blocks_total) /
              static_cast<double>(std::max<std::uint64_t>(1, launch.counters.blocks));
     for (const auto& [name, value] : to_map(launch.counters)) result.counters[name] += value;
+    longest_modelled_.push_back(launch.counters.most_of_a_block);
   }
   if (result.time_us > 0) result.time_error = std::sqrt(variance) / result.time_us;
   return result;
+}
+
+EmulateReply Emulate::with_longest_blocks(EmulateReply modelled, const EmulateRequest& request,
+                                          const emulator::Profile& profile) {
+  constexpr std::uint64_t kMuchLonger = 2;
+  bool missed = false;
+  for (std::size_t i = 0; i < std::min(longest_blocks_.size(), longest_modelled_.size()); ++i)
+    missed = missed || longest_blocks_[i].instructions > kMuchLonger * longest_modelled_[i];
+  if (!missed) return modelled;
+  double units = 0;
+  auto again = model(request, profile, units);
+  if (again.verdict != Verdict::kOk) return again;
+  return again.time_us > modelled.time_us ? again : modelled;
 }
 
 EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
@@ -385,7 +401,8 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
     if (small && (is_own || in_full < other_inputs)) {
       bool useless = false;
       const bool again = is_own && units <= kAgainUnits;
-      compared = check(one, request, {.again = again, .schedules = again ? 1U : 0U}, useless);
+      compared = check(one, request,
+                       {.again = again, .schedules = again ? 1U : 0U, .timed = is_own}, useless);
       if (compared.verdict != Verdict::kOk) compared.detail += " (at the timed size)";
       compared_in_full += useless ? 0 : 1;
       in_full += 2 * units;
@@ -442,6 +459,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   };
   threads_ = request.threads;
   same_bits_ = true;
+  longest_blocks_.clear();
   const bool is_final = request.is_final;
   const bool is_admission = !request.checks.empty() && !request.checks.front().candidate;
   const std::size_t reordered =
@@ -507,7 +525,8 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
           Verdict::kOk) {
     bool useless = false;
     result = check(*request.timed, request,
-                   {.again = true, .schedules = request.checks.empty() ? 1U : 0U}, useless);
+                   {.again = true, .schedules = request.checks.empty() ? 1U : 0U, .timed = true},
+                   useless);
     report("check at the timed size", result);
     compared = !useless;
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
@@ -537,6 +556,8 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
         at_timed.not_compared = std::move(at_timed.detail);
       else if (at_timed.verdict != Verdict::kOk)
         return at_timed;
+      result = with_longest_blocks(std::move(result), request, *profile);
+      if (result.verdict != Verdict::kOk) return result;
       result.not_compared = std::move(at_timed.not_compared);
       result.compared = std::move(at_timed.compared);
     }

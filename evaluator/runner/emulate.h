@@ -45,6 +45,7 @@ class Emulate {
     bool again = false;           ///< called again, where it keeps something, it is right again
     bool often = false;           ///< until what it keeps repeats
     std::uint64_t schedules = 0;  ///< other orders of blocks and warps, which change nothing
+    bool timed = false;           ///< the timed sizes and inputs: sets longest_blocks_
   };
   /// Sets `unusable` when a made-up case says nothing.
   [[nodiscard]] protocol::EmulateReply check(const protocol::Case& one,
@@ -80,6 +81,10 @@ class Emulate {
   /// `units`: what all blocks of the program would take to emulate.
   [[nodiscard]] protocol::EmulateReply model(const protocol::EmulateRequest& request,
                                              const emulator::Profile& profile, double& units);
+  /// Once more where a block that ran in full is much longer than all that `modelled` knows of.
+  [[nodiscard]] protocol::EmulateReply with_longest_blocks(protocol::EmulateReply modelled,
+                                                           const protocol::EmulateRequest& request,
+                                                           const emulator::Profile& profile);
   [[nodiscard]] std::string cannot_stand_for_all(const ProgramSample& sample,
                                                  const protocol::Case& one,
                                                  const emulator::Profile& profile,
@@ -87,7 +92,10 @@ class Emulate {
   /// Of the request; null: unknown architecture, or a profile that is none.
   [[nodiscard]] const emulator::Profile* profile_for(const protocol::EmulateRequest& request);
 
-  int threads_ = 1;           ///< of the request in hand
+  int threads_ = 1;  ///< of the request in hand
+  /// Of its candidate, by launch, where it ran in full at the timed size.
+  std::vector<EmulatedProgram::LongestBlock> longest_blocks_;
+  std::vector<std::uint64_t> longest_modelled_;  ///< likewise, of the sample [warp instructions]
   bool same_bits_ = true;     ///< of all its answers so far, where that is asked for
   std::string profile_text_;  ///< what profile_ was read from
   emulator::Profile profile_;

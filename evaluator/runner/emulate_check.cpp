@@ -257,6 +257,7 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
                              report.detail, sizes_text(one.reference.program),
                              reference->warp_instructions, budget));
   if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
+  if (further.timed) longest_blocks_ = (*program)->longest_blocks();
 
   OutputBytes outputs;
   EmulateReply result =

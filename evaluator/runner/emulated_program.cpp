@@ -117,11 +117,13 @@ emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std
   options.counters = count;
   options.schedule_seed = schedule_seed;
   options.threads = threads_;
+  longest_.clear();
   for (std::size_t i = 0; i < runnable_.program.launches.size(); ++i) {
     const std::uint64_t used = total.counters.warp_instructions;
     options.max_warp_instructions = used < budget ? budget - used : 1;
     auto report = launch(module, i, options);
     total.counters.warp_instructions += report.counters.warp_instructions;
+    longest_.push_back({report.counters.longest_block, report.counters.most_of_a_block});
     touched_.resize(addresses_.size());
     for (std::size_t k = 0; count && k < addresses_.size(); ++k)
       touched_[k] = std::max(touched_[k], memory_.touched_bytes(addresses_[k]));

@@ -70,6 +70,11 @@ class EmulatedProgram {
   }
   /// Did the last counted launch read a `__device__` variable that nobody has written?
   [[nodiscard]] bool reads_empty_variable() const { return memory_.touched_empty_variable(); }
+  /// The block with most warp instructions of each launch of the last run_all.
+  struct LongestBlock {
+    std::uint64_t number = 0, instructions = 0;
+  };
+  [[nodiscard]] const std::vector<LongestBlock>& longest_blocks() const { return longest_; }
   /// Did any launch write a `__device__` variable?
   [[nodiscard]] bool wrote_variables() const { return memory_.variables_were_written(); }
   /// What the last counted launch touched of it, in whole sectors, in rising order.
@@ -124,6 +129,7 @@ class EmulatedProgram {
   std::shared_ptr<SharedInputs> shared_;  ///< may be null
   emulator::Memory memory_;
   std::vector<std::uint64_t> addresses_;
+  std::vector<LongestBlock> longest_;
   std::vector<std::uint64_t> touched_;  ///< of each buffer, the most by one launch [B]
 };
 

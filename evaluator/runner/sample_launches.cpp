@@ -433,6 +433,7 @@ ProgramSample Sampling::all(std::size_t in_full) {
     options.profile = &profile_;
     options.count_lines = cubin_.has_value();
     options.registers = registers;
+    if (i < options_.also.size()) options.also = static_cast<std::int64_t>(options_.also[i]);
     const bool in_part = i >= in_full && plans_[i].way != Way::kAll;
     options.share_counters = in_part && plans_[i].way == Way::kShared;
     const auto hints = branch_hints(config->kernel);

@@ -32,6 +32,8 @@ struct SampleOptions {
   /// Fewest blocks of a launch that has as many, unless one of them is very long: one block alone
   /// does not tell whether others touch the same.
   std::uint64_t least_blocks = 1;
+  /// By launch, a block that the sample holds as well: the longest, where somebody ran them all.
+  std::vector<std::uint64_t> also = {};
   bool thorough = false;  ///< many blocks, of a final stage: one that is unlike the others shows
 };
 [[nodiscard]] SampleOptions candidate_sample(bool is_final);

@@ -178,6 +178,7 @@ struct Counters {
   std::uint64_t warp_path_sum = 0;     ///< of every warp, without what it waited for others, or so
   std::uint64_t machine_path_sum = 0;  ///< of every warp, by its machine code; 0: not known
   std::uint64_t most_of_a_block = 0;   ///< warp instructions of the block with most
+  std::uint64_t longest_block = 0;     ///< the number of the first such block
   // How unlike each other blocks are, where one host thread ran them: of runs of neighbours that
   // ended one after the other the means of their warp instructions, and how far each is from the
   // middle of the two beside it, doubled, squared and summed.
@@ -297,6 +298,8 @@ struct RunOptions {
   /// takes work from a queue takes its share, a list gets its length, and a barrier of the grid is
   /// met. Blocks with such counters take turns. Ends a sample that waits for others.
   bool share_counters = false;
+  /// Block that the sample holds as well, alone, as rare_blocks(): -1: none.
+  std::int64_t also = -1;
   bool restore_counters = false;  ///< then: they end as they began, for another sample
   /// Blocks to run instead, rising; the clusters that hold them run whole. A block's number counts
   /// x fastest; where the launch has clusters, those are counted so, and then the blocks in each.
@@ -325,8 +328,18 @@ struct LaunchConfig {
   std::vector<std::uint8_t> parameters;  ///< the parameter block, packed as Kernel says
 };
 
-/// Of the blocks that the kernel treats apart by their place in the grid alone, one of each kind, at
-/// most eight of those of which there are fewest; see sim/rare_blocks.h.
+/// Keeps the block with most warp instructions of two.
+inline void keep_longest(Counters& into, std::uint64_t instructions, std::uint64_t block) {
+  const bool longer =
+      instructions > into.most_of_a_block ||
+      (instructions == into.most_of_a_block && instructions > 0 && block < into.longest_block);
+  if (!longer) return;
+  into.most_of_a_block = instructions;
+  into.longest_block = block;
+}
+
+/// Of the blocks that the kernel treats apart by their place in the grid alone, one of each kind,
+/// at most eight of those of which there are fewest; see sim/rare_blocks.h.
 [[nodiscard]] std::vector<std::uint64_t> rare_blocks(const Module& module,
                                                      const LaunchConfig& launch);
 

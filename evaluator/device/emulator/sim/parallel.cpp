@@ -121,7 +121,7 @@ class Pool final : public Fellows {
     first_.changes += state.changes;
     c.blocks += state.counters.blocks;
     c.warps += state.counters.warps;
-    c.most_of_a_block = std::max(c.most_of_a_block, state.counters.most_of_a_block);
+    keep_longest(c, state.counters.most_of_a_block, state.counters.longest_block);
     c.critical_path_sum += state.counters.critical_path_sum;
     c.given_path_sum += state.counters.given_path_sum;
     c.warp_path_sum += state.counters.warp_path_sum;

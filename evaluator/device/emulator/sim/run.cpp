@@ -417,7 +417,13 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     std::vector<std::uint64_t> sampled;
     for (const std::uint64_t c : clusters)
       for (std::uint64_t k = 0; k < in_cluster; ++k) sampled.push_back(c * in_cluster + k);
-    const auto missed = rare_blocks(module, function, launch, sampled);
+    auto missed = rare_blocks(module, function, launch, sampled);
+    if (options.also >= 0) {
+      const auto also = static_cast<std::uint64_t>(options.also);
+      missed.insert(std::ranges::lower_bound(missed, also), also);
+      const auto twice = std::ranges::unique(missed);
+      missed.erase(twice.begin(), twice.end());
+    }
     if (!missed.empty()) {
       RunOptions of_missed = asked_options;
       of_missed.blocks = &missed;
@@ -499,7 +505,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     report.counters = state.counters;
     Counters& c = report.counters;
     c.critical_path_cycles = std::max(c.critical_path_cycles, rare.critical_path_cycles);
-    c.most_of_a_block = std::max(c.most_of_a_block, rare.most_of_a_block);
+    keep_longest(c, rare.most_of_a_block, rare.longest_block);
     if (options.counters && options.count_lines) {
       report.line_counts = count_lines(state);
       report.line_latencies = line_latencies(state, report.line_counts);

@@ -181,7 +181,7 @@ void Block::finish_block() {
   run_.counters.given_path_sum += std::min(last.given, last.at);
   run_.given_by_dram += last.far;
   run_.counters.critical_path_cycles = std::max(run_.counters.critical_path_cycles, last.at);
-  run_.counters.most_of_a_block = std::max(run_.counters.most_of_a_block, executed_);
+  keep_longest(run_.counters, executed_, place_);
   if (counting_) note_run();
   run_.counters.blocks++;
   run_.counters.warps += warps_.size();
