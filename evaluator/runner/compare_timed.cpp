@@ -53,7 +53,8 @@ constexpr std::uint64_t kWholeReference = 100'000'000;  // [warp instructions]
 constexpr double kLeastShare = 0.98, kDeviations = 4;
 constexpr std::size_t kLeastDrawn = 16;          // else they do not tell
 constexpr std::size_t kMostElements = 3U << 20;  // compared of one output
-constexpr std::size_t kGroup = 256;              // elements that have a measure of their own
+constexpr std::int64_t kNumbersOf32Bits = std::int64_t{1} << 32;
+constexpr std::size_t kGroup = 256;  // elements that have a measure of their own
 
 Ranges common(const Ranges& a, const Ranges& b) {
   Ranges out;
@@ -503,6 +504,14 @@ TimedComparison Comparing::run() {
       return result_;
     }
     outputs.push_back(output);
+  }
+  // What a reference that counts with 32 bits does to more elements than that, nobody promised.
+  for (const Output& output : outputs) {
+    const std::int64_t elements = output.buffer->elements();
+    if (elements <= kNumbersOf32Bits) continue;
+    const auto last = static_cast<std::uint64_t>(elements - 1) * size_of(output.buffer->type);
+    result_.useless = reference_->make(output.own, last) != Made::kMade;
+    if (result_.useless) return result_;
   }
   // Each output has an equal part of what this may take.
   const std::size_t n = std::max<std::size_t>(1, outputs.size());

@@ -20,8 +20,8 @@ constexpr std::pair<double, double> kBelow = {0.6, 1.0}, kAbove = {1.0, 1.4};  /
 constexpr double kFarLeast = 3, kFarMost = 5;
 constexpr double kMostBytes = 4;                      // times what the timed sizes take
 constexpr double kMostLargeBytes = 2.0 * (1U << 30);  // if that is not less than those take
-constexpr double kInts = 2.0 * (1U << 30);
-constexpr double kMostBytesBeyondInt = 64.0 * (1U << 30);  // as GPUs have; few pages are made
+constexpr double kNumbersOf32Bits = 4.0 * (1U << 30);
+constexpr double kMostBytesBeyond = 64.0 * (1U << 30);  // as GPUs have; few pages are made
 constexpr double kMostWork = 8;  // times the product of all sizes at any check: it is emulated
 
 bool is_prime(std::int64_t n) {
@@ -88,7 +88,7 @@ class Chooser {
       add(several_large(std::next(ranges_.begin(), small)->first, kAbove));
     }
     for (const auto& [name, range] : ranges_) add(far_above(name));
-    for (const auto& [name, range] : ranges_) add(beyond_int(name));
+    for (const auto& [name, range] : ranges_) add(beyond_32_bits(name));
     return result;
   }
 
@@ -105,6 +105,12 @@ class Chooser {
     double sum = 0;
     for (const auto& buffer : program.buffers) sum += static_cast<double>(buffer.bytes());
     return sum;
+  }
+
+  [[nodiscard]] static double most_elements(const ConcreteProgram& program) {
+    std::int64_t most = 1;
+    for (const auto& buffer : program.buffers) most = std::max(most, buffer.elements());
+    return static_cast<double>(most);
   }
 
   [[nodiscard]] bool fits_in_memory(const Bindings& sizes) const {
@@ -143,23 +149,21 @@ class Chooser {
     return std::nullopt;
   }
 
-  /// The largest buffer has more elements than an int counts, which a reference may allow.
-  std::optional<Bindings> beyond_int(const std::string& large) {
-    Bindings sizes = task_.sizes;
-    for (const auto& [name, range] : ranges_) sizes[name] = range.low;
-    const std::int64_t timed = ranges_.at(large).timed;
-    sizes[large] = timed;
-    const auto here = instantiate(task_.reference, sizes);
+  /// The largest buffer has more elements than 32 bits count: a reference that indexes with 64
+  /// allows that.
+  std::optional<Bindings> beyond_32_bits(const std::string& large) {
+    const auto here = instantiate(task_.reference, task_.sizes);
     if (!here) return std::nullopt;
-    std::int64_t most = 1;
-    for (const auto& buffer : here->buffers) most = std::max(most, buffer.elements());
-    const double times = kInts / static_cast<double>(most);
-    const auto least = static_cast<double>(timed) * times;
-    if (times < kFarMost || least >= kInts) return std::nullopt;
+    const double times = kNumbersOf32Bits / most_elements(*here);
+    const auto least = static_cast<double>(ranges_.at(large).timed) * times;
+    if (times < kFarMost || 2 * least >= kNumbersOf32Bits) return std::nullopt;
+    Bindings sizes = task_.sizes;
     for (int i = 0; i < kTries; ++i) {
       sizes[large] = odd_multiple(1.01 * least, 1.1 * least, std::int64_t{1} << (i / 4));
       const auto beyond = instantiate(task_.reference, sizes);
-      if (beyond && allowed(sizes) && bytes(*beyond) <= kMostBytesBeyondInt) return sizes;
+      if (beyond && most_elements(*beyond) > kNumbersOf32Bits && allowed(sizes) &&
+          bytes(*beyond) <= kMostBytesBeyond)
+        return sizes;
     }
     return std::nullopt;
   }

@@ -28,7 +28,8 @@ namespace hone {
 /// all odd and up to 1.4 times the timed ones, so that several are large at once; all from 0.6
 /// times; likewise with one of three or more small; and for each size one in which it alone is
 /// three to five times the timed one. Buffers take no more than a few times what they take at the
-/// timed sizes; but for each size there is one, too, in which a buffer has more than 2^31 elements.
+/// timed sizes; but for each size there is one, too, in which a buffer has more than 2^32 elements,
+/// which say nothing of a reference that does not write the last of them.
 [[nodiscard]] std::vector<Bindings> large_sizes(const Task& task, std::uint64_t seed);
 
 }  // namespace hone

@@ -7,7 +7,6 @@
 #include "engine/search/strategy/unlocked.h"
 
 namespace hone {
-
 EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double reference_time_us)
     : space_(space), reference_time_us_(reference_time_us), random_(seed) {
   parents_.push_back({{}, reference_time_us});
@@ -83,20 +82,8 @@ std::optional<Recipe> EvolveStrategy::mutate_parameter(Lock& lock, const Recipe&
   if (!proposal) return std::nullopt;
   Step step = recipe[at];
   const int changes = random_.chance(0.25) ? 2 : 1;
-  for (int change = 0; change < changes; ++change) {
-    const Parameter& parameter = proposal->parameters[random_.index(proposal->parameters.size())];
-    if (parameter.domain.size() < 2) continue;
-    const auto now = std::ranges::find(parameter.domain, step.params[parameter.name]);
-    std::size_t next = random_.index(parameter.domain.size());
-    if (now != parameter.domain.end() && random_.chance(0.6)) {
-      // A neighbour in the domain's order.
-      const auto position = static_cast<std::size_t>(now - parameter.domain.begin());
-      const bool up =
-          position == 0 || (position + 1 < parameter.domain.size() && random_.chance(0.5));
-      next = up ? position + 1 : position - 1;
-    }
-    step.params[parameter.name] = parameter.domain[next];
-  }
+  for (int change = 0; change < changes; ++change)
+    (void)change_value(*proposal, kNeighbour, step, random_);
   if (step == recipe[at]) return std::nullopt;
   *rewriter = step.rewriter;
   Recipe result = recipe;

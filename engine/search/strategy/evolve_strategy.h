@@ -59,6 +59,7 @@ class EvolveStrategy final : public Strategy {
 
   static constexpr std::size_t kParents = 24;
   static constexpr std::size_t kMaxSteps = 10;
+  static constexpr double kNeighbour = 0.6;  // the odds of a value next to the old one
   Space& space_;
   const double reference_time_us_;
   std::size_t pioneers_ = 0;

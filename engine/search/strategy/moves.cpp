@@ -1,5 +1,7 @@
 #include "engine/search/strategy/moves.h"
 
+#include <algorithm>
+
 #include "engine/search/strategy/unlocked.h"
 
 namespace hone {
@@ -10,6 +12,24 @@ Step random_step(const Proposal& proposal, Random& random) {
     choice.push_back(random.index(parameter.domain.size()));
   }
   return proposal.step(choice);
+}
+
+bool change_value(const Proposal& proposal, double neighbour, Step& step, Random& random) {
+  if (proposal.parameters.empty()) return false;
+  const Parameter& parameter = proposal.parameters[random.index(proposal.parameters.size())];
+  const auto& domain = parameter.domain;
+  if (domain.size() < 2) return false;
+  ParameterValue& value = step.params[parameter.name];
+  const auto now = std::ranges::find(domain, value);
+  std::size_t next = random.index(domain.size());
+  if (now != domain.end() && random.chance(neighbour)) {
+    const auto position = static_cast<std::size_t>(now - domain.begin());
+    const bool up = position == 0 || (position + 1 < domain.size() && random.chance(0.5));
+    next = up ? position + 1 : position - 1;
+  }
+  if (value == domain[next]) return false;
+  value = domain[next];
+  return true;
 }
 
 FirstSteps first_steps(const std::vector<Proposal>& proposals) {

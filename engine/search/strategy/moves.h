@@ -14,6 +14,10 @@ namespace hone {
 /// A step of `proposal` with every parameter drawn uniformly.
 [[nodiscard]] Step random_step(const Proposal& proposal, Random& random);
 
+/// Gives one parameter of `step`, which is of `proposal`, another value: with odds of `neighbour`
+/// the next in its domain's order. False: it stays as it was.
+bool change_value(const Proposal& proposal, double neighbour, Step& step, Random& random);
+
 struct FirstSteps {
   std::vector<Step> steps;
   std::size_t with_start = 0;  ///< so many of them, the first ones, begin where their rewriter says

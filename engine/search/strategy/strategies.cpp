@@ -1,6 +1,8 @@
 #include <fmt/ranges.h>
 
+#include "engine/search/strategy/bandit_strategy.h"
 #include "engine/search/strategy/evolve_strategy.h"
+#include "engine/search/strategy/portfolio_strategy.h"
 #include "engine/search/strategy/random_strategy.h"
 #include "engine/search/strategy/strategy.h"
 #include "engine/search/strategy/vndx_strategy.h"
@@ -18,6 +20,10 @@ std::unique_ptr<Strategy> make(Space& space, std::uint64_t seed, double referenc
 const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> kStrategies = {
       {"evolve", "mutates, extends and crosses the fastest recipes", make<EvolveStrategy>},
+      {"bandit", "of the rules and generators, the one that gained most for its tries",
+       make<BanditStrategy>},
+      {"portfolio", "evolve and vndx in turns, the more successful one more often",
+       make<PortfolioStrategy>},
       {"random", "random walks of up to six steps", make<RandomStrategy>},
       {"vndx", "of a few neighbours of a fast recipe, the one nearest to fast ones",
        make<VndxStrategy>},

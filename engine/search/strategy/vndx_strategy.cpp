@@ -103,20 +103,8 @@ std::optional<Recipe> VndxStrategy::other_value(Lock& lock, Recipe recipe, bool 
   const std::size_t at = random_.index(recipe.size());
   const Recipe prefix(recipe.begin(), recipe.begin() + static_cast<std::ptrdiff_t>(at));
   const auto proposal = unlocked(lock, [&] { return space_.proposal_of(prefix, recipe[at]); });
-  if (!proposal || proposal->parameters.empty()) return std::nullopt;
-  const Parameter& parameter = proposal->parameters[random_.index(proposal->parameters.size())];
-  const auto& domain = parameter.domain;
-  if (domain.size() < 2) return std::nullopt;
-  ParameterValue& value = recipe[at].params[parameter.name];
-  const auto now = std::ranges::find(domain, value);
-  std::size_t next = random_.index(domain.size());
-  if (neighbour && now != domain.end()) {
-    const auto position = static_cast<std::size_t>(now - domain.begin());
-    const bool up = position == 0 || (position + 1 < domain.size() && random_.chance(0.5));
-    next = up ? position + 1 : position - 1;
-  }
-  if (value == domain[next]) return std::nullopt;
-  value = domain[next];
+  if (!proposal || !change_value(*proposal, neighbour ? 1 : 0, recipe[at], random_))
+    return std::nullopt;
   return recipe;
 }
 

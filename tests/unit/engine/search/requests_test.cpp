@@ -149,7 +149,7 @@ TEST(RequestBuilder, ComparesLargeSizesInPart) {
     EXPECT_EQ(one.inputs, InputSet::kOwn);
     EXPECT_GT(one.reference.buffers[2].elements(), 400'000);
   }
-  EXPECT_EQ(in_part, 3);
+  EXPECT_EQ(in_part, 4);
 }
 
 class EditRequests : public testing::Test {
