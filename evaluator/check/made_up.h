@@ -12,14 +12,16 @@
 
 namespace hone::check {
 
+inline constexpr double kLastBits = 0x1p-22, kOffByChance = 1e-6;  // relative
+
 /// `kTruth`: what the reference answers where it computes in double.
 enum class Answer { kReference, kCandidate, kTruth };
 
-/// How far a right answer may be off on inputs of exact answers. Where few sums are long, the
+/// How far a right answer may be off on inputs of exact answers. Where sums are long, the
 /// reference's order may be exact by chance and another not: then f32 itself is off by that, and
 /// what has eighteen bits by more.
 [[nodiscard]] inline double exactness(InputSet inputs) {
-  return inputs == InputSet::kWide ? 1e-6 : 0;
+  return inputs == InputSet::kWide ? kOffByChance : kLastBits;
 }
 
 /// `once(one, perhaps_by_chance)` checks the case `one`; `right` says of its answer whether all is
@@ -69,7 +71,9 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
     Tolerance strict{exactness(inputs), 0, tolerance.non_finite};
     if (own->max_rel_error > 0) strict = numbers_alone(strict);
     auto strictly = compare(Answer::kReference, Answer::kCandidate, strict);
-    if (strictly) strictly->perhaps_by_chance = exactness(inputs) > 0 && plain->ok();
+    if (strictly)
+      strictly->perhaps_by_chance =
+          plain->ok() && (inputs == InputSet::kWide || strictly->max_finite_error <= kOffByChance);
     if (!strictly || !strictly->ok() || own->max_rel_error == 0) return strictly;
   }
   if (plain->ok()) return plain;

@@ -15,6 +15,7 @@
 #include "evaluator/check/finite.h"
 #include "evaluator/check/judge.h"
 #include "evaluator/check/made_up.h"
+#include "evaluator/fill/input_sets.h"
 #include "evaluator/runner/partial_run.h"
 
 namespace hone::runner {
@@ -194,8 +195,9 @@ class Comparing {
   bool judge(const Output& output, PartialRun& candidate, const std::string& of_which);
   /// The candidate in another order of warps.
   bool again(const std::vector<Output>& outputs);
-  /// The same elements of the reference in double; null: there is none.
-  std::unique_ptr<PartialRun> precise(const Output& output);
+  /// The same elements of the reference in another form; null: they could not be made.
+  std::unique_ptr<PartialRun> another(const Output& output, const protocol::Runnable& reference,
+                                      const emulator::Module& module);
 
   const Case& one_;
   const TimedModules& modules_;
@@ -212,16 +214,17 @@ class Comparing {
   TimedComparison result_;
 };
 
-std::unique_ptr<PartialRun> Comparing::precise(const Output& output) {
-  if (!one_.precise || modules_.precise == nullptr) return nullptr;
-  auto run = PartialRun::load(*one_.precise, *modules_.precise, one_.seed, 8 * kThorough.most,
+std::unique_ptr<PartialRun> Comparing::another(const Output& output,
+                                               const protocol::Runnable& reference,
+                                               const emulator::Module& module) {
+  auto run = PartialRun::load(reference, module, one_.seed, 8 * kThorough.most,
                               std::make_shared<SharedInputs>());
   if (!run) return nullptr;
   const auto size_in = [&](const protocol::Runnable& runnable) {
     return size_of(runnable.program.buffers[static_cast<std::size_t>(output.own)].type);
   };
   for (const std::uint64_t offset : output.chosen)
-    if ((*run)->make(output.own, offset / size_in(one_.reference) * size_in(*one_.precise)) !=
+    if ((*run)->make(output.own, offset / size_in(one_.reference) * size_in(reference)) !=
         Made::kMade)
       return nullptr;
   return std::move(*run);
@@ -248,7 +251,7 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
   result_.same_bits = result_.same_bits && bits->ok();
   std::unique_ptr<PartialRun> exact;
   std::vector<std::uint8_t> truth;
-  const check::Question question{
+  check::Question question{
       .want = {want, buffer.type},
       .got = {got, buffer.type},
       .width = static_cast<std::int64_t>(kGroup),
@@ -256,7 +259,8 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
       .inputs = one_.inputs,
       .exact = question_.exact,
       .truth = [&]() -> check::Elements {
-        if (truth.empty()) exact = precise(output);
+        if (truth.empty() && one_.precise && modules_.precise != nullptr)
+          exact = another(output, *one_.precise, *modules_.precise);
         if (exact == nullptr) return {};
         const ScalarType type =
             one_.precise->program.buffers[static_cast<std::size_t>(output.own)].type;
@@ -266,6 +270,20 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
         return {truth, type};
       },
       .places = elements};
+  std::vector<std::uint8_t> coarse;
+  if (question_.full_bits && !made_up())
+    question.coarse = [&]() -> check::Elements {
+      protocol::Runnable reference = one_.reference;
+      auto program = with_coarse_inputs(reference.program);
+      if (!program) return {};
+      reference.program = *std::move(program);
+      const auto run = another(output, reference, modules_.reference);
+      if (run == nullptr ||
+          !std::ranges::includes(elements_in(run->made(output.own), size, SIZE_MAX, 0), alone))
+        return {};
+      coarse = gathered(run->program(), output.own, elements, size);
+      return {coarse, buffer.type};
+    };
   const auto judged = question_.to_the_bit ? Result<check::Judgement>(check::Judgement{*bits, ""})
                                            : check::judge(question, buffer.name);
   if (!judged) return stop(Verdict::kWrongResult, judged.error().message);

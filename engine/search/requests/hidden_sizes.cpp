@@ -70,6 +70,10 @@ class Chooser {
     for (const auto& [name, range] : ranges_) add(one_above(name));
     if (ranges_.size() > 1) add(all_equal());
     for (const auto& [name, range] : ranges_) add(one_is_one(name));
+    add(all_are_one());
+    for (const auto& [name, range] : ranges_)
+      for (const auto& [other, its] : ranges_)
+        if (name != other) add(multiple_of(name, other));
     while (result.size() > kMostBindings)
       result.erase(result.begin() + static_cast<std::ptrdiff_t>(random_.index(result.size())));
     return result;
@@ -283,6 +287,27 @@ class Chooser {
     Bindings sizes = task_.sizes;
     for (const auto& [name, range] : ranges_) sizes[name] = name == small ? 1 : range.low;
     if (allowed(sizes) && is_affordable(sizes)) return sizes;
+    return std::nullopt;
+  }
+
+  std::optional<Bindings> all_are_one() {
+    Bindings sizes = task_.sizes;
+    for (const auto& [name, range] : ranges_) sizes[name] = 1;
+    if (allowed(sizes) && is_affordable(sizes)) return sizes;
+    return std::nullopt;
+  }
+
+  /// One size two, three or four times another.
+  std::optional<Bindings> multiple_of(const std::string& large, const std::string& small) {
+    for (int i = 0; i < kTries; ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) sizes[name] = range.low;
+      const std::int64_t times = i == 0 ? 2 : 2 + static_cast<std::int64_t>(random_.index(3));
+      const Range& range = ranges_.at(small);
+      sizes[small] = std::max<std::int64_t>(1, odd(range.low, range.high) >> (i / 4));
+      sizes[large] = times * sizes[small];
+      if (allowed(sizes) && is_affordable(sizes)) return sizes;
+    }
     return std::nullopt;
   }
 

@@ -23,7 +23,8 @@ bool is_ordered(const Statement& s) {
 
 void fences(const Statement& s, Inst& inst) {
   inst.publishes = s.has("release") || s.has("acq_rel");
-  if (s.has("cta")) return;  // orders nothing between blocks
+  inst.block_scope = s.has("cta");
+  if (inst.block_scope) return;  // orders nothing between blocks
   inst.acquire = s.has("acquire") || s.has("acq_rel");
   inst.release = s.has("release") || s.has("acq_rel");
 }

@@ -214,9 +214,10 @@ struct Inst {
   std::uint8_t sync = 0;     ///< the warp's issue waits here; k > 1: every k-th time
   bool guarded = false, guard_negated = false;
   bool sign_extend = false;
-  bool dst_wide = false;   ///< destination (or stored, unpacked) register has 64-bit slots
-  bool addr_wide = false;  ///< address register has 64-bit slots
-  bool ordered = false;    ///< volatile, relaxed, acquire, ...: not plain data for the race check
+  bool dst_wide = false;     ///< destination (or stored, unpacked) register has 64-bit slots
+  bool addr_wide = false;    ///< address register has 64-bit slots
+  bool block_scope = false;  ///< ordered for the threads of its block alone
+  bool ordered = false;      ///< volatile, relaxed, acquire, ...: not plain data for the race check
   bool acquire = false, release = false;  ///< carries the fence itself
   bool publishes = false;                 ///< likewise a release, if only to its own block
   bool bypass_l1 = false;

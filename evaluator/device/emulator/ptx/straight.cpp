@@ -5,8 +5,9 @@ namespace {
 
 // Runs on to the next instruction whatever happens, for all lanes of the entry. Reading the clock
 // is left out: it wants the time of its own issue.
+/// What releases is timed as a fence is.
 bool runs_on(const Inst& in) {
-  return in.kind < Kind::kBranch && in.kind != Kind::kSpecial && !in.guarded;
+  return in.kind < Kind::kBranch && in.kind != Kind::kSpecial && !in.guarded && !in.release;
 }
 
 Op make_op(const Inst& in) {

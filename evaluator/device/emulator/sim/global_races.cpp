@@ -18,9 +18,10 @@ void Block::start_tracking(std::uint32_t number) {
 }
 
 bool Block::note_global(Warp& w, const Inst& in, std::uint32_t mask) {
-  const Touch how = in.ordered || in.guess    ? Touch::kOrdered
-                    : in.kind == Kind::kStore ? Touch::kWrite
-                                              : Touch::kRead;
+  const bool ordered = (in.ordered && !in.block_scope) || in.guess;
+  const Touch how = ordered                  ? Touch::kOrdered
+                    : in.kind == Kind::kLoad ? Touch::kRead
+                                             : Touch::kWrite;
   const std::uint32_t bytes = in.esize * in.vec;
   if (tracking_ == Tracking::kMarks) {
     mark_global(in, mask, how);

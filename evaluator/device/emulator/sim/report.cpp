@@ -354,6 +354,11 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
   const auto id = static_cast<SpecialRegister>(in.imm);
   const auto one = [&](std::uint64_t v) { set([&](int) { return v; }); };
   const std::uint64_t clock = counting_ ? w.cycle : run_.executed;
+  const auto anywhere = [&]() -> std::uint64_t {
+    const auto& buffers = run_.memory->allocations;  // variables of modules, then buffers
+    if (buffers.empty()) return 0;
+    return Dice(buffers.back()->base ^ run_.options->schedule_seed).next();
+  };
   switch (id) {
     case SpecialRegister::kTidX:
       return set([&](int i) { return thread(i) % l.block[0]; });
@@ -383,18 +388,20 @@ void Block::special_register(Warp& w, const Inst& in, std::uint32_t mask) {
       return one(l.grid[2]);
     case SpecialRegister::kLaneid:
       return set([](int i) { return static_cast<std::uint64_t>(i); });
-    case SpecialRegister::kWarpid:
-      return one(static_cast<std::uint64_t>(w.index));
+    case SpecialRegister::kWarpid: {
+      // The slot of the SM, which says nothing of the place in the block.
+      const auto slots = static_cast<std::uint64_t>(run_.profile->max_warps_per_sm);
+      return one((static_cast<std::uint64_t>(w.index) + anywhere() % slots + number_) % slots);
+    }
     case SpecialRegister::kNwarpid:
       return one(static_cast<std::uint64_t>(run_.profile->max_warps_per_sm));
     case SpecialRegister::kSmid: {
       // Which block comes where, nobody may count on: the first one comes to any, as buffers lie
       // anywhere; in other schedules as many follow it there as fit.
       const std::uint64_t seed = run_.options->schedule_seed;
-      const auto& buffers = run_.memory->allocations;  // variables of modules, then buffers
-      const std::uint64_t first = buffers.empty() ? 0 : Dice(buffers.back()->base ^ seed).next();
       const std::uint64_t place = seed == 0 ? number_ : number_ / run_.resident;
-      return one((first % kAnySm + place) % static_cast<std::uint64_t>(run_.profile->sm_count));
+      return one((anywhere() % kAnySm + place) %
+                 static_cast<std::uint64_t>(run_.profile->sm_count));
     }
     case SpecialRegister::kNsmid:
       return one(static_cast<std::uint64_t>(run_.profile->sm_count));

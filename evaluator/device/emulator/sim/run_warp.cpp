@@ -233,6 +233,7 @@ bool Block::run_warp(Warp& w) {
           break;
         case Kind::kLoad:
         case Kind::kStore:
+          if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w);
           if (mask && !access(w, in, mask)) return false;
           ++pc;
           if (in.kind == Kind::kLoad && mask) give_way(in);
@@ -242,6 +243,7 @@ bool Block::run_warp(Warp& w) {
           }
           break;
         case Kind::kAtom:
+          if (counting_ && mask && in.release) count_fence(w);
           if (mask && !atomic(w, in, mask)) return false;
           ++pc;
           if (in.used && mask) give_way(in);

@@ -48,7 +48,7 @@ TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
   };
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     const auto sizes = hidden_sizes(*t, seed);
-    ASSERT_EQ(sizes.size(), 9U);
+    ASSERT_EQ(sizes.size(), 12U);
     EXPECT_TRUE(is_near_a_power(sizes[3].at("M")) && is_near_a_power(sizes[3].at("N")));
     for (const Bindings& one : sizes) EXPECT_EQ(one.at("C"), 3);
     EXPECT_GT(sizes[4].at("M"), 4096);
@@ -62,10 +62,14 @@ TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
     EXPECT_GT(sizes[7].at("N"), 1);
     EXPECT_EQ(sizes[8].at("N"), 1);
     EXPECT_GT(sizes[8].at("M"), 1);
+    EXPECT_EQ(sizes[9].at("M"), 1);
+    EXPECT_EQ(sizes[9].at("N"), 1);
+    EXPECT_EQ(sizes[10].at("M"), 2 * sizes[10].at("N"));
+    EXPECT_EQ(sizes[11].at("N"), 2 * sizes[11].at("M"));
   }
   // What cannot be afforded is left out.
   const auto few = hidden_sizes(*t, 5, [](const Bindings& one) { return one.at("M") <= 4096; });
-  EXPECT_EQ(few.size(), 8U);
+  EXPECT_EQ(few.size(), 11U);
 }
 
 TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {
