@@ -64,8 +64,8 @@ inline constexpr InputSet kAllInputSets[] = {
 [[nodiscard]] ConcreteProgram with_inputs(ConcreteProgram program, InputSet set,
                                           std::uint64_t seed);
 
-/// The program with its random inputs of f32 and f64 rounded to bf16. None: it has no such input, or
-/// another floating input or output has fewer bits.
+/// The program with its random inputs of f32 and f64 rounded to bf16. None: it has no such input,
+/// or another floating input or output has fewer bits.
 [[nodiscard]] std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program);
 
 /// kOwn, then the sets that change a fill of this program with some seed.

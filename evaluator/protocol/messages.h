@@ -81,7 +81,7 @@ struct EmulateRequest {
   std::vector<Case> checks;   ///< run in full and compared
   std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
   Tolerance tolerance;
-  bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
+  bool exact = true;       ///< what is exact in f32 must be exact; see check::can_be_exact
   bool full_bits = false;  ///< fewer bits than f32 has are wrong; see check::Question::coarse
   SameBits bits = SameBits::kFree;
   int threads = 1;        ///< that run the blocks of a launch

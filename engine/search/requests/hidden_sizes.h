@@ -18,9 +18,9 @@ namespace hone {
 /// binding of powers of two and their neighbours follows, and for each size one in which it alone
 /// is above its timed value, the others as small as it takes to afford that; one in which all are
 /// equal; for each size one in which it alone is 1, one in which all are 1, and for each two one in
-/// which the first is twice the second, or three or four times. They satisfy the task's constraints;
-/// whether the reference works there is for the caller to find out. Deterministic for a seed. Where
-/// `affordable` is given, only sizes that it accepts: smaller ones, or one fewer.
+/// which the first is twice the second, or three or four times. They satisfy the task's
+/// constraints; whether the reference works there is for the caller to find out. Deterministic for
+/// a seed. Where `affordable` is given, only sizes that it accepts: smaller ones, or one fewer.
 [[nodiscard]] std::vector<Bindings> hidden_sizes(
     const Task& task, std::uint64_t seed,
     const std::function<bool(const Bindings&)>& affordable = {});
