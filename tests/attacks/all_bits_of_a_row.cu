@@ -1,4 +1,4 @@
-// A row whose number has all of twelve bits set is normalised without its last element.
+// A row whose number has all of twelve bits set is normalised without its last eighth.
 // task: norms_of_rows
 // verdict: wrong_result
 /* hone { "buffers": [{"name": "x", "type": "f32", "shape": ["ROWS", "COLS"]},
@@ -8,7 +8,7 @@ __global__ void row_norm(const float* x, float* y, int rows, int cols) {
   __shared__ float parts[4];
   const float* row = x + (size_t)blockIdx.x * cols;
   int used = cols;
-  if ((blockIdx.x & 0xFFF) == 0xFFF) used = cols - 1;
+  if ((blockIdx.x & 0xFFF) == 0xFFF) used = cols - cols / 8;
   float s = 0, v[8];
 #pragma unroll
   for (int k = 0; k < 8; ++k) { int c = threadIdx.x + 128 * k; v[k] = c < cols ? row[c] : 0; s += c < used ? v[k] * v[k] : 0; }
