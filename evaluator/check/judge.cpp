@@ -65,9 +65,9 @@ Result<Judgement> judge_own(const Question& q, const std::string& buffer) {
   return judge_locally(q, buffer, *plain, &truth, *against_truth);
 }
 
-/// Answers of f32 on inputs of f32 are wrong by as much as a few last bits of the inputs are worth,
-/// whatever formula they come from; of tf32 or f16, by as much as half of the bits. What those are
-/// worth is seen where the reference's inputs are rounded, and grows with the error of the inputs.
+/// Whatever the formula, f32 is off by about what the last bits of its inputs are worth, and tf32 or
+/// f16 by thousands of times that. What bits are worth is measured: how far the reference moves
+/// when its inputs are rounded to bf16.
 Result<Judgement> judge_bits(const Question& q, const std::string& buffer, Judgement judged) {
   constexpr double kSurelyFull = 0x1p-17;    // by the norm
   constexpr double kTimesItsOwn = 8;         // of the reference's error

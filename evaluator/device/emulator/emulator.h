@@ -298,7 +298,7 @@ struct RunOptions {
   /// takes work from a queue takes its share, a list gets its length, and a barrier of the grid is
   /// met. Blocks with such counters take turns. Ends a sample that waits for others.
   bool share_counters = false;
-  /// Block that the sample holds as well, alone, as rare_blocks(): -1: none.
+  /// A block that runs beside the sample, alone, as rare blocks do; -1: none.
   std::int64_t also = -1;
   bool restore_counters = false;  ///< then: they end as they began, for another sample
   /// Blocks to run instead, rising; the clusters that hold them run whole. A block's number counts
