@@ -65,8 +65,8 @@ Result<Judgement> judge_own(const Question& q, const std::string& buffer) {
   return judge_locally(q, buffer, *plain, &truth, *against_truth);
 }
 
-/// Whatever the formula, f32 is off by about what the last bits of its inputs are worth, and tf32 or
-/// f16 by thousands of times that. What bits are worth is measured: how far the reference moves
+/// Whatever the formula, f32 is off by about what the last bits of its inputs are worth, and tf32
+/// or f16 by thousands of times that. What bits are worth is measured: how far the reference moves
 /// when its inputs are rounded to bf16.
 Result<Judgement> judge_bits(const Question& q, const std::string& buffer, Judgement judged) {
   constexpr double kSurelyFull = 0x1p-17;    // by the norm
