@@ -475,12 +475,17 @@ SampleOptions candidate_sample(bool is_final) {
 }
 
 double sampling_error(const Counters& c) {
-  if (c.runs < 3 || c.blocks >= c.blocks_total || c.warp_instructions == 0) return 0;
-  const auto runs = static_cast<double>(c.runs), n = static_cast<double>(c.blocks);
-  // Six times the variance of a run, whatever the trend along the grid.
-  const double variance = static_cast<double>(c.run_bends_squared) / (6 * (runs - 2));
-  const double left_out = 1 - n / static_cast<double>(c.blocks_total);
-  return std::sqrt(variance / runs * left_out) / (static_cast<double>(c.warp_instructions) / n);
+  if (c.blocks >= c.blocks_total || c.warp_instructions == 0) return 0;
+  const auto n = static_cast<double>(c.blocks);
+  double squared = std::pow(static_cast<double>(c.unlike_grid), 2);
+  if (c.run_bends > 0) {
+    // Six times the variance of a run, whatever the trend along the grid.
+    const double variance =
+        static_cast<double>(c.run_bends_squared) / (6 * static_cast<double>(c.run_bends));
+    const double left_out = 1 - n / static_cast<double>(c.blocks_total);
+    squared += variance / static_cast<double>(c.runs) * left_out;
+  }
+  return std::sqrt(squared) / (static_cast<double>(c.warp_instructions) / n);
 }
 
 double units_of(const Counters& c) {

@@ -181,8 +181,12 @@ struct Counters {
   std::uint64_t longest_block = 0;     ///< the number of the first such block
   // How unlike each other blocks are, where one host thread ran them: of runs of neighbours that
   // ended one after the other the means of their warp instructions, and how far each is from the
-  // middle of the two beside it, doubled, squared and summed.
-  std::uint64_t runs = 0, run_bends_squared = 0;
+  // middle of the two beside it, doubled, squared and summed. Of blocks that predicates tell apart
+  // by their place, each kind for itself.
+  std::uint64_t runs = 0, run_bends = 0, run_bends_squared = 0;
+  /// By how much the mean block of the sample differs from that of the grid, as its kinds have
+  /// other shares [warp instructions].
+  std::uint64_t unlike_grid = 0;
   // Machine instructions (warps), estimated: all, and by pipe.
   std::uint64_t issued = 0, pipe_alu = 0, pipe_fma = 0, pipe_imad = 0, pipe_xu = 0, pipe_fp64 = 0;
   std::uint64_t global_load_lines = 0,
@@ -339,7 +343,7 @@ inline void keep_longest(Counters& into, std::uint64_t instructions, std::uint64
 }
 
 /// Of the blocks that the kernel treats apart by their place in the grid alone, one of each kind,
-/// at most eight of those of which there are fewest; see sim/rare_blocks.h.
+/// at most eight of those of which there are fewest; see sim/block_kinds.h.
 [[nodiscard]] std::vector<std::uint64_t> rare_blocks(const Module& module,
                                                      const LaunchConfig& launch);
 

@@ -268,6 +268,38 @@ __global__ void k(const float* x, float* y) {
   EXPECT_NEAR(sample.written.at("y"), 1, 0.01);
 }
 
+TEST(Sample, HoldsAsManyOfAKindAsTheGrid) {
+  // A tenth of the blocks, all at the end of the grid, take ten times as long.
+  const Built built = build(R"(
+__global__ void k(const float* x, float* y) {
+  int times = blockIdx.x >= 58982 ? 60000 : 6000;
+  float sum = 0;
+  for (int i = 0; i < times; ++i) sum = sum * 0.5f + x[(i & 255) * 64 + threadIdx.x];
+  y[blockIdx.x * 64 + threadIdx.x] = sum;
+})",
+                            in_and_out(65536, 65536 * 64), {{"k", {65536, 1, 1}, {64, 1, 1}}});
+  const auto each = [&](SampleOptions options) {
+    const auto sample = sample_launches(built.runnable, 7, *built.module,
+                                        *emulator::find_profile("sm_90"), options);
+    EXPECT_EQ(sample.verdict, Verdict::kOk) << sample.detail;
+    const emulator::Counters& c = sample.launches.front().counters;
+    EXPECT_GE(c.blocks, 4U);
+    EXPECT_LT(c.blocks, 65536U);
+    return std::pair(static_cast<double>(c.warp_instructions) / static_cast<double>(c.blocks),
+                     sampling_error(c));
+  };
+  SampleOptions options = candidate_sample(true);
+  options.seed = 1;
+  const double thorough = each(options).first;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    options = candidate_sample(false);
+    options.seed = seed;
+    const auto [quick, error] = each(options);
+    EXPECT_NEAR(quick / thorough, 1, 2 * error + 0.03) << seed;
+    EXPECT_LT(error, 0.4) << seed;
+  }
+}
+
 TEST(Sample, SaysHowFarOffItMayBe) {
   emulator::Counters c;
   c.blocks = 100;
@@ -275,8 +307,11 @@ TEST(Sample, SaysHowFarOffItMayBe) {
   c.warp_instructions = 100 * 1000;
   EXPECT_EQ(sampling_error(c), 0);
   c.runs = 27;
+  c.run_bends = 25;
   c.run_bends_squared = 25ULL * 6 * 200 * 200;  // a deviation of 200 each
   EXPECT_NEAR(sampling_error(c), 200 * std::sqrt(0.99 / 27) / 1000, 1e-9);
+  c.unlike_grid = 60;
+  EXPECT_NEAR(sampling_error(c), std::hypot(0.06, 0.2 * std::sqrt(0.99 / 27)), 1e-9);
   c.blocks_total = 100;
   EXPECT_EQ(sampling_error(c), 0) << "all ran";
 }

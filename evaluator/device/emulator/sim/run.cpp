@@ -6,9 +6,9 @@
 
 #include "evaluator/device/emulator/ptx/cost.h"
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/block_kinds.h"
 #include "evaluator/device/emulator/sim/grid.h"
 #include "evaluator/device/emulator/sim/parallel.h"
-#include "evaluator/device/emulator/sim/rare_blocks.h"
 #include "evaluator/device/emulator/sim/traits.h"
 
 namespace hone::emulator {
@@ -91,6 +91,30 @@ std::vector<std::uint64_t> clusters_of(const std::vector<std::uint64_t>& blocks,
     if (block < total && (ids.empty() || id > ids.back())) ids.push_back(id);
   }
   return ids;
+}
+
+std::vector<std::uint64_t> blocks_of(const std::vector<std::uint64_t>& clusters,
+                                     std::uint64_t in_cluster) {
+  std::vector<std::uint64_t> blocks;
+  for (const std::uint64_t c : clusters)
+    for (std::uint64_t k = 0; k < in_cluster; ++k) blocks.push_back(c * in_cluster + k);
+  return blocks;
+}
+
+/// Of several draws the one whose kinds of blocks have most nearly the shares that they have of the
+/// grid. `clusters` is the first of them.
+void draw_alike(std::vector<std::uint64_t>& clusters, const BlockKinds& kinds, std::uint64_t total,
+                std::uint64_t in_cluster, std::int64_t sample, std::uint64_t seed) {
+  constexpr int kDraws = 32;
+  double least = kinds.distance(blocks_of(clusters, in_cluster));
+  Dice dice(seed);
+  for (int k = 1; k < kDraws && least > 0; ++k) {
+    auto drawn = choose_blocks(total / in_cluster, sample, dice.next() | 1);
+    const double distance = kinds.distance(blocks_of(drawn, in_cluster));
+    if (distance >= least) continue;
+    least = distance;
+    clusters = std::move(drawn);
+  }
 }
 
 /// Sums the per-instruction counts into classes.
@@ -225,6 +249,22 @@ void count_turns(RunState& run) {
   c.turns_released = most->released;
   c.turns_held = most->held;
   c.turns_shared = most->several || c.blocks == 1 ? 1 : 0;
+}
+
+/// Of kinds that the sample has none of, `rare` is what one of their blocks takes at most.
+void count_unlike(RunState& run, const Counters& rare) {
+  if (run.kinds == nullptr || run.counters.blocks == 0) return;
+  double off = 0;
+  for (std::size_t k = 0; k < run.kinds->count(); ++k) {
+    const auto found = run.block_runs.find(static_cast<std::uint8_t>(k));
+    const bool sampled = found != run.block_runs.end();
+    const double mean = sampled ? found->second.all_sum / found->second.all_blocks
+                                : static_cast<double>(rare.most_of_a_block);
+    const double share =
+        sampled ? found->second.all_blocks / static_cast<double>(run.counters.blocks) : 0;
+    off += (share - run.kinds->share(k)) * mean;
+  }
+  run.counters.unlike_grid = static_cast<std::uint64_t>(std::abs(off));
 }
 
 /// The line that most stores went to, if they are those of many blocks, or it had only one.
@@ -400,7 +440,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       std::uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   const auto sample = (options.sample_blocks + static_cast<std::int64_t>(in_cluster) - 1) /
                       static_cast<std::int64_t>(in_cluster);
-  const std::vector<std::uint64_t> clusters =
+  std::vector<std::uint64_t> clusters =
       options.blocks ? clusters_of(*options.blocks, total, in_cluster)
                      : choose_blocks(total / in_cluster, sample, asked_options.sample_seed);
   const int function = module.kernel_functions[index];
@@ -412,12 +452,16 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
 
   // What a sample would miss, alone and first: what is touched is what the sample touches.
   Counters rare;
+  std::optional<BlockKinds> kinds;
   if (options.counters && options.sample_blocks > 0 && !options.blocks &&
       clusters.size() * in_cluster < total) {
-    std::vector<std::uint64_t> sampled;
-    for (const std::uint64_t c : clusters)
-      for (std::uint64_t k = 0; k < in_cluster; ++k) sampled.push_back(c * in_cluster + k);
-    auto missed = rare_blocks(module, function, launch, sampled);
+    kinds = BlockKinds::of(module, function, launch);
+    std::vector<std::uint64_t> missed;
+    if (kinds) {
+      if (const std::uint64_t seed = asked_options.sample_seed; seed != 0)
+        draw_alike(clusters, *kinds, total, in_cluster, sample, seed);
+      missed = kinds->missed_by(blocks_of(clusters, in_cluster));
+    }
     if (options.also >= 0) {
       const auto also = static_cast<std::uint64_t>(options.also);
       missed.insert(std::ranges::lower_bound(missed, also), also);
@@ -447,6 +491,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     if (options.branches && options.counters) state.syncs = syncs_of(module, *options.branches);
     state.chosen = clusters.size() * in_cluster;
     state.blocks_in_grid = total;
+    state.kinds = kinds ? &*kinds : nullptr;
     state.findings = FindingList(options.max_findings);
     state.profile = profile;
     state.resident = static_cast<std::uint64_t>(resident);
@@ -502,6 +547,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     state.counters.critical_path_sum += static_cast<std::uint64_t>(more);
     count_turns(state);
     count_hot_line(state);
+    if (!parallel) count_unlike(state, rare);
     report.counters = state.counters;
     Counters& c = report.counters;
     c.critical_path_cycles = std::max(c.critical_path_cycles, rare.critical_path_cycles);

@@ -64,6 +64,8 @@ class Fellows {
   [[nodiscard]] virtual bool stopped() const = 0;
 };
 
+class BlockKinds;
+
 /// A word of global memory that warps count with, in a sample (RunOptions::share_counters).
 struct SharedCounter {
   std::uint64_t draws = 0;   ///< instructions that added to it
@@ -72,11 +74,13 @@ struct SharedCounter {
   int bytes = 4;
 };
 
-/// Counters::runs and run_bends_squared, as blocks end.
+/// Counters::runs, run_bends and run_bends_squared, as blocks end.
 struct BlockRuns {
   std::uint64_t next = ~0ull;  ///< the block that would go on with the run
+  std::uint64_t runs = 0;      ///< that have ended
   double sum = 0, blocks = 0;  ///< of the run
   double before[2] = {};       ///< means of the two runs before it
+  double all_sum = 0, all_blocks = 0;
 };
 
 inline constexpr std::uint8_t kSyncUnknown = 255;
@@ -137,7 +141,8 @@ struct RunState {
   std::vector<std::uint8_t> syncs;  ///< Inst::sync of branches, by place; empty: as parsed
   std::uint64_t chosen = 0, blocks_in_grid = 0;                      ///< blocks that run, and all
   std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
-  BlockRuns block_runs;
+  const BlockKinds* kinds = nullptr;  ///< of blocks, where predicates tell them apart
+  std::unordered_map<std::uint8_t, BlockRuns> block_runs;  ///< by kind
   std::uint64_t forgiven = 0;  ///< warp instructions that only polled: not held against the limit
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.

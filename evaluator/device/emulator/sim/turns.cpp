@@ -8,6 +8,7 @@
 
 #include "evaluator/device/emulator/sim/async.h"
 #include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/block_kinds.h"
 
 namespace hone::emulator {
 namespace {
@@ -158,17 +159,23 @@ Progress Block::advance() {
 }
 
 void Block::note_run() {
-  BlockRuns& run = run_.block_runs;
+  BlockRuns& run = run_.block_runs[run_.kinds ? (*run_.kinds)[place_] : std::uint8_t{0}];
   Counters& c = run_.counters;
   if (place_ != run.next && run.blocks > 0) {
     const double mean = run.sum / run.blocks, bend = run.before[0] - 2 * run.before[1] + mean;
-    if (++c.runs > 2) c.run_bends_squared += static_cast<std::uint64_t>(bend * bend);
+    ++c.runs;
+    if (++run.runs > 2) {
+      ++c.run_bends;
+      c.run_bends_squared += static_cast<std::uint64_t>(bend * bend);
+    }
     run.before[0] = std::exchange(run.before[1], mean);
     run.sum = run.blocks = 0;
   }
   run.next = place_ + 1;
   run.sum += static_cast<double>(executed_);
   ++run.blocks;
+  run.all_sum += static_cast<double>(executed_);
+  ++run.all_blocks;
 }
 
 void Block::finish_block() {

@@ -1,6 +1,7 @@
-#include "evaluator/device/emulator/sim/rare_blocks.h"
+#include "evaluator/device/emulator/sim/block_kinds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -176,33 +177,40 @@ class Scan {
 
 }  // namespace
 
-std::vector<std::uint64_t> rare_blocks(const ModuleImpl& module, int function,
-                                       const LaunchConfig& launch,
-                                       const std::vector<std::uint64_t>& sample) {
+std::optional<BlockKinds> BlockKinds::of(const ModuleImpl& module, int function,
+                                         const LaunchConfig& launch) {
   const std::uint64_t total = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  if (total > kMostBlocks) return {};
+  if (total > kMostBlocks) return std::nullopt;
   Scan scan(module, module.functions[static_cast<std::size_t>(function)], launch);
-  if (!scan.differs()) return {};
-  struct KindOf {
-    std::uint64_t count = 0, first = 0;
-    bool sampled = false;
-  };
-  std::map<std::uint64_t, KindOf> kinds;
+  if (!scan.differs()) return std::nullopt;
+  BlockKinds kinds;
+  kinds.kind_of_.reserve(total);
+  std::map<std::uint64_t, std::uint8_t> known;  // by what blocks are told apart by
   std::array<std::uint64_t, 32> now{};
-  auto next = sample.begin();
   for (std::uint64_t first = 0; first < total; first += 32) {
     scan.kinds(first, now);
     for (std::uint64_t k = 0; k < 32 && first + k < total; ++k) {
-      KindOf& kind = kinds[now[k]];
-      if (kind.count++ == 0) kind.first = first + k;
-      while (next != sample.end() && *next < first + k) ++next;
-      kind.sampled = kind.sampled || (next != sample.end() && *next == first + k);
+      const auto [at, is_new] = known.emplace(now[k], static_cast<std::uint8_t>(known.size()));
+      if (is_new) kinds.counts_.push_back({0, first + k});
+      ++kinds.counts_[at->second].first;
+      kinds.kind_of_.push_back(at->second);
     }
-    if (kinds.size() > kMostKinds) return {};
+    if (known.size() > kMostKinds) return std::nullopt;
   }
+  return kinds;
+}
+
+std::vector<std::uint64_t> BlockKinds::counts_in(const std::vector<std::uint64_t>& blocks) const {
+  std::vector<std::uint64_t> counts(counts_.size(), 0);
+  for (const std::uint64_t block : blocks) ++counts[kind_of_[block]];
+  return counts;
+}
+
+std::vector<std::uint64_t> BlockKinds::missed_by(const std::vector<std::uint64_t>& sample) const {
+  const auto sampled = counts_in(sample);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> missed;
-  for (const auto& [hash, kind] : kinds)
-    if (!kind.sampled) missed.emplace_back(kind.count, kind.first);
+  for (std::size_t k = 0; k < counts_.size(); ++k)
+    if (sampled[k] == 0) missed.push_back(counts_[k]);
   std::ranges::sort(missed);
   if (missed.size() > kMostChosen) missed.resize(kMostChosen);
   std::vector<std::uint64_t> chosen;
@@ -211,11 +219,22 @@ std::vector<std::uint64_t> rare_blocks(const ModuleImpl& module, int function,
   return chosen;
 }
 
+double BlockKinds::distance(const std::vector<std::uint64_t>& sample) const {
+  const auto sampled = counts_in(sample);
+  double distance = 0;
+  for (std::size_t k = 0; k < counts_.size(); ++k)
+    distance +=
+        std::abs(static_cast<double>(sampled[k]) / static_cast<double>(sample.size()) - share(k));
+  return distance;
+}
+
 std::vector<std::uint64_t> rare_blocks(const Module& base, const LaunchConfig& launch) {
   const auto& module = static_cast<const ModuleImpl&>(base);
-  for (std::size_t i = 0; i < module.kernels_.size(); ++i)
-    if (module.kernels_[i].name == launch.kernel)
-      return rare_blocks(module, module.kernel_functions[i], launch, {});
+  for (std::size_t i = 0; i < module.kernels_.size(); ++i) {
+    if (module.kernels_[i].name != launch.kernel) continue;
+    const auto kinds = BlockKinds::of(module, module.kernel_functions[i], launch);
+    return kinds ? kinds->missed_by({}) : std::vector<std::uint64_t>();
+  }
   return {};
 }
 
