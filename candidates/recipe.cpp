@@ -89,7 +89,7 @@ void to_json(nlohmann::json& json, const Proposal& proposal) {
                         {"site", proposal.site},
                         {"parameters", std::move(parameters)},
                         {"math", to_string(proposal.math)},
-                        {"start", proposal.start},
+                        {"starts", proposal.starts},
                         {"description", proposal.description}};
 }
 
@@ -120,7 +120,7 @@ Step decode_step(JsonCursor cursor) {
 Proposal decode_proposal(const JsonCursor& cursor) {
   Proposal proposal;
   if (!cursor.expect_keys(
-          {"rewriter", "version", "site", "parameters", "start", "math", "description"})) {
+          {"rewriter", "version", "site", "parameters", "starts", "math", "description"})) {
     return proposal;
   }
   proposal.rewriter = cursor.at("rewriter").string();
@@ -134,16 +134,24 @@ Proposal decode_proposal(const JsonCursor& cursor) {
     }
     proposal.parameters.push_back(std::move(parameter));
   }
-  for (const JsonCursor& element : cursor.at("start").elements()) {
-    const std::size_t place = proposal.start.size();
-    const std::size_t most =
-        place < proposal.parameters.size() ? proposal.parameters[place].domain.size() : 0;
-    if (most == 0) {
-      element.fail("has no parameter that it would choose for");
+  for (const JsonCursor& choice : cursor.at("starts").elements()) {
+    std::vector<std::size_t> start;
+    for (const JsonCursor& element : choice.elements()) {
+      const std::size_t place = start.size();
+      const std::size_t most =
+          place < proposal.parameters.size() ? proposal.parameters[place].domain.size() : 0;
+      if (most == 0) {
+        element.fail("has no parameter that it would choose for");
+        return proposal;
+      }
+      start.push_back(
+          static_cast<std::size_t>(element.integer_in(0, static_cast<std::int64_t>(most) - 1)));
+    }
+    if (start.size() != proposal.parameters.size()) {
+      choice.fail("does not choose for every parameter");
       return proposal;
     }
-    proposal.start.push_back(
-        static_cast<std::size_t>(element.integer_in(0, static_cast<std::int64_t>(most) - 1)));
+    proposal.starts.push_back(std::move(start));
   }
   proposal.math = decode_math(cursor.at("math"));
   proposal.description = cursor.at("description").string();

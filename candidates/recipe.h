@@ -44,8 +44,8 @@ struct Proposal {
   std::vector<Parameter> parameters;
   MathLevel math = MathLevel::kExact;
   std::string description;  ///< one line for a person
-  /// A good first choice, one index per parameter; empty: nobody knows.
-  std::vector<std::size_t> start = {};
+  /// Good first choices, the best one first: of each, one index per parameter. Empty: nobody knows.
+  std::vector<std::vector<std::size_t>> starts = {};
 
   /// Step with the values at `choice` (one index per parameter, each inside its domain).
   [[nodiscard]] Step step(const std::vector<std::size_t>& choice) const;

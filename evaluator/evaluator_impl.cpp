@@ -34,6 +34,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSparedForTheGpu = 2;
 /// An admission on a GPU may look so long [s] for what the timed size reads.
 constexpr double kSampledReads_s = 2;
+/// An admission waits so long for it: what follows can go on without.
+constexpr auto kReadsInAdmission = std::chrono::milliseconds(100);
 constexpr double kOf95 = 1.96;          // standard deviations
 constexpr double kMostOff = 0.9;        // of a modelled time, relative
 constexpr double kLargestError = 1e30;  // stands for infinity, which JSON cannot hold
@@ -276,6 +278,7 @@ void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& rep
 Roof EvaluatorImpl::roof(const EvaluationRequest& request, const std::string& reference_key,
                          double time_us) {
   const ConcreteProgram& reference = request.timed.reference;
+  settle_floor(reference_key, request.stage == Stage::kFinal);
   Roof roof = roof_of(reference, 0, request.math, info_);
   {
     const std::lock_guard lock(mutex_);
@@ -336,7 +339,25 @@ void EvaluatorImpl::set_floor(const EvaluationRequest& request, const std::strin
   floors_[reference_key] = std::move(floor);
 }
 
-void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const std::string& reference_key) {
+void EvaluatorImpl::settle_floor(const std::string& reference_key, bool wait) {
+  std::shared_ptr<const LateFloor> late;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = late_floors_.find(reference_key);
+    if (found == late_floors_.end()) return;
+    late = found->second;
+  }
+  if (!wait && late->reads.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  std::set<std::string> read_whole = late->read_whole;
+  keep_common(read_whole, late->reads.get());
+  set_floor(late->request, reference_key, read_whole, late->reference_us);
+  const std::lock_guard lock(mutex_);
+  late_floors_.erase(reference_key);
+}
+
+void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const EvaluationRequest& request,
+                                const std::string& reference_key) {
+  settle_floor(reference_key, request.stage == Stage::kFinal);
   Floor floor;
   {
     const std::lock_guard lock(mutex_);
@@ -453,11 +474,11 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
     measure.bits = emulated.bits;
     measure.seed = request.seed;
     measure.timeout_s = options_.device_timeout_s;
-    std::future<std::set<std::string>> reads;  // while the GPU works
+    std::shared_future<std::set<std::string>> reads;  // while the GPU works
     if (!read_whole.empty())
-      reads = std::async(std::launch::async, [&] { return sampled_reads(timed_case); });
+      reads =
+          std::async(std::launch::async, [this, timed_case] { return sampled_reads(timed_case); });
     const auto reply = gpu_->measure(measure, false, 60 + 4 * options_.device_timeout_s);
-    if (reads.valid()) keep_common(read_whole, reads.get());
     if (!reply) return std::unexpected(reply.error());
     if (reply->verdict != Verdict::kOk)
       return std::unexpected(reference_error(reply->verdict, reply->detail, device_));
@@ -470,7 +491,14 @@ Result<Evaluation> EvaluatorImpl::admit(const EvaluationRequest& request) {
       std::lock_guard lock(mutex_);
       reference_samples_[timed->key] = reply->samples_us;
     }
-    set_floor(request, timed->key, read_whole, m.time_us);
+    if (!reads.valid()) {
+      set_floor(request, timed->key, read_whole, m.time_us);
+    } else {
+      const std::lock_guard lock(mutex_);
+      late_floors_[timed->key] = std::make_shared<const LateFloor>(
+          LateFloor{reads, request, std::move(read_whole), m.time_us});
+    }
+    if (reads.valid()) (void)reads.wait_for(kReadsInAdmission);
     set_roof(m, request, timed->key);
   }
   evaluation.verdict = Verdict::kOk;

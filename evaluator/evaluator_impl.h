@@ -1,6 +1,7 @@
 // Every gate in order. What differs between the emulated and the real GPU is the last gate only.
 #pragma once
 
+#include <future>
 #include <list>
 #include <map>
 #include <memory>
@@ -105,8 +106,12 @@ class EvaluatorImpl final : public Evaluator {
   /// What no program for this task can be faster than. Known once it was admitted.
   void set_floor(const EvaluationRequest& request, const std::string& reference_key,
                  const std::set<std::string>& read_whole, double reference_us);
+  /// The same where sampled_reads() was still at work when the admission ended: once that has an
+  /// answer, or after waiting for it.
+  void settle_floor(const std::string& reference_key, bool wait);
   /// Turns a time that nothing honest explains into a verdict.
-  void raise_alarm(Evaluation& evaluation, const std::string& reference_key);
+  void raise_alarm(Evaluation& evaluation, const EvaluationRequest& request,
+                   const std::string& reference_key);
   void set_modelled(Evaluation& evaluation, const protocol::EmulateReply& reply,
                     const protocol::EmulateReply& reference, const EvaluationRequest& request,
                     const std::string& reference_key);
@@ -156,6 +161,14 @@ class EvaluatorImpl final : public Evaluator {
   Mean screened_, measured_;                                      ///< of the quick stage
   int screening_ = 0;                                             ///< now
   std::map<std::string, std::vector<double>> reference_samples_;  ///< measured [us], likewise
+  /// What set_floor() is given once it is known which inputs are read whole.
+  struct LateFloor {
+    std::shared_future<std::set<std::string>> reads;
+    EvaluationRequest request;
+    std::set<std::string> read_whole;
+    double reference_us = 0;
+  };
+  std::map<std::string, std::shared_ptr<const LateFloor>> late_floors_;  ///< likewise
 };
 
 }  // namespace hone

@@ -2,7 +2,9 @@
 // other candidates' sources. Nothing that they say goes into or comes from the cache.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "evaluator/evaluator_impl.h"
 
@@ -10,7 +12,7 @@ namespace hone {
 
 struct EvaluatorImpl::FinalRunners {
   explicit FinalRunners(EvaluatorImpl& evaluator)
-      : candidate("compile", 1, evaluator.options_),
+      : candidate("compile", compilers(evaluator), evaluator.options_),
         reference("compile", 1, evaluator.options_),
         emulator("emulate", 1, evaluator.options_),
         modeller("emulate", 1, evaluator.options_),
@@ -39,6 +41,11 @@ struct EvaluatorImpl::FinalRunners {
   const std::uint64_t serial = next_serial();
 
  private:
+  /// What a GPU runs is compiled well, for every check size: a large kernel takes a second each.
+  static int compilers(const EvaluatorImpl& evaluator) {
+    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+    return evaluator.gpu_ ? std::clamp(cores / 4, 1, 4) : 1;
+  }
   static std::uint64_t next_serial() {
     static std::atomic<std::uint64_t> last = 0;
     return last += 2;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "candidates/hash.h"
@@ -94,6 +95,8 @@ class EvaluatorImpl::Gates {
   bool stop_at(Evaluation verdict);
   /// Makes checks_; false: stopped.
   GoesOn compile_checks(CodeFor code_for);
+  /// Of a final stage, whose compilers are its own: all of the candidate's checks at once.
+  void compile_ahead(CodeFor code_for);
   Result<std::optional<Runnable>> precise_timed(CodeFor code_for);
   /// Of checks_ those that the GPU is to run: without what says nothing by `reply`; other inputs
   /// only where the emulator has not looked at them, `uncovered`.
@@ -207,6 +210,7 @@ Result<bool> EvaluatorImpl::Gates::screen() {
 Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
   const StopWatch compiling(evaluation_.gates.compile);
   for_candidate_.code_for = for_reference_.code_for = code_for;
+  if (own_ && code_for == CodeFor::kTiming) compile_ahead(code_for);
   checks_.clear();
   for (const auto& check : request_.checks) {
     const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
@@ -235,6 +239,16 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
                        .in_part = check.in_part});
   }
   return true;
+}
+
+void EvaluatorImpl::Gates::compile_ahead(CodeFor code_for) {
+  Effort effort = for_candidate_;
+  effort.code_for = code_for;
+  std::vector<std::future<void>> compiling;  // the answers are kept in memory
+  for (const auto& check : request_.checks)
+    compiling.push_back(std::async(std::launch::async, [this, effort, &check] {
+      (void)e_.prepare_candidate(check.reference, check.candidate, effort, &*timed_.candidate);
+    }));
 }
 
 Result<std::optional<Runnable>> EvaluatorImpl::Gates::precise_timed(CodeFor code_for) {
@@ -338,8 +352,10 @@ Result<bool> EvaluatorImpl::Gates::look_for_races(protocol::EmulateRequest reque
   const StopWatch checking(evaluation_.gates.check);
   const auto reply = e_.emulate(request, own_ ? &own_->emulator : nullptr, kRacesAtTimed_s);
   if (!reply) return std::unexpected(reply.error());
-  const bool met = reply->verdict == Verdict::kRace || reply->verdict == Verdict::kFault;
-  if (reply->reference_failed || !met) return true;
+  // Wrong in another order, or with fewer bits than f32 has: neither does a GPU show.
+  const bool found = reply->verdict == Verdict::kRace || reply->verdict == Verdict::kFault ||
+                     reply->verdict == Verdict::kWrongResult;
+  if (reply->reference_failed || !found) return true;
   return stop_at(verdict_of(reply->verdict, reply->detail));
 }
 
@@ -456,7 +472,7 @@ Result<Evaluation> EvaluatorImpl::Gates::run() {
     if (e_.gpu_) go = pass(go, [&] { return measure(); });
   }
   if (!go) return std::unexpected(go.error());
-  if (*go) e_.raise_alarm(evaluation_, timed_.reference.key);
+  if (*go) e_.raise_alarm(evaluation_, request_, timed_.reference.key);
   if (evaluation_.verdict == Verdict::kWrongResult && request_.math == MathLevel::kExact)
     evaluation_.detail += "; under math 'exact' floats must be the same to the bit";
   evaluation_.math = held_to();

@@ -43,6 +43,7 @@ class GeneratedSource : public Source {
   std::size_t size_;
 };
 
+/// A few elements have other values, or change places: then a sum of them says nothing.
 class ChangedSource : public Source {
  public:
   ChangedSource(std::shared_ptr<const Source> source, const ConcreteBuffer& buffer,
@@ -51,14 +52,21 @@ class ChangedSource : public Source {
     std::mt19937_64 random(buffer_key(changes, buffer.name));
     for (std::uint64_t& place : places_)
       place = random() % static_cast<std::uint64_t>(std::max<std::int64_t>(1, buffer.elements()));
+    moved_ = random() % 2 != 0;
   }
 
   void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
     source_->read(offset, out, size);
-    for (const std::uint64_t place : places_) {
-      const std::uint64_t begin = std::max(offset, place * size_);
-      const std::uint64_t end = std::min(offset + size, (place + 1) * size_);
-      if (begin < end) other_.read(begin, out + (begin - offset), end - begin);
+    for (std::size_t i = 0; i < kChanged; ++i) {
+      const std::uint64_t place = places_[i] * size_;
+      const std::uint64_t begin = std::max(offset, place);
+      const std::uint64_t end = std::min(offset + size, place + size_);
+      if (begin >= end) continue;
+      std::uint8_t* const to = out + (begin - offset);
+      if (moved_)
+        source_->read(places_[(i + 1) % kChanged] * size_ + (begin - place), to, end - begin);
+      else
+        other_.read(begin, to, end - begin);
     }
   }
 
@@ -68,6 +76,7 @@ class ChangedSource : public Source {
   const GeneratedSource other_;
   const std::size_t size_;
   std::array<std::uint64_t, kChanged> places_;
+  bool moved_ = false;
 };
 
 class RepeatingSource : public Source {

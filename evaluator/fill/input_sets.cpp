@@ -10,7 +10,8 @@
 namespace hone {
 namespace {
 
-constexpr double kDeviations = 3;    // of a normal fill, that count as its range
+constexpr double kDeviations =
+    6;  // of a normal fill, that count as its range: many values reach it
 constexpr double kWideSteps = 8192;  // two bits more than f16 and tf32 have
 constexpr double kNarrowSteps = 2;
 // Four such sums are exact in f32, in any order.

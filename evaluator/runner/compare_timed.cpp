@@ -157,7 +157,9 @@ class Comparing {
         question_(question),
         effort_(question.by_rules ? (question.thorough ? kOfRules : kBriefOfRules)
                                   : (question.thorough ? kThorough : kBrief)),
-        random_(question.places) {}
+        random_(question.places) {
+    if (question.enough > 0) effort_.enough = question.enough;
+  }
 
   TimedComparison run();
 

@@ -42,6 +42,8 @@ struct TimedQuestion {
   double candidate_units = 0;  ///< what all of its blocks take; 0: not known
   bool thorough = true;        ///< as on the task's own inputs: more places, and another schedule
   bool by_rules = false;       ///< see EvaluationRequest: fewer places do
+  /// So many blocks must be compared for a verdict; 0: by the effort.
+  std::uint64_t enough = 0;
 };
 
 /// Of `one.inputs`: the programs' fills are theirs.

@@ -47,12 +47,6 @@ constexpr double kLeastWritten = 0.5;
 constexpr std::uint64_t kAdmissionSchedules = 3, kFinalSchedules = 3;
 constexpr std::uint64_t kQuickReordered = 400'000, kFinalReordered = 4'000'000;
 
-std::int64_t bytes_of(const ConcreteProgram& program) {
-  std::int64_t bytes = 0;
-  for (const auto& buffer : program.buffers) bytes += buffer.bytes();
-  return bytes;
-}
-
 bool is_small(const ConcreteProgram& program) {
   double threads = 0;
   for (const auto& launch : program.launches) {
@@ -67,8 +61,8 @@ bool is_small(const ConcreteProgram& program) {
 /// Of the checks in which there are several blocks to reorder, the one that costs least.
 std::size_t smallest(const std::vector<Case>& checks) {
   const auto bytes = [](const Case& one) {
-    std::int64_t sum = one.in_part ? std::int64_t{1} << 49 : 0;
-    for (const auto& buffer : one.reference.program.buffers) sum += buffer.bytes();
+    const std::int64_t sum =
+        bytes_of(one.reference.program) + (one.in_part ? std::int64_t{1} << 49 : 0);
     bool several = false;
     for (const auto& launch : (one.candidate ? *one.candidate : one.reference).program.launches)
       several = several || launch.grid[0] * launch.grid[1] * launch.grid[2] > 1;

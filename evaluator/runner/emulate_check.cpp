@@ -32,7 +32,11 @@ constexpr int kFewCalls = 3, kManyCalls = 16, kMostCalls = 260;
 constexpr std::uint64_t kMoreWork = 100'000'000, kMostWork = 10'000'000;  // likewise, of all calls
 constexpr std::uint64_t kWorkOfACall = 5000;                              // contents and comparison
 constexpr std::size_t kMostKept = 64U << 20;                              // of states [B]
-constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tried
+/// A program that cannot be run in part is run in full at a larger size, if its buffers are no
+/// larger [B].
+constexpr std::int64_t kMostInFull = std::int64_t{256} << 20;
+constexpr std::uint64_t kFewCompared = 4;  // that say something of a larger size
+constexpr double kReferenceUnits = 4e6;    // of a reference of which a part is tried
 
 /// Can one element of each output be made? What a reference does where nobody runs it in full is
 /// not known: it may be wrong there, and on a GPU that costs the process.
@@ -52,6 +56,12 @@ bool runs_in_part(const protocol::Runnable& reference, const emulator::Module& m
 }
 
 }  // namespace
+
+std::int64_t bytes_of(const ConcreteProgram& program) {
+  std::int64_t bytes = 0;
+  for (const auto& buffer : program.buffers) bytes += buffer.bytes();
+  return bytes;
+}
 
 std::string sizes_text(const ConcreteProgram& program) {
   std::string text;
@@ -206,13 +216,20 @@ EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& reque
                                         {.tolerance = tolerance,
                                          .to_the_bit = request.bits == SameBits::kRequired,
                                          .places = request.places ^ one.seed,
-                                         .thorough = false});
+                                         .thorough = false,
+                                         .enough = kFewCompared});
   unusable = compared.useless;
   if (unusable) return reply(Verdict::kOk, "");
+  if (compared.verdict == Verdict::kUnsupported && bytes_of(one.reference.program) <= kMostInFull) {
+    bool too_long = false;
+    auto in_full = check(one, request, {}, too_long);
+    if (!too_long) return in_full;
+  }
   if (compared.detail.ends_with(kTimed))
     compared.detail.resize(compared.detail.size() - kTimed.size());
   auto result = reply(compared.verdict, compared.detail);
-  if (compared.verdict == Verdict::kUnsupported) {
+  // On a GPU the timed size is compared in full, and this as far as it goes.
+  if (compared.verdict == Verdict::kUnsupported && (request.by_rules || !request.timed)) {
     result = reply(Verdict::kOk, "");
     compared.not_compared = compared.detail;
   }

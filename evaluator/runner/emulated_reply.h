@@ -18,5 +18,7 @@ namespace hone::runner {
 
 /// "A[64][32], B[32][64]": which size that was.
 [[nodiscard]] std::string sizes_text(const ConcreteProgram& program);
+/// Of all its buffers.
+[[nodiscard]] std::int64_t bytes_of(const ConcreteProgram& program);
 
 }  // namespace hone::runner

@@ -91,6 +91,7 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
     counters.pipe_fp64 = rounded(machine->fp64) + estimated.pipe_fp64;
     counters.uniform_constants = rounded(machine->uniform_constants);
     counters.code_far = rounded(machine->code_far);
+    counters.code_missed = rounded(machine->code_missed);
     counters.code_farther = rounded(machine->code_farther);
     const sass::Latencies latencies = {.l1 = profile.l1_latency,
                                        .shared = profile.shared_latency,
@@ -546,6 +547,7 @@ std::map<std::string, double> to_map(const Counters& c) {
           {"machine_path_sum", d(c.machine_path_sum)},
           {"issued", d(c.issued)},
           {"code_far", d(c.code_far)},
+          {"code_missed", d(c.code_missed)},
           {"code_farther", d(c.code_farther)},
           {"flops", d(c.flops)}};
 }

@@ -9,6 +9,7 @@ namespace hone::sass {
 namespace {
 
 constexpr double kNear = 32 << 10, kFarthest = 120 << 10;  // instruction caches [B]
+constexpr double kFar = 48 << 10;  // of such a loop the nearest one holds next to nothing [B]
 
 /// Machine code that runs, of the whole function and then of each loop [B].
 std::vector<double> code_sizes(const Flow& flow, const std::vector<double>& counts) {
@@ -79,10 +80,12 @@ std::optional<MachineCounts> machine_counts(const Cubin& cubin, std::string_view
       const double size = sizes[flow.blocks[b].loop + 1];
       const double issued =
           counts[b] * static_cast<double>(flow.blocks[b].end - flow.blocks[b].begin);
-      if (size > kFarthest)
+      if (size > kFarthest) {
         all.code_farther += issued;
-      else if (size > kNear)
+      } else if (size > kNear) {
         all.code_far += issued;
+        all.code_missed += issued * std::min(1.0, (size - kNear) / (kFar - kNear));
+      }
       for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {
         const std::uint32_t line = function.lines[i].line;
         if (code[i].is_local() || (line < left_out.size() && left_out[line] != 0)) continue;

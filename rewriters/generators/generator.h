@@ -35,8 +35,9 @@ struct Goal {
 /// A space of kernels, or why there is none.
 struct Offer {
   std::vector<Parameter> parameters;
-  /// A good first point: for each parameter the index of a value. What the analytic model says.
-  std::vector<std::size_t> start;
+  /// Good first points, the best one first, by an analytic model: of each, for each parameter the
+  /// index of a value. Where the math level follows from a parameter, some of every level.
+  std::vector<std::vector<std::size_t>> starts;
   MathLevel math = MathLevel::kReassociate;
   /// Where what is needed depends on one parameter, the pipe: which, and the level of each value.
   /// Each level becomes a proposal of its own, at the site "C, tf32x3".

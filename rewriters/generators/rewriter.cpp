@@ -303,19 +303,21 @@ class GeneratorRewriter final : public Rewriter {
     proposal.math = math;
     proposal.description = offer.description;
     proposal.parameters = offer.parameters;
-    proposal.start = offer.start;
+    proposal.starts = offer.starts;
     if (offer.math_parameter < 0) return proposal;
     // Of that parameter, the values of this level.
     const auto place = static_cast<std::size_t>(offer.math_parameter);
     std::vector<ParameterValue> domain;
-    std::size_t start = 0;
+    std::map<std::size_t, std::size_t> new_place;  // by old
     for (std::size_t i = 0; i < offer.maths.size(); ++i) {
       if (offer.maths[i] != math) continue;
-      if (!offer.start.empty() && offer.start[place] == i) start = domain.size();
+      new_place[i] = domain.size();
       domain.push_back(offer.parameters[place].domain[i]);
     }
     proposal.parameters[place].domain = std::move(domain);
-    if (!proposal.start.empty()) proposal.start[place] = start;
+    std::erase_if(proposal.starts,
+                  [&](const auto& start) { return !new_place.contains(start[place]); });
+    for (auto& start : proposal.starts) start[place] = new_place[start[place]];
     return proposal;
   }
 

@@ -12,12 +12,12 @@ namespace hone::generators {
 
 class SpaceBuilder {
  public:
-  explicit SpaceBuilder(Offer& offer) : offer_(&offer) {}
+  explicit SpaceBuilder(Offer& offer) : offer_(&offer) { offer.starts.resize(1); }
 
   /// `start` should be one of the values; else the first is.
   void values(std::string name, std::vector<ParameterValue> domain, const ParameterValue& start) {
     const auto place = std::ranges::find(domain, start);
-    offer_->start.push_back(
+    offer_->starts.front().push_back(
         place == domain.end() ? 0 : static_cast<std::size_t>(place - domain.begin()));
     offer_->parameters.push_back({std::move(name), std::move(domain)});
   }

@@ -527,6 +527,28 @@ __global__ void k(const float* a, float* out, int n) {
     chain = ["a"] + ["s", "out"] * 8
     TASKS[name][0]["launches"] = [dict(launch, args=[chain[q], chain[q + 1], "N"]) for q in range(16)]
 
+# Vector loads from shared memory of which lanes ask for the same
+for width, unit in ((2, 8), (4, 16)):
+    for name, place in (("each", "lane"), ("pairs", "lane / 2"), ("rows_of_8", "lane / 8"), ("columns_of_8", "lane % 8"),
+                        ("columns_of_16", "lane % 16"), ("one", "0")):
+        registers = ", ".join(f"%{q}" for q in range(width))
+        loads = "".join(f"""
+    {{ float w[{width}];
+      asm volatile("ld.shared.v{width}.f32 {{{registers}}}, [%{width}];" : {", ".join(f'"=f"(w[{q}])' for q in range(width))} : "r"(at + {unit * 32 * q}) : "memory");
+      x += w[0]; }}""" for q in range(16))
+        waits(f"shared_v{width}_{name}", loads, 132 * 1024, 256, 256, kind="f32",
+              shared=f"__shared__ __align__(16) float v[{16 * 32 * width}]; for (int q = threadIdx.x; q < {16 * 32 * width}; q += 256) v[q] = q * 0.001f;"
+                     f" int lane = threadIdx.x % 32; unsigned at = (unsigned)__cvta_generic_to_shared(v) + ({place}) * {unit};")
+
+# Loops of multiply-adds on registers, about as long as the nearest instruction cache holds, of few warps
+for kib in (24, 32, 36, 40, 48, 64, 96):
+    for warps in (8, 16):
+        names = [f"x{q}" for q in range(16)]
+        lines = "\n".join(f"    {names[q % 16]} = {names[q % 16]} * y + z;" for q in range(kib * 64 - 64))
+        waits(f"loop_{kib}_kib_{warps}_warps", lines + "\n    x += " + " + ".join(names) + ";", 132 * 32 * warps, 32 * warps, 3072 // kib, kind="f32",
+              shared="float z = a[threadIdx.x % 7] * 0.1f, y = 0.9f + a[threadIdx.x % 3] * 0.01f; float "
+                     + ", ".join(f"{v} = {q + 1}.0f * z" for q, v in enumerate(names)) + ";")
+
 # One block of many has a long way to go
 task("one_slow_block", """
 __global__ void k(const int* a, int* out, int* last, int n, int rounds) {

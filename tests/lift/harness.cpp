@@ -179,7 +179,7 @@ void check_generators(const Task& task, const Bindings& sizes, const std::string
       step.site = proposal.site;
       step.math = proposal.math;
       for (std::size_t i = 0; i < proposal.parameters.size(); ++i) {
-        const std::size_t at = proposal.start.empty() ? 0 : proposal.start[i];
+        const std::size_t at = proposal.starts.empty() ? 0 : proposal.starts[0][i];
         step.params[proposal.parameters[i].name] = proposal.parameters[i].domain[at];
       }
       const auto made = rewriter->apply(task.reference, step, context);

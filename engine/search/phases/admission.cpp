@@ -101,22 +101,27 @@ Result<void> Admission::evaluate_reference() {
   run_.outcome.reference_time_us = admitted->measurement.time_us;
   clock.plan.admitted(admitted->measurement.time_us, seconds_since(start), clock.elapsed_s());
   reference_tried_ = llm::tried_reference(*admitted, run_.modelled());
-  set_roof(*request, admitted->measurement);
+  request_ = std::move(*request);
+  set_roof(admitted->measurement);
   return {};
 }
 
 /// As the evaluator saw it, which knows what must be read.
-void Admission::set_roof(const EvaluationRequest& request, const Measurement& reference) {
+void Admission::set_roof(const Measurement& measurement) {
   const DeviceInfo& info = run_.target.info;
   Roof& roof = run_.outcome.roof;
-  roof = roof_of(request.timed.reference, request.flops, task_.math, info);
-  roof.time_us = reference.roof_fraction * reference.time_us;
+  roof = roof_of(request_.timed.reference, request_.flops, task_.math, info);
+  roof.time_us = measurement.roof_fraction * measurement.time_us;
   DeviceInfo arithmetic = info;
   arithmetic.ceilings.dram_bytes_per_s = 0;
   const double arithmetic_us =
-      roof_of(request.timed.reference, request.flops, task_.math, arithmetic).time_us;
+      roof_of(request_.timed.reference, request_.flops, task_.math, arithmetic).time_us;
   roof.memory_bound = roof.time_us > kMore * arithmetic_us;
   if (roof.memory_bound) roof.bytes = roof.time_us * 1e-6 * info.ceilings.dram_bytes_per_s;
+}
+
+void Admission::learn_roof(const Measurement& measurement) {
+  if (run_.outcome.roof.time_us <= 0 && measurement.roof_fraction > 0) set_roof(measurement);
 }
 
 /// Generators write what the lift says: they are not asked where that is not what the task's

@@ -35,6 +35,8 @@ class Admission {
   [[nodiscard]] CandidateRecord reference() const;
   /// Likewise, for a language model.
   [[nodiscard]] const llm::Tried& reference_tried() const { return reference_tried_; }
+  /// Of an evaluated candidate, where the evaluator did not know the roof when it admitted.
+  void learn_roof(const Measurement& measurement);
   /// What an earlier process of the same job was told, by program hash.
   [[nodiscard]] std::map<std::string, Evaluation> take_earlier() { return std::move(earlier_); }
 
@@ -44,7 +46,7 @@ class Admission {
   [[nodiscard]] Result<void> evaluate_reference();
   [[nodiscard]] Error not_in_time(const Error& last) const;
   void judge(const LiftCheck& lift);
-  void set_roof(const EvaluationRequest& request, const Measurement& reference);
+  void set_roof(const Measurement& measurement);
 
   SearchRun& run_;
   Task task_;
@@ -52,6 +54,7 @@ class Admission {
   CheckCosts costs_;
   std::unique_ptr<RequestBuilder> builder_;
   std::string reference_hash_;
+  EvaluationRequest request_;  ///< the reference's
   llm::Tried reference_tried_;
   std::map<std::string, Evaluation> earlier_;
 };

@@ -17,8 +17,8 @@ using State = Candidate::State;
 constexpr double kRoofReached = 0.95;
 constexpr int kExhaustedAfter = 600;  // fruitless asks in a row
 constexpr std::size_t kMostCrashed = 64;
-/// Where the reference is slow, a search waits so long for what its strategy sends ahead.
-constexpr double kPioneers_s = 10;
+/// A search waits so long for what its strategy sends ahead; longer where the reference is slow.
+constexpr double kPioneers_s = 2.5, kSlowPioneers_s = 10;
 constexpr auto kLooks = milliseconds(100);
 constexpr auto kLlmLooks = milliseconds(20);
 
@@ -126,11 +126,15 @@ bool Exploration::may_ask() const {
   return !waits_for_news && !time_is_up() && !evaluations_spent();
 }
 
-/// Smaller while what the strategy sends ahead is out and measuring is expensive.
+/// On a GPU smaller while what the strategy sends ahead is out: that is compiled sooner if nothing
+/// else is. Where measuring is dear, until one of them is better than the reference.
 std::size_t Exploration::window_size() const {
   const std::size_t pioneers = opening_.strategy().pioneers();
-  const bool waits = !run_.modelled() && run_.clock.plan.reference_is_slow() && pioneers > 0 &&
-                     run_.findings.best().empty() && seconds_since(start_) < kPioneers_s;
+  const bool slow = run_.clock.plan.reference_is_slow();
+  const bool out =
+      slow ? run_.findings.best().empty() : finished_ < static_cast<std::int64_t>(pioneers);
+  const bool waits = !run_.modelled() && pioneers > 0 && out &&
+                     seconds_since(start_) < (slow ? kSlowPioneers_s : kPioneers_s);
   return waits ? std::min(pioneers, run_.target.window) : run_.target.window;
 }
 
@@ -216,6 +220,7 @@ void Exploration::tell(const Candidate& candidate) {
     return;
   }
   const double best_us = run_.findings.best().time_us();
+  admission_.learn_roof(candidate.evaluation.measurement);
   opening_.teller().tell(candidate);
   if (run_.findings.best().time_us() != best_us)
     last_gain_ = {run_.findings.counts.evaluated(), run_.clock.elapsed_s()};

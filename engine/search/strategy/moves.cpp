@@ -34,11 +34,15 @@ bool change_value(const Proposal& proposal, double neighbour, Step& step, Random
 
 FirstSteps first_steps(const std::vector<Proposal>& proposals) {
   FirstSteps first;
-  for (const Proposal& proposal : proposals)
-    if (!proposal.start.empty()) first.steps.push_back(proposal.step(proposal.start));
+  std::size_t rounds = 0;
+  for (const Proposal& proposal : proposals) rounds = std::max(rounds, proposal.starts.size());
+  for (std::size_t round = 0; round < rounds; ++round)
+    for (const Proposal& proposal : proposals)
+      if (round < proposal.starts.size())
+        first.steps.push_back(proposal.step(proposal.starts[round]));
   first.with_start = first.steps.size();
   for (const Proposal& proposal : proposals) {
-    if (!proposal.start.empty()) continue;
+    if (!proposal.starts.empty()) continue;
     std::vector<std::size_t> middle;
     for (const Parameter& p : proposal.parameters) middle.push_back(p.domain.size() / 2);
     first.steps.push_back(proposal.step(middle));

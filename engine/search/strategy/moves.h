@@ -22,8 +22,8 @@ struct FirstSteps {
   std::vector<Step> steps;
   std::size_t with_start = 0;  ///< so many of them, the first ones, begin where their rewriter says
 };
-/// Each proposal once: those whose rewriter knows where to start, then the others in the middle of
-/// their domains.
+/// Where rewriters know where to start: the best start of each proposal, then the second ones. Then
+/// the other proposals, each once, in the middle of its domains.
 [[nodiscard]] FirstSteps first_steps(const std::vector<Proposal>& proposals);
 
 /// `recipe` without the steps that do not replay after those before them. The lock is not held

@@ -35,7 +35,7 @@ class Strategy {
   /// The next recipe to try; may repeat an earlier one (the service notices).
   [[nodiscard]] virtual Recipe ask() = 0;
   virtual void tell(const Outcome& outcome) = 0;
-  /// So many of its first recipes are worth waiting for where measuring is dear.
+  /// So many of its first recipes are worth waiting for.
   [[nodiscard]] virtual std::size_t pioneers() const { return 0; }
 };
 

@@ -216,8 +216,8 @@ struct Counters {
   std::uint64_t remote_bytes = 0;  ///< of shared memory, from or to other blocks of the cluster
   std::uint64_t match_values = 0;  ///< different values that match.sync compared
   // By the machine code, warp-instructions: loads of a constant at a uniform register's address; in
-  // loops, or kernels, whose code exceeds the instruction caches.
-  std::uint64_t uniform_constants = 0, code_far = 0, code_farther = 0;
+  // loops, or kernels, whose code exceeds the instruction caches; see sass::MachineCounts.
+  std::uint64_t uniform_constants = 0, code_far = 0, code_missed = 0, code_farther = 0;
   std::uint64_t local_indexed_lines = 0;  ///< of the lines of local memory: where lanes are apart
   std::uint64_t spilled_in_loops = 0;     ///< words of the frame that loops come to, of a thread
   std::uint64_t flops = 0;                ///< lanes x (2 for FMA), tensor cores' included

@@ -79,6 +79,18 @@ struct LocalMemory {
   double latency = 0;       ///< of the loads [cycles], of all warps
 };
 
+constexpr double kIssue = 0.25;    // cycles of an SM for an instruction of a warp
+constexpr double kFarther = 1.14;  // times as long where the next cache does not hold it either
+
+/// Fetching an instruction of a warp that the nearest cache does not hold, of so many warps of an
+/// SM [cycles]. Source: the micro-kernels loop_64_kib_*_warps; of one warp, round 1's
+/// long_code_few_warps. Few warps share what is fetched, many are not at the same place.
+double fetch_cycles(double warps) {
+  constexpr double kAlone = 5.3, kOf8 = 0.32, kOf16 = 0.45;
+  if (warps <= 8) return std::max(kOf8, kAlone * std::pow(warps, -1.35));
+  return std::min(kOf16, kOf8 + (warps - 8) / 8 * (kOf16 - kOf8));
+}
+
 /// The frames of all resident threads share what shared memory leaves of the L1, with whatever else
 /// is loaded: they begin to fall out when they take a quarter of it. Factors from spilling kernels
 /// on an H200 (MODEL.md).
@@ -183,13 +195,10 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   add("shared memory of other SMs", sm(number(c.remote_bytes), kRemoteBytes));
   constexpr double kUniformCycles = 8.5;
   add("constants", sm(number(c.constant_cycles) + kUniformCycles * number(c.uniform_constants), 1));
-  // Fetching code that the caches of an SM do not hold; measured with four warps a scheduler.
-  constexpr double kFarCycles = 0.42, kFartherCycles = 0.48;
-  // Warps that run together share what is fetched: few of them take as long as one.
-  constexpr double kFarAlone = 5.3, kFartherAlone = 6.1;
   const double together = std::max(1.0, std::min(resident, blocks_on_sm) * warps);
-  add("code", sm(std::max(kFarCycles, kFarAlone / together) * number(c.code_far) +
-                     std::max(kFartherCycles, kFartherAlone / together) * number(c.code_farther),
+  const double fetched = fetch_cycles(together);
+  add("code", sm(kIssue * number(c.code_far) + (fetched - kIssue) * number(c.code_missed) +
+                     kFarther * fetched * number(c.code_farther),
                  1));
   add("one word", turn_cycles(p, c, scale, resident * active_sms * warps));
   add("block launch",

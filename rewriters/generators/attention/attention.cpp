@@ -27,7 +27,7 @@ class AttentionGenerator : public Generator {
       return std::unexpected(refused("sums in another order, which the task does not allow"));
     Offer offer;
     offer.parameters = space_of(*found, goal);
-    offer.start = first_guess(*found, goal, offer.parameters);
+    offer.starts = first_guesses(*found, goal, offer.parameters);
     offer.math_parameter = 0;
     for (const Pipe pipe : pipes_for(*found, goal)) offer.maths.push_back(math_of(*found, pipe));
     offer.description = fmt::format("attention of {}", found->describe());

@@ -1,6 +1,7 @@
 #include "rewriters/generators/attention/schedule.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "rewriters/generators/attention/tile.h"
 #include "rewriters/generators/nests.h"
@@ -169,39 +170,71 @@ std::vector<Parameter> space_of(const Attention& a, const Goal& goal) {
   return space;
 }
 
-std::vector<std::size_t> first_guess(const Attention& a, const Goal& goal,
-                                     const std::vector<Parameter>& space) {
-  // The fastest pipe of those that are allowed, at what was fastest on an H200 for heads of 64 and
-  // of 128.
-  const std::vector<Pipe> pipes = pipes_for(a, goal);
-  const bool halves = pipes.front() == Pipe::kMma || pipes.front() == Pipe::kWgmma;
-  Schedule s{.pipe = halves ? pipes.front() : pipes.back()};
-  const bool large = padded_columns(a, s.pipe) > 64;
-  if (s.pipe == Pipe::kMma) {
+namespace {
+
+/// What was fastest on an H200 for heads of 64 and of 128.
+Schedule usual(const Attention& a, Pipe pipe) {
+  Schedule s{.pipe = pipe};
+  const bool large = padded_columns(a, pipe) > 64;
+  if (pipe == Pipe::kMma) {
     s.warp_rows = 32;
     s.query_in_registers = !large;
     s.stages = large ? 1 : 2;
-  } else if (s.pipe != Pipe::kWgmma) {
+  } else if (pipe != Pipe::kWgmma) {
     s.rows = 64;
-    s.keys = s.pipe == Pipe::kFma ? 64 : 32;
+    s.keys = pipe == Pipe::kFma ? 64 : 32;
   }
-  repair(a, goal, s);
-  const auto wanted = [&](const std::string& name) -> ParameterValue {
-    if (name == "pipe") return std::string(name_of(s.pipe));
-    if (name == "rows") return std::int64_t{s.rows};
-    if (name == "keys") return std::int64_t{s.keys};
-    if (name == "stages") return std::int64_t{s.stages};
-    if (name == "ahead") return std::int64_t{s.ahead};
-    if (name == "warp_rows") return std::int64_t{s.warp_rows};
-    return std::string(s.query_in_registers ? "registers" : "shared");
+  return s;
+}
+
+/// That, and the same with other tiles.
+std::vector<Schedule> usual_ones(const Attention& a, const Goal& goal, Pipe pipe) {
+  const Schedule first = usual(a, pipe);
+  std::vector<Schedule> asked(4, first), made;
+  asked[1].rows = first.rows == 64 ? 128 : 64;
+  asked[2].keys = first.keys * 2;
+  asked[3].rows = pipe == Pipe::kWgmma ? 192 : first.rows;
+  asked[3].keys = pipe == Pipe::kWgmma ? 128 : first.keys / 2;
+  const auto key = [](const Schedule& s) {
+    return std::tuple(s.rows, s.keys, s.stages, s.warp_rows, s.ahead, s.query_in_registers);
   };
-  std::vector<std::size_t> start;
-  for (const Parameter& parameter : space) {
-    const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
-    start.push_back(
-        at == parameter.domain.end() ? 0 : static_cast<std::size_t>(at - parameter.domain.begin()));
+  for (Schedule& s : asked) {
+    repair(a, goal, s);
+    const auto same = [&](const Schedule& other) { return key(other) == key(s); };
+    if (std::ranges::none_of(made, same)) made.push_back(s);
   }
-  return start;
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Goal& goal,
+                                                    const std::vector<Parameter>& space) {
+  std::vector<Schedule> schedules;
+  for (const Pipe pipe : pipes_for(a, goal))
+    for (const Schedule& s : usual_ones(a, goal, pipe)) schedules.push_back(s);
+  const auto point_of = [&](const Schedule& s) {
+    const auto wanted = [&](const std::string& name) -> ParameterValue {
+      if (name == "pipe") return std::string(name_of(s.pipe));
+      if (name == "rows") return std::int64_t{s.rows};
+      if (name == "keys") return std::int64_t{s.keys};
+      if (name == "stages") return std::int64_t{s.stages};
+      if (name == "ahead") return std::int64_t{s.ahead};
+      if (name == "warp_rows") return std::int64_t{s.warp_rows};
+      return std::string(s.query_in_registers ? "registers" : "shared");
+    };
+    std::vector<std::size_t> point;
+    for (const Parameter& parameter : space) {
+      const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
+      point.push_back(at == parameter.domain.end()
+                          ? 0
+                          : static_cast<std::size_t>(at - parameter.domain.begin()));
+    }
+    return point;
+  };
+  std::vector<std::vector<std::size_t>> points;
+  for (const Schedule& s : schedules) points.push_back(point_of(s));
+  return points;
 }
 
 Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& step) {

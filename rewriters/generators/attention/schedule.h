@@ -48,10 +48,11 @@ struct Schedule {
 /// Pipes that can do it at this math level, the most exact first.
 [[nodiscard]] std::vector<Pipe> pipes_for(const Attention& a, const Goal& goal);
 
-/// The space, and a first guess in it.
+/// The space, and first guesses in it, those of each pipe together and its best first, by the index
+/// of each parameter's value.
 [[nodiscard]] std::vector<Parameter> space_of(const Attention& a, const Goal& goal);
-[[nodiscard]] std::vector<std::size_t> first_guess(const Attention& a, const Goal& goal,
-                                                   const std::vector<Parameter>& space);
+[[nodiscard]] std::vector<std::vector<std::size_t>> first_guesses(
+    const Attention& a, const Goal& goal, const std::vector<Parameter>& space);
 
 /// The schedule that a step asks for, brought to one that can be: no more registers and shared
 /// memory than there are. kRefused: a pipe that this attention cannot use.

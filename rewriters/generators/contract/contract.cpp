@@ -24,7 +24,7 @@ class Contract : public Generator {
     if (!contraction) return std::unexpected(contraction.error());
     Offer offer;
     offer.parameters = space_of(*contraction, goal);
-    offer.start = first_guess(*contraction, goal, offer.parameters);
+    offer.starts = first_guesses(*contraction, goal, offer.parameters);
     offer.math_parameter = 0;
     for (const Pipe pipe : pipes_for(*contraction, goal)) offer.maths.push_back(math_of(pipe));
     offer.description = fmt::format("product of {}", contraction->describe());

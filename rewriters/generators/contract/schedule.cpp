@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "rewriters/generators/contract/tile.h"
 #include "rewriters/generators/products.h"
@@ -369,69 +371,122 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
 
 }  // namespace
 
-std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
-                                     const std::vector<Parameter>& space) {
-  struct Shape {
-    int bm, bn, tm, tn, wm, wn;
+namespace {
+
+/// Parts of every sum, or of those of the last wave alone.
+std::vector<Schedule> with_shares(const Contraction& c, const Schedule& s) {
+  std::vector<Schedule> all;
+  for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
+    all.push_back(s);
+    all.back().split_k = split;
+  }
+  for (int tail = 2; tail <= 8 && c.k_size >= std::max(256, tail * s.bk); tail *= 2) {
+    all.push_back(s);
+    all.back().tail = tail;
+  }
+  return all;
+}
+
+/// Tiles of a block, and of a thread or a warp, that a pipe can have.
+std::vector<Schedule> tiles_of(Pipe pipe) {
+  std::vector<Schedule> tiles;
+  const auto add = [&](Schedule s) {
+    s.pipe = pipe;
+    // As good as twice as many, which take twice as long to compile.
+    s.bk = pipe != Pipe::kFma ? 64 : s.tm * s.tn > 64 ? 8 : 16;
+    // wgmma's copies lead by two tiles less than there are.
+    s.stages = is_wgmma(pipe) && s.bm * s.bn >= 128 * 256 ? 4 : 3;
+    s.group = 8;
+    s.async_transpose = false;  // registers were measured faster
+    tiles.push_back(s);
   };
-  static constexpr Shape kShapes[] = {
-      {128, 256, 8, 16, 64, 64}, {256, 128, 16, 8, 64, 64}, {128, 128, 8, 8, 64, 32},
-      {64, 256, 8, 8, 32, 64},   {256, 64, 8, 8, 64, 32},   {128, 64, 8, 8, 32, 32},
-      {64, 128, 8, 8, 32, 32},   {64, 64, 8, 4, 32, 32},    {32, 128, 8, 8, 32, 32},
-      {128, 32, 8, 4, 32, 32},   {32, 64, 4, 4, 16, 32},    {64, 32, 4, 4, 32, 16},
-      {32, 32, 4, 4, 16, 16},    {16, 128, 4, 8, 16, 32},   {16, 64, 4, 4, 16, 16}};
-  Schedule best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Pipe pipe : pipes_for(c, goal)) {
-    for (const Shape& shape : kShapes) {
-      for (int split = 1; split <= 64 && (split == 1 || c.k_size / split >= 64); split *= 2) {
-        Schedule s{.pipe = pipe,
-                   .bm = shape.bm,
-                   .bn = shape.bn,
-                   .bk = pipe == Pipe::kFma ? 16 : 64,
-                   .tm = shape.tm,
-                   .tn = shape.tn,
-                   .wm = shape.wm,
-                   .wn = shape.wn,
-                   // wgmma's copies lead by two tiles less than there are.
-                   .stages = is_wgmma(pipe) && shape.bm * shape.bn >= 128 * 256 ? 4 : 3,
-                   .split_k = split,
-                   .group = 8};
-        repair(s, c, shared_limit(goal));
-        if (shared_bytes(c, s) > shared_limit(goal)) continue;
-        for (const int tail : {1, 2, 4, 8}) {
-          if (tail > 1 && (split > 1 || c.k_size < std::max(256, tail * s.bk))) continue;
-          s.tail = tail;
-          const double cost = cost_of(c, goal, s);
-          if (cost < least) {
-            least = cost;
-            best = s;
-          }
-        }
+  for (const int bm : {16, 32, 64, 128, 256}) {
+    for (const int bn : {32, 64, 128, 256}) {
+      if (pipe == Pipe::kFma) {
+        for (const int tm : {4, 8, 16})
+          for (const int tn : {4, 8, 16}) add({.bm = bm, .bn = bn, .tm = tm, .tn = tn});
+      } else if (is_wgmma(pipe)) {
+        for (const int wm : {64, 128}) add({.bm = bm, .bn = bn, .wm = wm});
+      } else {
+        for (const int wm : {16, 32, 64})
+          for (const int wn : {16, 32, 64}) add({.bm = bm, .bn = bn, .wm = wm, .wn = wn});
       }
     }
   }
-  const auto wanted = [&](const std::string& name) -> ParameterValue {
-    if (name == "pipe") return std::string(name_of(best.pipe));
-    if (name == "bm") return std::int64_t{best.bm};
-    if (name == "bn") return std::int64_t{best.bn};
-    if (name == "bk") return std::int64_t{best.bk};
-    if (name == "tm") return std::int64_t{best.tm};
-    if (name == "tn") return std::int64_t{best.tn};
-    if (name == "wm") return std::int64_t{best.wm};
-    if (name == "wn") return std::int64_t{best.wn};
-    if (name == "stages") return std::int64_t{best.stages};
-    if (name == "share") return share_of(best);
-    if (name == "transpose") return std::string("registers");  // measured faster
-    return std::int64_t{best.group};
-  };
-  std::vector<std::size_t> start;
-  for (const Parameter& parameter : space) {
-    const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
-    start.push_back(
-        at == parameter.domain.end() ? 0 : static_cast<std::size_t>(at - parameter.domain.begin()));
+  return tiles;
+}
+
+auto tile_key(const Schedule& s) {
+  return std::tuple(s.pipe, s.bm, s.bn, s.pipe == Pipe::kFma ? s.tm : s.wm,
+                    s.pipe == Pipe::kFma ? s.tn : s.wn);
+}
+
+/// The cheapest ones, each tile at most twice: one that the model takes for good may not be.
+std::vector<Schedule> cheapest(const Contraction& c, const Goal& goal, Pipe pipe,
+                               std::size_t most) {
+  constexpr int kOfEachTile = 2;
+  std::vector<std::pair<double, Schedule>> costs;
+  std::set<std::tuple<decltype(tile_key({})), int, int>> seen;
+  for (const Schedule& tile : tiles_of(pipe)) {
+    for (Schedule s : with_shares(c, tile)) {
+      repair(s, c, shared_limit(goal));
+      if (shared_bytes(c, s) > shared_limit(goal)) continue;
+      if (!seen.emplace(tile_key(s), s.split_k, s.tail).second) continue;
+      costs.emplace_back(cost_of(c, goal, s), s);
+    }
   }
-  return start;
+  std::ranges::stable_sort(costs, {}, [](const auto& one) { return one.first; });
+  std::vector<Schedule> chosen;
+  for (const auto& [cost, s] : costs) {
+    const auto alike = std::ranges::count(chosen, tile_key(s), tile_key);
+    if (alike >= kOfEachTile) continue;
+    chosen.push_back(s);
+    if (chosen.size() == most) break;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const Goal& goal,
+                                                    const std::vector<Parameter>& space) {
+  constexpr std::size_t kOfALevel = 8;
+  std::map<MathLevel, std::vector<Schedule>> by_level;
+  for (const Pipe pipe : pipes_for(c, goal)) {
+    auto& level = by_level[math_of(pipe)];
+    for (const Schedule& s : cheapest(c, goal, pipe, kOfALevel)) level.push_back(s);
+  }
+  const auto point_of = [&](const Schedule& s) {
+    const auto wanted = [&](const std::string& name) -> ParameterValue {
+      if (name == "pipe") return std::string(name_of(s.pipe));
+      if (name == "bm") return std::int64_t{s.bm};
+      if (name == "bn") return std::int64_t{s.bn};
+      if (name == "bk") return std::int64_t{s.bk};
+      if (name == "tm") return std::int64_t{s.tm};
+      if (name == "tn") return std::int64_t{s.tn};
+      if (name == "wm") return std::int64_t{s.wm};
+      if (name == "wn") return std::int64_t{s.wn};
+      if (name == "stages") return std::int64_t{s.stages};
+      if (name == "share") return share_of(s);
+      if (name == "transpose") return std::string(s.async_transpose ? "async" : "registers");
+      return std::int64_t{s.group};
+    };
+    std::vector<std::size_t> point;
+    for (const Parameter& parameter : space) {
+      const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
+      point.push_back(at == parameter.domain.end()
+                          ? 0
+                          : static_cast<std::size_t>(at - parameter.domain.begin()));
+    }
+    return point;
+  };
+  std::vector<std::vector<std::size_t>> points;
+  for (auto& [level, schedules] : by_level) {
+    std::ranges::stable_sort(schedules, {}, [&](const Schedule& s) { return cost_of(c, goal, s); });
+    for (std::size_t i = 0; i < std::min(kOfALevel, schedules.size()); ++i)
+      points.push_back(point_of(schedules[i]));
+  }
+  return points;
 }
 
 Result<Schedule> schedule_of(const Contraction& c, const Goal& goal, const Step& step) {

@@ -48,10 +48,11 @@ struct Schedule {
 /// Pipes that can do it at this math level, the most exact first.
 [[nodiscard]] std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal);
 
-/// The space, and an analytic first guess in it.
+/// The space, and the points of it that take the fewest cycles by an analytic model: eight of each
+/// math level, its best first, by the index of each parameter's value.
 [[nodiscard]] std::vector<Parameter> space_of(const Contraction& c, const Goal& goal);
-[[nodiscard]] std::vector<std::size_t> first_guess(const Contraction& c, const Goal& goal,
-                                                   const std::vector<Parameter>& space);
+[[nodiscard]] std::vector<std::vector<std::size_t>> first_guesses(
+    const Contraction& c, const Goal& goal, const std::vector<Parameter>& space);
 
 /// The schedule that a step asks for, brought to one that can be: whole warps, no more threads,
 /// registers and shared memory than there are. kRefused: a pipe that this contraction cannot use.

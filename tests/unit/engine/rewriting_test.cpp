@@ -1,4 +1,5 @@
 // hone's own view of the rewriters: a child must answer as the rewriters in this process would.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -233,14 +234,19 @@ TEST(Space, AnswersSeveralThreadsAsItAnswersOne) {
 
 TEST(RewritingMessages, WhatIsNoAnswerIsAnError) {
   using nlohmann::json;
-  for (const char* bad :
-       {"1", "{}", "[1]", "[{}]",
-        R"([{"rewriter":"a","version":1,"site":"s","parameters":[{"name":"x"}],
-                              "math":"exact","description":""}])",
-        R"([{"rewriter":"a","version":1,"site":"s","parameters":[],
-                              "math":"wild","description":""}])",
-        R"([{"rewriter":"a","version":1,"site":"s","description":"","math":"exact",
-                              "parameters":[{"name":"x","domain":[1.5]}]}])"}) {
+  const auto proposals = [](const char* parameters, const char* starts, const char* math) {
+    return fmt::format(R"([{{"rewriter":"a","version":1,"site":"s","parameters":{},"starts":{},
+                             "math":"{}","description":""}}])",
+                       parameters, starts, math);
+  };
+  const char* const two = R"([{"name":"x","domain":[1,2]},{"name":"y","domain":["a"]}])";
+  EXPECT_TRUE(proposals_from_json(json::parse(proposals(two, "[[1,0],[0,0]]", "exact"))));
+  for (const std::string& bad :
+       {std::string("1"), std::string("{}"), std::string("[1]"), std::string("[{}]"),
+        proposals(R"([{"name":"x"}])", "[]", "exact"), proposals("[]", "[]", "wild"),
+        proposals(R"([{"name":"x","domain":[1.5]}])", "[]", "exact"),
+        proposals(two, "[0]", "exact"), proposals(two, "[[0]]", "exact"),
+        proposals(two, "[[0,1]]", "exact"), proposals(two, "[[0,0,0]]", "exact")}) {
     EXPECT_FALSE(proposals_from_json(json::parse(bad))) << bad;
   }
   EXPECT_FALSE(rewriting::hash_from({{"hash", "abc"}}));

@@ -331,7 +331,8 @@ TEST(Attention, Tasks) {
       step.site = proposal.site;
       step.math = proposal.math;
       for (std::size_t p = 0; p < proposal.parameters.size(); ++p) {
-        step.params[proposal.parameters[p].name] = proposal.parameters[p].domain[proposal.start[p]];
+        step.params[proposal.parameters[p].name] =
+            proposal.parameters[p].domain[proposal.starts.at(0)[p]];
       }
       const auto made = rewriter->apply(task->reference, step, context);
       ASSERT_TRUE(made.has_value()) << made.error().message;

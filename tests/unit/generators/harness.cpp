@@ -362,11 +362,12 @@ Step step_for(const Generator& generator, Problem& problem, const Choice& change
     ADD_FAILURE() << offer.error().message;
     return step;
   }
-  EXPECT_EQ(offer->start.size(), offer->parameters.size());
+  EXPECT_FALSE(offer->starts.empty());
+  for (const auto& start : offer->starts) EXPECT_EQ(start.size(), offer->parameters.size());
   for (std::size_t i = 0; i < offer->parameters.size(); ++i) {
     const Parameter& parameter = offer->parameters[i];
-    EXPECT_LT(offer->start[i], parameter.domain.size()) << parameter.name;
-    step.params[parameter.name] = parameter.domain[offer->start[i]];
+    EXPECT_LT(offer->starts.at(0)[i], parameter.domain.size()) << parameter.name;
+    step.params[parameter.name] = parameter.domain[offer->starts.at(0)[i]];
   }
   for (const auto& [name, value] : changed) {
     EXPECT_TRUE(step.params.contains(name)) << name;

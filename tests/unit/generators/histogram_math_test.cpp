@@ -71,7 +71,7 @@ Result<Program> applied_as_exact(const Task& task) {
   const std::vector<Proposal> all = proposals_for(free);
   EXPECT_EQ(all.size(), 1U);
   if (all.size() != 1) return {};
-  Step step = all[0].step(all[0].start);
+  Step step = all[0].step(all[0].starts.at(0));
   step.math = MathLevel::kExact;
   return make_rewriter(*make_histogram())->apply(task.reference, step, context);
 }

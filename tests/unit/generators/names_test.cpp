@@ -27,7 +27,7 @@ Step start_of(const Proposal& proposal) {
   Step step{.rewriter = proposal.rewriter, .version = proposal.version, .site = proposal.site};
   step.math = proposal.math;
   for (std::size_t i = 0; i < proposal.parameters.size(); ++i) {
-    const std::size_t at = proposal.start.empty() ? 0 : proposal.start[i];
+    const std::size_t at = proposal.starts.empty() ? 0 : proposal.starts[0][i];
     step.params[proposal.parameters[i].name] = proposal.parameters[i].domain[at];
   }
   return step;

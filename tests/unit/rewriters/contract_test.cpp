@@ -532,5 +532,38 @@ TEST(Contract, MmaAtManyPoints) {
   }
 }
 
+/// Of every level eight that differ and can be made, those that suit the shape first.
+TEST(Contract, KnowsWhereToBegin) {
+  const auto starts_of = [](const Shape& shape, MathLevel math) {
+    Product product(shape, {}, {}, math);
+    const auto offer = kContract->match(product.goal());
+    EXPECT_TRUE(offer);
+    std::map<MathLevel, std::vector<Step>> steps;
+    std::set<std::vector<std::size_t>> seen;
+    for (const auto& start : offer->starts) {
+      EXPECT_TRUE(seen.insert(start).second);
+      Step step;
+      for (std::size_t i = 0; i < start.size(); ++i)
+        step.params[offer->parameters[i].name] = offer->parameters[i].domain.at(start[i]);
+      EXPECT_TRUE(kContract->generate(product.goal(), step, "g_"));
+      steps[offer->maths.at(start[0])].push_back(step);
+    }
+    for (const auto& [level, of_level] : steps) EXPECT_EQ(of_level.size(), 8U);
+    return steps;
+  };
+  const auto square = starts_of({.m = 4096, .n = 4096, .k = 4096}, MathLevel::kTf32x3);
+  ASSERT_EQ(square.size(), 2U);
+  const Step& first = square.at(MathLevel::kReassociate).front();
+  EXPECT_EQ(first.string_param("pipe", ""), "fma");
+  EXPECT_GE(first.int_param("tm", 0) * first.int_param("tn", 0), 64) << "of a thread";
+  EXPECT_EQ(square.at(MathLevel::kTf32x3).front().string_param("pipe", ""), "wgmma-tf32x3");
+  // Few outputs, long sums: they are cut. Few columns: no tile is wider.
+  const auto deep = starts_of({.m = 256, .n = 256, .k = 131072}, MathLevel::kReassociate);
+  for (const Step& step : deep.at(MathLevel::kReassociate))
+    EXPECT_TRUE(step.string_param("share", "").starts_with("all-")) << to_string(step);
+  const auto thin = starts_of({.m = 32768, .n = 32, .k = 4096}, MathLevel::kReassociate);
+  EXPECT_EQ(thin.at(MathLevel::kReassociate).front().int_param("bn", 0), 32);
+}
+
 }  // namespace
 }  // namespace hone::generators

@@ -129,7 +129,7 @@ class NestCase {
     Step step;
     for (std::size_t i = 0; i < offer.parameters.size(); ++i) {
       const Parameter& parameter = offer.parameters[i];
-      ParameterValue value = parameter.domain[offer.start[i]];
+      ParameterValue value = parameter.domain[offer.starts.at(0)[i]];
       if (const auto found = choice.find(parameter.name); found != choice.end()) {
         const auto place = std::ranges::find_if(parameter.domain, [&](const ParameterValue& v) {
           return to_string(v) == found->second;

@@ -251,6 +251,8 @@ bool Async::settle(MBarrier& m) {
 
 Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
   const AsyncOperands& o = operands(in);
+  // Copies take their time, and a try_wait its own, at the end of which it says no.
+  const bool too_soon = b_.seeded_ && !b_.run_.options->share_counters && b_.dice_.below(4) == 0;
   std::uint32_t done = 0;
   for (std::uint32_t k = mask; k; k &= k - 1) {
     const int lane = std::countr_zero(k);
@@ -260,7 +262,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
       return o.by_parity ? (m->phase & 1) != (b_.reg32(o.size)[lane] & 1)
                          : m->phase != static_cast<std::uint32_t>(b_.reg64(o.size)[lane] >> 32);
     };
-    if (!complete() && !settle(*m)) return Step::kFail;
+    if (!complete() && !too_soon && !settle(*m)) return Step::kFail;
     if (!complete()) continue;
     done |= 1u << lane;
     if (b_.check_races_) {
@@ -271,7 +273,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
     if (b_.counting_) w.wait_until(m->due);
   }
   PerWarp& mine = of(w);
-  if (done == 0 && o.suspends) {
+  if (done == 0 && o.suspends && !too_soon) {
     // Others first: lanes of this warp, then other warps.
     const bool woken = mine.woken;
     mine.woken = false;
@@ -288,7 +290,7 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
     }
   }
   mine.rotations = 0;
-  if (done != mask) w.spinning = true;
+  if (done != mask && !too_soon) w.spinning = true;
   *b_.reg32(in.d) = (*b_.reg32(in.d) & ~mask) | done;
   if (w.tainting) b_.set_taint(w, in, mask, 0);
   return Step::kNext;

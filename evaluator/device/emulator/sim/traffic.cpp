@@ -80,23 +80,31 @@ std::uint32_t Block::word_cycles(const Pattern& p) const {
   return worst <= kAllRemembered ? worst : 0;
 }
 
-// Cycles a shared access occupies the 32 four-byte banks: distinct words per bank; 8- and 16-byte
-// accesses go by half- and quarter-warps.
+// Cycles a shared access occupies the 32 four-byte banks: distinct words per bank. Of 8 and 16
+// bytes those of 16 and 8 lanes go at once; lanes that ask for the same count as one, wherever they
+// are in the warp.
 std::uint32_t Block::bank_cycles(const Inst& in, std::uint32_t mask) const {
   const std::uint32_t total = in.esize * in.vec;
   const std::uint32_t words = std::max(1u, total / 4);
-  const int lanes_per_group = static_cast<int>(32 / words);
+  const int lanes_at_once = static_cast<int>(32 / words);
+  const bool apart = words == 1 || in.space == Space::kGlobal;
+  std::uint64_t asked[32];
+  int count_asked = 0;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const std::uint64_t address = address_[std::countr_zero(m)];
+    if (apart || std::find(asked, asked + count_asked, address) == asked + count_asked)
+      asked[count_asked++] = address;
+  }
   std::uint32_t cycles = 0;
-  for (int first = 0; first < 32; first += lanes_per_group) {
+  for (int first = 0; first < count_asked; first += lanes_at_once) {
     std::uint32_t used = 0;
     std::uint64_t word_of[32];
     std::uint64_t more[32][4];
     std::uint8_t count[32];
     std::uint32_t worst = 0;
-    for (int lane = first; lane < first + lanes_per_group; ++lane) {
-      if (!(mask >> lane & 1)) continue;
-      for (std::uint32_t k = 0; k < words; ++k) {
-        const std::uint64_t word = (address_[lane] >> 2) + k;
+    for (int k = first; k < std::min(first + lanes_at_once, count_asked); ++k) {
+      for (std::uint32_t w = 0; w < words; ++w) {
+        const std::uint64_t word = (asked[k] >> 2) + w;
         const auto bank = static_cast<std::uint32_t>(word & 31);
         if (!(used >> bank & 1)) {
           used |= 1u << bank;

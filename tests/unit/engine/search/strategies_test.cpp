@@ -13,6 +13,7 @@
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/search/requests/requests.h"
+#include "engine/search/strategy/moves.h"
 #include "engine/search/strategy/portfolio_strategy.h"
 #include "engine/search/strategy/vndx_strategy.h"
 #include "tests/unit/engine/fake_evaluator.h"
@@ -84,6 +85,21 @@ TEST_P(Strategies, OpensWithEverySiteAndAsksForWhatReplaysAndIsNew) {
     search->tell(outcome(recipe, time_of(recipe)));
   }
   EXPECT_GT(asked.size(), sites + 20) << "a pool without anything new is rare";
+}
+
+TEST(FirstSteps, BestStartsOfAllFirst) {
+  const auto proposal = [](const std::string& site, std::vector<std::vector<std::size_t>> starts) {
+    return Proposal{.rewriter = "r",
+                    .site = site,
+                    .parameters = {{"x", {std::int64_t{1}, std::int64_t{2}, std::int64_t{4}}}},
+                    .starts = std::move(starts)};
+  };
+  const FirstSteps first =
+      first_steps({proposal("none", {}), proposal("two", {{2}, {0}}), proposal("one", {{1}})});
+  std::string order;
+  for (const Step& step : first.steps) order += step.site + to_string(step.params.at("x")) + " ";
+  EXPECT_EQ(order, "two4 one2 two1 none2 ");
+  EXPECT_EQ(first.with_start, 3U);
 }
 
 TEST_P(Strategies, FindsTheValleyAndFailuresDoNotStopIt) {
