@@ -35,8 +35,9 @@ constexpr std::size_t kMostKept = 64U << 20;                              // of 
 /// A program that cannot be run in part is run in full at a larger size, if its buffers are no
 /// larger [B].
 constexpr std::int64_t kMostInFull = std::int64_t{256} << 20;
-constexpr std::uint64_t kFewCompared = 4;  // that say something of a larger size
-constexpr double kReferenceUnits = 4e6;    // of a reference of which a part is tried
+/// Blocks that must be compared at a larger size. One may take all the time there is.
+constexpr std::uint64_t kFewCompared = 1;
+constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tried
 
 /// Can one element of each output be made? What a reference does where nobody runs it in full is
 /// not known: it may be wrong there, and on a GPU that costs the process.

@@ -534,7 +534,7 @@ for width, unit in ((2, 8), (4, 16)):
         registers = ", ".join(f"%{q}" for q in range(width))
         loads = "".join(f"""
     {{ float w[{width}];
-      asm volatile("ld.shared.v{width}.f32 {{{registers}}}, [%{width}];" : {", ".join(f'"=f"(w[{q}])' for q in range(width))} : "r"(at + {unit * 32 * q}) : "memory");
+      asm volatile("ld.volatile.shared.v{width}.f32 {{{registers}}}, [%{width}];" : {", ".join(f'"=f"(w[{q}])' for q in range(width))} : "r"(at + {unit * 32 * q}) : "memory");
       x += w[0]; }}""" for q in range(16))
         waits(f"shared_v{width}_{name}", loads, 132 * 1024, 256, 256, kind="f32",
               shared=f"__shared__ __align__(16) float v[{16 * 32 * width}]; for (int q = threadIdx.x; q < {16 * 32 * width}; q += 256) v[q] = q * 0.001f;"

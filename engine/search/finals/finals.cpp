@@ -27,6 +27,9 @@ constexpr int kMostAsked = 8;
 constexpr std::size_t kWitnesses = 2;  // that must agree, where there are so many
 constexpr std::size_t kMostReports = 3;
 
+/// After the time is over, where no finalist has a result yet: without one all was for nothing.
+constexpr double kForTheFirst_s = 2.5;
+
 struct Entry {
   CandidateRecord candidate;
   Result<EvaluationRequest> request;
@@ -76,7 +79,9 @@ bool Timing::run() {
       end_work();
       return false;
     }
-    if (stage_.left_s && stage_.left_s() <= 0) {
+    const bool any = std::ranges::any_of(
+        entries_, [](const Entry& entry) { return entry.evaluation.has_value(); });
+    if (stage_.left_s && stage_.left_s() + (any ? 0 : kForTheFirst_s) <= 0) {
       out_of_time();
       return true;
     }

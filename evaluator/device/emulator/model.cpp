@@ -83,12 +83,14 @@ constexpr double kIssue = 0.25;    // cycles of an SM for an instruction of a wa
 constexpr double kFarther = 1.14;  // times as long where the next cache does not hold it either
 
 /// Fetching an instruction of a warp that the nearest cache does not hold, of so many warps of an
-/// SM [cycles]. Source: the micro-kernels loop_64_kib_*_warps; of one warp, round 1's
-/// long_code_few_warps. Few warps share what is fetched, many are not at the same place.
+/// SM [cycles]. Up to one a scheduler they wait together, more share what is fetched, until many
+/// are not at the same place. Source: the micro-kernels code_few_*, code_four_warps_* and
+/// loop_*_warps.
 double fetch_cycles(double warps) {
   constexpr double kAlone = 5.3, kOf8 = 0.32, kOf16 = 0.45;
-  if (warps <= 8) return std::max(kOf8, kAlone * std::pow(warps, -1.35));
-  return std::min(kOf16, kOf8 + (warps - 8) / 8 * (kOf16 - kOf8));
+  if (warps <= 4) return kAlone / warps;
+  if (warps <= 8) return std::lerp(kAlone / 4, kOf8, (warps - 4) / 4);
+  return std::lerp(kOf8, kOf16, std::min(1.0, (warps - 8) / 8));
 }
 
 /// The frames of all resident threads share what shared memory leaves of the L1, with whatever else
