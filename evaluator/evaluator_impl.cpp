@@ -278,8 +278,11 @@ void EvaluatorImpl::set_modelled(Evaluation& evaluation, const EmulateReply& rep
 Roof EvaluatorImpl::roof(const EvaluationRequest& request, const std::string& reference_key,
                          double time_us) {
   const ConcreteProgram& reference = request.timed.reference;
-  settle_floor(reference_key, request.stage == Stage::kFinal);
   Roof roof = roof_of(reference, 0, request.math, info_);
+  if (!settle_floor(reference_key, request.stage == Stage::kFinal)) {
+    roof.time_us = 0;  // not known
+    return roof;
+  }
   {
     const std::lock_guard lock(mutex_);
     const auto known = floors_.find(reference_key);
@@ -339,25 +342,41 @@ void EvaluatorImpl::set_floor(const EvaluationRequest& request, const std::strin
   floors_[reference_key] = std::move(floor);
 }
 
-void EvaluatorImpl::settle_floor(const std::string& reference_key, bool wait) {
+bool EvaluatorImpl::may_be_impossible(const std::string& reference_key, double time_us) {
+  std::shared_ptr<const LateFloor> late;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = late_floors_.find(reference_key); found != late_floors_.end())
+      late = found->second;
+  }
+  return late != nullptr &&
+         is_impossible(time_us,
+                       floor_of(late->request.timed.reference, late->read_whole, info_.ceilings),
+                       info_.ceilings);
+}
+
+bool EvaluatorImpl::settle_floor(const std::string& reference_key, bool wait) {
   std::shared_ptr<const LateFloor> late;
   {
     const std::lock_guard lock(mutex_);
     const auto found = late_floors_.find(reference_key);
-    if (found == late_floors_.end()) return;
+    if (found == late_floors_.end()) return true;
     late = found->second;
   }
-  if (!wait && late->reads.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  if (!wait && late->reads.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return false;
   std::set<std::string> read_whole = late->read_whole;
   keep_common(read_whole, late->reads.get());
   set_floor(late->request, reference_key, read_whole, late->reference_us);
   const std::lock_guard lock(mutex_);
   late_floors_.erase(reference_key);
+  return true;
 }
 
 void EvaluatorImpl::raise_alarm(Evaluation& evaluation, const EvaluationRequest& request,
                                 const std::string& reference_key) {
-  settle_floor(reference_key, request.stage == Stage::kFinal);
+  settle_floor(reference_key, request.stage == Stage::kFinal ||
+                                  may_be_impossible(reference_key, evaluation.measurement.time_us));
   Floor floor;
   {
     const std::lock_guard lock(mutex_);

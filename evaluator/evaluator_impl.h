@@ -107,8 +107,10 @@ class EvaluatorImpl final : public Evaluator {
   void set_floor(const EvaluationRequest& request, const std::string& reference_key,
                  const std::set<std::string>& read_whole, double reference_us);
   /// The same where sampled_reads() was still at work when the admission ended: once that has an
-  /// answer, or after waiting for it.
-  void settle_floor(const std::string& reference_key, bool wait);
+  /// answer, or after waiting for it. False: there is none yet.
+  bool settle_floor(const std::string& reference_key, bool wait);
+  /// Is this time too short, if all that may be read whole is?
+  [[nodiscard]] bool may_be_impossible(const std::string& reference_key, double time_us);
   /// Turns a time that nothing honest explains into a verdict.
   void raise_alarm(Evaluation& evaluation, const EvaluationRequest& request,
                    const std::string& reference_key);

@@ -244,11 +244,17 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
 void EvaluatorImpl::Gates::compile_ahead(CodeFor code_for) {
   Effort effort = for_candidate_;
   effort.code_for = code_for;
-  std::vector<std::future<void>> compiling;  // the answers are kept in memory
-  for (const auto& check : request_.checks)
+  // The answers are kept in memory. Checks with other inputs alone have the same text.
+  std::vector<std::future<void>> compiling;
+  std::set<std::pair<std::string, std::map<std::string, std::string>>> texts;
+  for (const auto& check : request_.checks) {
+    const auto& defines = check.candidate.defines;
+    if (!texts.emplace(check.candidate.source, std::map(defines.begin(), defines.end())).second)
+      continue;
     compiling.push_back(std::async(std::launch::async, [this, effort, &check] {
       (void)e_.prepare_candidate(check.reference, check.candidate, effort, &*timed_.candidate);
     }));
+  }
 }
 
 Result<std::optional<Runnable>> EvaluatorImpl::Gates::precise_timed(CodeFor code_for) {

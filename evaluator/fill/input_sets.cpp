@@ -10,8 +10,8 @@
 namespace hone {
 namespace {
 
-constexpr double kDeviations =
-    6;  // of a normal fill, that count as its range: many values reach it
+// Deviations of a normal fill that count as its range: of 2^30 values two or so are beyond six.
+constexpr double kDeviations = 6, kUsualDeviations = 3;
 constexpr double kWideSteps = 8192;  // two bits more than f16 and tf32 have
 constexpr double kNarrowSteps = 2;
 // Four such sums are exact in f32, in any order.
@@ -112,12 +112,13 @@ Fill whole_type(ScalarType type) {
   }
 }
 
-/// The range of a normal fill.
+/// The range of a normal fill. Whose values are nearly all of one sign stays on its side: roots and
+/// logarithms may rely on it.
 void bound(Fill& fill) {
   if (fill.kind != Fill::Kind::kNormal) return;
-  const double middle = fill.a, reach = kDeviations * fill.b;
-  fill.a = middle - reach;
-  fill.b = middle + reach;
+  const double middle = fill.a, usual = kUsualDeviations * fill.b, reach = kDeviations * fill.b;
+  fill.a = middle - (middle - usual > 0 && middle - reach <= 0 ? usual : reach);
+  fill.b = middle + (middle + usual < 0 && middle + reach >= 0 ? usual : reach);
 }
 
 void vary_float(ConcreteBuffer& buffer, InputSet set, bool chosen) {

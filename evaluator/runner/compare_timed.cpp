@@ -157,9 +157,7 @@ class Comparing {
         question_(question),
         effort_(question.by_rules ? (question.thorough ? kOfRules : kBriefOfRules)
                                   : (question.thorough ? kThorough : kBrief)),
-        random_(question.places) {
-    if (question.enough > 0) effort_.enough = question.enough;
-  }
+        random_(question.places) {}
 
   TimedComparison run();
 
@@ -396,7 +394,7 @@ bool Comparing::compare(Output& output) {
   draw_rare(output);
   draw(output, effort_);
   const auto enough = [&] {
-    std::uint64_t least = effort_.enough;
+    std::uint64_t least = question_.enough > 0 ? question_.enough : effort_.enough;
     if (!reference_->is_whole())
       least = std::clamp<std::uint64_t>(reference_->blocks_that_write(output.own), 1, least);
     // What many blocks of earlier launches wrote, few of the last one show.
@@ -445,7 +443,8 @@ bool Comparing::compare(Output& output) {
         return stop(
             Verdict::kUnsupported,
             fmt::format("only {} of its blocks could be compared in '{}', {} are wanted: {}",
-                        blocks_, buffer.name, effort_.enough, why));
+                        blocks_, buffer.name,
+                        question_.enough > 0 ? question_.enough : effort_.enough, why));
       note(output, why);
     }
   }

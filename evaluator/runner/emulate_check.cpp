@@ -35,6 +35,7 @@ constexpr std::size_t kMostKept = 64U << 20;                              // of 
 /// A program that cannot be run in part is run in full at a larger size, if its buffers are no
 /// larger [B].
 constexpr std::int64_t kMostInFull = std::int64_t{256} << 20;
+constexpr std::uint64_t kWorkInFull = 30'000'000;  // and the reference is no longer [instructions]
 /// Blocks that must be compared at a larger size. One may take all the time there is.
 constexpr std::uint64_t kFewCompared = 1;
 constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tried
@@ -221,10 +222,12 @@ EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& reque
                                          .enough = kFewCompared});
   unusable = compared.useless;
   if (unusable) return reply(Verdict::kOk, "");
-  if (compared.verdict == Verdict::kUnsupported && bytes_of(one.reference.program) <= kMostInFull) {
-    bool too_long = false;
-    auto in_full = check(one, request, {}, too_long);
-    if (!too_long) return in_full;
+  if (compared.verdict == Verdict::kUnsupported && !request.by_rules &&
+      bytes_of(one.reference.program) <= kMostInFull &&
+      kept_.run(one.reference, one.seed, kWorkInFull)->verdict == Verdict::kOk) {
+    bool says_nothing = false;
+    auto in_full = check(one, request, {}, says_nothing);
+    if (!says_nothing) return in_full;
   }
   if (compared.detail.ends_with(kTimed))
     compared.detail.resize(compared.detail.size() - kTimed.size());

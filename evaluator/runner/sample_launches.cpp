@@ -91,7 +91,6 @@ void count_machine_code(const sass::Cubin& cubin, const CompiledKernel& kernel,
     counters.pipe_fp64 = rounded(machine->fp64) + estimated.pipe_fp64;
     counters.uniform_constants = rounded(machine->uniform_constants);
     counters.code_far = rounded(machine->code_far);
-    counters.code_missed = rounded(machine->code_missed);
     counters.code_farther = rounded(machine->code_farther);
     const sass::Latencies latencies = {.l1 = profile.l1_latency,
                                        .shared = profile.shared_latency,
@@ -476,17 +475,18 @@ SampleOptions candidate_sample(bool is_final) {
 }
 
 double sampling_error(const Counters& c) {
+  constexpr std::uint64_t kFewBends = 3;
   if (c.blocks >= c.blocks_total || c.warp_instructions == 0) return 0;
-  const auto n = static_cast<double>(c.blocks);
-  double squared = std::pow(static_cast<double>(c.unlike_grid), 2);
-  if (c.run_bends > 0) {
-    // Six times the variance of a run, whatever the trend along the grid.
-    const double variance =
-        static_cast<double>(c.run_bends_squared) / (6 * static_cast<double>(c.run_bends));
-    const double left_out = 1 - n / static_cast<double>(c.blocks_total);
-    squared += variance / static_cast<double>(c.runs) * left_out;
-  }
-  return std::sqrt(squared) / (static_cast<double>(c.warp_instructions) / n);
+  const auto d = [](std::uint64_t count) { return static_cast<double>(count); };
+  const double n = d(c.blocks), left_out = 1 - n / d(c.blocks_total);
+  // Six times the variance of a run, whatever the trend along the grid.
+  const auto variance = [&](std::uint64_t runs, std::uint64_t bends, std::uint64_t squared) {
+    return bends == 0 ? 0 : d(squared) / (6 * d(bends)) / d(runs) * left_out;
+  };
+  const double spread = c.run_bends >= std::min(kFewBends, c.mixed_bends)
+                            ? variance(c.runs, c.run_bends, c.run_bends_squared)
+                            : variance(c.mixed_runs, c.mixed_bends, c.mixed_bends_squared);
+  return std::sqrt(d(c.unlike_grid) * d(c.unlike_grid) + spread) / (d(c.warp_instructions) / n);
 }
 
 double units_of(const Counters& c) {
@@ -547,7 +547,6 @@ std::map<std::string, double> to_map(const Counters& c) {
           {"machine_path_sum", d(c.machine_path_sum)},
           {"issued", d(c.issued)},
           {"code_far", d(c.code_far)},
-          {"code_missed", d(c.code_missed)},
           {"code_farther", d(c.code_farther)},
           {"flops", d(c.flops)}};
 }

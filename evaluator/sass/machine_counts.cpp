@@ -83,8 +83,7 @@ std::optional<MachineCounts> machine_counts(const Cubin& cubin, std::string_view
       if (size > kFarthest) {
         all.code_farther += issued;
       } else if (size > kNear) {
-        all.code_far += issued;
-        all.code_missed += issued * std::min(1.0, (size - kNear) / (kFar - kNear));
+        all.code_far += issued * std::min(1.0, (size - kNear) / (kFar - kNear));
       }
       for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {
         const std::uint32_t line = function.lines[i].line;

@@ -18,9 +18,9 @@ struct MachineCounts {
   double issued = 0;
   double alu = 0, fma = 0, imad = 0, xu = 0, fp64 = 0;  ///< of those, by pipe; wide products twice
   double uniform_constants = 0;                         ///< ULDC with an address in a register
-  /// In loops, or outside of loops in kernels, whose code exceeds an SM's own instruction caches,
-  /// and the one behind them. Of the former, `missed` are not in the first.
-  double code_far = 0, code_missed = 0, code_farther = 0;
+  /// Of loops, and of kernels outside of their loops, whose code exceeds an SM's own instruction
+  /// caches, what is not in them; and all of those that exceed the cache behind them, too.
+  double code_far = 0, code_farther = 0;
 };
 
 /// Of the kernel and of the functions beside it that ran. `left_out`: PTX lines, by number, of

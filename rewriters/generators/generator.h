@@ -35,8 +35,8 @@ struct Goal {
 /// A space of kernels, or why there is none.
 struct Offer {
   std::vector<Parameter> parameters;
-  /// Good first points, the best one first, by an analytic model: of each, for each parameter the
-  /// index of a value. Where the math level follows from a parameter, some of every level.
+  /// Good first points by an analytic model: of each, for each parameter the index of a value. The
+  /// best one first, of each math level where that follows from a parameter.
   std::vector<std::vector<std::size_t>> starts;
   MathLevel math = MathLevel::kReassociate;
   /// Where what is needed depends on one parameter, the pipe: which, and the level of each value.

@@ -10,8 +10,8 @@ namespace hone {
 EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double reference_time_us)
     : space_(space), reference_time_us_(reference_time_us), random_(seed) {
   parents_.push_back({{}, reference_time_us});
-  // The opening: every site once, those first whose rewriter knows where to start, the others in
-  // the middle of their domains; then a few times at random.
+  // The opening: where rewriters know where to start, then every other site once, in the middle of
+  // its domains; then a few times at random.
   const auto roots = space_.proposals({});
   FirstSteps first = first_steps(*roots);
   pioneers_ = first.with_start;
@@ -163,7 +163,7 @@ void EvolveStrategy::open_after(Lock& lock, const Opening& stranger) {
   constexpr std::size_t kMost = 16;
   const auto proposals = unlocked(lock, [&] { return space_.proposals(stranger.recipe); });
   std::vector<Opening> opened;
-  for (Step& step : first_steps(*proposals).steps) {
+  for (Step& step : first_steps(*proposals, 1).steps) {
     if (opened.size() >= kMost) break;
     opened.push_back(stranger);
     opened.back().recipe.push_back(std::move(step));

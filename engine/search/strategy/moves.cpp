@@ -32,11 +32,11 @@ bool change_value(const Proposal& proposal, double neighbour, Step& step, Random
   return true;
 }
 
-FirstSteps first_steps(const std::vector<Proposal>& proposals) {
+FirstSteps first_steps(const std::vector<Proposal>& proposals, std::size_t of_each) {
   FirstSteps first;
   std::size_t rounds = 0;
   for (const Proposal& proposal : proposals) rounds = std::max(rounds, proposal.starts.size());
-  for (std::size_t round = 0; round < rounds; ++round)
+  for (std::size_t round = 0; round < std::min(rounds, of_each); ++round)
     for (const Proposal& proposal : proposals)
       if (round < proposal.starts.size())
         first.steps.push_back(proposal.step(proposal.starts[round]));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -22,9 +23,10 @@ struct FirstSteps {
   std::vector<Step> steps;
   std::size_t with_start = 0;  ///< so many of them, the first ones, begin where their rewriter says
 };
-/// Where rewriters know where to start: the best start of each proposal, then the second ones. Then
-/// the other proposals, each once, in the middle of its domains.
-[[nodiscard]] FirstSteps first_steps(const std::vector<Proposal>& proposals);
+/// Where rewriters know where to start: the best start of each proposal, then the second ones, up
+/// to `of_each`. Then the other proposals, each once, in the middle of its domains.
+[[nodiscard]] FirstSteps first_steps(const std::vector<Proposal>& proposals,
+                                     std::size_t of_each = SIZE_MAX);
 
 /// `recipe` without the steps that do not replay after those before them. The lock is not held
 /// while the space is asked.

@@ -184,6 +184,8 @@ struct Counters {
   // middle of the two beside it, doubled, squared and summed. Of blocks that predicates tell apart
   // by their place, each kind for itself.
   std::uint64_t runs = 0, run_bends = 0, run_bends_squared = 0;
+  /// The same as if all blocks were of one kind, where the kinds have too few runs.
+  std::uint64_t mixed_runs = 0, mixed_bends = 0, mixed_bends_squared = 0;
   /// By how much the mean block of the sample differs from that of the grid, as its kinds have
   /// other shares [warp instructions].
   std::uint64_t unlike_grid = 0;
@@ -217,7 +219,7 @@ struct Counters {
   std::uint64_t match_values = 0;  ///< different values that match.sync compared
   // By the machine code, warp-instructions: loads of a constant at a uniform register's address; in
   // loops, or kernels, whose code exceeds the instruction caches; see sass::MachineCounts.
-  std::uint64_t uniform_constants = 0, code_far = 0, code_missed = 0, code_farther = 0;
+  std::uint64_t uniform_constants = 0, code_far = 0, code_farther = 0;
   std::uint64_t local_indexed_lines = 0;  ///< of the lines of local memory: where lanes are apart
   std::uint64_t spilled_in_loops = 0;     ///< words of the frame that loops come to, of a thread
   std::uint64_t flops = 0;                ///< lanes x (2 for FMA), tensor cores' included

@@ -79,7 +79,6 @@ struct LocalMemory {
   double latency = 0;       ///< of the loads [cycles], of all warps
 };
 
-constexpr double kIssue = 0.25;    // cycles of an SM for an instruction of a warp
 constexpr double kFarther = 1.14;  // times as long where the next cache does not hold it either
 
 /// Fetching an instruction of a warp that the nearest cache does not hold, of so many warps of an
@@ -199,9 +198,7 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   add("constants", sm(number(c.constant_cycles) + kUniformCycles * number(c.uniform_constants), 1));
   const double together = std::max(1.0, std::min(resident, blocks_on_sm) * warps);
   const double fetched = fetch_cycles(together);
-  add("code", sm(kIssue * number(c.code_far) + (fetched - kIssue) * number(c.code_missed) +
-                     kFarther * fetched * number(c.code_farther),
-                 1));
+  add("code", sm(fetched * number(c.code_far) + kFarther * fetched * number(c.code_farther), 1));
   add("one word", turn_cycles(p, c, scale, resident * active_sms * warps));
   add("block launch",
       std::max(total / p.block_launch_per_cycle, total * warps / p.warp_launch_per_cycle));

@@ -233,7 +233,9 @@ std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Go
     return point;
   };
   std::vector<std::vector<std::size_t>> points;
-  for (const Schedule& s : schedules) points.push_back(point_of(s));
+  for (const Schedule& s : schedules)
+    if (auto point = point_of(s); std::ranges::find(points, point) == points.end())
+      points.push_back(std::move(point));
   return points;
 }
 

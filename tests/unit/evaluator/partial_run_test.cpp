@@ -310,6 +310,8 @@ TEST(Sample, SaysHowFarOffItMayBe) {
   c.run_bends = 25;
   c.run_bends_squared = 25ULL * 6 * 200 * 200;  // a deviation of 200 each
   EXPECT_NEAR(sampling_error(c), 200 * std::sqrt(0.99 / 27) / 1000, 1e-9);
+  c.mixed_bends = 25;  // not asked
+  c.mixed_runs = 27;
   c.unlike_grid = 60;
   EXPECT_NEAR(sampling_error(c), std::hypot(0.06, 0.2 * std::sqrt(0.99 / 27)), 1e-9);
   c.blocks_total = 100;

@@ -547,7 +547,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
     state.counters.critical_path_sum += static_cast<std::uint64_t>(more);
     count_turns(state);
     count_hot_line(state);
-    if (!parallel) count_unlike(state, rare);
+    count_unlike(state, rare);
     report.counters = state.counters;
     Counters& c = report.counters;
     c.critical_path_cycles = std::max(c.critical_path_cycles, rare.critical_path_cycles);

@@ -143,6 +143,7 @@ struct RunState {
   std::unordered_map<std::uint64_t, SharedCounter> shared_counters;  ///< by address
   const BlockKinds* kinds = nullptr;  ///< of blocks, where predicates tell them apart
   std::unordered_map<std::uint8_t, BlockRuns> block_runs;  ///< by kind
+  BlockRuns mixed_runs;                                    ///< of all kinds
   std::uint64_t forgiven = 0;  ///< warp instructions that only polled: not held against the limit
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.

@@ -80,29 +80,34 @@ std::uint32_t Block::word_cycles(const Pattern& p) const {
   return worst <= kAllRemembered ? worst : 0;
 }
 
-// Cycles a shared access occupies the 32 four-byte banks: distinct words per bank. Of 8 and 16
-// bytes those of 16 and 8 lanes go at once; lanes that ask for the same count as one, wherever they
-// are in the warp.
+// Cycles an access occupies the 32 four-byte banks: distinct words per bank. Of 8 and 16 bytes,
+// half and quarter warps go at once. Of shared memory lanes that ask for the same count as one,
+// wherever they are in the warp, by the ratios of the micro-kernels shared_v2_* and shared_v4_*.
 std::uint32_t Block::bank_cycles(const Inst& in, std::uint32_t mask) const {
   const std::uint32_t total = in.esize * in.vec;
   const std::uint32_t words = std::max(1u, total / 4);
   const int lanes_at_once = static_cast<int>(32 / words);
-  const bool apart = words == 1 || in.space == Space::kGlobal;
+  const bool merged = words > 1 && in.space != Space::kGlobal;
   std::uint64_t asked[32];
+  int turn[32];  // in which they go
   int count_asked = 0;
   for (std::uint32_t m = mask; m; m &= m - 1) {
-    const std::uint64_t address = address_[std::countr_zero(m)];
-    if (apart || std::find(asked, asked + count_asked, address) == asked + count_asked)
-      asked[count_asked++] = address;
+    const int lane = std::countr_zero(m);
+    if (merged && std::find(asked, asked + count_asked, address_[lane]) != asked + count_asked)
+      continue;
+    asked[count_asked] = address_[lane];
+    turn[count_asked] = (merged ? count_asked : lane) / lanes_at_once;
+    ++count_asked;
   }
   std::uint32_t cycles = 0;
-  for (int first = 0; first < count_asked; first += lanes_at_once) {
+  for (int k = 0; k < count_asked;) {
+    const int now = turn[k];
     std::uint32_t used = 0;
     std::uint64_t word_of[32];
     std::uint64_t more[32][4];
     std::uint8_t count[32];
     std::uint32_t worst = 0;
-    for (int k = first; k < std::min(first + lanes_at_once, count_asked); ++k) {
+    for (; k < count_asked && turn[k] == now; ++k) {
       for (std::uint32_t w = 0; w < words; ++w) {
         const std::uint64_t word = (asked[k] >> 2) + w;
         const auto bank = static_cast<std::uint32_t>(word & 31);

@@ -159,23 +159,28 @@ Progress Block::advance() {
 }
 
 void Block::note_run() {
-  BlockRuns& run = run_.block_runs[run_.kinds ? (*run_.kinds)[place_] : std::uint8_t{0}];
   Counters& c = run_.counters;
-  if (place_ != run.next && run.blocks > 0) {
-    const double mean = run.sum / run.blocks, bend = run.before[0] - 2 * run.before[1] + mean;
-    ++c.runs;
-    if (++run.runs > 2) {
-      ++c.run_bends;
-      c.run_bends_squared += static_cast<std::uint64_t>(bend * bend);
+  const auto note = [&](BlockRuns& run, std::uint64_t& runs, std::uint64_t& bends,
+                        std::uint64_t& bends_squared) {
+    if (place_ != run.next && run.blocks > 0) {
+      const double mean = run.sum / run.blocks, bend = run.before[0] - 2 * run.before[1] + mean;
+      ++runs;
+      if (++run.runs > 2) {
+        ++bends;
+        bends_squared += static_cast<std::uint64_t>(bend * bend);
+      }
+      run.before[0] = std::exchange(run.before[1], mean);
+      run.sum = run.blocks = 0;
     }
-    run.before[0] = std::exchange(run.before[1], mean);
-    run.sum = run.blocks = 0;
-  }
-  run.next = place_ + 1;
-  run.sum += static_cast<double>(executed_);
-  ++run.blocks;
-  run.all_sum += static_cast<double>(executed_);
-  ++run.all_blocks;
+    run.next = place_ + 1;
+    run.sum += static_cast<double>(executed_);
+    ++run.blocks;
+    run.all_sum += static_cast<double>(executed_);
+    ++run.all_blocks;
+  };
+  note(run_.block_runs[run_.kinds ? (*run_.kinds)[place_] : std::uint8_t{0}], c.runs, c.run_bends,
+       c.run_bends_squared);
+  note(run_.mixed_runs, c.mixed_runs, c.mixed_bends, c.mixed_bends_squared);
 }
 
 void Block::finish_block() {
