@@ -113,7 +113,8 @@ TEST_P(RoundTrip, IsTheSameCandidate) {
     const auto json = run.json();
     EXPECT_EQ(json["verdict"], "ok");
     EXPECT_EQ(json["candidate"], id);  // the same program by its hash
-    EXPECT_NEAR(json["time_us"].get<double>(), time_us_, 1e-3 * time_us_);
+    constexpr double kDrawn = 0.01;    // what it matters which blocks are drawn
+    EXPECT_NEAR(json["time_us"].get<double>(), time_us_, kDrawn * time_us_);
     for (const std::string note : json["notes"])
       EXPECT_EQ(note.find("as it stands"), note.npos) << note;
   }
