@@ -157,6 +157,7 @@ class Comparing {
         question_(question),
         effort_(question.by_rules ? (question.thorough ? kOfRules : kBriefOfRules)
                                   : (question.thorough ? kThorough : kBrief)),
+        enough_(question.enough > 0 ? question.enough : effort_.enough),
         random_(question.places) {}
 
   TimedComparison run();
@@ -203,6 +204,7 @@ class Comparing {
   const TimedModules& modules_;
   const TimedQuestion& question_;
   Effort effort_;
+  const std::uint64_t enough_;  ///< blocks that must be compared for a verdict
   std::mt19937_64 random_;
   const std::shared_ptr<SharedInputs> inputs_ = std::make_shared<SharedInputs>();
   std::unique_ptr<PartialRun> candidate_, reference_;
@@ -394,7 +396,7 @@ bool Comparing::compare(Output& output) {
   draw_rare(output);
   draw(output, effort_);
   const auto enough = [&] {
-    std::uint64_t least = question_.enough > 0 ? question_.enough : effort_.enough;
+    std::uint64_t least = enough_;
     if (!reference_->is_whole())
       least = std::clamp<std::uint64_t>(reference_->blocks_that_write(output.own), 1, least);
     // What many blocks of earlier launches wrote, few of the last one show.
@@ -443,8 +445,7 @@ bool Comparing::compare(Output& output) {
         return stop(
             Verdict::kUnsupported,
             fmt::format("only {} of its blocks could be compared in '{}', {} are wanted: {}",
-                        blocks_, buffer.name,
-                        question_.enough > 0 ? question_.enough : effort_.enough, why));
+                        blocks_, buffer.name, enough_, why));
       note(output, why);
     }
   }

@@ -1,4 +1,5 @@
-// Adds parameters and their first values to an offer.
+// Adds parameters and their first values to an offer; points of a space by the values that they
+// have.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,19 @@
 #include "rewriters/generators/generator.h"
 
 namespace hone::generators {
+
+/// The point at which every parameter has the value that `wanted` gives for its name; the first of
+/// its domain where that is not in it.
+template <typename Wanted>
+[[nodiscard]] std::vector<std::size_t> point_of(const std::vector<Parameter>& space,
+                                                const Wanted& wanted) {
+  std::vector<std::size_t> point;
+  for (const auto& [name, domain] : space) {
+    const auto at = std::ranges::find(domain, wanted(name));
+    point.push_back(at == domain.end() ? 0 : static_cast<std::size_t>(at - domain.begin()));
+  }
+  return point;
+}
 
 class SpaceBuilder {
  public:

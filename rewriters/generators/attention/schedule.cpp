@@ -5,6 +5,7 @@
 
 #include "rewriters/generators/attention/tile.h"
 #include "rewriters/generators/nests.h"
+#include "rewriters/generators/space.h"
 
 namespace hone::generators::attention {
 namespace {
@@ -213,8 +214,8 @@ std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Go
   std::vector<Schedule> schedules;
   for (const Pipe pipe : pipes_for(a, goal))
     for (const Schedule& s : usual_ones(a, goal, pipe)) schedules.push_back(s);
-  const auto point_of = [&](const Schedule& s) {
-    const auto wanted = [&](const std::string& name) -> ParameterValue {
+  const auto point_at = [&](const Schedule& s) {
+    return point_of(space, [&](const std::string& name) -> ParameterValue {
       if (name == "pipe") return std::string(name_of(s.pipe));
       if (name == "rows") return std::int64_t{s.rows};
       if (name == "keys") return std::int64_t{s.keys};
@@ -222,19 +223,11 @@ std::vector<std::vector<std::size_t>> first_guesses(const Attention& a, const Go
       if (name == "ahead") return std::int64_t{s.ahead};
       if (name == "warp_rows") return std::int64_t{s.warp_rows};
       return std::string(s.query_in_registers ? "registers" : "shared");
-    };
-    std::vector<std::size_t> point;
-    for (const Parameter& parameter : space) {
-      const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
-      point.push_back(at == parameter.domain.end()
-                          ? 0
-                          : static_cast<std::size_t>(at - parameter.domain.begin()));
-    }
-    return point;
+    });
   };
   std::vector<std::vector<std::size_t>> points;
   for (const Schedule& s : schedules)
-    if (auto point = point_of(s); std::ranges::find(points, point) == points.end())
+    if (auto point = point_at(s); std::ranges::find(points, point) == points.end())
       points.push_back(std::move(point));
   return points;
 }

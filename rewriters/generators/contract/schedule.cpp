@@ -9,6 +9,7 @@
 
 #include "rewriters/generators/contract/tile.h"
 #include "rewriters/generators/products.h"
+#include "rewriters/generators/space.h"
 
 namespace hone::generators::contract {
 namespace {
@@ -369,10 +370,6 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   return std::max(per_sm * std::max(multiplying, reading), per_sm * writing) + alone + again;
 }
 
-}  // namespace
-
-namespace {
-
 /// Parts of every sum, or of those of the last wave alone.
 std::vector<Schedule> with_shares(const Contraction& c, const Schedule& s) {
   std::vector<Schedule> all;
@@ -456,8 +453,8 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
     auto& level = by_level[math_of(pipe)];
     for (const Schedule& s : cheapest(c, goal, pipe, kOfALevel)) level.push_back(s);
   }
-  const auto point_of = [&](const Schedule& s) {
-    const auto wanted = [&](const std::string& name) -> ParameterValue {
+  const auto point_at = [&](const Schedule& s) {
+    return point_of(space, [&](const std::string& name) -> ParameterValue {
       if (name == "pipe") return std::string(name_of(s.pipe));
       if (name == "bm") return std::int64_t{s.bm};
       if (name == "bn") return std::int64_t{s.bn};
@@ -470,21 +467,13 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
       if (name == "share") return share_of(s);
       if (name == "transpose") return std::string(s.async_transpose ? "async" : "registers");
       return std::int64_t{s.group};
-    };
-    std::vector<std::size_t> point;
-    for (const Parameter& parameter : space) {
-      const auto at = std::ranges::find(parameter.domain, wanted(parameter.name));
-      point.push_back(at == parameter.domain.end()
-                          ? 0
-                          : static_cast<std::size_t>(at - parameter.domain.begin()));
-    }
-    return point;
+    });
   };
   std::vector<std::vector<std::size_t>> points;
   for (auto& [level, schedules] : by_level) {
     std::ranges::stable_sort(schedules, {}, [&](const Schedule& s) { return cost_of(c, goal, s); });
     for (std::size_t i = 0; i < std::min(kOfALevel, schedules.size()); ++i)
-      points.push_back(point_of(schedules[i]));
+      points.push_back(point_at(schedules[i]));
   }
   return points;
 }
