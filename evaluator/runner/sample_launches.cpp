@@ -432,6 +432,7 @@ ProgramSample Sampling::all(std::size_t in_full) {
     options.check_races = false;        // checked in full at the check sizes
     options.profile = &profile_;
     options.count_lines = cubin_.has_value();
+    options.waits_in_time = true;
     options.registers = registers;
     if (i < options_.also.size()) options.also = static_cast<std::int64_t>(options_.also[i]);
     const bool in_part = i >= in_full && plans_[i].way != Way::kAll;

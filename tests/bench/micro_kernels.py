@@ -452,6 +452,92 @@ __global__ void k(const int* a, const float* table, int* out, int n, int lines, 
 prefetch("prefetch_near", 1 << 16, 64)
 prefetch("prefetch_far", 1 << 22, 64)
 
+# Blocks that wait for the one before, or look back at those before
+POLLS = {
+    "fence": ("while ((m = *(volatile int*)(said + b - 1)) < 0) {}", "__threadfence(); *(volatile int*)(said + b) = m;"),
+    "sleep": ("while ((m = *(volatile int*)(said + b - 1)) < 0) __nanosleep(20);",
+              "__threadfence(); *(volatile int*)(said + b) = m;"),
+    "release": ('do asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(m) : "l"(said + b - 1) : "memory"); while (m < 0);',
+                'asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(said + b), "r"(m) : "memory");'),
+    "atomic": ("while ((m = atomicAdd(said + b - 1, 0)) < 0) {}", "__threadfence(); atomicExch(said + b, m);"),
+}
+
+
+def in_one_pass(name, code, block, items, n, blocked=False):
+    """The maximum of all tiles of block * items before an element's own, and itself; `said` has 8 B for each tile.
+    blocked: a thread's elements lie side by side, so that its loads and stores are not coalesced."""
+    at = f"(b * {block} + t) * {items} + q" if blocked else f"(b * {items} + q) * {block} + t"
+    code = f"""
+__global__ void clear(long long* said, int n) {{
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) said[i] = -1;
+}}
+__global__ void k(const int* a, long long* words, int* out, int n) {{
+  __shared__ int warps[33];
+  int* said = (int*)words;
+  int b = blockIdx.x, t = threadIdx.x, lane = t % 32, v[{items}], m = 0;
+  for (int q = 0; q < {items}; ++q) v[q] = a[{at}], m = max(m, v[q]);
+  m = __reduce_max_sync(~0u, m);
+  if (lane == 0) warps[t / 32] = m;
+  __syncthreads();
+  int all = 0;
+  for (int w = 0; w < {block} / 32; ++w) all = max(all, warps[w]);
+  m = 0;
+  {code}
+  __syncthreads();
+  for (int q = 0; q < {items}; ++q) out[{at}] = max(v[q], warps[32]);
+}}
+"""
+    tile = block * items
+    spec = dict(name=name, sizes=dict(N=n), check_sizes=[dict(N=3 * tile), dict(N=37 * tile)], constraints=[f"N % {tile} == 0"],
+                buffers=[dict(name="a", type="i32", shape=["N"], fill={"integers": [0, 1000000]}),
+                         dict(name="said", type="i64", shape=[f"N/{tile}"], role="scratch"),
+                         dict(name="out", type="i32", shape=["N"], role="out")],
+                launches=[dict(kernel="clear", grid=[f"ceildiv(N,{256 * tile})"], block=[256], args=["said", f"N/{tile}"]),
+                          dict(kernel="k", grid=[f"N/{tile}"], block=[block], args=["a", "said", "out", "N"])])
+    TASKS[name] = spec, code
+
+
+for how, (poll, publish) in POLLS.items():
+    in_one_pass(f"chain_{how}", f"if (t == 0) {{ if (b > 0) {{ {poll} }} warps[32] = m; m = max(m, all); {publish} }}", 256, 4, 2 << 20)
+in_one_pass("chain_of_warps", "if (t == 0) {{ if (b > 0) {{ {} }} warps[32] = m; m = max(m, all); {} }}".format(*POLLS["fence"]), 32, 4, 1 << 20)
+in_one_pass("chain_of_large_blocks", "if (t == 0) {{ if (b > 0) {{ {} }} warps[32] = m; m = max(m, all); {} }}".format(*POLLS["fence"]),
+            1024, 16, 64 << 20)
+# A word has a value and how far it reaches: 1, its own tile's; 2, all so far.
+SAY = "*(volatile long long*)(words + b) = (long long)"
+LOOK = """if (t < 32) {
+    if (t == 0) %s (b > 0 ? 1 : 2) << 32 | all;
+    for (int at = b - 1; at >= 0;) {
+      long long w;
+      do w = at - lane >= 0 ? *(volatile long long*)(words + at - lane) : 2LL << 32; while (__any_sync(~0u, w < 0));
+      unsigned whole = __ballot_sync(~0u, w >> 32 == 2);
+      int last = whole ? __ffs(whole) - 1 : 31;
+      m = max(m, __reduce_max_sync(~0u, lane <= last ? (int)w : 0));
+      at = whole ? -1 : at - 32;
+    }
+    if (t == 0) { if (b > 0) %s 2 << 32 | max(m, all); warps[32] = m; }
+  }""" % (SAY, SAY)
+in_one_pass("look_back_large_tiles", LOOK, 256, 16, 64 << 20)
+in_one_pass("look_back_tiles_of_1024", LOOK, 256, 4, 64 << 20)
+in_one_pass("look_back_small_tiles", LOOK, 128, 2, 16 << 20)
+in_one_pass("look_back_few_blocks", LOOK, 1024, 16, 4 << 20)
+LOOK_ALONE = """if (t == 0) {
+    %s (b > 0 ? 1 : 2) << 32 | all;
+    for (int at = b - 1; at >= 0;) {
+      long long w;
+      while ((w = *(volatile long long*)(words + at)) < 0) {}
+      m = max(m, (int)w);
+      at = w >> 32 == 2 ? -1 : at - 1;
+    }
+    if (b > 0) %s 2 << 32 | max(m, all);
+    warps[32] = m;
+  }""" % (SAY, SAY)
+in_one_pass("look_back_one_by_one", LOOK_ALONE, 256, 4, 16 << 20)
+# Nobody waits; lanes store four words, or sixteen, one after another
+in_one_pass("blocked_4", "if (t == 0) warps[32] = all;", 256, 4, 64 << 20, blocked=True)
+in_one_pass("blocked_16", "if (t == 0) warps[32] = all;", 256, 16, 64 << 20, blocked=True)
+
+
 # Clusters
 JOIN = 'asm volatile("barrier.cluster.arrive.aligned;\\nbarrier.cluster.wait.aligned;" ::: "memory");'
 for size in (2, 8):
@@ -530,7 +616,7 @@ __global__ void k(const float* a, float* out, int n) {
 # Vector loads from shared memory of which lanes ask for the same
 for width, unit in ((2, 8), (4, 16)):
     for name, place in (("each", "lane"), ("pairs", "lane / 2"), ("rows_of_8", "lane / 8"), ("columns_of_8", "lane % 8"),
-                        ("columns_of_16", "lane % 16"), ("one", "0")):
+                        ("columns_of_16", "lane % 16"), ("squares", "lane % 2 + lane / 4 * 2")):
         registers = ", ".join(f"%{q}" for q in range(width))
         loads = "".join(f"""
     {{ float w[{width}];

@@ -177,8 +177,11 @@ struct Counters {
   std::uint64_t given_path_sum = 0;        ///< of it: waits of which the machine code tells nothing
   std::uint64_t warp_path_sum = 0;     ///< of every warp, without what it waited for others, or so
   std::uint64_t machine_path_sum = 0;  ///< of every warp, by its machine code; 0: not known
-  std::uint64_t most_of_a_block = 0;   ///< warp instructions of the block with most
-  std::uint64_t longest_block = 0;     ///< the number of the first such block
+  /// Until the last block ends, where blocks wait for one another, over the whole grid; 0: none
+  /// does.
+  std::uint64_t waited_cycles = 0;
+  std::uint64_t most_of_a_block = 0;  ///< warp instructions of the block with most
+  std::uint64_t longest_block = 0;    ///< the number of the first such block
   // How unlike each other blocks are, where one host thread ran them: of runs of neighbours that
   // ended one after the other the means of their warp instructions, and how far each is from the
   // middle of the two beside it, doubled, squared and summed. Of blocks that predicates tell apart
@@ -216,6 +219,7 @@ struct Counters {
   std::uint64_t hot_sectors = 0;   ///< stored to the line that most stores went to
   std::uint64_t hot_shared = 0;    ///< 1: by most blocks
   std::uint64_t remote_bytes = 0;  ///< of shared memory, from or to other blocks of the cluster
+  std::uint64_t fence_cycles = 0;  ///< that fences keep their SM busy
   std::uint64_t match_values = 0;  ///< different values that match.sync compared
   // By the machine code, warp-instructions: loads of a constant at a uniform register's address; in
   // loops, or kernels, whose code exceeds the instruction caches; see sass::MachineCounts.
@@ -307,6 +311,9 @@ struct RunOptions {
   /// A block that runs beside the sample, alone, as rare blocks do; -1: none.
   std::int64_t also = -1;
   bool restore_counters = false;  ///< then: they end as they began, for another sample
+  /// A volatile or acquiring load sees what was there at its own time, so that who waits for
+  /// another block is late (Counters::waited_cycles). Needs `counters`.
+  bool waits_in_time = false;
   /// Blocks to run instead, rising; the clusters that hold them run whole. A block's number counts
   /// x fastest; where the launch has clusters, those are counted so, and then the blocks in each.
   const std::vector<std::uint64_t>* blocks = nullptr;

@@ -156,6 +156,7 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   add("shuffles", sm(number(c.shuffle) * lanes, p.shuffle_lanes));
   constexpr double kMatchCycles = 2;  // of each value
   add("match", sm(kMatchCycles * number(c.match_values), 1));
+  add("fences", sm(number(c.fence_cycles), 1));
 
   // L1 and shared memory are one unit with one data path. A store costs a cycle for each sector and
   // one for each line; a load that misses, one for each line or 0.3 for each sector.
@@ -171,6 +172,7 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
                      : number(c.shared_atomic_cycles) >= 0.5 * shared ? "shared-memory atomics"
                                                                       : "shared memory";
   add(name, sm(l1 + shared, 1));
+  const std::size_t in_sm = terms.size();  // the terms so far
 
   // The L2 as a whole: sectors and, less so, lines; stores cost twice as much.
   const double per_sector = 32 / p.l2_total_bytes_per_cycle;
@@ -217,17 +219,25 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
       ((by_code > 0 ? by_code : number(c.critical_path_sum)) + local.latency / warps) * per_block;
   const double longest_of_all = number(c.critical_path_cycles) * longest /
                                 std::max(1.0, number(c.critical_path_sum) * per_block);
-  add("latency", std::max(waves * longest, longest_of_all) + waves * p.block_overhead_cycles);
+  const double alone = std::max(waves * longest, longest_of_all) + waves * p.block_overhead_cycles;
+  if (number(c.waited_cycles) > alone)
+    add("blocks that wait", number(c.waited_cycles));
+  else
+    add("latency", alone);
   // One that has more to do than the others is on one SM.
   add("one block", number(c.most_of_a_block) * number(c.issued) /
                        std::max(1.0, number(c.warp_instructions)) / std::min(4.0, warps));
 
-  double largest = 0;
-  for (const auto& t : terms) largest = std::max(largest, t.cycles);
-  constexpr double kPower = 3;
-  double sum = 0;
-  for (const auto& t : terms) sum += std::pow(t.cycles / largest, kPower);
-  const double cycles = largest * std::pow(sum, 1 / kPower);
+  const auto blend = [&](std::size_t from, std::size_t to, double power) {
+    double sum = 0;
+    for (std::size_t k = from; k < to; ++k) sum += std::pow(terms[k].cycles, power);
+    return std::pow(sum, 1 / power);
+  };
+  // The units of an SM work beside each other, and beside the issue of their instructions.
+  constexpr double kInSm = 6, kPower = 3;
+  const double cycles = std::pow(std::pow(blend(0, in_sm, kInSm), kPower) +
+                                     std::pow(blend(in_sm, terms.size(), kPower), kPower),
+                                 1 / kPower);
   const double busy_us = cycles / p.clock_hz * 1e6;
   result.time_us = p.launch_us + busy_us;
   std::ranges::sort(terms, [](const auto& a, const auto& b) { return a.cycles > b.cycles; });

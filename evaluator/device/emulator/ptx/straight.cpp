@@ -3,11 +3,18 @@
 namespace hone::emulator {
 namespace {
 
+// Others may wait for it, or it for others.
+bool has_its_own_time(const Inst& in) {
+  return in.ordered && (in.kind == Kind::kLoad || in.kind == Kind::kStore) &&
+         (in.space == Space::kGlobal || in.space == Space::kGeneric);
+}
+
 // Runs on to the next instruction whatever happens, for all lanes of the entry. Reading the clock
 // is left out: it wants the time of its own issue.
 /// What releases is timed as a fence is.
 bool runs_on(const Inst& in) {
-  return in.kind < Kind::kBranch && in.kind != Kind::kSpecial && !in.guarded && !in.release;
+  return in.kind < Kind::kBranch && in.kind != Kind::kSpecial && !in.guarded && !in.release &&
+         !has_its_own_time(in);
 }
 
 Op make_op(const Inst& in) {

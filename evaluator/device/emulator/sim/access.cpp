@@ -236,6 +236,13 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
     if (store) note_stored(mask, total);
     if (in.noncoherent && !check_noncoherent(w, in, mask)) return false;
   }
+  const bool in_time = in.ordered && run_.words;
+  if (in_time && store) keep_words(mask, total);
+  const auto done = [&] {
+    if (in_time && store) note_words(w, mask, total);
+    if (in_time && !store) look_back(w, in, mask, slots);
+    return true;
+  };
   const bool one_span = lo <= hi && span_.holds(lo, total) && span_.holds(hi, total);
   if (one_span) {
     std::uint64_t* const written = span_.page->written.get();
@@ -245,16 +252,16 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       // What lies between the lanes' addresses may be looked at, too, as long as all is written.
       const bool known = !written || !check_init_ ||
                          (bytes <= 1024 && bits_all_set_long(written, lo - span_.lo, bytes));
-      if (known && move_elements(in, mask, base)) return true;
+      if (known && move_elements(in, mask, base)) return done();
     } else if (!hollow && move_elements(in, mask, base)) {
       span_.allocation->written = true;
-      if (!written) return true;
+      if (!written) return done();
       if (mask == 0xFFFFFFFFu && pattern_slot(in).shape.solid)
         set_written(written, lo - span_.lo, bytes);
       else
         for (std::uint32_t m = mask; m; m &= m - 1)
           set_written(written, address_[std::countr_zero(m)] - span_.lo, total);
-      return true;
+      return done();
     }
   }
   for (std::uint32_t m = mask; m; m &= m - 1) {
@@ -283,7 +290,7 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
       }
     }
   }
-  return true;
+  return done();
 }
 
 }  // namespace hone::emulator

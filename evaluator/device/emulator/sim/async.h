@@ -56,7 +56,7 @@ class Async {
   /// When something is there that takes so long from now on.
   [[nodiscard]] Moment due_of(const Warp& w, std::uint64_t cycles) const {
     const auto l2 = static_cast<std::uint64_t>(b_.run_.profile->l2_latency);
-    return Moment{w.cycle, w.given, w.far}.after(cycles, cycles > l2 ? cycles - l2 : 0);
+    return Moment{w.cycle, w.given, w.far, w.late}.after(cycles, cycles > l2 ? cycles - l2 : 0);
   }
   /// One warp's cp.async.
   struct Copy {

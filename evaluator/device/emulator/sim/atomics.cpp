@@ -319,6 +319,8 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       if (!is_shared(std::countr_zero(m))) global |= m & -m;
     note_stored(global, total);
   }
+  const bool in_time = run_.words && !is_shared(first_lane);
+  if (in_time) keep_words(mask, total);
   bool changed = false;
   const std::uint32_t done = shared_atomics(w, in, mask, changed);
   const FastShadow fast(clocks_, w.index, true);
@@ -418,6 +420,12 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       else
         reg32(results[v])[lane] = static_cast<std::uint32_t>(old);
     }
+  }
+  if (in_time) {
+    if (changed)
+      note_words(w, mask, total);
+    else if (only_reads(in, mask))
+      look_back(w, in, mask, results);
   }
   if (changed) {
     ++run_.changes;

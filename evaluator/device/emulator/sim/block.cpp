@@ -64,6 +64,7 @@ void Block::start_warps() {
     }
     if (counting_) w.ready.assign(max_registers_ + kFirstReady, 0);
     w.cycle = w.latest = w.idle = w.given = w.far = w.executed = 0;
+    w.late = 0;
     w.barrier = -1;
     w.stored = false;
     w.stored_lines = 0;
@@ -76,7 +77,7 @@ void Block::start_warps() {
     w.doubts.clear();
     w.tainting = w.spinning = w.flattened = false;
     w.passed = w.barrier_predicate = 0;
-    w.polled = nullptr;
+    w.polled = w.looked = nullptr;
     if (check_init_) taint_live_in(w, f, taint, w.alive);
   }
 }

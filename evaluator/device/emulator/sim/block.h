@@ -97,6 +97,9 @@ class Block {
   /// Runs its warps until one of the reasons above.
   Progress advance();
   /// The blocks of its cluster, itself included, by rank; they live as long as any of them runs.
+  /// Cycles since the launch began, with waits for other blocks.
+  void begins_at(std::uint64_t cycle) { began_ = cycle; }
+  [[nodiscard]] std::uint64_t ended_at() const { return ended_; }
   void join_cluster(std::span<Block* const> blocks, int rank) {
     cluster_ = blocks;
     cluster_rank_ = rank;
@@ -173,6 +176,22 @@ class Block {
   bool access(Warp& w, const Inst& in, std::uint32_t mask);
   bool load_or_store(Warp& w, const Inst& in, std::uint32_t mask);
   bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
+  // what words held when (ordered_words.cpp)
+  template <class Each>
+  void for_each_word(std::uint32_t mask, std::uint32_t bytes, Each&& each);
+  std::uint64_t word_at(std::uint64_t address);
+  /// The words at `address_`, before an ordered store or atomic.
+  void keep_words(std::uint32_t mask, std::uint32_t bytes);
+  void note_words(const Warp& w, std::uint32_t mask, std::uint32_t bytes);
+  /// Of an ordered load that memory has answered: the registers `to` get what was there at its
+  /// time.
+  void look_back(Warp& w, const Inst& in, std::uint32_t mask, const Slot* to);
+  /// An atomic that can change nothing, whatever is there.
+  [[nodiscard]] bool only_reads(const Inst& in, std::uint32_t mask) const;
+  /// Cycles since the launch began.
+  [[nodiscard]] std::uint64_t launch_time(std::int64_t of_block) const {
+    return began_ + static_cast<std::uint64_t>(std::max<std::int64_t>(0, of_block));
+  }
   void expect_next(Pattern& p, std::uint64_t bytes, bool store);
   bool shared_access(Warp& w, const Inst& in, std::uint32_t mask);
   /// Of the variable that the address comes from, where that is known.
@@ -249,9 +268,9 @@ class Block {
   void count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool shared);
   void count_shared_atomic(std::uint32_t mask, std::uint64_t base);
   /// Of those that ptxas makes a loop of compare-and-swaps of.
-  void count_shared_loop(Warp& w, std::uint32_t mask);
+  void count_shared_loop(Warp& w, std::uint32_t mask, std::uint32_t bytes);
   void count_remote(const Inst& in, std::uint32_t mask);
-  void count_fence(Warp& w);
+  void count_fence(Warp& w, const Inst& in);
   void count_sleep(Warp& w, const Inst& in, std::uint32_t mask);
   void count_prefetch(const Inst& in, std::uint32_t mask);
   void count_hot_store(std::uint64_t line, std::uint32_t sectors);
@@ -438,6 +457,8 @@ class Block {
   std::uint32_t threads_ = 0;
   bool seeded_ = false;
   std::uint64_t executed_ = 0;  // [warp instructions]
+  std::uint64_t began_ = 0, ended_ = 0;
+  std::vector<std::uint64_t> kept_words_;  ///< between keep_words and note_words
   std::vector<Warp> warps_;
   std::vector<std::uint32_t> order_;  ///< of the warps' turns
   Dice dice_;

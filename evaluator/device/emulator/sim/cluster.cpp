@@ -11,7 +11,7 @@
 
 namespace hone::emulator {
 namespace {
-constexpr std::uint64_t kClusterBarrier = 190;  // from the last arrival [cycles]
+constexpr std::uint64_t kClusterBarrier = 330;  // from the last arrival [cycles]: cluster_barrier_*
 constexpr double kRemoteLatency = 200;          // of another SM's shared memory [cycles]
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace hone::emulator {
@@ -49,12 +50,20 @@ Grid::Cluster& Grid::start_next() {
       cluster->peers.push_back(cluster->blocks.back().get());
     }
   }
+  std::uint64_t begin = 0;
+  if (next_ >= slots_ && !free_at_.empty()) {
+    std::ranges::pop_heap(free_at_, std::greater());
+    begin = free_at_.back();
+    free_at_.pop_back();
+  }
+  cluster->number = next_;
   const std::uint64_t id = order_[next_++];
   cluster->finished.assign(in_cluster_, false);
   cluster->left = in_cluster_;
   for (std::size_t i = 0; i < in_cluster_; ++i) {
     Block& block = *cluster->blocks[i];
     block.join_cluster(cluster->peers, static_cast<int>(i));
+    block.begins_at(begin);
     block.start(id * in_cluster_ + i);
   }
   live_.push_back(std::move(cluster));
@@ -88,7 +97,21 @@ Progress Grid::advance(Cluster& cluster) {
   return turn ? Progress::kTurn : polling ? Progress::kPolling : Progress::kWaiting;
 }
 
+std::uint64_t Grid::end_of_all() const {
+  const std::uint64_t ran = order_.size() * in_cluster_, half = ran / 2;
+  if (half == 0 || end_ <= end_of_half_) return end_;
+  const double each = static_cast<double>(end_ - end_of_half_) / static_cast<double>(ran - half);
+  return end_ +
+         static_cast<std::uint64_t>(each * static_cast<double>(run_.counters.blocks_total - ran));
+}
+
 void Grid::retire(std::size_t live_index) {
+  std::uint64_t end = 0;
+  for (const auto& block : live_[live_index]->blocks) end = std::max(end, block->ended_at());
+  free_at_.push_back(end);
+  std::ranges::push_heap(free_at_, std::greater());
+  end_ = std::max(end_, end);
+  if (live_[live_index]->number < order_.size() / 2) end_of_half_ = std::max(end_of_half_, end);
   pool_.push_back(std::move(live_[live_index]));
   live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(live_index));
   ++ended_;

@@ -23,6 +23,8 @@ class Grid {
   bool run();
   /// Blocks started when Allocation::touched_at_half was taken.
   [[nodiscard]] std::uint64_t half_blocks() const { return half_blocks_; }
+  /// Until the last block of the launch ends, by how those that ran followed one another [cycles].
+  [[nodiscard]] std::uint64_t end_of_all() const;
 
  private:
   /// Blocks that start together and whose memory lives until the last of them ends.
@@ -31,6 +33,7 @@ class Grid {
     std::vector<Block*> peers;
     std::vector<bool> finished;
     std::size_t left = 0;
+    std::size_t number = 0;  ///< in the order of starts
   };
 
   void permute();
@@ -54,6 +57,8 @@ class Grid {
   std::vector<std::unique_ptr<Cluster>> live_, pool_;
   Dice dice_;
   std::uint64_t half_blocks_ = 0;
+  std::vector<std::uint64_t> free_at_;       ///< a heap of places of ended clusters [cycles]
+  std::uint64_t end_of_half_ = 0, end_ = 0;  ///< of the blocks that started first; of all
   // Since anything last changed:
   std::uint64_t seen_changes_ = 0, quiet_since_ = 0, quiet_passes_ = 0;
 };

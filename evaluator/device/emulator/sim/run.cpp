@@ -516,11 +516,14 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       state.blocks_of_sm = (total + static_cast<std::uint64_t>(profile->sm_count) - 1) /
                            static_cast<std::uint64_t>(profile->sm_count);
       state.sm_is_warm = state.blocks_of_sm >= 2 * static_cast<std::uint64_t>(resident);
-      state.l1_bytes = std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / resident);
+      const auto together = static_cast<std::int64_t>(
+          std::min<std::uint64_t>(static_cast<std::uint64_t>(resident), state.blocks_of_sm));
+      state.l1_bytes = std::max<std::int64_t>(4096, (profile->l1_bytes - carve) / together);
     }
     state.counters.blocks_total = total;
     state.tracking = tracking;
     state.granule_shift = traits.granule_shift;
+    if (options.waits_in_time && options.counters) state.words.emplace();
     state.order.in_cluster = static_cast<std::uint32_t>(in_cluster);
     std::uint64_t half_blocks = 0;
     if (parallel) {
@@ -532,6 +535,7 @@ RunReport run(const Module& base, const LaunchConfig& asked, Memory& memory,
       grid.run();
       if (state.met) return false;
       half_blocks = grid.half_blocks();
+      if (state.waits_for_blocks) state.counters.waited_cycles = grid.end_of_all();
     }
     settle_held(state);
     if (options.restore_counters)

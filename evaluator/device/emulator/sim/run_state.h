@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +16,7 @@
 #include "evaluator/device/emulator/sim/findings.h"
 #include "evaluator/device/emulator/sim/memory.h"
 #include "evaluator/device/emulator/sim/order.h"
+#include "evaluator/device/emulator/sim/ordered_words.h"
 #include "evaluator/device/emulator/sim/warp.h"
 
 namespace hone::emulator {
@@ -144,6 +146,8 @@ struct RunState {
   const BlockKinds* kinds = nullptr;  ///< of blocks, where predicates tell them apart
   std::unordered_map<std::uint8_t, BlockRuns> block_runs;  ///< by kind
   BlockRuns mixed_runs;                                    ///< of all kinds
+  std::optional<OrderedWords> words;                       ///< RunOptions::waits_in_time
+  bool waits_for_blocks = false;                           ///< a warp did, as the words say
   std::uint64_t forgiven = 0;  ///< warp instructions that only polled: not held against the limit
   /// Stores and atomics that changed something, in any memory: blocks that only poll while this
   /// stands still wait for something that will not come. Whatever else writes counts here too.

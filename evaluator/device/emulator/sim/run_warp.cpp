@@ -233,7 +233,7 @@ bool Block::run_warp(Warp& w) {
           break;
         case Kind::kLoad:
         case Kind::kStore:
-          if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w);
+          if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w, in);
           if (mask && !access(w, in, mask)) return false;
           ++pc;
           if (in.kind == Kind::kLoad && mask) give_way(in);
@@ -243,7 +243,7 @@ bool Block::run_warp(Warp& w) {
           }
           break;
         case Kind::kAtom:
-          if (counting_ && mask && in.release) count_fence(w);
+          if (counting_ && mask && in.release) count_fence(w, in);
           if (mask && !atomic(w, in, mask)) return false;
           ++pc;
           if (in.used && mask) give_way(in);
@@ -290,7 +290,7 @@ bool Block::run_warp(Warp& w) {
           if (in.kind == Kind::kFence) {
             if (check_races_) publish(w, in.sub == 0);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
-            if (counting_ && mask && in.sub == 0) count_fence(w);
+            if (counting_ && mask) count_fence(w, in);
           } else if (counting_ && mask && in.a != kNone) {
             count_sleep(w, in, mask);
           }

@@ -8,6 +8,7 @@
 namespace hone::emulator {
 namespace {
 constexpr std::size_t kAtomicLinesKept = 4096;
+constexpr double kAtomicLatency = 1.45;  // of the L2's, where the result is asked for: chain_atomic
 /// Finds a line among those so far, of which there are at most 64.
 class LineTable {
  public:
@@ -81,35 +82,30 @@ std::uint32_t Block::word_cycles(const Pattern& p) const {
 }
 
 // Cycles an access occupies the 32 four-byte banks: distinct words per bank. Of 8 and 16 bytes,
-// half and quarter warps go at once. Of shared memory lanes that ask for the same count as one,
-// wherever they are in the warp, by the ratios of the micro-kernels shared_v2_* and shared_v4_*.
+// half and quarter warps go at once; of shared memory twice as many lanes where each asks for the
+// same as the one beside it. Source: the micro-kernels shared_v2_* and shared_v4_*.
 std::uint32_t Block::bank_cycles(const Inst& in, std::uint32_t mask) const {
   const std::uint32_t total = in.esize * in.vec;
   const std::uint32_t words = std::max(1u, total / 4);
-  const int lanes_at_once = static_cast<int>(32 / words);
-  const bool merged = words > 1 && in.space != Space::kGlobal;
-  std::uint64_t asked[32];
-  int turn[32];  // in which they go
-  int count_asked = 0;
-  for (std::uint32_t m = mask; m; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    if (merged && std::find(asked, asked + count_asked, address_[lane]) != asked + count_asked)
-      continue;
-    asked[count_asked] = address_[lane];
-    turn[count_asked] = (merged ? count_asked : lane) / lanes_at_once;
-    ++count_asked;
+  int lanes_at_once = static_cast<int>(32 / words);
+  if (words > 1 && in.space != Space::kGlobal) {
+    bool pairs = true;
+    for (int lane = 0; lane < 32; lane += 2)
+      pairs = pairs && ((mask >> lane & 3) != 3 || address_[lane] == address_[lane + 1]);
+    if (pairs) lanes_at_once *= 2;
   }
   std::uint32_t cycles = 0;
-  for (int k = 0; k < count_asked;) {
-    const int now = turn[k];
+  for (std::uint32_t left = mask; left;) {
+    const int now = std::countr_zero(left) / lanes_at_once;
     std::uint32_t used = 0;
     std::uint64_t word_of[32];
     std::uint64_t more[32][4];
     std::uint8_t count[32];
     std::uint32_t worst = 0;
-    for (; k < count_asked && turn[k] == now; ++k) {
+    for (; left && std::countr_zero(left) / lanes_at_once == now; left &= left - 1) {
+      const int lane = std::countr_zero(left);
       for (std::uint32_t w = 0; w < words; ++w) {
-        const std::uint64_t word = (asked[k] >> 2) + w;
+        const std::uint64_t word = (address_[lane] >> 2) + w;
         const auto bank = static_cast<std::uint32_t>(word & 31);
         if (!(used >> bank & 1)) {
           used |= 1u << bank;
@@ -255,10 +251,11 @@ void Block::count_shared_atomic(std::uint32_t mask, std::uint64_t base) {
 }
 
 // One lane after another on a word, whichever warp it is of; several words go together.
-void Block::count_shared_loop(Warp& w, std::uint32_t mask) {
+void Block::count_shared_loop(Warp& w, std::uint32_t mask, std::uint32_t bytes) {
   constexpr std::uint32_t kLoopCycles = 3;  // of shared memory, for a lane's load and its swap
-  const auto turn =
-      static_cast<std::uint64_t>(run_.profile->shared_atomic_same_address_float_cycles);
+  constexpr double kOf64Bits = 1.77;        // times as long: shared_double_block, shared_long_block
+  const double of_32 = run_.profile->shared_atomic_same_address_float_cycles;
+  const auto turn = static_cast<std::uint64_t>(bytes == 8 ? kOf64Bits * of_32 : of_32);
   std::uint64_t word[32];
   std::uint32_t lanes[32];
   int words = 0;
@@ -289,7 +286,14 @@ void Block::count_shared_loop(Warp& w, std::uint32_t mask) {
 }
 
 // Until what the warp stored has arrived; then the L1 forgets what it holds.
-void Block::count_fence(Warp& w) {
+void Block::count_fence(Warp& w, const Inst& in) {
+  constexpr std::uint64_t kOfBlock = 10, kOfDevice = 18, kOfSystem = 160;  // of the SM [cycles]
+  const bool fence = in.kind == Kind::kFence;
+  if (fence && in.sub != 0) {
+    run_.counters.fence_cycles += kOfBlock;
+    return;
+  }
+  run_.counters.fence_cycles += fence && in.imm != 0 ? kOfSystem : kOfDevice;
   constexpr std::uint64_t kStored = 765;  // under load; MODEL.md
   const std::uint64_t before = w.time();
   w.pause(w.stored ? kStored : static_cast<std::uint64_t>(run_.profile->l2_latency));
@@ -368,7 +372,7 @@ void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool share
                        (bytes != 4 || in.type.kind == Type::kFloat ||
                         in.type.kind == Type::kBFloat || in.type.packed);
   if (shared && !all_shared(bytes, base)) count_remote(in, mask);
-  if (shared && is_loop) return count_shared_loop(w, mask);
+  if (shared && is_loop) return count_shared_loop(w, mask, bytes);
   if (shared && bytes >= 4 && all_shared(bytes, base)) return count_shared_atomic(mask, base);
   Counters& c = run_.counters;
   std::uint64_t line[32];
@@ -422,7 +426,8 @@ void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool share
     run_.atomic_lines.insert(line[k]);
   }
   c.atomic_distinct_lines = run_.atomic_lines.size();
-  access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(run_.profile->l2_latency);
+  access_latency_ =
+      in.noreturn ? 4 : static_cast<std::uint32_t>(kAtomicLatency * run_.profile->l2_latency);
 }
 
 void Block::note_turn(Warp& w, const Inst& in, std::uint32_t mask) {

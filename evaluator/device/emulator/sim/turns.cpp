@@ -189,6 +189,7 @@ void Block::finish_block() {
     last.not_before(w.moment());
     run_.counters.warp_path_sum += w.time() - std::min(w.idle, w.time());
   }
+  ended_ = launch_time(last.with_waits());
   run_.counters.critical_path_sum += last.at;
   run_.counters.given_path_sum += std::min(last.given, last.at);
   run_.given_by_dram += last.far;

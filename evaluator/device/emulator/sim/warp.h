@@ -2,6 +2,7 @@
 // what it waits for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -69,12 +70,17 @@ struct Moment {
   std::uint64_t at = 0;
   std::uint64_t given = 0;  ///< of it: waits that last as long whatever the code is
   std::uint64_t far = 0;    ///< of those: what the DRAM takes longer than the L2
+  std::int64_t late = 0;    ///< beside it: waits for other blocks (OrderedWords)
   void not_before(const Moment& other) {
+    const std::int64_t whole = std::max(with_waits(), other.with_waits());
     if (other.at > at) *this = other;
+    late = whole - static_cast<std::int64_t>(at);
   }
   [[nodiscard]] Moment after(std::uint64_t cycles, std::uint64_t of_dram = 0) const {
-    return {at + cycles, given + cycles, far + of_dram};
+    return {at + cycles, given + cycles, far + of_dram, late};
   }
+  /// Since the block began.
+  [[nodiscard]] std::int64_t with_waits() const { return static_cast<std::int64_t>(at) + late; }
 };
 
 struct Warp {
@@ -91,6 +97,7 @@ struct Warp {
   std::uint64_t latest = 0;          ///< start of anything so far
   std::uint64_t idle = 0;            ///< of it: waits for others, and those in `given`
   std::uint64_t given = 0, far = 0;  ///< as a Moment's
+  std::int64_t late = 0;             ///< likewise
   int stored_lines = 0;              ///< of its last store to global memory
   std::uint64_t stored_line[kStoresKept];
   std::uint8_t stored_sectors[kStoresKept];
@@ -112,6 +119,10 @@ struct Warp {
   const Inst* polled = nullptr;      ///< the last ordered load or atomic without effect
   std::uint64_t polled_address = 0;  ///< and where
   int polled_lane = 0;
+  // The last look at what blocks wait for, and when: Moment::with_waits.
+  const Inst* looked = nullptr;
+  std::uint64_t looked_address = 0;
+  std::int64_t looked_at = 0;
   // wgmma: groups by number, from 1. A register's is that of the product that writes it.
   std::uint32_t wgmma_group = 1, wgmma_done = 0;  ///< being filled; complete up to
   std::uint32_t wgmma_awaited = 0;                ///< at kAtWarpgroup: this group
@@ -121,16 +132,19 @@ struct Warp {
   std::vector<Doubt> doubts;
   [[nodiscard]] bool done() const { return alive == 0; }
   [[nodiscard]] std::uint64_t time() const { return cycle > latest ? cycle : latest; }
-  [[nodiscard]] Moment moment() const { return {time(), given, far}; }
+  [[nodiscard]] Moment moment() const { return {time(), given, far, late}; }
   /// Goes on no earlier than whatever it waits for.
   void wait_until(const Moment& then) {
     const std::uint64_t now = time();
     cycle = latest = now;
-    if (then.at <= now) return;
-    idle += then.at - now;
-    given = then.given;
-    far = then.far;
-    cycle = latest = then.at;
+    const std::int64_t whole = std::max(moment().with_waits(), then.with_waits());
+    if (then.at > now) {
+      idle += then.at - now;
+      given = then.given;
+      far = then.far;
+      cycle = latest = then.at;
+    }
+    late = whole - static_cast<std::int64_t>(time());
   }
   /// Waits as long as the machine code does not tell.
   void pause(std::uint64_t cycles) { wait_until(moment().after(cycles)); }

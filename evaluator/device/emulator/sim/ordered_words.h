@@ -1,0 +1,36 @@
+// What words of global memory held when: those that warps write with volatile, release or atomic
+// accesses, so that a block that waits for another is as late as on a device. Used by samples for
+// the time model (RunOptions::waits_in_time). Moments are cycles since the launch began.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace hone::emulator {
+
+class OrderedWords {
+ public:
+  static constexpr std::uint64_t kBytes = 8;  ///< of a word, aligned
+
+  /// `address`'s word, which held `before`, holds something else from `moment` on.
+  void wrote(std::uint64_t address, std::uint64_t before, std::uint64_t after,
+             std::uint64_t moment);
+
+  struct Seen {
+    std::uint64_t value = 0;
+    std::uint64_t next = 0;  ///< when it changes
+  };
+  /// What `address`'s word held at `moment`; nothing: what memory holds now.
+  [[nodiscard]] std::optional<Seen> at(std::uint64_t address, std::uint64_t moment) const;
+
+ private:
+  struct Change {
+    std::uint64_t moment = 0;
+    std::uint64_t before = 0;
+  };
+  std::unordered_map<std::uint64_t, std::vector<Change>> words_;  ///< by address / kBytes
+};
+
+}  // namespace hone::emulator
