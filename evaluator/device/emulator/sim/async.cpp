@@ -57,7 +57,7 @@ Block::Step Async::run(Warp& w, const Inst& in, std::uint32_t mask) {
     case AsyncOp::kRank:
       return map_rank(w, in, mask);
     case AsyncOp::kClusterArrive:
-      return cluster_arrive(w, mask);
+      return cluster_arrive(w, in, mask);
     case AsyncOp::kClusterWait:
       return cluster_wait(w, in, mask);
     case AsyncOp::kSetRegisters:

@@ -152,6 +152,9 @@ class Block {
   // progress inside a warp
   /// Lets others run first: siblings, or lanes that wait at a join, which then is given up.
   bool rotate(Warp& w, bool give_up_joins);
+  /// Of a seeded schedule: sometimes lets a part of the executing lanes go on alone, the others
+  /// come after them. Returns those that go on.
+  std::uint32_t split_lanes(Warp& w);
   /// Lets lanes leave that wait for nothing but to exit together; true when some did.
   bool exit_waiting(Warp& w);
   /// Are all named lanes that live here? If not, the entry waits and others get their turn.

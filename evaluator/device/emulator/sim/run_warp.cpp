@@ -411,6 +411,7 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
     case Kind::kTensor:
       return mask ? tensor(w, in, mask) : Step::kNext;
     case Kind::kActiveMask: {
+      if (seeded_ && mask && !run_.options->share_counters) mask &= split_lanes(w);
       auto* d = reg32(in.d);
       for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = mask;
       if (w.tainting) set_taint(w, in, mask, 0);
