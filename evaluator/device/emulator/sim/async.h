@@ -23,6 +23,8 @@ inline constexpr std::uint64_t kBytesPerCycle = 64;  // of one copy, once its fi
 
 /// One element of an atomic operation (sim/atomics.cpp): what memory holds afterwards.
 std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand);
+/// The same of atom and red on global memory, but for compare-and-swaps.
+std::uint64_t apply_global_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand);
 
 class Async {
  public:

@@ -114,7 +114,13 @@ class Block {
   void note_run();  ///< of neighbours, that this block belongs to
   void shuffle_warps();
   std::uint64_t turn_length();  ///< of a seeded schedule
-  bool run_warp(Warp& w);       ///< until it waits, ends, or its turn is over
+  /// Likewise: sometimes nobody runs until the run has executed more.
+  void hold(std::uint64_t& until, std::uint64_t one_of);
+  void end_holds();
+  bool nothing_else_runs();
+  /// Has nobody stored anything in this block's last turns?
+  [[nodiscard]] bool others_wait() const { return quiet_turns_ >= kQuietTurns; }
+  bool run_warp(Warp& w);  ///< until it waits, ends, or its turn is over
   /// Is it a counter that the blocks of a sample draw from for those that were left out?
   [[nodiscard]] bool counts_for_all(const Inst& in, std::uint32_t mask) const;
   /// What those have added since this sample drew from it last.
@@ -298,8 +304,29 @@ class Block {
   void mark_global(const Inst& in, std::uint32_t mask, Touch how);
   bool stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
                     std::uint64_t bytes, Touch how, const std::uint8_t* value);
+  [[nodiscard]] std::string block_name(std::uint32_t number) const;
   bool fail_global_race(const Warp& w, const Inst& in, int lane, std::uint64_t address,
                         const GlobalCell& before, const GlobalStamp& now);
+
+  // stores of a seeded schedule that others see late (late.cpp)
+  struct LateStore {
+    std::uint64_t address = 0;
+    std::uint64_t until = 0;  ///< instructions of the run
+    std::uint8_t data[64] = {};
+    const Inst* reduction = nullptr;
+    std::uint8_t bytes = 0, warp = 0;
+    bool in_block = false;  ///< its block sees it
+  };
+  /// Draws whether those of this execution are.
+  bool may_be_late(const Inst& in);
+  /// Of address_.
+  void keep_late(const Warp& w, const Inst& in, std::uint32_t mask);
+  void land(const LateStore& s);
+  /// Those in this range that the warp sees.
+  void land_late(const Warp& w, std::uint64_t begin, std::uint64_t end);
+  void land_all_late();
+  void land_some_late();
+  void show_late_to_block(const Warp& w);
 
   // collectives
   Step shuffle(Warp& w, const Inst& in, std::uint32_t mask);
@@ -445,7 +472,13 @@ class Block {
   std::vector<std::uint32_t> order_;  ///< of the warps' turns
   Dice dice_;
   std::uint64_t preempt_ = ~0ull;  ///< a warp's turn may end at any access from here on
-  bool gives_way_ = false;         ///< to other blocks, as soon as each of its warps had a turn
+  std::vector<LateStore> late_;
+  std::uint64_t held_until_ = 0;  ///< the whole block, as Warp::held_until
+  std::uint64_t held_at_ = 0;
+  static constexpr int kQuietTurns = 4;
+  int quiet_turns_ = 0;
+  std::uint64_t changes_seen_ = 0;  ///< RunState::changes, at the last turn
+  bool gives_way_ = false;          ///< to other blocks, as soon as each of its warps had a turn
   std::span<Block* const> cluster_;
   int cluster_rank_ = 0;
   SectorCache l1_;

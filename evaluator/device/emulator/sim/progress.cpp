@@ -212,6 +212,7 @@ void Block::fail_apart(const Warp& w, std::uint32_t missing) {
 
 Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
   const int lane = std::countr_zero(mask);
+  show_late_to_block(w);
   if (!barrier_operands(w, in, mask)) return Step::kFail;
   const std::uint32_t id = reg32(in.a)[lane];
   const std::uint32_t predicate = in.kind == Kind::kBarrierRed ? *reg32(in.c) & mask : 0;

@@ -154,6 +154,7 @@ struct RunState {
   std::string output;  ///< of printf
   bool output_cut = false;
   bool polled = false;
+  int holds = 256;  ///< that a seeded schedule has left
   Tracking tracking = Tracking::kOff;
   int granule_shift = 2;  ///< of kMarks and kStamps
   bool met = false;       ///< kMarks: two blocks touched the same, and one wrote

@@ -121,6 +121,7 @@ bool Block::run_warp(Warp& w) {
   const auto give_way = [&](const Inst& in) {
     if (!seeded_ || !in.ordered || run_.options->share_counters || dice_.below(2) != 0) return;
     gives_way_ = true;
+    hold(w.held_until, 8);
     preempt = std::min(preempt, turn);
   };
   if (w.tainting) settle_taint(w);
@@ -236,7 +237,7 @@ bool Block::run_warp(Warp& w) {
           if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w);
           if (mask && !access(w, in, mask)) return false;
           ++pc;
-          if (in.kind == Kind::kLoad && mask) give_way(in);
+          if ((in.kind == Kind::kLoad || !late_.empty()) && mask) give_way(in);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;
@@ -246,7 +247,7 @@ bool Block::run_warp(Warp& w) {
           if (counting_ && mask && in.release) count_fence(w);
           if (mask && !atomic(w, in, mask)) return false;
           ++pc;
-          if (in.used && mask) give_way(in);
+          if ((in.used || !late_.empty()) && mask) give_way(in);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;
@@ -289,6 +290,7 @@ bool Block::run_warp(Warp& w) {
         case Kind::kFence:
           if (in.kind == Kind::kFence) {
             if (check_races_) publish(w, in.sub == 0);
+            if (!late_.empty() && mask) in.sub == 0 ? land_all_late() : show_late_to_block(w);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
             if (counting_ && mask && in.sub == 0) count_fence(w);
           } else if (counting_ && mask && in.a != kNone) {

@@ -14,6 +14,9 @@ namespace hone::emulator {
 namespace {
 constexpr int kPollRounds = 2;            // with every warp polling, before other blocks run
 constexpr std::uint64_t kEvenTurn = 256;  // [warp instructions]
+// A seeded schedule holds a warp back for up to 64 or 65536 warp instructions of the whole run.
+constexpr std::uint64_t kLeastHeld = 64, kHeldDoublings = 11;
+constexpr std::uint64_t kHoldsWarp = 128, kHoldsBlock = 32;  // one turn of so many
 }  // namespace
 
 std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch, std::uint64_t number) {
@@ -62,6 +65,10 @@ void Block::start(std::uint64_t number) {
   seeded_ = seed != 0;
   preempt_ = ~0ull;
   gives_way_ = false;
+  late_.clear();
+  held_at_ = ~0ull;
+  quiet_turns_ = 0;
+  end_holds();
   // Of its own, so that a block's schedule does not hang on what others do.
   if (seeded_) dice_ = Dice(Dice(seed).next() ^ number);
 }
@@ -109,17 +116,45 @@ std::uint64_t Block::turn_length() {
   }
 }
 
+void Block::hold(std::uint64_t& until, std::uint64_t one_of) {
+  if (run_.holds == 0 || run_.options->share_counters || dice_.below(one_of) != 0) return;
+  --run_.holds;
+  until = run_.executed + dice_.below(kLeastHeld << dice_.below(kHeldDoublings));
+}
+
+void Block::end_holds() {
+  held_until_ = 0;
+  for (Warp& w : warps_) w.held_until = 0;
+}
+
+// Has nobody run since this block could do nothing for being held?
+bool Block::nothing_else_runs() { return std::exchange(held_at_, run_.executed) == run_.executed; }
+
 Progress Block::advance() {
   int polls = 0;
   std::uint64_t rounds = !seeded_ ? ~0ull : run_.options->share_counters ? 1 : 1 + dice_.below(8);
+  quiet_turns_ = run_.changes == std::exchange(changes_seen_, run_.changes) ? quiet_turns_ + 1 : 0;
+  if (!late_.empty()) land_some_late();
+  if (others_wait()) end_holds();
+  if (seeded_ && held_until_ <= run_.executed) hold(held_until_, kHoldsBlock);
+  if (held_until_ > run_.executed && !nothing_else_runs()) return Progress::kTurn;
   while (true) {
     bool progress = false;
     bool polling = true;
+    bool held = false;
     std::size_t live = 0;
     if (seeded_) shuffle_warps();
     for (const std::uint32_t index : order_) {
       Warp& w = warps_[index];
       if (w.done()) continue;
+      if (seeded_ && w.barrier < 0) {
+        if (w.held_until <= run_.executed) hold(w.held_until, kHoldsWarp);
+        if (w.held_until > run_.executed) {
+          held = true;
+          ++live;
+          continue;
+        }
+      }
       if (w.barrier < 0) {
         if (seeded_) preempt_ = turn_length();
         if (!run_warp(w)) return Progress::kFailed;
@@ -133,7 +168,13 @@ Progress Block::advance() {
       polling = false;
     }
     if (run_.failure.verdict != Verdict::kOk) return Progress::kFailed;
+    if (live == 0 && !late_.empty()) return Progress::kTurn;
     if (live == 0) break;
+    if (!progress && held) {
+      if (!nothing_else_runs()) return Progress::kTurn;
+      end_holds();
+      continue;
+    }
     if (!progress && async_) {
       const Async::Stuck stuck = async_->stuck();
       if (stuck == Async::Stuck::kFailed) return Progress::kFailed;

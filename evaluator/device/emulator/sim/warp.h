@@ -100,6 +100,7 @@ struct Warp {
   bool stored = false;                ///< to global memory, since its last fence
   std::uint32_t trips = 0;            ///< of loops that ptxas unrolls
   std::uint64_t executed = 0;
+  std::uint64_t held_until = 0;     ///< instructions of the run, in a seeded schedule
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
   std::int32_t barrier_inst = -1;
