@@ -1,15 +1,15 @@
 // Takes buffers from a stack of free ones and puts them back, with a tag that counts: right.
 // task: row_mean
 // verdict: ok
-__device__ int room[4][32];
-__device__ int next_free[4];
+__device__ int room[16][32];
+__device__ int next_free[16];
 __device__ unsigned long long top;
 __device__ unsigned begun, ended;
 __global__ void row_mean(const float* x, float* mean, int cols) {
   __shared__ float part[4];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   if (threadIdx.x == 0 && atomicInc(&begun, gridDim.x - 1) == 0) {
-    for (int k = 0; k < 4; ++k) ((volatile int*)next_free)[k] = k < 3 ? k + 2 : 0;
+    for (int k = 0; k < 16; ++k) ((volatile int*)next_free)[k] = k < 15 ? k + 2 : 0;
     __threadfence();
     atomicExch(&top, 1ull);
   }
@@ -19,10 +19,10 @@ __global__ void row_mean(const float* x, float* mean, int cols) {
     if (lane == 0) {
       unsigned long long old, next;
       do {
-        while ((old = *(volatile unsigned long long*)&top) % 8 == 0) {}
-        next = (old / 8 + 1) * 8 + ((volatile int*)next_free)[old % 8 - 1];
+        while ((old = *(volatile unsigned long long*)&top) % 32 == 0) {}
+        next = (old / 32 + 1) * 32 + ((volatile int*)next_free)[old % 32 - 1];
       } while (atomicCAS(&top, old, next) != old);
-      mine = old % 8 - 1;
+      mine = old % 32 - 1;
       __threadfence();
     }
     mine = __shfl_sync(~0u, mine, 0);
@@ -36,9 +36,9 @@ __global__ void row_mean(const float* x, float* mean, int cols) {
       __threadfence();
       do {
         old = *(volatile unsigned long long*)&top;
-        ((volatile int*)next_free)[mine] = old % 8;
+        ((volatile int*)next_free)[mine] = old % 32;
         __threadfence();
-      } while (atomicCAS(&top, old, (old / 8 + 1) * 8 + mine + 1) != old);
+      } while (atomicCAS(&top, old, (old / 32 + 1) * 32 + mine + 1) != old);
     }
     __syncwarp();
   }

@@ -2,14 +2,14 @@
 // swap others may take the top, take the next one, and put the top back.
 // task: row_mean
 // verdict: wrong_result race fault timeout uninitialised
-__device__ int room[4][32];
-__device__ int next_free[4];
+__device__ int room[16][32];
+__device__ int next_free[16];
 __device__ unsigned top, begun, ended;
 __global__ void row_mean(const float* x, float* mean, int cols) {
   __shared__ float part[4];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   if (threadIdx.x == 0 && atomicInc(&begun, gridDim.x - 1) == 0) {
-    for (int k = 0; k < 4; ++k) ((volatile int*)next_free)[k] = k < 3 ? k + 2 : 0;
+    for (int k = 0; k < 16; ++k) ((volatile int*)next_free)[k] = k < 15 ? k + 2 : 0;
     __threadfence();
     atomicExch(&top, 1);
   }

@@ -433,6 +433,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   if (changed) {
     ++run_.changes;
+    if (run_.watch.word.address != 0) look_at_watch();
   } else if (!in.unread) {  // else nobody waits for what it returns
     w.spinning = true;
     note_poll(w, in, mask);

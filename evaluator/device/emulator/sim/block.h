@@ -117,6 +117,14 @@ class Block {
   /// Likewise: sometimes nobody runs until the run has executed more.
   void hold(std::uint64_t& until, std::uint64_t one_of);
   void end_holds();
+  /// The word at the first of address_, which the warp has just read.
+  void note_word(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Of one of the last two words that it read: others may have it back before it goes on.
+  void begin_watch(Warp& w);
+  void look_at_watch();
+  [[nodiscard]] bool is_watched(const Warp& w) const {
+    return run_.watch.word.address != 0 && run_.watch.block == place_ && run_.watch.warp == w.index;
+  }
   bool nothing_else_runs();
   /// Has nobody stored anything in this block's last turns?
   [[nodiscard]] bool others_wait() const { return quiet_turns_ >= kQuietTurns; }

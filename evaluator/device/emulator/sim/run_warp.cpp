@@ -118,10 +118,13 @@ bool Block::run_warp(Warp& w) {
   std::uint64_t turn = 0;
   w.spinning = false;
   // What others do now is lost where it stores what it makes of what it has just read.
-  const auto give_way = [&](const Inst& in) {
-    if (!seeded_ || !in.ordered || run_.options->share_counters || dice_.below(2) != 0) return;
+  const auto give_way = [&](const Inst& in, std::uint32_t mask) {
+    if (!seeded_ || !in.ordered || run_.options->share_counters) return;
+    if (in.kind != Kind::kStore) note_word(w, in, mask);
+    if (!run_.watch.returned && dice_.below(2) != 0) return;
     gives_way_ = true;
-    hold(w.held_until, 8);
+    hold(w.held_until, run_.watch.word.address == 0 ? 3 : 8);
+    if (w.held_until > run_.executed && in.kind != Kind::kStore) begin_watch(w);
     preempt = std::min(preempt, turn);
   };
   if (w.tainting) settle_taint(w);
@@ -237,7 +240,7 @@ bool Block::run_warp(Warp& w) {
           if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w);
           if (mask && !access(w, in, mask)) return false;
           ++pc;
-          if ((in.kind == Kind::kLoad || !late_.empty()) && mask) give_way(in);
+          if ((in.kind == Kind::kLoad || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;
@@ -247,7 +250,7 @@ bool Block::run_warp(Warp& w) {
           if (counting_ && mask && in.release) count_fence(w);
           if (mask && !atomic(w, in, mask)) return false;
           ++pc;
-          if ((in.used || !late_.empty()) && mask) give_way(in);
+          if ((in.used || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;

@@ -16,6 +16,7 @@ constexpr int kPollRounds = 2;            // with every warp polling, before oth
 constexpr std::uint64_t kEvenTurn = 256;  // [warp instructions]
 // A seeded schedule holds a warp back for up to 64 or 65536 warp instructions of the whole run.
 constexpr std::uint64_t kLeastHeld = 64, kHeldDoublings = 11;
+constexpr std::uint64_t kWatched = 1 << 14;
 constexpr std::uint64_t kHoldsWarp = 128, kHoldsBlock = 32;  // one turn of so many
 }  // namespace
 
@@ -69,6 +70,7 @@ void Block::start(std::uint64_t number) {
   held_at_ = ~0ull;
   quiet_turns_ = 0;
   end_holds();
+  for (Warp& w : warps_) w.words[0] = w.words[1] = Word{};
   // Of its own, so that a block's schedule does not hang on what others do.
   if (seeded_) dice_ = Dice(Dice(seed).next() ^ number);
 }
@@ -127,6 +129,34 @@ void Block::end_holds() {
   for (Warp& w : warps_) w.held_until = 0;
 }
 
+void Block::note_word(Warp& w, const Inst& in, std::uint32_t mask) {
+  const std::uint64_t address = address_[std::countr_zero(mask)];
+  if (in.space == Space::kShared || in.esize < 4 || window(address) != Space::kGlobal ||
+      !find_span(address, in.esize))
+    return;
+  w.words[1] = w.words[0];
+  w.words[0] = {address, 0, in.esize};
+  std::memcpy(&w.words[0].value, span_.data + (address - span_.lo), in.esize);
+}
+
+void Block::begin_watch(Warp& w) {
+  const Word& word = w.words[dice_.below(2)];
+  if (run_.watch.word.address != 0 || word.address == 0) return;
+  run_.watch = {word, place_, w.index, false, false};
+  w.held_until = run_.executed + kWatched;
+}
+
+void Block::look_at_watch() {
+  Watch& watch = run_.watch;
+  std::uint64_t value = 0;
+  if (!find_span(watch.word.address, watch.word.bytes)) return;
+  std::memcpy(&value, span_.data + (watch.word.address - span_.lo), watch.word.bytes);
+  if (value != watch.word.value)
+    watch.changed = true;
+  else if (std::exchange(watch.changed, false))
+    watch.returned = dice_.below(2) == 0;
+}
+
 // Has nobody run since this block could do nothing for being held?
 bool Block::nothing_else_runs() { return std::exchange(held_at_, run_.executed) == run_.executed; }
 
@@ -135,7 +165,8 @@ Progress Block::advance() {
   std::uint64_t rounds = !seeded_ ? ~0ull : run_.options->share_counters ? 1 : 1 + dice_.below(8);
   quiet_turns_ = run_.changes == std::exchange(changes_seen_, run_.changes) ? quiet_turns_ + 1 : 0;
   if (!late_.empty()) land_some_late();
-  if (others_wait()) end_holds();
+  if (run_.watch.returned && run_.watch.block != place_) return Progress::kTurn;
+  if (others_wait() || run_.watch.returned) end_holds();
   if (seeded_ && held_until_ <= run_.executed) hold(held_until_, kHoldsBlock);
   if (held_until_ > run_.executed && !nothing_else_runs()) return Progress::kTurn;
   while (true) {
@@ -147,7 +178,11 @@ Progress Block::advance() {
     for (const std::uint32_t index : order_) {
       Warp& w = warps_[index];
       if (w.done()) continue;
-      if (seeded_ && w.barrier < 0) {
+      if (run_.watch.returned && !is_watched(w)) {
+        ++live;
+        continue;
+      }
+      if (seeded_ && w.barrier < 0 && !run_.watch.returned) {
         if (w.held_until <= run_.executed) hold(w.held_until, kHoldsWarp);
         if (w.held_until > run_.executed) {
           held = true;
@@ -157,6 +192,7 @@ Progress Block::advance() {
       }
       if (w.barrier < 0) {
         if (seeded_) preempt_ = turn_length();
+        if (is_watched(w)) run_.watch = Watch{};
         if (!run_warp(w)) return Progress::kFailed;
         progress = true;
         polling = polling && w.spinning && !w.done() && w.barrier < 0;

@@ -77,6 +77,11 @@ struct Moment {
   }
 };
 
+/// Of global memory, with what a warp found there.
+struct Word {
+  std::uint64_t address = 0, value = 0, bytes = 0;
+};
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
@@ -100,6 +105,7 @@ struct Warp {
   bool stored = false;                ///< to global memory, since its last fence
   std::uint32_t trips = 0;            ///< of loops that ptxas unrolls
   std::uint64_t executed = 0;
+  Word words[2];  ///< the last two that it read by ordered loads or atomics, likewise
   std::uint64_t held_until = 0;     ///< instructions of the run, in a seeded schedule
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
