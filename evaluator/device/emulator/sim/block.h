@@ -115,7 +115,8 @@ class Block {
   void shuffle_warps();
   std::uint64_t turn_length();  ///< of a seeded schedule
   /// Likewise: sometimes nobody runs until the run has executed more.
-  void hold(std::uint64_t& until, std::uint64_t one_of);
+  void hold(Hold& h, std::uint64_t one_of);
+  bool is_held(Hold& h);
   void end_holds();
   /// The word at the first of address_, which the warp has just read.
   void note_word(Warp& w, const Inst& in, std::uint32_t mask);
@@ -319,7 +320,7 @@ class Block {
   // stores of a seeded schedule that others see late (late.cpp)
   struct LateStore {
     std::uint64_t address = 0;
-    std::uint64_t until = 0;  ///< instructions of the run
+    std::uint64_t since = 0, until = 0;  ///< instructions of the run
     std::uint8_t data[64] = {};
     const Inst* reduction = nullptr;
     std::uint8_t bytes = 0, warp = 0;
@@ -481,7 +482,7 @@ class Block {
   Dice dice_;
   std::uint64_t preempt_ = ~0ull;  ///< a warp's turn may end at any access from here on
   std::vector<LateStore> late_;
-  std::uint64_t held_until_ = 0;  ///< the whole block, as Warp::held_until
+  Hold hold_;  ///< of the whole block
   std::uint64_t held_at_ = 0;
   static constexpr int kQuietTurns = 4;
   int quiet_turns_ = 0;

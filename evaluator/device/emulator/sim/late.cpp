@@ -17,8 +17,8 @@ constexpr std::uint64_t kLeastLate = 64, kLateDoublings = 9;
 
 // Barriers of clusters order for other blocks, too: what those do exactly is not followed.
 bool Block::may_be_late(const Inst& in) {
-  return seeded_ && !in.release && !run_.options->share_counters && cluster_.size() <= 1 &&
-         dice_.below(2) == 0;
+  return seeded_ && !in.release && run_.delayed <= RunState::kMostDelayed &&
+         !run_.options->share_counters && cluster_.size() <= 1 && dice_.below(2) == 0;
 }
 
 void Block::keep_late(const Warp& w, const Inst& in, std::uint32_t mask) {
@@ -29,6 +29,7 @@ void Block::keep_late(const Warp& w, const Inst& in, std::uint32_t mask) {
     s.address = address_[lane];
     s.bytes = static_cast<std::uint8_t>(in.esize * in.vec);
     s.warp = static_cast<std::uint8_t>(w.index);
+    s.since = run_.executed;
     s.until = run_.executed + dice_.below(kLeastLate << dice_.below(kLateDoublings));
     if (in.kind == Kind::kAtom) s.reduction = &in;
     for (int v = 0; v < in.vec; ++v)
@@ -70,6 +71,7 @@ void Block::land_all_late() {
 void Block::land_some_late() {
   std::erase_if(late_, [&](const LateStore& s) {
     if (s.until > run_.executed && !others_wait()) return false;
+    run_.delayed += run_.executed - s.since;
     land(s);
     return true;
   });

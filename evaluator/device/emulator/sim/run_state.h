@@ -163,7 +163,10 @@ struct RunState {
   std::string output;  ///< of printf
   bool output_cut = false;
   bool polled = false;
-  int holds = 512;  ///< that a seeded schedule has left
+  /// How long seeded schedules held something back or kept a store from others, summed
+  /// [warp instructions].
+  std::uint64_t delayed = 0;
+  static constexpr std::uint64_t kMostDelayed = 2'000'000;
   Watch watch;
   Tracking tracking = Tracking::kOff;
   int granule_shift = 2;  ///< of kMarks and kStamps

@@ -123,8 +123,8 @@ bool Block::run_warp(Warp& w) {
     if (in.kind != Kind::kStore) note_word(w, in, mask);
     if (!run_.watch.returned && dice_.below(2) != 0) return;
     gives_way_ = true;
-    hold(w.held_until, run_.watch.word.address == 0 ? 3 : 8);
-    if (w.held_until > run_.executed && in.kind != Kind::kStore) begin_watch(w);
+    hold(w.hold, run_.watch.word.address == 0 ? 3 : 8);
+    if (w.hold.until > run_.executed && in.kind != Kind::kStore) begin_watch(w);
     preempt = std::min(preempt, turn);
   };
   if (w.tainting) settle_taint(w);

@@ -69,7 +69,8 @@ void Block::start(std::uint64_t number) {
   late_.clear();
   held_at_ = ~0ull;
   quiet_turns_ = 0;
-  end_holds();
+  hold_ = Hold{};
+  for (Warp& w : warps_) w.hold = Hold{};
   for (Warp& w : warps_) w.words[0] = w.words[1] = Word{};
   // Of its own, so that a block's schedule does not hang on what others do.
   if (seeded_) dice_ = Dice(Dice(seed).next() ^ number);
@@ -118,15 +119,23 @@ std::uint64_t Block::turn_length() {
   }
 }
 
-void Block::hold(std::uint64_t& until, std::uint64_t one_of) {
-  if (run_.holds == 0 || run_.options->share_counters || dice_.below(one_of) != 0) return;
-  --run_.holds;
-  until = run_.executed + dice_.below(kLeastHeld << dice_.below(kHeldDoublings));
+void Block::hold(Hold& h, std::uint64_t one_of) {
+  if (run_.delayed > RunState::kMostDelayed || run_.options->share_counters ||
+      dice_.below(one_of) != 0)
+    return;
+  h.since = run_.executed;
+  h.until = run_.executed + dice_.below(kLeastHeld << dice_.below(kHeldDoublings));
+}
+
+bool Block::is_held(Hold& h) {
+  if (h.until > run_.executed) return true;
+  if (h.since != 0) run_.delayed += run_.executed - std::exchange(h.since, 0);
+  return false;
 }
 
 void Block::end_holds() {
-  held_until_ = 0;
-  for (Warp& w : warps_) w.held_until = 0;
+  hold_.until = 0;
+  for (Warp& w : warps_) w.hold.until = 0;
 }
 
 void Block::note_word(Warp& w, const Inst& in, std::uint32_t mask) {
@@ -143,7 +152,7 @@ void Block::begin_watch(Warp& w) {
   const Word& word = w.words[dice_.below(2)];
   if (run_.watch.word.address != 0 || word.address == 0) return;
   run_.watch = {word, place_, w.index, false, false};
-  w.held_until = run_.executed + kWatched;
+  w.hold.until = run_.executed + kWatched;
 }
 
 void Block::look_at_watch() {
@@ -167,8 +176,8 @@ Progress Block::advance() {
   if (!late_.empty()) land_some_late();
   if (run_.watch.returned && run_.watch.block != place_) return Progress::kTurn;
   if (others_wait() || run_.watch.returned) end_holds();
-  if (seeded_ && held_until_ <= run_.executed) hold(held_until_, kHoldsBlock);
-  if (held_until_ > run_.executed && !nothing_else_runs()) return Progress::kTurn;
+  if (seeded_ && !is_held(hold_)) hold(hold_, kHoldsBlock);
+  if (is_held(hold_) && !nothing_else_runs()) return Progress::kTurn;
   while (true) {
     bool progress = false;
     bool polling = true;
@@ -183,8 +192,8 @@ Progress Block::advance() {
         continue;
       }
       if (seeded_ && w.barrier < 0 && !run_.watch.returned) {
-        if (w.held_until <= run_.executed) hold(w.held_until, kHoldsWarp);
-        if (w.held_until > run_.executed) {
+        if (!is_held(w.hold)) hold(w.hold, kHoldsWarp);
+        if (is_held(w.hold)) {
           held = true;
           ++live;
           continue;
