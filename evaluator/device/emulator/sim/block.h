@@ -127,8 +127,10 @@ class Block {
     return run_.watch.word.address != 0 && run_.watch.block == place_ && run_.watch.warp == w.index;
   }
   bool nothing_else_runs();
-  /// Has nobody stored anything in this block's last turns?
-  [[nodiscard]] bool others_wait() const { return quiet_turns_ >= kQuietTurns; }
+  /// Has nobody run for some turns of this block, or, where warps poll, stored in its last turns?
+  [[nodiscard]] bool others_wait() const {
+    return idle_turns_ >= kIdleTurns || (quiet_turns_ >= kQuietTurns && run_.polled);
+  }
   bool run_warp(Warp& w);  ///< until it waits, ends, or its turn is over
   /// Is it a counter that the blocks of a sample draw from for those that were left out?
   [[nodiscard]] bool counts_for_all(const Inst& in, std::uint32_t mask) const;
@@ -486,8 +488,11 @@ class Block {
   std::uint64_t held_at_ = 0;
   static constexpr int kQuietTurns = 4;
   int quiet_turns_ = 0;
-  std::uint64_t changes_seen_ = 0;  ///< RunState::changes, at the last turn
-  bool gives_way_ = false;          ///< to other blocks, as soon as each of its warps had a turn
+  std::uint64_t changes_seen_ = 0;      ///< RunState::changes, at the last turn
+  static constexpr int kIdleTurns = 8;  ///< others may be about to begin
+  int idle_turns_ = 0;
+  std::uint64_t executed_seen_ = 0;
+  bool gives_way_ = false;  ///< to other blocks, as soon as each of its warps had a turn
   std::span<Block* const> cluster_;
   int cluster_rank_ = 0;
   SectorCache l1_;

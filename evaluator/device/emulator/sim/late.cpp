@@ -11,8 +11,8 @@
 
 namespace hone::emulator {
 namespace {
-// How long others may not see a store: up to 64 or 16384 warp instructions of the whole run.
-constexpr std::uint64_t kLeastLate = 64, kLateDoublings = 9;
+// How long others may not see a store: up to 1024 or 32768 warp instructions of the whole run.
+constexpr std::uint64_t kLeastLate = 1024, kLateDoublings = 6;
 }  // namespace
 
 // Barriers of clusters order for other blocks, too: what those do exactly is not followed.

@@ -69,6 +69,8 @@ void Block::start(std::uint64_t number) {
   late_.clear();
   held_at_ = ~0ull;
   quiet_turns_ = 0;
+  idle_turns_ = 0;
+  executed_seen_ = ~0ull;
   hold_ = Hold{};
   for (Warp& w : warps_) w.hold = Hold{};
   for (Warp& w : warps_) w.words[0] = w.words[1] = Word{};
@@ -173,6 +175,7 @@ Progress Block::advance() {
   int polls = 0;
   std::uint64_t rounds = !seeded_ ? ~0ull : run_.options->share_counters ? 1 : 1 + dice_.below(8);
   quiet_turns_ = run_.changes == std::exchange(changes_seen_, run_.changes) ? quiet_turns_ + 1 : 0;
+  idle_turns_ = run_.executed == std::exchange(executed_seen_, run_.executed) ? idle_turns_ + 1 : 0;
   if (!late_.empty()) land_some_late();
   if (run_.watch.returned && run_.watch.block != place_) return Progress::kTurn;
   if (others_wait() || run_.watch.returned) end_holds();
