@@ -75,8 +75,10 @@ bool Decoder::decode_async(const Statement& s) {
   }
   if (op == "barrier" && s.has("cluster")) {
     if (!s.has("arrive") && !s.has("wait")) return false;
+    Inst inst;
+    inst.publishes = !s.has("relaxed");
     emit_async(s, s.has("arrive") ? AsyncOp::kClusterArrive : AsyncOp::kClusterWait,
-               Class::kBarrier, {}, {});
+               Class::kBarrier, {}, inst);
     return true;
   }
   if (op == "createpolicy") {  // where lines stay in L2: of no effect here
@@ -211,7 +213,9 @@ bool Decoder::decode_bulk(const Statement& s) {
     if (s.operands.size() != 1 || s.operands[0].kind != Operand::Kind::kImmediate) return false;
     Inst inst;
     inst.imm = static_cast<std::int64_t>(s.operands[0].value);
-    emit_async(s, AsyncOp::kBulkWait, Class::kOther, {}, inst);
+    AsyncOperands o;
+    o.reads_only = s.has("read");
+    emit_async(s, AsyncOp::kBulkWait, Class::kOther, o, inst);
     return true;
   }
   if (s.has("prefetch")) {

@@ -302,6 +302,7 @@ struct AsyncOperands {
   AtomicOp op = AtomicOp::kAdd;
   bool drop = false, expect = false, no_complete = false, no_increment = false;
   bool by_parity = false, suspends = false, read_only = false;
+  bool reads_only = false;  ///< bulk_wait: until sources have been read, not until it is written
 };
 
 /// A shared or local variable, as far as accesses through its name reach.

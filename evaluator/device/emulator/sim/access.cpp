@@ -231,10 +231,20 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
     }
   }
   expect_next(pattern_slot(in), hi + total - lo, store);
+  if (!late_.empty()) {
+    if (in.release)
+      land_all_late();
+    else
+      land_late(w, lo, hi + total);
+  }
   if (tracking_ != Tracking::kOff && !note_global(w, in, mask)) return false;
   if (check_noncoherent_) {
     if (store) note_stored(mask, total);
     if (in.noncoherent && !check_noncoherent(w, in, mask)) return false;
+  }
+  if (store && in.ordered && hollow == 0 && may_be_late(in)) {
+    keep_late(w, in, mask);
+    return true;
   }
   const bool in_time = in.ordered && run_.words;
   if (in_time && store) keep_words(mask, total);

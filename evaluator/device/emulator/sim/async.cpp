@@ -57,7 +57,7 @@ Block::Step Async::run(Warp& w, const Inst& in, std::uint32_t mask) {
     case AsyncOp::kRank:
       return map_rank(w, in, mask);
     case AsyncOp::kClusterArrive:
-      return cluster_arrive(w, mask);
+      return cluster_arrive(w, in, mask);
     case AsyncOp::kClusterWait:
       return cluster_wait(w, in, mask);
     case AsyncOp::kSetRegisters:
@@ -172,6 +172,7 @@ void Async::settle(std::uint64_t to, const std::uint8_t* data, std::uint32_t byt
 
 bool Async::read_global(std::uint64_t from, std::uint8_t* to, std::uint64_t bytes, bool& unknown,
                         std::uint64_t& bad) {
+  b_.land_all_late();
   Span& span = b_.span_;
   while (bytes > 0) {
     if (!span.holds(from, 1) && !b_.run_.memory->span(from, 1, span)) {

@@ -23,6 +23,8 @@ inline constexpr std::uint64_t kBytesPerCycle = 64;  // of one copy, once its fi
 
 /// One element of an atomic operation (sim/atomics.cpp): what memory holds afterwards.
 std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand);
+/// The same of atom and red on global memory, but for compare-and-swaps.
+std::uint64_t apply_global_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand);
 
 class Async {
  public:
@@ -95,7 +97,9 @@ class Async {
     int warp = 0, lane = 0;
     Moment due;
   };
-  /// A bulk copy out of this block's shared memory, made at its start and checked at its wait.
+  /// A bulk copy out of this block's shared memory, read at its start and checked at its wait,
+  /// which also writes it; a wait for reads alone leaves that to a later one, or to the block's
+  /// end.
   struct BulkStore {
     std::uint64_t from = 0;
     std::vector<std::uint8_t> data;
@@ -106,6 +110,8 @@ class Async {
     std::int32_t function = 0;
     int warp = 0, lane = 0;
     std::uint32_t group = 0;
+    bool read = false;  ///< somebody has waited for that
+    bool late = false;  ///< and written after that
     Moment due;
   };
   struct MBarrier {
@@ -128,6 +134,7 @@ class Async {
     std::uint32_t bulk_group[32] = {};
     std::uint32_t cluster_arrived = 0;  ///< lanes
     std::uint32_t cluster_phase = 0;    ///< in which they arrived
+    bool cluster_relaxed = false;       ///< some of them without releasing anything
     bool woken = false;                 ///< its next try_wait says false rather than wait again
     std::size_t rotations = 0;
   };
@@ -179,7 +186,8 @@ class Async {
   Step bulk_store(Warp& w, const Inst& in, std::uint32_t mask);
   Step bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool commit);
   bool claim_source(Warp& w, const Inst& in, int lane, std::uint64_t from, std::uint64_t bytes);
-  bool make_store(Warp& w, BulkStore& s);
+  bool end_reading(Warp& w, BulkStore& s);
+  void make_store(const BulkStore& s);
 
   // async_share.cpp
   Step bulk_share(Warp& w, const Inst& in, std::uint32_t mask);
@@ -197,7 +205,7 @@ class Async {
 
   // cluster.cpp
   Step map_rank(Warp& w, const Inst& in, std::uint32_t mask);
-  Step cluster_arrive(Warp& w, std::uint32_t mask);
+  Step cluster_arrive(Warp& w, const Inst& in, std::uint32_t mask);
   Step cluster_wait(Warp& w, const Inst& in, std::uint32_t mask);
   bool complete_cluster_barrier();
   bool own(Warp& w, const Inst& in, int lane, std::uint64_t at);

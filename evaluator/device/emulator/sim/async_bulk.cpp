@@ -13,6 +13,8 @@
 
 namespace hone::emulator {
 namespace {
+constexpr std::size_t kMostUnwritten = 1 << 20;  // of one warp's bulk stores, once read [B]
+
 Type element_type(TensorMapSpec::Type t) {
   using Map = TensorMapSpec::Type;
   const auto bits = static_cast<std::uint8_t>(8 * element_bytes(t));
@@ -409,9 +411,9 @@ bool Async::claim_source(Warp& w, const Inst& in, int lane, std::uint64_t from,
   return true;
 }
 
-bool Async::make_store(Warp& w, BulkStore& s) {
-  const AsyncOperands& o = b_.module_.functions[s.function].async[s.inst->extra];
-  if (b_.check_races_) {
+// False: the source was written before.
+bool Async::end_reading(Warp& w, BulkStore& s) {
+  if (b_.check_races_ && !s.read) {
     const int shift = b_.shadow_.shift();
     for (const auto& [at, to, bytes] : s.pieces) {
       if (std::memcmp(b_.shared_.data() + s.from + at, s.data.data() + at, bytes) != 0)
@@ -428,6 +430,12 @@ bool Async::make_store(Warp& w, BulkStore& s) {
       }
     }
   }
+  s.read = true;
+  return true;
+}
+
+void Async::make_store(const BulkStore& s) {
+  const AsyncOperands& o = b_.module_.functions[s.function].async[s.inst->extra];
   Inst element;
   element.type = s.type;
   element.sub = static_cast<std::uint8_t>(o.op);
@@ -435,7 +443,7 @@ bool Async::make_store(Warp& w, BulkStore& s) {
   for (const auto& [at, to, bytes] : s.pieces) {
     for (std::uint64_t done = 0; done < bytes;) {
       Span& span = b_.span_;
-      if (!span.holds(to + done, 1) && !b_.run_.memory->span(to + done, 1, span)) return true;
+      if (!span.holds(to + done, 1) && !b_.run_.memory->span(to + done, 1, span)) return;
       const std::uint64_t offset = to + done - span.lo;
       const std::uint64_t n = std::min(bytes - done, span.bytes - offset);
       if (!o.reduce) {
@@ -456,7 +464,6 @@ bool Async::make_store(Warp& w, BulkStore& s) {
     }
   }
   ++b_.run_.changes;
-  return true;
 }
 
 Block::Step Async::bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool commit) {
@@ -465,13 +472,20 @@ Block::Step Async::bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool c
     for (std::uint32_t k = mask; k; k &= k - 1) ++mine.bulk_group[std::countr_zero(k)];
     return Step::kNext;
   }
+  const bool reads_only = operands(in).reads_only;
+  std::size_t unwritten = 0;  // [B]
+  for (auto s = mine.stores.rbegin(); s != mine.stores.rend(); ++s)
+    s->late = reads_only && (unwritten += s->data.size()) <= kMostUnwritten;
   for (BulkStore& s : mine.stores) {
     if (!(mask >> s.lane & 1) ||
         s.group + static_cast<std::uint64_t>(in.imm) >= mine.bulk_group[s.lane])
       continue;
-    if (!make_store(w, s)) return Step::kFail;
+    const bool waits = b_.counting_ && !s.read;
+    if (!end_reading(w, s)) return Step::kFail;
+    if (waits) w.wait_until(s.due);
+    if (s.late) continue;
+    make_store(s);
     s.inst = nullptr;
-    if (b_.counting_) w.wait_until(s.due);
   }
   std::erase_if(mine.stores, [](const BulkStore& s) { return !s.inst; });
   return Step::kNext;
@@ -479,12 +493,18 @@ Block::Step Async::bulk_wait(Warp& w, const Inst& in, std::uint32_t mask, bool c
 
 bool Async::finish() {
   for (PerWarp& p : warps_) {
-    for (BulkStore& s : p.stores)
+    for (const BulkStore& s : p.stores) {
+      if (s.read) {
+        make_store(s);
+        continue;
+      }
       return fail(b_.warps_[s.warp], *s.inst, s.lane,
                   "the block ends while its bulk copy may still read its "
                   "shared memory (no "
                   "cp.async.bulk.wait_group)",
                   FindingKind::kAsync);
+    }
+    p.stores.clear();
   }
   for (auto& [at, m] : barriers_) {
     for (const BulkLoad& l : m.loads)

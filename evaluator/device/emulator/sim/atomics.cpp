@@ -159,6 +159,10 @@ std::uint64_t apply_atomic(const Inst& in, std::uint64_t old, std::uint64_t oper
   return apply(in, old, operand, 0, false);  // an H200's bulk reductions keep subnormals
 }
 
+std::uint64_t apply_global_atomic(const Inst& in, std::uint64_t old, std::uint64_t operand) {
+  return apply(in, old, operand, 0, true);
+}
+
 // The lanes of a 32-bit atomic on this block's shared memory, in order, up to the first about which
 // the checkers are in doubt. address_ - base lies in shared memory for all of them.
 std::uint32_t Block::sure_atomics(const Warp& w, const Inst& in, std::uint32_t mask,
@@ -307,6 +311,8 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       if (taint && !tainted_value(w, in, taint, "is used by an atomic")) return false;
     }
   }
+  if (in.release) land_all_late();
+  if (!late_.empty()) land_late(w, summary_.lowest, summary_.highest + total);
   if (tracking_ != Tracking::kOff && in.space != Space::kShared) {
     std::uint32_t global = 0;
     for (std::uint32_t m = mask; m; m &= m - 1)
@@ -326,6 +332,8 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   const FastShadow fast(clocks_, w.index, true);
   const bool adds = is_plain_add(in);
   const bool for_all = counts_for_all(in, mask);
+  const bool late = in.unread && in.vec == 1 && static_cast<AtomicOp>(in.sub) != AtomicOp::kCas &&
+                    may_be_late(in);
   for (std::uint32_t m = mask & ~done; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint64_t address = address_[lane];
@@ -391,6 +399,10 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
       span_.allocation->written = true;
       if (for_all && lane == first_lane) add_left_out(in, mask, data);
     }
+    if (late && !shared) {
+      keep_late(w, in, 1u << lane);
+      continue;
+    }
     if (run_.concurrent && !shared) {
       const std::uint64_t value =
           in.dst_wide ? reg64(values[0])[lane] : std::uint64_t{reg32(values[0])[lane]};
@@ -429,6 +441,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
   }
   if (changed) {
     ++run_.changes;
+    if (run_.watch.word.address != 0) look_at_watch();
   } else if (!in.unread) {  // else nobody waits for what it returns
     w.spinning = true;
     note_poll(w, in, mask);

@@ -117,7 +117,24 @@ class Block {
   void note_run();  ///< of neighbours, that this block belongs to
   void shuffle_warps();
   std::uint64_t turn_length();  ///< of a seeded schedule
-  bool run_warp(Warp& w);       ///< until it waits, ends, or its turn is over
+  /// Likewise: sometimes nobody runs until the run has executed more.
+  void hold(Hold& h, std::uint64_t one_of);
+  bool is_held(Hold& h);
+  void end_holds();
+  /// The word at the first of address_, which the warp has just read.
+  void note_word(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Of one of the last two words that it read: others may have it back before it goes on.
+  void begin_watch(Warp& w);
+  void look_at_watch();
+  [[nodiscard]] bool is_watched(const Warp& w) const {
+    return run_.watch.word.address != 0 && run_.watch.block == place_ && run_.watch.warp == w.index;
+  }
+  bool nothing_else_runs();
+  /// Has nobody run for some turns of this block, or, where warps poll, stored in its last turns?
+  [[nodiscard]] bool others_wait() const {
+    return idle_turns_ >= kIdleTurns || (quiet_turns_ >= kQuietTurns && run_.polled);
+  }
+  bool run_warp(Warp& w);  ///< until it waits, ends, or its turn is over
   /// Is it a counter that the blocks of a sample draw from for those that were left out?
   [[nodiscard]] bool counts_for_all(const Inst& in, std::uint32_t mask) const;
   /// What those have added since this sample drew from it last.
@@ -155,6 +172,9 @@ class Block {
   // progress inside a warp
   /// Lets others run first: siblings, or lanes that wait at a join, which then is given up.
   bool rotate(Warp& w, bool give_up_joins);
+  /// Of a seeded schedule: sometimes lets a part of the executing lanes go on alone, the others
+  /// come after them. Returns those that go on.
+  std::uint32_t split_lanes(Warp& w);
   /// Lets lanes leave that wait for nothing but to exit together; true when some did.
   bool exit_waiting(Warp& w);
   /// Are all named lanes that live here? If not, the entry waits and others get their turn.
@@ -314,8 +334,29 @@ class Block {
   void mark_global(const Inst& in, std::uint32_t mask, Touch how);
   bool stamp_global(Warp& w, const Inst& in, int lane, const Span& span, std::uint64_t address,
                     std::uint64_t bytes, Touch how, const std::uint8_t* value);
+  [[nodiscard]] std::string block_name(std::uint32_t number) const;
   bool fail_global_race(const Warp& w, const Inst& in, int lane, std::uint64_t address,
                         const GlobalCell& before, const GlobalStamp& now);
+
+  // stores of a seeded schedule that others see late (late.cpp)
+  struct LateStore {
+    std::uint64_t address = 0;
+    std::uint64_t since = 0, until = 0;  ///< instructions of the run
+    std::uint8_t data[64] = {};
+    const Inst* reduction = nullptr;
+    std::uint8_t bytes = 0, warp = 0;
+    bool in_block = false;  ///< its block sees it
+  };
+  /// Draws whether those of this execution are.
+  bool may_be_late(const Inst& in);
+  /// Of address_.
+  void keep_late(const Warp& w, const Inst& in, std::uint32_t mask);
+  void land(const LateStore& s);
+  /// Those in this range that the warp sees.
+  void land_late(const Warp& w, std::uint64_t begin, std::uint64_t end);
+  void land_all_late();
+  void land_some_late();
+  void show_late_to_block(const Warp& w);
 
   // collectives
   Step shuffle(Warp& w, const Inst& in, std::uint32_t mask);
@@ -463,7 +504,16 @@ class Block {
   std::vector<std::uint32_t> order_;  ///< of the warps' turns
   Dice dice_;
   std::uint64_t preempt_ = ~0ull;  ///< a warp's turn may end at any access from here on
-  bool gives_way_ = false;         ///< to other blocks, as soon as each of its warps had a turn
+  std::vector<LateStore> late_;
+  Hold hold_;  ///< of the whole block
+  std::uint64_t held_at_ = 0;
+  static constexpr int kQuietTurns = 4;
+  int quiet_turns_ = 0;
+  std::uint64_t changes_seen_ = 0;      ///< RunState::changes, at the last turn
+  static constexpr int kIdleTurns = 8;  ///< others may be about to begin
+  int idle_turns_ = 0;
+  std::uint64_t executed_seen_ = 0;
+  bool gives_way_ = false;  ///< to other blocks, as soon as each of its warps had a turn
   std::span<Block* const> cluster_;
   int cluster_rank_ = 0;
   SectorCache l1_;

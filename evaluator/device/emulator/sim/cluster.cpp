@@ -259,8 +259,9 @@ Block::Step Async::map_rank(Warp& w, const Inst& in, std::uint32_t mask) {
   return Step::kNext;
 }
 
-Block::Step Async::cluster_arrive(Warp& w, std::uint32_t mask) {
+Block::Step Async::cluster_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
   PerWarp& mine = of(w);
+  mine.cluster_relaxed = mine.cluster_relaxed || !in.publishes;
   mine.cluster_arrived |= mask;
   mine.cluster_phase = cluster_phase_;
   // What it stored into other blocks is there first.
@@ -286,20 +287,33 @@ bool Async::complete_cluster_barrier() {
     }
   }
   if (!anybody) return false;
+  std::uint32_t releasing = 0;  // blocks
+  for (const Block* block : b_.cluster_)
+    for (const Warp& w : block->warps_)
+      if (!block->async_ || !block->async_->of(w).cluster_relaxed)
+        releasing |= 1u << block->cluster_rank_;
   for (Block* block : b_.cluster_) {
     if (!block->async_) continue;
     Async& other = *block->async_;
     ++other.cluster_phase_;
-    std::uint32_t all = 0;
+    std::uint32_t all = 0, released = 0;
     for (Warp& w : block->warps_) {
-      other.of(w).cluster_arrived = 0;
+      PerWarp& its = other.of(w);
+      its.cluster_arrived = 0;
       all |= 1u << w.index;
+      if (!its.cluster_relaxed) released |= 1u << w.index;
+      its.cluster_relaxed = false;
       if (w.barrier == kAtClusterBarrier) w.barrier = -1;
       if (b_.counting_ && !w.done()) w.wait_until(last.after(kClusterBarrier));
     }
     if (b_.check_races_) {
-      block->clocks_.barrier(all);
-      block->clocks_.meet_cluster();
+      const bool others = (releasing & ~(1u << block->cluster_rank_)) != 0;
+      if (released == all && (others || b_.cluster_.size() == 1)) {
+        block->clocks_.barrier(all);
+        block->clocks_.meet_cluster();
+      } else {
+        block->clocks_.meet_cluster(released, others);
+      }
     }
     other.stuck_ = 0;
   }

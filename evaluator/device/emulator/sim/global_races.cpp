@@ -114,6 +114,8 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
   const bool writes = how == Touch::kWrite || (how == Touch::kOrdered && in.kind != Kind::kLoad);
   if (!in.guess && how == Touch::kOrdered && (in.kind == Kind::kAtom || !writes))
     global_order_.take_over(w.index, address, bytes);
+  if (how == Touch::kOrdered && in.acquire) global_order_.forget_loads();
+  const bool cached = how == Touch::kRead && in.kind == Kind::kLoad && !in.bypass_l1 && !in.choice;
   auto& shadow = span.page->shadow;
   if (!shadow) shadow = std::make_unique<PageShadow>();
   if (shadow->run != run_.memory->epoch) {
@@ -146,6 +148,13 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
     } else {
       race = global_order_.read(cell, now);
       if (in.choice) cell = before;  // who keeps the value is not known yet
+      if (!race && cached && global_order_.stale(before, span.lo + begin) &&
+          !fail(FindingKind::kRace,
+                fmt::format("read of {}, which {} wrote since this block read beside it: without a "
+                            "fence or an acquire in between, the L1 may give what was there before",
+                            describe(span.lo + begin), block_name(before.writer.block - 1)),
+                w, lane, in))
+        return false;
     }
     if (race && !fail_global_race(w, in, lane, span.lo + begin, before, now)) return false;
   }
@@ -155,6 +164,11 @@ bool Block::stamp_global(Warp& w, const Inst& in, int lane, const Span& span, st
     global_order_.note_atomic(w.index, lane, address, in.kind == Kind::kAtom && in.used);
   }
   return true;
+}
+
+std::string Block::block_name(std::uint32_t number) const {
+  const auto id = block_of(*run_.launch, number);
+  return fmt::format("block ({},{},{})", id[0], id[1], id[2]);
 }
 
 bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint64_t address,
@@ -167,14 +181,13 @@ bool Block::fail_global_race(const Warp& w, const Inst& in, int lane, std::uint6
   std::string other = "a read by other blocks";
   CodePlace other_place;
   if (const GlobalStamp* s = global_order_.culprit(before, now, write)) {
-    const auto id = block_of(*run_.launch, s->block - 1);
     const std::uint32_t t = s->warp * 32u + s->lane;
     const auto& b = run_.launch->block;
     other_place = code_place(s->place);
     other = fmt::format(
-        "{} by block ({},{},{}), thread ({},{},{}){}",
+        "{} by {}, thread ({},{},{}){}",
         s == &before.writer ? (s->ordered ? "an atomic or volatile write" : "a write") : "a read",
-        id[0], id[1], id[2], t % b[0], t / b[0] % b[1], t / b[0] / b[1],
+        block_name(s->block - 1), t % b[0], t / b[0] % b[1], t / b[0] / b[1],
         other_place.line ? fmt::format(", line {}", other_place.line) : "");
   }
   const std::string where = describe(address);

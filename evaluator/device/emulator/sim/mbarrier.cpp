@@ -160,6 +160,7 @@ void Async::publish(Async& by, const Warp& w, MBarrier& m) {
 bool Async::arrive(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at, MBarrier& m,
                    std::uint32_t count) {
   const AsyncOperands& o = by.operands(in);
+  by.b_.show_late_to_block(w);
   if (count > m.pending && !settle(m)) return false;
   if (count == 0 || count > m.pending)
     return by.fail(w, in, lane,

@@ -5,8 +5,9 @@
 
 namespace hone::emulator {
 namespace {
-constexpr std::uint64_t kMaxEntries = 64 << 20;  // 1 GiB, were all kept
-constexpr std::uint64_t kWarpsOfBlock = 64;      // keys of a block: 0 the whole, 1 + warp
+constexpr std::uint64_t kMaxEntries = 64 << 20;                // 1 GiB, were all kept
+constexpr std::uint64_t kSectorBytes = 32, kLoadsKept = 4096;  // 128 KiB of the L1
+constexpr std::uint64_t kWarpsOfBlock = 64;  // keys of a block: 0 the whole, 1 + warp
 
 std::uint64_t key_of(std::uint32_t block) { return block * kWarpsOfBlock; }
 std::uint64_t key_of(std::uint32_t block, int warp) {
@@ -50,6 +51,7 @@ void BlockOrder::start(GlobalOrder& order, std::uint32_t block, std::size_t warp
   order_ = &order;
   block_ = block;
   warps_.assign(warps, WarpOrder{});
+  forget_loads();
 }
 
 void BlockOrder::fence(int warp) {
@@ -59,6 +61,7 @@ void BlockOrder::fence(int warp) {
   own->push_back({key_of(block_, warp), w.epoch});
   w.fenced = order_->join(order_->join(w.fenced, w.seen), own);
   ++w.epoch;
+  forget_loads();
 }
 
 void BlockOrder::barrier(std::uint32_t warps, std::uint32_t live) {
@@ -166,7 +169,21 @@ bool BlockOrder::read(GlobalCell& cell, const GlobalStamp& now) const {
   return race;
 }
 
+bool BlockOrder::stale(const GlobalCell& cell, std::uint64_t address) {
+  if (loads_.empty()) loads_.resize(kLoadsKept);
+  const std::uint64_t sector = address / kSectorBytes;
+  Loaded& loaded = loads_[sector % kLoadsKept];
+  if (loaded.sector != sector || loaded.fences != fences_) {
+    loaded = {sector, fences_, order_->writes};
+    return false;
+  }
+  const bool other = cell.writer.block != 0 && (cell.writer.block - 1) / order_->in_cluster !=
+                                                   (block_ - 1) / order_->in_cluster;
+  return other && cell.written_at > loaded.at && !order_->gave_up;
+}
+
 bool BlockOrder::write(GlobalCell& cell, const GlobalStamp& now, bool same) const {
+  if (!same) cell.written_at = ++order_->writes;
   if (same) {
     const bool plural = conflicts(cell.writer, now);
     cell.writer = now;

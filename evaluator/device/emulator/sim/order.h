@@ -33,6 +33,7 @@ struct GlobalCell {
   std::uint64_t read_at = 0;      ///< when `reader` read
   GlobalStamp other_reader;       ///< the last of another block than `reader`, plainly
   std::uint64_t others_read = 0;  ///< and when
+  std::uint64_t written_at = 0;   ///< GlobalOrder::writes, when `writer` wrote
 };
 
 struct PageShadow {
@@ -59,6 +60,7 @@ struct GlobalOrder {
   std::unordered_map<std::uint64_t, LastAtomic> last_atomics;  ///< by key of the warp
   std::uint64_t atomics = 0;
   std::uint64_t time = 1;     ///< of publications
+  std::uint64_t writes = 1;   ///< stamped so far
   std::uint64_t entries = 0;  ///< in all clocks ever made
   bool gave_up = false;       ///< too many: nothing is reported any more
   std::uint32_t in_cluster =
@@ -87,6 +89,11 @@ class BlockOrder {
   [[nodiscard]] const GlobalStamp* culprit(const GlobalCell& before, const GlobalStamp& now,
                                            bool write) const;
 
+  /// Sectors that plain loads have brought into the L1 stay there until a fence or an acquire of
+  /// the block: may one at `address` give what was there before `cell` was written? Notes the load.
+  bool stale(const GlobalCell& cell, std::uint64_t address);
+  void forget_loads() { ++fences_; }
+
   [[nodiscard]] std::uint32_t block() const { return block_; }
   [[nodiscard]] std::uint32_t epoch(int warp) const { return warps_[warp].epoch; }
 
@@ -108,6 +115,12 @@ class BlockOrder {
   GlobalOrder* order_ = nullptr;
   std::uint32_t block_ = 0;
   std::vector<WarpOrder> warps_;
+  struct Loaded {
+    std::uint64_t sector = 0, fences = 0;
+    std::uint64_t at = 0;  ///< GlobalOrder::writes
+  };
+  std::vector<Loaded> loads_;  ///< the last ones, by sector
+  std::uint64_t fences_ = 1;
 };
 
 }  // namespace hone::emulator

@@ -79,6 +79,16 @@ bool Block::rotate(Warp& w, bool give_up_joins) {
   return false;
 }
 
+std::uint32_t Block::split_lanes(Warp& w) {
+  Entry first = w.stack.back();
+  const std::uint32_t later = first.mask & static_cast<std::uint32_t>(dice_.next());
+  if (dice_.below(2) != 0 || later == 0 || later == first.mask) return first.mask;
+  w.stack.back().mask = later;
+  first.mask &= ~later;
+  w.stack.push_back(first);
+  return first.mask;
+}
+
 bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
   auto& stack = w.stack;
   const Entry top = stack.back();
@@ -202,6 +212,7 @@ void Block::fail_apart(const Warp& w, std::uint32_t missing) {
 
 Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
   const int lane = std::countr_zero(mask);
+  show_late_to_block(w);
   if (!barrier_operands(w, in, mask)) return Step::kFail;
   const std::uint32_t id = reg32(in.a)[lane];
   const std::uint32_t predicate = in.kind == Kind::kBarrierRed ? *reg32(in.c) & mask : 0;

@@ -101,6 +101,15 @@ struct HotLine {
   std::uint64_t sectors = 0, blocks = 0, last_block = 0;
 };
 
+/// A word that a warp has read before a seeded schedule held it back: when atomics have changed it
+/// and it is as it was, the warp goes on, before anybody else.
+struct Watch {
+  Word word;  ///< address 0: none
+  std::uint64_t block = 0;
+  int warp = 0;
+  bool changed = false, returned = false;
+};
+
 /// Shared by the blocks of one run, or by those that one thread of it runs.
 struct RunState {
   const ModuleImpl* module = nullptr;
@@ -158,6 +167,11 @@ struct RunState {
   std::string output;  ///< of printf
   bool output_cut = false;
   bool polled = false;
+  /// How long seeded schedules held something back or kept a store from others, summed
+  /// [warp instructions].
+  std::uint64_t delayed = 0;
+  static constexpr std::uint64_t kMostDelayed = 2'000'000;
+  Watch watch;
   Tracking tracking = Tracking::kOff;
   int granule_shift = 2;  ///< of kMarks and kStamps
   bool met = false;       ///< kMarks: two blocks touched the same, and one wrote

@@ -118,9 +118,13 @@ bool Block::run_warp(Warp& w) {
   std::uint64_t turn = 0;
   w.spinning = false;
   // What others do now is lost where it stores what it makes of what it has just read.
-  const auto give_way = [&](const Inst& in) {
-    if (!seeded_ || !in.ordered || run_.options->share_counters || dice_.below(2) != 0) return;
+  const auto give_way = [&](const Inst& in, std::uint32_t mask) {
+    if (!seeded_ || !in.ordered || run_.options->share_counters) return;
+    if (in.kind != Kind::kStore) note_word(w, in, mask);
+    if (!run_.watch.returned && dice_.below(2) != 0) return;
     gives_way_ = true;
+    hold(w.hold, run_.watch.word.address == 0 ? 3 : 8);
+    if (w.hold.until > run_.executed && in.kind != Kind::kStore) begin_watch(w);
     preempt = std::min(preempt, turn);
   };
   if (w.tainting) settle_taint(w);
@@ -236,7 +240,7 @@ bool Block::run_warp(Warp& w) {
           if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w, in);
           if (mask && !access(w, in, mask)) return false;
           ++pc;
-          if (in.kind == Kind::kLoad && mask) give_way(in);
+          if ((in.kind == Kind::kLoad || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;
@@ -246,7 +250,7 @@ bool Block::run_warp(Warp& w) {
           if (counting_ && mask && in.release) count_fence(w, in);
           if (mask && !atomic(w, in, mask)) return false;
           ++pc;
-          if (in.used && mask) give_way(in);
+          if ((in.used || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
             top->pc = pc;
             reload = true;
@@ -289,6 +293,7 @@ bool Block::run_warp(Warp& w) {
         case Kind::kFence:
           if (in.kind == Kind::kFence) {
             if (check_races_) publish(w, in.sub == 0);
+            if (!late_.empty() && mask) in.sub == 0 ? land_all_late() : show_late_to_block(w);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
             if (counting_ && mask) count_fence(w, in);
           } else if (counting_ && mask && in.a != kNone) {
@@ -411,6 +416,7 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
     case Kind::kTensor:
       return mask ? tensor(w, in, mask) : Step::kNext;
     case Kind::kActiveMask: {
+      if (seeded_ && mask && !run_.options->share_counters) mask &= split_lanes(w);
       auto* d = reg32(in.d);
       for (std::uint32_t m = mask; m; m &= m - 1) d[std::countr_zero(m)] = mask;
       if (w.tainting) set_taint(w, in, mask, 0);

@@ -88,6 +88,23 @@ class Clocks {
     for (int w = 0; w < kMaxWarps; ++w) seen_by_cluster_[w] = ++tick_[w];
     ++epoch_;
   }
+  /// The same where only some warps released what they had done and seen (the others arrived
+  /// .relaxed), and of the other blocks perhaps nobody did.
+  void meet_cluster(std::uint32_t released, bool others) {
+    ClockView joined{};
+    for (std::uint32_t m = released; m; m &= m - 1) {
+      const int w = __builtin_ctz(m);
+      for (int k = 0; k < tracked_; ++k) joined[k] = std::max(joined[k], seen_[w][k]);
+      joined[w] = std::max(joined[w], tick_[w] + 1);
+    }
+    if (others) joined[kClusterAgent] = ++tick_[kClusterAgent];
+    for (int w = 0; w < kMaxWarps; ++w) {
+      for (int k = 0; k < tracked_; ++k) seen_[w][k] = std::max(seen_[w][k], joined[k]);
+      seen_by_cluster_[w] = std::max(seen_by_cluster_[w], joined[w]);
+      ++tick_[w];
+    }
+    ++epoch_;
+  }
   /// An mbarrier ordered some of it: taken for all that was done so far, never reported.
   void may_have_met_cluster() {
     for (int w = 0; w < kMaxWarps; ++w) seen_by_cluster_[w] = tick_[w] + 1;

@@ -14,6 +14,10 @@ namespace hone::emulator {
 namespace {
 constexpr int kPollRounds = 2;            // with every warp polling, before other blocks run
 constexpr std::uint64_t kEvenTurn = 256;  // [warp instructions]
+// A seeded schedule holds a warp back for up to 64 or 65536 warp instructions of the whole run.
+constexpr std::uint64_t kLeastHeld = 64, kHeldDoublings = 11;
+constexpr std::uint64_t kWatched = 1 << 14;
+constexpr std::uint64_t kHoldsWarp = 128, kHoldsBlock = 32;  // one turn of so many
 }  // namespace
 
 std::array<std::uint32_t, 3> block_of(const LaunchConfig& launch, std::uint64_t number) {
@@ -62,6 +66,14 @@ void Block::start(std::uint64_t number) {
   seeded_ = seed != 0;
   preempt_ = ~0ull;
   gives_way_ = false;
+  late_.clear();
+  held_at_ = ~0ull;
+  quiet_turns_ = 0;
+  idle_turns_ = 0;
+  executed_seen_ = ~0ull;
+  hold_ = Hold{};
+  for (Warp& w : warps_) w.hold = Hold{};
+  for (Warp& w : warps_) w.words[0] = w.words[1] = Word{};
   // Of its own, so that a block's schedule does not hang on what others do.
   if (seeded_) dice_ = Dice(Dice(seed).next() ^ number);
 }
@@ -109,19 +121,90 @@ std::uint64_t Block::turn_length() {
   }
 }
 
+void Block::hold(Hold& h, std::uint64_t one_of) {
+  if (run_.delayed > RunState::kMostDelayed || run_.options->share_counters ||
+      dice_.below(one_of) != 0)
+    return;
+  h.since = run_.executed;
+  h.until = run_.executed + dice_.below(kLeastHeld << dice_.below(kHeldDoublings));
+}
+
+bool Block::is_held(Hold& h) {
+  if (h.until > run_.executed) return true;
+  if (h.since != 0) run_.delayed += run_.executed - std::exchange(h.since, 0);
+  return false;
+}
+
+void Block::end_holds() {
+  hold_.until = 0;
+  for (Warp& w : warps_) w.hold.until = 0;
+}
+
+void Block::note_word(Warp& w, const Inst& in, std::uint32_t mask) {
+  const std::uint64_t address = address_[std::countr_zero(mask)];
+  if (in.space == Space::kShared || in.esize < 4 || window(address) != Space::kGlobal ||
+      !find_span(address, in.esize))
+    return;
+  w.words[1] = w.words[0];
+  w.words[0] = {address, 0, in.esize};
+  std::memcpy(&w.words[0].value, span_.data + (address - span_.lo), in.esize);
+}
+
+void Block::begin_watch(Warp& w) {
+  const Word& word = w.words[dice_.below(2)];
+  if (run_.watch.word.address != 0 || word.address == 0) return;
+  run_.watch = {word, place_, w.index, false, false};
+  w.hold.until = run_.executed + kWatched;
+}
+
+void Block::look_at_watch() {
+  Watch& watch = run_.watch;
+  std::uint64_t value = 0;
+  if (!find_span(watch.word.address, watch.word.bytes)) return;
+  std::memcpy(&value, span_.data + (watch.word.address - span_.lo), watch.word.bytes);
+  if (value != watch.word.value)
+    watch.changed = true;
+  else if (std::exchange(watch.changed, false))
+    watch.returned = dice_.below(2) == 0;
+}
+
+// Has nobody run since this block could do nothing for being held?
+bool Block::nothing_else_runs() { return std::exchange(held_at_, run_.executed) == run_.executed; }
+
 Progress Block::advance() {
   int polls = 0;
   std::uint64_t rounds = !seeded_ ? ~0ull : run_.options->share_counters ? 1 : 1 + dice_.below(8);
+  quiet_turns_ = run_.changes == std::exchange(changes_seen_, run_.changes) ? quiet_turns_ + 1 : 0;
+  idle_turns_ = run_.executed == std::exchange(executed_seen_, run_.executed) ? idle_turns_ + 1 : 0;
+  if (!late_.empty()) land_some_late();
+  if (run_.watch.returned && run_.watch.block != place_) return Progress::kTurn;
+  if (others_wait() || run_.watch.returned) end_holds();
+  if (seeded_ && !is_held(hold_)) hold(hold_, kHoldsBlock);
+  if (is_held(hold_) && !nothing_else_runs()) return Progress::kTurn;
   while (true) {
     bool progress = false;
     bool polling = true;
+    bool held = false;
     std::size_t live = 0;
     if (seeded_) shuffle_warps();
     for (const std::uint32_t index : order_) {
       Warp& w = warps_[index];
       if (w.done()) continue;
+      if (run_.watch.returned && !is_watched(w)) {
+        ++live;
+        continue;
+      }
+      if (seeded_ && w.barrier < 0 && !run_.watch.returned) {
+        if (!is_held(w.hold)) hold(w.hold, kHoldsWarp);
+        if (is_held(w.hold)) {
+          held = true;
+          ++live;
+          continue;
+        }
+      }
       if (w.barrier < 0) {
         if (seeded_) preempt_ = turn_length();
+        if (is_watched(w)) run_.watch = Watch{};
         if (!run_warp(w)) return Progress::kFailed;
         progress = true;
         polling = polling && w.spinning && !w.done() && w.barrier < 0;
@@ -133,7 +216,13 @@ Progress Block::advance() {
       polling = false;
     }
     if (run_.failure.verdict != Verdict::kOk) return Progress::kFailed;
+    if (live == 0 && !late_.empty()) return Progress::kTurn;
     if (live == 0) break;
+    if (!progress && held) {
+      if (!nothing_else_runs()) return Progress::kTurn;
+      end_holds();
+      continue;
+    }
     if (!progress && async_) {
       const Async::Stuck stuck = async_->stuck();
       if (stuck == Async::Stuck::kFailed) return Progress::kFailed;

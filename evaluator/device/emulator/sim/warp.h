@@ -83,6 +83,16 @@ struct Moment {
   [[nodiscard]] std::int64_t with_waits() const { return static_cast<std::int64_t>(at) + late; }
 };
 
+/// Of global memory, with what a warp found there.
+struct Word {
+  std::uint64_t address = 0, value = 0, bytes = 0;
+};
+
+/// A seeded schedule lets nobody run until the run has executed so much [warp instructions].
+struct Hold {
+  std::uint64_t since = 0, until = 0;
+};
+
 struct Warp {
   int index = 0;
   std::uint32_t launched = 0;  ///< lanes that exist
@@ -107,6 +117,8 @@ struct Warp {
   bool stored = false;                ///< to global memory, since its last fence
   std::uint32_t trips = 0;            ///< of loops that ptxas unrolls
   std::uint64_t executed = 0;
+  Word words[2];  ///< the last two that it read by ordered loads or atomics, likewise
+  Hold hold;
   int barrier = -1;                 ///< waiting at
   std::uint32_t barrier_count = 0;  ///< threads expected, 0: all
   std::int32_t barrier_inst = -1;

@@ -1,0 +1,84 @@
+// Of a seeded schedule: stores to global memory that others see late. What a thread writes with
+// volatile and relaxed stores, and with atomics of which it does not use the answer, others may see
+// in any order, unless a fence lies between. Plain stores are left alone: the race checks see to
+// those.
+#include <bit>
+#include <cstring>
+
+#include "evaluator/device/emulator/sim/async.h"
+#include "evaluator/device/emulator/sim/block.h"
+#include "evaluator/device/emulator/sim/lane_move.h"
+
+namespace hone::emulator {
+namespace {
+// How long others may not see a store: up to 1024 or 32768 warp instructions of the whole run.
+constexpr std::uint64_t kLeastLate = 1024, kLateDoublings = 6;
+}  // namespace
+
+// Barriers of clusters order for other blocks, too: what those do exactly is not followed.
+bool Block::may_be_late(const Inst& in) {
+  return seeded_ && !in.release && run_.delayed <= RunState::kMostDelayed &&
+         !run_.options->share_counters && cluster_.size() <= 1 && dice_.below(2) == 0;
+}
+
+void Block::keep_late(const Warp& w, const Inst& in, std::uint32_t mask) {
+  const Slot* slots = function_->extra.data() + in.extra;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    LateStore& s = late_.emplace_back();
+    s.address = address_[lane];
+    s.bytes = static_cast<std::uint8_t>(in.esize * in.vec);
+    s.warp = static_cast<std::uint8_t>(w.index);
+    s.since = run_.executed;
+    s.until = run_.executed + dice_.below(kLeastLate << dice_.below(kLateDoublings));
+    if (in.kind == Kind::kAtom) s.reduction = &in;
+    for (int v = 0; v < in.vec; ++v)
+      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, s.data + v * in.esize);
+  }
+}
+
+void Block::land(const LateStore& s) {
+  if (!find_span(s.address, s.bytes)) return;
+  const std::uint64_t at = s.address - span_.lo;
+  if (s.reduction) {
+    std::uint64_t old = 0, with = 0;
+    std::memcpy(&old, span_.data + at, s.bytes);
+    std::memcpy(&with, s.data, s.bytes);
+    const std::uint64_t next = apply_global_atomic(*s.reduction, old, with);
+    std::memcpy(span_.data + at, &next, s.bytes);
+  } else {
+    std::memcpy(span_.data + at, s.data, s.bytes);
+  }
+  if (span_.page->written) set_written(span_.page->written.get(), at, s.bytes);
+  span_.allocation->written = true;
+  ++run_.changes;
+}
+
+void Block::land_late(const Warp& w, std::uint64_t begin, std::uint64_t end) {
+  std::erase_if(late_, [&](const LateStore& s) {
+    const bool seen = s.warp == w.index || s.in_block;
+    if (!seen || s.address >= end || s.address + s.bytes <= begin) return false;
+    land(s);
+    return true;
+  });
+}
+
+void Block::land_all_late() {
+  for (const LateStore& s : late_) land(s);
+  late_.clear();
+}
+
+void Block::land_some_late() {
+  std::erase_if(late_, [&](const LateStore& s) {
+    if (s.until > run_.executed && !others_wait()) return false;
+    run_.delayed += run_.executed - s.since;
+    land(s);
+    return true;
+  });
+}
+
+void Block::show_late_to_block(const Warp& w) {
+  for (LateStore& s : late_) s.in_block = s.in_block || s.warp == w.index;
+}
+
+}  // namespace hone::emulator

@@ -1,0 +1,52 @@
+// Takes buffers from a stack of free ones and puts them back: between a warp's look at the top and its
+// swap others may take the top, take the next one, and put the top back.
+// task: row_mean
+// verdict: wrong_result race fault timeout uninitialised
+__device__ int room[16][32];
+__device__ int next_free[16];
+__device__ unsigned top, begun, ended;
+__global__ void row_mean(const float* x, float* mean, int cols) {
+  __shared__ float part[4];
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (threadIdx.x == 0 && atomicInc(&begun, gridDim.x - 1) == 0) {
+    for (int k = 0; k < 16; ++k) ((volatile int*)next_free)[k] = k < 15 ? k + 2 : 0;
+    __threadfence();
+    atomicExch(&top, 1);
+  }
+  float sum = 0;
+  for (int c = warp * 32; c < cols; c += 128) {
+    int mine = 0;
+    if (lane == 0) {
+      unsigned old, next;
+      do {
+        while ((old = *(volatile unsigned*)&top) == 0) {}
+        next = ((volatile int*)next_free)[old - 1];
+      } while (atomicCAS(&top, old, next) != old);
+      mine = old - 1;
+      __threadfence();
+    }
+    mine = __shfl_sync(~0u, mine, 0);
+    volatile float* own = (volatile float*)room[mine];
+    own[lane] = c + lane < cols ? x[blockIdx.x * cols + c + lane] : 0;
+    __syncwarp();
+    sum += own[31 - lane];
+    __syncwarp();
+    if (lane == 0) {
+      unsigned old;
+      __threadfence();
+      do {
+        old = *(volatile unsigned*)&top;
+        ((volatile int*)next_free)[mine] = old;
+        __threadfence();
+      } while (atomicCAS(&top, old, mine + 1) != old);
+    }
+    __syncwarp();
+  }
+  for (int k = 16; k > 0; k /= 2) sum += __shfl_down_sync(~0u, sum, k);
+  if (lane == 0) part[warp] = sum;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  mean[blockIdx.x] = (part[0] + part[1] + part[2] + part[3]) / cols;
+  __threadfence();
+  if (atomicInc(&ended, gridDim.x - 1) == gridDim.x - 1) atomicExch(&top, 0);
+}
