@@ -196,6 +196,8 @@ class Comparing {
   bool judge(const Output& output, PartialRun& candidate, const std::string& of_which);
   /// The candidate in another order of warps.
   bool again(const std::vector<Output>& outputs);
+  /// The candidate called once more, with other contents, where it wrote a variable.
+  bool called_again();
   /// The same elements of the reference in another form; null: they could not be made.
   std::unique_ptr<PartialRun> another(const Output& output, const protocol::Runnable& reference,
                                       const emulator::Module& module);
@@ -476,11 +478,13 @@ bool Comparing::compare(Output& output) {
 
 bool Comparing::again(const std::vector<Output>& outputs) {
   const bool whole = candidate_->is_whole();
-  if (whole && question_.candidate_units > std::min(kAgain.whole, effort_.whole)) return true;
+  const bool exchanges = !question_.by_rules && emulator::has_ordered_accesses(modules_.candidate);
+  const double most = exchanges ? effort_.whole : std::min(kAgain.whole, effort_.whole);
+  if (whole && question_.candidate_units > most) return true;
   auto other = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, kAgain.most,
                                 inputs_, question_.places | 1);
   if (!other) return true;
-  if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * kAgain.whole))) {
+  if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * most))) {
     if ((*other)->verdict() == Verdict::kOk) return true;
     return stop((*other)->verdict(), (*other)->why() + " (with blocks and warps in another order)");
   }
@@ -502,10 +506,36 @@ bool Comparing::again(const std::vector<Output>& outputs) {
   return true;
 }
 
+bool Comparing::called_again() {
+  constexpr std::uint64_t kOtherCall = 0xA24BAED4963EE407;  // changes a seed
+  if (question_.by_rules || !candidate_->program().wrote_variables()) return true;
+  Case other = one_;
+  other.seed ^= kOtherCall;
+  Comparing next(other, modules_, question_);
+  const bool ran = candidate_->call_again(
+      other.seed, next.inputs_, static_cast<std::uint64_t>(2 * question_.candidate_units + 10e6));
+  next.candidate_ = std::move(candidate_);
+  constexpr std::string_view kAgainText = " (when it is called again)";
+  if (!ran) {
+    if (next.candidate_->verdict() == Verdict::kOk) return true;
+    return stop(next.candidate_->verdict(),
+                fmt::format("{}{}", next.candidate_->why(), kAgainText));
+  }
+  auto found = next.run();
+  result_.units += found.units;
+  if (found.verdict == Verdict::kOk || found.verdict == Verdict::kUnsupported) return true;
+  found.detail += kAgainText;
+  result_ = std::move(found);
+  return false;
+}
+
 TimedComparison Comparing::run() {
   std::vector<Output> outputs;
   const double most = effort_.most;
-  auto candidate = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, most, inputs_);
+  const bool first_call = candidate_ == nullptr;
+  auto candidate =
+      first_call ? PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, most, inputs_)
+                 : Load(std::move(candidate_));
   auto reference = PartialRun::load(one_.reference, modules_.reference, one_.seed, most, inputs_);
   if (!candidate || !reference) {
     result_.not_compared = (candidate ? reference : candidate).error().message;
@@ -540,8 +570,9 @@ TimedComparison Comparing::run() {
   effort_.wanted = std::max(effort_.enough, effort_.wanted / n);
   for (Output& output : outputs)
     if (!compare(output)) return result_;
-  if (question_.thorough && !again(outputs)) return result_;
+  if (question_.thorough && first_call && !again(outputs)) return result_;
   result_.units += candidate_->spent_units() + reference_->spent_units();
+  if (question_.thorough && first_call) (void)called_again();
   return result_;
 }
 

@@ -101,6 +101,13 @@ class EmulatedProgram {
   /// As between two calls of a user: new contents for what is read, nothing in what is written, and
   /// scratch memory and `__device__` variables as they were left. `changes`: see Case.
   [[nodiscard]] Result<void> begin_again(std::uint64_t seed, std::uint64_t changes = 0);
+  /// Whose inputs the next begin_again() makes; may be null.
+  void share(std::shared_ptr<SharedInputs> inputs) { shared_ = std::move(inputs); }
+  /// Its `__device__` variables begin as those of `before`, which has run the same module. Before
+  /// the first launch.
+  void inherit_variables(const EmulatedProgram& before) {
+    memory_.inherit_variables(before.memory_);
+  }
   /// As if nothing had written to anything but inputs, which stay as they are; `__device__`
   /// variables stay, too.
   [[nodiscard]] Result<void> forget_writes(std::uint64_t seed);

@@ -664,6 +664,27 @@ bool PartialRun::run_whole(std::uint64_t most_instructions) {
       EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUninitialised, 0, inputs_);
   if (!program) return fail(program.error().message);
   program_ = std::move(*program);
+  return run_all_blocks(most_instructions);
+}
+
+bool PartialRun::call_again(std::uint64_t seed, std::shared_ptr<SharedInputs> inputs,
+                            std::uint64_t most_instructions) {
+  seed_ = seed;
+  inputs_ = std::move(inputs);
+  program_->share(inputs_);
+  if (auto renewed = program_->begin_again(seed); !renewed) return fail(renewed.error().message);
+  if (whole_) return run_all_blocks(most_instructions);
+  trials_.clear();
+  layouts_.clear();
+  digits_.clear();
+  ran_.clear();
+  complete_.clear();
+  for (auto& there : there_) there.clear();
+  for (auto& made : made_) made.clear();
+  return true;
+}
+
+bool PartialRun::run_all_blocks(std::uint64_t most_instructions) {
   const auto report = program_->run_all(module_, most_instructions, false, schedule_);
   if (report.verdict == Verdict::kTimeout) return fail("it takes too long to emulate");
   if (report.verdict != Verdict::kOk) return fail(report.detail, report.verdict);

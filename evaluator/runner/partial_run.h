@@ -45,6 +45,10 @@ class PartialRun {
   /// why() and verdict() tell of this run alone. False: it did not end well.
   [[nodiscard]] bool run_whole(std::uint64_t most_instructions);
   [[nodiscard]] bool is_whole() const { return whole_; }
+  /// The next call in the same memory, with the contents of `seed`: nothing of it is made yet, or,
+  /// where all blocks ran before, all of it. False: it did not end well.
+  [[nodiscard]] bool call_again(std::uint64_t seed, std::shared_ptr<SharedInputs> inputs,
+                                std::uint64_t most_instructions);
   /// The bytes that `block` of the launch that writes `buffer` last writes to it, before they are
   /// final: a place to choose bytes from. Empty: none, or see why().
   [[nodiscard]] Ranges written_by(int buffer, std::uint64_t block);
@@ -95,6 +99,8 @@ class PartialRun {
     emulator::ByteRange piece;
   };
 
+  /// All blocks of all launches, in the memory as it is.
+  bool run_all_blocks(std::uint64_t most_instructions);
   PartialRun(const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
              double most_units, std::shared_ptr<SharedInputs> inputs, std::uint64_t schedule);
 
@@ -142,10 +148,10 @@ class PartialRun {
 
   const protocol::Runnable& runnable_;
   const emulator::Module& module_;
-  const std::uint64_t seed_;
+  std::uint64_t seed_;
   /// Of a program with one launch: blocks that run together and count as one block here.
   std::optional<BlockGroups> groups_;
-  const std::shared_ptr<SharedInputs> inputs_;
+  std::shared_ptr<SharedInputs> inputs_;
   const std::uint64_t schedule_;
   double units_left_;
   double spent_units_ = 0;

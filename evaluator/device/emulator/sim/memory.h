@@ -106,8 +106,9 @@ struct Memory::Impl {
   std::vector<std::unique_ptr<Allocation>> allocations;  ///< by rising base
   std::uint64_t next = kGlobalBase;
   std::uint32_t epoch = 0;
-  std::unordered_map<std::uint64_t, bool> modules;  ///< whose globals are placed
-  std::array<std::mutex, 64> locks;                 ///< of pages, where several threads run blocks
+  std::unordered_map<std::uint64_t, bool> modules;          ///< whose globals are placed
+  std::unordered_map<std::uint64_t, PageSource> inherited;  ///< by a variable's address
+  std::array<std::mutex, 64> locks;  ///< of pages, where several threads run blocks
   std::mutex& lock_of(const Page& page) {
     return locks[(reinterpret_cast<std::uintptr_t>(&page) >> 6) % locks.size()];
   }
