@@ -16,15 +16,14 @@
 #include "evaluator/check/judge.h"
 #include "evaluator/check/made_up.h"
 #include "evaluator/fill/input_sets.h"
+#include "evaluator/runner/byte_ranges.h"
 #include "evaluator/runner/partial_run.h"
 
 namespace hone::runner {
 namespace {
 
-using emulator::ByteRange;
 using protocol::Case;
 using Made = PartialRun::Made;
-using Ranges = PartialRun::Ranges;
 
 /// How much is compared of one set of inputs. Blocks, half of them the reference's, are drawn: up
 /// to `blocks` while either program spent less than `units`, up to `wanted` while less than
@@ -479,7 +478,8 @@ bool Comparing::compare(Output& output) {
 bool Comparing::again(const std::vector<Output>& outputs) {
   const bool whole = candidate_->is_whole();
   const bool exchanges = !question_.by_rules && emulator::has_ordered_accesses(modules_.candidate);
-  const double most = exchanges ? effort_.whole : std::min(kAgain.whole, effort_.whole);
+  const double most =
+      exchanges && result_.elements > 0 ? effort_.whole : std::min(kAgain.whole, effort_.whole);
   if (whole && question_.candidate_units > most) return true;
   auto other = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, kAgain.most,
                                 inputs_, question_.places | 1);
@@ -508,7 +508,8 @@ bool Comparing::again(const std::vector<Output>& outputs) {
 
 bool Comparing::called_again() {
   constexpr std::uint64_t kOtherCall = 0xA24BAED4963EE407;  // changes a seed
-  if (question_.by_rules || !candidate_->program().wrote_variables()) return true;
+  if (question_.by_rules || result_.elements == 0 || !candidate_->program().wrote_variables())
+    return true;
   Case other = one_;
   other.seed ^= kOtherCall;
   Comparing next(other, modules_, question_);

@@ -70,6 +70,15 @@ class EmulatedProgram {
   }
   /// Did the last counted launch read a `__device__` variable that nobody has written?
   [[nodiscard]] bool reads_empty_variable() const { return memory_.touched_empty_variable(); }
+  /// `__device__` variables that the last counted launch touched, by address, and whether any
+  /// launch has written them.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, bool>> touched_variables() const {
+    return memory_.touched_variables();
+  }
+  /// Did an atomic of any launch change it?
+  [[nodiscard]] bool was_added_to(int buffer) const {
+    return memory_.was_added_to(addresses_[static_cast<std::size_t>(buffer)]);
+  }
   /// The block with most warp instructions of each launch of the last run_all.
   struct LongestBlock {
     std::uint64_t number = 0, instructions = 0;

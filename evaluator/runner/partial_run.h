@@ -78,7 +78,6 @@ class PartialRun {
   struct Trial {
     bool ended = false;
     std::map<int, Ranges> writes, touches;  ///< by buffer; touched are whole sectors
-    bool atomics = false;
   };
   /// How what a launch writes to a buffer moves from block to block.
   struct Layout {
@@ -91,6 +90,12 @@ class PartialRun {
     std::uint64_t step;   ///< blocks
     std::int64_t stride;  ///< above 0 [B]
     std::int64_t values;
+  };
+
+  /// Of a `__device__` variable: which launch touched it first, whether another one did, too.
+  struct VariableUse {
+    std::size_t launch = 0;
+    bool several = false, written = false;
   };
 
   /// The blocks that write a byte, and the piece around it that the same blocks write.
@@ -106,6 +111,8 @@ class PartialRun {
 
   /// Sets groups_ where blocks ask how many came before them.
   void find_groups();
+  void find_groups(std::size_t launch);
+  [[nodiscard]] bool hands_on_variables(const EmulatedProgram& program, std::size_t launch);
   bool fail(std::string why, Verdict verdict = Verdict::kOk);
   [[nodiscard]] std::array<std::uint64_t, 3> grid(std::size_t launch) const;
   [[nodiscard]] std::uint64_t blocks(std::size_t launch) const;
@@ -149,8 +156,8 @@ class PartialRun {
   const protocol::Runnable& runnable_;
   const emulator::Module& module_;
   std::uint64_t seed_;
-  /// Of a program with one launch: blocks that run together and count as one block here.
-  std::optional<BlockGroups> groups_;
+  /// By launch: blocks that run together and count as one block here.
+  std::map<std::size_t, BlockGroups> groups_;
   std::shared_ptr<SharedInputs> inputs_;
   const std::uint64_t schedule_;
   double units_left_;
@@ -160,6 +167,8 @@ class PartialRun {
   bool trials_count_ = false;
   std::unique_ptr<EmulatedProgram> program_;
   std::map<BlockId, Trial> trials_;
+  std::set<int> added_to_;                          ///< buffers that an atomic was seen to change
+  std::map<std::uint64_t, VariableUse> variables_;  ///< by address
   std::map<std::pair<std::size_t, int>, Layout> layouts_;
   std::map<std::pair<std::size_t, int>, std::vector<Digit>> digits_;
   std::set<BlockId> ran_;

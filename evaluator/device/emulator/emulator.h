@@ -132,6 +132,11 @@ class Memory {
   [[nodiscard]] std::uint64_t touched_bytes_at_half(std::uint64_t address) const;
   /// Did a kernel write into this allocation?
   [[nodiscard]] bool was_written(std::uint64_t address) const;
+  /// Did an atomic or a reduction change this allocation?
+  [[nodiscard]] bool was_added_to(std::uint64_t address) const;
+  /// `__device__` variables that the last counted run touched, by address, and whether any run has
+  /// written them.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, bool>> touched_variables() const;
   /// Did a kernel write a `__device__` variable?
   [[nodiscard]] bool variables_were_written() const;
   /// What `__device__` variables hold, as far as anybody looked at them, for comparison.

@@ -452,6 +452,7 @@ bool Async::make_store(Warp& w, BulkStore& s) {
       }
       if (span.page->written) b_.set_written(span.page->written.get(), offset, n);
       span.allocation->written = true;
+      if (o.reduce) span.allocation->added_to = true;
       done += n;
     }
   }

@@ -290,6 +290,18 @@ bool Memory::was_written(std::uint64_t address) const {
   return a && a->written;
 }
 
+bool Memory::was_added_to(std::uint64_t address) const {
+  const Allocation* a = impl_->find(address);
+  return a && a->added_to;
+}
+
+std::vector<std::pair<std::uint64_t, bool>> Memory::touched_variables() const {
+  std::vector<std::pair<std::uint64_t, bool>> touched;
+  for (const auto& a : impl_->allocations)
+    if (a->variable && a->touched > 0) touched.emplace_back(a->base, a->written);
+  return touched;
+}
+
 bool Memory::variables_were_written() const {
   return std::ranges::any_of(impl_->allocations,
                              [](const auto& a) { return a->variable && a->written; });
@@ -342,6 +354,7 @@ void Memory::renew(std::uint64_t address, PageSource source) {
   a->source = std::move(source);
   a->pages = std::vector<PageSlot>(a->pages.size());
   a->written = false;
+  a->added_to = false;
 }
 
 }  // namespace hone::emulator

@@ -77,6 +77,7 @@ struct Allocation {
   bool variable = false;  ///< of a module, not of the caller
   bool empty = false;     ///< then: it begins as zero
   Flag written;
+  Flag added_to;                                   ///< by an atomic
   bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run
   /// Sectors in the L2: that launches before left there, and that the last one leaves.
