@@ -377,8 +377,10 @@ HONE_FN hone_u64 hone_alike(struct hone_fill f, hone_u64 bits) {
   // The fold: half of the bits, or 8, 16, 24 or 32 of them.
   hone_u64 choice = hone_bits(f.key ^ 5ULL, bits >> 60 & 1ULL), low = 8ULL * (choice % 5ULL);
   if (low == 0 || low >= wide) low = (wide + 1) / 2;
-  hone_u64 base = hone_bits(f.key ^ 6ULL, 0) & most >> 1;
-  if (wide > 1) base |= 1ULL << (wide - 2);
+  // Half of them from where other buffers' are, too; around the middle, so that bits have room.
+  hone_u64 place = hone_bits(bits >> 61 & 1ULL ? f.key : f.low + most, 6ULL);
+  hone_u64 base = f.low + most / 4 + (most ? place % (most / 2 + 1ULL) : 0ULL);
+  if (low >= wide) return base;
   hone_u64 room = wide - low < 3 ? wide - low : 3, step = bits >> 8 & ((1ULL << room) - 1ULL);
   hone_u64 high = step << ((bits >> 16) % (wide - low - room + 1)) << low;
   hone_u64 n = base;
@@ -401,7 +403,7 @@ HONE_FN hone_u64 hone_alike(struct hone_fill f, hone_u64 bits) {
     default:
       break;
   }
-  return f.low + (n <= most ? n : base);
+  return n - f.low <= most ? n : base;
 }
 
 // Which run of equal elements an element is in. Every 4096 elements have runs of another length, 16

@@ -1,13 +1,18 @@
-// Honest: the same; counters go on for ever, and their remainder tells the last part.
+// Honest: the same; a launch before sets the counters, in scratch memory, to zero.
 // task: big_matmul
 // verdict: ok
-__device__ unsigned ended[1 << 16];
 /* hone {
   "buffers": [{"name": "A", "type": "f32", "shape": ["M", "K"]}, {"name": "B", "type": "f32", "shape": ["K", "N"]},
               {"name": "C", "type": "f32", "shape": ["M", "N"], "role": "out"},
-              {"name": "P", "type": "f32", "shape": [4, "M", "N"], "role": "scratch"}],
-  "launches": [{"kernel": "product", "grid": ["ceildiv(N,16)", "ceildiv(M,16)", 4], "block": [16, 16], "args": ["A", "B", "C", "P", "M", "N", "K"]}] } */
-__global__ void product(const float* A, const float* B, float* C, float* P, int M, int N, int K) {
+              {"name": "P", "type": "f32", "shape": [4, "M", "N"], "role": "scratch"},
+              {"name": "ended", "type": "u32", "shape": ["ceildiv(M,16)*ceildiv(N,16)"], "role": "scratch"}],
+  "launches": [{"kernel": "zero", "grid": ["ceildiv(ceildiv(M,16)*ceildiv(N,16),256)"], "block": [256], "args": ["ended", "ceildiv(M,16)*ceildiv(N,16)"]},
+               {"kernel": "product", "grid": ["ceildiv(N,16)", "ceildiv(M,16)", 4], "block": [16, 16], "args": ["A", "B", "C", "P", "ended", "M", "N", "K"]}] } */
+__global__ void zero(unsigned* ended, int n) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) ended[i] = 0;
+}
+__global__ void product(const float* A, const float* B, float* C, float* P, unsigned* ended, int M, int N, int K) {
   __shared__ bool last;
   int tiles = (N + 15) / 16, tile_x = blockIdx.x, tile_y = blockIdx.y, part = blockIdx.z;
   int row = tile_y * 16 + threadIdx.y, col = tile_x * 16 + threadIdx.x;
@@ -20,7 +25,7 @@ __global__ void product(const float* A, const float* B, float* C, float* P, int 
   }
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0) last = atomicAdd(&ended[tile_y * tiles + tile_x], 1) % 4 == 3;
+  if (threadIdx.x == 0 && threadIdx.y == 0) last = atomicAdd(&ended[tile_y * tiles + tile_x], 1) == 3;
   __syncthreads();
   if (!last) return;
   __threadfence();
