@@ -44,6 +44,8 @@ constexpr Effort kOfRules = {32, 8, 2, 4e6, 12e6, 12e6, 12e6, 2};
 constexpr Effort kBriefOfRules = {16, 4, 2, 1e6, 2e6, 3e6, 6e6, 2};
 /// Once more in another order.
 constexpr Effort kAgain = {16, 4, 1, 3e6, 8e6, 12e6, 60e6, 1};
+/// Of a program that runs in full, whose threads exchange words or which wrote a variable.
+constexpr double kAgainInFull = 160e6;
 /// Or so few, where so many ran for them.
 constexpr std::size_t kFewBlocks = 6, kManyRun = 96;
 constexpr int kElementsOfABlock = 4;     // whose blocks are looked for in the other program
@@ -478,8 +480,8 @@ bool Comparing::compare(Output& output) {
 bool Comparing::again(const std::vector<Output>& outputs) {
   const bool whole = candidate_->is_whole();
   const bool exchanges = !question_.by_rules && emulator::has_ordered_accesses(modules_.candidate);
-  const double most =
-      exchanges && result_.elements > 0 ? effort_.whole : std::min(kAgain.whole, effort_.whole);
+  const double most = exchanges && result_.elements > 0 ? std::min(kAgainInFull, effort_.whole)
+                                                        : std::min(kAgain.whole, effort_.whole);
   if (whole && question_.candidate_units > most) return true;
   auto other = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, kAgain.most,
                                 inputs_, question_.places | 1);
@@ -510,6 +512,7 @@ bool Comparing::called_again() {
   constexpr std::uint64_t kOtherCall = 0xA24BAED4963EE407;  // changes a seed
   if (question_.by_rules || result_.elements == 0 || !candidate_->program().wrote_variables())
     return true;
+  if (candidate_->is_whole() && question_.candidate_units > kAgainInFull) return true;
   Case other = one_;
   other.seed ^= kOtherCall;
   Comparing next(other, modules_, question_);

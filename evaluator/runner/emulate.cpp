@@ -380,7 +380,7 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
   std::int64_t blocks = 0, elements = 0;
   for (const InputSet set : usable) {
     const bool is_own = set == InputSet::kOwn;
-    if (!is_own && in_part > other_inputs) break;
+    if (!is_own && (in_part > other_inputs || (small && in_full >= other_inputs))) break;
     Case one = timed;
     if (!is_own) {
       one.inputs = set;

@@ -188,7 +188,7 @@ PartialRun::Owners PartialRun::owners(std::size_t launch, int buffer, std::uint6
   if (!found && !known) found = by_digits(launch, buffer, offset);
   if (!found) return {};
   const Trial& one = trial({launch, *found});
-  if (added_to_.contains(buffer)) return all_that_add(launch, buffer, offset, *found);
+  if (adds_to(buffer, one)) return all_that_add(launch, buffer, offset, *found);
   return {
       {*found},
       *std::prev(std::ranges::upper_bound(one.writes.at(buffer), offset, {}, &ByteRange::begin))};
@@ -307,6 +307,10 @@ PartialRun::Owners PartialRun::all_that_add(std::size_t launch, int buffer, std:
     if (!as_laid_out(launch, buffer,
                      all.blocks[i * all.blocks.size() / std::min(kOwnersTried, all.blocks.size())]))
       return {};
+  // Far blocks may come round to the same place.
+  const std::uint64_t n = blocks(launch);
+  for (const std::uint64_t block : {n / 2, n / 3, n - 1})
+    if (!as_laid_out(launch, buffer, block)) return {};
   std::ranges::sort(all.blocks);
   return all;
 }

@@ -67,10 +67,12 @@ void PartialRun::find_groups() {
 }
 
 void PartialRun::find_groups(std::size_t launch) {
+  bool unclear = false;  // of some block: nobody saw who else counts with its words
   BlockGroups groups(grid(launch), [&](std::uint64_t block) -> std::vector<std::uint64_t> {
     auto fresh =
         EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten, 0, inputs_);
-    if (!fresh || spent_units_ > kUnitsForGroups) return {};
+    unclear = unclear || !fresh || spent_units_ > kUnitsForGroups;
+    if (unclear) return {};
     const std::vector<std::uint64_t> one = {block};
     emulator::RunOptions options;
     options.check_initialised = options.check_races = false;
@@ -79,9 +81,10 @@ void PartialRun::find_groups(std::size_t launch) {
     options.blocks = &one;
     const auto report = (*fresh)->launch(module_, launch, options);
     spent_units_ += units_of(report.counters);
-    return report.verdict == Verdict::kOk && !report.polled ? report.counted
-                                                            : std::vector<std::uint64_t>();
+    unclear = report.verdict != Verdict::kOk || report.polled;
+    return unclear ? std::vector<std::uint64_t>() : report.counted;
   });
+  if (unclear) return;
   const auto extents = groups.extents();
   if (groups.size() < 2 || extents[0] * extents[1] * extents[2] < 2) return;
   groups_.emplace(launch, std::move(groups));
@@ -160,7 +163,9 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
     const bool misled = unwritten || (trial != nullptr && (block.first > 0 || !trials_count_));
     return fail(report.detail, misled ? Verdict::kOk : report.verdict);
   }
-  for (std::size_t i = 0; report.counters.atomics_global > 0 && i < made_.size(); ++i)
+  if (report.counters.atomics_global == 0) return true;
+  if (groups == groups_.end() && trial != nullptr) trial->atomics = true;
+  for (std::size_t i = 0; groups != groups_.end() && i < made_.size(); ++i)
     if (program.was_added_to(static_cast<int>(i))) added_to_.insert(static_cast<int>(i));
   return true;
 }
@@ -311,7 +316,7 @@ PartialRun::Made PartialRun::make(int buffer, std::uint64_t offset) {
     if (!run_block({launch, block})) return Made::kFailed;
   const Trial& one = trial({launch, all.blocks.front()});
   // What many add to is final where all have added.
-  made = united(made, added_to_.contains(buffer) ? Ranges{all.piece} : one.writes.at(buffer));
+  made = united(made, adds_to(buffer, one) ? Ranges{all.piece} : one.writes.at(buffer));
   return why_.empty() ? Made::kMade : Made::kFailed;
 }
 

@@ -78,6 +78,7 @@ class PartialRun {
   struct Trial {
     bool ended = false;
     std::map<int, Ranges> writes, touches;  ///< by buffer; touched are whole sectors
+    bool atomics = false;  ///< on anything, where nobody knows who counts with whom
   };
   /// How what a launch writes to a buffer moves from block to block.
   struct Layout {
@@ -167,6 +168,10 @@ class PartialRun {
   bool trials_count_ = false;
   std::unique_ptr<EmulatedProgram> program_;
   std::map<BlockId, Trial> trials_;
+  /// Was it seen that blocks add to the buffer, by `one` or by groups of blocks?
+  [[nodiscard]] bool adds_to(int buffer, const Trial& one) const {
+    return one.atomics || added_to_.contains(buffer);
+  }
   std::set<int> added_to_;                          ///< buffers that an atomic was seen to change
   std::map<std::uint64_t, VariableUse> variables_;  ///< by address
   std::map<std::pair<std::size_t, int>, Layout> layouts_;
