@@ -137,7 +137,7 @@ TEST(IntegerInputs, MixedTasksHaveBothKindsApart) {
   auto p = program(ScalarType::kF32, {Kind::kUniform, -1, 1});
   p.buffers.push_back({"at", ScalarType::kI32, {40}, Role::kIn, kUnstated});
   p.buffers.push_back({"order", ScalarType::kI32, {40}, Role::kIn, {Kind::kPermutation, 0, 0}});
-  EXPECT_EQ(input_sets_of(p).size(), 18U);
+  EXPECT_EQ(input_sets_of(p).size(), 19U);
   for (const InputSet set : input_sets_of(p)) {
     const auto varied = with_inputs(p, set, 3);
     EXPECT_FALSE(varied.buffers[0].fill != p.buffers[0].fill &&
