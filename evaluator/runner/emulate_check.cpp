@@ -218,7 +218,8 @@ EmulateReply Emulate::call_at_other_sizes(const EmulateRequest& request,
   for (auto& [text, cases] : by_text) {
     if (cases.size() < 2) continue;
     std::ranges::shuffle(cases, random);
-    cases.push_back(cases.front());
+    // What a larger call left, the second of two smaller ones may show.
+    for (const std::size_t i : {0, 1}) cases.push_back(cases[i]);
     const auto module = kept_.module_for(cases.front()->candidate->compiled);
     if (!module) continue;
     std::unique_ptr<EmulatedProgram> before;
