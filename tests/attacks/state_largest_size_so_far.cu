@@ -1,6 +1,6 @@
 // A counter of blocks wraps at the largest grid so far: after a larger call no block is the last one.
 // task: last_block_rows
-// verdict: wrong_result
+// verdict: wrong_result race
 __device__ float parts[1 << 16];
 __device__ unsigned count, most;
 __global__ void sum(const float* x, float* y, int n) {
