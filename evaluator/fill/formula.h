@@ -52,6 +52,9 @@ enum {
 // are numbered, the other way round, neighbours exchanged, moved on by some. One-hot: all first,
 // all last, all at one place, along the diagonal.
 enum { HONE_PLAIN, HONE_CURVE, HONE_JUMPS, HONE_ONE_STEP, HONE_ONE_END };
+// Triangles: a strong element beside the diagonal, which is one; or anywhere in the row.
+// Integers at edges: keys that differ in few bits, see hone_alike.
+enum { HONE_ALIKE = 1 };
 // Forms of ties: the first two of each row, of each column, every element, none.
 enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TIES };
 
@@ -366,6 +369,43 @@ HONE_FN hone_u64 hone_whole_edge(struct hone_fill f, hone_u64 bits) {
   return n - f.low <= most ? n : (bits & 16U) ? f.low + most : f.low;
 }
 
+// Keys of which many are equal and others agree in what is left when they are folded: their low
+// or high bits, the exclusive or of both, their sum.
+HONE_FN hone_u64 hone_alike(struct hone_fill f, hone_u64 bits) {
+  hone_u64 most = f.span - 1ULL, wide = 1;
+  while (wide < 64 && most >> wide) ++wide;
+  // The fold: half of the bits, or 8, 16, 24 or 32 of them.
+  hone_u64 choice = hone_bits(f.key ^ 5ULL, bits >> 60 & 1ULL), low = 8ULL * (choice % 5ULL);
+  if (low == 0 || low >= wide) low = (wide + 1) / 2;
+  // Half of them from where other buffers' are, too; around the middle, so that bits have room.
+  hone_u64 place = hone_bits(bits >> 61 & 1ULL ? f.key : f.low + most, 6ULL);
+  hone_u64 base = f.low + most / 4 + (most ? place % (most / 2 + 1ULL) : 0ULL);
+  if (low >= wide) return base;
+  hone_u64 room = wide - low < 3 ? wide - low : 3, step = bits >> 8 & ((1ULL << room) - 1ULL);
+  hone_u64 high = step << ((bits >> 16) % (wide - low - room + 1)) << low;
+  hone_u64 n = base;
+  switch (bits & 7U) {
+    case 0:
+    case 1:
+      n = base ^ high;
+      break;
+    case 2:
+      n = base ^ step;
+      break;
+    case 3:
+    case 4:
+      n = base ^ (high | high >> low);
+      break;
+    case 5:
+    case 6:
+      n = base + high - (high >> low);
+      break;
+    default:
+      break;
+  }
+  return n - f.low <= most ? n : base;
+}
+
 // Which run of equal elements an element is in. Every 4096 elements have runs of another length, 16
 // to 1024, and all are shifted, so that runs cross the borders of warps and blocks.
 HONE_FN hone_u64 hone_run_of(hone_u64 key, hone_u64 index) {
@@ -463,8 +503,16 @@ HONE_FN double hone_tie(struct hone_fill f, hone_u64 index) {
 HONE_FN double hone_triangle(struct hone_fill f, hone_u64 index) {
   hone_u64 column = index % f.width, row = index / f.width % f.height;
   double u = hone_unit(hone_bits(f.key, index));
-  if (row == column) return 1.0 + u;
+  if (row == column) return f.form == HONE_PLAIN ? 1.0 + u : 1.0;
   if ((column > row) == (f.kind == HONE_LOWER_TRIANGLE)) return 0.0;
+  if (f.form != HONE_PLAIN) {
+    // A long way from the first unknown to the last, on which little gets lost.
+    hone_u64 lower = f.kind == HONE_LOWER_TRIANGLE, rest = lower ? row : f.width - 1ULL - row;
+    hone_u64 far = f.form == HONE_CURVE ? 1ULL : 1ULL + hone_bits(f.key ^ 1ULL, row) % rest;
+    if ((lower ? row - column : column - row) == far)
+      return (hone_bits(f.key ^ 2ULL, row) & 1U ? 0.9375 : -0.9375) + 0.03125 * u;
+    return 0.03125 * (2.0 * u - 1.0) / (double)f.width;
+  }
   return (2.0 * u - 1.0) / (double)f.width;
 }
 
@@ -550,7 +598,8 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       n = hone_bits(f.key, index) & 1U ? f.low : f.low + (f.span - 1ULL);
       break;
     case HONE_EDGES:
-      n = hone_whole_edge(f, hone_bits(f.key, index));
+      n = f.form == HONE_ALIKE ? hone_alike(f, hone_bits(f.key, index))
+                               : hone_whole_edge(f, hone_bits(f.key, index));
       break;
     case HONE_EQUAL: {  // mostly the highest: sums of it overflow first
       hone_u64 bits = hone_bits(f.key, 0), choice = bits >> 62;

@@ -26,6 +26,7 @@ Varies varies(InputSet set) {
   if (set == InputSet::kOwn) return Varies::kNothing;
   if (set == InputSet::kConstants) return Varies::kConstants;
   if (set == InputSet::kWide || set == InputSet::kTies) return Varies::kFloats;
+  if (set == InputSet::kAlike) return Varies::kIntegers;
   if (set >= InputSet::kCurves) return Varies::kOrdered;
   return set < InputSet::kEqual ? Varies::kFloats : Varies::kIntegers;
 }
@@ -40,17 +41,28 @@ Varies varies(const ConcreteBuffer& buffer) {
       if (fill.a == fill.b && !fill.exact) return Varies::kNothing;
       return real ? Varies::kFloats : Varies::kIntegers;
     case Fill::Kind::kIntegers:
-      if (real || (fill.a == fill.b && !fill.exact)) return Varies::kNothing;
-      return Varies::kIntegers;
+      if (fill.a == fill.b && !fill.exact) return Varies::kNothing;
+      return real ? Varies::kFloats : Varies::kIntegers;
     case Fill::Kind::kConstant:
       return real || fill.a == 0 || fill.a == 1 ? Varies::kConstants : Varies::kNothing;
     case Fill::Kind::kSorted:
     case Fill::Kind::kPermutation:
     case Fill::Kind::kOneHot:
+    case Fill::Kind::kLowerTriangle:
+    case Fill::Kind::kUpperTriangle:
       return Varies::kOrdered;
     default:
       return Varies::kNothing;
   }
+}
+
+/// Floats that hold integers stay so: few sets vary them.
+bool is_whole_float(const ConcreteBuffer& buffer) {
+  return is_float(buffer.type) && buffer.fill.kind == Fill::Kind::kIntegers;
+}
+
+bool is_triangle(const Fill& fill) {
+  return fill.kind == Fill::Kind::kLowerTriangle || fill.kind == Fill::Kind::kUpperTriangle;
 }
 
 bool is_16_bits(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
@@ -121,8 +133,23 @@ void bound(Fill& fill) {
   fill.b = middle + (middle + usual < 0 && middle + reach >= 0 ? usual : reach);
 }
 
+/// Of floats that hold integers, which they go on to do.
+void vary_whole_float(Fill& fill, InputSet set, bool chosen) {
+  if (set == InputSet::kEither) {
+    fill.kind = Fill::Kind::kEither;
+  } else if (set == InputSet::kWide && !chosen) {
+    if (fill.a > 0 || fill.b < 1) return;
+    fill.kind = Fill::Kind::kSparse;
+    fill.b = power_in(fill);
+  } else {
+    fill.kind = Fill::Kind::kMultiples;
+    fill.step = chosen ? 1 : std::max(1.0, step_for(fill, kNarrowSteps));
+  }
+}
+
 void vary_float(ConcreteBuffer& buffer, InputSet set, bool chosen) {
   Fill& fill = buffer.fill;
+  if (is_whole_float(buffer)) return vary_whole_float(fill, set, chosen);
   bound(fill);
   switch (set) {
     case InputSet::kTails:
@@ -196,7 +223,8 @@ void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
     if (fill.unstated) fill = whole_type(buffer.type);
     return;
   }
-  if (set == InputSet::kLimits && fill.unstated && chosen) fill = whole_type(buffer.type);
+  if ((set == InputSet::kLimits || set == InputSet::kAlike) && fill.unstated && chosen)
+    fill = whole_type(buffer.type);
   bound(fill);
   switch (set) {
     case InputSet::kEqual:
@@ -213,6 +241,10 @@ void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
       break;
     case InputSet::kRuns:
       fill.kind = Fill::Kind::kRuns;
+      break;
+    case InputSet::kAlike:
+      fill.kind = Fill::Kind::kEdges;
+      if (buffer.type != ScalarType::kBool) fill.form = HONE_ALIKE;
       break;
     default:
       fill.kind = Fill::Kind::kEdges;
@@ -281,6 +313,8 @@ std::string_view to_string(InputSet set) {
       return "inputs with exact answers and all bits of f32";
     case InputSet::kTies:
       return "inputs whose sums are ties";
+    case InputSet::kAlike:
+      return "integers that differ in few bits";
   }
   return "";
 }
@@ -289,7 +323,9 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
   if (set == InputSet::kOwn) return program;
   std::vector<ConcreteBuffer*> varied;
   for (auto& buffer : program.buffers)
-    if (varies(buffer) == varies(set)) varied.push_back(&buffer);
+    if (varies(buffer) == varies(set) && (!is_whole_float(buffer) || set == InputSet::kEither ||
+                                          set == InputSet::kMultiples || set == InputSet::kWide))
+      varied.push_back(&buffer);
   if (!says_something(program, varied, set)) return program;
   // By name: a candidate may have them in another order.
   std::ranges::sort(varied, {}, &ConcreteBuffer::name);
@@ -307,6 +343,7 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
         vary_integer(*varied[i], set, chosen);
         break;
       case Varies::kOrdered:
+        if (set >= InputSet::kOneStep && is_triangle(varied[i]->fill)) break;
         varied[i]->fill.form =
             HONE_CURVE + static_cast<int>(set) - static_cast<int>(InputSet::kCurves);
         break;

@@ -37,9 +37,11 @@ enum class InputSet {
   kWhole,    ///< random values of the whole type where there is no fill
   // Floating inputs with a constant fill, integers and bools with a constant 0 or 1.
   kConstants,  ///< random values around the constant: an input that was left out shows
-  // Sorted rows, permutations and one-hot rows; ends, order and promise are kept.
-  kCurves,   ///< along a power curve; the permutation that moves nothing; all ones first
-  kJumps,    ///< flat runs and a few jumps; the other way round; all ones last
+  // Sorted rows, permutations, one-hot rows and triangles; ends, order and promise are kept.
+  kCurves,   ///< along a power curve; the permutation that moves nothing; all ones first; triangles
+             ///< whose every unknown hangs on the one before
+  kJumps,    ///< flat runs and a few jumps; the other way round; all ones last; triangles whose
+             ///< every unknown hangs on some one before
   kOneStep,  ///< one step is half the way: a row holds half of all; neighbours exchanged; all ones
              ///< at one place
   kOneEnd,   ///< all at one end; moved on by some places; ones along the diagonal
@@ -48,6 +50,9 @@ enum class InputSet {
           ///< power of two at few places, so that sums are exact: what has fewer bits shows
   kTies,  ///< where math is exact and an output has 16 bits: sums between two of its numbers, of
           ///< which the first terms swallow the others: another order shows
+  // Integer inputs again.
+  kAlike,  ///< keys that agree in their low bits, their high ones, or the exclusive or or the sum
+           ///< of both: what compares fewer bits takes them for equal
 };
 inline constexpr InputSet kAllInputSets[] = {
     InputSet::kOwn,       InputSet::kTails,   InputSet::kEither,    InputSet::kEdges,
@@ -55,7 +60,7 @@ inline constexpr InputSet kAllInputSets[] = {
     InputSet::kTwo,       InputSet::kRising,  InputSet::kFalling,   InputSet::kRuns,
     InputSet::kLimits,    InputSet::kWhole,   InputSet::kConstants, InputSet::kCurves,
     InputSet::kJumps,     InputSet::kOneStep, InputSet::kOneEnd,    InputSet::kWide,
-    InputSet::kTies};
+    InputSet::kTies,      InputSet::kAlike};
 
 [[nodiscard]] std::string_view to_string(InputSet set);
 
@@ -71,9 +76,11 @@ inline constexpr InputSet kAllInputSets[] = {
 /// kOwn, then the sets that change a fill of this program with some seed.
 [[nodiscard]] std::vector<InputSet> input_sets_of(const ConcreteProgram& program);
 
-/// Sets on which what f32 computes without error must come without error.
+/// Sets on which what f32 computes without error must come without error. Integers are so
+/// whatever they are, where nothing else varies.
 [[nodiscard]] inline bool has_exact_answers(InputSet set) {
-  return set == InputSet::kMultiples || set == InputSet::kWide;
+  return set == InputSet::kMultiples || set == InputSet::kWide || set == InputSet::kAlike ||
+         (set >= InputSet::kEqual && set <= InputSet::kWhole);
 }
 
 /// Whether one thread may have all the work that else is spread over many: a row of a sparse matrix

@@ -83,7 +83,7 @@ Json to_message(const MeasureRequest& r) {
 Result<MeasureRequest> measure_request_from(const Json& m) {
   MeasureRequest r;
   const Json* part = nullptr;
-  HONE_TAKE(part, get_array(m, "checks", 64));
+  HONE_TAKE(part, get_array(m, "checks", 192));
   for (const auto& item : *part) {
     Case one;
     HONE_TAKE(one, case_from(item));

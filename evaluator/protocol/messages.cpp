@@ -282,7 +282,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(r.arch, get_string(m, "arch", 64));
   HONE_TAKE(r.profile, get_string(m, "profile", 1U << 20));
   const Json* checks = nullptr;
-  HONE_TAKE(checks, get_array(m, "checks", 96));
+  HONE_TAKE(checks, get_array(m, "checks", 192));
   for (const auto& item : *checks) {
     Case one;
     HONE_TAKE(one, case_from(item));

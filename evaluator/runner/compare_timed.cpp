@@ -16,15 +16,14 @@
 #include "evaluator/check/judge.h"
 #include "evaluator/check/made_up.h"
 #include "evaluator/fill/input_sets.h"
+#include "evaluator/runner/byte_ranges.h"
 #include "evaluator/runner/partial_run.h"
 
 namespace hone::runner {
 namespace {
 
-using emulator::ByteRange;
 using protocol::Case;
 using Made = PartialRun::Made;
-using Ranges = PartialRun::Ranges;
 
 /// How much is compared of one set of inputs. Blocks, half of them the reference's, are drawn: up
 /// to `blocks` while either program spent less than `units`, up to `wanted` while less than
@@ -45,6 +44,8 @@ constexpr Effort kOfRules = {32, 8, 2, 4e6, 12e6, 12e6, 12e6, 2};
 constexpr Effort kBriefOfRules = {16, 4, 2, 1e6, 2e6, 3e6, 6e6, 2};
 /// Once more in another order.
 constexpr Effort kAgain = {16, 4, 1, 3e6, 8e6, 12e6, 60e6, 1};
+/// Of a program that runs in full, whose threads exchange words or which wrote a variable.
+constexpr double kAgainInFull = 160e6;
 /// Or so few, where so many ran for them.
 constexpr std::size_t kFewBlocks = 6, kManyRun = 96;
 constexpr int kElementsOfABlock = 4;     // whose blocks are looked for in the other program
@@ -196,6 +197,8 @@ class Comparing {
   bool judge(const Output& output, PartialRun& candidate, const std::string& of_which);
   /// The candidate in another order of warps.
   bool again(const std::vector<Output>& outputs);
+  /// The candidate called once more, with other contents, where it wrote a variable.
+  bool called_again();
   /// The same elements of the reference in another form; null: they could not be made.
   std::unique_ptr<PartialRun> another(const Output& output, const protocol::Runnable& reference,
                                       const emulator::Module& module);
@@ -476,11 +479,14 @@ bool Comparing::compare(Output& output) {
 
 bool Comparing::again(const std::vector<Output>& outputs) {
   const bool whole = candidate_->is_whole();
-  if (whole && question_.candidate_units > std::min(kAgain.whole, effort_.whole)) return true;
+  const bool exchanges = !question_.by_rules && emulator::has_ordered_accesses(modules_.candidate);
+  const double most = exchanges && result_.elements > 0 ? std::min(kAgainInFull, effort_.whole)
+                                                        : std::min(kAgain.whole, effort_.whole);
+  if (whole && question_.candidate_units > most) return true;
   auto other = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, kAgain.most,
                                 inputs_, question_.places | 1);
   if (!other) return true;
-  if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * kAgain.whole))) {
+  if (whole && !(*other)->run_whole(static_cast<std::uint64_t>(3 * most))) {
     if ((*other)->verdict() == Verdict::kOk) return true;
     return stop((*other)->verdict(), (*other)->why() + " (with blocks and warps in another order)");
   }
@@ -502,10 +508,38 @@ bool Comparing::again(const std::vector<Output>& outputs) {
   return true;
 }
 
+bool Comparing::called_again() {
+  constexpr std::uint64_t kOtherCall = 0xA24BAED4963EE407;  // changes a seed
+  if (question_.by_rules || result_.elements == 0 || !candidate_->program().wrote_variables())
+    return true;
+  if (candidate_->is_whole() && question_.candidate_units > kAgainInFull) return true;
+  Case other = one_;
+  other.seed ^= kOtherCall;
+  Comparing next(other, modules_, question_);
+  const bool ran = candidate_->call_again(
+      other.seed, next.inputs_, static_cast<std::uint64_t>(2 * question_.candidate_units + 10e6));
+  next.candidate_ = std::move(candidate_);
+  constexpr std::string_view kAgainText = " (when it is called again)";
+  if (!ran) {
+    if (next.candidate_->verdict() == Verdict::kOk) return true;
+    return stop(next.candidate_->verdict(),
+                fmt::format("{}{}", next.candidate_->why(), kAgainText));
+  }
+  auto found = next.run();
+  result_.units += found.units;
+  if (found.verdict == Verdict::kOk || found.verdict == Verdict::kUnsupported) return true;
+  found.detail += kAgainText;
+  result_ = std::move(found);
+  return false;
+}
+
 TimedComparison Comparing::run() {
   std::vector<Output> outputs;
   const double most = effort_.most;
-  auto candidate = PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, most, inputs_);
+  const bool first_call = candidate_ == nullptr;
+  auto candidate =
+      first_call ? PartialRun::load(*one_.candidate, modules_.candidate, one_.seed, most, inputs_)
+                 : Load(std::move(candidate_));
   auto reference = PartialRun::load(one_.reference, modules_.reference, one_.seed, most, inputs_);
   if (!candidate || !reference) {
     result_.not_compared = (candidate ? reference : candidate).error().message;
@@ -540,8 +574,9 @@ TimedComparison Comparing::run() {
   effort_.wanted = std::max(effort_.enough, effort_.wanted / n);
   for (Output& output : outputs)
     if (!compare(output)) return result_;
-  if (question_.thorough && !again(outputs)) return result_;
+  if (question_.thorough && first_call && !again(outputs)) return result_;
   result_.units += candidate_->spent_units() + reference_->spent_units();
+  if (question_.thorough && first_call) (void)called_again();
   return result_;
 }
 

@@ -360,6 +360,7 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
     const auto parsed = kept_.module_for(timed.precise->compiled);
     if (parsed) precise = *parsed;
   }
+  const bool exchanges = !request.by_rules && emulator::has_ordered_accesses(**candidate);
   const double whole_units = request.by_rules ? kWholeUnitsByRules : kWholeUnits;
   const double other_inputs = request.by_rules ? kOtherInputsUnitsByRules : kOtherInputsUnits;
   const bool small =
@@ -379,7 +380,7 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
   std::int64_t blocks = 0, elements = 0;
   for (const InputSet set : usable) {
     const bool is_own = set == InputSet::kOwn;
-    if (!is_own && in_part > other_inputs) break;
+    if (!is_own && (in_part > other_inputs || (small && in_full >= other_inputs))) break;
     Case one = timed;
     if (!is_own) {
       one.inputs = set;
@@ -396,7 +397,11 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
       bool useless = false;
       const bool again = is_own && units <= kAgainUnits;
       compared = check(one, request,
-                       {.again = again, .schedules = again ? 1U : 0U, .timed = is_own}, useless);
+                       {.again = again,
+                        .briefly = is_own && !request.by_rules,
+                        .schedules = again || (is_own && exchanges) ? 1U : 0U,
+                        .timed = is_own},
+                       useless);
       if (compared.verdict != Verdict::kOk) compared.detail += " (at the timed size)";
       compared_in_full += useless ? 0 : 1;
       in_full += 2 * units;
@@ -455,6 +460,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   threads_ = request.threads;
   same_bits_ = true;
   longest_blocks_.clear();
+  wrote_variables_ = false;
   const bool is_final = request.is_final;
   const bool is_admission = !request.checks.empty() && !request.checks.front().candidate;
   const std::size_t reordered =
@@ -463,6 +469,10 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
           : check_to_reorder(request.checks, kept_, is_final ? kFinalReordered : kQuickReordered);
   const std::size_t called_often =
       is_final && !request.checks.empty() ? smallest(request.checks) : request.checks.size();
+  // Rules hide nothing.
+  const bool looks_further = is_final && !request.by_rules && !is_admission;
+  const auto further =
+      looks_further ? further_to_reorder(request.checks, kept_) : std::set<std::size_t>();
   const Tolerance own = check::for_inputs(request.tolerance, false);
   const Tolerance made_up = check::for_inputs(request.tolerance, true);
   check::Fakes fakes(own);
@@ -490,11 +500,13 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
       if (not_compared.empty()) not_compared = std::move(in_part.not_compared);
       continue;
     }
-    const Further further = {.again = is_final || i == reordered,
-                             .often = i == called_often,
-                             .schedules = i == reordered ? (is_final ? kFinalSchedules : 1) : 0};
+    const Further asked = {.again = is_final || i == reordered,
+                           .often = i == called_often,
+                           .schedules = i == reordered        ? (is_final ? kFinalSchedules : 1)
+                                        : further.contains(i) ? 1U
+                                                              : 0U};
     auto result = one.candidate
-                      ? check(one, request, further, useless)
+                      ? check(one, request, asked, useless)
                       : admit(one, own, request.bits == SameBits::kRequired, i == reordered, fakes);
     said.insert(said.end(), result.said.begin(), result.said.end());
     if (useless) unusable.push_back(static_cast<int>(i));
@@ -508,6 +520,11 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
     if (result.verdict != Verdict::kOk) return result;
+  }
+  if (is_final && wrote_variables_) {
+    auto between = call_at_other_sizes(request, unusable);
+    report("calls at other sizes", between);
+    if (between.verdict != Verdict::kOk) return between;
   }
   if (const auto fake = fakes.survivor(); !fake.empty())
     return reply(Verdict::kWrongResult, fake, true);

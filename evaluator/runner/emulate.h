@@ -44,6 +44,7 @@ class Emulate {
   struct Further {
     bool again = false;           ///< called again, where it keeps something, it is right again
     bool often = false;           ///< until what it keeps repeats
+    bool briefly = false;         ///< else twice, where it wrote a `__device__` variable
     std::uint64_t schedules = 0;  ///< other orders of blocks and warps, which change nothing
     bool timed = false;           ///< the timed sizes and inputs: sets longest_blocks_
   };
@@ -60,14 +61,20 @@ class Emulate {
   [[nodiscard]] protocol::EmulateReply compare_outputs(
       const protocol::Case& one, const ReferenceRun& reference, const EmulatedProgram& program,
       const protocol::EmulateRequest& request, OutputBytes& outputs, bool& perhaps_by_chance);
+  enum class Calls { kTwo, kFew, kOften };
   /// Three times more in the same memory, as users call it: with a few elements changed, with other
-  /// contents, and with the first ones; `often`: on and on so, until it keeps what it kept before.
+  /// contents, and with the first ones; kTwo: with the last two alone; kOften: on and on so, until
+  /// it keeps what it kept before.
   [[nodiscard]] protocol::EmulateReply run_again(const protocol::Case& one,
                                                  EmulatedProgram& program,
                                                  const emulator::Module& module,
                                                  const protocol::EmulateRequest& request,
-                                                 std::uint64_t budget, bool often,
+                                                 std::uint64_t budget, Calls calls,
                                                  bool& perhaps_by_chance);
+  /// The checks' sizes one after the other with the `__device__` variables that the call before
+  /// left, as long as that is cheap: a program is loaded once and called with many sizes.
+  [[nodiscard]] protocol::EmulateReply call_at_other_sizes(const protocol::EmulateRequest& request,
+                                                           const std::vector<int>& unusable);
   /// One too large to run in full: at some places, as the timed size.
   [[nodiscard]] protocol::EmulateReply check_in_part(const protocol::Case& one,
                                                      const protocol::EmulateRequest& request,
@@ -96,6 +103,7 @@ class Emulate {
   /// Of its candidate, by launch, where it ran in full at the timed size.
   std::vector<EmulatedProgram::LongestBlock> longest_blocks_;
   std::vector<std::uint64_t> longest_modelled_;  ///< likewise, of the sample [warp instructions]
+  bool wrote_variables_ = false;                 ///< the candidate, at a check size
   bool same_bits_ = true;     ///< of all its answers so far, where that is asked for
   std::string profile_text_;  ///< what profile_ was read from
   emulator::Profile profile_;

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <random>
+#include <string_view>
 
 #include "evaluator/check/compare.h"
 #include "evaluator/check/made_up.h"
@@ -38,7 +41,9 @@ constexpr std::int64_t kMostInFull = std::int64_t{256} << 20;
 constexpr std::uint64_t kWorkInFull = 30'000'000;  // and the reference is no longer [instructions]
 /// Blocks that must be compared at a larger size. One may take all the time there is.
 constexpr std::uint64_t kFewCompared = 1;
-constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tried
+/// Of the reference, over all sizes that are called one after another.
+constexpr std::uint64_t kMostAtOtherSizes = 60'000'000;  // [warp instructions]
+constexpr double kReferenceUnits = 4e6;                  // of a reference of which a part is tried
 
 /// Can one element of each output be made? What a reference does where nobody runs it in full is
 /// not known: it may be wrong there, and on a GPU that costs the process.
@@ -156,7 +161,8 @@ EmulateReply Emulate::compare_outputs(const Case& one, const ReferenceRun& refer
 
 EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
                                 const emulator::Module& module, const EmulateRequest& request,
-                                std::uint64_t budget, bool often, bool& perhaps_by_chance) {
+                                std::uint64_t budget, Calls calls, bool& perhaps_by_chance) {
+  const bool often = calls == Calls::kOften;
   Case again = one;
   EmulateReply result = reply(Verdict::kOk, "");
   std::vector<std::vector<std::uint8_t>> kept;  // after each call with the first contents
@@ -170,7 +176,7 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
     return false;
   };
   if (often) (void)repeats();
-  for (int call = 1; call <= (often ? kMostCalls : kFewCalls); ++call) {
+  for (int call = calls == Calls::kTwo ? 2 : 1; call <= (often ? kMostCalls : kFewCalls); ++call) {
     const bool few = call % 3 == 1, first = call % 3 == 0;  // changed elements, contents
     if (call > kFewCalls && work > (call > kManyCalls ? kMostWork : kMoreWork)) break;
     again.seed = few || first ? one.seed : one.seed ^ kOtherContents;
@@ -197,6 +203,54 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
     if (often && first && repeats()) break;
   }
   return result;
+}
+
+EmulateReply Emulate::call_at_other_sizes(const EmulateRequest& request,
+                                          const std::vector<int>& unusable) {
+  std::map<std::string_view, std::vector<const Case*>> by_text;
+  for (std::size_t i = 0; i < request.checks.size(); ++i) {
+    const Case& one = request.checks[i];
+    if (one.candidate && !one.in_part && one.inputs == InputSet::kOwn &&
+        std::ranges::find(unusable, static_cast<int>(i)) == unusable.end())
+      by_text[one.candidate->compiled.ptx].push_back(&one);
+  }
+  std::mt19937_64 random(request.places);
+  for (auto& [text, cases] : by_text) {
+    if (cases.size() < 2) continue;
+    std::ranges::shuffle(cases, random);
+    // What a larger call left, the second of two smaller ones may show.
+    for (const std::size_t i : {0, 1}) cases.push_back(cases[i]);
+    const auto module = kept_.module_for(cases.front()->candidate->compiled);
+    if (!module) continue;
+    std::unique_ptr<EmulatedProgram> before;
+    std::uint64_t work = 0;  // [warp instructions of the reference]
+    for (const Case* one : cases) {
+      const auto reference = kept_.run(*one);
+      if (before && work + reference->warp_instructions > kMostAtOtherSizes) continue;
+      work += reference->warp_instructions;
+      auto program = EmulatedProgram::load(*one->candidate, one->seed,
+                                           EmulatedProgram::Outputs::kUninitialised);
+      if (!program) return reply(Verdict::kLaunchError, program.error().message);
+      (*program)->set_threads(threads_);
+      if (before) (*program)->inherit_variables(*before);
+      const auto report = (*program)->run_all(
+          **module, std::max(reference->warp_instructions * kMostOfReference, kCandidateLeast),
+          false);
+      constexpr std::string_view kAfter = " (when it is called at one size after another)";
+      if (report.verdict != Verdict::kOk)
+        return reply(report.verdict, fmt::format("{}{}", report.detail, kAfter));
+      OutputBytes outputs;
+      bool perhaps_by_chance = false;
+      auto result =
+          compare_outputs(*one, *reference, **program, request, outputs, perhaps_by_chance);
+      if (result.verdict != Verdict::kOk && !perhaps_by_chance) {
+        result.detail += kAfter;
+        return result;
+      }
+      before = std::move(*program);
+    }
+  }
+  return reply(Verdict::kOk, "");
 }
 
 EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& request,
@@ -226,7 +280,9 @@ EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& reque
       bytes_of(one.reference.program) <= kMostInFull &&
       kept_.run(one.reference, one.seed, kWorkInFull)->verdict == Verdict::kOk) {
     bool says_nothing = false;
-    auto in_full = check(one, request, {}, says_nothing);
+    const bool exchanges = emulator::has_ordered_accesses(**candidate);
+    auto in_full =
+        check(one, request, {.briefly = true, .schedules = exchanges ? 1U : 0U}, says_nothing);
     if (!says_nothing) return in_full;
   }
   if (compared.detail.ends_with(kTimed))
@@ -284,9 +340,12 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
   EmulateReply result =
       compare_outputs(one, *reference, **program, request, outputs, perhaps_by_chance);
   if (result.verdict != Verdict::kOk) return result;
-  if (further.again && (*program)->keeps_something()) {
+  const bool wrote_variables = (*program)->wrote_variables();
+  wrote_variables_ = wrote_variables_ || (wrote_variables && !further.timed);
+  if (further.again ? (*program)->keeps_something() : further.briefly && wrote_variables) {
+    const Calls calls = !further.again ? Calls::kTwo : further.often ? Calls::kOften : Calls::kFew;
     const auto again =
-        run_again(one, **program, **module, request, budget, further.often, perhaps_by_chance);
+        run_again(one, **program, **module, request, budget, calls, perhaps_by_chance);
     if (again.verdict != Verdict::kOk) return again;
   }
   for (std::uint64_t k = 1; k <= further.schedules; ++k) {

@@ -70,6 +70,15 @@ class EmulatedProgram {
   }
   /// Did the last counted launch read a `__device__` variable that nobody has written?
   [[nodiscard]] bool reads_empty_variable() const { return memory_.touched_empty_variable(); }
+  /// `__device__` variables that the last counted launch touched, by address, and whether any
+  /// launch has written them.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, bool>> touched_variables() const {
+    return memory_.touched_variables();
+  }
+  /// Did an atomic of any launch change it?
+  [[nodiscard]] bool was_added_to(int buffer) const {
+    return memory_.was_added_to(addresses_[static_cast<std::size_t>(buffer)]);
+  }
   /// The block with most warp instructions of each launch of the last run_all.
   struct LongestBlock {
     std::uint64_t number = 0, instructions = 0;
@@ -101,6 +110,13 @@ class EmulatedProgram {
   /// As between two calls of a user: new contents for what is read, nothing in what is written, and
   /// scratch memory and `__device__` variables as they were left. `changes`: see Case.
   [[nodiscard]] Result<void> begin_again(std::uint64_t seed, std::uint64_t changes = 0);
+  /// Whose inputs the next begin_again() makes; may be null.
+  void share(std::shared_ptr<SharedInputs> inputs) { shared_ = std::move(inputs); }
+  /// Its `__device__` variables begin as those of `before`, which has run the same module. Before
+  /// the first launch.
+  void inherit_variables(const EmulatedProgram& before) {
+    memory_.inherit_variables(before.memory_);
+  }
   /// As if nothing had written to anything but inputs, which stay as they are; `__device__`
   /// variables stay, too.
   [[nodiscard]] Result<void> forget_writes(std::uint64_t seed);

@@ -45,6 +45,10 @@ class PartialRun {
   /// why() and verdict() tell of this run alone. False: it did not end well.
   [[nodiscard]] bool run_whole(std::uint64_t most_instructions);
   [[nodiscard]] bool is_whole() const { return whole_; }
+  /// The next call in the same memory, with the contents of `seed`: nothing of it is made yet, or,
+  /// where all blocks ran before, all of it. False: it did not end well.
+  [[nodiscard]] bool call_again(std::uint64_t seed, std::shared_ptr<SharedInputs> inputs,
+                                std::uint64_t most_instructions);
   /// The bytes that `block` of the launch that writes `buffer` last writes to it, before they are
   /// final: a place to choose bytes from. Empty: none, or see why().
   [[nodiscard]] Ranges written_by(int buffer, std::uint64_t block);
@@ -74,7 +78,7 @@ class PartialRun {
   struct Trial {
     bool ended = false;
     std::map<int, Ranges> writes, touches;  ///< by buffer; touched are whole sectors
-    bool atomics = false;
+    bool atomics = false;  ///< on anything, where nobody knows who counts with whom
   };
   /// How what a launch writes to a buffer moves from block to block.
   struct Layout {
@@ -89,17 +93,27 @@ class PartialRun {
     std::int64_t values;
   };
 
+  /// Of a `__device__` variable: which launch touched it first, whether another one did, too.
+  struct VariableUse {
+    std::size_t launch = 0;
+    bool several = false, written = false;
+  };
+
   /// The blocks that write a byte, and the piece around it that the same blocks write.
   struct Owners {
     std::vector<std::uint64_t> blocks;  ///< empty: not found
     emulator::ByteRange piece;
   };
 
+  /// All blocks of all launches, in the memory as it is.
+  bool run_all_blocks(std::uint64_t most_instructions);
   PartialRun(const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
              double most_units, std::shared_ptr<SharedInputs> inputs, std::uint64_t schedule);
 
   /// Sets groups_ where blocks ask how many came before them.
   void find_groups();
+  void find_groups(std::size_t launch);
+  [[nodiscard]] bool hands_on_variables(const EmulatedProgram& program, std::size_t launch);
   bool fail(std::string why, Verdict verdict = Verdict::kOk);
   [[nodiscard]] std::array<std::uint64_t, 3> grid(std::size_t launch) const;
   [[nodiscard]] std::uint64_t blocks(std::size_t launch) const;
@@ -142,10 +156,10 @@ class PartialRun {
 
   const protocol::Runnable& runnable_;
   const emulator::Module& module_;
-  const std::uint64_t seed_;
-  /// Of a program with one launch: blocks that run together and count as one block here.
-  std::optional<BlockGroups> groups_;
-  const std::shared_ptr<SharedInputs> inputs_;
+  std::uint64_t seed_;
+  /// By launch: blocks that run together and count as one block here.
+  std::map<std::size_t, BlockGroups> groups_;
+  std::shared_ptr<SharedInputs> inputs_;
   const std::uint64_t schedule_;
   double units_left_;
   double spent_units_ = 0;
@@ -154,6 +168,12 @@ class PartialRun {
   bool trials_count_ = false;
   std::unique_ptr<EmulatedProgram> program_;
   std::map<BlockId, Trial> trials_;
+  /// Was it seen that blocks add to the buffer, by `one` or by groups of blocks?
+  [[nodiscard]] bool adds_to(int buffer, const Trial& one) const {
+    return one.atomics || added_to_.contains(buffer);
+  }
+  std::set<int> added_to_;                          ///< buffers that an atomic was seen to change
+  std::map<std::uint64_t, VariableUse> variables_;  ///< by address
   std::map<std::pair<std::size_t, int>, Layout> layouts_;
   std::map<std::pair<std::size_t, int>, std::vector<Digit>> digits_;
   std::set<BlockId> ran_;

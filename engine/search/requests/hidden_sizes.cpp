@@ -14,6 +14,7 @@ namespace {
 constexpr int kTries = 20;
 constexpr std::size_t kMostBindings = 24;  // of many sizes; a request holds 64 checks
 constexpr std::int64_t kFriendly = 16;
+constexpr std::int64_t kRemainders = 64;
 constexpr double kGrow = 1.7;
 constexpr std::int64_t kMostGrowth = 16;  // times the largest check size
 constexpr std::pair<double, double> kBelow = {0.6, 1.0}, kAbove = {1.0, 1.4};  // times timed
@@ -76,6 +77,28 @@ class Chooser {
         if (name != other) add(multiple_of(name, other));
     while (result.size() > kMostBindings)
       result.erase(result.begin() + static_cast<std::ptrdiff_t>(random_.index(result.size())));
+    return result;
+  }
+
+  std::vector<Bindings> of_all_remainders() {
+    std::vector<Bindings> result;
+    if (task_.specialize || ranges_.empty()) return result;
+    std::map<std::string, std::vector<std::int64_t>> orders;
+    for (const auto& [name, range] : ranges_) {
+      auto& order = orders[name];
+      for (std::int64_t i = 0; i < kRemainders; ++i) order.push_back(i);
+      for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[random_.index(i + 1)]);
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kRemainders); ++i) {
+      Bindings sizes = task_.sizes;
+      for (const auto& [name, range] : ranges_) {
+        const std::int64_t least = orders.at(name)[i] == 0 ? kRemainders : orders.at(name)[i];
+        const auto more = std::clamp<std::int64_t>((range.high - least) / kRemainders, 0, 2);
+        sizes[name] = least + kRemainders * static_cast<std::int64_t>(
+                                                random_.index(static_cast<std::size_t>(more + 1)));
+      }
+      if (allowed(sizes) && is_affordable(sizes)) result.push_back(std::move(sizes));
+    }
     return result;
   }
 
@@ -381,6 +404,12 @@ std::vector<Bindings> large_sizes(const Task& task, std::uint64_t seed) {
   constexpr std::uint64_t kOther = 0x6C61726765;
   const std::function<bool(const Bindings&)> any;
   return Chooser(task, seed ^ kOther, any).large();
+}
+
+std::vector<Bindings> sizes_of_all_remainders(
+    const Task& task, std::uint64_t seed, const std::function<bool(const Bindings&)>& affordable) {
+  constexpr std::uint64_t kOther = 0x72656D61696E;
+  return Chooser(task, seed ^ kOther, affordable).of_all_remainders();
 }
 
 std::vector<Bindings> hidden_sizes(const Task& task, std::uint64_t seed,

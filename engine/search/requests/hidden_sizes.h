@@ -25,6 +25,13 @@ namespace hone {
     const Task& task, std::uint64_t seed,
     const std::function<bool(const Bindings&)>& affordable = {});
 
+/// Where the task says "specialize": false, up to 64 small bindings in which every size that is not
+/// the same everywhere leaves each remainder of 64 once: what is wrong at one of them shows.
+/// Constraints may leave fewer.
+[[nodiscard]] std::vector<Bindings> sizes_of_all_remainders(
+    const Task& task, std::uint64_t seed,
+    const std::function<bool(const Bindings&)>& affordable = {});
+
 /// Where the task says "specialize": false, sizes at which a whole program need not be emulated:
 /// all odd and up to 1.4 times the timed ones, so that several are large at once; all from 0.6
 /// times; likewise with one of three or more small; and for each size one in which it alone is

@@ -17,7 +17,7 @@ namespace {
 /// Contents of the buffers at a check size in the quick stage, at least: every emulator runner
 /// comes to know what the reference makes of each.
 constexpr std::uint64_t kQuickInputs = 7;
-/// Of a request: what is sent holds no more than 64, and the task's own come first.
+/// Of a request, beside those of all remainders; the task's own come first.
 constexpr std::size_t kMostChecks = 60;
 constexpr int kSetsOfTies = 12;
 
@@ -101,6 +101,8 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewritin
     builder->hidden_.push_back(std::move(*check));
     builder->aligned_hidden_.push_back(std::move(*aligned));
   }
+  for (const Bindings& sizes : sizes_of_all_remainders(task, secrets.sizes, affordable))
+    if (auto check = builder->check_space(sizes)) builder->remainders_.push_back(std::move(*check));
   const auto elements = [](const CheckSpace& space) {
     std::int64_t sum = 0;
     for (const auto& buffer : space.reference.buffers) sum += buffer.elements();
@@ -271,6 +273,13 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
         "what no rule proves exists at none of the sizes that the task does not list, so nothing "
         "shows that it is right there");
   vary_inputs(request, stage);
+  if (stage != Stage::kFinal || !has_unproved(recipe)) return request;
+  for (const CheckSpace& space : remainders_) {
+    auto check = check_case(space, space, recipe, check_seed(seed, stage, request.checks.size()));
+    if (!check) return std::unexpected(check.error());
+    check->hidden = true;
+    request.checks.push_back(std::move(*check));
+  }
   return request;
 }
 
@@ -302,6 +311,10 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
       if (auto added = add(check, true); !added) return std::unexpected(added.error());
   }
   vary_inputs(request, stage);
+  if (stage == Stage::kFinal && !request.by_rules) {
+    for (const CheckSpace& check : remainders_)
+      if (auto added = add(check, true); !added) return std::unexpected(added.error());
+  }
   return request;
 }
 

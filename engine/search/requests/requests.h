@@ -95,8 +95,9 @@ class RequestBuilder {
   std::vector<CheckSpace> checks_;
   std::vector<CheckSpace> aligned_checks_;  // one for each of checks_; may repeat it
   std::vector<CheckSpace> hidden_, aligned_hidden_;
-  std::size_t smallest_ = 0;          ///< of checks_
-  std::vector<InputSet> input_sets_;  ///< that say something of this task
+  std::vector<CheckSpace> remainders_;  ///< of 64; for what no rule vouches for
+  std::size_t smallest_ = 0;            ///< of checks_
+  std::vector<InputSet> input_sets_;    ///< that say something of this task
 };
 
 /// What a recipe's steps need, which their rules vouch for; with a step that a model or a person

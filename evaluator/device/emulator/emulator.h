@@ -85,6 +85,10 @@ struct LineRange {
 /// memory? Read off its code, and never false where it does.
 [[nodiscard]] bool follows_data(const Module& module, std::string_view kernel);
 
+/// Does any function of it access memory with more than plain loads and stores (volatile, relaxed,
+/// an atomic)? No race is seen between such accesses: only another order shows what they lose.
+[[nodiscard]] bool has_ordered_accesses(const Module& module);
+
 /// Bytes [begin, end) of an allocation.
 struct ByteRange {
   std::uint64_t begin = 0, end = 0;
@@ -128,10 +132,17 @@ class Memory {
   [[nodiscard]] std::uint64_t touched_bytes_at_half(std::uint64_t address) const;
   /// Did a kernel write into this allocation?
   [[nodiscard]] bool was_written(std::uint64_t address) const;
+  /// Did an atomic or a reduction change this allocation?
+  [[nodiscard]] bool was_added_to(std::uint64_t address) const;
+  /// `__device__` variables that the last counted run touched, by address, and whether any run has
+  /// written them.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, bool>> touched_variables() const;
   /// Did a kernel write a `__device__` variable?
   [[nodiscard]] bool variables_were_written() const;
   /// What `__device__` variables hold, as far as anybody looked at them, for comparison.
   [[nodiscard]] std::vector<std::uint8_t> variables() const;
+  /// Variables of modules that are not yet placed here begin as `from` has them now.
+  void inherit_variables(const Memory& from);
   /// Host memory that the pages made so far take [B].
   [[nodiscard]] std::uint64_t live_bytes() const;
   /// Did the last counted run touch a `__device__` variable that begins as zero and that no kernel

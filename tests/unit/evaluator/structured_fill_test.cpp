@@ -154,10 +154,32 @@ TEST(StructuredFill, OtherInputsKeepThePromise) {
     const auto varied = with_inputs(program, set, 3);
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       Fill fill = varied.buffers[i].fill;
-      const bool orders = set >= InputSet::kCurves && set <= InputSet::kOneEnd && i < 4;
+      const InputSet last = i == 4 ? InputSet::kJumps : InputSet::kOneEnd;
+      const bool orders = set >= InputSet::kCurves && set <= last;
       EXPECT_EQ(fill.form != 0, orders) << to_string(set);
       fill.form = 0;
       EXPECT_EQ(fill, program.buffers[i].fill) << to_string(set);
+    }
+  }
+}
+
+TEST(StructuredFill, TrianglesFarFromTheirDiagonalAreDominatedByIt) {
+  for (const Kind kind : {Kind::kLowerTriangle, Kind::kUpperTriangle}) {
+    for (const InputSet set : {InputSet::kCurves, InputSet::kJumps}) {
+      const auto own = buffer(ScalarType::kF32, {kind, 0, 0}, {40, 40});
+      const auto v = values<float>(with_inputs({.buffers = {own}}, set, 3).buffers[0]);
+      for (std::size_t row = 0; row < 40; ++row) {
+        float beside = 0;
+        for (std::size_t column = 0; column < 40; ++column) {
+          const float x = v[row * 40 + column];
+          if (column != row) beside += std::abs(x);
+          if (column != row && (column > row) == (kind == Kind::kLowerTriangle)) EXPECT_EQ(x, 0);
+        }
+        const bool first = row == (kind == Kind::kLowerTriangle ? 0 : 39);
+        EXPECT_EQ(v[row * 40 + row], 1);
+        EXPECT_LT(beside, 1);
+        EXPECT_EQ(beside > 0.9F, !first);
+      }
     }
   }
 }

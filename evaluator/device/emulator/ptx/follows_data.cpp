@@ -104,4 +104,11 @@ bool follows_data(const Module& base, std::string_view kernel) {
   return true;
 }
 
+bool has_ordered_accesses(const Module& base) {
+  const auto& module = static_cast<const ModuleImpl&>(base);
+  return std::ranges::any_of(module.functions, [](const Function& f) {
+    return std::ranges::any_of(f.code, [](const Inst& in) { return in.ordered; });
+  });
+}
+
 }  // namespace hone::emulator

@@ -460,6 +460,7 @@ void Async::make_store(const BulkStore& s) {
       }
       if (span.page->written) b_.set_written(span.page->written.get(), offset, n);
       span.allocation->written = true;
+      if (o.reduce) span.allocation->added_to = true;
       done += n;
     }
   }

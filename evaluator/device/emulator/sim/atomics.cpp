@@ -397,6 +397,7 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
         set_written(span_.page->written.get(), at, total);
       }
       span_.allocation->written = true;
+      span_.allocation->added_to = true;
       if (for_all && lane == first_lane) add_left_out(in, mask, data);
     }
     if (late && !shared) {

@@ -118,6 +118,10 @@ void Memory::Impl::place_globals(const ModuleImpl& module) {
               });
     placed.variable = true;
     placed.empty = std::ranges::all_of(v.init, [](std::uint8_t byte) { return byte == 0; });
+    if (const auto left = inherited.find(v.address); left != inherited.end()) {
+      placed.source = left->second;
+      placed.empty = false;
+    }
   }
 }
 
@@ -286,6 +290,18 @@ bool Memory::was_written(std::uint64_t address) const {
   return a && a->written;
 }
 
+bool Memory::was_added_to(std::uint64_t address) const {
+  const Allocation* a = impl_->find(address);
+  return a && a->added_to;
+}
+
+std::vector<std::pair<std::uint64_t, bool>> Memory::touched_variables() const {
+  std::vector<std::pair<std::uint64_t, bool>> touched;
+  for (const auto& a : impl_->allocations)
+    if (a->variable && a->touched > 0) touched.emplace_back(a->base, a->written);
+  return touched;
+}
+
 bool Memory::variables_were_written() const {
   return std::ranges::any_of(impl_->allocations,
                              [](const auto& a) { return a->variable && a->written; });
@@ -304,6 +320,27 @@ std::vector<std::uint8_t> Memory::variables() const {
   return out;
 }
 
+void Memory::inherit_variables(const Memory& from) {
+  using Bytes = std::vector<std::uint8_t>;
+  for (const auto& a : from.impl_->allocations) {
+    if (!a->variable) continue;
+    auto pages = std::make_shared<std::vector<Bytes>>(a->pages.size());
+    for (std::size_t i = 0; i < a->pages.size(); ++i) {
+      const std::uint64_t bytes = std::min(kPageBytes, a->bytes - i * kPageBytes);
+      if (const Page* page = a->pages[i].get())
+        (*pages)[i].assign(page->data.get(), page->data.get() + bytes);
+    }
+    impl_->inherited[a->base] = [pages, first = a->source](std::uint64_t offset, std::uint8_t* out,
+                                                           std::size_t size) {
+      const Bytes& left = (*pages)[offset / kPageBytes];
+      if (left.empty())
+        first(offset, out, size);
+      else
+        std::memcpy(out, left.data(), size);
+    };
+  }
+}
+
 std::uint64_t Memory::live_bytes() const {
   std::uint64_t pages = 0;
   for (const auto& a : impl_->allocations)
@@ -317,6 +354,7 @@ void Memory::renew(std::uint64_t address, PageSource source) {
   a->source = std::move(source);
   a->pages = std::vector<PageSlot>(a->pages.size());
   a->written = false;
+  a->added_to = false;
 }
 
 }  // namespace hone::emulator

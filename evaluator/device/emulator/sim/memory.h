@@ -77,6 +77,7 @@ struct Allocation {
   bool variable = false;  ///< of a module, not of the caller
   bool empty = false;     ///< then: it begins as zero
   Flag written;
+  Flag added_to;                                   ///< by an atomic
   bool was_written = false;                        ///< before this run
   std::uint64_t touched = 0, touched_at_half = 0;  ///< distinct sectors in this run
   /// Sectors in the L2: that launches before left there, and that the last one leaves.
@@ -106,8 +107,9 @@ struct Memory::Impl {
   std::vector<std::unique_ptr<Allocation>> allocations;  ///< by rising base
   std::uint64_t next = kGlobalBase;
   std::uint32_t epoch = 0;
-  std::unordered_map<std::uint64_t, bool> modules;  ///< whose globals are placed
-  std::array<std::mutex, 64> locks;                 ///< of pages, where several threads run blocks
+  std::unordered_map<std::uint64_t, bool> modules;          ///< whose globals are placed
+  std::unordered_map<std::uint64_t, PageSource> inherited;  ///< by a variable's address
+  std::array<std::mutex, 64> locks;  ///< of pages, where several threads run blocks
   std::mutex& lock_of(const Page& page) {
     return locks[(reinterpret_cast<std::uintptr_t>(&page) >> 6) % locks.size()];
   }

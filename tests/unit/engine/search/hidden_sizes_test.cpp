@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "candidates/task_reader.h"
 
 namespace hone {
@@ -70,6 +72,27 @@ TEST(HiddenSizes, WithoutSpecialisationGoAboveTheTimedOnes) {
   // What cannot be afforded is left out.
   const auto few = hidden_sizes(*t, 5, [](const Bindings& one) { return one.at("M") <= 4096; });
   EXPECT_EQ(few.size(), 11U);
+}
+
+TEST(HiddenSizes, OfAllRemaindersHaveEachOnce) {
+  const std::string checks =
+      ", \"check_sizes\": [{\"M\": 33, \"N\": 200, \"C\": 3}, {\"M\": 7, \"N\": 20, \"C\": 3}]";
+  const auto t = task(", \"specialize\": false" + checks);
+  ASSERT_TRUE(t) << t.error().message;
+  const auto sizes = sizes_of_all_remainders(*t, 5);
+  ASSERT_EQ(sizes.size(), 64U);
+  for (const char* name : {"M", "N"}) {
+    std::set<std::int64_t> remainders;
+    for (const Bindings& one : sizes) {
+      EXPECT_GT(one.at(name), 0);
+      EXPECT_LE(one.at(name), 200);
+      EXPECT_EQ(one.at("C"), 3);
+      remainders.insert(one.at(name) % 64);
+    }
+    EXPECT_EQ(remainders.size(), 64U) << name;
+  }
+  EXPECT_NE(sizes_of_all_remainders(*t, 6), sizes);
+  EXPECT_TRUE(sizes_of_all_remainders(*task(checks), 5).empty());
 }
 
 TEST(LargeSizes, HaveSeveralLargeAtOnceAndOneFarAbove) {

@@ -1,0 +1,31 @@
+// Honest: the same; the four parts are neighbours in a grid of one dimension.
+// task: big_matmul
+// verdict: ok
+__device__ unsigned ended[1 << 16];
+/* hone {
+  "buffers": [{"name": "A", "type": "f32", "shape": ["M", "K"]}, {"name": "B", "type": "f32", "shape": ["K", "N"]},
+              {"name": "C", "type": "f32", "shape": ["M", "N"], "role": "out"},
+              {"name": "P", "type": "f32", "shape": [4, "M", "N"], "role": "scratch"}],
+  "launches": [{"kernel": "product", "grid": ["4*ceildiv(N,16)*ceildiv(M,16)"], "block": [16, 16], "args": ["A", "B", "C", "P", "M", "N", "K"]}] } */
+__global__ void product(const float* A, const float* B, float* C, float* P, int M, int N, int K) {
+  __shared__ bool last;
+  int tiles = (N + 15) / 16, part = blockIdx.x % 4, tile_x = blockIdx.x / 4 % tiles, tile_y = blockIdx.x / 4 / tiles;
+  int row = tile_y * 16 + threadIdx.y, col = tile_x * 16 + threadIdx.x;
+  bool inside = row < M && col < N;
+  int length = (K + 3) / 4, first = part * length, end = min(first + length, K);
+  float sum = 0;
+  if (inside) {
+    for (int k = first; k < end; ++k) sum += A[row * K + k] * B[k * N + col];
+    P[((size_t)part * M + row) * N + col] = sum;
+  }
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) last = atomicInc(&ended[blockIdx.x / 4], 3) == 3;
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  if (!inside) return;
+  sum = 0;
+  for (int p = 0; p < 4; ++p) sum += P[((size_t)p * M + row) * N + col];
+  C[row * N + col] = sum;
+}
