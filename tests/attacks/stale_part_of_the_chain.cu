@@ -1,7 +1,7 @@
 // Looks back at several plain sums behind their volatile flags: the first brings the line of the next
 // into the L1 before that is written, and no fence throws it out.
 // task: prefix_of_blocks
-// verdict: race
+// verdict: race wrong_result
 /* hone {"buffers": [{"name": "x", "type": "f32", "shape": ["N"], "fill": {"uniform": [0, 1]}},
               {"name": "said", "type": "f32", "shape": ["2*ceildiv(N,32)"], "role": "scratch"},
               {"name": "y", "type": "f32", "shape": ["N"], "role": "out"}],

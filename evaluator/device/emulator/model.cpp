@@ -54,7 +54,7 @@ double global_atomic_cycles(const Profile& p, const Counters& c, const Scale& s)
   const double work = kSectorCycles * sectors + repeat * (s.grid * number(c.atomic_repeats)) +
                       combined * lanes / p.atomic_hot_int_ops_per_cycle;
   const double most = p.atomic_spread_ops_per_cycle * kSectorCycles;
-  const double slices = std::clamp(1 + 0.25 * number(c.atomic_distinct_lines), 1.0, most);
+  const double slices = std::clamp(0.75 + 0.25 * number(c.atomic_distinct_lines), 1.0, most);
   return work / slices;
 }
 
@@ -187,7 +187,9 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   const double pure = written < 0.5 ? p.dram_read_bytes_per_s : p.dram_write_bytes_per_s;
   const double mix = 1 - std::fabs(1 - 2 * written);  // 1: as a copy
   const double dram = 32 * number(c.l2_miss_sectors);
-  add("DRAM", scale.grid * dram / (pure + mix * (p.dram_bytes_per_s - pure)) * p.clock_hz);
+  static const double kDirty = getenv("HD") ? atof(getenv("HD")) : 0;
+  const double evicted = std::min(scale.grid * dram, kDirty * p.l2_bytes);
+  add("DRAM", (scale.grid * dram / (pure + mix * (p.dram_bytes_per_s - pure)) + evicted / p.dram_bytes_per_s) * p.clock_hz);
   add("DRAM", sm(dram, p.sm_max_bytes_in_flight / p.dram_latency));
 
   add("atomics", global_atomic_cycles(p, c, scale));
@@ -234,7 +236,7 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
     return std::pow(sum, 1 / power);
   };
   // The units of an SM work beside each other, and beside the issue of their instructions.
-  constexpr double kInSm = 6, kPower = 3;
+  constexpr double kInSm = 4, kPower = 3;
   const double cycles = std::pow(std::pow(blend(0, in_sm, kInSm), kPower) +
                                      std::pow(blend(in_sm, terms.size(), kPower), kPower),
                                  1 / kPower);

@@ -435,7 +435,9 @@ bool Block::atomic(Warp& w, const Inst& in, std::uint32_t mask) {
     }
   }
   if (in_time) {
-    if (changed)
+    if (changed && static_cast<AtomicOp>(in.sub) == AtomicOp::kCas)
+      for_each_word(mask, total, [&](int, std::uint64_t at) { run_.words->take_turns(at); });
+    else if (changed)
       note_words(w, mask, total);
     else if (only_reads(in, mask))
       look_back(w, in, mask, results);

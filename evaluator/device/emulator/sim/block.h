@@ -197,8 +197,18 @@ class Block {
   bool load_or_store(Warp& w, const Inst& in, std::uint32_t mask);
   bool global_access(Warp& w, const Inst& in, std::uint32_t mask);
   // what words held when (ordered_words.cpp)
+  /// Of the words of global memory that the lanes' bytes lie in, in the order of lanes:
+  /// each(lane, address).
   template <class Each>
-  void for_each_word(std::uint32_t mask, std::uint32_t bytes, Each&& each);
+  void for_each_word(std::uint32_t mask, std::uint32_t bytes, Each&& each) const {
+    for (std::uint32_t m = mask; m; m &= m - 1) {
+      const int lane = __builtin_ctz(m);
+      if (window(address_[lane]) != Space::kGlobal) continue;
+      const std::uint64_t first = address_[lane] / OrderedWords::kBytes * OrderedWords::kBytes;
+      for (std::uint64_t at = first; at < address_[lane] + bytes; at += OrderedWords::kBytes)
+        each(lane, at);
+    }
+  }
   std::uint64_t word_at(std::uint64_t address);
   /// The words at `address_`, before an ordered store or atomic.
   void keep_words(std::uint32_t mask, std::uint32_t bytes);
@@ -276,7 +286,7 @@ class Block {
     w.polled_address = address_[lane];
     if (in.space == Space::kShared) w.polled_address += kSharedBase;
   }
-  Space window(std::uint64_t address) const;
+  [[nodiscard]] Space window(std::uint64_t address) const;
   /// Makes span_ hold the bytes; false, and span_ as it was: no allocation does.
   bool find_span(std::uint64_t address, std::uint64_t bytes) {
     if (span_.holds(address, bytes)) return true;

@@ -16,7 +16,7 @@ constexpr std::size_t kChangesKept = 32;
 void OrderedWords::wrote(std::uint64_t address, std::uint64_t before, std::uint64_t after,
                          std::uint64_t moment) {
   if (before == after) return;
-  std::vector<Change>& changes = words_[address / kBytes];
+  std::vector<Change>& changes = words_[address / kBytes].changes;
   // Blocks run one after another here: what is written later is no earlier.
   if (!changes.empty()) moment = std::max(moment, changes.back().moment);
   if (changes.size() == kChangesKept) changes.erase(changes.begin());
@@ -26,21 +26,11 @@ void OrderedWords::wrote(std::uint64_t address, std::uint64_t before, std::uint6
 std::optional<OrderedWords::Seen> OrderedWords::at(std::uint64_t address,
                                                    std::uint64_t moment) const {
   const auto found = words_.find(address / kBytes);
-  if (found == words_.end() || found->second.back().moment <= moment) return std::nullopt;
-  const auto next = std::ranges::upper_bound(found->second, moment, {}, &Change::moment);
+  if (found == words_.end()) return std::nullopt;
+  const auto& [changes, turns] = found->second;
+  if (turns || changes.empty() || changes.back().moment <= moment) return std::nullopt;
+  const auto next = std::ranges::upper_bound(changes, moment, {}, &Change::moment);
   return Seen{next->before, next->moment};
-}
-
-// In the order of lanes, and for each of the words that its bytes lie in.
-template <class Each>
-void Block::for_each_word(std::uint32_t mask, std::uint32_t bytes, Each&& each) {
-  for (std::uint32_t m = mask; m; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    if (window(address_[lane]) != Space::kGlobal) continue;
-    const std::uint64_t first = address_[lane] / OrderedWords::kBytes * OrderedWords::kBytes;
-    for (std::uint64_t at = first; at < address_[lane] + bytes; at += OrderedWords::kBytes)
-      each(lane, at);
-  }
 }
 
 std::uint64_t Block::word_at(std::uint64_t address) {

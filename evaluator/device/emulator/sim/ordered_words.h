@@ -18,6 +18,9 @@ class OrderedWords {
   void wrote(std::uint64_t address, std::uint64_t before, std::uint64_t after,
              std::uint64_t moment);
 
+  /// Who swaps a word until it fits takes turns, and waits for nobody (Turns): `at` leaves it out.
+  void take_turns(std::uint64_t address) { words_[address / kBytes].turns = true; }
+
   struct Seen {
     std::uint64_t value = 0;
     std::uint64_t next = 0;  ///< when it changes
@@ -30,7 +33,11 @@ class OrderedWords {
     std::uint64_t moment = 0;
     std::uint64_t before = 0;
   };
-  std::unordered_map<std::uint64_t, std::vector<Change>> words_;  ///< by address / kBytes
+  struct Word {
+    std::vector<Change> changes;
+    bool turns = false;
+  };
+  std::unordered_map<std::uint64_t, Word> words_;  ///< by address / kBytes
 };
 
 }  // namespace hone::emulator

@@ -8,6 +8,7 @@
 namespace hone::emulator {
 namespace {
 constexpr std::size_t kAtomicLinesKept = 4096;
+constexpr int kMergedLines = 8;  // of stores that leave the SM as one: blocked_4, blocked_16
 constexpr double kAtomicLatency = 1.45;  // of the L2's, where the result is asked for: chain_atomic
 /// Finds a line among those so far, of which there are at most 64.
 class LineTable {
@@ -83,16 +84,21 @@ std::uint32_t Block::word_cycles(const Pattern& p) const {
 
 // Cycles an access occupies the 32 four-byte banks: distinct words per bank. Of 8 and 16 bytes,
 // half and quarter warps go at once; of shared memory twice as many lanes where each asks for the
-// same as the one beside it. Source: the micro-kernels shared_v2_* and shared_v4_*.
+// same as the one beside it, or the next but one. Source: the micro-kernels shared_v2_* and
+// shared_v4_*.
 std::uint32_t Block::bank_cycles(const Inst& in, std::uint32_t mask) const {
   const std::uint32_t total = in.esize * in.vec;
   const std::uint32_t words = std::max(1u, total / 4);
   int lanes_at_once = static_cast<int>(32 / words);
   if (words > 1 && in.space != Space::kGlobal) {
-    bool pairs = true;
-    for (int lane = 0; lane < 32; lane += 2)
-      pairs = pairs && ((mask >> lane & 3) != 3 || address_[lane] == address_[lane + 1]);
-    if (pairs) lanes_at_once *= 2;
+    const auto pairs = [&](int apart) {
+      for (int lane = 0; lane < 32; ++lane)
+        if ((mask >> lane & 1) && (mask >> (lane ^ apart) & 1) &&
+            address_[lane] != address_[lane ^ apart])
+          return false;
+      return true;
+    };
+    if (pairs(1) || pairs(2)) lanes_at_once *= 2;
   }
   std::uint32_t cycles = 0;
   for (std::uint32_t left = mask; left;) {
@@ -163,7 +169,7 @@ void Block::count_global(Warp& w, const Inst& in, bool store) {
     if (w.swapped != 0 && w.swapped == address_[0]) leave_turn(w);
     // Stores of one warp that follow each other, no load between them, into the same sectors
     // leave the SM as one.
-    const bool follows = w.stored_lines == n;
+    const bool follows = w.stored_lines == n && n <= kMergedLines;
     // Whole sectors, and one word of a warp, pass a slice without waiting (hot_word, hot_line).
     const bool partly =
         p.distinct > 1 &&
@@ -426,8 +432,10 @@ void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool share
     run_.atomic_lines.insert(line[k]);
   }
   c.atomic_distinct_lines = run_.atomic_lines.size();
+  // A loop of compare-and-swaps has a time of its own (turn_cycles in model.cpp).
+  const double longer = op == AtomicOp::kCas ? 1 : kAtomicLatency;
   access_latency_ =
-      in.noreturn ? 4 : static_cast<std::uint32_t>(kAtomicLatency * run_.profile->l2_latency);
+      in.noreturn ? 4 : static_cast<std::uint32_t>(longer * run_.profile->l2_latency);
 }
 
 void Block::note_turn(Warp& w, const Inst& in, std::uint32_t mask) {
