@@ -81,13 +81,15 @@ Result<SearchOutcome> run_search(const Task& task, Target target, Rewriting& rew
 Result<SearchOutcome> run_search(const Task& task, const DeviceSpec& device, Evaluator& evaluator,
                                  Rewriting& rewriting, Store* store, const SearchOptions& options) {
   const auto begin = search::Clock::now();
+  bool first = false;  // what is measured once for a GPU does not count against a search's budget
   auto warning = take_ceilings(evaluator, device, store, [&] {
+    first = true;
     if (options.on_progress) options.on_progress(Progress{.phase = Phase::kCeilings});
   });
   LocalTarget local(device, evaluator, options.workers);
   if (auto valid = check_settings(options.settings); !valid) return std::unexpected(valid.error());
   SearchOptions rest = options;
-  rest.spent_s += search::seconds_since(begin);
+  if (!first) rest.spent_s += search::seconds_since(begin);
   search::SearchRun run(task, local.target(), rewriting, store, rest);
   const double surveys_s = search::kMostForSurveys * options.settings.budget.seconds;
   auto outcome =

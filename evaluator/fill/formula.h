@@ -246,10 +246,29 @@ HONE_FN double hone_tail(hone_u64 bits) {
   return u * u;
 }
 
-// One of eight values of [a, b] where kernels that were written for others go wrong.
+// The number before 1, of this type.
+HONE_FN double hone_below_one(int type) {
+  return type == HONE_F64    ? 1.0 - 1.1102230246251565e-16
+         : type == HONE_F16  ? 1.0 - 0.00048828125
+         : type == HONE_BF16 ? 1.0 - 0.00390625
+                             : 1.0 - 5.9604644775390625e-08;
+}
+
+// A value of [a, b] where kernels that were written for others go wrong: the ends, the middle, 0,
+// 1, the tiniest; powers of two and halves, and the numbers before them, where rounding is at its
+// edge. Small powers are left out: what is divided by them would be so large that nothing else
+// counts.
 HONE_FN double hone_edge(struct hone_fill f, hone_u64 bits) {
   double tiny = f.type == HONE_F64 && f.through < 0 ? 1e-310 : f.type == HONE_F16 ? 6e-8 : 1e-40;
   double v = f.a;
+  if ((bits & 48U) == 16U) {
+    v = bits & 64U ? 1.0 : 0.5 + (double)(bits >> 12 & 7U);
+    if (bits & 64U)
+      for (hone_u64 k = (bits >> 12) % 24U; k > 0; --k) v *= 2.0;
+    if (bits & 128U) v *= hone_below_one(f.through < 0 ? f.type : f.through);
+    if (f.a < 0.0 && (bits & 512U)) v = -v;
+    if (v >= f.a && v <= f.b) return v;
+  }
   switch ((int)(bits & 7U)) {
     case 0:
       return f.a;

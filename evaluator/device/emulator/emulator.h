@@ -230,6 +230,7 @@ struct Counters {
   std::uint64_t hot_sectors = 0;   ///< stored to the line that most stores went to
   std::uint64_t hot_shared = 0;    ///< 1: by most blocks
   std::uint64_t remote_bytes = 0;  ///< of shared memory, from or to other blocks of the cluster
+  std::uint64_t prints = 0;        ///< calls of printf, by warps
   std::uint64_t fence_cycles = 0;  ///< that fences keep their SM busy
   std::uint64_t match_values = 0;  ///< different values that match.sync compared
   // By the machine code, warp-instructions: loads of a constant at a uniform register's address; in

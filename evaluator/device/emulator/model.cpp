@@ -54,7 +54,8 @@ double global_atomic_cycles(const Profile& p, const Counters& c, const Scale& s)
   const double work = kSectorCycles * sectors + repeat * (s.grid * number(c.atomic_repeats)) +
                       combined * lanes / p.atomic_hot_int_ops_per_cycle;
   const double most = p.atomic_spread_ops_per_cycle * kSectorCycles;
-  const double slices = std::clamp(0.75 + 0.25 * number(c.atomic_distinct_lines), 1.0, most);
+  const double lines_hit = number(c.atomic_distinct_lines);
+  const double slices = lines_hit <= 1 ? 1 : std::clamp(1 + 0.25 * lines_hit, 1.0, most);
   return work / slices;
 }
 
@@ -187,12 +188,18 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   const double pure = written < 0.5 ? p.dram_read_bytes_per_s : p.dram_write_bytes_per_s;
   const double mix = 1 - std::fabs(1 - 2 * written);  // 1: as a copy
   const double dram = 32 * number(c.l2_miss_sectors);
-  static const double kDirty = getenv("HD") ? atof(getenv("HD")) : 0;
-  const double evicted = std::min(scale.grid * dram, kDirty * p.l2_bytes);
-  add("DRAM", (scale.grid * dram / (pure + mix * (p.dram_bytes_per_s - pure)) + evicted / p.dram_bytes_per_s) * p.clock_hz);
+  // Whoever measures has filled the L2 with lines that must be written before it takes others.
+  constexpr double kDirty = 0.3;  // of the L2
+  const double evicted = std::min(scale.grid * dram, kDirty * static_cast<double>(p.l2_bytes));
+  const double dram_s =
+      scale.grid * dram / (pure + mix * (p.dram_bytes_per_s - pure)) + evicted / p.dram_bytes_per_s;
+  add("DRAM", dram_s * p.clock_hz);
   add("DRAM", sm(dram, p.sm_max_bytes_in_flight / p.dram_latency));
 
   add("atomics", global_atomic_cycles(p, c, scale));
+  constexpr double kPrint =
+      3600;  // a call of one warp, one after another: round 4, cost_prints_a_line
+  add("printf", kPrint * scale.grid * number(c.prints));
   // A line is in one slice of the L2.
   constexpr double kSliceCycles = 1.2;
   add("one L2 slice", kSliceCycles * number(c.hot_sectors) * (c.hot_shared != 0 ? scale.grid : 1));

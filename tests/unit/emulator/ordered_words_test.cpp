@@ -72,9 +72,10 @@ TEST(OrderedWords, AChainOfBlocksIsAsLongAsItsSteps) {
 
 TEST(OrderedWords, NobodyIsLateWhoComesWhenItIsThere) {
   // The later a block, the more it has to do first.
-  const std::string more = "mul.lo.u32 %r4, %r1, 300;\nmov.u32 %r5, 0;\nWORK:\n"
-                           "mad.lo.u32 %r6, %r6, %r6, 7;\nadd.u32 %r5, %r5, 1;\n"
-                           "setp.lt.u32 %p3, %r5, %r4;\n@%p3 bra WORK;\n";
+  const std::string more =
+      "mul.lo.u32 %r4, %r1, 300;\nmov.u32 %r5, 0;\nWORK:\n"
+      "mad.lo.u32 %r6, %r6, %r6, 7;\nadd.u32 %r5, %r5, 1;\n"
+      "setp.lt.u32 %p3, %r5, %r4;\n@%p3 bra WORK;\n";
   EXPECT_EQ(chain(more, kLoad).counters.waited_cycles, 0u);
   EXPECT_GT(chain(work(300), kLoad).counters.waited_cycles, (kBlocks - 1) * l2());
 }

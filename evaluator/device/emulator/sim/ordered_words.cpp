@@ -35,10 +35,11 @@ std::optional<OrderedWords::Seen> OrderedWords::at(std::uint64_t address,
 
 std::uint64_t Block::word_at(std::uint64_t address) {
   std::uint64_t value = 0;
-  for (std::uint64_t k = 0; k < OrderedWords::kBytes; ++k)  // the last word of a buffer may be short
+  for (std::uint64_t k = 0; k < OrderedWords::kBytes;
+       ++k)  // the last word of a buffer may be short
     if (find_span(address + k, 1))
-      std::memcpy(reinterpret_cast<std::uint8_t*>(&value) + k, span_.data + (address + k - span_.lo),
-                  1);
+      std::memcpy(reinterpret_cast<std::uint8_t*>(&value) + k,
+                  span_.data + (address + k - span_.lo), 1);
   return value;
 }
 
@@ -112,10 +113,10 @@ bool Block::only_reads(const Inst& in, std::uint32_t mask) const {
   const Slot from = function_->extra[in.extra];
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const bool reads = op == AtomicOp::kCas
-                           ? operand(from, lane) == operand(in.c, lane)
-                           : (op == AtomicOp::kAdd || op == AtomicOp::kOr ||
-                              op == AtomicOp::kXor) && operand(from, lane) == 0;
+    const bool reads = op == AtomicOp::kCas ? operand(from, lane) == operand(in.c, lane)
+                                            : (op == AtomicOp::kAdd || op == AtomicOp::kOr ||
+                                               op == AtomicOp::kXor) &&
+                                                  operand(from, lane) == 0;
     if (!reads) return false;
   }
   return true;

@@ -384,6 +384,7 @@ Block::Step Block::special_instruction(Warp& w, const Inst& in, std::uint32_t ma
       return call_indirect(w, in, mask) ? Step::kNext : Step::kFail;
     case Kind::kPrintf:
       print(w, in, mask);
+      if (counting_ && mask) ++run_.counters.prints;
       return Step::kNext;
     case Kind::kTrap:
       if (mask == 0) return Step::kNext;

@@ -434,8 +434,7 @@ void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool share
   c.atomic_distinct_lines = run_.atomic_lines.size();
   // A loop of compare-and-swaps has a time of its own (turn_cycles in model.cpp).
   const double longer = op == AtomicOp::kCas ? 1 : kAtomicLatency;
-  access_latency_ =
-      in.noreturn ? 4 : static_cast<std::uint32_t>(longer * run_.profile->l2_latency);
+  access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(longer * run_.profile->l2_latency);
 }
 
 void Block::note_turn(Warp& w, const Inst& in, std::uint32_t mask) {
