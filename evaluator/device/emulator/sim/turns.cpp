@@ -218,6 +218,11 @@ Progress Block::advance() {
     if (run_.failure.verdict != Verdict::kOk) return Progress::kFailed;
     if (live == 0 && !late_.empty()) return Progress::kTurn;
     if (live == 0) break;
+    if (!progress && run_.watch.returned) {  // all others give way to the warp that is watched
+      if (run_.watch.block != place_) return Progress::kTurn;
+      run_.watch = Watch{};  // it waits for them
+      continue;
+    }
     if (!progress && held) {
       if (!nothing_else_runs()) return Progress::kTurn;
       end_holds();
