@@ -393,8 +393,9 @@ HONE_FN hone_u64 hone_whole_edge(struct hone_fill f, hone_u64 bits) {
 HONE_FN hone_u64 hone_alike(struct hone_fill f, hone_u64 bits) {
   hone_u64 most = f.span - 1ULL, wide = 1;
   while (wide < 64 && most >> wide) ++wide;
-  // The fold: half of the bits, or 8, 16, 24 or 32 of them.
-  hone_u64 choice = hone_bits(f.key ^ 5ULL, bits >> 60 & 1ULL), low = 8ULL * (choice % 5ULL);
+  // The fold: half of the bits for one half of the keys, 8, 16, 24 or 32 of them for the other.
+  hone_u64 choice = hone_bits(f.key ^ 5ULL, 1),
+           low = bits >> 60 & 1ULL ? 8ULL * (choice % 5ULL) : 0;
   if (low == 0 || low >= wide) low = (wide + 1) / 2;
   // Half of them from where other buffers' are, too; around the middle, so that bits have room.
   hone_u64 place = hone_bits(bits >> 61 & 1ULL ? f.key : f.low + most, 6ULL);
