@@ -50,9 +50,9 @@ enum {
 // Forms of rows that keep a promise. Sorted: a power curve, a few jumps between flat runs, one step
 // of half the way, all at one end; every form keeps the order and both ends. Permutations: as they
 // are numbered, the other way round, neighbours exchanged, moved on by some. One-hot: all first,
-// all last, all at one place, along the diagonal.
+// all last, all at one place, along the diagonal. Triangles have the first two: a strong element
+// beside the diagonal, or anywhere in the row.
 enum { HONE_PLAIN, HONE_CURVE, HONE_JUMPS, HONE_ONE_STEP, HONE_ONE_END };
-// Triangles: a strong element beside the diagonal, which is one; or anywhere in the row.
 // Integers at edges: keys that differ in few bits, see hone_alike.
 enum { HONE_ALIKE = 1 };
 // Forms of ties: the first two of each row, of each column, every element, none.

@@ -197,8 +197,7 @@ ModelledTime time_of(const Profile& p, const Counters& c, const LaunchConfig& la
   add("DRAM", sm(dram, p.sm_max_bytes_in_flight / p.dram_latency));
 
   add("atomics", global_atomic_cycles(p, c, scale));
-  constexpr double kPrint =
-      3600;  // a call of one warp, one after another: round 4, cost_prints_a_line
+  constexpr double kPrint = 3600;  // a warp's call; they go one after another
   add("printf", kPrint * scale.grid * number(c.prints));
   // A line is in one slice of the L2.
   constexpr double kSliceCycles = 1.2;
