@@ -35,7 +35,7 @@ struct EvaluatorOptions {
   double compile_timeout_s = 30;
   double check_timeout_s = 60;   // one candidate's emulated checks
   double device_timeout_s = 20;  // one candidate's run on the GPU beyond what the reference takes
-  double final_timing_s = 2;     // for the timed pairs of one finalist; the fewest take longer
+  double final_timing_s = 1.2;   // for the timed pairs of one finalist; the fewest take longer
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   /// Takes a line about what the sandbox lacks here, once per process; null: nobody is told.
   std::function<void(const std::string&)> warn;

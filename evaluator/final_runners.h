@@ -41,10 +41,10 @@ struct EvaluatorImpl::FinalRunners {
   const std::uint64_t serial = next_serial();
 
  private:
-  /// What a GPU runs is compiled well, for every check size: a large kernel takes a second each.
+  /// What a GPU runs is compiled well, for several check sizes: a large kernel takes a second each.
   static int compilers(const EvaluatorImpl& evaluator) {
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    return evaluator.gpu_ ? std::clamp(cores / 4, 1, 4) : 1;
+    return evaluator.gpu_ ? std::clamp(cores / 2, 1, 6) : 1;
   }
   static std::uint64_t next_serial() {
     static std::atomic<std::uint64_t> last = 0;

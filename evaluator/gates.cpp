@@ -118,6 +118,13 @@ class EvaluatorImpl::Gates {
   [[nodiscard]] CodeFor checked_code(CodeFor otherwise) const {
     return same_bits() == protocol::SameBits::kFree ? otherwise : CodeFor::kTiming;
   }
+  /// How one check is compiled where the others are `all`. What rules made for a size of ours is
+  /// another program than the timed one: the emulator says whether they are right there.
+  [[nodiscard]] CodeFor code_of(const CheckCase& check, CodeFor all) const {
+    const bool emulator_alone = all == CodeFor::kTiming && check.hidden && request_.by_rules &&
+                                same_bits() == protocol::SameBits::kFree;
+    return emulator_alone ? CodeFor::kEmulator : all;
+  }
   /// Evaluation::math, once all has passed.
   [[nodiscard]] MathLevel held_to() const {
     const bool to_the_bit = same_bits() != protocol::SameBits::kFree && same_bits_;
@@ -209,10 +216,10 @@ Result<bool> EvaluatorImpl::Gates::screen() {
 
 Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
   const StopWatch compiling(evaluation_.gates.compile);
-  for_candidate_.code_for = for_reference_.code_for = code_for;
   if (own_ && code_for == CodeFor::kTiming) compile_ahead(code_for);
   checks_.clear();
   for (const auto& check : request_.checks) {
+    for_candidate_.code_for = for_reference_.code_for = code_of(check, code_for);
     const auto reference_program = with_inputs(check.reference, check.inputs, check.seed);
     auto candidate = e_.prepare_candidate(reference_program, check.candidate, for_candidate_,
                                           &*timed_.candidate);
@@ -243,7 +250,6 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
 
 void EvaluatorImpl::Gates::compile_ahead(CodeFor code_for) {
   Effort effort = for_candidate_;
-  effort.code_for = code_for;
   // The answers are kept in memory. Checks with other inputs alone have the same text.
   std::vector<std::future<void>> compiling;
   std::set<std::pair<std::string, std::map<std::string, std::string>>> texts;
@@ -251,6 +257,7 @@ void EvaluatorImpl::Gates::compile_ahead(CodeFor code_for) {
     const auto& defines = check.candidate.defines;
     if (!texts.emplace(check.candidate.source, std::map(defines.begin(), defines.end())).second)
       continue;
+    effort.code_for = code_of(check, code_for);
     compiling.push_back(std::async(std::launch::async, [this, effort, &check] {
       (void)e_.prepare_candidate(check.reference, check.candidate, effort, &*timed_.candidate);
     }));
@@ -386,6 +393,7 @@ void EvaluatorImpl::Gates::give_to_the_gpu(const EmulateReply& reply, bool uncov
     if (one.inputs != InputSet::kOwn && !gathers_work(timed_.reference.program, one.inputs))
       other_inputs_.insert(one.inputs);
     if (one.inputs != InputSet::kOwn && !uncovered) continue;
+    if (one.candidate->compiled.cubin.empty()) continue;  // code_of()
     one.repeatable = !uses_atomics(*one.candidate);
     checks_for_gpu_.push_back(std::move(one));
   }

@@ -26,8 +26,9 @@ using protocol::SameBits;
 // Emulated warp instructions; a core runs 50-150 million a second.
 constexpr std::uint64_t kMostOfReference =
     4;  // a candidate may do this much more than the reference
-/// Or so many, if that is more: about two seconds. A tile does its whole work at a small size too.
-constexpr std::uint64_t kCandidateLeast = 40'000'000;
+/// Or so many, if that is more. A tile does its whole work at a small size too; rules made it no
+/// longer than it takes.
+constexpr std::uint64_t kCandidateLeast = 40'000'000, kCandidateLeastByRules = 200'000'000;
 constexpr std::uint64_t kOtherContents = 0x9E3779B97F4A7C15;  // changes a seed
 /// Calls after the first: where states are not looked at, where work is dear, and at most, so that
 /// a counter of a byte comes round.
@@ -60,6 +61,12 @@ bool runs_in_part(const protocol::Runnable& reference, const emulator::Module& m
       if ((*run)->make(static_cast<int>(i), offset) != PartialRun::Made::kMade) return false;
   }
   return true;
+}
+
+/// What a candidate may take where the reference takes `reference` [warp instructions].
+std::uint64_t budget_for(std::uint64_t reference, const EmulateRequest& request) {
+  return std::max(kMostOfReference * reference,
+                  request.by_rules ? kCandidateLeastByRules : kCandidateLeast);
 }
 
 }  // namespace
@@ -233,9 +240,8 @@ EmulateReply Emulate::call_at_other_sizes(const EmulateRequest& request,
       if (!program) return reply(Verdict::kLaunchError, program.error().message);
       (*program)->set_threads(threads_);
       if (before) (*program)->inherit_variables(*before);
-      const auto report = (*program)->run_all(
-          **module, std::max(reference->warp_instructions * kMostOfReference, kCandidateLeast),
-          false);
+      const auto report =
+          (*program)->run_all(**module, budget_for(reference->warp_instructions, request), false);
       constexpr std::string_view kAfter = " (when it is called at one size after another)";
       if (report.verdict != Verdict::kOk)
         return reply(report.verdict, fmt::format("{}{}", report.detail, kAfter));
@@ -324,8 +330,7 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
       EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
   if (!program) return reply(Verdict::kLaunchError, program.error().message);
   (*program)->set_threads(threads_);
-  const std::uint64_t budget =
-      std::max(reference->warp_instructions * kMostOfReference, kCandidateLeast);
+  const std::uint64_t budget = budget_for(reference->warp_instructions, request);
   const auto report = (*program)->run_all(**module, budget, false);
   if (report.verdict == Verdict::kTimeout)
     return reply(report.verdict,
@@ -333,7 +338,10 @@ EmulateReply Emulate::check_once(const Case& one, const EmulateRequest& request,
                              "candidate may take {})",
                              report.detail, sizes_text(one.reference.program),
                              reference->warp_instructions, budget));
-  if (report.verdict != Verdict::kOk) return reply(report.verdict, report.detail);
+  if (report.verdict != Verdict::kOk) {
+    const auto at = further.timed ? "" : fmt::format(" (at {})", sizes_text(one.reference.program));
+    return reply(report.verdict, report.detail + at);
+  }
   if (further.timed) longest_blocks_ = (*program)->longest_blocks();
 
   OutputBytes outputs;

@@ -15,13 +15,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostPairs = 200, kEnoughPairs = 30, kFewestPairs = 3;
+constexpr int kMostPairs = 200, kEnoughPairs = 15, kFewestPairs = 3;
 /// Standard error of the ratio that is good enough: its 95 % interval is 0.5 % wide.
 constexpr double kFinalPrecision = 1.25e-3;
 constexpr int kReloadEvery = 10;  // pairs: code at another place, nothing remembered
 constexpr int kWarmPairs = 10;
-constexpr double kLongPair_us = 5e5;  // one warm pair will do
-constexpr double kClockLoss = 0.03;   // below the median clock: the pair does not count
+/// Nothing that such a pair reads is left in a cache: few warm ones will do, or one.
+constexpr double kLongPair_us = 5e3, kVeryLongPair_us = 5e5;
+constexpr int kFewWarmPairs = 3;
+constexpr double kClockLoss = 0.03;  // below the median clock: the pair does not count
 // Apart from a slow reference.
 constexpr int kContents = 3, kContentsIfVerySlow = 2;  // which it runs on
 constexpr int kMostRuns = 100, kEnoughRuns = 15, kFewestRuns = 3, kWarmRuns = 5;
@@ -141,7 +143,9 @@ class FinalTiming {
   /// What fits the L2 cache is in it: the inputs were made just before.
   Step<void> time_warm() {
     const double pair_us = pairs_.front().candidate_us + pairs_.front().reference_us;
-    const int wanted = pair_us > kLongPair_us ? 1 : kWarmPairs;
+    const int wanted = pair_us > kVeryLongPair_us ? 1
+                       : pair_us > kLongPair_us   ? kFewWarmPairs
+                                                  : kWarmPairs;
     for (int i = 0; i < std::min<int>(wanted, static_cast<int>(pairs_.size())); ++i) {
       if (i > 0 && seconds_spent() > 3 * request_.timing_s) break;  // runs in double may be slow
       const auto pair = one_pair(BenchCase::Cache::kWarm);

@@ -29,8 +29,6 @@ void visit_all(Ref root, bool into_reductions, const std::function<void(Ref)>& m
 
 }  // namespace
 
-Error refused(std::string why) { return Error{ErrorCode::kRefused, std::move(why)}; }
-
 const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name) {
   for (const ConcreteBuffer& buffer : goal.concrete->buffers) {
     if (buffer.name == name) return &buffer;
@@ -43,7 +41,7 @@ Result<lift::Nest> plain(lift::Nodes& nodes, const lift::Nest& nest) {
   std::erase_if(result.dims, [&](SymbolId symbol) { return nodes.extent(symbol) == 1; });
   if (nest.combine.empty()) return result;
   if (nest.element->has_load) {
-    return std::unexpected(refused("the element of an accumulation is read from data"));
+    return refused("the element of an accumulation is read from data");
   }
   std::vector<SymbolId> folded;
   for (const SymbolId symbol : result.dims) {
@@ -59,7 +57,7 @@ Result<lift::Nest> plain(lift::Nodes& nodes, const lift::Nest& nest) {
   std::int64_t reach = 0;
   for (const auto& [stride, extent] : strides) {
     if (stride <= reach) {
-      return std::unexpected(refused("points of an accumulation share elements"));
+      return refused("points of an accumulation share elements");
     }
     reach += stride * (extent - 1);
   }

@@ -9,7 +9,6 @@
 
 namespace hone::generators {
 
-[[nodiscard]] Error refused(std::string why);
 [[nodiscard]] const ConcreteBuffer* buffer_of(const Goal& goal, std::string_view name);
 
 /// The nest as a plain store over dims of more than one point: accumulations become reductions

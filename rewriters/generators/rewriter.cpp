@@ -23,7 +23,7 @@ constexpr std::string_view kPrefix = "hone_";
 struct Lifted {
   std::once_flag once;
   std::mutex mutex;
-  Result<lift::LiftedProgram> program = hone::refused("not lifted");
+  Result<lift::LiftedProgram> program = refused("not lifted");
   std::vector<lift::Site> sites;
   std::vector<lift::NoSite> without_site;
 };
@@ -141,8 +141,8 @@ Result<Offer> matched(const Generator& generator, const Goal& goal) {
   try {
     return generator.match(goal);
   } catch (const lift::TooMuchWork&) {
-    return hone::refused(fmt::format("to see whether it can takes more than {} million steps",
-                                     kMostMatchWork / 1'000'000));
+    return refused(fmt::format("to see whether it can takes more than {} million steps",
+                               kMostMatchWork / 1'000'000));
   }
 }
 
@@ -175,8 +175,7 @@ class GeneratorRewriter final : public Rewriter {
   Result<Program> apply(const Program& program, const Step& step,
                         const RewriteContext& context) const override {
     if (context.task != nullptr && !context.task->specialize) {
-      return hone::refused(
-          "the task may not be specialised, and generated kernels are for given sizes");
+      return refused("the task may not be specialised, and generated kernels are for given sizes");
     }
     Lifted lifted;
     fill(lifted, program, context.sizes, left_alone(program, context.task));
@@ -184,7 +183,7 @@ class GeneratorRewriter final : public Rewriter {
     const auto site = std::ranges::find_if(lifted.sites, [&](const lift::Site& candidate) {
       return step.site == candidate.name || step.site == site_name(candidate, step.math);
     });
-    if (site == lifted.sites.end()) return hone::refused(why_no_site(lifted, step.site));
+    if (site == lifted.sites.end()) return refused(why_no_site(lifted, step.site));
     std::string prefix = fmt::format("{}{}_", kPrefix, identifier(site->name));
     while (program.source.find(prefix) != std::string::npos) prefix += "2_";
     if (auto fine = check_exactness(goal_of(lifted, *site, context)); !fine) {
@@ -199,7 +198,7 @@ class GeneratorRewriter final : public Rewriter {
     generated = generated_renamed(program, index, step, context, prefix);
     if (generated) result = with_generated(program, *site, *generated);
     if (!result && result.error().code == ErrorCode::kInternal) {
-      return hone::refused("what was generated does not parse: " + result.error().message);
+      return refused("what was generated does not parse: " + result.error().message);
     }
     return result;
   }
@@ -224,7 +223,7 @@ class GeneratorRewriter final : public Rewriter {
     }
     for (const Buffer& buffer : generated.scratch) {
       if (program.find_buffer(buffer.name) != nullptr) {
-        return hone::refused(fmt::format("there is a buffer '{}' already", buffer.name));
+        return refused(fmt::format("there is a buffer '{}' already", buffer.name));
       }
       result.buffers.push_back(buffer);
     }
@@ -245,7 +244,7 @@ class GeneratorRewriter final : public Rewriter {
     if (!offer) return {};
     const std::vector<MathLevel> levels = levels_of(*offer);
     if (!levels.empty() && levels.front() == MathLevel::kExact) return {};
-    return hone::refused("needs math 'reassociate', the task allows 'exact'");
+    return refused("needs math 'reassociate', the task allows 'exact'");
   }
 
   /// Parameters have other names than the buffers.
@@ -269,7 +268,7 @@ class GeneratorRewriter final : public Rewriter {
     Lifted lifted;
     fill(lifted, other, context.sizes, left_alone(program, context.task));
     if (!lifted.program) return std::unexpected(lifted.program.error());
-    if (site >= lifted.sites.size()) return hone::refused("the buffers cannot be renamed");
+    if (site >= lifted.sites.size()) return refused("the buffers cannot be renamed");
     auto generated =
         generator_.generate(goal_of(lifted, lifted.sites[site], context), step, prefix);
     if (!generated) return generated;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <set>
 
 namespace hone::lift {
@@ -61,17 +62,35 @@ bool join_two(Nodes& nodes, Scattered& store) {
   return false;
 }
 
-/// A condition on one index alone is a bound of it.
+/// A condition on a sum that is one of its slowest index alone, a bound of that: 8 i + j < 24,
+/// where j is below 8.
 bool bound_one(Nodes& nodes, Scattered& store) {
   for (const Ref part : conjuncts(store.guard)) {
-    if (!part->is(">=0") || part->args[0]->terms.size() != 1) continue;
-    const Term& term = part->args[0]->terms[0];
-    if (term.atom->kind != Node::Kind::kIndex) continue;
-    const SymbolId symbol = term.atom->symbol;
-    const std::int64_t size = nodes.extent(symbol), constant = part->args[0]->constant;
-    const std::int64_t low = term.coefficient > 0 ? std::max<std::int64_t>(0, -constant) : 0;
-    const std::int64_t high =
-        term.coefficient > 0 ? size : std::min<std::int64_t>(size, constant + 1);
+    if (!part->is(">=0") || part->args[0]->terms.empty()) continue;
+    const std::vector<Term>& terms = part->args[0]->terms;
+    const auto one_sign = [&](const Term& term) {
+      return term.atom->kind == Node::Kind::kIndex &&
+             (term.coefficient > 0) == (terms[0].coefficient > 0);
+    };
+    if (!std::ranges::all_of(terms, one_sign)) continue;
+    const auto step = [](const Term& term) { return std::abs(term.coefficient); };
+    const Term& slowest = *std::ranges::max_element(terms, {}, step);
+    std::int64_t others = 0;  // at most
+    for (const Term& term : terms)
+      if (&term != &slowest) others += step(term) * (nodes.extent(term.atom->symbol) - 1);
+    const SymbolId symbol = slowest.atom->symbol;
+    const std::int64_t size = nodes.extent(symbol), by = step(slowest);
+    std::int64_t low = 0, high = size;
+    const std::int64_t bound = part->args[0]->constant;
+    if (slowest.coefficient > 0) {
+      if (bound >= 0) continue;
+      low = (-bound + by - 1) / by;
+      if (by * (low - 1) + others >= -bound) continue;
+    } else {
+      if (bound < 0) continue;
+      high = std::min(size, bound / by + 1);
+      if (high < size && by * (high - 1) + others > bound) continue;
+    }
     if (high <= low || (low == 0 && high == size)) continue;
     const SymbolId smaller = nodes.new_symbol(nodes.symbol(symbol).name, high - low);
     substitute(nodes, store, {{symbol, nodes.add(nodes.index(smaller), nodes.integer(low))}});

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -63,6 +64,7 @@ class Timing {
   void settle(Entry& entry, std::size_t report);
   void settle_alone(Entry& entry);
   void settle_without(Entry& entry, const std::string& why);
+  [[nodiscard]] bool time_is_over() const;
   void end_work();
   void out_of_time();
 
@@ -79,9 +81,7 @@ bool Timing::run() {
       end_work();
       return false;
     }
-    const bool any = std::ranges::any_of(
-        entries_, [](const Entry& entry) { return entry.evaluation.has_value(); });
-    if (stage_.left_s && stage_.left_s() + (any ? 0 : kForTheFirst_s) <= 0) {
+    if (time_is_over()) {
       out_of_time();
       return true;
     }
@@ -91,6 +91,18 @@ bool Timing::run() {
     if (auto done = queue.next_result(std::chrono::milliseconds(50))) hear(std::move(*done));
   }
   return true;
+}
+
+bool Timing::time_is_over() const {
+  const bool any = std::ranges::any_of(
+      entries_, [](const Entry& entry) { return entry.evaluation.has_value(); });
+  if (stage_.left_s && stage_.left_s() + (any ? 0 : kForTheFirst_s) <= 0) return true;
+  // The best is the first, and the reference the second.
+  const auto ok = [](const Entry& entry) {
+    return entry.evaluation && entry.evaluation->verdict == Verdict::kOk;
+  };
+  return stage_.enough && stage_.enough() &&
+         std::ranges::all_of(entries_ | std::views::take(2), ok);
 }
 
 /// Nothing is in flight afterwards.
@@ -108,8 +120,10 @@ void Timing::out_of_time() {
   for (Entry& entry : entries_)
     if (!entry.settled && entry.reports.size() == 1) settle_alone(entry);
   end_work();
+  std::string names;
   for (Entry& entry : entries_) {
     if (entry.settled) continue;
+    names += (names.empty() ? "" : ", ") + entry.name();
     entry.settled = true;
     Evaluation evaluation;
     evaluation.verdict = Verdict::kTimeout;
@@ -118,9 +132,11 @@ void Timing::out_of_time() {
                             ? "its final stage had not ended when the budget was spent"
                             : "the budget was spent before its final stage could begin";
     stage_.store(entry.candidate, evaluation);
-    stage_.warn(fmt::format("finalist {}: {}; a larger --budget has time for it", entry.name(),
-                            evaluation.detail));
   }
+  stage_.warn(
+      fmt::format("not timed again when the budget was spent: {}; a larger --budget has time for "
+                  "more finalists",
+                  names));
 }
 
 void Timing::look() {

@@ -36,12 +36,13 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
       proposer_(opening.strategy(), admission.builder().space(),
                 opening.telling().asking_threads(children_of(run.rewriting)),
                 [&queue = run.target.queue] { queue.wake(); }),
+      limit_(run.target.window),
       last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
       asked_to_evaluate_(opening.recalled()) {}
 
 void Exploration::run() {
   while (!stop_ || !window_.empty()) {
-    if (!stop_) stop_ = reason_to_stop();
+    look_for_an_end();
     if (stop_ && stop_->at_once) break;
     if (!stop_ && exhausted()) std::this_thread::sleep_for(kLlmLooks);  // a reply may bring news
     ask();
@@ -55,10 +56,19 @@ void Exploration::run() {
   end();
 }
 
+/// While what is in flight is awaited, the time may be up, too.
+void Exploration::look_for_an_end() {
+  const auto found = reason_to_stop();
+  if (!found || (stop_ && !found->at_once)) return;
+  const bool keeps_reason = stop_ && found->reason == StopReason::kBudget;
+  stop_ = Stop{keeps_reason ? stop_->reason : found->reason, found->at_once};
+}
+
 std::optional<Exploration::Stop> Exploration::reason_to_stop() const {
   if (run_.interrupted()) return Stop{StopReason::kInterrupted, true};
   if (time_is_up()) return Stop{StopReason::kBudget, true};
-  if (roof_reached()) return Stop{StopReason::kRoof, false};
+  // Modelled times repeat exactly, whatever was in flight when they were told.
+  if (roof_reached()) return Stop{StopReason::kRoof, !run_.modelled()};
   if (patience_is_over()) return Stop{StopReason::kPatience, false};
   if (exhausted() && !llm_.pending()) return Stop{StopReason::kExhausted, false};
   return std::nullopt;
@@ -133,9 +143,10 @@ std::size_t Exploration::window_size() const {
   const bool slow = run_.clock.plan.reference_is_slow();
   const bool out =
       slow ? run_.findings.best().empty() : finished_ < static_cast<std::int64_t>(pioneers);
-  const bool waits = !run_.modelled() && pioneers > 0 && out &&
-                     seconds_since(start_) < (slow ? kSlowPioneers_s : kPioneers_s);
-  return waits ? std::min(pioneers, run_.target.window) : run_.target.window;
+  if (run_.modelled()) return run_.target.window;
+  const bool waits =
+      pioneers > 0 && out && seconds_since(start_) < (slow ? kSlowPioneers_s : kPioneers_s);
+  return waits ? std::min(pioneers, run_.target.window) : limit_.now();
 }
 
 void Exploration::take(Proposed proposed) {
@@ -222,8 +233,10 @@ void Exploration::tell(const Candidate& candidate) {
   const double best_us = run_.findings.best().time_us();
   admission_.learn_roof(candidate.evaluation.measurement);
   opening_.teller().tell(candidate);
-  if (run_.findings.best().time_us() != best_us)
+  if (run_.findings.best().time_us() != best_us) {
+    run_.clock.plan.compiled(candidate.evaluation.gates.compile);
     last_gain_ = {run_.findings.counts.evaluated(), run_.clock.elapsed_s()};
+  }
   const bool crashed = candidate.is(State::kEvaluated) && !candidate.evaluation.screened &&
                        candidate.evaluation.verdict == Verdict::kCrash;
   if (run_.options.job.empty() || !crashed) return;
@@ -241,6 +254,7 @@ bool Exploration::receive(milliseconds timeout) {
     return true;
   }
   candidate->answer(std::move(done->evaluation), cancelling());
+  if (candidate->is(State::kEvaluated)) limit_.evaluated(candidate->evaluation.gates);
   run_.clock.plan.searched(seconds_since(start_), ++finished_);
   return true;
 }

@@ -13,6 +13,7 @@
 
 #include "engine/search/phases/admission.h"
 #include "engine/search/phases/feeder.h"
+#include "engine/search/phases/flight_limit.h"
 #include "engine/search/phases/opening.h"
 #include "engine/search/phases/proposer.h"
 #include "engine/search/phases/run.h"
@@ -31,11 +32,11 @@ class Exploration {
   /// Why and how it stops.
   struct Stop {
     StopReason reason;
-    /// The time is up or the user waits: what has not begun is dropped. Otherwise all is drained,
-    /// so that a run can be repeated exactly.
+    /// What has not ended is dropped. Otherwise it is awaited, as long as there is time.
     bool at_once;
   };
 
+  void look_for_an_end();
   [[nodiscard]] std::optional<Stop> reason_to_stop() const;
   [[nodiscard]] bool exhausted() const;
   [[nodiscard]] bool roof_reached() const;
@@ -66,6 +67,7 @@ class Exploration {
   const Clock::time_point start_ = Clock::now();
   Feeder feeder_;
   Proposer proposer_;
+  FlightLimit limit_;  ///< of a GPU
   Telling::Window window_;
   std::optional<Stop> stop_;
   /// When it found its best, of which patience is measured.

@@ -13,12 +13,17 @@ constexpr double kCheckingRuns = 16;
 /// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
 constexpr double kPairRuns = 60, kPairs_s = 2, kTimedApart_s = 20e-3;
 /// Of a budget, for all final stages, however slow the reference.
-constexpr double kMostForFinals = 0.4;
+constexpr double kMostForFinals = 0.45;
 /// What these take is kept back: the best, the reference, and some more.
 constexpr int kPrograms = 4;
 /// On a GPU: the first finalist is compiled and emulated at all sizes, in fresh processes; that of
 /// the others happens meanwhile. Each has a process of its own on the GPU, and the candidate runs.
-constexpr double kFirstFinalist_s = 3, kFinalist_s = 1, kPartOfAdmission = 0.25;
+constexpr double kFirstFinalist_s = 4.5, kFinalist_s = 1, kPartOfAdmission = 0.25;
+/// Times what compiling the best at the timed size took: the first finalist, at least 1.2 s.
+constexpr double kCompiles = 3, kLeastFirst_s = 1.2;
+/// Once the best and the reference have ended theirs, others may go on until final stages have
+/// taken so long, or so much of the budget.
+constexpr double kFinals_s = 4, kFinalsPart = 0.1;
 /// On an emulated device. An admission compiles and emulates the reference at the check sizes, an
 /// evaluation the candidate; a final stage does both, at the hidden sizes and on other inputs, too:
 /// some thirty checks where an evaluation has three.
@@ -26,7 +31,7 @@ constexpr double kAdmissionsPerFinalist = 2, kEvaluationsPerFinalist = 10;
 /// And it compares blocks at the timed size.
 constexpr double kTimedSizeCompared_s = 1;
 /// The final stage may go on after the budget for this long, or this part of it.
-constexpr double kGrace_s = 7, kGracePart = 0.07;
+constexpr double kGrace_s = 3.5, kGracePart = 0.035;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
 /// To make and evaluate what is known from earlier searches.
@@ -43,6 +48,8 @@ void TimePlan::admitted(double reference_time_us, double admission_s, double now
 void TimePlan::searched(double search_s, std::int64_t finished) {
   if (finished > 0) evaluation_s_ = search_s / static_cast<double>(finished);
 }
+
+void TimePlan::compiled(double best_s) { best_compile_s_ = best_s; }
 
 bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
 
@@ -65,9 +72,11 @@ double TimePlan::search_end() const {
   double reserve =
       modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
   // A GPU times one finalist after the other, and may use the time after the budget for it.
+  const double first =
+      best_compile_s_ > 0 ? std::clamp(kCompiles * best_compile_s_, kLeastFirst_s, kFirstFinalist_s)
+                          : std::max(kFirstFinalist_s, admission_s_);
   const double wanted =
-      kPrograms * seconds_per_finalist() +
-      (modelled_ ? 0 : std::max(kFirstFinalist_s, admission_s_) - (finals_end() - total));
+      kPrograms * seconds_per_finalist() + (modelled_ ? 0 : first - (finals_end() - total));
   reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
   const double begin = std::min(search_begin_s_, total);
   return std::max(begin + kLeastForSearch * (total - begin), total - reserve);
@@ -80,6 +89,11 @@ double TimePlan::known_end() const {
 double TimePlan::finals_end() const {
   const double total = budget_.seconds;
   return total > 0 ? total + std::max(kGrace_s, kGracePart * total) : kNever;
+}
+
+double TimePlan::enough_finals_s() const {
+  if (budget_.seconds <= 0 || modelled_) return kNever;
+  return std::max(kFinals_s, kFinalsPart * budget_.seconds);
 }
 
 int TimePlan::affordable_finalists(int wanted) const {

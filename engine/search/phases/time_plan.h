@@ -15,6 +15,8 @@ class TimePlan {
   /// What admission learned: the reference's time, and what the admission itself took. It ended
   /// `now_s` after the budget began: opening a GPU for the first time takes seconds, too.
   void admitted(double reference_time_us, double admission_s, double now_s);
+  /// What it took to compile the best until now, with the waiting for a free processor.
+  void compiled(double best_s);
   /// How fast the search goes: `finished` evaluations in `search_s`. May be said again and again.
   void searched(double search_s, std::int64_t finished);
 
@@ -26,6 +28,8 @@ class TimePlan {
   [[nodiscard]] double known_end() const;
   /// Past the budget by less than the run as a whole may be: results are still written after it.
   [[nodiscard]] double finals_end() const;
+  /// Of final stages together: after so long those of the best and the reference are enough.
+  [[nodiscard]] double enough_finals_s() const;
   /// As many of `wanted` as the final stage's share has time for; at least two, if so many are
   /// wanted.
   [[nodiscard]] int affordable_finalists(int wanted) const;
@@ -38,6 +42,7 @@ class TimePlan {
   Budget budget_;
   bool modelled_;
   double reference_s_ = 0, admission_s_ = 0, search_begin_s_ = 0, evaluation_s_ = 0;
+  double best_compile_s_ = 0;  ///< 0: not known
 };
 
 }  // namespace hone

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <future>
+#include <nlohmann/json.hpp>
+#include <set>
 
+#include "candidates/check_sizes.h"
 #include "engine/search/random.h"
 #include "engine/search/requests/check_costs.h"
 #include "engine/search/requests/hidden_sizes.h"
@@ -20,9 +23,21 @@ constexpr std::uint64_t kQuickInputs = 7;
 /// Of a request, beside those of all remainders; the task's own come first.
 constexpr std::size_t kMostChecks = 60;
 constexpr int kSetsOfTies = 12;
+/// What a vector, a fragment of a tensor core or a small tile asks of a size.
+constexpr std::int64_t kRungs[] = {4, 8, 16};
 
 /// What no rule vouches for.
 bool is_unproved(const Step& step) { return is_model_step(step) || step.rewriter == kHandEdit; }
+
+/// Each size the lesser of the two.
+Bindings less_of(Bindings sizes, const Bindings& most) {
+  for (auto& [name, value] : sizes) value = std::min(value, most.at(name));
+  return sizes;
+}
+
+std::string text_of(const CheckCase& check) {
+  return nlohmann::json::array({check.reference, check.candidate}).dump();
+}
 
 bool has_unproved(const Recipe& recipe) { return std::ranges::any_of(recipe, is_unproved); }
 
@@ -55,6 +70,19 @@ Result<RequestBuilder::CheckSpace> RequestBuilder::check_space(const Bindings& s
   return result;
 }
 
+Result<RequestBuilder::Ladder> RequestBuilder::ladder(std::vector<Bindings> rungs) const {
+  rungs.erase(std::ranges::unique(rungs).begin(), rungs.end());
+  Ladder result;
+  for (const Bindings& sizes : rungs) {
+    const bool between = sizes != rungs.front() && sizes != rungs.back();
+    if (between && broken_constraint(task_, sizes)) continue;
+    auto space = check_space(sizes);
+    if (!space && !between) return std::unexpected(space.error());
+    if (space) result.push_back(std::move(*space));
+  }
+  return result;
+}
+
 Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewriting, const Task& task,
                                                              const TargetLimits& target,
                                                              std::vector<std::string> disabled,
@@ -76,36 +104,34 @@ Result<std::unique_ptr<RequestBuilder>> RequestBuilder::make(Rewriting& rewritin
   builder->timed_ = std::make_unique<Space>(
       rewriting, RewriteContext{&task, task.sizes, target},
       SpaceOptions{.disabled = std::move(disabled), .hashes = true, .memory = builder->memory_});
-  for (const Bindings& sizes : task.check_sizes) {
-    auto check = builder->check_space(sizes);
-    if (!check) return std::unexpected(check.error());
-    builder->checks_.push_back(std::move(*check));
-    auto aligned = builder->check_space(affordable_aligned_sizes(task, sizes, *costs));
-    if (!aligned) return std::unexpected(aligned.error());
-    builder->aligned_checks_.push_back(std::move(*aligned));
-  }
+  const auto add = [&](const Bindings& sizes, std::vector<Ladder>& to) -> Result<void> {
+    const Bindings most = affordable_aligned_sizes(task, sizes, *costs);
+    std::vector<Bindings> rungs = {sizes};
+    for (const std::int64_t alignment : kRungs)
+      rungs.push_back(less_of(aligned_sizes(sizes, task.sizes, alignment), most));
+    rungs.push_back(most);
+    auto ladder = builder->ladder(std::move(rungs));
+    if (!ladder) return std::unexpected(ladder.error());
+    to.push_back(std::move(*ladder));
+    return {};
+  };
+  for (const Bindings& sizes : task.check_sizes)
+    if (auto added = add(sizes, builder->checks_); !added) return std::unexpected(added.error());
   const auto affordable = [&](const Bindings& sizes) { return costs->affordable(sizes); };
-  for (const Bindings& sizes : hidden_sizes(task, secrets.sizes, affordable)) {
-    // Where the task's own expressions fail there is nothing to check.
-    auto check = builder->check_space(sizes);
-    auto aligned = builder->check_space(affordable_aligned_sizes(task, sizes, *costs));
-    if (!check || !aligned) continue;
-    builder->hidden_.push_back(std::move(*check));
-    builder->aligned_hidden_.push_back(std::move(*aligned));
-  }
+  // Where the task's own expressions fail there is nothing to check.
+  for (const Bindings& sizes : hidden_sizes(task, secrets.sizes, affordable))
+    (void)add(sizes, builder->hidden_);
   for (const Bindings& sizes : large_sizes(task, secrets.sizes)) {
-    auto check = builder->check_space(sizes);
-    auto aligned = builder->check_space(sizes);
-    if (!check || !aligned) continue;
-    check->in_part = aligned->in_part = !costs->affordable(sizes);
-    builder->hidden_.push_back(std::move(*check));
-    builder->aligned_hidden_.push_back(std::move(*aligned));
+    auto ladder = builder->ladder({sizes});
+    if (!ladder) continue;
+    ladder->front().in_part = !costs->affordable(sizes);
+    builder->hidden_.push_back(std::move(*ladder));
   }
   for (const Bindings& sizes : sizes_of_all_remainders(task, secrets.sizes, affordable))
-    if (auto check = builder->check_space(sizes)) builder->remainders_.push_back(std::move(*check));
-  const auto elements = [](const CheckSpace& space) {
+    if (auto ladder = builder->ladder({sizes})) builder->remainders_.push_back(std::move(*ladder));
+  const auto elements = [](const Ladder& ladder) {
     std::int64_t sum = 0;
-    for (const auto& buffer : space.reference.buffers) sum += buffer.elements();
+    for (const auto& buffer : ladder.front().reference.buffers) sum += buffer.elements();
     return sum;
   };
   const auto smallest = std::ranges::min_element(builder->checks_, {}, elements);
@@ -145,24 +171,24 @@ bool RequestBuilder::checks_edits_as_timed(const Recipe& recipe) const {
   const Recipe edited(recipe.begin(), last.base());  // what rules make of it they prove
   const auto timed = timed_->program(edited);
   if (!timed) return false;
-  for (std::size_t i = 0; i < checks_.size(); ++i) {
-    const auto checked = checked_at(checks_[i], aligned_checks_[i], recipe).space->program(edited);
+  for (const Ladder& ladder : checks_) {
+    const auto checked = checked_at(ladder, recipe).space->program(edited);
     if (checked && checked->source == timed->source) return true;
   }
   return false;
 }
 
-const RequestBuilder::CheckSpace& RequestBuilder::checked_at(const CheckSpace& check,
-                                                             const CheckSpace& aligned,
+const RequestBuilder::CheckSpace& RequestBuilder::checked_at(const Ladder& ladder,
                                                              const Recipe& recipe) const {
-  const bool replaced =
-      task_.specialize && !check.space->replays(recipe) && !unproved_refuses(check, recipe);
-  return replaced ? aligned : check;
+  if (!task_.specialize || unproved_refuses(ladder.front(), recipe)) return ladder.front();
+  const auto replays = [&](const CheckSpace& rung) { return rung.space->replays(recipe); };
+  const auto rung = std::ranges::find_if(ladder, replays);
+  return rung != ladder.end() ? *rung : ladder.back();
 }
 
-Result<CheckCase> RequestBuilder::check_case(const CheckSpace& check, const CheckSpace& aligned,
-                                             const Recipe& recipe, std::uint64_t seed) const {
-  const CheckSpace& used = checked_at(check, aligned, recipe);
+Result<CheckCase> RequestBuilder::check_case(const Ladder& ladder, const Recipe& recipe,
+                                             std::uint64_t seed) const {
+  const CheckSpace& used = checked_at(ladder, recipe);
   const auto small = used.space->program(recipe);
   if (!small) return std::unexpected(small.error());
   auto concrete = instantiate(*small, used.sizes);
@@ -239,31 +265,33 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
   // does it and parses once; before the final stage somebody waits for it.
   const auto policy = stage == Stage::kQuick ? std::launch::deferred : std::launch::async;
   std::vector<std::future<Result<CheckCase>>> cases;
-  const auto begin = [&](const std::vector<CheckSpace>& checks,
-                         const std::vector<CheckSpace>& aligned) {
-    for (std::size_t i = 0; i < checks.size(); ++i) {
+  const auto begin = [&](const std::vector<Ladder>& ladders) {
+    for (const Ladder& ladder : ladders) {
       const std::uint64_t own = check_seed(seed, stage, cases.size());
-      cases.push_back(std::async(policy, [&checks, &aligned, &recipe, this, i, own] {
-        return check_case(checks[i], aligned[i], recipe, own);
-      }));
+      cases.push_back(std::async(
+          policy, [&ladder, &recipe, this, own] { return check_case(ladder, recipe, own); }));
     }
   };
-  begin(checks_, aligned_checks_);
-  if (stage == Stage::kFinal) begin(hidden_, aligned_hidden_);
+  begin(checks_);
+  if (stage == Stage::kFinal) begin(hidden_);
   Result<void> outcome;
   std::size_t hidden_checks = 0;
+  std::set<std::string> texts;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     auto check = cases[i].get();
     const bool hidden = i >= checks_.size();
     if (!check) {
       // Made for the timed sizes, it need not exist at sizes of ours.
-      const std::size_t own = i - checks_.size();
-      const bool may_lack = hidden && task_.specialize && !unproved_refuses(hidden_[own], recipe) &&
-                            !unproved_refuses(aligned_hidden_[own], recipe);
+      const auto refuses = [&](const CheckSpace& rung) { return unproved_refuses(rung, recipe); };
+      const bool may_lack =
+          hidden && task_.specialize && std::ranges::none_of(hidden_[i - checks_.size()], refuses);
       if (outcome && !may_lack) outcome = std::unexpected(check.error());
       continue;
     }
     check->hidden = hidden;
+    // Sizes that were raised may be those of another check.
+    if (hidden && request.by_rules && !texts.insert(text_of(*check)).second) continue;
+    if (!hidden) texts.insert(text_of(*check));
     hidden_checks += hidden ? 1 : 0;
     request.checks.push_back(std::move(*check));
   }
@@ -274,8 +302,8 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
         "shows that it is right there");
   vary_inputs(request, stage);
   if (stage != Stage::kFinal || !has_unproved(recipe)) return request;
-  for (const CheckSpace& space : remainders_) {
-    auto check = check_case(space, space, recipe, check_seed(seed, stage, request.checks.size()));
+  for (const Ladder& ladder : remainders_) {
+    auto check = check_case(ladder, recipe, check_seed(seed, stage, request.checks.size()));
     if (!check) return std::unexpected(check.error());
     check->hidden = true;
     request.checks.push_back(std::move(*check));
@@ -291,7 +319,8 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
   request.claims = program == task_.reference ? MathLevel::kExact : task_.math;
   request.by_rules = program == task_.reference;  // nothing speaks for others
   request.timed.candidate = std::move(*timed);
-  const auto add = [&](const CheckSpace& check, bool hidden) -> Result<void> {
+  const auto add = [&](const Ladder& ladder, bool hidden) -> Result<void> {
+    const CheckSpace& check = ladder.front();
     auto concrete = instantiate(program, check.sizes);
     if (!concrete) {
       if (hidden && task_.specialize) return {};
@@ -304,16 +333,16 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
                               .in_part = check.in_part});
     return {};
   };
-  for (const CheckSpace& check : checks_)
-    if (auto added = add(check, false); !added) return std::unexpected(added.error());
+  for (const Ladder& ladder : checks_)
+    if (auto added = add(ladder, false); !added) return std::unexpected(added.error());
   if (stage == Stage::kFinal) {
-    for (const CheckSpace& check : hidden_)
-      if (auto added = add(check, true); !added) return std::unexpected(added.error());
+    for (const Ladder& ladder : hidden_)
+      if (auto added = add(ladder, true); !added) return std::unexpected(added.error());
   }
   vary_inputs(request, stage);
   if (stage == Stage::kFinal && !request.by_rules) {
-    for (const CheckSpace& check : remainders_)
-      if (auto added = add(check, true); !added) return std::unexpected(added.error());
+    for (const Ladder& ladder : remainders_)
+      if (auto added = add(ladder, true); !added) return std::unexpected(added.error());
   }
   return request;
 }

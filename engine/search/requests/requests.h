@@ -37,12 +37,12 @@ class RequestBuilder {
   [[nodiscard]] Space& space() { return *timed_; }
 
   /// kRefused when the recipe does not replay. At a check size where it does not (a width that does
-  /// not divide it, say) a task that allows specialisation is checked at sizes nearby that share
-  /// the divisors of the timed ones; without specialisation that is a refusal. The quick stage
-  /// checks with one of a few contents of the buffers, so that what the reference answers is known
-  /// after a while, and another set of inputs at the smallest size in turns; the final stage adds
-  /// every set there, and the hidden sizes. Where it is a model's step or an edit by hand that does
-  /// not replay, no size is replaced or left out.
+  /// not divide it, say) a task that allows specialisation is checked at the nearest sizes that
+  /// share enough divisors of the timed ones; without specialisation that is a refusal. The quick
+  /// stage checks with one of a few contents of the buffers, so that what the reference answers is
+  /// known after a while, and another set of inputs at the smallest size in turns; the final stage
+  /// adds every set there, and the hidden sizes. Where it is a model's step or an edit by hand that
+  /// does not replay, no size is replaced or left out.
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage = Stage::kQuick);
 
@@ -67,14 +67,17 @@ class RequestBuilder {
     std::unique_ptr<Space> space;
     bool in_part = false;  ///< see CheckCase
   };
+  /// One size, and sizes nearby with ever more divisors of the timed ones, each with more work.
+  using Ladder = std::vector<CheckSpace>;
+
   RequestBuilder(Rewriting& rewriting, const Task& task) : rewriting_(rewriting), task_(task) {}
   [[nodiscard]] Result<CheckSpace> check_space(const Bindings& sizes) const;
+  [[nodiscard]] Result<Ladder> ladder(std::vector<Bindings> rungs) const;
   /// The recipe at one size.
-  [[nodiscard]] Result<CheckCase> check_case(const CheckSpace& check, const CheckSpace& aligned,
-                                             const Recipe& recipe, std::uint64_t seed) const;
-  /// The one of the two at which the recipe is checked.
-  [[nodiscard]] const CheckSpace& checked_at(const CheckSpace& check, const CheckSpace& aligned,
-                                             const Recipe& recipe) const;
+  [[nodiscard]] Result<CheckCase> check_case(const Ladder& ladder, const Recipe& recipe,
+                                             std::uint64_t seed) const;
+  /// The first of the rungs at which the recipe replays; where none is, the last.
+  [[nodiscard]] const CheckSpace& checked_at(const Ladder& ladder, const Recipe& recipe) const;
   [[nodiscard]] bool unproved_refuses(const CheckSpace& check, const Recipe& recipe) const;
   [[nodiscard]] bool applies(InputSet set, const EvaluationRequest& request) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
@@ -92,12 +95,10 @@ class RequestBuilder {
   double flops_ = 0;
   ConcreteProgram timed_reference_;
   std::unique_ptr<Space> timed_;
-  std::vector<CheckSpace> checks_;
-  std::vector<CheckSpace> aligned_checks_;  // one for each of checks_; may repeat it
-  std::vector<CheckSpace> hidden_, aligned_hidden_;
-  std::vector<CheckSpace> remainders_;  ///< of 64; for what no rule vouches for
-  std::size_t smallest_ = 0;            ///< of checks_
-  std::vector<InputSet> input_sets_;    ///< that say something of this task
+  std::vector<Ladder> checks_, hidden_;
+  std::vector<Ladder> remainders_;    ///< of 64, one rung each; for what no rule vouches for
+  std::size_t smallest_ = 0;          ///< of checks_
+  std::vector<InputSet> input_sets_;  ///< that say something of this task
 };
 
 /// What a recipe's steps need, which their rules vouch for; with a step that a model or a person

@@ -20,9 +20,7 @@ using lift::Term;
 
 constexpr int kMostColumns = 256;
 
-std::unexpected<Error> refuse(const std::string& why) {
-  return std::unexpected(refused("attention: " + why));
-}
+std::unexpected<Error> refuse(const std::string& why) { return refused("attention: " + why); }
 
 /// A sum over keys of weights, or of weights times values.
 struct WeightedSum {
@@ -246,10 +244,10 @@ class Analysis {
     a_.key = operand(product(found_.key_factors), a_.k, a_.d);
     a_.values = operand(product(found_.above.values), a_.k, a_.e);
     for (const Operand* one : {&a_.query, &a_.key, &a_.values}) {
-      if (one->value->type == ScalarType::kF64) return std::unexpected(refused("double precision"));
+      if (one->value->type == ScalarType::kF64) return refused("double precision");
       // Tiles are copied whole, also where no key is allowed.
       if (!all_in_range(goal_, one->value))
-        return std::unexpected(refused("a guard keeps loads inside their buffers"));
+        return refused("a guard keeps loads inside their buffers");
     }
     return {};
   }

@@ -24,7 +24,7 @@ class AttentionGenerator : public Generator {
     const auto found = analyse(goal);
     if (!found) return std::unexpected(found.error());
     if (pipes_for(*found, goal).empty())
-      return std::unexpected(refused("sums in another order, which the task does not allow"));
+      return refused("sums in another order, which the task does not allow");
     Offer offer;
     offer.parameters = space_of(*found, goal);
     offer.starts = first_guesses(*found, goal, offer.parameters);

@@ -238,7 +238,7 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
   const std::string asked = step.string_param("pipe", "fma");
   const auto pipe = std::ranges::find_if(pipes, [&](Pipe p) { return name_of(p) == asked; });
   if (pipe == pipes.end()) {
-    return std::unexpected(refused("attention: pipe " + asked + " cannot do this"));
+    return refused("attention: pipe " + asked + " cannot do this");
   }
   s.pipe = *pipe;
   const auto among = [&](const char* name, std::initializer_list<int> all, int otherwise) {
@@ -253,10 +253,10 @@ Result<Schedule> schedule_of(const Attention& a, const Goal& goal, const Step& s
   s.query_in_registers = step.string_param("query", "shared") == "registers";
   repair(a, goal, s);
   if (!fits(a, goal, s)) {
-    return std::unexpected(refused("attention: too many registers or too much shared memory"));
+    return refused("attention: too many registers or too much shared memory");
   }
   if ((a.queries + s.rows - 1) / s.rows * a.batches > INT32_MAX) {
-    return std::unexpected(refused("attention: more blocks than a grid has"));
+    return refused("attention: more blocks than a grid has");
   }
   return s;
 }

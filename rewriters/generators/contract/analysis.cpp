@@ -7,6 +7,7 @@
 #include <set>
 
 #include "rewriters/generators/digits.h"
+#include "rewriters/generators/nests.h"
 #include "rewriters/generators/print_value.h"
 #include "rewriters/generators/products.h"
 
@@ -235,6 +236,17 @@ Result<Contraction> analyse(const Goal& goal) {
       return refused("contract: a condition about rows, columns and what is summed at once");
     }
   }
+  // Tiles load for what the output's guard leaves out, too.
+  const Ref written = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
+  if (!all_in_range(goal, c.a.value) || !all_in_range(goal, c.b.value)) {
+    for (const Ref part : lift::conjuncts(written)) {
+      if (part->is_constant() && part->constant != 0) continue;
+      if (part->uses(c.m) && part->uses(c.n))
+        return refused("contract: a guard about rows and columns keeps loads inside their buffers");
+      Operand& operand = part->uses(c.n) ? c.b : c.a;
+      operand.mask = nodes.both(operand.mask, part);
+    }
+  }
   masked_stays_inside(c.a);
   masked_stays_inside(c.b);
   add_bounds(c, c.a.mask, c.bounds);
@@ -247,7 +259,7 @@ Result<Contraction> analyse(const Goal& goal) {
   c.value = flat(nodes.replace(
       nest.value, [&](Ref node) -> Ref { return node == reduction ? scaled : nullptr; }));
   c.element = flat(nest.element);
-  c.guard = nest.guard == nullptr ? nodes.boolean(true) : flat(nest.guard);
+  c.guard = written;
   add_bounds(c, c.guard, c.bounds);
   // Elsewhere the sum is not looked at.
   if (c.value->is("select")) {

@@ -27,16 +27,16 @@ bool has_atomics(const lift::Nest& nest) {
 }
 
 Result<void> check(const Goal& goal, const lift::Nest& nest) {
-  if (nest.combine.empty()) return std::unexpected(refused("a store that is no accumulation"));
+  if (nest.combine.empty()) return refused("a store that is no accumulation");
   if (!has_atomics(nest)) {
-    return std::unexpected(refused("no atomic operation of that kind and type"));
+    return refused("no atomic operation of that kind and type");
   }
   for (const Ref part : {nest.element, nest.value, nest.guard}) {
-    if (part->height > 0) return std::unexpected(refused("a reduction in what is scattered"));
+    if (part->height > 0) return refused("a reduction in what is scattered");
     for (const Ref load : loads_of(part)) {
       for (const lift::Nest& other : goal.nests) {
         if (load->op == other.buffer) {
-          return std::unexpected(refused("reads what it accumulates into"));
+          return refused("reads what it accumulates into");
         }
       }
     }
@@ -242,7 +242,7 @@ Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims, std::in
     if (!buffers.insert(nest.buffer).second) {
       for (const lift::Nest& other : goal.nests) {
         if (other.buffer == nest.buffer && other.combine != nest.combine) {
-          return std::unexpected(refused("two kinds of accumulation into one buffer"));
+          return refused("two kinds of accumulation into one buffer");
         }
       }
     }
@@ -251,7 +251,7 @@ Result<std::vector<Group>> plan_scatters(const Goal& goal, int row_dims, std::in
     nest.element = without_casts(*goal.nodes, nest.element, nest.guard);
     put(*goal.nodes, groups, group_of(goal, nest, row_dims, goal.nests.size() == 1 ? walk : 1));
   }
-  if (!any) return std::unexpected(refused("every element is a plain function of indices"));
+  if (!any) return refused("every element is a plain function of indices");
   return groups;
 }
 

@@ -43,7 +43,7 @@ Result<Staged> stage_values(const Goal& goal, const std::string& prefix) {
     lift::Nest& nest = staged.scatters[i];
     if (nest.value->height == 0 || nest.combine.empty()) continue;
     if (!nest.guard->is_constant() && !all_in_range(goal, nest.value)) {
-      return std::unexpected(refused("a reduction that is read under its guard alone"));
+      return refused("a reduction that is read under its guard alone");
     }
     stage(goal, fmt::format("{}values{}", prefix, i == 0 ? "" : std::to_string(i + 1)), nest,
           staged);

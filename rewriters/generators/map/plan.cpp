@@ -25,7 +25,7 @@ Result<std::vector<Points>> plan_map(const Goal& goal, const std::vector<lift::N
     auto nest = plain(nodes, given);
     if (!nest) return std::unexpected(nest.error());
     if (nest->value->height > 0 || nest->guard->height > 0 || nest->element->height > 0) {
-      return std::unexpected(refused("a reduction"));
+      return refused("a reduction");
     }
     const std::int64_t count = points(nodes, nest->dims);
     auto place = std::ranges::find_if(all, [&](const Points& one) { return one.count == count; });

@@ -95,8 +95,8 @@ class Reduce : public Generator {
     const bool rows_fill =
         shape->across ? shape->outputs >= sms * 2048 : shape->outputs >= sms * 16;
     if (rows_fill && !shape->inner && rowwise::plan_rows(goal)) {
-      return std::unexpected(refused(fmt::format(
-          "{} reductions of {} fill the device by themselves", shape->outputs, shape->length)));
+      return refused(fmt::format("{} reductions of {} fill the device by themselves",
+                                 shape->outputs, shape->length));
     }
     const auto stages = split(goal, {0, "p_"});
     if (!stages) return std::unexpected(stages.error());

@@ -51,7 +51,7 @@ Result<lift::Nest> with_open_guard(const Goal& goal, const lift::Nest& given) {
   auto nest = plain(*goal.nodes, given);
   if (nest && nest->value->height > 0 && !nest->guard->is_constant() &&
       !all_in_range(goal, nest->value)) {
-    return std::unexpected(refused("a guard keeps loads inside their buffers"));
+    return refused("a guard keeps loads inside their buffers");
   }
   return nest;
 }
@@ -384,7 +384,7 @@ Result<Shape> shape_of(const Goal& goal) {
     };
     look(nest->value);
   }
-  if (!any) return std::unexpected(refused("no reduction"));
+  if (!any) return refused("no reduction");
   return shape;
 }
 

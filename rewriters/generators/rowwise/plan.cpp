@@ -48,7 +48,7 @@ class Planner {
     for (const lift::Nest& nest : nests) {
       if (auto added = add(nest); !added) return std::unexpected(added.error());
     }
-    if (plan_.reductions.empty()) return std::unexpected(refused("no reduction"));
+    if (plan_.reductions.empty()) return refused("no reduction");
     plan_.levels = 1;
     for (const Reduction& one : plan_.reductions) {
       plan_.levels = std::max(plan_.levels, one.level + 1);
@@ -94,18 +94,17 @@ class Planner {
       const std::vector<SymbolId> dims = row_dims(nest);
       const std::int64_t rows = points(nodes_, dims);
       if (rows > 1 && !some_load_is_of_one_row(nest, dims)) {
-        return std::unexpected(
-            refused("every element is read by many rows: a product, a prefix, or the like"));
+        return refused("every element is read by many rows: a product, a prefix, or the like");
       }
       if (known && rows != plan_.rows) {
-        return std::unexpected(refused(
-            fmt::format("reductions of {} rows and of {} in one kernel", plan_.rows, rows)));
+        return refused(
+            fmt::format("reductions of {} rows and of {} in one kernel", plan_.rows, rows));
       }
       plan_.rows = rows;
       known = true;
     }
-    if (!known) return std::unexpected(refused("no reduction"));
-    if (plan_.rows > INT32_MAX) return std::unexpected(refused("more rows than an int counts"));
+    if (!known) return refused("no reduction");
+    if (plan_.rows > INT32_MAX) return refused("more rows than an int counts");
     return {};
   }
 
@@ -128,7 +127,7 @@ class Planner {
         rows.push_back(symbol);
       }
       if (product != plan_.rows) {
-        return std::unexpected(refused("a nest without reductions has other rows"));
+        return refused("a nest without reductions has other rows");
       }
     }
     for (const SymbolId symbol : nest.dims) {
@@ -137,9 +136,9 @@ class Planner {
     const auto over_rows = [&](Ref value) { return flatten(nodes_, value, rows, plan_.row); };
     Output output{nest.buffer, nest.type, over_rows(nest.element), over_rows(nest.value),
                   over_rows(nest.guard)};
-    if (output.element->has_load) return std::unexpected(refused("a scattered store"));
+    if (output.element->has_load) return refused("a scattered store");
     if (!output.guard->is_constant() && !all_in_range(goal_, output.value)) {
-      return std::unexpected(refused("a guard keeps loads inside their buffers"));
+      return refused("a guard keeps loads inside their buffers");
     }
     for (const Ref node : reductions_of(output.value)) {
       auto level = add_reduction(node);
@@ -149,8 +148,7 @@ class Planner {
     const std::int64_t length = points(nodes_, columns);
     if (!columns.empty()) {
       if (length > INT32_MAX / 2)
-        return std::unexpected(
-            refused("a row of more than 2^30 elements, or of a length that comes from data"));
+        return refused("a row of more than 2^30 elements, or of a length that comes from data");
       output.space = space_of(length);
       const SymbolId column = plan_.spaces[static_cast<std::size_t>(output.space)].column;
       for (Ref* part : {&output.element, &output.value, &output.guard}) {
@@ -171,7 +169,7 @@ class Planner {
     for (const Ref inner : reductions_of(opened.body)) {
       for (const SymbolId symbol : opened.symbols) {
         if (inner->uses(symbol)) {
-          return std::unexpected(refused("a reduction inside another depends on its index"));
+          return refused("a reduction inside another depends on its index");
         }
       }
       auto before = add_reduction(inner);
@@ -180,8 +178,7 @@ class Planner {
     }
     const std::int64_t length = points(nodes_, opened.symbols);
     if (length > INT32_MAX / 2)
-      return std::unexpected(
-          refused("a row of more than 2^30 elements, or of a length that comes from data"));
+      return refused("a row of more than 2^30 elements, or of a length that comes from data");
     const bool numbered = node->op == "argmax" || node->op == "argmin";
     if (!numbered) sort_by_stride(opened.symbols, opened.body);
     const int space = space_of(length);

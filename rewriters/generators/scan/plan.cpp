@@ -44,7 +44,7 @@ class Planner {
     for (const lift::Nest& nest : nests) {
       if (!found && nest.value->height > 0) found = find_axis(nest);
     }
-    if (!found) return std::unexpected(refused("no running reduction"));
+    if (!found) return refused("no running reduction");
     for (const lift::Nest& nest : nests) {
       if (auto added = add(nest); !added) return std::unexpected(added.error());
     }
@@ -167,9 +167,9 @@ class Planner {
     }
     if (nest.dims.size() <= axis_ || nodes_.extent(nest.dims[axis_]) != plan_.length ||
         points(nodes_, nest.dims) != plan_.rows * plan_.length) {
-      return std::unexpected(refused("nests of other sizes"));
+      return refused("nests of other sizes");
     }
-    if (nest.element->has_load) return std::unexpected(refused("a scattered store"));
+    if (nest.element->has_load) return refused("a scattered store");
     std::vector<SymbolId> rows = nest.dims;
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(axis_));
     const auto over = [&](Ref value) {
@@ -183,10 +183,10 @@ class Planner {
         continue;
       }
       const auto match = matched(node, plan_.column);
-      if (!match) return std::unexpected(refused("a reduction that does not run along the axis"));
+      if (!match) return refused("a reduction that does not run along the axis");
       const Bound bound = match->bound;
       if (!plan_.running.empty() && bound != Bound{plan_.reverse, plan_.exclusive}) {
-        return std::unexpected(refused("running reductions of several directions"));
+        return refused("running reductions of several directions");
       }
       plan_.reverse = bound.reverse;
       plan_.exclusive = bound.exclusive;
@@ -198,7 +198,7 @@ class Planner {
         each = nodes_.select(inside, each, nodes_.identity(node->op, each->type));
       }
       if (!nest.guard->is_constant() && !all_in_range(goal_, each)) {
-        return std::unexpected(refused("a guard keeps loads inside their buffers"));
+        return refused("a guard keeps loads inside their buffers");
       }
       plan_.running.push_back({node, each, node->op});
     }

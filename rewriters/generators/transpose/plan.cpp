@@ -10,8 +10,8 @@ Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& given) {
   lift::Nodes& nodes = *goal.nodes;
   auto nest = plain(nodes, given);
   if (!nest) return std::unexpected(nest.error());
-  if (nest->value->height > 0) return std::unexpected(refused("a reduction"));
-  if (nest->element->has_load) return std::unexpected(refused("a scattered store"));
+  if (nest->value->height > 0) return refused("a reduction");
+  if (nest->element->has_load) return refused("a scattered store");
 
   // Dims that follow each other everywhere are one.
   Plan plan;
@@ -21,7 +21,7 @@ Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& given) {
 
   const auto stored = std::ranges::find_if(
       dims, [&](SymbolId dim) { return stride_of(plan.store.element, dim) == 1; });
-  if (stored == dims.end()) return std::unexpected(refused("stores of no neighbours"));
+  if (stored == dims.end()) return refused("stores of no neighbours");
   plan.stored = *stored;
   const Printer nothing_known(nodes);
   std::vector<Ref> roots = {plan.store.value};
@@ -38,9 +38,9 @@ Result<Plan> plan_transpose(const Goal& goal, const lift::Nest& given) {
     plan.loaded = *unit;
     plan.turned.push_back(load);
   }
-  if (plan.turned.empty()) return std::unexpected(refused("loads run along the stores' dim"));
+  if (plan.turned.empty()) return refused("loads run along the stores' dim");
   if (nodes.extent(plan.stored) < 4 || nodes.extent(plan.loaded) < 4) {
-    return std::unexpected(refused("a dim too short for tiles"));
+    return refused("a dim too short for tiles");
   }
   std::erase(dims, plan.stored);
   std::erase(dims, plan.loaded);

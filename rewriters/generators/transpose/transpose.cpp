@@ -87,7 +87,7 @@ class Transpose : public Generator {
         return bytes * static_cast<std::size_t>(tile * (own.width > 1 ? tile : tile + 1));
       };
       while (own.tile > 32 && needs(own.tile) > kMostShared) own.tile /= 2;
-      if (needs(own.tile) > kMostShared) return std::unexpected(refused("too many tiles at once"));
+      if (needs(own.tile) > kMostShared) return refused("too many tiles at once");
       ++number;
       print_transpose(
           goal, *plan, own,
@@ -96,7 +96,7 @@ class Transpose : public Generator {
                       goal.nodes->extent(plan->stored)),
           helpers, code, generated);
     }
-    if (number == 0) return std::unexpected(refused("loads run along the stores' dim"));
+    if (number == 0) return refused("loads run along the stores' dim");
     for (const map::Points& one : *rest) {
       ++number;
       print_map(goal, one, map::first_guess(goal, one), fmt::format("{}map{}", prefix, number),

@@ -24,22 +24,22 @@ class Planner {
       if (!nest) return std::unexpected(nest.error());
       if (auto added = add(*nest); !added) return std::unexpected(added.error());
     }
-    if (plan_.folds.empty()) return std::unexpected(refused("no reduction over a window"));
+    if (plan_.folds.empty()) return refused("no reduction over a window");
     for (Fold& fold : plan_.folds) find_shared(fold);
     return std::move(plan_);
   }
 
  private:
   Result<void> add(const lift::Nest& nest) {
-    if (nest.dims.empty()) return std::unexpected(refused("a single output"));
-    if (nest.element->has_load) return std::unexpected(refused("a scattered store"));
+    if (nest.dims.empty()) return refused("a single output");
+    if (nest.element->has_load) return refused("a scattered store");
     // By stride in the output, the smallest last.
     std::vector<SymbolId> outer = nest.dims;
     std::ranges::stable_sort(outer, std::greater<>{}, [&](SymbolId symbol) {
       return std::abs(stride_of(nest.element, symbol));
     });
     if (static_cast<std::size_t>(along_) >= outer.size()) {
-      return std::unexpected(refused("fewer dims than that"));
+      return refused("fewer dims than that");
     }
     const auto column = outer.end() - 1 - along_;
     const SymbolId inner = *column;
@@ -53,10 +53,10 @@ class Planner {
       plan_.row = nodes_.new_symbol("row", rows);
       plan_.column = nodes_.new_symbol("col", plan_.padded);
     } else if (rows != plan_.rows || columns != plan_.columns) {
-      return std::unexpected(refused("outputs of several shapes"));
+      return refused("outputs of several shapes");
     }
     if (rows > INT32_MAX / 2 || rows * plan_.padded > INT32_MAX * std::int64_t{64}) {
-      return std::unexpected(refused("more outputs than an int counts"));
+      return refused("more outputs than an int counts");
     }
     const auto over = [&](Ref value) {
       return nodes_.substitute(flatten(nodes_, value, outer, plan_.row),
@@ -73,7 +73,7 @@ class Planner {
     }
     plan_.stores.push_back({nest.buffer, nest.type, over(nest.element), value, guard});
     if (!nest.guard->is_constant() && !all_in_range(goal_, nest.value)) {
-      return std::unexpected(refused("a guard keeps loads inside their buffers"));
+      return refused("a guard keeps loads inside their buffers");
     }
     return {};
   }
@@ -82,9 +82,9 @@ class Planner {
     const lift::Nodes::Opened opened = nodes_.open(node);
     const std::int64_t count = points(nodes_, opened.symbols);
     if (count > kMostPoints) {
-      return std::unexpected(refused(fmt::format("a window of {} points", count)));
+      return refused(fmt::format("a window of {} points", count));
     }
-    if (opened.body->height > 0) return std::unexpected(refused("a reduction inside another"));
+    if (opened.body->height > 0) return refused("a reduction inside another");
     plan_.window = std::max(plan_.window, count);
     const Ref body = inside_buffers(opened.body);
     for (Fold& fold : plan_.folds) {
