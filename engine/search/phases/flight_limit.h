@@ -1,6 +1,6 @@
 // How many candidates may be in flight while a GPU measures: so many that it never idles, and few
-// enough that the strategy hears of one soon after it has asked for it. Where each holds the GPU for
-// long, others would wait for seconds, all drawn without what it tells.
+// enough that the strategy hears of one soon after it has asked for it. Where each holds the GPU
+// for long, others would wait for seconds, all drawn without what it tells.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ constexpr double kSlowReference_s = 10e-3, kVerySlow_s = 0.1;
 constexpr double kCheckingRuns = 16;
 /// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
 constexpr double kPairRuns = 60, kPairs_s = 2, kTimedApart_s = 20e-3;
-/// Of a budget, for all final stages, however slow the reference.
-constexpr double kMostForFinals = 0.45;
+/// Of a budget, for all final stages, however slow the reference; on a GPU a first one takes long.
+constexpr double kMostForFinals = 0.4, kMostForFinalsOnGpu = 0.45;
 /// What these take is kept back: the best, the reference, and some more.
 constexpr int kPrograms = 4;
 /// On a GPU: the first finalist is compiled and emulated at all sizes, in fresh processes; that of
@@ -77,7 +77,8 @@ double TimePlan::search_end() const {
                           : std::max(kFirstFinalist_s, admission_s_);
   const double wanted =
       kPrograms * seconds_per_finalist() + (modelled_ ? 0 : first - (finals_end() - total));
-  reserve = std::max(reserve, std::min(kMostForFinals * total, wanted));
+  const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
+  reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);
   return std::max(begin + kLeastForSearch * (total - begin), total - reserve);
 }
