@@ -300,6 +300,7 @@ class Block {
   void count_shared_atomic(std::uint32_t mask, std::uint64_t base);
   /// Of those that ptxas makes a loop of compare-and-swaps of.
   void count_shared_loop(Warp& w, std::uint32_t mask, std::uint32_t bytes);
+  void count_shared_turns(Warp& w, const Inst& in, std::uint32_t mask, std::uint64_t base);
   void count_remote(const Inst& in, std::uint32_t mask);
   void count_fence(Warp& w, const Inst& in);
   void count_sleep(Warp& w, const Inst& in, std::uint32_t mask);

@@ -61,11 +61,12 @@ bool Block::fail_lane_race(const Warp& w, const Inst& in, int lane, int other,
   if (run_.findings.collects() && held_.empty() &&
       run_.findings.again(FindingKind::kRace, in.place))
     return true;
-  Finding f = finding_at(FindingKind::kRace,
-                         fmt::format("race: read of {} without a __syncwarp() after a write by lane "
-                                     "{} of the same warp",
-                                     where, other),
-                         w, lane, &in);
+  Finding f =
+      finding_at(FindingKind::kRace,
+                 fmt::format("race: read of {} without a __syncwarp() after a write by lane "
+                             "{} of the same warp",
+                             where, other),
+                 w, lane, &in);
   f.address = where;
   f.other = fmt::format("write by lane {}", other);
   f.other_place = code_place(place);
