@@ -51,7 +51,7 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
   if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "step",
-                           "form", "through", "exact", "unstated"})) {
+                           "form", "through", "exact", "unstated", "pattern", "like"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -75,6 +75,9 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   if (const auto step = cursor.find("step")) buffer.fill.step = step->number();
   if (const auto form = cursor.find("form"))
     buffer.fill.form = static_cast<int>(form->integer_in(0, 9));
+  if (const auto pattern = cursor.find("pattern"))
+    buffer.fill.pattern = static_cast<int>(pattern->integer_in(0, 15));
+  if (const auto like = cursor.find("like")) buffer.fill.like = like->string();
   if (const auto through = cursor.find("through"))
     buffer.fill.through = through->choice<ScalarType>(parse_scalar_type, "a type");
   if (const auto unstated = cursor.find("unstated")) buffer.fill.unstated = unstated->boolean();
@@ -128,6 +131,8 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
     if (!buffer.fill.path.empty()) item["path"] = buffer.fill.path;
     if (buffer.fill.step != 0) item["step"] = buffer.fill.step;
     if (buffer.fill.form != 0) item["form"] = buffer.fill.form;
+    if (buffer.fill.pattern != 0) item["pattern"] = buffer.fill.pattern;
+    if (!buffer.fill.like.empty()) item["like"] = buffer.fill.like;
     if (buffer.fill.exact) item["exact"] = *buffer.fill.exact;
     if (buffer.fill.unstated) item["unstated"] = true;
     if (buffer.fill.through) item["through"] = to_string(*buffer.fill.through);

@@ -74,6 +74,10 @@ struct Fill {
   bool unstated = false;
   /// Sorted, permutation, one-hot, ties: which of several forms, see evaluator/fill/formula.h.
   int form = 0;
+  /// Uniform, normal, integers, iota: how the elements hang on one another or on those of another
+  /// buffer, whose name `like` is; see evaluator/fill/formula.h.
+  int pattern = 0;
+  std::string like;
 
   bool operator==(const Fill&) const = default;
 };

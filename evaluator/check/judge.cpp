@@ -95,6 +95,25 @@ Result<Judgement> judge_bits(const Question& q, const std::string& buffer, Judge
   return judged;
 }
 
+/// The same of f64. Nothing is more exact than the reference, so what the order of a long sum may
+/// change is allowed whatever it is worth.
+Result<Judgement> judge_bits_of_doubles(const Question& q, const std::string& buffer,
+                                        Judgement judged) {
+  constexpr double kSurelyEnough = 0x1p-43;  // by the norm
+  constexpr double kFarMoreBits = 0x1p-36;   // than bf16 has: nine fewer than f64
+  HONE_TAKE_OR_RETURN(apart, compared(q.want, q.got, Tolerance{}));
+  if (apart->norm_error <= kSurelyEnough) return judged;
+  const Elements coarse = q.coarse();
+  if (coarse.bytes.size() != q.want.bytes.size()) return judged;
+  HONE_TAKE_OR_RETURN(worth, compared(q.want, coarse, Tolerance{}));
+  if (apart->norm_error <= kFarMoreBits * worth->norm_error) return judged;
+  judged.detail = fmt::format(
+      "{} has fewer bits than f64 gives: by the norm it is off by {:.1e}, and the reference on "
+      "inputs rounded to bf16 by {:.1e}; that needs a task whose math is reduced",
+      buffer, apart->norm_error, worth->norm_error);
+  return judged;
+}
+
 Result<Judgement> judge_made_up(const Question& q) {
   Elements known;
   const auto is = [&](Answer answer) -> const Elements& {
@@ -120,7 +139,9 @@ Result<Judgement> judge(const Question& question, const std::string& buffer) {
       question.inputs == InputSet::kOwn ? judge_own(question, buffer) : judge_made_up(question);
   if (judged && judged->ok() && question.coarse && question.inputs == InputSet::kOwn &&
       is_float(question.got.type))
-    judged = judge_bits(question, buffer, *std::move(judged));
+    judged = question.in_doubles && question.got.type == ScalarType::kF64
+                 ? judge_bits_of_doubles(question, buffer, *std::move(judged))
+                 : judge_bits(question, buffer, *std::move(judged));
   if (judged && !question.places.empty())
     for (std::int64_t* at : {&judged->comparison.first_mismatch, &judged->comparison.worst})
       if (*at >= 0) *at = question.places[static_cast<std::size_t>(*at)];

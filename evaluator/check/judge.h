@@ -26,6 +26,8 @@ struct Question {
   /// The reference's answer where its inputs are rounded to bf16, asked for only where it decides;
   /// none: a candidate may have fewer bits than f32, or the inputs have no more.
   std::function<Elements()> coarse = {};
+  /// The reference computes in f64 alone: an output of f64 must have more bits than forty or so.
+  bool in_doubles = false;
   /// Where in the buffer each element is, where they are not all of it.
   std::span<const std::int64_t> places = {};
 };

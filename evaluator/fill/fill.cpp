@@ -198,6 +198,9 @@ hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
   const std::size_t rank = buffer.shape.size();
   formula.width = rank > 0 ? static_cast<hone_u64>(buffer.shape[rank - 1]) : 1;
   formula.height = rank > 1 ? static_cast<hone_u64>(buffer.shape[rank - 2]) : 1;
+  formula.count = static_cast<hone_u64>(std::max<std::int64_t>(1, buffer.elements()));
+  formula.pattern = fill.pattern;
+  formula.other = buffer_key(seed, fill.like.empty() ? buffer.name : fill.like);
   if (!is_float(buffer.type)) set_whole(formula, fill, buffer.type);
   return formula;
 }
@@ -232,9 +235,9 @@ Result<std::shared_ptr<const Source>> Source::open_repeating(const ConcreteBuffe
                                                              std::uint64_t seed) {
   constexpr std::uint64_t kElements = 262147;  // a prime: rows of a matrix differ
   auto source = open(buffer, seed);
-  const bool random = buffer.fill.kind == Fill::Kind::kUniform ||
-                      buffer.fill.kind == Fill::Kind::kNormal ||
-                      buffer.fill.kind == Fill::Kind::kIntegers;
+  const bool random = buffer.fill.pattern == 0 && (buffer.fill.kind == Fill::Kind::kUniform ||
+                                                   buffer.fill.kind == Fill::Kind::kNormal ||
+                                                   buffer.fill.kind == Fill::Kind::kIntegers);
   const std::uint64_t period = kElements * size_of(buffer.type);
   if (!source || !random || static_cast<std::uint64_t>(buffer.bytes()) <= 4 * period) return source;
   return std::make_shared<RepeatingSource>(std::move(*source), period);

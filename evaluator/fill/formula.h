@@ -58,6 +58,23 @@ enum { HONE_ALIKE = 1 };
 // Forms of ties: the first two of each row, of each column, every element, none.
 enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TIES };
 
+// How random elements hang on one another. Of two buffers: the same, mirrored in the middle of the
+// range (minus it, where that is zero), the same rows at other places. Floats are so in half of
+// the rows only, as what is nothing but zero has no size to measure an error by. Of one buffer:
+// many equal rows, a period along the row, high and low in turns, and of integers a sequence of
+// equal steps. Of a sequence: the same in another order. A vector's rows are pieces of 64.
+enum {
+  HONE_NO_PATTERN,
+  HONE_SAME,
+  HONE_MIRRORED,
+  HONE_ROWS_MOVED,
+  HONE_FEW_ROWS,
+  HONE_PERIODIC,
+  HONE_ZIGZAG,
+  HONE_PROGRESSION,
+  HONE_PERMUTED
+};
+
 struct hone_fill {
   int kind;
   int type;
@@ -69,6 +86,9 @@ struct hone_fill {
   hone_u64 low, span;      // integer types: the least value and how many there are, 0 for 2^64;
                            // constant: the value; iota: start and step
   hone_u64 width, height;  // the last extent, and the one before it
+  hone_u64 count;          // elements
+  int pattern;
+  hone_u64 other;  // the key of the buffer that a pattern relates this one to
 };
 
 // Finaliser of SplitMix64 (Steele, Lea, Flood 2014).
@@ -536,14 +556,46 @@ HONE_FN double hone_triangle(struct hone_fill f, hone_u64 index) {
   return (2.0 * u - 1.0) / (double)f.width;
 }
 
-// The bits of one element. Integer buffers: uniform means integers of [a, b], normal is rounded,
-// both are clamped to the type; iota wraps. Bool: odd or non-zero.
+HONE_FN hone_u64 hone_row_of_pattern(struct hone_fill f, hone_u64 index) {
+  return index / (f.width < f.count ? f.width : 64ULL);
+}
+
+// Of a zigzag: high and low in turns, of one, two or four elements from row to row.
+HONE_FN int hone_is_high(struct hone_fill f, hone_u64 index) {
+  return (index >> hone_bits(f.key ^ 9ULL, hone_row_of_pattern(f, index)) % 3ULL) & 1U;
+}
+
+// The part of the range that a number is at.
+HONE_FN double hone_part(struct hone_fill f, hone_u64 index) {
+  double part = hone_unit(hone_bits(f.key, index));
+  if (f.pattern != HONE_ZIGZAG) return part;
+  return 0.5 * part + (hone_is_high(f, index) ? 0.5 : 0.0);
+}
+
+HONE_FN hone_u64 hone_random_whole(struct hone_fill f, hone_u64 index) {
+  hone_u64 most = f.span - 1ULL, bits = hone_bits(f.key, index);
+  if (f.pattern == HONE_MIRRORED) return f.low + (most - (hone_any_of(f, bits) - f.low));
+  if (f.pattern == HONE_ZIGZAG && most > 0) {
+    hone_u64 high = (hone_u64)hone_is_high(f, index);
+    return f.low + high * (most / 2 + 1ULL) + bits % (high ? most - most / 2 : most / 2 + 1ULL);
+  }
+  if (f.pattern == HONE_PROGRESSION) {
+    hone_u64 choice = hone_bits(f.key ^ 9ULL, 0), step = 1;
+    if (choice & 1U) step = choice & 2U ? 1ULL << (choice >> 8) % 9ULL : 1ULL + (choice >> 8) % 99;
+    hone_u64 start = choice & 4U ? choice >> 16 : 0, at = start + step * index;
+    return f.low + (f.span ? at % f.span : at);
+  }
+  return hone_any_of(f, bits);
+}
+
+// The bits of one element, but for a pattern of rows. Integer buffers: uniform means integers of
+// [a, b], normal is rounded, both are clamped to the type; iota wraps. Bool: odd or non-zero.
 HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   double v = 0.0;
   if (hone_is_float(f.type)) {
     switch (f.kind) {
       case HONE_UNIFORM:
-        v = f.a + (f.b - f.a) * hone_unit(hone_bits(f.key, index));
+        v = f.a + (f.b - f.a) * hone_part(f, index);
         break;
       case HONE_NORMAL:
         v = f.a + f.b * hone_normal(f.key, index);
@@ -595,13 +647,14 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       default:
         v = f.a + f.b * (double)index;
     }
+    if (f.pattern == HONE_MIRRORED) v = (f.kind == HONE_NORMAL ? f.a + f.a : f.a + f.b) - v;
     return hone_encode_float(f.type, v);
   }
   hone_u64 n = 0;
   switch (f.kind) {
     case HONE_UNIFORM:
     case HONE_INTEGERS:
-      n = hone_any_of(f, hone_bits(f.key, index));
+      n = hone_random_whole(f, index);
       break;
     case HONE_NORMAL: {
       hone_i64 low = hone_type_min(f.type), high = hone_type_max(f.type);
@@ -621,6 +674,11 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       n = f.form == HONE_ALIKE ? hone_alike(f, hone_bits(f.key, index))
                                : hone_whole_edge(f, hone_bits(f.key, index));
       break;
+    case HONE_MULTIPLES: {
+      hone_u64 step = (hone_u64)hone_to_i64(f.step);
+      n = f.low + step * (hone_bits(f.key, index) % ((f.span - 1ULL) / step + 1ULL));
+      break;
+    }
     case HONE_EQUAL: {  // mostly the highest: sums of it overflow first
       hone_u64 bits = hone_bits(f.key, 0), choice = bits >> 62;
       n = choice == 0 ? hone_any_of(f, bits) : choice == 1 ? f.low : f.low + (f.span - 1ULL);
@@ -648,9 +706,42 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   return n & ((1ULL << (8 * hone_size(f.type))) - 1ULL);
 }
 
+HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
+  hone_u64 width = f.width < f.count ? f.width : 64ULL;
+  hone_u64 row = hone_row_of_pattern(f, index), at = index % width;
+  hone_u64 bits = hone_bits(f.other ^ 7ULL, row), rows = f.count / width;
+  switch (f.pattern) {
+    case HONE_SAME:
+    case HONE_MIRRORED:
+    case HONE_ROWS_MOVED:
+      if (hone_is_float(f.type) && (bits & 1U)) {
+        f.pattern = HONE_NO_PATTERN;
+        break;
+      }
+      if (f.pattern == HONE_ROWS_MOVED && row < rows)
+        row = (row + 1ULL + hone_bits(f.key ^ 7ULL, 0) % rows) % rows;
+      f.key = f.other;
+      break;
+    case HONE_FEW_ROWS:
+      if (bits & 3U) row = (bits >> 8) % 3ULL;
+      break;
+    case HONE_PERIODIC:
+      bits = hone_bits(f.key ^ 7ULL, 0);  // of all rows, so that columns are equal, or of each
+      if (bits & 2U) bits = hone_bits(f.key ^ 7ULL, row + 1ULL);
+      at %= bits & 1U ? 2ULL << (bits >> 8) % 6ULL : 2ULL + (bits >> 8) % 31ULL;
+      break;
+    case HONE_PERMUTED:
+      return hone_plain_element(f, hone_permuted(f.key, index, f.count));
+    default:
+      break;
+  }
+  return hone_plain_element(f, row * width + at);
+}
+
 HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {
-  if (f.through < 0 || f.through == f.type) return hone_plain_element(f, index);
   int type = f.type;
-  f.type = f.through;
-  return hone_encode_float(type, hone_decode(f.type, hone_plain_element(f, index)));
+  if (f.through >= 0) f.type = f.through;
+  hone_u64 bits = f.pattern == HONE_NO_PATTERN ? hone_plain_element(f, index)
+                                               : hone_patterned_element(f, index);
+  return f.type == type ? bits : hone_encode_float(type, hone_decode(f.type, bits));
 }

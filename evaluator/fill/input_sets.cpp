@@ -20,13 +20,26 @@ constexpr std::uint64_t kFormsOfTies = 3;
 constexpr double kSmallShare = 1.0 / 1024;
 constexpr double kFarWidths = 250, kFarSpread = 100;  // of the fill's range
 
-enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered };
+constexpr double kTinyShare = 0x1p-30, kNarrowShare = 1.0 / 8;
+constexpr double kLargestConstant = 0x1p31;
+
+enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered, kSequences };
+
+/// Of kPatterns: patterns of the formula, and two ranges.
+enum FormOfFloats { kFewRows, kPeriodic, kZigzag, kTiny, kNarrow, kFormsOfFloats };
+constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS, HONE_PERIODIC, HONE_ZIGZAG, HONE_PROGRESSION};
+constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED};
+constexpr int kOrdersOfSequences = 2;
 
 Varies varies(InputSet set) {
   if (set == InputSet::kOwn) return Varies::kNothing;
   if (set == InputSet::kConstants) return Varies::kConstants;
   if (set == InputSet::kWide || set == InputSet::kTies) return Varies::kFloats;
-  if (set == InputSet::kAlike) return Varies::kIntegers;
+  if (set == InputSet::kRelated || set == InputSet::kPatterns) return Varies::kFloats;
+  if (set == InputSet::kAlike || set == InputSet::kRelatedIntegers ||
+      set == InputSet::kPatternsOfIntegers)
+    return Varies::kIntegers;
+  if (set == InputSet::kSequences) return Varies::kSequences;
   if (set >= InputSet::kCurves) return Varies::kOrdered;
   return set < InputSet::kEqual ? Varies::kFloats : Varies::kIntegers;
 }
@@ -44,7 +57,10 @@ Varies varies(const ConcreteBuffer& buffer) {
       if (fill.a == fill.b && !fill.exact) return Varies::kNothing;
       return real ? Varies::kFloats : Varies::kIntegers;
     case Fill::Kind::kConstant:
-      return real || fill.a == 0 || fill.a == 1 ? Varies::kConstants : Varies::kNothing;
+      return real || (!fill.exact && std::abs(fill.a) <= kLargestConstant) ? Varies::kConstants
+                                                                           : Varies::kNothing;
+    case Fill::Kind::kIota:
+      return Varies::kSequences;
     case Fill::Kind::kSorted:
     case Fill::Kind::kPermutation:
     case Fill::Kind::kOneHot:
@@ -67,6 +83,25 @@ bool is_triangle(const Fill& fill) {
 
 bool is_16_bits(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
+bool is_related(InputSet set) {
+  return set == InputSet::kRelated || set == InputSet::kRelatedIntegers;
+}
+
+/// May the contents of one be those of the other?
+bool alike(const ConcreteBuffer& one, const ConcreteBuffer& other) {
+  return one.type == other.type && one.fill == other.fill;
+}
+
+/// The first of the others, beginning with `from`, whose contents may be those of `buffer`.
+const ConcreteBuffer* akin(const std::vector<ConcreteBuffer*>& varied, const ConcreteBuffer& buffer,
+                           std::size_t from) {
+  for (std::size_t i = 0; i < varied.size(); ++i) {
+    const ConcreteBuffer* other = varied[(from + i) % varied.size()];
+    if (other != &buffer && alike(*other, buffer)) return other;
+  }
+  return nullptr;
+}
+
 /// Do the sets that are not for every task say something of this one?
 bool says_something(const ConcreteProgram& program, const std::vector<ConcreteBuffer*>& varied,
                     InputSet set) {
@@ -78,6 +113,9 @@ bool says_something(const ConcreteProgram& program, const std::vector<ConcreteBu
     return std::ranges::any_of(program.buffers, [](const ConcreteBuffer& buffer) {
       return is_output(buffer.role) && is_16_bits(buffer.type);
     });
+  if (is_related(set))
+    return std::ranges::any_of(
+        varied, [&](const ConcreteBuffer* buffer) { return akin(varied, *buffer, 0) != nullptr; });
   return true;
 }
 
@@ -251,6 +289,66 @@ void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
   }
 }
 
+/// One buffer of those that have one akin to them is like it.
+void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
+  const std::uint64_t turn = seed / std::size(kRelations);
+  for (std::size_t i = 0; i < varied.size(); ++i) {
+    ConcreteBuffer& buffer = *varied[(turn + i) % varied.size()];
+    const ConcreteBuffer* other = akin(varied, buffer, turn / varied.size());
+    if (other == nullptr) continue;
+    buffer.fill.pattern = kRelations[seed % std::size(kRelations)];
+    buffer.fill.like = other->name;
+    return;
+  }
+}
+
+void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
+  Fill& fill = buffer.fill;
+  if (!is_float(buffer.type)) {
+    if (fill.kind == Fill::Kind::kNormal) bound(fill);
+    fill.kind = Fill::Kind::kIntegers;
+    fill.pattern = kPatternsOfRows[seed % std::size(kPatternsOfRows)];
+    return;
+  }
+  const auto form = static_cast<FormOfFloats>(seed % kFormsOfFloats);
+  if (form == kFewRows || form == kPeriodic) {
+    fill.pattern = kPatternsOfRows[form];
+    return;
+  }
+  bound(fill);
+  fill.kind = Fill::Kind::kUniform;
+  const double width = fill.b - fill.a;
+  if (form == kZigzag) {
+    fill.pattern = HONE_ZIGZAG;
+  } else if (form == kTiny && fill.a <= 0 && fill.b >= 0) {
+    fill.a *= kTinyShare;
+    fill.b *= kTinyShare;
+  } else if (std::abs(fill.a) > std::abs(fill.b)) {
+    fill.b = fill.a + kNarrowShare * width;
+  } else {
+    fill.a = fill.b - kNarrowShare * width;
+  }
+}
+
+/// Between the same ends and in order, as offsets are; where it counts by ones, in any order, too.
+void vary_sequence(ConcreteBuffer& buffer, std::uint64_t seed) {
+  Fill& fill = buffer.fill;
+  const auto elements = static_cast<double>(buffer.elements());
+  const double last = fill.a + fill.b * (elements - 1);
+  const bool whole = fill.a == std::floor(fill.a) && fill.b == std::floor(fill.b);
+  const bool fits = is_float(buffer.type) ||
+                    (whole && !fill.exact && buffer.type != ScalarType::kBool &&
+                     fill.a >= static_cast<double>(hone_type_min(static_cast<int>(buffer.type))) &&
+                     last <= static_cast<double>(hone_type_max(static_cast<int>(buffer.type))));
+  if (!fits || elements < 2 || fill.b <= 0) return;
+  if (fill.b == 1 && seed % kOrdersOfSequences == 1) {
+    fill.pattern = HONE_PERMUTED;
+  } else if (buffer.shape.size() == 1) {
+    fill.kind = Fill::Kind::kSorted;
+    fill.b = last;
+  }
+}
+
 /// Around the constant and of its sign, so that what is divided by, or rooted, stays so.
 void vary_constant(ConcreteBuffer& buffer) {
   Fill& fill = buffer.fill;
@@ -258,8 +356,21 @@ void vary_constant(ConcreteBuffer& buffer) {
   fill.exact.reset();
   if (!is_float(buffer.type)) {
     fill.kind = Fill::Kind::kIntegers;
-    fill.b = buffer.type == ScalarType::kBool ? 1 : value + 2;
-    if (buffer.type == ScalarType::kBool) fill.a = 0;
+    if (buffer.type == ScalarType::kBool) {
+      fill.a = 0;
+      fill.b = 1;
+    } else if (value == 0 || value == 1) {
+      fill.b = value + 2;
+    } else {
+      // Quarters of its power of two, so that it stays as aligned as it can.
+      double step = 1;
+      while (std::fmod(value, 8 * step) == 0) step *= 2;
+      const double least = std::ceil(std::abs(value) / 2 / step) * step;
+      fill.kind = Fill::Kind::kMultiples;
+      fill.step = step;
+      fill.a = value < 0 ? value : least;
+      fill.b = value < 0 ? -least : value;
+    }
     return;
   }
   fill.kind = Fill::Kind::kUniform;
@@ -315,22 +426,57 @@ std::string_view to_string(InputSet set) {
       return "inputs whose sums are ties";
     case InputSet::kAlike:
       return "integers that differ in few bits";
+    case InputSet::kRelated:
+      return "inputs that hang on one another";
+    case InputSet::kPatterns:
+      return "inputs with a pattern";
+    case InputSet::kRelatedIntegers:
+      return "integers that hang on one another";
+    case InputSet::kPatternsOfIntegers:
+      return "integers with a pattern";
+    case InputSet::kSequences:
+      return "other sequences";
   }
   return "";
+}
+
+int forms_of(InputSet set) {
+  switch (set) {
+    case InputSet::kRelated:
+    case InputSet::kRelatedIntegers:
+      return std::size(kRelations);
+    case InputSet::kPatterns:
+      return kFormsOfFloats;
+    case InputSet::kPatternsOfIntegers:
+      return std::size(kPatternsOfRows);
+    case InputSet::kSequences:
+      return kOrdersOfSequences;
+    default:
+      return 1;
+  }
 }
 
 ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t seed) {
   if (set == InputSet::kOwn) return program;
   std::vector<ConcreteBuffer*> varied;
   for (auto& buffer : program.buffers)
-    if (varies(buffer) == varies(set) && (!is_whole_float(buffer) || set == InputSet::kEither ||
-                                          set == InputSet::kMultiples || set == InputSet::kWide))
+    if (varies(buffer) == varies(set) &&
+        (!is_whole_float(buffer) || set == InputSet::kEither || set == InputSet::kMultiples ||
+         set == InputSet::kWide || set == InputSet::kRelated))
       varied.push_back(&buffer);
   if (!says_something(program, varied, set)) return program;
   // By name: a candidate may have them in another order.
   std::ranges::sort(varied, {}, &ConcreteBuffer::name);
+  if (is_related(set)) {
+    relate(varied, seed);
+    return program;
+  }
   for (std::size_t i = 0; i < varied.size(); ++i) {
     const bool chosen = i == seed % varied.size();
+    if (set == InputSet::kPatterns || set == InputSet::kPatternsOfIntegers) {
+      vary_by_pattern(*varied[i], seed);
+      continue;
+    }
     switch (varies(set)) {
       case Varies::kFloats:
         if (set == InputSet::kTies) {
@@ -346,6 +492,9 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
         if (set >= InputSet::kOneStep && is_triangle(varied[i]->fill)) break;
         varied[i]->fill.form =
             HONE_CURVE + static_cast<int>(set) - static_cast<int>(InputSet::kCurves);
+        break;
+      case Varies::kSequences:
+        vary_sequence(*varied[i], seed);
         break;
       default:
         vary_constant(*varied[i]);
@@ -373,10 +522,13 @@ std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program) {
 std::vector<InputSet> input_sets_of(const ConcreteProgram& program) {
   std::vector<InputSet> sets;
   for (const InputSet set : kAllInputSets) {
-    const ConcreteProgram varied = with_inputs(program, set, 0);
-    if (set == InputSet::kOwn || !std::ranges::equal(varied.buffers, program.buffers, {},
-                                                     &ConcreteBuffer::fill, &ConcreteBuffer::fill))
-      sets.push_back(set);
+    bool varies = set == InputSet::kOwn;
+    for (int form = 0; form < forms_of(set); ++form) {
+      const auto varied = with_inputs(program, set, static_cast<std::uint64_t>(form));
+      varies = varies || !std::ranges::equal(varied.buffers, program.buffers, {},
+                                             &ConcreteBuffer::fill, &ConcreteBuffer::fill);
+    }
+    if (varies) sets.push_back(set);
   }
   return sets;
 }

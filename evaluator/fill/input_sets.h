@@ -11,9 +11,9 @@
 namespace hone {
 
 /// How the inputs of one check are filled. Each set varies floating inputs, or integer ones, or
-/// constants, and leaves the others, sequences and files as they are. All but kFar stay within the
-/// values that the task's own fill may give; an integer input without a fill may have any value of
-/// its type.
+/// constants, or sequences, and leaves the others and files as they are. All but kFar stay within
+/// the values that the task's own fill may give; an integer input without a fill may have any value
+/// of its type.
 enum class InputSet {
   kOwn,  ///< as the task says
   // Floating inputs with a uniform or normal fill.
@@ -35,8 +35,10 @@ enum class InputSet {
   kLimits,   ///< the ends, their neighbours, powers of two; where there is no fill, for one buffer
              ///< those of the whole type
   kWhole,    ///< random values of the whole type where there is no fill
-  // Floating inputs with a constant fill, integers and bools with a constant 0 or 1.
-  kConstants,  ///< random values around the constant: an input that was left out shows
+  // Floating inputs, integers and bools with a constant fill.
+  kConstants,  ///< random values around the constant: an input that was left out shows; integers
+               ///< other than 0 and 1, which may be an extent, grow no further from 0 and keep most
+               ///< factors of two
   // Sorted rows, permutations, one-hot rows and triangles; ends, order and promise are kept.
   kCurves,   ///< along a power curve; the permutation that moves nothing; all ones first; triangles
              ///< whose every unknown hangs on the one before
@@ -53,14 +55,45 @@ enum class InputSet {
   // Integer inputs again.
   kAlike,  ///< keys that agree in their low bits, their high ones, or the exclusive or or the sum
            ///< of both: what compares fewer bits takes them for equal
+  // Sets of several forms, of which the seed chooses one: forms_of().
+  kRelated,          ///< floats of one buffer are those of another, mirrored in the middle of the
+                     ///< range, or those of other rows
+  kPatterns,         ///< many equal rows, periods along the row, high and low in turns, tiny values
+                     ///< alone, a narrow range away from zero
+  kRelatedIntegers,  ///< the first, of integers: all differences or all sums are equal
+  kPatternsOfIntegers,  ///< equal rows, periods, high and low in turns, sequences of equal steps
+  kSequences,           ///< in place of a sequence of the task: other steps, or another order
 };
-inline constexpr InputSet kAllInputSets[] = {
-    InputSet::kOwn,       InputSet::kTails,   InputSet::kEither,    InputSet::kEdges,
-    InputSet::kMultiples, InputSet::kSmall,   InputSet::kFar,       InputSet::kEqual,
-    InputSet::kTwo,       InputSet::kRising,  InputSet::kFalling,   InputSet::kRuns,
-    InputSet::kLimits,    InputSet::kWhole,   InputSet::kConstants, InputSet::kCurves,
-    InputSet::kJumps,     InputSet::kOneStep, InputSet::kOneEnd,    InputSet::kWide,
-    InputSet::kTies,      InputSet::kAlike};
+inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
+                                             InputSet::kTails,
+                                             InputSet::kEither,
+                                             InputSet::kEdges,
+                                             InputSet::kMultiples,
+                                             InputSet::kSmall,
+                                             InputSet::kFar,
+                                             InputSet::kEqual,
+                                             InputSet::kTwo,
+                                             InputSet::kRising,
+                                             InputSet::kFalling,
+                                             InputSet::kRuns,
+                                             InputSet::kLimits,
+                                             InputSet::kWhole,
+                                             InputSet::kConstants,
+                                             InputSet::kCurves,
+                                             InputSet::kJumps,
+                                             InputSet::kOneStep,
+                                             InputSet::kOneEnd,
+                                             InputSet::kWide,
+                                             InputSet::kTies,
+                                             InputSet::kAlike,
+                                             InputSet::kRelated,
+                                             InputSet::kPatterns,
+                                             InputSet::kRelatedIntegers,
+                                             InputSet::kPatternsOfIntegers,
+                                             InputSet::kSequences};
+
+/// How many forms a set has: as many seeds, one after the other, choose each of them once.
+[[nodiscard]] int forms_of(InputSet set);
 
 [[nodiscard]] std::string_view to_string(InputSet set);
 
@@ -80,6 +113,7 @@ inline constexpr InputSet kAllInputSets[] = {
 /// whatever they are, where nothing else varies.
 [[nodiscard]] inline bool has_exact_answers(InputSet set) {
   return set == InputSet::kMultiples || set == InputSet::kWide || set == InputSet::kAlike ||
+         set == InputSet::kRelatedIntegers || set == InputSet::kPatternsOfIntegers ||
          (set >= InputSet::kEqual && set <= InputSet::kWhole);
 }
 

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "evaluator/check/compare.h"
+#include "evaluator/check/doubles.h"
 #include "evaluator/check/finite.h"
 #include "evaluator/check/judge.h"
 #include "evaluator/check/made_up.h"
@@ -276,6 +277,8 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
       },
       .places = elements};
   std::vector<std::uint8_t> coarse;
+  question.in_doubles =
+      buffer.type == ScalarType::kF64 && check::computes_in_doubles(one_.reference.compiled.ptx);
   if (question_.full_bits && !made_up())
     question.coarse = [&]() -> check::Elements {
       protocol::Runnable reference = one_.reference;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "evaluator/check/compare.h"
+#include "evaluator/check/doubles.h"
 #include "evaluator/check/made_up.h"
 #include "evaluator/check/precise.h"
 #include "evaluator/runner/compare_timed.h"
@@ -113,6 +114,8 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
                                                     precise->types.at(buffer.name)};
                            }};
   if (request.full_bits && !one.made_up) {
+    question.in_doubles =
+        buffer.type == ScalarType::kF64 && check::computes_in_doubles(one.reference.compiled.ptx);
     question.coarse = [&]() -> check::Elements {
       coarse = kept_.coarse(one);
       if (coarse == nullptr) return {};

@@ -163,7 +163,7 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
     const bool misled = unwritten || (trial != nullptr && (block.first > 0 || !trials_count_));
     return fail(report.detail, misled ? Verdict::kOk : report.verdict);
   }
-  if (report.counters.atomics_global == 0) return true;
+  if (report.counters.atomics_global + report.counters.bulk_reductions == 0) return true;
   if (groups == groups_.end() && trial != nullptr) trial->atomics = true;
   for (std::size_t i = 0; groups != groups_.end() && i < made_.size(); ++i)
     if (program.was_added_to(static_cast<int>(i))) added_to_.insert(static_cast<int>(i));

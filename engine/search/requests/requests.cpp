@@ -240,6 +240,9 @@ void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const 
   for (std::size_t i = 0; i < own.size(); ++i)
     for (const InputSet set : input_sets_)
       if (i != smallest_ && !own[i].in_part && depends_on_size(set)) add(i, set);
+  // Last, where there are more sets than checks: the first form of each has been added above.
+  for (const InputSet set : input_sets_)
+    for (int form = 1; form < forms_of(set); ++form) add(smallest_, set, form);
 }
 
 Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed,

@@ -214,6 +214,7 @@ struct Counters {
   std::uint64_t atomics_combined = 0;    ///< global integer ones of a whole warp on one word
   std::uint64_t atomic_distinct_lines = 0;  ///< over all that ran
   std::uint64_t shared_atomic_cycles = 0;   ///< lanes of the fullest bank, summed
+  std::uint64_t bulk_reductions = 0;        ///< done to global memory, by lanes
   // Local memory: as PTX has it, until whoever has the machine code says what became of it. A line
   // is a word of every lane of a warp: 128 B.
   std::uint64_t local_loads = 0, local_stores = 0;            ///< warp-instructions

@@ -206,6 +206,8 @@ class Maker {
       buffer.fill.b = random_.unit();
       if (flip()) buffer.fill.step = random_.unit();
       if (flip()) buffer.fill.form = static_cast<int>(index(5));
+      if (flip()) buffer.fill.pattern = static_cast<int>(index(9));
+      if (flip()) buffer.fill.like = "x";
       if (flip()) buffer.fill.through = ScalarType::kF16;
       p.buffers.push_back(std::move(buffer));
     }

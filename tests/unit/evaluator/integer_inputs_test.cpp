@@ -71,7 +71,7 @@ TEST(IntegerInputs, StayInTheRangeOfAStatedFill) {
     const auto p = program(ScalarType::kI8, {Kind::kIntegers, low, high});
     const auto sets = input_sets_of(p);
     EXPECT_FALSE(has(sets, InputSet::kWhole));
-    EXPECT_EQ(sets.size(), 8U);
+    EXPECT_EQ(sets.size(), 9U);
     for (const InputSet set : sets) {
       for (const std::int8_t v : contents<std::int8_t>(p, set)) {
         ASSERT_GE(v, low) << to_string(set);
@@ -128,16 +128,16 @@ TEST(IntegerInputs, WithoutAFillTheyReachTheEndsOfTheType) {
 // Each set costs a run of every finalist.
 TEST(IntegerInputs, FloatTasksHaveNoMoreSetsThanBefore) {
   const auto p = program(ScalarType::kF32, {Kind::kUniform, -1, 1});
-  EXPECT_EQ(input_sets_of(p),
-            (std::vector{InputSet::kOwn, InputSet::kTails, InputSet::kEither, InputSet::kEdges,
-                         InputSet::kMultiples, InputSet::kSmall, InputSet::kFar}));
+  EXPECT_EQ(input_sets_of(p), (std::vector{InputSet::kOwn, InputSet::kTails, InputSet::kEither,
+                                           InputSet::kEdges, InputSet::kMultiples, InputSet::kSmall,
+                                           InputSet::kFar, InputSet::kPatterns}));
 }
 
 TEST(IntegerInputs, MixedTasksHaveBothKindsApart) {
   auto p = program(ScalarType::kF32, {Kind::kUniform, -1, 1});
   p.buffers.push_back({"at", ScalarType::kI32, {40}, Role::kIn, kUnstated});
   p.buffers.push_back({"order", ScalarType::kI32, {40}, Role::kIn, {Kind::kPermutation, 0, 0}});
-  EXPECT_EQ(input_sets_of(p).size(), 19U);
+  EXPECT_EQ(input_sets_of(p).size(), 21U);
   for (const InputSet set : input_sets_of(p)) {
     const auto varied = with_inputs(p, set, 3);
     EXPECT_FALSE(varied.buffers[0].fill != p.buffers[0].fill &&
@@ -160,8 +160,89 @@ TEST(ConstantInputs, AreVariedAroundTheConstant) {
   const auto flags = contents<std::uint8_t>(program(ScalarType::kBool, {Kind::kConstant, 1, 0}),
                                             InputSet::kConstants);
   EXPECT_EQ(std::set(flags.begin(), flags.end()), (std::set<std::uint8_t>{0, 1}));
-  // A size, say.
-  EXPECT_EQ(input_sets_of(program(ScalarType::kI32, {Kind::kConstant, 64, 0})).size(), 1U);
+  // A size, say: never larger, and multiples of what a vector may want.
+  const auto size = program(ScalarType::kI32, {Kind::kConstant, 64, 0});
+  EXPECT_EQ(input_sets_of(size), (std::vector{InputSet::kOwn, InputSet::kConstants}));
+  const auto sizes = contents<int>(size, InputSet::kConstants);
+  EXPECT_EQ(std::set(sizes.begin(), sizes.end()), (std::set{32, 48, 64}));
+  const auto below =
+      contents<int>(program(ScalarType::kI32, {Kind::kConstant, -3, 0}), InputSet::kConstants);
+  EXPECT_EQ(std::set(below.begin(), below.end()), (std::set{-3, -2}));
+}
+
+TEST(IntegerInputs, HangOnOneAnother) {
+  auto p = program(ScalarType::kI32, {Kind::kIntegers, -500, 500});
+  EXPECT_FALSE(has(input_sets_of(p), InputSet::kRelatedIntegers));
+  p.buffers.push_back(p.buffers[0]);
+  p.buffers.back().name = "z";
+  EXPECT_TRUE(has(input_sets_of(p), InputSet::kRelatedIntegers));
+  const auto other = [&](std::uint64_t seed) {
+    auto turned = with_inputs(p, InputSet::kRelatedIntegers, seed);
+    std::swap(turned.buffers[0], turned.buffers[2]);
+    return contents<int>(turned, InputSet::kOwn, 7);
+  };
+  int same = 0, mirrored = 0, moved = 0;
+  for (std::uint64_t form = 0; form < 3; ++form) {
+    const auto varied = with_inputs(p, InputSet::kRelatedIntegers, form);
+    const auto x = contents<int>(varied, InputSet::kOwn, 7), z = other(form);
+    bool is_mirrored = true;
+    for (std::size_t i = 0; i < x.size(); ++i) is_mirrored = is_mirrored && x[i] == -z[i];
+    same += x == z ? 1 : 0;
+    mirrored += is_mirrored ? 1 : 0;
+    auto one = x, two = z;
+    std::ranges::sort(one);
+    std::ranges::sort(two);
+    moved += x != z && one == two ? 1 : 0;
+  }
+  EXPECT_EQ(same, 1);
+  EXPECT_EQ(mirrored, 1);
+  EXPECT_EQ(moved, 1);
+}
+
+TEST(IntegerInputs, HavePatterns) {
+  const auto p = program(ScalarType::kU32, {Kind::kIntegers, 0, 1000});
+  for (std::uint64_t seed = 100; seed < 120; ++seed) {
+    const auto v = contents<unsigned>(p, InputSet::kPatternsOfIntegers, seed);
+    EXPECT_LE(std::ranges::max(v), 1000U);
+    std::set<std::vector<unsigned>> rows;
+    for (std::size_t row = 0; row < 40; ++row)
+      rows.emplace(v.begin() + static_cast<std::ptrdiff_t>(row) * 250,
+                   v.begin() + static_cast<std::ptrdiff_t>(row + 1) * 250);
+    int low = 0;
+    for (std::size_t i = 1; i < v.size(); ++i) low += (v[i] <= 500) != (v[i - 1] <= 500) ? 1 : 0;
+    switch (seed % 4) {
+      case 0:
+        EXPECT_LT(rows.size(), 25U);
+        break;
+      case 1:
+        EXPECT_LE(std::set(v.begin(), v.begin() + 250).size(), 64U);
+        break;
+      case 2:
+        EXPECT_GT(low, 4500);
+        break;
+      default:
+        for (std::size_t i = 2; i < v.size(); ++i)
+          EXPECT_EQ((v[i] + 1001 - v[i - 1]) % 1001, (v[1] + 1001 - v[0]) % 1001);
+    }
+  }
+}
+
+TEST(Sequences, KeepTheirOrderOrTheirNumbers) {
+  auto p = program(ScalarType::kI32, {Kind::kIota, 3, 16});
+  p.buffers[0].shape = {50};
+  EXPECT_EQ(input_sets_of(p), (std::vector{InputSet::kOwn, InputSet::kSequences}));
+  for (const std::uint64_t seed : {0, 1}) {
+    const auto offsets = contents<int>(p, InputSet::kSequences, seed);
+    EXPECT_EQ(offsets.front(), 3);
+    EXPECT_EQ(offsets.back(), 3 + 49 * 16);
+    EXPECT_TRUE(std::ranges::is_sorted(offsets));
+    EXPECT_NE(offsets[1], 19);
+  }
+  p.buffers[0].fill.b = 1;
+  auto numbers = contents<int>(p, InputSet::kSequences, 1);
+  EXPECT_FALSE(std::ranges::is_sorted(numbers));
+  std::ranges::sort(numbers);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(numbers[static_cast<std::size_t>(i)], i + 3);
 }
 
 /// What a task leaves out is known as such wherever the program travels; its hash stays.

@@ -1,5 +1,6 @@
 // Fewer bits than f32, by the norm of the error.
 #include "evaluator/check/judge.h"
+#include "evaluator/check/doubles.h"
 
 #include <gtest/gtest.h>
 
@@ -74,6 +75,41 @@ TEST(FewerBits, AreNotAskedForWithoutATruthCoarseInputsOrOnOtherInputs) {
   EXPECT_TRUE(judged({.candidate = 0x1p-9, .coarse = 0x1p-9, .there_is_a_truth = false}).ok());
   EXPECT_TRUE(judged({.candidate = 0x1p-9}).ok());
   EXPECT_TRUE(judged({.candidate = 0x1p-9, .coarse = 0x1p-9}, InputSet::kTails).ok());
+}
+
+TEST(FewerBits, OfDoublesCountWhereTheReferenceHasNothingElse) {
+  const auto right = [](double bits, double worth, bool in_doubles) {
+    std::vector<double> want, got, coarse;
+    for (std::size_t i = 0; i < kElements; ++i) {
+      want.push_back(hone_normal(5, i));
+      const double sign = hone_normal(9, i) < 0 ? -1 : 1;
+      got.push_back(want[i] * (1 + sign * std::exp2(-bits)));
+      coarse.push_back(want[i] * (1 + sign * worth));
+    }
+    const auto result = judge({.want = elements(want),
+                               .got = elements(got),
+                               .width = kElements,
+                               .tolerance = {1e-2, 1e-2},
+                               .truth = [] { return Elements{}; },
+                               .coarse = [&] { return elements(coarse); },
+                               .in_doubles = in_doubles},
+                              "y");
+    EXPECT_TRUE(result) << result.error().message;
+    return result->ok();
+  };
+  EXPECT_FALSE(right(24, 0x1p-9, true));
+  EXPECT_FALSE(right(41, 0x1p-9, true));
+  EXPECT_TRUE(right(44, 0x1p-9, true));
+  EXPECT_TRUE(right(41, 0x1p-4, true));  // what hangs on the last bits of its inputs
+  EXPECT_TRUE(right(24, 0x1p-9, false));
+}
+
+TEST(FewerBits, AreThoseOfCodeThatComputesInNothingButDoubles) {
+  EXPECT_TRUE(
+      computes_in_doubles("ld.global.f32 %f1, [%rd1];\n cvt.f64.f32 %fd1, %f1;\n fma.rn.f64 %fd2, "
+                          "%fd1, %fd1, %fd1;\n"));
+  EXPECT_FALSE(computes_in_doubles("mul.f32 %f1, %f2, %f3;\n cvt.f64.f32 %fd1, %f1;\n"));
+  EXPECT_FALSE(computes_in_doubles("cvt.rn.f32.f64 %f1, %fd1;\n"));
 }
 
 TEST(FewerBits, AreAskedForWhereInputsAndOutputsHaveMore) {

@@ -60,6 +60,32 @@ TEST(InputSets, StayInTheRangeOfTheTasksOwnFill) {
   }
 }
 
+TEST(InputSets, PatternsStayInTheRangeOfTheTasksOwnFill) {
+  for (const auto& [low, high] : {std::pair(-1.0, 1.0), {0.0, 1.0}, {0.1, 0.9}, {-3.0, -2.0}}) {
+    const auto own = program({Fill::Kind::kUniform, low, high});
+    for (const InputSet set : {InputSet::kRelated, InputSet::kPatterns}) {
+      for (int form = 0; form < forms_of(set); ++form) {
+        const auto varied = with_inputs(own, set, static_cast<std::uint64_t>(form));
+        EXPECT_EQ(varied.buffers[2].fill, own.buffers[2].fill);
+        const auto a = contents(varied.buffers[0]), b = contents(varied.buffers[1]);
+        for (const auto* v : {&a, &b}) {
+          EXPECT_GE(std::ranges::min(*v), static_cast<float>(low)) << form;
+          EXPECT_LE(std::ranges::max(*v), static_cast<float>(high)) << form;
+        }
+        int same = 0, mirrored = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          same += a[i] == b[i] ? 1 : 0;
+          mirrored += std::abs(a[i] + b[i] - low - high) < 1e-6 ? 1 : 0;
+        }
+        if (set != InputSet::kRelated) continue;
+        // In half of the pieces, so that there is something to measure errors by.
+        EXPECT_EQ(std::max(same, mirrored) > 1500, form < 2) << form;
+        EXPECT_LT(std::max(same, mirrored), 3500);
+      }
+    }
+  }
+}
+
 TEST(InputSets, ProductsOfMultiplesAreExactInF32AndNotInTf32) {
   const auto varied = with_inputs(program({}), InputSet::kMultiples, 0);
   const auto a = contents(varied.buffers[0]), b = contents(varied.buffers[1]);

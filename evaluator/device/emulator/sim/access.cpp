@@ -237,6 +237,14 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
     else
       land_late(w, lo, hi + total);
   }
+  if (check_races_ && !in.ordered && !in.guess && !in.choice) {
+    if (store)
+      note_lane_stores(w, in, mask);
+    else if (lane_stores_[static_cast<std::size_t>(w.index)].may_meet(
+                 clocks_.tick(w.index), lo > hi ? 0 : lo, lo > hi ? ~0ull : hi + total) &&
+             !check_lane_loads(w, in, mask))
+      return false;
+  }
   if (tracking_ != Tracking::kOff && !note_global(w, in, mask)) return false;
   if (check_noncoherent_) {
     if (store) note_stored(mask, total);

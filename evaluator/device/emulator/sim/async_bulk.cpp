@@ -440,6 +440,7 @@ void Async::make_store(const BulkStore& s) {
   element.type = s.type;
   element.sub = static_cast<std::uint8_t>(o.op);
   element.esize = element.type.bits / 8;
+  if (o.reduce) ++b_.run_.counters.bulk_reductions;
   for (const auto& [at, to, bytes] : s.pieces) {
     for (std::uint64_t done = 0; done < bytes;) {
       Span& span = b_.span_;

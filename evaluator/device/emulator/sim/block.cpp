@@ -24,6 +24,7 @@ Block::Block(RunState& run)
     : run_(run), module_(*run.module), constants_(run.module->constants.data()) {
   threads_ = run.launch->block[0] * run.launch->block[1] * run.launch->block[2];
   warps_.resize((threads_ + 31) / 32);
+  lane_stores_.resize(warps_.size());
   shared_.resize(run.shared_bytes + 64);
   check_races_ = run.options->check_races;
   check_noncoherent_ = check_races_ && module_.noncoherent;

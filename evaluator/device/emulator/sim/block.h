@@ -15,6 +15,7 @@
 #include "evaluator/device/emulator/lanes/warp_loops.h"
 #include "evaluator/device/emulator/sim/cache.h"
 #include "evaluator/device/emulator/sim/findings.h"
+#include "evaluator/device/emulator/sim/lane_stores.h"
 #include "evaluator/device/emulator/sim/memory.h"
 #include "evaluator/device/emulator/sim/order.h"
 #include "evaluator/device/emulator/sim/run_state.h"
@@ -299,6 +300,7 @@ class Block {
   void count_shared_atomic(std::uint32_t mask, std::uint64_t base);
   /// Of those that ptxas makes a loop of compare-and-swaps of.
   void count_shared_loop(Warp& w, std::uint32_t mask, std::uint32_t bytes);
+  void count_shared_turns(Warp& w, const Inst& in, std::uint32_t mask, std::uint64_t base);
   void count_remote(const Inst& in, std::uint32_t mask);
   void count_fence(Warp& w, const Inst& in);
   void count_sleep(Warp& w, const Inst& in, std::uint32_t mask);
@@ -336,6 +338,11 @@ class Block {
   void note_stored(std::uint32_t mask, std::uint64_t bytes);
   /// False when a non-coherent load sees what this launch stored.
   bool check_noncoherent(const Warp& w, const Inst& in, std::uint32_t mask);
+  /// Races between lanes of a warp on global memory (lane_stores.h): after a plain store, and
+  /// before a plain load; false when it races.
+  void note_lane_stores(const Warp& w, const Inst& in, std::uint32_t mask);
+  bool check_lane_loads(const Warp& w, const Inst& in, std::uint32_t mask);
+  bool fail_lane_race(const Warp& w, const Inst& in, int lane, int other, std::uint32_t place);
   /// Before every access of `in` to global memory at `address_`; false when it races.
   bool note_global(Warp& w, const Inst& in, std::uint32_t mask);
   /// The same for one range by one lane (bulk copies). `value`: the bytes to be written, if known.
@@ -531,6 +538,7 @@ class Block {
   Tracking tracking_ = Tracking::kOff;
   std::uint32_t number_ = 0;
   BlockTouches touches_;
+  std::vector<LaneStores> lane_stores_;  ///< by warp
   BlockOrder global_order_;
   std::vector<std::uint8_t> shared_;
   SharedShadow shadow_;

@@ -291,6 +291,48 @@ void Block::count_shared_loop(Warp& w, std::uint32_t mask, std::uint32_t bytes) 
   access_latency_ = 4;
 }
 
+// A compare-and-swap that fits has a turn at its word, whichever warp it is of. Those of other
+// warps that came no later have tried in vain at each turn that they had to wait for. An exchange,
+// as one gives a lock back by, ends a turn.
+void Block::count_shared_turns(Warp& w, const Inst& in, std::uint32_t mask, std::uint64_t base) {
+  const bool swaps = static_cast<AtomicOp>(in.sub) == AtomicOp::kCas;
+  if (!swaps && shared_free_.empty()) return;
+  const auto turn =
+      static_cast<std::uint64_t>(run_.profile->shared_atomic_same_address_float_cycles);
+  const Slot expected = function_->extra[in.extra];
+  const std::uint64_t now = w.time();
+  std::uint64_t begin = now;
+  for (std::uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = address_[lane] - base, word = at >> 2;
+    if (!swaps) {
+      const auto known = shared_free_.find(word);
+      if (known != shared_free_.end())
+        known->second =
+            std::max(known->second, now + static_cast<std::uint64_t>(run_.profile->shared_latency));
+      continue;
+    }
+    std::uint64_t value = 0;
+    std::memcpy(&value, shared_.data() + at, in.esize);
+    if (value != (in.dst_wide ? reg64(expected)[lane] : std::uint64_t{reg32(expected)[lane]}))
+      continue;
+    std::uint64_t& free = shared_free_[word];
+    const std::uint64_t start = std::max(free, now);
+    if (start >= now + turn) {
+      std::uint32_t alike = 0;
+      for (std::uint32_t n = mask; n; n &= n - 1)
+        alike += address_[std::countr_zero(n)] == address_[lane];
+      run_.counters.shared_atomic_cycles += (start - now) / turn * alike;
+    }
+    free = start + turn;
+    begin = std::max(begin, start);
+    // Of the lanes on this word the first has it; the others do not fit any more.
+    for (std::uint32_t n = m; n; n &= n - 1)
+      if (address_[std::countr_zero(n)] == address_[lane] && n != m) m &= ~(n & -n);
+  }
+  w.pause(begin - now);
+}
+
 // Until what the warp stored has arrived; then the L1 forgets what it holds.
 void Block::count_fence(Warp& w, const Inst& in) {
   constexpr std::uint64_t kOfBlock = 10, kOfDevice = 18, kOfSystem = 160;  // of the SM [cycles]
@@ -379,7 +421,11 @@ void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool share
                         in.type.kind == Type::kBFloat || in.type.packed);
   if (shared && !all_shared(bytes, base)) count_remote(in, mask);
   if (shared && is_loop) return count_shared_loop(w, mask, bytes);
-  if (shared && bytes >= 4 && all_shared(bytes, base)) return count_shared_atomic(mask, base);
+  if (shared && bytes >= 4 && all_shared(bytes, base)) {
+    const bool turns = kind == AtomicOp::kCas || kind == AtomicOp::kExch;
+    if (turns && in.vec == 1) count_shared_turns(w, in, mask, base);
+    return count_shared_atomic(mask, base);
+  }
   Counters& c = run_.counters;
   std::uint64_t line[32];
   std::uint32_t lanes_of[32];  // of the line's most wanted word

@@ -38,6 +38,7 @@ void Block::start(std::uint64_t number) {
   start_warps();
   start_tracking(static_cast<std::uint32_t>(number));
   clocks_.reset();
+  for (LaneStores& stores : lane_stores_) stores.forget();
   arrived_.fill(0);
   expected_.fill(0);
   held_.clear();
