@@ -49,8 +49,9 @@ double median_before(const std::vector<ranking::TaskScore>& sorted) {
 }
 
 void print_scores(const RankingReport& report) {
-  fmt::print("{}\n\nrank correlation (Spearman) of predicted and timed, tasks kept out of training\n",
-             report.trained_on);
+  fmt::print(
+      "{}\n\nrank correlation (Spearman) of predicted and timed, tasks kept out of training\n",
+      report.trained_on);
   fmt::print("{:>10} {:>10} {:>10} {:>8}  {}\n", "not comp.", "compiled", "first", "timed", "task");
   for (const ranking::TaskScore& one : report.scores)
     fmt::print("{:>10.3f} {:>10.3f} {:>9.2f}x {:>8}  {}\n", one.before, one.after, one.first,

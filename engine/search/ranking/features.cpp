@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kWarp = 32;
-constexpr double kOverhead = 32;      // registers of a thread beside its arrays
+constexpr double kOverhead = 32;  // registers of a thread beside its arrays
 constexpr double kMostRegisters = 255;
 constexpr double kMostThreads = 2048;  // of an SM
 constexpr double kMostBlocks = 32;     // likewise
@@ -27,12 +27,12 @@ constexpr double kAtomic = 1;
 struct Placement {
   double threads = 0;  ///< of a block
   double blocks = 0;
-  double shared = 0;            // of a block [B]
-  double registers = 0;         ///< of a thread, as its arrays ask for
-  double blocks_per_sm = 0;     ///< that fit
-  double waves = 0;             ///< of blocks
-  double fill = 0;              ///< of the waves, what is used
-  double warps_per_sm = 0;      ///< at once
+  double shared = 0;         // of a block [B]
+  double registers = 0;      ///< of a thread, as its arrays ask for
+  double blocks_per_sm = 0;  ///< that fit
+  double waves = 0;          ///< of blocks
+  double fill = 0;           ///< of the waves, what is used
+  double warps_per_sm = 0;   ///< at once
 };
 
 struct Described {
@@ -56,9 +56,9 @@ Placement placed(const ConcreteLaunch& launch, const KernelProfile& profile,
   place.shared = static_cast<double>(launch.shared_bytes) + profile.static_shared;
   place.registers = std::min(kOverhead + profile.local_bytes / 4, kMostRegisters);
   const double per_sm = target.registers_per_sm / (place.registers * place.threads);
-  const double by_shared =
-      place.shared > 0 ? static_cast<double>(target.shared_per_sm) / (place.shared + 1024)
-                       : kMostBlocks;
+  const double by_shared = place.shared > 0
+                               ? static_cast<double>(target.shared_per_sm) / (place.shared + 1024)
+                               : kMostBlocks;
   place.blocks_per_sm = std::max(
       1.0, std::floor(std::min({per_sm, by_shared, kMostThreads / place.threads, kMostBlocks})));
   const double sms = std::max(target.sm_count, 1);
@@ -76,9 +76,8 @@ double cycles_of(const KernelProfile& profile, const Placement& place, double sm
   const double work = place.blocks * place.threads / sms / std::max(used, 1e-3);
   const double issue = profile.arithmetic / kArithmetic + profile.special / kSpecial +
                        4 * profile.divisions / kArithmetic + profile.atomics / kAtomic / 8;
-  const double longest =
-      std::max({issue, profile.tensor / kTensor, profile.shared_bytes / kShared,
-                (profile.global_bytes + profile.async_bytes) / kFromL2});
+  const double longest = std::max({issue, profile.tensor / kTensor, profile.shared_bytes / kShared,
+                                   (profile.global_bytes + profile.async_bytes) / kFromL2});
   return work * longest / std::max(hidden, 0.05) / std::max(place.fill, 0.2);
 }
 
@@ -172,18 +171,25 @@ void add_place(Collector& to, const Described& one, double all_cycles) {
   to.add("warps_per_sm", place.warps_per_sm);
   to.add("min_blocks", one.profile.min_blocks);
   to.add("share_of_cycles", all_cycles > 0 ? one.cycles / all_cycles : 1);
-  to.add("block_x", std::log2(static_cast<double>(std::max<std::int64_t>(one.launch->block[0], 1))));
+  to.add("block_x",
+         std::log2(static_cast<double>(std::max<std::int64_t>(one.launch->block[0], 1))));
 }
 
 void add_profile(Collector& to, const KernelProfile& p, const Placement& place) {
-  for (const auto& [name, value] :
-       {std::pair{"thread_arithmetic", p.arithmetic}, {"thread_divisions", p.divisions},
-        {"thread_special", p.special}, {"thread_tensor", p.tensor},
-        {"thread_global", p.global_accesses}, {"thread_shared", p.shared_accesses},
-        {"thread_copies", p.async_copies}, {"thread_bulk_copies", p.bulk_copies},
-        {"thread_matrix_loads", p.matrix_loads}, {"thread_barriers", p.barriers},
-        {"thread_shuffles", p.shuffles}, {"thread_atomics", p.atomics},
-        {"thread_rounds", p.loop_rounds}, {"unrolled", p.unrolled}})
+  for (const auto& [name, value] : {std::pair{"thread_arithmetic", p.arithmetic},
+                                    {"thread_divisions", p.divisions},
+                                    {"thread_special", p.special},
+                                    {"thread_tensor", p.tensor},
+                                    {"thread_global", p.global_accesses},
+                                    {"thread_shared", p.shared_accesses},
+                                    {"thread_copies", p.async_copies},
+                                    {"thread_bulk_copies", p.bulk_copies},
+                                    {"thread_matrix_loads", p.matrix_loads},
+                                    {"thread_barriers", p.barriers},
+                                    {"thread_shuffles", p.shuffles},
+                                    {"thread_atomics", p.atomics},
+                                    {"thread_rounds", p.loop_rounds},
+                                    {"unrolled", p.unrolled}})
     to.add(name, log_of(value));
   to.add("deepest_loop", p.deepest);
   to.add("widest_access", p.widest_global);
@@ -203,7 +209,8 @@ void add_profile(Collector& to, const KernelProfile& p, const Placement& place) 
   to.add("unknown_loops", p.unknown_loops);
 }
 
-void add_report(Collector& to, const ConcreteLaunch& main, std::span<const KernelResources> report) {
+void add_report(Collector& to, const ConcreteLaunch& main,
+                std::span<const KernelResources> report) {
   const auto own = std::ranges::find(report, main.kernel, &KernelResources::kernel);
   const bool known = own != report.end();
   double spilled = report.empty() ? kUnknown : 0;

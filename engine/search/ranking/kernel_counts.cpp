@@ -15,24 +15,26 @@ constexpr int kDeepestCalls = 6;
 constexpr std::size_t kLongestValue = 48;  // tokens
 
 constexpr std::array<std::pair<std::string_view, double>, 37> kTypeBytes = {{
-    {"char", 1},      {"bool", 1},           {"int8_t", 1},          {"uint8_t", 1},
-    {"short", 2},     {"half", 2},           {"__half", 2},          {"__nv_bfloat16", 2},
-    {"int16_t", 2},   {"uint16_t", 2},       {"half2", 4},           {"__half2", 4},
-    {"int", 4},       {"unsigned", 4},       {"__nv_bfloat162", 4},  {"float", 4},
-    {"int32_t", 4},   {"uint32_t", 4},       {"double", 8},          {"long", 8},
-    {"int64_t", 8},   {"uint64_t", 8},       {"size_t", 8},          {"float2", 8},
-    {"int2", 8},      {"uint2", 8},          {"float3", 12},         {"float4", 16},
-    {"int4", 16},     {"uint4", 16},         {"double2", 16},        {"longlong2", 16},
-    {"short2", 4},    {"short4", 8},         {"char4", 4},           {"ushort4", 8},
+    {"char", 1},        {"bool", 1},     {"int8_t", 1},         {"uint8_t", 1},
+    {"short", 2},       {"half", 2},     {"__half", 2},         {"__nv_bfloat16", 2},
+    {"int16_t", 2},     {"uint16_t", 2}, {"half2", 4},          {"__half2", 4},
+    {"int", 4},         {"unsigned", 4}, {"__nv_bfloat162", 4}, {"float", 4},
+    {"int32_t", 4},     {"uint32_t", 4}, {"double", 8},         {"long", 8},
+    {"int64_t", 8},     {"uint64_t", 8}, {"size_t", 8},         {"float2", 8},
+    {"int2", 8},        {"uint2", 8},    {"float3", 12},        {"float4", 16},
+    {"int4", 16},       {"uint4", 16},   {"double2", 16},       {"longlong2", 16},
+    {"short2", 4},      {"short4", 8},   {"char4", 4},          {"ushort4", 8},
     {"ulonglong2", 16},
 }};
 
 constexpr std::array<std::string_view, 27> kSpecialFunctions = {
-    "exp",   "expf",   "__expf", "exp2f", "log",     "logf",    "__logf", "log2f",  "sqrt",
-    "sqrtf", "rsqrtf", "sinf",   "cosf",  "__sinf",  "__cosf",  "tanhf",  "erff",   "powf",
-    "__powf", "expm1f", "log1pf", "rcp",  "erfcf",   "__frcp_rn", "__fdividef", "tanh", "erf"};
+    "exp",    "expf",   "__expf", "exp2f", "log",    "logf",      "__logf",     "log2f", "sqrt",
+    "sqrtf",  "rsqrtf", "sinf",   "cosf",  "__sinf", "__cosf",    "tanhf",      "erff",  "powf",
+    "__powf", "expm1f", "log1pf", "rcp",   "erfcf",  "__frcp_rn", "__fdividef", "tanh",  "erf"};
 
-bool is_special(std::string_view name) { return std::ranges::find(kSpecialFunctions, name) != kSpecialFunctions.end(); }
+bool is_special(std::string_view name) {
+  return std::ranges::find(kSpecialFunctions, name) != kSpecialFunctions.end();
+}
 
 bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -95,7 +97,8 @@ std::optional<std::int64_t> KernelWalk::value(Range range, const Scope& scope) c
       text += "0";
     } else if (name.starts_with("blockDim.") || name.starts_with("gridDim.")) {
       const Dim3& extents = name[0] == 'b' ? launch_.block : launch_.grid;
-      text += std::to_string(extents[static_cast<std::size_t>(std::clamp(name.back() - 'x', 0, 2))]);
+      text +=
+          std::to_string(extents[static_cast<std::size_t>(std::clamp(name.back() - 'x', 0, 2))]);
     } else if (token.kind == Token::Kind::kNumber) {
       if (holds(name, ".") || holds(name, "x")) return std::nullopt;
       text += name.substr(0, name.find_first_not_of("0123456789"));
@@ -127,14 +130,14 @@ double KernelWalk::type_bytes(Range range, const Scope& scope) const {
   for (std::size_t i = range.begin; i < std::min(range.end, tokens_.size()); ++i) {
     if (!tokens_[i].is_name()) continue;
     double bytes = 0;
-    const auto known = std::ranges::find(kTypeBytes, tokens_[i].text,
-                                         &std::pair<std::string_view, double>::first);
+    const auto known =
+        std::ranges::find(kTypeBytes, tokens_[i].text, &std::pair<std::string_view, double>::first);
     if (known != kTypeBytes.end()) bytes = known->second;
     if (const auto named = scope.types.find(tokens_[i].text); named != scope.types.end())
       bytes = named->second;
     if (bytes <= 0) continue;
-    const bool packed = i + 3 < range.end && i > 1 && tokens_[i - 1].is("<") &&
-                        tokens_[i + 1].is(",");
+    const bool packed =
+        i + 3 < range.end && i > 1 && tokens_[i - 1].is("<") && tokens_[i + 1].is(",");
     std::size_t close = i + 2;
     while (packed && close + 1 < range.end && !tokens_[close].is(">")) ++close;
     const auto count = packed ? value({i + 2, close}, scope) : std::nullopt;
@@ -179,8 +182,8 @@ std::size_t KernelWalk::name(std::size_t at, std::size_t end, double weight, Sco
     return calls ? call(at, open, weight, scope) : at + 1;
   }
   const Token& before = tokens_[at > 0 ? at - 1 : 0];
-  const bool declared = before.is_name() || before.is(">") || before.is("*") || before.is(",") ||
-                        before.is("&");
+  const bool declared =
+      before.is_name() || before.is(">") || before.is("*") || before.is(",") || before.is("&");
   const bool sized = (next.is("=") || next.is(";") || next.is("[")) &&
                      (before.is(">") || (before.is_name() && !before.is("return")));
   if (sized && !scope.pointers.contains(text)) {
@@ -452,7 +455,8 @@ void KernelWalk::count_text(std::string_view text, double weight) {
   if (holds(text, "bar.sync") || holds(text, "barrier.sync") || holds(text, "try_wait"))
     profile_.barriers += weight;
   if (holds(text, "cluster")) profile_.clusters = 1;
-  if (holds(text, "\"red.") || holds(text, "atom.") || holds(text, " red.")) profile_.atomics += weight;
+  if (holds(text, "\"red.") || holds(text, "atom.") || holds(text, " red."))
+    profile_.atomics += weight;
   if (holds(text, "ex2.") || holds(text, "rcp.")) profile_.special += weight;
   const bool loads = holds(text, "ld.global") || holds(text, "st.global");
   if (loads) count_access({Space::kGlobal, 4}, bytes_of_instruction(text), weight);

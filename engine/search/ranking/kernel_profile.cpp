@@ -60,8 +60,7 @@ void SourceReader::find_functions() {
 }
 
 KernelProfile SourceReader::profile(const ConcreteLaunch& launch) const {
-  const auto kernel =
-      std::ranges::find(functions_, bare_name(launch.kernel), &Function::name);
+  const auto kernel = std::ranges::find(functions_, bare_name(launch.kernel), &Function::name);
   if (kernel == functions_.end()) return {};
   return KernelWalk(tokens_, functions_, program_, launch).run(*kernel);
 }

@@ -1,6 +1,6 @@
-// What one thread of a kernel does, read off its text: operations and accesses, each as often as the
-// loops around it run at the launch's sizes. A count, not a proof: branches count as taken, a loop
-// whose rounds cannot be read off counts as kUnknownRounds. Knows CUDA, and no generator.
+// What one thread of a kernel does, read off its text: operations and accesses, each as often as
+// the loops around it run at the launch's sizes. A count, not a proof: branches count as taken, a
+// loop whose rounds cannot be read off counts as kUnknownRounds. Knows CUDA, and no generator.
 #pragma once
 
 #include <string>
@@ -30,14 +30,14 @@ struct KernelProfile {
   double barriers = 0;                           ///< of the block or of part of it
   double shuffles = 0;
   double atomics = 0;
-  double loop_rounds = 0;      ///< of loops that are not unrolled
-  double deepest = 0;          ///< loops in loops
-  double unrolled = 1;         ///< rounds of unrolled loops in each other, the most
-  double local_bytes = 0;      // of arrays of its own, which are to be registers [B]
-  double static_shared = 0;    // of the block [B]
-  double min_blocks = 0;       ///< of an SM, that its launch bounds ask for; 0: they do not say
-  double warpgroup = 0;        ///< 1: wgmma
-  double clusters = 0;         ///< 1: blocks work together
+  double loop_rounds = 0;    ///< of loops that are not unrolled
+  double deepest = 0;        ///< loops in loops
+  double unrolled = 1;       ///< rounds of unrolled loops in each other, the most
+  double local_bytes = 0;    // of arrays of its own, which are to be registers [B]
+  double static_shared = 0;  // of the block [B]
+  double min_blocks = 0;     ///< of an SM, that its launch bounds ask for; 0: they do not say
+  double warpgroup = 0;      ///< 1: wgmma
+  double clusters = 0;       ///< 1: blocks work together
   double unknown_loops = 0;
 };
 

@@ -9,7 +9,9 @@ namespace {
 
 constexpr double kMostRounds = 1e9;
 
-bool is_header(const Token& token) { return token.is("for") || token.is("while") || token.is("if"); }
+bool is_header(const Token& token) {
+  return token.is("for") || token.is("while") || token.is("if");
+}
 
 /// Where the statement at `at` ends: the token after it.
 std::size_t statement_end(const std::vector<Token>& tokens, std::size_t at, std::size_t end) {
@@ -42,7 +44,8 @@ double rounds_of(double first, double limit, double step, std::string_view compa
     const double factor = advance == "<<=" || advance == ">>=" ? std::exp2(step) : step;
     const double low = std::max(std::min(first, limit), 1.0);
     const double high = std::max(std::max(first, limit), low);
-    return factor > 1 ? std::ceil(std::log(high / low) / std::log(factor) + (inclusive ? 1 : 0)) : 1;
+    return factor > 1 ? std::ceil(std::log(high / low) / std::log(factor) + (inclusive ? 1 : 0))
+                      : 1;
   }
   if (step == 0) return kUnknownRounds;
   const bool down = advance == "-=" || advance == "--";
@@ -123,8 +126,8 @@ std::size_t KernelWalk::statement(std::size_t at, std::size_t end, double weight
   const Token& token = tokens_[at];
   switch (token.kind) {
     case Token::Kind::kPragma:
-      is_unrolled_ = token.text.find("unroll") != std::string_view::npos &&
-                     !token.text.ends_with("unroll 1");
+      is_unrolled_ =
+          token.text.find("unroll") != std::string_view::npos && !token.text.ends_with("unroll 1");
       return at + 1;
     case Token::Kind::kSymbol:
       if (token.is("[") && !places_memory(at, scope)) return after(at);

@@ -86,10 +86,10 @@ class KernelWalk {
   const ConcreteLaunch& launch_;
   KernelProfile profile_;
   mutable std::size_t budget_ = 400'000;  ///< tokens that it still looks at: a bound for any text
-  int depth_ = 0;               ///< of calls
-  double loops_ = 0;            ///< around where it is
+  int depth_ = 0;                         ///< of calls
+  double loops_ = 0;                      ///< around where it is
   double unrolled_ = 1;
-  double copy_bytes_ = 16;  // of the next cp.async [B]
+  double copy_bytes_ = 16;    // of the next cp.async [B]
   bool is_unrolled_ = false;  ///< the next loop
 };
 

@@ -58,7 +58,7 @@ class RankedStrategy final : public Strategy {
 
   static constexpr std::size_t kPool = 16;
   static constexpr std::size_t kJudgedBy = 64, kJudgedFrom = 16;  // candidates
-  static constexpr double kCoin = 0.5;   // of pairs in the right order
+  static constexpr double kCoin = 0.5;                            // of pairs in the right order
   const std::unique_ptr<Strategy> rest_;
   const std::unique_ptr<ranking::Ranker> ranker_;
   Space& space_;

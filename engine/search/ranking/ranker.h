@@ -14,8 +14,8 @@ namespace hone::ranking {
 
 class Ranker {
  public:
-  /// `sizes`: those that are timed. `rewriting` is asked once what the task's nests are; a task that
-  /// does not lift is ranked without. Null: no model, or the task cannot be instantiated.
+  /// `sizes`: those that are timed. `rewriting` is asked once what the task's nests are; a task
+  /// that does not lift is ranked without. Null: no model, or the task cannot be instantiated.
   [[nodiscard]] static std::unique_ptr<Ranker> make(std::shared_ptr<const TreeModel> model,
                                                     const RewriteContext& context,
                                                     Rewriting& rewriting);

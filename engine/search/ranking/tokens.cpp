@@ -76,8 +76,8 @@ class Lexer {
     while (end < source_.size() && continues_name(source_[end])) ++end;
     static constexpr std::array<std::string_view, 4> kBuiltins = {"threadIdx", "blockIdx",
                                                                   "blockDim", "gridDim"};
-    const bool builtin = std::ranges::find(kBuiltins, source_.substr(at_, end - at_)) !=
-                         kBuiltins.end();
+    const bool builtin =
+        std::ranges::find(kBuiltins, source_.substr(at_, end - at_)) != kBuiltins.end();
     if (builtin && end + 1 < source_.size() && source_[end] == '.') end += 2;
     take(Token::Kind::kName, end);
   }

@@ -149,8 +149,10 @@ std::shared_ptr<const TreeModel> built_in_model(std::string_view arch) {
   static const auto kModels = [] {
     std::map<std::string, std::shared_ptr<const TreeModel>, std::less<>> models;
     for (const std::string_view text : embedded_models())
-      if (auto model = TreeModel::parse(text))
-        models[model->arch] = std::make_shared<const TreeModel>(std::move(*model));
+      if (auto model = TreeModel::parse(text)) {
+        const std::string arch = model->arch;
+        models[arch] = std::make_shared<const TreeModel>(std::move(*model));
+      }
     return models;
   }();
   const auto found = kModels.find(arch);

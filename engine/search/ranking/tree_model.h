@@ -8,8 +8,8 @@
 //              …],
 //    "report_trees": likewise, added where the compiler's report is known}
 // A node with feature -1 is a leaf, whose value is its threshold. Else a value below the threshold
-// goes left, any other right, and one that is not known to the left where missing_left is 1. Children come
-// after their parents.
+// goes left, any other right, and one that is not known to the left where missing_left is 1.
+// Children come after their parents.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class TreeModel {
   [[nodiscard]] TreeModel with_report(const TreeModel& report) const;
   [[nodiscard]] std::string text() const;
 
-  /// Errors: kInvalidInput, what is wrong with the text. A feature that this hone does not have is one
-  /// that is not known.
+  /// Errors: kInvalidInput, what is wrong with the text. A feature that this hone does not have is
+  /// one that is not known.
   [[nodiscard]] static Result<TreeModel> parse(std::string_view text);
 
  private:

@@ -10,8 +10,8 @@ class StoreTimed : public test::StoreTest {
  protected:
   std::vector<TimedCandidate> timed(const std::string& arch) {
     std::vector<TimedCandidate> all;
-    const auto done = store_->timed_candidates(
-        arch, [&](TimedCandidate one) { all.push_back(std::move(one)); });
+    const auto done =
+        store_->timed_candidates(arch, [&](TimedCandidate one) { all.push_back(std::move(one)); });
     EXPECT_TRUE(done) << done.error().message;
     return all;
   }

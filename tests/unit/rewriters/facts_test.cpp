@@ -14,21 +14,27 @@ namespace {
 LiftedProgram matmul(const std::string& a, const std::string& c, int m, int k,
                      const std::string& body = "sum", const std::string& b_at = "i * n + column") {
   const std::string source = R"CU(/* hone {
-  "name": "matmul", "sizes": {"M": )CU" + std::to_string(m) + R"CU(, "N": 48, "K": )CU" +
-                             std::to_string(k) + R"CU(},
+  "name": "matmul", "sizes": {"M": )CU" +
+                             std::to_string(m) + R"CU(, "N": 48, "K": )CU" + std::to_string(k) +
+                             R"CU(},
   "check_sizes": [{"M": 8, "N": 8, "K": 8}],
-  "buffers": [{"name": ")CU" + a + R"CU(", "type": "f32", "shape": ["M", "K"]},
+  "buffers": [{"name": ")CU" +
+                             a + R"CU(", "type": "f32", "shape": ["M", "K"]},
               {"name": "B", "type": "f32", "shape": ["K", "N"]},
-              {"name": ")CU" + c + R"CU(", "type": "f32", "shape": ["M", "N"], "role": "out"}],
+              {"name": ")CU" +
+                             c + R"CU(", "type": "f32", "shape": ["M", "N"], "role": "out"}],
   "launches": [{"kernel": "matmul", "grid": ["ceildiv(N,16)", "ceildiv(M,16)"], "block": [16, 16],
-                "args": [")CU" + a + R"CU(", "B", ")CU" + c + R"CU(", "M", "N", "K"]}] }
+                "args": [")CU" +
+                             a + R"CU(", "B", ")CU" + c + R"CU(", "M", "N", "K"]}] }
 */
 __global__ void matmul(const float* a, const float* b, float* c, int m, int n, int k) {
   int column = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;
   if (row >= m || column >= n) return;
   float sum = 0;
-  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[)CU" + b_at + R"CU(];
-  c[row * n + column] = )CU" + body + R"CU(;
+  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[)CU" +
+                             b_at + R"CU(];
+  c[row * n + column] = )CU" +
+                             body + R"CU(;
 }
 )CU";
   const auto task = parse_task(source, "matmul.cu");

@@ -28,9 +28,9 @@ struct TaskSamples {
   std::vector<Sample> samples;
 };
 
-/// Appends what `store` has of an architecture to `all`. `rewriting` is asked what each task's nests
-/// are. `skip`: names of tasks to leave out, also where they are the beginning of one. `progress` is
-/// called once a task. Errors: the store's, kInfrastructure.
+/// Appends what `store` has of an architecture to `all`. `rewriting` is asked what each task's
+/// nests are. `skip`: names of tasks to leave out, also where they are the beginning of one.
+/// `progress` is called once a task. Errors: the store's, kInfrastructure.
 [[nodiscard]] Result<void> collect(const Store& store, const std::string& arch,
                                    Rewriting& rewriting, const std::vector<std::string>& skip,
                                    const std::function<void(const std::string& task)>& progress,

@@ -79,8 +79,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i;
     while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t j = i; j < end; ++j)
-      ranks[order[j]] = 0.5 * static_cast<double>(i + end - 1);
+    for (std::size_t j = i; j < end; ++j) ranks[order[j]] = 0.5 * static_cast<double>(i + end - 1);
     i = end;
   }
   return ranks;

@@ -69,10 +69,9 @@ const XgboostLibrary* XgboostLibrary::open() {
 class Booster {
  public:
   Booster(const XgboostLibrary& library, const TrainingRows& rows) : library_(library) {
-    library_.check(library_.matrix(rows.values.data(), rows.rows(), rows.columns, std::nanf(""),
-                                   &matrix_));
     library_.check(
-        library_.matrix_info(matrix_, "label", rows.labels.data(), rows.labels.size()));
+        library_.matrix(rows.values.data(), rows.rows(), rows.columns, std::nanf(""), &matrix_));
+    library_.check(library_.matrix_info(matrix_, "label", rows.labels.data(), rows.labels.size()));
     library_.check(
         library_.matrix_info(matrix_, "weight", rows.weights.data(), rows.weights.size()));
     if (!rows.known.empty())
@@ -129,8 +128,7 @@ TreeModel model_from(const Json& saved) {
                  leaf ? 0 : right.at(i), !leaf && missing.at(i) != 0};
     }
   }
-  const std::string base =
-      learner.at("learner_model_param").at("base_score").get<std::string>();
+  const std::string base = learner.at("learner_model_param").at("base_score").get<std::string>();
   return {std::move(trees), std::atof(base.c_str())};
 }
 

@@ -134,7 +134,8 @@ TEST(KernelProfile, HostileTextsEndSoon) {
   std::string doubling = "__device__ void f0() {}\n";
   for (int i = 1; i < 40; ++i) {
     const std::string before = "f" + std::to_string(i - 1) + "();";
-    doubling += "__device__ void f" + std::to_string(i) + "() { " + before + before + before + "}\n";
+    doubling +=
+        "__device__ void f" + std::to_string(i) + "() { " + before + before + before + "}\n";
   }
   doubling += "__global__ void work(const float* x, float* y, int n) { f39(); }";
   for (int i = 0; i < 100'000; ++i) deep += "for (;;) {";

@@ -43,7 +43,8 @@ class Ranked : public testing::Test {
     builder_ = std::move(*builder);
     for (const Proposal& proposal : *builder_->space().proposals({}))
       if (proposal.rewriter == "tunables")
-        for (std::size_t i = 0; i < 64; ++i) recipes_.push_back({proposal.step({5 * i % 8, i / 8})});
+        for (std::size_t i = 0; i < 64; ++i)
+          recipes_.push_back({proposal.step({5 * i % 8, i / 8})});
     std::erase_if(recipes_, [&](const Recipe& one) { return !builder_->space().replays(one); });
     ASSERT_GE(recipes_.size(), 60U);
   }
@@ -66,8 +67,7 @@ class Ranked : public testing::Test {
   std::unique_ptr<RankedStrategy> ranked(std::size_t pioneers = 0, std::uint64_t seed = 1) {
     auto rest = std::make_unique<InTurn>(recipes_, pioneers);
     rest_ = rest.get();
-    auto ranker =
-        ranking::Ranker::make(prefers_few(), builder_->space().context(), rewriting_);
+    auto ranker = ranking::Ranker::make(prefers_few(), builder_->space().context(), rewriting_);
     return std::make_unique<RankedStrategy>(std::move(rest), std::move(ranker), builder_->space(),
                                             seed);
   }

@@ -65,8 +65,7 @@ class Training : public test::StoreTest {
     return task;
   }
   static double time_of(int width, int block, std::int64_t size) {
-    return 1e-3 * static_cast<double>(size) *
-           (1 + 2 / static_cast<double>(width) + 64.0 / block);
+    return 1e-3 * static_cast<double>(size) * (1 + 2 / static_cast<double>(width) + 64.0 / block);
   }
   std::vector<TaskSamples> collected(const std::vector<std::string>& skip = {}) {
     std::vector<TaskSamples> tasks;
@@ -87,8 +86,7 @@ TEST_F(Training, RanksATaskThatItDoesNotKnow) {
   ASSERT_TRUE(model) << model.error().message;
 
   const RewriteContext context{&held, held.sizes, target_limits("sm_90")};
-  const auto ranker =
-      Ranker::make(std::make_shared<const TreeModel>(*model), context, rewriting_);
+  const auto ranker = Ranker::make(std::make_shared<const TreeModel>(*model), context, rewriting_);
   ASSERT_NE(ranker, nullptr);
   std::vector<double> predicted, timed;
   for (const int width : {1, 2, 4, 8})

@@ -74,7 +74,9 @@ TEST(TreeModel, WhatIsBuiltInCanBeRead) {
   for (const std::string_view text : embedded_models()) {
     const auto model = TreeModel::parse(text);
     ASSERT_TRUE(model) << model.error().message;
-    EXPECT_EQ(built_in_model(model->arch)->text(), model->text());
+    const auto built_in = built_in_model(model->arch);
+    ASSERT_NE(built_in, nullptr) << model->arch;
+    EXPECT_EQ(built_in->text(), model->text());
     // All that it asks for is known to this hone.
     const auto json = nlohmann::json::parse(text);
     EXPECT_EQ(json["features"].get<std::vector<std::string>>(), feature_names())
