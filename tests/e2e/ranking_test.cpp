@@ -14,10 +14,13 @@ class RankingCli : public ::testing::Test {
  protected:
   /// Searches a baseline; returns the JSON document.
   nlohmann::json optimize(const std::string& task, std::vector<std::string> more = {}) {
-    std::vector<std::string> command = {"optimize", kBaselines + task + "/" + task + ".cu",
-                                        "--device", "emu:sm_90",   "--budget", "12",
-                                        "--finalists", "1",        "--quiet",  "--no-known",
-                                        "--db",      db_,          "--json",   "-"};
+    std::vector<std::string> command = {"optimize",    kBaselines + task + "/" + task + ".cu",
+                                        "--device",    "emu:sm_90",
+                                        "--budget",    "12",
+                                        "--finalists", "1",
+                                        "--quiet",     "--no-known",
+                                        "--db",        db_,
+                                        "--json",      "-"};
     command.insert(command.end(), more.begin(), more.end());
     return hone(command).json();
   }

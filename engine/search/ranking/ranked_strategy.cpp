@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "rewriters/llm/model_steps.h"
+
 namespace hone {
 
 RankedStrategy::RankedStrategy(std::unique_ptr<Strategy> rest,
@@ -39,6 +41,8 @@ Recipe RankedStrategy::ask() {
   bool first = true;
   for (int i = 0; i < draws; ++i) {
     last = rest_->ask();
+    // Trained on what rules make, it knows nothing of what a language model writes.
+    if (has_model_step(last)) return last;
     auto made = drawn(last);
     if (!made) return last;  // who asks finds out why, and tells
     const std::lock_guard lock(mutex_);

@@ -4,10 +4,11 @@
 //   rest.ask() x kDraws ─► rewritten ─► predicted ─► the pool ─► the best is sent
 //                                                       └─► the others wait for the next turn
 //
-// Some turns send what was drawn, whatever the model says, so that the strategy learns of places
-// that the model does not know. What was measured judges the model: where it orders pairs of
-// candidates no better than a coin, it is not asked any more. One thread that asks and tells in
-// order gets the same recipes for the same seed. Thread-safe.
+// What rules make of a language model's program is sent as it comes. Some turns send what was
+// drawn, whatever the model says, so that the strategy learns of places that the model does not
+// know. What was measured judges the model: where it orders pairs of candidates no better than a
+// coin, it is not asked any more. One thread that asks and tells in order gets the same recipes for
+// the same seed. Thread-safe.
 #pragma once
 
 #include <deque>

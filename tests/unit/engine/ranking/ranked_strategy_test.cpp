@@ -11,6 +11,7 @@
 #include "candidates/task_reader.h"
 #include "engine/rewriting/local_rewriting.h"
 #include "engine/search/requests/requests.h"
+#include "rewriters/llm/model_steps.h"
 #include "tests/unit/engine/fake_evaluator.h"
 
 namespace hone {
@@ -130,6 +131,17 @@ TEST_F(Ranked, AModelThatIsWrongIsNotAskedAnyMore) {
   }
   EXPECT_TRUE(right->trusts());
   EXPECT_FALSE(wrong->trusts());
+}
+
+TEST_F(Ranked, WhatALanguageModelWroteIsSentAtOnce) {
+  Program written = task_.reference;
+  written.source += "// shorter\n__device__ int unused() { return 1; }\n";
+  const Recipe models = {model_code_step(written, "reply", task_.math)};
+  ASSERT_TRUE(builder_->space().replays(models));
+  recipes_.insert(recipes_.begin(), models);
+  const auto strategy = ranked();
+  EXPECT_EQ(strategy->ask(), models);
+  EXPECT_EQ(rest_->asked, 1U);
 }
 
 TEST_F(Ranked, WithoutAModelThereIsNoRanker) {
