@@ -10,6 +10,7 @@ packages=(
   libclang-19-dev llvm-19-dev zlib1g-dev libzstd-dev
   libsqlitecpp-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libxxhash-dev
   libseccomp-dev libdtl-dev libhiredis-dev libssl-dev libcpp-httplib-dev libcurl4-openssl-dev
+  libxgboost-dev # training alone, which opens it at run time
 )
 optional=()
 case "${1:-}" in

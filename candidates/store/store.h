@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -182,6 +183,16 @@ struct KnownRecipe {
   double speedup = 0;
 };
 
+/// A program that a search timed, with what the compiler said of it.
+struct TimedCandidate {
+  std::string task_hash;
+  std::string device_name;
+  bool modelled = false;
+  Program program;
+  double time_us = 0;
+  std::vector<KernelResources> resources;
+};
+
 /// What a language model was asked and what it said.
 struct ReplyRecord {
   std::string id;              ///< a content hash of request and reply
@@ -289,6 +300,13 @@ class Store {
                                                                const std::string& arch,
                                                                bool modelled, int of_each,
                                                                std::int64_t for_run = 0) const;
+
+  /// Hands all that searches timed on an architecture to `take`, without final stages: task by
+  /// task, of a task device by device. `take` must not ask the store.
+  [[nodiscard]] Result<void> timed_candidates(
+      const std::string& arch, const std::function<void(TimedCandidate)>& take) const;
+  /// Of what searches timed, the architectures, measured or modelled: by name.
+  [[nodiscard]] Result<std::vector<std::string>> timed_architectures() const;
 
   /// Once for each id and run.
   [[nodiscard]] Result<void> put_reply(std::int64_t run, const ReplyRecord& reply);

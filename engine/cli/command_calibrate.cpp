@@ -1,9 +1,10 @@
-// hone calibrate: measures a GPU and writes its profile.
+// hone calibrate: measures a GPU and writes its profile, or learns from what was measured on it.
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "engine/cli/command.h"
+#include "engine/cli/train_ranking.h"
 #include "evaluator/calibrate/calibrate.h"
 
 namespace hone::cli {
@@ -15,6 +16,7 @@ struct Options {
   std::string device = "cuda:0";
   std::string output;
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
+  RankingTraining training;  ///< its databases, tasks to keep out, architecture
 };
 
 void print_table(const calibrate::Calibration& c) {
@@ -57,9 +59,22 @@ nlohmann::json to_json(const calibrate::Calibration& c) {
           {"warnings", c.warnings}};
 }
 
+/// From databases, without a device.
+int learn(const Options& o) {
+  if (auto ok = o.common.check_json(); !ok) return o.common.fail(ok.error());
+  if (!o.output.empty() && o.output != "-") {
+    if (auto ok = check_writable(o.output); !ok) return o.common.fail(ok.error());
+  }
+  RankingTraining training = o.training;
+  training.output = o.output;
+  training.sandbox = o.sandbox;
+  return train_ranking(o.common, training);
+}
+
 int run(const Options& o) {
   if (o.common.json_on_stdout() && o.output == "-")
     return o.common.fail({ErrorCode::kInvalidInput, "--json and -o cannot both be '-'"});
+  if (!o.training.databases.empty()) return learn(o);
   const auto spec = DeviceSpec::parse(o.device);
   if (!spec) return o.common.fail(spec.error());
   if (spec->modelled()) {
@@ -96,13 +111,27 @@ Registration add_calibrate(CLI::App& root) {
   auto o = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand(
       "calibrate",
-      "Measure a GPU and write its profile, with which --profile emulates it anywhere");
+      "Measure a GPU and write its profile, with which --profile emulates it anywhere; or, with "
+      "--from-db, train the model that ranks candidates before they are compiled");
   app->add_option("--device", o->device, "The GPU to measure: cuda:N")
       ->type_name("DEVICE")
       ->capture_default_str();
   app->add_option("-o,--output", o->output,
-                  "Write the profile to FILE, or to stdout for '-'; default: it is not written")
+                  "Write the profile, or the model, to FILE, or to stdout for '-'; default: it is "
+                  "not written")
       ->type_name("FILE|-");
+  auto* from = app->add_option("--from-db", o->training.databases,
+                               "Learn from what searches timed in these databases, measure nothing")
+                   ->type_name("FILE");
+  app->add_option("--keep-out", o->training.keep_out,
+                  "With --from-db: tasks not to learn from, by the beginnings of their names")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->needs(from);
+  app->add_option("--arch", o->training.arch,
+                  "With --from-db: the architecture; default: the only one that was timed on")
+      ->type_name("sm_XX")
+      ->needs(from);
   add_sandbox_option(*app, o->sandbox);
   add_json_option(*app, o->common);
   return {app, [o] { return run(*o); }};

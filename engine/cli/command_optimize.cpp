@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "candidates/task_file.h"
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/interrupt.h"
@@ -10,6 +11,7 @@
 #include "engine/cli/progress.h"
 #include "engine/cli/report.h"
 #include "engine/results/json.h"
+#include "engine/search/ranking/tree_model.h"
 #include "engine/search/search.h"
 
 namespace hone::cli {
@@ -23,6 +25,7 @@ struct Options {
   LlmOptions llm;
   std::string task;
   SearchArguments search;
+  std::string ranking_model;  ///< a file; empty: the built-in one
   bool quiet = false;
 };
 
@@ -80,6 +83,16 @@ void print_outcome(const Options& options, const Task& task, const SearchOutcome
   }
 }
 
+/// Null: the built-in one.
+Result<std::shared_ptr<const ranking::TreeModel>> read_model(const std::string& file) {
+  if (file.empty()) return nullptr;
+  const auto text = read_text_file(file);
+  if (!text) return std::unexpected(text.error());
+  auto model = ranking::TreeModel::parse(*text);
+  if (!model) return invalid(fmt::format("{}: {}", file, model.error().message));
+  return std::make_shared<const ranking::TreeModel>(std::move(*model));
+}
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -91,6 +104,8 @@ int run(const Options& options) {
   if (!settings) return common.fail(settings.error());
   auto llm = options.llm.open();
   if (!llm) return common.fail(llm.error());
+  auto model = read_model(options.ranking_model);
+  if (!model) return common.fail(model.error());
   const auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
@@ -103,6 +118,7 @@ int run(const Options& options) {
   SearchOptions search;
   search.settings = *settings;
   search.llm = llm->get();
+  search.ranking = std::move(*model);
   search.stop = &watch_interrupts();
   search.on_progress = [&](const Progress& p) { progress.show(p); };
   search.spent_s = seconds_since(begin);
@@ -166,6 +182,10 @@ Registration add_optimize(CLI::App& root) {
   options->database.add_to(*app);
   options->llm.add_to(*app);
   options->search.add_to(*app);
+  app->add_option("--ranking-model", options->ranking_model,
+                  "Rank candidates with this model, of `hone calibrate --from-db`, in place of the "
+                  "built-in one")
+      ->type_name("FILE");
   add_quiet_option(*app, options->quiet);
   add_json_option(*app, options->common);
   return {app, [options] { return run(*options); }};

@@ -13,6 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxText = 8192;      // [B], of a message for a person
 constexpr std::size_t kMaxRefusals = 4096;  // of launches
+constexpr std::size_t kMaxFacts = 64;
 constexpr std::size_t kMaxNotes = 4096;
 constexpr std::size_t kMaxAttempts = 16;
 
@@ -146,7 +147,9 @@ Result<InitResult> init_result_from(const Json& message) {
 Json to_message(const generators::Explanation& explanation) {
   return {{"nests", explanation.nests},
           {"refusals", explanation.refusals},
-          {"sites", explanation.sites}};
+          {"sites", explanation.sites},
+          {"facts", explanation.facts},
+          {"structure", explanation.structure}};
 }
 
 Result<generators::Explanation> explanation_from(const Json& message) {
@@ -160,6 +163,13 @@ Result<generators::Explanation> explanation_from(const Json& message) {
     explanation.refusals.push_back(
         protocol::clean_text(refusal.get_ref<const std::string&>(), kMaxText));
   }
+  const Json facts = message.value("facts", Json::object());
+  if (!facts.is_object() || facts.size() > kMaxFacts) return malformed("the facts are none");
+  for (const auto& [name, value] : facts.items()) {
+    if (!value.is_number()) return malformed("a fact is no number");
+    explanation.facts[protocol::clean_text(name, kMaxText)] = value.get<double>();
+  }
+  HONE_TAKE(explanation.structure, protocol::get_string(message, "structure", kMaxText));
   return explanation;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ namespace hone {
 
 namespace llm {
 struct Access;
+}
+namespace ranking {
+class TreeModel;
 }
 
 /// What a search is at.
@@ -49,6 +53,8 @@ struct SearchOptions {
   SearchSettings settings;     ///< what somebody asked for; the rest is the process's
   int workers = 0;             ///< evaluating threads; 0: as many as are in flight
   llm::Access* llm = nullptr;  ///< a language model to ask, too; null: none
+  /// That ranks candidates before they are compiled; null: the built-in one of the architecture.
+  std::shared_ptr<const ranking::TreeModel> ranking;
   std::function<void(const ReplyRecord&)> on_reply;  ///< what it said, or that it said nothing
   std::function<void(const Progress&)> on_progress;
   const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C: finish with what is there

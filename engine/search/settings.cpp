@@ -66,6 +66,11 @@ std::vector<SearchOption> make_options() {
        .field = SwitchField{&S::known, "Begin as if nothing were known"},
        .help = "Begin with what was fastest in earlier searches of the task, or of the same one at "
                "other sizes, on this architecture"},
+      {.name = "ranking",
+       .field = SwitchField{&S::ranking, "Try candidates in the order in which they are drawn"},
+       .help =
+           "Draw several candidates for each that is tried, and try the one that a model trained "
+           "on this architecture's measurements ranks first; where there is no model, no effect"},
       {.name = "patience",
        .field = CountField{&S::patience, 1, 100},
        .help = "End the search when it has found nothing faster for this part of the budget, in "

@@ -26,6 +26,7 @@ struct SearchSettings {
   bool prescreen = true;             ///< on a GPU: measure only what the time model gives a chance
   int patience = 100;                ///< [% of the budget] without anything faster; 100: no end
   bool known = true;                 ///< begin with what earlier searches found
+  bool ranking = true;  ///< of several draws, try what a trained model takes for the fastest
   bool operator==(const SearchSettings&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "rewriters/lift/facts.h"
 #include "rewriters/lift/fuse.h"
 #include "rewriters/syntax/edit.h"
 #include "rewriters/syntax/parse.h"
@@ -357,6 +358,8 @@ Result<Explanation> explained(const Program& program, const RewriteContext& cont
   fill(lifted, program, context.sizes, generated);
   if (!lifted.program) return std::unexpected(lifted.program.error());
   Explanation made;
+  made.facts = lift::facts_of(*lifted.program);
+  made.structure = lift::structure_of(*lifted.program);
   for (const lift::LiftedLaunch& launch : lifted.program->launches) {
     if (launch.refusal.empty()) {
       made.nests += lift::to_string(*lifted.program->nodes, launch);

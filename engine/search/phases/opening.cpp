@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/search/phases/known_recipes.h"
+#include "engine/search/ranking/ranked_strategy.h"
 #include "engine/search/strategy/mixed_strategy.h"
 
 namespace hone::search {
@@ -42,6 +43,7 @@ std::unique_ptr<Strategy> Opening::make_strategy(const std::vector<Recipe>& know
   const double reference_us = run_.outcome.reference_time_us;
   auto strategy = find_strategy(settings.strategy)
                       ->make(admission_.builder().space(), settings.seed, reference_us);
+  strategy = ranked(std::move(strategy));
   if (!known.empty()) {
     auto first = std::make_unique<KnownFirst>(std::move(strategy), known);
     known_ = first.get();
@@ -54,6 +56,18 @@ std::unique_ptr<Strategy> Opening::make_strategy(const std::vector<Recipe>& know
   const double size =
       budget.evaluations > 0 ? static_cast<double>(budget.evaluations) : budget.seconds * window;
   return std::make_unique<MixedStrategy>(std::move(strategy), *source, reference_us, size);
+}
+
+/// Where a model is there for the architecture and the user wants it.
+std::unique_ptr<Strategy> Opening::ranked(std::unique_ptr<Strategy> strategy) {
+  if (!run_.options.settings.ranking) return strategy;
+  auto model = run_.options.ranking;
+  if (model == nullptr) model = ranking::built_in_model(run_.target.info.arch);
+  Space& space = admission_.builder().space();
+  auto ranker = ranking::Ranker::make(std::move(model), space.context(), run_.rewriting);
+  if (ranker == nullptr) return strategy;
+  return std::make_unique<RankedStrategy>(std::move(strategy), std::move(ranker), space,
+                                          run_.options.settings.seed);
 }
 
 /// Tells the strategy what an earlier process was told, for it goes on from there: it does not ask

@@ -39,6 +39,7 @@ class Opening {
 
  private:
   [[nodiscard]] std::unique_ptr<Strategy> make_strategy(const std::vector<Recipe>& known);
+  [[nodiscard]] std::unique_ptr<Strategy> ranked(std::unique_ptr<Strategy> strategy);
   [[nodiscard]] std::int64_t recall();
 
   SearchRun& run_;

@@ -64,6 +64,15 @@ TEST(RemoteRewriting, AnswersAsALocalOne) {
         EXPECT_EQ(text(*next), text(*remote_next));
       }
     }
+    const RewriteContext timed{&task, task.sizes, target_limits("sm_90")};
+    const auto lift = local.lifted(timed, task.reference);
+    const auto remote_lift = remote.lifted(timed, task.reference);
+    ASSERT_TRUE(lift && remote_lift);
+    EXPECT_EQ(lift->nests, remote_lift->nests);
+    EXPECT_GT(lift->facts.at("operations"), 0);
+    EXPECT_EQ(lift->facts, remote_lift->facts);
+    EXPECT_EQ(lift->structure.size(), 32U);
+    EXPECT_EQ(lift->structure, remote_lift->structure);
     EXPECT_EQ(*local.hash(task.reference, ""), *remote.hash(task.reference, ""));
     EXPECT_EQ(local.formatted(task.reference.source), remote.formatted(task.reference.source));
     EXPECT_TRUE(remote.validate(task.reference, "task.cu"));
@@ -254,6 +263,12 @@ TEST(RewritingMessages, WhatIsNoAnswerIsAnError) {
   EXPECT_TRUE(rewriting::hash_from({{"hash", std::string(32, 'f')}}));
   EXPECT_FALSE(rewriting::init_result_from({{"task", "[]"}, {"notes", json::array()}}));
   EXPECT_FALSE(rewriting::init_result_from({{"task", "{}"}, {"notes", {1}}}));
+  json lift = {{"nests", ""}, {"refusals", json::array()}, {"sites", ""}, {"structure", ""}};
+  EXPECT_TRUE(rewriting::explanation_from(lift));
+  lift["facts"] = {{"points", "many"}};
+  EXPECT_FALSE(rewriting::explanation_from(lift));
+  lift["facts"] = json::array({1});
+  EXPECT_FALSE(rewriting::explanation_from(lift));
   EXPECT_FALSE(rewriting::target_from(json::object()));
   EXPECT_FALSE(rewriting::sizes_from({{"N", "x"}}));
   EXPECT_TRUE(rewriting::failure_of(json(1)));
