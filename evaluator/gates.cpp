@@ -393,7 +393,8 @@ void EvaluatorImpl::Gates::give_to_the_gpu(const EmulateReply& reply, bool uncov
     if (one.inputs != InputSet::kOwn && !gathers_work(timed_.reference.program, one.inputs))
       other_inputs_.insert(one.inputs);
     if (one.inputs != InputSet::kOwn && !uncovered) continue;
-    if (one.candidate->compiled.cubin.empty()) continue;  // code_of()
+    // code_of(); a candidate with the text of the timed size has its machine code.
+    if (one.candidate->compiled.cubin.empty() || one.reference.compiled.cubin.empty()) continue;
     one.repeatable = !uses_atomics(*one.candidate);
     checks_for_gpu_.push_back(std::move(one));
   }

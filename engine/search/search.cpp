@@ -17,7 +17,7 @@ namespace search {
 namespace {
 
 /// Of a budget in seconds: after this part of it sizes are chosen without asking.
-constexpr double kMostForSurveys = 0.15;
+constexpr double kMostForSurveys = 0.07;
 
 /// Surveys by the evaluator until `limit_s`, of which `spent_s` are over now; 0: always.
 CheckCosts::Ask ask_within(double limit_s, double spent_s, Evaluator& evaluator) {

@@ -39,7 +39,7 @@ class RankedStrategy final : public Strategy {
   [[nodiscard]] bool trusts() const;
 
   static constexpr int kDraws = 4;          ///< for each that is sent
-  static constexpr double kUnranked = 0.2;  ///< of the turns
+  static constexpr double kUnranked = 0.5;  ///< of the turns
 
  private:
   struct Drawn {
@@ -59,7 +59,7 @@ class RankedStrategy final : public Strategy {
 
   static constexpr std::size_t kPool = 16;
   static constexpr std::size_t kJudgedBy = 64, kJudgedFrom = 16;  // candidates
-  static constexpr double kCoin = 0.5;                            // of pairs in the right order
+  static constexpr double kCoin = 0.55;                           // of pairs in the right order
   const std::unique_ptr<Strategy> rest_;
   const std::unique_ptr<ranking::Ranker> ranker_;
   Space& space_;
