@@ -70,7 +70,7 @@ std::vector<SearchOption> make_options() {
        .field = SwitchField{&S::ranking, "Try candidates in the order in which they are drawn"},
        .help =
            "Draw several candidates for each that is tried, and try the one that a model trained "
-           "on this architecture's measurements ranks first; where there is no model, no effect"},
+           "on this architecture's measurements ranks first; on a GPU, where there is a model"},
       {.name = "patience",
        .field = CountField{&S::patience, 1, 100},
        .help = "End the search when it has found nothing faster for this part of the budget, in "

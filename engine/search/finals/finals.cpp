@@ -29,7 +29,7 @@ constexpr std::size_t kWitnesses = 2;  // that must agree, where there are so ma
 constexpr std::size_t kMostReports = 3;
 
 /// After the time is over, where no finalist has a result yet: without one all was for nothing.
-constexpr double kForTheFirst_s = 2.5;
+constexpr double kForTheFirst_s = 5;
 
 struct Entry {
   CandidateRecord candidate;

@@ -58,11 +58,13 @@ std::unique_ptr<Strategy> Opening::make_strategy(const std::vector<Recipe>& know
   return std::make_unique<MixedStrategy>(std::move(strategy), *source, reference_us, size);
 }
 
-/// Where a model is there for the architecture and the user wants it.
+/// Where a model is there for the architecture and the user wants it. On an emulated device only a
+/// model that the user names: what is built in learned from GPUs, and a search there repeats
+/// exactly also where asking for a rewriting fails now and then.
 std::unique_ptr<Strategy> Opening::ranked(std::unique_ptr<Strategy> strategy) {
   if (!run_.options.settings.ranking) return strategy;
   auto model = run_.options.ranking;
-  if (model == nullptr) model = ranking::built_in_model(run_.target.info.arch);
+  if (model == nullptr && !run_.modelled()) model = ranking::built_in_model(run_.target.info.arch);
   Space& space = admission_.builder().space();
   auto ranker = ranking::Ranker::make(std::move(model), space.context(), run_.rewriting);
   if (ranker == nullptr) return strategy;
