@@ -234,7 +234,9 @@ Result<bool> EvaluatorImpl::Gates::compile_checks(CodeFor code_for) {
     // The GPU is given what the task chose, the emulator alone the rest.
     if (code_for == CodeFor::kTiming)
       for_precise.code_for =
-          check.inputs == InputSet::kOwn ? CodeFor::kChecking : CodeFor::kEmulator;
+          check.inputs == InputSet::kOwn && for_reference_.code_for == CodeFor::kTiming
+              ? CodeFor::kChecking
+              : CodeFor::kEmulator;
     auto precise = e_.prepare_precise(reference_program, for_precise);
     if (!precise) return std::unexpected(precise.error());
     checks_.push_back({.reference = std::move(*reference),
@@ -274,7 +276,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   // A large kernel takes NVRTC ten times as long to optimise and assemble as to translate. What is
   // timed is compiled well and, on a GPU, checked as it is; the code at the check sizes is never
   // timed, and the emulator needs PTX alone. With a GPU the final stage checks it again, compiled
-  // well, on the emulator and on the GPU.
+  // well, on the emulator and on the GPU, but see code_of().
   if (auto go = compile_checks(quick_ ? checked_code(CodeFor::kEmulator) : CodeFor::kTiming);
       !go || !*go)
     return go;

@@ -77,14 +77,15 @@ nlohmann::json json_of(const RankingReport& report) {
 }
 
 std::string trained_on_text(const std::vector<ranking::TaskSamples>& tasks) {
-  std::set<std::string> devices, groups;
+  std::set<std::string> devices, groups, names;
   std::size_t samples = 0;
   for (const ranking::TaskSamples& task : tasks) {
     devices.insert(task.device + (task.modelled ? " (modelled)" : ""));
     groups.insert(task.group);
+    names.insert(task.task);
     samples += task.samples.size();
   }
-  return fmt::format("{} programs of {} tasks ({} different nests) on {}", samples, tasks.size(),
+  return fmt::format("{} programs of {} tasks ({} different nests) on {}", samples, names.size(),
                      groups.size(), fmt::join(devices, ", "));
 }
 

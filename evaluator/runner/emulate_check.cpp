@@ -27,8 +27,8 @@ using protocol::SameBits;
 // Emulated warp instructions; a core runs 50-150 million a second.
 constexpr std::uint64_t kMostOfReference =
     4;  // a candidate may do this much more than the reference
-/// Or so many, if that is more. A tile does its whole work at a small size too; rules made it no
-/// longer than it takes.
+/// Or so many, if that is more: a tile does its whole work at a small size too. Rules write no
+/// endless loops, so what they made may take longer.
 constexpr std::uint64_t kCandidateLeast = 40'000'000, kCandidateLeastByRules = 200'000'000;
 constexpr std::uint64_t kOtherContents = 0x9E3779B97F4A7C15;  // changes a seed
 /// Calls after the first: where states are not looked at, where work is dear, and at most, so that

@@ -20,7 +20,7 @@ constexpr int kMostPairs = 200, kEnoughPairs = 15, kFewestPairs = 3;
 constexpr double kFinalPrecision = 1.25e-3;
 constexpr int kReloadEvery = 10;  // pairs: code at another place, nothing remembered
 constexpr int kWarmPairs = 10;
-/// Nothing that such a pair reads is left in a cache: few warm ones will do, or one.
+/// A pair that takes so long is timed precisely by few warm ones, or one.
 constexpr double kLongPair_us = 5e3, kVeryLongPair_us = 5e5;
 constexpr int kFewWarmPairs = 3;
 constexpr double kClockLoss = 0.03;  // below the median clock: the pair does not count

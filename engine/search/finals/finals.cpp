@@ -133,6 +133,7 @@ void Timing::out_of_time() {
                             : "the budget was spent before its final stage could begin";
     stage_.store(entry.candidate, evaluation);
   }
+  if (names.empty()) return;
   stage_.warn(
       fmt::format("not timed again when the budget was spent: {}; a larger --budget has time for "
                   "more finalists",

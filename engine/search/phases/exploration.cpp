@@ -22,6 +22,14 @@ constexpr double kPioneers_s = 2.5, kSlowPioneers_s = 10;
 constexpr auto kLooks = milliseconds(100);
 constexpr auto kLlmLooks = milliseconds(20);
 
+/// This process has one.
+std::size_t gpus_of(const Target& target) {
+  std::size_t gpus = 0;
+  if (target.workers)
+    for (const TargetWorker& worker : target.workers()) gpus += worker.there ? worker.devices : 0;
+  return std::max<std::size_t>(1, gpus);
+}
+
 int children_of(const Rewriting& rewriting) { return std::max(2, rewriting.at_once()); }
 
 }  // namespace
@@ -36,7 +44,7 @@ Exploration::Exploration(SearchRun& run, Admission& admission, LlmSide& llm, Ope
       proposer_(opening.strategy(), admission.builder().space(),
                 opening.telling().asking_threads(children_of(run.rewriting)),
                 [&queue = run.target.queue] { queue.wake(); }),
-      limit_(run.target.window),
+      limit_(run.target.window, gpus_of(run.target)),
       last_gain_{run.findings.counts.evaluated(), run.clock.elapsed_s()},
       asked_to_evaluate_(opening.recalled()) {}
 

@@ -32,7 +32,8 @@ class Exploration {
   /// Why and how it stops.
   struct Stop {
     StopReason reason;
-    /// What has not ended is dropped. Otherwise it is awaited, as long as there is time.
+    /// What has not ended is dropped. Otherwise it is awaited as long as there is time: a modelled
+    /// search that is repeated then knows the same.
     bool at_once;
   };
 

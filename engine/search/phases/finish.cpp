@@ -78,7 +78,8 @@ void Finish::run() {
   stage.stop = run_.options.stop;
   stage.left_s = [this] { return run_.clock.left_s(run_.clock.plan.finals_end()); };
   stage.enough = [this, begin = Clock::now()] {
-    return seconds_since(begin) >= run_.clock.plan.enough_finals_s();
+    return seconds_since(begin) >= run_.clock.plan.enough_finals_s() &&
+           run_.clock.left_s(run_.options.settings.budget.seconds) <= 0;
   };
   stage.report = [this] { run_.report(Phase::kFinal); };
   stage.given_up = [this] { return run_.clock.abandoned() || run_.journal.failure(); };

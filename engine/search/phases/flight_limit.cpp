@@ -19,15 +19,17 @@ constexpr double kShortWait_s = 0.2;
 
 void FlightLimit::evaluated(const GateSeconds& spent) {
   if (spent.measure <= 0) return;  // left out before it came to a GPU
+  const std::size_t least = std::min(kLeast * gpus_, most_);
   if (measured_++ < kFirst) {
     prepare_s_ += spent.compile + spent.check + kFirstWait_s;
     measure_s_ += spent.measure;
-    const double enough = std::min(prepare_s_ / measure_s_, static_cast<double>(most_));
-    now_ = std::max(std::min(kLeast, most_), static_cast<std::size_t>(enough));
+    const double enough = static_cast<double>(gpus_) * prepare_s_ / measure_s_;
+    now_ = static_cast<std::size_t>(
+        std::clamp(enough, static_cast<double>(least), static_cast<double>(most_)));
   } else if (spent.wait < kFewAhead * spent.measure) {
     now_ = std::min(most_, now_ + 1);
   } else if (spent.wait > std::max(kShortWait_s, kManyAhead * spent.measure)) {
-    now_ = std::max(std::min(kLeast, most_), now_ - 1);
+    now_ = std::max(least, now_ - 1);
   }
 }
 

@@ -11,8 +11,9 @@ namespace hone::search {
 
 class FlightLimit {
  public:
-  /// Never above `most`, where it begins.
-  explicit FlightLimit(std::size_t most) : most_(most), now_(most) {}
+  /// Never above `most`, where it begins. `gpus` measure at once.
+  explicit FlightLimit(std::size_t most, std::size_t gpus = 1)
+      : most_(most), now_(most), gpus_(gpus) {}
 
   /// One was evaluated: `spent` says how long it was compiled and checked, waited for its GPU and
   /// held it.
@@ -20,7 +21,7 @@ class FlightLimit {
   [[nodiscard]] std::size_t now() const { return now_; }
 
  private:
-  std::size_t most_, now_;
+  std::size_t most_, now_, gpus_;
   int measured_ = 0;
   double prepare_s_ = 0, measure_s_ = 0;  ///< of the first ones, together
 };

@@ -20,7 +20,7 @@ constexpr int kPrograms = 4;
 /// the others happens meanwhile. Each has a process of its own on the GPU, and the candidate runs.
 constexpr double kFirstFinalist_s = 4.5, kFinalist_s = 1, kPartOfAdmission = 0.25;
 /// Times what compiling the best at the timed size took: the first finalist, at least 1.2 s.
-constexpr double kCompiles = 3, kLeastFirst_s = 1.2;
+constexpr double kCompiles = 3, kLeastFirst_s = 1.2, kCached_s = 0.02;
 /// Once the best and the reference have ended theirs, others may go on until final stages have
 /// taken so long, or so much of the budget.
 constexpr double kFinals_s = 4, kFinalsPart = 0.1;
@@ -49,7 +49,10 @@ void TimePlan::searched(double search_s, std::int64_t finished) {
   if (finished > 0) evaluation_s_ = search_s / static_cast<double>(finished);
 }
 
-void TimePlan::compiled(double best_s) { best_compile_s_ = best_s; }
+void TimePlan::compiled(double best_s) {
+  // Less is what a cache takes.
+  if (best_s > kCached_s) best_compile_s_ = std::max(best_compile_s_, best_s);
+}
 
 bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
 
@@ -73,8 +76,10 @@ double TimePlan::search_end() const {
       modelled_ ? std::clamp(0.05 * total, 0.5, 5.0) : std::clamp(0.12 * total, 2.0, 20.0);
   // A GPU times one finalist after the other, and may use the time after the budget for it.
   const double first =
-      best_compile_s_ > 0 ? std::clamp(kCompiles * best_compile_s_, kLeastFirst_s, kFirstFinalist_s)
-                          : std::max(kFirstFinalist_s, admission_s_);
+      best_compile_s_ > 0
+          ? std::max(std::clamp(kCompiles * best_compile_s_, kLeastFirst_s, kFirstFinalist_s),
+                     kPartOfAdmission * admission_s_)
+          : std::max(kFirstFinalist_s, admission_s_);
   const double wanted =
       kPrograms * seconds_per_finalist() + (modelled_ ? 0 : first - (finals_end() - total));
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;

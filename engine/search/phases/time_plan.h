@@ -28,7 +28,8 @@ class TimePlan {
   [[nodiscard]] double known_end() const;
   /// Past the budget by less than the run as a whole may be: results are still written after it.
   [[nodiscard]] double finals_end() const;
-  /// Of final stages together: after so long those of the best and the reference are enough.
+  /// Of final stages together: once the budget is over, those of the best and the reference are
+  /// enough after so long.
   [[nodiscard]] double enough_finals_s() const;
   /// As many of `wanted` as the final stage's share has time for; at least two, if so many are
   /// wanted.

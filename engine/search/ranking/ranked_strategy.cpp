@@ -33,6 +33,7 @@ Recipe RankedStrategy::ask() {
   bool ranked = true;
   {
     const std::lock_guard lock(mutex_);
+    if (const auto first = first_waiting()) return sent(*first);
     if (trusts_) draws = draws_wanted();
     ranked = draws > 0 && !random_.chance(kUnranked);
   }
@@ -46,7 +47,7 @@ Recipe RankedStrategy::ask() {
     auto made = drawn(last);
     if (!made) return last;  // who asks finds out why, and tells
     const std::lock_guard lock(mutex_);
-    ++drawn_;
+    made->first = drawn_++ < rest_->pioneers();
     const bool is_new = made->hash.empty() || seen_.insert(made->hash).second;
     if (!is_new) continue;
     pool_.push_back(std::move(*made));
@@ -57,6 +58,14 @@ Recipe RankedStrategy::ask() {
   if (pool_.empty()) return last;
   const auto best = std::ranges::min_element(pool_, {}, &Drawn::predicted);
   return sent(static_cast<std::size_t>(best - pool_.begin()));
+}
+
+/// Of the first recipes that wait, once there are no more to come, or nobody trusts the model.
+std::optional<std::size_t> RankedStrategy::first_waiting() const {
+  if (trusts_ && drawn_ < rest_->pioneers()) return std::nullopt;
+  const auto first = std::ranges::find_if(pool_, &Drawn::first);
+  if (first == pool_.end()) return std::nullopt;
+  return static_cast<std::size_t>(first - pool_.begin());
 }
 
 Recipe RankedStrategy::sent(std::size_t at) {
@@ -97,7 +106,7 @@ void RankedStrategy::judge(Told told) {
       if ((slower > 0) == (expected > 0)) ++right;
     }
   }
-  trusts_ = pairs == 0 || right / pairs >= kCoin;
+  trusts_ = trusts_ && (pairs == 0 || right / pairs >= kCoin);
 }
 
 bool RankedStrategy::trusts() const {

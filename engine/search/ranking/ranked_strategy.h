@@ -46,6 +46,7 @@ class RankedStrategy final : public Strategy {
     Recipe recipe;
     std::string key, hash;
     double predicted = 0;  // log(time) up to a constant
+    bool first = false;    ///< one of the strategy's first recipes
   };
   struct Told {
     double predicted = 0, log_time = 0;
@@ -55,6 +56,7 @@ class RankedStrategy final : public Strategy {
   // These hold the lock.
   [[nodiscard]] Recipe sent(std::size_t at);
   [[nodiscard]] int draws_wanted();
+  [[nodiscard]] std::optional<std::size_t> first_waiting() const;
   void judge(Told told);
 
   static constexpr std::size_t kPool = 16;

@@ -181,6 +181,10 @@ bool RequestBuilder::checks_edits_as_timed(const Recipe& recipe) const {
 const RequestBuilder::CheckSpace& RequestBuilder::checked_at(const Ladder& ladder,
                                                              const Recipe& recipe) const {
   if (!task_.specialize || unproved_refuses(ladder.front(), recipe)) return ladder.front();
+  // A hand's or a model's edit is to be checked in the text that is timed: sizes as alike as can
+  // be.
+  if (has_unproved(recipe))
+    return ladder.front().space->replays(recipe) ? ladder.front() : ladder.back();
   const auto replays = [&](const CheckSpace& rung) { return rung.space->replays(recipe); };
   const auto rung = std::ranges::find_if(ladder, replays);
   return rung != ladder.end() ? *rung : ladder.back();
@@ -304,7 +308,11 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
         "what no rule proves exists at none of the sizes that the task does not list, so nothing "
         "shows that it is right there");
   vary_inputs(request, stage);
-  if (stage != Stage::kFinal || !has_unproved(recipe)) return request;
+  if (stage != Stage::kFinal) return request;
+  if (!has_unproved(recipe)) {
+    add_largest(request, recipe);
+    return request;
+  }
   for (const Ladder& ladder : remainders_) {
     auto check = check_case(ladder, recipe, check_seed(seed, stage, request.checks.size()));
     if (!check) return std::unexpected(check.error());
@@ -312,6 +320,22 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
     request.checks.push_back(std::move(*check));
   }
   return request;
+}
+
+/// Where a check was raised no further than it took: whole tiles, and several rounds of a pipeline,
+/// are at the largest sizes that can be afforded.
+void RequestBuilder::add_largest(EvaluationRequest& request, const Recipe& recipe) const {
+  const Ladder& ladder = checks_[smallest_];
+  const CheckSpace& used = checked_at(ladder, recipe);
+  if (&used == &ladder.front() || &used == &ladder.back()) return;
+  const auto program = ladder.back().space->program(recipe);
+  if (!program) return;
+  auto concrete = instantiate(*program, ladder.back().sizes);
+  if (!concrete) return;
+  request.checks.push_back({.reference = ladder.back().reference,
+                            .candidate = std::move(*concrete),
+                            .seed = check_seed(request.seed, Stage::kFinal, request.checks.size()),
+                            .hidden = true});
 }
 
 Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, std::uint64_t seed,
@@ -351,7 +375,10 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
 }
 
 void keep_secret(EvaluationRequest& request, bool modelled) {
-  for (CheckCase& check : request.checks) check.seed = secret_bits();
+  // Checks of one set of inputs go through its forms by their seeds' remainders (forms_of).
+  constexpr std::uint64_t kForms = 27720;  // a multiple of 1 to 12
+  for (CheckCase& check : request.checks)
+    check.seed = secret_bits() / 2 / kForms * kForms + check.seed % kForms;
   // What rules made cannot know what a search's seed fills buffers with; so a search repeats.
   if (modelled && request.by_rules) return;
   request.seed = secret_bits();

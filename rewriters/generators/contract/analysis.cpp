@@ -243,8 +243,8 @@ Result<Contraction> analyse(const Goal& goal) {
       if (part->is_constant() && part->constant != 0) continue;
       if (part->uses(c.m) && part->uses(c.n))
         return refused("contract: a guard about rows and columns keeps loads inside their buffers");
-      Operand& operand = part->uses(c.n) ? c.b : c.a;
-      operand.mask = nodes.both(operand.mask, part);
+      if (!part->uses(c.n)) c.a.mask = nodes.both(c.a.mask, part);
+      if (!part->uses(c.m)) c.b.mask = nodes.both(c.b.mask, part);
     }
   }
   masked_stays_inside(c.a);

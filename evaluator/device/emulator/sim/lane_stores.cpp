@@ -45,10 +45,16 @@ bool Block::check_lane_loads(const Warp& w, const Inst& in, std::uint32_t mask) 
                address_[lane] < s.address[other] + s.bytes;
       };
       // What it stored itself is there, whoever else has stored the same.
-      if ((s.mask >> lane & 1) && touches(lane)) continue;
+      const auto stored_by_itself = [&](int other) {
+        const std::uint64_t low = std::max(s.address[other], address_[lane]);
+        const std::uint64_t end = std::min(s.address[other] + s.bytes, address_[lane] + bytes);
+        return (s.mask >> lane & 1) != 0 && s.address[lane] <= low &&
+               end <= s.address[lane] + s.bytes;
+      };
       for (std::uint32_t others = s.mask; others; others &= others - 1) {
         const int other = std::countr_zero(others);
-        if (touches(other)) return fail_lane_race(w, in, lane, other, s.place);
+        if (other != lane && touches(other) && !stored_by_itself(other))
+          return fail_lane_race(w, in, lane, other, s.place);
       }
     }
   }

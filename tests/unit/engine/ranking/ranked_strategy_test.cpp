@@ -108,10 +108,12 @@ TEST_F(Ranked, TheSameSeedSendsTheSame) {
 }
 
 TEST_F(Ranked, NoFirstRecipeIsLost) {
-  const auto strategy = ranked(recipes_.size());
-  std::map<std::string, int> sent;
-  for (std::size_t i = 0; i < recipes_.size(); ++i) ++sent[recipe_key(strategy->ask())];
-  for (const Recipe& recipe : recipes_) EXPECT_EQ(sent[recipe_key(recipe)], 1);
+  for (const std::size_t count : {recipes_.size(), recipes_.size() / 2}) {
+    const auto strategy = ranked(count);
+    std::map<std::string, int> sent;
+    for (std::size_t i = 0; i < count; ++i) ++sent[recipe_key(strategy->ask())];
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(sent[recipe_key(recipes_[i])], 1) << i;
+  }
 }
 
 TEST_F(Ranked, WhatIsDrawnTwiceIsSentOnce) {
