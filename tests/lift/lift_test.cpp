@@ -101,6 +101,26 @@ TEST(Lift, ALaunchWithoutASiteSaysWhy) {
   }
 }
 
+/// What a guard of the whole grid leaves of its slowest index is that index's extent: nothing is
+/// left that a generator had to keep loads from.
+TEST(Lift, AThreadBeyondTheOutputsIsInNoNest) {
+  for (const char* name :
+       {"conv_whose_grid_has_a_tail", "batched_product_with_a_tail_of_batches"}) {
+    const Task task = task_of(name);
+    for (const Bindings& sizes : task.check_sizes) {
+      const auto lifted = lift::lift(task.reference, sizes);
+      ASSERT_TRUE(lifted) << lifted.error().message;
+      ASSERT_EQ(lifted->launches.at(0).nests.size(), 1U) << name;
+      const lift::Nest& nest = lifted->launches[0].nests[0];
+      EXPECT_TRUE(nest.guard->is_constant()) << name;
+      EXPECT_TRUE(nest.covers) << name;
+      std::int64_t points = 1;
+      for (const lift::SymbolId symbol : nest.dims) points *= lifted->nodes->extent(symbol);
+      EXPECT_EQ(points, lifted->concrete.buffers.at(2).elements()) << name;
+    }
+  }
+}
+
 TEST(Lift, NoTwoSitesHaveOneName) {
   const Task task = task_of("jacobi_many_launches");
   const auto lifted = lift::lift(task.reference, task.sizes);
