@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostPairs = 200, kEnoughPairs = 15, kFewestPairs = 3;
+constexpr int kMostPairs = 200, kEnoughPairs = 20, kFewestPairs = 3;
 /// Standard error of the ratio that is good enough: its 95 % interval is 0.5 % wide.
 constexpr double kFinalPrecision = 1.25e-3;
 constexpr int kReloadEvery = 10;  // pairs: code at another place, nothing remembered

@@ -256,18 +256,10 @@ Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::
   return for_rewritten(*program, recipe, seed, stage);
 }
 
-Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
-                                                        const Recipe& recipe, std::uint64_t seed,
-                                                        Stage stage) const {
-  auto timed = instantiate(program, task_.sizes);
-  if (!timed) return refused(timed.error().message);
-  EvaluationRequest request = blank(seed);
-  request.claims = claimed_math(recipe, task_);
-  // No rule vouches for the user's own values of tunables, nor for what a model or a hand wrote.
-  request.by_rules = !has_unproved(recipe) && std::ranges::none_of(recipe, [](const Step& step) {
-    return step.rewriter == "tunables";
-  });
-  request.timed.candidate = std::move(*timed);
+/// The recipe at every check size and, for a final stage, at the hidden ones at which it exists: so
+/// many.
+Result<std::size_t> RequestBuilder::add_checks(EvaluationRequest& request, const Recipe& recipe,
+                                               std::uint64_t seed, Stage stage) const {
   // Rewriting takes milliseconds at each size. In a search one after the other, so that one child
   // does it and parses once; before the final stage somebody waits for it.
   const auto policy = stage == Stage::kQuick ? std::launch::deferred : std::launch::async;
@@ -303,7 +295,24 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
     request.checks.push_back(std::move(*check));
   }
   if (!outcome) return std::unexpected(outcome.error());
-  if (stage == Stage::kFinal && has_unproved(recipe) && !hidden_.empty() && hidden_checks == 0)
+  return hidden_checks;
+}
+
+Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
+                                                        const Recipe& recipe, std::uint64_t seed,
+                                                        Stage stage) const {
+  auto timed = instantiate(program, task_.sizes);
+  if (!timed) return refused(timed.error().message);
+  EvaluationRequest request = blank(seed);
+  request.claims = claimed_math(recipe, task_);
+  // No rule vouches for the user's own values of tunables, nor for what a model or a hand wrote.
+  request.by_rules = !has_unproved(recipe) && std::ranges::none_of(recipe, [](const Step& step) {
+    return step.rewriter == "tunables";
+  });
+  request.timed.candidate = std::move(*timed);
+  const auto hidden_checks = add_checks(request, recipe, seed, stage);
+  if (!hidden_checks) return std::unexpected(hidden_checks.error());
+  if (stage == Stage::kFinal && has_unproved(recipe) && !hidden_.empty() && *hidden_checks == 0)
     return refused(
         "what no rule proves exists at none of the sizes that the task does not list, so nothing "
         "shows that it is right there");
@@ -375,10 +384,11 @@ Result<EvaluationRequest> RequestBuilder::for_program(const Program& program, st
 }
 
 void keep_secret(EvaluationRequest& request, bool modelled) {
-  // Checks of one set of inputs go through its forms by their seeds' remainders (forms_of).
-  constexpr std::uint64_t kForms = 27720;  // a multiple of 1 to 12
-  for (CheckCase& check : request.checks)
-    check.seed = secret_bits() / 2 / kForms * kForms + check.seed % kForms;
+  for (CheckCase& check : request.checks) {
+    // Checks of one set of inputs go through its forms by their seeds' remainders.
+    const auto forms = static_cast<std::uint64_t>(forms_of(check.inputs));
+    check.seed = secret_bits() / 2 / forms * forms + check.seed % forms;
+  }
   // What rules made cannot know what a search's seed fills buffers with; so a search repeats.
   if (modelled && request.by_rules) return;
   request.seed = secret_bits();

@@ -81,6 +81,8 @@ class RequestBuilder {
   [[nodiscard]] bool unproved_refuses(const CheckSpace& check, const Recipe& recipe) const;
   [[nodiscard]] bool applies(InputSet set, const EvaluationRequest& request) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
+  [[nodiscard]] Result<std::size_t> add_checks(EvaluationRequest& request, const Recipe& recipe,
+                                               std::uint64_t seed, Stage stage) const;
   void add_largest(EvaluationRequest& request, const Recipe& recipe) const;
   /// Which of a few contents of the buffers a quick stage's request has.
   [[nodiscard]] std::uint64_t quick_inputs(std::uint64_t seed) const;
