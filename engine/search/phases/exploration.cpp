@@ -75,7 +75,7 @@ void Exploration::look_for_an_end() {
 std::optional<Exploration::Stop> Exploration::reason_to_stop() const {
   if (run_.interrupted()) return Stop{StopReason::kInterrupted, true};
   if (time_is_up()) return Stop{StopReason::kBudget, true};
-  // Modelled times repeat exactly, whatever was in flight when they were told.
+  // A modelled search awaits what is in flight, so that it repeats exactly.
   if (roof_reached()) return Stop{StopReason::kRoof, !run_.modelled()};
   if (patience_is_over()) return Stop{StopReason::kPatience, false};
   if (exhausted() && !llm_.pending()) return Stop{StopReason::kExhausted, false};

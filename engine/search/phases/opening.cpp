@@ -59,8 +59,7 @@ std::unique_ptr<Strategy> Opening::make_strategy(const std::vector<Recipe>& know
 }
 
 /// Where a model is there for the architecture and the user wants it. On an emulated device only a
-/// model that the user names: what is built in learned from GPUs, and a search there repeats
-/// exactly also where asking for a rewriting fails now and then.
+/// model that the user names: what is built in learned from GPUs.
 std::unique_ptr<Strategy> Opening::ranked(std::unique_ptr<Strategy> strategy) {
   if (!run_.options.settings.ranking) return strategy;
   auto model = run_.options.ranking;
