@@ -50,8 +50,8 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
-  if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "step",
-                           "form", "through", "exact", "unstated", "pattern", "like"})) {
+  if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "offset",
+                           "step", "form", "through", "exact", "unstated", "pattern", "like"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -72,6 +72,8 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   buffer.fill.a = cursor.at("a").number();
   buffer.fill.b = cursor.at("b").number();
   if (const auto path = cursor.find("path")) buffer.fill.path = path->string();
+  if (const auto offset = cursor.find("offset"))
+    buffer.fill.offset = offset->integer_in(0, std::int64_t{1} << 50);
   if (const auto step = cursor.find("step")) buffer.fill.step = step->number();
   if (const auto form = cursor.find("form"))
     buffer.fill.form = static_cast<int>(form->integer_in(0, 9));
@@ -129,6 +131,7 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
                         {"a", buffer.fill.a},
                         {"b", buffer.fill.b}};
     if (!buffer.fill.path.empty()) item["path"] = buffer.fill.path;
+    if (buffer.fill.offset != 0) item["offset"] = buffer.fill.offset;
     if (buffer.fill.step != 0) item["step"] = buffer.fill.step;
     if (buffer.fill.form != 0) item["form"] = buffer.fill.form;
     if (buffer.fill.pattern != 0) item["pattern"] = buffer.fill.pattern;

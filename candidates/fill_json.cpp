@@ -11,6 +11,7 @@ namespace {
 
 using Kind = Fill::Kind;
 
+constexpr std::int64_t kMostOffset = std::int64_t{1} << 50;  // in a file [B]
 constexpr double kExactBelow = 9007199254740992.0;  // 2^53: a double holds every integer below it
 
 /// Fills that are a word, without numbers.
@@ -22,7 +23,8 @@ constexpr std::pair<std::string_view, Kind> kWords[] = {{"permutation", Kind::kP
 constexpr std::string_view kForms =
     "{\"uniform\": [low, high]}, {\"normal\": [mean, deviation]}, {\"integers\": [low, high]}, "
     "{\"sorted\": [low, high]}, {\"constant\": value}, {\"iota\": [start, step]}, "
-    "{\"file\": \"name\"}, \"permutation\", \"one_hot\", \"lower_triangular\" or "
+    "{\"file\": \"name\"} (with \"offset\": bytes to skip), \"permutation\", \"one_hot\", "
+    "\"lower_triangular\" or "
     "\"upper_triangular\"";
 
 /// Of an integer type.
@@ -305,13 +307,17 @@ void decode_fill(const JsonCursor& cursor, Buffer& buffer, const NameScope* scop
     cursor.fail(fmt::format("must be a number or one of {}", kForms));
     return;
   }
-  if (!cursor.expect_keys({"uniform", "normal", "integers", "sorted", "constant", "iota", "file"}))
+  if (!cursor.expect_keys(
+          {"uniform", "normal", "integers", "sorted", "constant", "iota", "file", "offset"}))
     return;
-  if (cursor.value().size() != 1) {
+  const auto offset = cursor.find("offset");
+  const auto members = cursor.members();
+  if (members.size() != (offset ? 2U : 1U) || (offset && !cursor.find("file"))) {
     cursor.fail(fmt::format("must be exactly one of {}", kForms));
     return;
   }
-  const auto [kind, value] = cursor.members().front();
+  const auto [kind, value] =
+      offset ? std::pair(std::string("file"), cursor.at("file")) : members.front();
   if (kind == "uniform") {
     // Whole bounds on an integer buffer can only mean integers.
     fill.kind = is_float(buffer.type) ? Kind::kUniform : Kind::kIntegers;
@@ -333,6 +339,7 @@ void decode_fill(const JsonCursor& cursor, Buffer& buffer, const NameScope* scop
     decode_iota(value, buffer, scope);
   } else {
     fill = Fill{Kind::kFile, 0, 0, ""};
+    if (offset) fill.offset = offset->integer_in(0, kMostOffset);
     decode_file(value, fill, scope);
   }
 }
@@ -363,6 +370,7 @@ nlohmann::json fill_to_json(const Buffer& buffer) {
     case Kind::kIota:
       return {{"iota", json::array({end(0), end(1)})}};
     case Kind::kFile:
+      if (fill.offset != 0) return {{"file", fill.path}, {"offset", fill.offset}};
       return {{"file", fill.path}};
     default:
       return nullptr;  // hone's own variations of a fill: no task has them

@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr std::size_t kMaxText = 1 << 20;  // [B]
+constexpr std::size_t kMaxText = 8 << 20;  // [B]
 constexpr int kMaxDepth = 64;
 
 void append_utf8(std::string& out, std::uint32_t code) {

@@ -78,6 +78,7 @@ struct Fill {
   /// buffer, whose name `like` is; see evaluator/fill/formula.h.
   int pattern = 0;
   std::string like;
+  std::int64_t offset = 0;  // file: of the first element [B]
 
   bool operator==(const Fill&) const = default;
 };

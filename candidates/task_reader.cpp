@@ -9,6 +9,7 @@
 #include "candidates/check_sizes.h"
 #include "candidates/export/read_export.h"
 #include "candidates/program_detail.h"
+#include "candidates/pytorch/import.h"
 #include "candidates/source_scan.h"
 #include "candidates/task_file.h"
 #include "candidates/variant.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 // More than any real task has; keeps a hostile file from costing minutes.
-constexpr std::size_t kMaxEntries = 256;
+constexpr std::size_t kMaxEntries = 8192;
 constexpr std::size_t kMaxTunableValues = 1024;
 
 template <class Items>
@@ -220,10 +221,11 @@ void check_fill_files(const JsonCursor& buffers, const ConcreteProgram& program)
     if (buffer.fill.kind != Fill::Kind::kFile || buffer.fill.path.empty()) continue;
     std::error_code code;
     const std::uintmax_t bytes = std::filesystem::file_size(buffer.fill.path, code);
-    if (!code && bytes >= static_cast<std::uintmax_t>(buffer.bytes())) continue;
+    const std::int64_t needed = buffer.fill.offset + buffer.bytes();
+    if (!code && bytes >= static_cast<std::uintmax_t>(needed)) continue;
     elements[i].at("fill").at("file").fail(
         code ? fmt::format("cannot be read: {}", code.message())
-             : fmt::format("holds {} bytes; '{}' needs {}", bytes, buffer.name, buffer.bytes()));
+             : fmt::format("holds {} bytes; '{}' needs {}", bytes, buffer.name, needed));
   }
 }
 
@@ -430,6 +432,11 @@ Result<Task> parse_task(std::string_view text, const std::filesystem::path& path
 }
 
 Result<Task> read_task(const std::filesystem::path& path, FillFiles files) {
+  if (path.extension() == ".pt2") {
+    const auto imported = pytorch::import_pt2(path, std::filesystem::absolute(path).string());
+    if (!imported) return std::unexpected(imported.error());
+    return parse_task(imported->text, path, files);
+  }
   const auto text = read_text_file(path);
   if (!text) return std::unexpected(text.error());
   return parse_task(*text, path, files);

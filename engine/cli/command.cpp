@@ -185,10 +185,12 @@ std::unique_ptr<Rewriting> open_rewriting(sandbox::Mode sandbox, MissingLayers l
   return std::make_unique<RemoteRewriting>(options);
 }
 
-Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task,
-                               MissingLayers layers) {
+Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task, MissingLayers layers,
+                               const std::vector<std::string>& more_files) {
   EvaluatorOptions evaluator_options;
   evaluator_options.input_files = task.input_files();
+  evaluator_options.input_files.insert(evaluator_options.input_files.end(), more_files.begin(),
+                                       more_files.end());
   evaluator_options.sandbox = options.sandbox;
   evaluator_options.warn = warn_on_stderr;
   evaluator_options.tell_missing_layers = layers == MissingLayers::kTold;

@@ -51,6 +51,7 @@ struct Registration {
 [[nodiscard]] Registration add_evaluate(CLI::App& root);
 [[nodiscard]] Registration add_check(CLI::App& root);
 [[nodiscard]] Registration add_init(CLI::App& root);
+Registration add_import(CLI::App& root);
 [[nodiscard]] Registration add_leaderboard(CLI::App& root);
 [[nodiscard]] Registration add_report(CLI::App& root);
 [[nodiscard]] Registration add_show(CLI::App& root);
@@ -100,9 +101,10 @@ struct OpenDevice {
     sandbox::Mode sandbox = sandbox::Mode::kBestEffort,
     MissingLayers layers = MissingLayers::kUntold,
     std::function<void(const std::string&)> warn = warn_on_stderr);
-/// For evaluations of `task`: its children see the files that it names.
+/// For evaluations of `task`: its children see the files that it names, and `more_files`.
 [[nodiscard]] Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task,
-                                             MissingLayers layers);
+                                             MissingLayers layers,
+                                             const std::vector<std::string>& more_files = {});
 
 struct DatabaseOptions {
   std::string path;  ///< empty: Store::default_path()

@@ -300,7 +300,8 @@ int run(const Options& options) {
   const Common& common = options.common;
   const auto device_name = emulated_device(options.device);
   if (!device_name) return common.fail(device_name.error());
-  if (std::filesystem::path(options.task).extension() != ".json") {
+  const auto extension = std::filesystem::path(options.task).extension();
+  if (extension != ".json" && extension != ".pt2") {
     const auto text = read_text_file(options.task);
     if (!text) return common.fail(text.error());
     if (!find_task_comment(*text)) return common.fail(bare_file(options.task));

@@ -81,13 +81,13 @@ int run_command_line(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
 
   const Registration commands[] = {
-      add_optimize(app),    add_bench(app),       add_evaluate(app), add_check(app),
-      add_init(app),        add_leaderboard(app), add_show(app),     add_verify(app),
-      add_diff(app),        add_export(app),      add_rules(app),    add_baseline(app),
-      add_describe(app),    add_calibrate(app),   add_doctor(app),   add_submit(app),
-      add_jobs(app),        add_watch(app),       add_cancel(app),   add_workers(app),
-      add_coordinator(app), add_worker(app),      add_serve(app),    add_report(app),
-      add_prompt(app)};
+      add_optimize(app), add_bench(app),       add_evaluate(app),    add_check(app),
+      add_init(app),     add_import(app),      add_leaderboard(app), add_show(app),
+      add_verify(app),   add_diff(app),        add_export(app),      add_rules(app),
+      add_baseline(app), add_describe(app),    add_calibrate(app),   add_doctor(app),
+      add_submit(app),   add_jobs(app),        add_watch(app),       add_cancel(app),
+      add_workers(app),  add_coordinator(app), add_worker(app),      add_serve(app),
+      add_report(app),   add_prompt(app)};
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     fmt::print(stderr, "hone: {}\n", wrong);
     return kUsage;

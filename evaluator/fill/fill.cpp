@@ -104,15 +104,17 @@ class RepeatingSource : public Source {
 
 class FileSource : public Source {
  public:
-  FileSource(const std::uint8_t* data, std::uint64_t size) : data_(data), size_(size) {}
+  /// The elements begin `skipped` bytes behind the mapped ones.
+  FileSource(const std::uint8_t* data, std::uint64_t size, std::uint64_t skipped)
+      : data_(data), size_(size), skipped_(skipped) {}
   ~FileSource() override { munmap(const_cast<std::uint8_t*>(data_), size_); }
   void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
-    if (offset + size <= size_) std::memcpy(out, data_ + offset, size);
+    if (skipped_ + offset + size <= size_) std::memcpy(out, data_ + skipped_ + offset, size);
   }
 
  private:
   const std::uint8_t* data_;
-  std::uint64_t size_;
+  std::uint64_t size_, skipped_;
 };
 
 /// `value`, which is whole, as the bits of an integer of this type; the nearest one that it has.
@@ -212,17 +214,22 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
   const int fd = ::open(buffer.fill.path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return invalid(fmt::format("{}: {}", where, std::strerror(errno)));
   struct stat info{};
+  const auto from = static_cast<std::uint64_t>(buffer.fill.offset);
   const auto bytes = static_cast<std::uint64_t>(buffer.bytes());
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-      static_cast<std::uint64_t>(info.st_size) < bytes) {
+      static_cast<std::uint64_t>(info.st_size) < from + bytes) {
     close(fd);
     return invalid(fmt::format("{} has {} bytes; the buffer needs {}", where,
-                               static_cast<long long>(info.st_size), bytes));
+                               static_cast<long long>(info.st_size), from + bytes));
   }
-  void* data = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+  // A file is mapped from the beginning of a page.
+  const std::uint64_t skipped = from % static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  void* data = mmap(nullptr, skipped + bytes, PROT_READ, MAP_PRIVATE, fd,
+                    static_cast<off_t>(from - skipped));
   close(fd);
   if (data == MAP_FAILED) return invalid(fmt::format("{}: {}", where, std::strerror(errno)));
-  return std::make_shared<FileSource>(static_cast<const std::uint8_t*>(data), bytes);
+  return std::make_shared<FileSource>(static_cast<const std::uint8_t*>(data), skipped + bytes,
+                                      skipped);
 }
 
 std::shared_ptr<const Source> Source::with_changes(std::shared_ptr<const Source> source,

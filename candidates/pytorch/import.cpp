@@ -1,0 +1,254 @@
+#include "candidates/pytorch/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "candidates/pytorch/exported.h"
+#include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/refusal.h"
+#include "candidates/pytorch/task_text.h"
+
+namespace hone::pytorch {
+namespace {
+
+/// The order in which a tensor's dimensions lie in memory, outermost first; refuses what no dense
+/// buffer with its dimensions in another order is.
+std::vector<int> memory_order(const TensorMeta& meta, const std::string& name) {
+  std::vector<int> order(meta.sizes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  const auto stride = [&](int i) { return meta.strides[static_cast<std::size_t>(i)]; };
+  const auto size = [&](int i) { return meta.sizes[static_cast<std::size_t>(i)]; };
+  // Dimensions of one element lie anywhere: they stay where they are among equals.
+  std::ranges::stable_sort(order, [&](int a, int b) {
+    if (size(a) == 1 || size(b) == 1) return false;
+    return stride(a) > stride(b);
+  });
+  const bool is_dense = [&] {
+    std::int64_t expected = 1;
+    for (std::size_t i = meta.sizes.size(); i-- > 0;) {
+      if (meta.sizes[i] != 1 && meta.strides[i] != expected) return false;
+      expected *= meta.sizes[i];
+    }
+    return true;
+  }();
+  if (is_dense) std::ranges::sort(order);
+  std::int64_t expected = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    if (size(order[i]) == 1) continue;
+    if (stride(order[i]) != expected) {
+      refuse(
+          "'{}' has the strides [{}] for the sizes [{}]: its elements overlap or have gaps; pass a "
+          "tensor that is dense in some order of its dimensions (contiguous())",
+          name, fmt::join(meta.strides, ", "), fmt::join(meta.sizes, ", "));
+    }
+    expected *= size(order[i]);
+  }
+  return order;
+}
+
+/// Fills for what has no bytes of its own: arguments, and parameters on the meta device.
+nlohmann::json made_up_fill(const GraphInput& input, const TensorMeta& meta) {
+  if (!is_float(meta.type)) return nullptr;
+  if (input.kind == GraphInput::Kind::kUser) return {{"normal", {0, 1}}};
+  const bool variance = input.target.ends_with("running_var");
+  const bool scale = meta.sizes.size() == 1 && input.target.ends_with("weight");
+  if (variance || scale) return {{"uniform", {0.5, 1.5}}};
+  if (meta.sizes.size() < 2) return {{"uniform", {-0.5, 0.5}}};
+  // As PyTorch draws weights: so that results keep the magnitude of what goes in.
+  double fan_in = 1;
+  for (std::size_t i = 1; i < meta.sizes.size(); ++i) fan_in *= static_cast<double>(meta.sizes[i]);
+  const double bound = std::stod(fmt::format("{:.3g}", 1 / std::sqrt(fan_in)));
+  return {{"uniform", {-bound, bound}}};
+}
+
+class Import {
+ public:
+  Import(const Exported& exported, std::string fill_path)
+      : exported_(exported), fill_path_(std::move(fill_path)) {}
+
+  Imported run(const std::string& name) {
+    for (const GraphInput& input : exported_.inputs) add_input(input);
+    for (const Node& node : exported_.nodes) translate(node);
+    finish_outputs();
+    Imported imported;
+    imported.text = task_text(to_, name, exported_.torch_version);
+    for (const int storage : arguments_) imported.arguments.push_back(buffer_name(storage));
+    for (const int storage : results_) imported.results.push_back(buffer_name(storage));
+    return imported;
+  }
+
+ private:
+  [[nodiscard]] std::string buffer_name(int storage) {
+    return storage < 0 ? "" : to_.buffer(to_.storage(storage).buffer).name;
+  }
+
+  void add_input(const GraphInput& input) {
+    const bool user = input.kind == GraphInput::Kind::kUser;
+    if (input.name.empty()) {
+      if (user) arguments_.push_back(-1);
+      return;
+    }
+    const auto found = exported_.tensors.find(input.name);
+    if (found == exported_.tensors.end())
+      refuse("the file says nothing of the input '{}'", input.name);
+    const Weight* weight = input.weight ? &exported_.weights[*input.weight] : nullptr;
+    // Tied weights: several names of the same bytes.
+    if (weight != nullptr && weight->has_bytes) {
+      const auto tied = by_bytes_.find({weight->bytes.offset, weight->meta.offset});
+      if (tied != by_bytes_.end() && tied->second.second == weight->meta.strides) {
+        values_.insert_or_assign(input.name, tied->second.first);
+        return;
+      }
+    }
+    const TensorMeta& meta = weight != nullptr ? weight->meta : found->second;
+    const std::string called = user ? input.name : input.target;
+    const std::vector<int> order = memory_order(meta, called);
+    BufferText buffer;
+    buffer.name = called;
+    buffer.type = meta.type;
+    buffer.role = Role::kIn;
+    std::vector<Dim> shape(meta.sizes.size());
+    for (const int dimension : order) {
+      const auto i = static_cast<std::size_t>(dimension);
+      shape[i] = to_.sizes.fresh(fmt::format("{}_{}", called, dimension), meta.sizes[i]);
+      buffer.shape.push_back(shape[i]);
+    }
+    if (weight != nullptr && weight->has_bytes) {
+      buffer.fill = {
+          {"file", fill_path_},
+          {"offset", weight->bytes.offset +
+                         static_cast<std::uint64_t>(weight->meta.offset) * size_of(meta.type)}};
+    } else {
+      buffer.fill = made_up_fill(input, meta);
+    }
+    Tensor tensor = to_.give(buffer);
+    std::vector<int> back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+    tensor = permuted(tensor, back);
+    if (user) arguments_.push_back(tensor.storage);
+    if (weight != nullptr && weight->has_bytes) {
+      by_bytes_.insert_or_assign({weight->bytes.offset, weight->meta.offset},
+                                 std::pair(tensor, weight->meta.strides));
+    }
+    values_.insert_or_assign(input.name, tensor);
+  }
+
+  void translate(const Node& node) {
+    try {
+      Call call(to_, exported_, node, values_);
+      if (const Operation* operation = find_operation(node.target))
+        return operation->translate(call);
+      if (const Operation* functional = without_underscore(node.target)) {
+        return in_place(call, node, *functional);
+      }
+      refuse(
+          "hone does not have this operation; candidates/pytorch/operations has one file for each "
+          "family of them (scripts/new_operation.sh begins one)");
+    } catch (const Refusal& refusal) {
+      refuse("node '{}' ({}{}{}): {}", node.name, node.target, node.module.empty() ? "" : " of ",
+             node.module, refusal.what());
+    }
+  }
+
+  /// "aten.relu_.default": what "aten.relu.default" gives, in the place of its first argument.
+  static const Operation* without_underscore(const std::string& target) {
+    const std::size_t dot = target.rfind('.');
+    if (dot == std::string::npos || dot == 0 || target[dot - 1] != '_') return nullptr;
+    return find_operation(target.substr(0, dot - 1) + target.substr(dot));
+  }
+
+  void in_place(Call& call, const Node& node, const Operation& functional) {
+    const Tensor self = call.tensor("self");
+    Node other = node;
+    const std::size_t dot = node.target.rfind('.');
+    other.target = node.target.substr(0, dot - 1) + node.target.substr(dot);
+    Call inner(to_, exported_, other, values_);
+    functional.translate(inner);
+    const auto made = node.outputs.empty() ? values_.end() : values_.find(node.outputs.front());
+    if (made == values_.end()) refuse("gives no result");
+    to_.assign(self, made->second);
+    values_.insert_or_assign(node.outputs.front(), self);
+  }
+
+  /// What the module returns gets a buffer of its own, with the role out.
+  void finish_outputs() {
+    std::set<int> taken;  // buffers
+    for (const GraphOutput& output : exported_.outputs) {
+      if (output.kind == GraphOutput::Kind::kMutation) {
+        write_back(output);
+        continue;
+      }
+      if (output.name.empty()) {
+        results_.push_back(-1);
+        continue;
+      }
+      Tensor tensor = value(output.name);
+      const Storage& storage = to_.storage(tensor.storage);
+      if (storage.given || !to_.is_whole(tensor) || taken.contains(storage.buffer)) {
+        tensor = copied(tensor, output.name);
+      }
+      taken.insert(to_.buffer_of(tensor));
+      to_.buffer(to_.buffer_of(tensor)).role = Role::kOut;
+      // A reshaped result has the module's shape.
+      to_.buffer(to_.buffer_of(tensor)).shape = tensor.shape;
+      results_.push_back(tensor.storage);
+    }
+  }
+
+  void write_back(const GraphOutput& output) {
+    for (const GraphInput& input : exported_.inputs) {
+      const bool named = input.kind == GraphInput::Kind::kUser ? input.name == output.target
+                                                               : input.target == output.target;
+      if (!named || input.name.empty()) continue;
+      const Tensor from = value(output.name), to = value(input.name);
+      if (from.storage != to.storage) to_.assign(to, from);
+      return;
+    }
+    refuse("the signature writes back to '{}', which is no input", output.target);
+  }
+
+  const Tensor& value(const std::string& name) const {
+    const auto found = values_.find(name);
+    if (found == values_.end()) refuse("no node makes the result '{}'", name);
+    return found->second;
+  }
+
+  Tensor copied(const Tensor& tensor, const std::string& name) {
+    const Tensor copy = to_.make(tensor.type, tensor.shape, name + "_result");
+    Kernel kernel(to_, "copy", "The same elements, row-major.");
+    const auto from = kernel.in("x", tensor);
+    const auto to = kernel.out("y", copy);
+    const auto at = kernel.each_element(copy);
+    kernel.store(to, at, kernel.load_raw(from, at));
+    kernel.launch();
+    return copy;
+  }
+
+  const Exported& exported_;
+  std::string fill_path_;
+  Translation to_;
+  std::map<std::string, Tensor> values_;
+  std::map<std::pair<std::uint64_t, std::int64_t>, std::pair<Tensor, std::vector<std::int64_t>>>
+      by_bytes_;
+  std::vector<int> arguments_, results_;  ///< storages; -1: no tensor
+};
+
+}  // namespace
+
+Result<Imported> import_pt2(const std::filesystem::path& path, const std::string& fill_path) {
+  auto exported = read_exported(path);
+  if (!exported) return std::unexpected(exported.error());
+  try {
+    return Import(*exported, fill_path).run(path.stem().string());
+  } catch (const Refusal& refusal) {
+    return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
+  }
+}
+
+}  // namespace hone::pytorch

@@ -1,0 +1,30 @@
+#include "candidates/pytorch/operations.h"
+
+namespace hone::pytorch {
+namespace {
+
+constexpr std::span<const Operation> (*kFamilies[])() = {
+    view_operations,      pointwise_operations, product_operations, convolution_operations,
+    reduction_operations, norm_operations,      pooling_operations, softmax_operations,
+};
+
+}  // namespace
+
+const Operation* find_operation(std::string_view target) {
+  for (const auto& family : kFamilies) {
+    for (const Operation& operation : family()) {
+      if (operation.target == target) return &operation;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string_view> known_targets() {
+  std::vector<std::string_view> targets;
+  for (const auto& family : kFamilies) {
+    for (const Operation& operation : family()) targets.push_back(operation.target);
+  }
+  return targets;
+}
+
+}  // namespace hone::pytorch

@@ -1,0 +1,376 @@
+// Operators on single elements. Each is a line: the operator and what it computes, in a small
+// language that becomes CUDA:
+//   $self, $other, ...   an argument, a tensor's element or a number
+//   $alpha=1             likewise, with the schema's default
+//   expf, fmaxf, ...     the f32 functions; f64 gets those without the f
+//   1.0f                 numbers of the type that is computed in
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/refusal.h"
+
+namespace hone::pytorch {
+namespace pointwise {
+namespace {
+
+/// What the operands are converted to before the formula.
+enum class Computes {
+  kAsResult,    ///< the result's type
+  kAsOperands,  ///< the widest of the operands': comparisons
+};
+
+struct Formula {
+  std::string_view target;
+  std::string_view text;
+  Computes computes = Computes::kAsResult;
+};
+
+// Source of the formulas: the pages of torch and torch.nn.functional in PyTorch's documentation.
+constexpr Formula kFormulas[] = {
+    {"aten.relu.default", "$self < 0.0f ? 0.0f : $self"},
+    {"aten.relu6.default", "fminf(fmaxf($self, 0.0f), 6.0f)"},
+    {"aten.leaky_relu.default", "$self > 0.0f ? $self : $self * $negative_slope=0.01"},
+    {"aten.elu.default",
+     "($self > 0.0f ? $self : expm1f($self * $input_scale=1) * $alpha=1) * $scale=1"},
+    {"aten.celu.default", "$self > 0.0f ? $self : expm1f($self / $alpha=1) * $alpha=1"},
+    {"aten.selu.default",
+     "1.0507009873554805f * ($self > 0.0f ? $self : 1.6732632423543772f * expm1f($self))"},
+    {"aten.sigmoid.default", "1.0f / (1.0f + expf(-$self))"},
+    {"aten.silu.default", "$self / (1.0f + expf(-$self))"},
+    {"aten.log_sigmoid.default", "fminf($self, 0.0f) - log1pf(expf(-fabsf($self)))"},
+    {"aten.mish.default", "$self * tanhf($self > 20.0f ? $self : log1pf(expf($self)))"},
+    {"aten.softplus.default",
+     "$self * $beta=1 > $threshold=20 ? $self : log1pf(expf($self * $beta=1)) / $beta=1"},
+    {"aten.hardtanh.default", "fminf(fmaxf($self, $min_val=-1), $max_val=1)"},
+    {"aten.hardsigmoid.default", "fminf(fmaxf($self + 3.0f, 0.0f), 6.0f) / 6.0f"},
+    {"aten.hardswish.default", "$self * fminf(fmaxf($self + 3.0f, 0.0f), 6.0f) / 6.0f"},
+    {"aten.threshold.default", "$self > $threshold ? $self : $value"},
+    {"aten.tanh.default", "tanhf($self)"},
+    {"aten.exp.default", "expf($self)"},
+    {"aten.exp2.default", "exp2f($self)"},
+    {"aten.expm1.default", "expm1f($self)"},
+    {"aten.log.default", "logf($self)"},
+    {"aten.log2.default", "log2f($self)"},
+    {"aten.log10.default", "log10f($self)"},
+    {"aten.log1p.default", "log1pf($self)"},
+    {"aten.sqrt.default", "sqrtf($self)"},
+    {"aten.rsqrt.default", "1.0f / sqrtf($self)"},
+    {"aten.reciprocal.default", "1.0f / $self"},
+    {"aten.sin.default", "sinf($self)"},
+    {"aten.cos.default", "cosf($self)"},
+    {"aten.tan.default", "tanf($self)"},
+    {"aten.asin.default", "asinf($self)"},
+    {"aten.acos.default", "acosf($self)"},
+    {"aten.atan.default", "atanf($self)"},
+    {"aten.sinh.default", "sinhf($self)"},
+    {"aten.cosh.default", "coshf($self)"},
+    {"aten.erf.default", "erff($self)"},
+    {"aten.floor.default", "floorf($self)"},
+    {"aten.ceil.default", "ceilf($self)"},
+    {"aten.round.default", "rintf($self)"},
+    {"aten.trunc.default", "truncf($self)"},
+    {"aten.neg.default", "-$self"},
+    {"aten.square.default", "$self * $self"},
+    {"aten.sign.default", "$self > 0 ? 1 : ($self < 0 ? -1 : 0)"},
+    {"aten.logical_not.default", "!$self", Computes::kAsOperands},
+    {"aten.isnan.default", "$self != $self", Computes::kAsOperands},
+    {"aten.isinf.default", "fabsf($self) == INFINITY", Computes::kAsOperands},
+    {"aten.add.Tensor", "$self + $other * $alpha=1"},
+    {"aten.add.Scalar", "$self + $other * $alpha=1"},
+    {"aten.sub.Tensor", "$self - $other * $alpha=1"},
+    {"aten.sub.Scalar", "$self - $other * $alpha=1"},
+    {"aten.rsub.Scalar", "$other - $self * $alpha=1"},
+    {"aten.rsub.Tensor", "$other - $self * $alpha=1"},
+    {"aten.mul.Tensor", "$self * $other"},
+    {"aten.mul.Scalar", "$self * $other"},
+    {"aten.div.Tensor", "$self / $other"},
+    {"aten.div.Scalar", "$self / $other"},
+    {"aten.true_divide.Tensor", "$self / $other"},
+    {"aten.maximum.default", "fmaxf($self, $other)"},
+    {"aten.minimum.default", "fminf($self, $other)"},
+    {"aten.fmod.Scalar", "fmodf($self, $other)"},
+    {"aten.fmod.Tensor", "fmodf($self, $other)"},
+    {"aten.atan2.default", "atan2f($self, $other)"},
+    {"aten.lerp.Scalar", "$self + $weight * ($end - $self)"},
+    {"aten.addcmul.default", "$self + $tensor1 * $tensor2 * $value=1"},
+    {"aten.addcdiv.default", "$self + $tensor1 / $tensor2 * $value=1"},
+    {"aten.where.self", "$condition ? $self : $other"},
+    {"aten.where.ScalarOther", "$condition ? $self : $other"},
+    {"aten.where.ScalarSelf", "$condition ? $self : $other"},
+    {"aten.masked_fill.Scalar", "$mask ? $value : $self"},
+    {"aten.masked_fill.Tensor", "$mask ? $value : $self"},
+    {"aten.eq.Scalar", "$self == $other", Computes::kAsOperands},
+    {"aten.eq.Tensor", "$self == $other", Computes::kAsOperands},
+    {"aten.ne.Scalar", "$self != $other", Computes::kAsOperands},
+    {"aten.ne.Tensor", "$self != $other", Computes::kAsOperands},
+    {"aten.lt.Scalar", "$self < $other", Computes::kAsOperands},
+    {"aten.lt.Tensor", "$self < $other", Computes::kAsOperands},
+    {"aten.le.Scalar", "$self <= $other", Computes::kAsOperands},
+    {"aten.le.Tensor", "$self <= $other", Computes::kAsOperands},
+    {"aten.gt.Scalar", "$self > $other", Computes::kAsOperands},
+    {"aten.gt.Tensor", "$self > $other", Computes::kAsOperands},
+    {"aten.ge.Scalar", "$self >= $other", Computes::kAsOperands},
+    {"aten.ge.Tensor", "$self >= $other", Computes::kAsOperands},
+    {"aten.logical_and.default", "$self && $other", Computes::kAsOperands},
+    {"aten.logical_or.default", "$self || $other", Computes::kAsOperands},
+    {"aten.logical_xor.default", "!$self != !$other", Computes::kAsOperands},
+    {"aten.bitwise_and.Tensor", "$self & $other"},
+    {"aten.bitwise_or.Tensor", "$self | $other"},
+    {"aten.bitwise_xor.Tensor", "$self ^ $other"},
+    {"aten._to_copy.default", "$self"},
+    {"aten.copy.default", "$src"},
+    {"aten.clone.default", "$self"},
+};
+
+/// Arguments of which some forms exist under one name, decided by what is given.
+std::string_view formula_of(const Call& call, std::string_view target) {
+  if (target == "aten.gelu.default") {
+    return call.text("approximate", "none") == "tanh"
+               ? "0.5f * $self * (1.0f + tanhf(0.7978845608028654f * ($self + 0.044715f * $self * "
+                 "$self * $self)))"
+               : "0.5f * $self * (1.0f + erff($self * 0.7071067811865476f))";
+  }
+  if (target.starts_with("aten.clamp") || target.starts_with("aten.clip")) {
+    const bool low = call.has("min"), high = call.has("max");
+    return low && high ? "fminf(fmaxf($self, $min), $max)"
+           : low       ? "fmaxf($self, $min)"
+                       : "fminf($self, $max)";
+  }
+  if (target.starts_with("aten.abs"))
+    return is_float(call.type()) ? "fabsf($self)" : "$self < 0 ? -$self : $self";
+  if (target == "aten.bitwise_not.default") {
+    return call.type() == ScalarType::kBool ? "!$self" : "~$self";
+  }
+  if (target.starts_with("aten.pow.Tensor_Scalar")) {
+    const double exponent = call.number("exponent");
+    if (exponent == 1) return "$self";
+    if (exponent == 2) return "$self * $self";
+    if (exponent == 3) return "$self * $self * $self";
+    if (exponent == 0.5) return "sqrtf($self)";
+    return "powf($self, $exponent)";
+  }
+  if (target.starts_with("aten.pow")) return "powf($self, $exponent)";
+  refuse("has no formula (a bug of hone's)");
+}
+
+constexpr std::string_view kByArguments[] = {
+    "aten.gelu.default",        "aten.clamp.default",     "aten.clamp.Tensor",
+    "aten.clip.default",        "aten.clamp_min.default", "aten.clamp_max.default",
+    "aten.clamp_min.Tensor",    "aten.clamp_max.Tensor",  "aten.abs.default",
+    "aten.bitwise_not.default", "aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor",
+    "aten.pow.Scalar"};
+
+/// The type that operands of comparisons meet in: tensors with dimensions before those without.
+ScalarType widest(const std::vector<Tensor>& tensors) {
+  const auto rank = [](ScalarType type) {
+    switch (type) {
+      case ScalarType::kF64:
+        return 6;
+      case ScalarType::kF32:
+        return 5;
+      case ScalarType::kF16:
+      case ScalarType::kBf16:
+        return 4;
+      case ScalarType::kI64:
+        return 3;
+      case ScalarType::kI32:
+        return 2;
+      case ScalarType::kBool:
+        return 0;
+      default:
+        return 1;
+    }
+  };
+  ScalarType widest = tensors.front().type;
+  for (const Tensor& tensor : tensors) {
+    if (rank(tensor.type) > rank(widest)) widest = tensor.type;
+  }
+  return widest;
+}
+
+/// One kernel: its operands and the text that becomes its formula.
+class Writer {
+ public:
+  Writer(Call& call, std::string_view formula, Computes computes)
+      : call_(call), formula_(formula), computes_(computes) {}
+
+  void write(std::string_view name) {
+    collect();
+    if (tensors_.empty()) refuse("has no tensor among its arguments");
+    std::vector<Dim> shape = tensors_.front().shape;
+    for (const Tensor& tensor : tensors_) shape = broadcast(call_.to.sizes, shape, tensor.shape);
+    type_ = computes_ == Computes::kAsResult ? call_.type() : widest(tensors_);
+    Tensor result = call_.make(shape);
+    std::vector<Tensor*> all = {&result};
+    for (Tensor& tensor : tensors_) {
+      tensor = expanded(call_.to.sizes, tensor, shape);
+      all.push_back(&tensor);
+    }
+    merge_dimensions(call_.to.sizes, all);
+    Kernel kernel(call_.to, std::string(name), "");
+    std::vector<Kernel::Operand> operands;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      operands.push_back(kernel.in(names_[i], tensors_[i]));
+    }
+    const auto out = kernel.out("y", result);
+    const auto at = kernel.each_element(result);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const ScalarType from = tensors_[i].type;
+      const ScalarType as = from == ScalarType::kBool ? from : type_;
+      kernel.line(fmt::format("{} v_{} = {};", computed_in(as), names_[i],
+                              converted(kernel.load(operands[i], at), from, as)));
+    }
+    kernel.store(out, at, stored_as(result.type, text()));
+    kernel.launch();
+  }
+
+ private:
+  static std::string converted(const std::string& value, ScalarType from, ScalarType to) {
+    if (computed_in(from) == computed_in(to)) return value;
+    return fmt::format("({}){}", computed_in(to), value);
+  }
+
+  /// Names of arguments and their defaults, in the order of the formula.
+  template <class Visit>
+  void each_argument(Visit visit) const {
+    for (std::size_t at = 0; at < formula_.size(); ++at) {
+      if (formula_[at] != '$') continue;
+      std::size_t end = at + 1;
+      while (
+          end < formula_.size() &&
+          (std::isalnum(static_cast<unsigned char>(formula_[end])) != 0 || formula_[end] == '_')) {
+        ++end;
+      }
+      const std::string_view name = formula_.substr(at + 1, end - at - 1);
+      std::size_t after = end;
+      std::string_view otherwise;
+      if (after < formula_.size() && formula_[after] == '=' && formula_[after + 1] != '=') {
+        ++after;
+        while (after < formula_.size() &&
+               std::string_view("+-.0123456789").contains(formula_[after])) {
+          ++after;
+        }
+        otherwise = formula_.substr(end + 1, after - end - 1);
+      }
+      visit(at, after, name, otherwise);
+    }
+  }
+
+  void collect() {
+    each_argument([&](std::size_t, std::size_t, std::string_view name, std::string_view) {
+      if (!call_.is_tensor(name)) return;
+      if (std::ranges::find(names_, name) != names_.end()) return;
+      names_.emplace_back(name);
+      tensors_.push_back(call_.tensor(name));
+    });
+  }
+
+  [[nodiscard]] std::string argument(std::string_view name, std::string_view otherwise) const {
+    if (call_.is_tensor(name)) return fmt::format("v_{}", name);
+    const double value = otherwise.empty() ? call_.number(name)
+                                           : call_.number(name, std::stod(std::string(otherwise)));
+    std::string text = literal(value, type_);
+    return text.starts_with('-') ? "(" + text + ")" : text;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    std::size_t done = 0;
+    each_argument(
+        [&](std::size_t begin, std::size_t end, std::string_view name, std::string_view otherwise) {
+          text += formula_.substr(done, begin - done);
+          text += argument(name, otherwise);
+          done = end;
+          // What is multiplied or divided by 1 is itself.
+          for (const std::string_view one : {" * 1.0f", " / 1.0f", " * 1", " / 1"}) {
+            if (!otherwise.empty() && text.ends_with(one)) text.resize(text.size() - one.size());
+          }
+        });
+    text += formula_.substr(done);
+    return type_ == ScalarType::kF64 ? without_f(text) : is_float(type_) ? text : whole(text);
+  }
+
+  /// expf -> exp, 1.0f -> 1.0.
+  static std::string without_f(const std::string& text) {
+    std::string wide;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool ends =
+          i + 1 == text.size() ||
+          (std::isalnum(static_cast<unsigned char>(text[i + 1])) == 0 && text[i + 1] != '_');
+      const bool function = i + 1 < text.size() && text[i + 1] == '(';
+      const bool number = i > 0 && (std::isdigit(static_cast<unsigned char>(text[i - 1])) != 0);
+      const bool suffix = text[i] == 'f' && ends && (function || number) && text.substr(i) != "if";
+      // erff has the suffix, erf has not.
+      const bool own = function && i >= 2 && text.substr(i - 2, 3) == "erf";
+      if (!suffix || own) wide += text[i];
+    }
+    return wide;
+  }
+
+  /// Integers: min() and max() in place of fminf() and fmaxf(), whole numbers.
+  static std::string whole(std::string text) {
+    for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"fminf", "min"},
+                                   {"fmaxf", "max"},
+                                   {".0f", ""}}) {
+      for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from)) {
+        text.replace(at, from.size(), to);
+      }
+    }
+    return text;
+  }
+
+  Call& call_;
+  std::string_view formula_;
+  Computes computes_;
+  ScalarType type_ = ScalarType::kF32;
+  std::vector<std::string> names_;
+  std::vector<Tensor> tensors_;
+};
+
+/// "aten.leaky_relu.default" -> "leaky_relu".
+std::string_view short_name(std::string_view target) {
+  target.remove_prefix(target.find('.') + 1);
+  return target.substr(0, target.find('.'));
+}
+
+void translate_formula(Call& call, std::string_view target) {
+  for (const Formula& formula : kFormulas) {
+    if (formula.target == target) {
+      Writer(call, formula.text, formula.computes).write(short_name(target));
+      return;
+    }
+  }
+  Writer(call, formula_of(call, target), Computes::kAsResult).write(short_name(target));
+}
+
+template <std::size_t I>
+constexpr Operation by_formula() {
+  return {kFormulas[I].target, [](Call& call) { translate_formula(call, kFormulas[I].target); }};
+}
+template <std::size_t I>
+constexpr Operation by_arguments() {
+  return {kByArguments[I], [](Call& call) { translate_formula(call, kByArguments[I]); }};
+}
+
+template <std::size_t... I, std::size_t... J>
+constexpr auto all(std::index_sequence<I...>, std::index_sequence<J...>) {
+  return std::array{by_formula<I>()..., by_arguments<J>()...};
+}
+
+constexpr auto kOperations = all(std::make_index_sequence<std::size(kFormulas)>(),
+                                 std::make_index_sequence<std::size(kByArguments)>());
+
+}  // namespace
+}  // namespace pointwise
+
+std::span<const Operation> pointwise_operations() { return pointwise::kOperations; }
+
+void write_pointwise(Call& call, std::string_view name, std::string_view formula) {
+  pointwise::Writer(call, formula, pointwise::Computes::kAsResult).write(name);
+}
+
+}  // namespace hone::pytorch

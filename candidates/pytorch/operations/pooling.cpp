@@ -1,0 +1,258 @@
+// Pooling over windows of one to three dimensions.
+#include <fmt/format.h>
+
+#include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/operations/windows.h"
+#include "candidates/pytorch/refusal.h"
+#include "candidates/pytorch/sums.h"
+
+namespace hone::pytorch {
+namespace pooling {
+namespace {
+
+int dimensions_of(const Call& call) {
+  const std::string& target = call.target();
+  const std::size_t at = target.find("pool");
+  if (at == std::string::npos || at + 4 >= target.size()) refuse("says no number of dimensions");
+  return target[at + 4] - '0';
+}
+
+/// The batch and the channels as one dimension, then the image.
+Tensor as_planes(const Sizes& sizes, const Tensor& tensor, int dimensions) {
+  Tensor outer = tensor;
+  const auto first = static_cast<std::size_t>(tensor.rank() - dimensions);
+  outer.shape.resize(first);
+  outer.strides.resize(first);
+  if (first > 1) merge_dimensions(sizes, {&outer});
+  if (outer.shape.size() > 2) refuse("pools a tensor of {} dimensions", tensor.rank());
+  outer.shape.insert(outer.shape.end(), tensor.shape.begin() + static_cast<std::ptrdiff_t>(first),
+                     tensor.shape.end());
+  outer.strides.insert(outer.strides.end(),
+                       tensor.strides.begin() + static_cast<std::ptrdiff_t>(first),
+                       tensor.strides.end());
+  return outer;
+}
+
+struct Pool {
+  std::vector<Window> windows;
+  bool up = false;  ///< ceil_mode: a last window may hang over
+};
+
+Pool pool_of(Call& call, int dimensions) {
+  Pool pool;
+  const auto taps = call.for_each_dimension("kernel_size", dimensions, 1);
+  const auto stride =
+      call.wholes("stride").empty() ? taps : call.for_each_dimension("stride", dimensions, 1);
+  const auto padding = call.for_each_dimension("padding", dimensions, 0);
+  const auto dilation = call.for_each_dimension("dilation", dimensions, 1);
+  for (std::size_t i = 0; i < taps.size(); ++i) {
+    pool.windows.push_back({taps[i], stride[i], padding[i], dilation[i], padding[i]});
+  }
+  pool.up = call.flag("ceil_mode", false);
+  return pool;
+}
+
+/// With ceil_mode one more window where it begins within the image or the padding before it.
+std::vector<Dim> pooled_shape(Call& call, const Tensor& from, Pool& pool) {
+  Sizes& sizes = call.to.sizes;
+  const std::size_t first = from.shape.size() - pool.windows.size();
+  std::vector<Dim> shape(from.shape.begin(),
+                         from.shape.begin() + static_cast<std::ptrdiff_t>(first));
+  for (std::size_t i = 0; i < pool.windows.size(); ++i) {
+    Window& window = pool.windows[i];
+    const Dim& extent = from.shape[first + i];
+    if (pool.up) {
+      sizes.freeze(extent);
+      const std::int64_t in = sizes.value(extent);
+      const std::int64_t reach = window.dilation * (window.taps - 1) + 1;
+      std::int64_t out = (in + 2 * window.padding - reach + window.stride - 1) / window.stride + 1;
+      if ((out - 1) * window.stride >= in + window.padding) --out;
+      shape.emplace_back(out);
+      // What hangs over is skipped like padding.
+      window.padding_after = std::max<std::int64_t>(
+          window.padding, (out - 1) * window.stride + reach - in - window.padding);
+    } else {
+      shape.push_back(window_extent(sizes, extent, window));
+    }
+  }
+  return shape;
+}
+
+/// What one pooling kernel has: its operands, the index of its result and of the window's element.
+struct Frame {
+  Kernel kernel;
+  Kernel::Operand x, y;
+  Indices at, in;
+  int open = 0;
+};
+
+void open_window(Frame& frame, const Tensor& planes, const Pool& pool) {
+  const auto names = spatial_names(static_cast<int>(pool.windows.size()));
+  static const char* const kTaps[] = {"q", "r", "s"};
+  const std::size_t first = frame.at.size() - names.size();
+  frame.in.assign(frame.at.begin(), frame.at.begin() + static_cast<std::ptrdiff_t>(first));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Window& window = pool.windows[i];
+    const std::string place = "i" + names[i];
+    const std::string extent = frame.kernel.size("I" + names[i], planes.shape[first + i]);
+    frame.open += loop_over_taps(frame.kernel, frame.at[first + i], kTaps[3 - names.size() + i],
+                                 place, extent, window);
+    frame.in.push_back(place);
+  }
+}
+
+Frame begin_pool(Call& call, std::string_view name, const Tensor& planes, const Tensor& result) {
+  Frame frame{Kernel(call.to, std::string(name), "One thread for each window."), {}, {}, {}, {}};
+  frame.x = frame.kernel.in("x", planes);
+  frame.y = frame.kernel.out("y", result);
+  std::vector<std::pair<std::string, Dim>> extents;
+  for (const Dim& extent : result.shape) {
+    extents.emplace_back(fmt::format("o{}", extents.size()), extent);
+  }
+  frame.at = frame.kernel.each(extents);
+  return frame;
+}
+
+void max_pool(Call& call) {
+  const int dimensions = dimensions_of(call);
+  const Tensor from = call.tensor("self");
+  Pool pool = pool_of(call, dimensions);
+  const auto shape = pooled_shape(call, from, pool);
+  if (call.results() > 1 && call.is_used(1)) {
+    refuse("gives the places of the largest elements; hone has max pooling without them");
+  }
+  const Tensor planes = as_planes(call.to.sizes, from, dimensions);
+  const Tensor result = as_planes(call.to.sizes, call.make(shape), dimensions);
+  if (result.rank() != planes.rank()) refuse("pools what does not lie in one row");
+  Frame frame = begin_pool(call, fmt::format("max_pool{}d", dimensions), planes, result);
+  const bool wide = from.type == ScalarType::kF64;
+  frame.kernel.line(fmt::format("{} best = -INFINITY;", computed_in(from.type)));
+  open_window(frame, planes, pool);
+  frame.kernel.line(fmt::format("best = fmax{}(best, {});", wide ? "" : "f",
+                                frame.kernel.load(frame.x, frame.in)));
+  while (frame.open-- > 0) frame.kernel.end();
+  frame.kernel.store(frame.y, frame.at, stored_as(from.type, "best"));
+  frame.kernel.launch();
+}
+
+/// How many elements a window's sum is divided by, as text.
+std::string divisor(Frame& frame, const Call& call, const Tensor& planes, const Pool& pool) {
+  if (call.has("divisor_override")) return fmt::format("{}", call.whole("divisor_override"));
+  const auto names = spatial_names(static_cast<int>(pool.windows.size()));
+  const std::size_t first = frame.at.size() - names.size();
+  const bool counts_padding = call.flag("count_include_pad", true);
+  std::string product;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Window& window = pool.windows[i];
+    const bool cut =
+        window.padding_after > window.padding || (!counts_padding && window.padding > 0);
+    std::string count = fmt::format("{}", window.taps);
+    if (cut) {
+      const std::string extent = frame.kernel.size("I" + names[i], planes.shape[first + i]);
+      const std::string begin = fmt::format("b{}", names[i]), end = fmt::format("e{}", names[i]);
+      frame.kernel.line(fmt::format("int {} = {} * {} - {};", begin, frame.at[first + i],
+                                    window.stride, window.padding));
+      frame.kernel.line(fmt::format("int {} = min({} + {}, {} + {});", end, begin, window.taps,
+                                    extent, counts_padding ? window.padding : 0));
+      count = counts_padding ? fmt::format("({} - {})", end, begin)
+                             : fmt::format("({} - max({}, 0))", end, begin);
+    }
+    product += (product.empty() ? "" : " * ") + count;
+  }
+  return pool.windows.size() > 1 ? "(" + product + ")" : product;
+}
+
+void avg_pool(Call& call) {
+  const int dimensions = dimensions_of(call);
+  const Tensor from = call.tensor("self");
+  Pool pool = pool_of(call, dimensions);
+  const auto shape = pooled_shape(call, from, pool);
+  const Tensor planes = as_planes(call.to.sizes, from, dimensions);
+  const Tensor result = as_planes(call.to.sizes, call.make(shape), dimensions);
+  if (result.rank() != planes.rank()) refuse("pools what does not lie in one row");
+  Frame frame = begin_pool(call, fmt::format("avg_pool{}d", dimensions), planes, result);
+  std::int64_t terms = 1;
+  for (const Window& window : pool.windows) terms *= window.taps;
+  const Sum sum(frame.kernel, from.type, terms);
+  sum.begin("sum");
+  open_window(frame, planes, pool);
+  frame.kernel.line(sum.add("sum", frame.kernel.load(frame.x, frame.in)));
+  while (frame.open-- > 0) frame.kernel.end();
+  const std::string by = divisor(frame, call, planes, pool);
+  frame.kernel.store(frame.y, frame.at,
+                     stored_as(from.type, fmt::format("{} / {}", sum.value("sum"), by)));
+  frame.kernel.launch();
+}
+
+/// Windows that divide the image as evenly as can be.
+void adaptive_avg_pool(Call& call) {
+  const int dimensions = dimensions_of(call);
+  const Tensor from = call.tensor("self");
+  Sizes& sizes = call.to.sizes;
+  const std::size_t first = from.shape.size() - static_cast<std::size_t>(dimensions);
+  std::vector<Dim> shape(from.shape.begin(),
+                         from.shape.begin() + static_cast<std::ptrdiff_t>(first));
+  for (std::size_t i = first; i < from.shape.size(); ++i) {
+    // An output of the image's own size stays one at every size.
+    const std::int64_t out = call.extents()[i];
+    shape.push_back(sizes.value(from.shape[i]) == out ? from.shape[i] : Dim(out));
+  }
+  const Tensor planes = as_planes(sizes, from, dimensions);
+  const Tensor result = as_planes(sizes, call.make(shape), dimensions);
+  if (result.rank() != planes.rank()) refuse("pools what does not lie in one row");
+  Frame frame = begin_pool(call, fmt::format("adaptive_avg_pool{}d", dimensions), planes, result);
+  Kernel& kernel = frame.kernel;
+  const auto names = spatial_names(dimensions);
+  const std::size_t skip = frame.at.size() - names.size();
+  frame.in.assign(frame.at.begin(), frame.at.begin() + static_cast<std::ptrdiff_t>(skip));
+  std::string count;
+  std::int64_t terms = 1;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    terms *= sizes.value(planes.shape[skip + i]) / sizes.value(result.shape[skip + i]) + 1;
+    const std::string in = kernel.size("I" + names[i], planes.shape[skip + i]);
+    const std::string out = kernel.size("O" + names[i], result.shape[skip + i]);
+    const std::string begin = "b" + names[i], end = "e" + names[i];
+    if (out == "1") {
+      count += (count.empty() ? "" : " * ") + in;
+      continue;
+    }
+    kernel.line(fmt::format("int {} = {} * {} / {};", begin, frame.at[skip + i], in, out));
+    kernel.line(fmt::format("int {} = (({} + 1) * {} + {} - 1) / {};", end, frame.at[skip + i], in,
+                            out, out));
+    count += fmt::format("{}({} - {})", count.empty() ? "" : " * ", end, begin);
+  }
+  const Sum sum(kernel, from.type, terms);
+  sum.begin("sum");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool one = sizes.value(result.shape[skip + i]) == 1;
+    const std::string in = kernel.size("I" + names[i], planes.shape[skip + i]);
+    kernel.loop("i" + names[i], one ? in : "e" + names[i], one ? "0" : "b" + names[i]);
+    frame.in.push_back("i" + names[i]);
+  }
+  kernel.line(sum.add("sum", kernel.load(frame.x, frame.in)));
+  for (std::size_t i = 0; i < names.size(); ++i) kernel.end();
+  kernel.store(frame.y, frame.at,
+               stored_as(from.type, fmt::format("{} / ({})", sum.value("sum"), count)));
+  kernel.launch();
+}
+
+constexpr Operation kOperations[] = {
+    {"aten.max_pool1d.default", max_pool},
+    {"aten.max_pool2d.default", max_pool},
+    {"aten.max_pool3d.default", max_pool},
+    {"aten.max_pool2d_with_indices.default", max_pool},
+    {"aten.max_pool3d_with_indices.default", max_pool},
+    {"aten.avg_pool1d.default", avg_pool},
+    {"aten.avg_pool2d.default", avg_pool},
+    {"aten.avg_pool3d.default", avg_pool},
+    {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool},
+    {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool},
+    {"aten.adaptive_avg_pool3d.default", adaptive_avg_pool},
+};
+
+}  // namespace
+}  // namespace pooling
+
+std::span<const Operation> pooling_operations() { return pooling::kOperations; }
+
+}  // namespace hone::pytorch

@@ -1,0 +1,131 @@
+// Matrix products: a thread for each element of the result, a loop over what is summed.
+#include <fmt/format.h>
+
+#include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/refusal.h"
+#include "candidates/pytorch/sums.h"
+
+namespace hone::pytorch {
+namespace products {
+namespace {
+
+/// y[batch..., m, n] = sum over k of a[batch..., m, k] * b[batch..., k, n] (+ bias), all views.
+struct Product {
+  Tensor a, b, y;
+  std::optional<Tensor> bias;  ///< repeated to y's shape
+  double alpha = 1, beta = 1;
+};
+
+void write_product(Call& call, std::string_view name, Product product) {
+  Sizes& sizes = call.to.sizes;
+  const std::size_t rank = product.y.shape.size();
+  const Dim k = product.a.shape[rank - 1];
+  sizes.unify(k, product.b.shape[rank - 2]);
+  Kernel kernel(call.to, std::string(name), "y = a b, one thread an element.");
+  const auto a = kernel.in("a", product.a);
+  const auto b = kernel.in("b", product.b);
+  std::optional<Kernel::Operand> bias;
+  if (product.bias) bias = kernel.in("bias", *product.bias);
+  const auto y = kernel.out("y", product.y);
+  std::vector<std::pair<std::string, Dim>> extents;
+  static const char* const kNames[] = {"d", "e", "f", "g", "h", "l"};
+  if (rank > 8) refuse("has more than 8 dimensions");
+  for (std::size_t i = 0; i + 2 < rank; ++i) extents.emplace_back(kNames[i], product.y.shape[i]);
+  extents.emplace_back("m", product.y.shape[rank - 2]);
+  extents.emplace_back("n", product.y.shape[rank - 1]);
+  const Indices at = kernel.each(extents);
+  const std::string count = kernel.size("K", k);
+  const Sum sum(kernel, product.y.type, sizes.value(k));
+  sum.begin("sum");
+  kernel.loop("k", count);
+  Indices in_a = at, in_b = at;
+  in_a[rank - 1] = "k";
+  in_b[rank - 2] = "k";
+  kernel.line(sum.add("sum", kernel.load(a, in_a), kernel.load(b, in_b)));
+  kernel.end();
+  std::string value = sum.value("sum");
+  if (product.alpha != 1)
+    value = fmt::format("{} * {}", literal(product.alpha, product.y.type), value);
+  if (bias) {
+    std::string more = kernel.load(*bias, at);
+    if (product.beta != 1)
+      more = fmt::format("{} * {}", literal(product.beta, product.y.type), more);
+    value += " + " + more;
+  }
+  kernel.store(y, at, stored_as(product.y.type, value));
+  kernel.launch();
+}
+
+/// PyTorch's matmul: batches are repeated, a vector is a row on the left and a column on the right.
+void multiply(Call& call, Tensor a, Tensor b, std::string_view name,
+              std::optional<Tensor> bias = std::nullopt, double alpha = 1, double beta = 1) {
+  Sizes& sizes = call.to.sizes;
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  if (a.rank() == 0 || b.rank() == 0) refuse("multiplies a number");
+  if (row) {
+    a.shape.insert(a.shape.begin(), 1);
+    a.strides.insert(a.strides.begin(), 0);
+  }
+  if (column) {
+    b.shape.emplace_back(1);
+    b.strides.emplace_back(0);
+  }
+  const std::vector<Dim> batch =
+      broadcast(sizes, {a.shape.begin(), a.shape.end() - 2}, {b.shape.begin(), b.shape.end() - 2});
+  const Dim m = a.shape[a.shape.size() - 2], k = a.shape.back(), n = b.shape.back();
+  sizes.unify(k, b.shape[b.shape.size() - 2]);
+  std::vector<Dim> whole = batch, of_a = batch, of_b = batch;
+  whole.insert(whole.end(), {m, n});
+  of_a.insert(of_a.end(), {m, k});
+  of_b.insert(of_b.end(), {k, n});
+  std::vector<Dim> given = batch;
+  if (!row) given.push_back(m);
+  if (!column) given.push_back(n);
+  Product product;
+  const Tensor result = call.make(given);
+  product.y = result;
+  product.y.shape = whole;
+  product.y.strides = dense_strides(whole);
+  product.a = expanded(sizes, a, of_a);
+  product.b = expanded(sizes, b, of_b);
+  if (bias) {
+    broadcast(sizes, whole, bias->shape);
+    product.bias = expanded(sizes, *bias, whole);
+  }
+  product.alpha = alpha;
+  product.beta = beta;
+  write_product(call, name, product);
+}
+
+void linear(Call& call) {
+  Tensor x = call.tensor("input"), weight = call.tensor("weight");
+  if (weight.rank() == 1) return multiply(call, x, weight, "linear", call.maybe_tensor("bias"));
+  multiply(call, x, permuted(weight, {1, 0}), "linear", call.maybe_tensor("bias"));
+}
+
+void matmul(Call& call) { multiply(call, call.tensor("self"), call.tensor("other"), "matmul"); }
+void mm(Call& call) { multiply(call, call.tensor("self"), call.tensor("mat2"), "matmul"); }
+void mv(Call& call) { multiply(call, call.tensor("self"), call.tensor("vec"), "matvec"); }
+void dot(Call& call) { multiply(call, call.tensor("self"), call.tensor("tensor"), "dot"); }
+
+void addmm(Call& call) {
+  multiply(call, call.tensor("mat1"), call.tensor("mat2"), "addmm", call.tensor("self"),
+           call.number("alpha", 1), call.number("beta", 1));
+}
+void baddbmm(Call& call) {
+  multiply(call, call.tensor("batch1"), call.tensor("batch2"), "baddbmm", call.tensor("self"),
+           call.number("alpha", 1), call.number("beta", 1));
+}
+
+constexpr Operation kOperations[] = {
+    {"aten.linear.default", linear}, {"aten.matmul.default", matmul},   {"aten.mm.default", mm},
+    {"aten.bmm.default", mm},        {"aten.mv.default", mv},           {"aten.dot.default", dot},
+    {"aten.addmm.default", addmm},   {"aten.baddbmm.default", baddbmm},
+};
+
+}  // namespace
+}  // namespace products
+
+std::span<const Operation> product_operations() { return products::kOperations; }
+
+}  // namespace hone::pytorch

@@ -1,0 +1,350 @@
+// Operators that give another view of the same elements: no kernel, unless a reshape of what does
+// not lie in one row needs a copy.
+#include <algorithm>
+#include <limits>
+
+#include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/refusal.h"
+
+namespace hone::pytorch {
+namespace views {
+namespace {
+
+/// The extents that a reshape gives, found from how its dimensions group: those of the input whose
+/// product is that of some of the output's.
+std::vector<Dim> regroup(Call& call, const Tensor& from, const std::vector<std::int64_t>& wanted) {
+  Sizes& sizes = call.to.sizes;
+  std::vector<Dim> shape;
+  std::size_t i = 0, o = 0;
+  const std::size_t ins = from.shape.size(), outs = wanted.size();
+  while (o < outs || i < ins) {
+    // The shortest group of both that has equal products.
+    std::int64_t left = 1, right = 1;
+    Dim product = 1;
+    std::vector<std::int64_t> values;
+    const std::size_t first_in = i, first_out = o;
+    const auto take_in = [&] {
+      product *= from.shape[i];
+      left *= sizes.value(from.shape[i++]);
+    };
+    const auto take_out = [&] {
+      values.push_back(wanted[o]);
+      right *= wanted[o++];
+    };
+    if (i < ins) take_in();
+    if (o < outs) take_out();
+    while (left != right) {
+      if (left < right && i < ins) {
+        take_in();
+      } else if (o < outs) {
+        take_out();
+      } else if (i < ins) {
+        take_in();
+      } else {
+        refuse("reshapes to another number of elements");
+      }
+    }
+    // Extents of 1 that follow belong to this group, where they end a shape.
+    if (o == outs)
+      while (i < ins && sizes.value(from.shape[i]) == 1) take_in();
+    if (i == ins)
+      while (o < outs && wanted[o] == 1) take_out();
+    const std::size_t n_in = i - first_in, n_out = o - first_out;
+    if (n_out == 0) continue;
+    if (n_out == 1) {
+      shape.push_back(product);
+    } else {
+      static_cast<void>(n_in);
+      for (const Dim& part : sizes.split(product, values, call.name())) shape.push_back(part);
+    }
+  }
+  return shape;
+}
+
+Tensor reshaped(Call& call, const Tensor& from, const std::vector<Dim>& shape) {
+  Tensor view = call.to.dense(from);
+  view.shape = shape;
+  view.strides = dense_strides(shape);
+  return view;
+}
+
+void reshape(Call& call) {
+  const Tensor from = call.tensor("self");
+  call.give(reshaped(call, from, regroup(call, from, call.extents())));
+}
+
+void same(Call& call) { call.give(call.tensor(call.has("self") ? "self" : "input")); }
+
+void flatten(Call& call) {
+  const Tensor from = call.tensor("self");
+  if (from.rank() == 0) return reshape(call);
+  const int first = Call::axis(call.whole("start_dim", 0), from.rank());
+  const int last = Call::axis(call.whole("end_dim", -1), from.rank());
+  std::vector<Dim> shape;
+  for (int i = 0; i < from.rank(); ++i) {
+    const Dim& extent = from.shape[static_cast<std::size_t>(i)];
+    if (i > first && i <= last) {
+      shape.back() *= extent;
+    } else {
+      shape.push_back(extent);
+    }
+  }
+  call.give(reshaped(call, from, shape));
+}
+
+void unflatten(Call& call) { reshape(call); }
+
+void permute(Call& call) {
+  const Tensor from = call.tensor("self");
+  std::vector<int> order;
+  for (const std::int64_t dimension : call.wholes("dims")) {
+    order.push_back(Call::axis(dimension, from.rank()));
+  }
+  call.give(permuted(from, order));
+}
+
+void exchange(Call& call, std::int64_t a, std::int64_t b) {
+  Tensor view = call.tensor("self");
+  if (view.rank() > 0) {
+    const auto i = static_cast<std::size_t>(Call::axis(a, view.rank()));
+    const auto j = static_cast<std::size_t>(Call::axis(b, view.rank()));
+    std::swap(view.shape[i], view.shape[j]);
+    std::swap(view.strides[i], view.strides[j]);
+  }
+  call.give(view);
+}
+
+void transpose(Call& call) { exchange(call, call.whole("dim0"), call.whole("dim1")); }
+void transpose_last(Call& call) {
+  if (call.tensor("self").rank() < 2) return same(call);
+  exchange(call, -2, -1);
+}
+
+void unsqueeze(Call& call) {
+  Tensor view = call.tensor("self");
+  const int at = Call::axis(call.whole("dim"), view.rank() + 1);
+  view.shape.insert(view.shape.begin() + at, 1);
+  view.strides.insert(view.strides.begin() + at, 0);
+  call.give(view);
+}
+
+void squeeze(Call& call) {
+  Tensor view = call.tensor("self");
+  std::vector<int> axes;
+  for (const std::int64_t dimension : call.wholes("dim")) {
+    axes.push_back(Call::axis(dimension, view.rank()));
+  }
+  for (int i = view.rank(); i-- > 0;) {
+    const bool named = axes.empty() || std::ranges::find(axes, i) != axes.end();
+    if (!named || call.to.sizes.value(view.shape[static_cast<std::size_t>(i)]) != 1) continue;
+    view.shape.erase(view.shape.begin() + i);
+    view.strides.erase(view.strides.begin() + i);
+  }
+  call.give(view);
+}
+
+void expand(Call& call) {
+  const Tensor from = call.tensor("self");
+  std::vector<Dim> shape;
+  const auto& wanted = call.extents();
+  const std::size_t skip = wanted.size() - from.shape.size();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const bool kept = i >= skip && call.to.sizes.value(from.shape[i - skip]) == wanted[i];
+    shape.push_back(kept ? from.shape[i - skip] : call.to.sizes.fresh(call.name(), wanted[i]));
+  }
+  call.give(expanded(call.to.sizes, from, shape));
+}
+
+void expand_as(Call& call) {
+  const Tensor from = call.tensor("self"), like = call.tensor("other");
+  call.give(expanded(call.to.sizes, from, broadcast(call.to.sizes, like.shape, from.shape)));
+}
+
+/// A place in an extent that is given as a number: the extent is frozen, but for the first place.
+std::int64_t place(Call& call, const Dim& extent, std::int64_t at) {
+  if (at == 0) return 0;
+  call.to.sizes.freeze(extent);
+  const std::int64_t value = call.to.sizes.value(extent);
+  return at < 0 ? at + value : std::min(at, value);
+}
+
+void select(Call& call) {
+  Tensor view = call.tensor("self");
+  const int axis = Call::axis(call.whole("dim"), view.rank());
+  const auto i = static_cast<std::size_t>(axis);
+  const std::int64_t at = call.whole("index");
+  // The last one is the last one at every size.
+  const Dim index = at == -1 ? view.shape[i] - 1 : Dim(place(call, view.shape[i], at));
+  view.offset += index * view.strides[i];
+  view.shape.erase(view.shape.begin() + axis);
+  view.strides.erase(view.strides.begin() + axis);
+  call.give(view);
+}
+
+void slice(Call& call) {
+  Tensor view = call.tensor("self");
+  const auto i = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), view.rank()));
+  const std::int64_t begin = call.whole("start", 0), step = call.whole("step", 1);
+  const std::int64_t end = call.whole("end", std::numeric_limits<std::int64_t>::max());
+  const Dim extent = view.shape[i];
+  const std::int64_t now = call.to.sizes.value(extent);
+  // A number that is the whole extent is taken for a number: slices say so by a larger one.
+  const Dim to = end > now ? extent : end < 0 ? extent + Dim(end) : Dim(place(call, extent, end));
+  const Dim from =
+      begin < 0 && -begin <= now ? extent + Dim(begin) : Dim(place(call, extent, begin));
+  if (step < 1) refuse("has a step of {}", step);
+  view.offset += from * view.strides[i];
+  view.shape[i] = call.to.sizes.ceil_div(to - from, step);
+  view.strides[i] *= step;
+  call.give(view);
+}
+
+void narrow(Call& call) {
+  Tensor view = call.tensor("self");
+  const auto i = static_cast<std::size_t>(Call::axis(call.whole("dim"), view.rank()));
+  const std::int64_t from = place(call, view.shape[i], call.whole("start"));
+  call.to.sizes.freeze(view.shape[i]);
+  view.offset += Dim(from) * view.strides[i];
+  view.shape[i] = call.whole("length");
+  call.give(view);
+}
+
+void give_pieces(Call& call, const std::vector<Dim>& lengths) {
+  const Tensor from = call.tensor("self");
+  const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
+  Dim at = 0;
+  for (std::size_t piece = 0; piece < lengths.size(); ++piece) {
+    Tensor view = from;
+    view.offset += at * view.strides[axis];
+    view.shape[axis] = lengths[piece];
+    at += lengths[piece];
+    call.give(view, piece);
+  }
+}
+
+/// Pieces of one length, the last may be shorter.
+void split_evenly(Call& call, std::int64_t length) {
+  const Tensor from = call.tensor("self");
+  const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
+  const Dim extent = from.shape[axis];
+  const std::int64_t all = call.to.sizes.value(extent);
+  const auto pieces = static_cast<std::int64_t>(call.results());
+  std::vector<Dim> lengths;
+  if (length * pieces == all) {
+    // As many pieces at every size, each a part of the whole.
+    const Dim each = call.to.sizes.fresh(call.name() + "_piece", length);
+    call.to.sizes.unify(extent, each * Dim(pieces));
+    lengths.assign(static_cast<std::size_t>(pieces), each);
+  } else {
+    call.to.sizes.freeze(extent);
+    for (std::int64_t at = 0; at < all; at += length)
+      lengths.emplace_back(std::min(length, all - at));
+  }
+  give_pieces(call, lengths);
+}
+
+void split(Call& call) { split_evenly(call, call.whole("split_size")); }
+void chunk(Call& call) {
+  const Tensor from = call.tensor("self");
+  const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
+  const std::int64_t all = call.to.sizes.value(from.shape[axis]), chunks = call.whole("chunks");
+  split_evenly(call, (all + chunks - 1) / chunks);
+}
+
+void split_with_sizes(Call& call) {
+  const Tensor from = call.tensor("self");
+  const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
+  std::vector<Dim> lengths;
+  Dim all = 0;
+  for (const std::int64_t length : call.wholes("split_sizes")) {
+    lengths.push_back(call.to.sizes.fresh(call.name() + "_piece", length));
+    all += lengths.back();
+  }
+  call.to.sizes.unify(from.shape[axis], all);
+  give_pieces(call, lengths);
+}
+
+void unbind(Call& call) {
+  const Tensor from = call.tensor("self");
+  const int axis = Call::axis(call.whole("dim", 0), from.rank());
+  const auto i = static_cast<std::size_t>(axis);
+  call.to.sizes.freeze(from.shape[i]);
+  for (std::size_t piece = 0; piece < call.results(); ++piece) {
+    Tensor view = from;
+    view.offset += Dim(static_cast<std::int64_t>(piece)) * from.strides[i];
+    view.shape.erase(view.shape.begin() + axis);
+    view.strides.erase(view.strides.begin() + axis);
+    call.give(view, piece);
+  }
+}
+
+/// Windows along one dimension, as a view: the new last dimension is within the window.
+void unfold(Call& call) {
+  Tensor view = call.tensor("self");
+  const auto i = static_cast<std::size_t>(Call::axis(call.whole("dimension"), view.rank()));
+  const std::int64_t size = call.whole("size"), step = call.whole("step");
+  view.shape.emplace_back(size);
+  view.strides.push_back(view.strides[i]);
+  view.shape[i] = call.to.sizes.floor_div(view.shape[i] + Dim(step - size), step);
+  view.strides[i] *= step;
+  call.give(view);
+}
+
+void contiguous(Call& call) { call.give(call.to.dense(call.tensor("self"))); }
+
+/// Of another type a copy, else the tensor itself.
+void convert(Call& call) {
+  if (call.tensor("self").type == call.type()) return same(call);
+  write_pointwise(call, "convert", "$self");
+}
+
+/// Says something of a tensor to PyTorch alone.
+void nothing(Call& call) { static_cast<void>(call); }
+
+constexpr Operation kOperations[] = {
+    {"aten.view.default", reshape},
+    {"aten.reshape.default", reshape},
+    {"aten._unsafe_view.default", reshape},
+    {"aten.view_as.default", reshape},
+    {"aten.flatten.using_ints", flatten},
+    {"aten.unflatten.int", unflatten},
+    {"aten.permute.default", permute},
+    {"aten.transpose.int", transpose},
+    {"aten.t.default", transpose_last},
+    {"aten.mT.default", transpose_last},
+    {"aten.numpy_T.default", transpose_last},
+    {"aten.unsqueeze.default", unsqueeze},
+    {"aten.squeeze.default", squeeze},
+    {"aten.squeeze.dim", squeeze},
+    {"aten.squeeze.dims", squeeze},
+    {"aten.expand.default", expand},
+    {"aten.expand_as.default", expand_as},
+    {"aten.select.int", select},
+    {"aten.slice.Tensor", slice},
+    {"aten.narrow.default", narrow},
+    {"aten.split.Tensor", split},
+    {"aten.split_with_sizes.default", split_with_sizes},
+    {"aten.split.sizes", split_with_sizes},
+    {"aten.chunk.default", chunk},
+    {"aten.unbind.int", unbind},
+    {"aten.unfold.default", unfold},
+    {"aten.contiguous.default", contiguous},
+    {"aten.alias.default", same},
+    {"aten.detach.default", same},
+    {"aten.lift_fresh_copy.default", same},
+    {"aten.to.dtype", convert},
+    {"aten.to.dtype_layout", convert},
+    {"aten.to.device", convert},
+    {"aten.type_as.default", convert},
+    {"aten.float.default", convert},
+    {"aten.half.default", convert},
+    {"aten._assert_tensor_metadata.default", nothing},
+    {"aten._assert_async.msg", nothing},
+};
+
+}  // namespace
+}  // namespace views
+
+std::span<const Operation> view_operations() { return views::kOperations; }
+
+}  // namespace hone::pytorch

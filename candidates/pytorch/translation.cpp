@@ -1,0 +1,117 @@
+#include "candidates/pytorch/translation.h"
+
+#include "candidates/pytorch/kernel.h"
+#include "candidates/pytorch/names.h"
+#include "candidates/pytorch/refusal.h"
+
+namespace hone::pytorch {
+
+Dim Tensor::elements() const {
+  Dim product = 1;
+  for (const Dim& extent : shape) product *= extent;
+  return product;
+}
+
+std::vector<Dim> dense_strides(const std::vector<Dim>& shape) {
+  std::vector<Dim> strides(shape.size());
+  Dim stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+int Translation::add_buffer(BufferText buffer) {
+  buffer.name = unused_name(buffer.name, names_);
+  const int index = static_cast<int>(buffers_.size());
+  names_.emplace(buffer.name, index);
+  buffers_.push_back(std::move(buffer));
+  return index;
+}
+
+Tensor Translation::make(ScalarType type, std::vector<Dim> shape, std::string_view name) {
+  BufferText buffer;
+  buffer.name = name;
+  buffer.type = type;
+  buffer.shape = shape;
+  Storage storage;
+  storage.buffer = add_buffer(std::move(buffer));
+  storage.shape = shape;
+  storages_.push_back(std::move(storage));
+  Tensor tensor;
+  tensor.storage = static_cast<int>(storages_.size()) - 1;
+  tensor.type = type;
+  tensor.strides = dense_strides(shape);
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
+Tensor Translation::give(const BufferText& buffer) {
+  Tensor tensor = make(buffer.type, buffer.shape, buffer.name);
+  storage(tensor.storage).given = true;
+  BufferText& made = this->buffer(buffer_of(tensor));
+  made.role = buffer.role;
+  made.fill = buffer.fill;
+  return tensor;
+}
+
+bool Translation::is_dense(const Tensor& tensor) const {
+  const std::vector<Dim> strides = dense_strides(tensor.shape);
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (tensor.shape[i] == Dim(1)) continue;
+    if (!sizes.same(strides[i], tensor.strides[i])) return false;
+  }
+  return true;
+}
+
+bool Translation::is_whole(const Tensor& tensor) const {
+  Dim all = 1;
+  for (const Dim& extent : storage(tensor.storage).shape) all *= extent;
+  return is_dense(tensor) && sizes.same(tensor.offset, 0) && sizes.same(all, tensor.elements());
+}
+
+Tensor Translation::dense(const Tensor& tensor) {
+  if (is_dense(tensor)) return tensor;
+  Tensor copy = make(tensor.type, tensor.shape, buffer(buffer_of(tensor)).name + "_dense");
+  Kernel kernel(*this, "copy", "The same elements, row-major.");
+  const auto from = kernel.in("x", tensor);
+  const auto to = kernel.out("y", copy);
+  const auto at = kernel.each_element(copy);
+  kernel.store(to, at, kernel.load_raw(from, at));
+  kernel.launch();
+  return copy;
+}
+
+void Translation::assign(const Tensor& target, const Tensor& value) {
+  Storage& owner = storage(target.storage);
+  if (!owner.given && is_whole(target) && is_whole(value)) {
+    owner.buffer = buffer_of(value);
+    return;
+  }
+  if (owner.given) buffer(owner.buffer).role = Role::kInOut;
+  Kernel kernel(*this, "write_back", "Into the elements that others see.");
+  const auto from = kernel.in("x", value);
+  const auto to = kernel.out("y", target);
+  const auto at = kernel.each_element(value);
+  kernel.store(to, at, kernel.load_raw(from, at));
+  kernel.launch();
+}
+
+std::string Translation::add_kernel(std::string_view name, const std::string& text,
+                                    const std::string& comment) {
+  for (const KernelText& kernel : kernels_) {
+    if (kernel.text == text) return kernel.name;
+  }
+  KernelText kernel;
+  kernel.name = unused_name(name, kernel_names_);
+  kernel.text = text;
+  kernel.comment = comment;
+  kernel_names_.emplace(kernel.name, 0);
+  kernels_.push_back(kernel);
+  return kernel.name;
+}
+
+int Translation::buffer_of(const Tensor& tensor) const { return storage(tensor.storage).buffer; }
+
+}  // namespace hone::pytorch

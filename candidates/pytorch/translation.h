@@ -1,0 +1,111 @@
+// The program that an import builds: storages, kernels and launches, added operation by operation.
+//
+// A Tensor is a view of a storage: views (transpose, slice, split, expand, ...) cost no kernel. A
+// storage is where an element lives over the module's life: what is written in place is a new
+// buffer where the whole storage is written (then launches hand values on, and a buffer has one
+// writer), and the same buffer where a part is.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidates/pytorch/dims.h"
+#include "candidates/scalar_type.h"
+
+namespace hone::pytorch {
+
+struct Tensor {
+  int storage = -1;
+  ScalarType type = ScalarType::kF32;
+  std::vector<Dim> shape;
+  std::vector<Dim> strides;  // [elements]
+  Dim offset;                // of its first element in the storage [elements]
+
+  [[nodiscard]] int rank() const { return static_cast<int>(shape.size()); }
+  [[nodiscard]] Dim elements() const;
+};
+
+/// Strides of a dense row-major tensor.
+[[nodiscard]] std::vector<Dim> dense_strides(const std::vector<Dim>& shape);
+
+struct BufferText {
+  std::string name;
+  ScalarType type = ScalarType::kF32;
+  std::vector<Dim> shape;
+  Role role = Role::kScratch;
+  nlohmann::json fill;  ///< null: the task format's default
+};
+
+struct Storage {
+  int buffer = -1;
+  std::vector<Dim> shape;  ///< dense
+  bool given = false;      ///< the module's caller owns it, and sees what is written
+};
+
+struct KernelText {
+  std::string name;
+  std::string text;  ///< from the parameter list's "(" on
+  std::string comment;
+};
+
+struct LaunchText {
+  std::string kernel;
+  std::vector<Dim> grid;   ///< x first
+  std::vector<Dim> block;  ///< x first
+  struct Argument {
+    int buffer = -1;  ///< or -1: `value`
+    Dim value;
+  };
+  std::vector<Argument> args;
+};
+
+class Translation {
+ public:
+  Sizes sizes;
+
+  /// A new dense tensor in a scratch buffer of this name.
+  Tensor make(ScalarType type, std::vector<Dim> shape, std::string_view name);
+  /// A buffer that comes from outside.
+  Tensor give(const BufferText& buffer);
+
+  /// Whether all of its storage is this tensor, row-major.
+  [[nodiscard]] bool is_whole(const Tensor& tensor) const;
+  [[nodiscard]] bool is_dense(const Tensor& tensor) const;  ///< row-major without gaps
+  /// Itself if it is dense, else a copy by a kernel.
+  Tensor dense(const Tensor& tensor);
+
+  /// What an operation in place does: from now on the elements of `target`, and of all views of its
+  /// storage, are those of `value`, a dense tensor of the same shape and type that was made for
+  /// this.
+  void assign(const Tensor& target, const Tensor& value);
+
+  /// A kernel of this text, shared with launches whose text is the same. Its name.
+  std::string add_kernel(std::string_view name, const std::string& text,
+                         const std::string& comment);
+  void add_launch(LaunchText launch) { launches_.push_back(std::move(launch)); }
+
+  [[nodiscard]] int buffer_of(const Tensor& tensor) const;
+  [[nodiscard]] BufferText& buffer(int index) { return buffers_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] const std::vector<BufferText>& buffers() const { return buffers_; }
+  [[nodiscard]] const std::vector<KernelText>& kernels() const { return kernels_; }
+  [[nodiscard]] const std::vector<LaunchText>& launches() const { return launches_; }
+  [[nodiscard]] Storage& storage(int index) { return storages_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] const Storage& storage(int index) const {
+    return storages_[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  int add_buffer(BufferText buffer);
+
+  std::vector<BufferText> buffers_;
+  std::vector<Storage> storages_;
+  std::vector<KernelText> kernels_;
+  std::vector<LaunchText> launches_;
+  std::map<std::string, int, std::less<>> names_;
+  std::map<std::string, int, std::less<>> kernel_names_;
+};
+
+}  // namespace hone::pytorch
