@@ -40,10 +40,15 @@ class Fuser {
         nests.push_back(std::move(nest));
       }
     }
+    for (Nest& nest : nests) nest = taken_apart(nodes_, nest, buffer(nest.buffer));
     return finished(std::move(nests));
   }
 
  private:
+  [[nodiscard]] const ConcreteBuffer& buffer(const std::string& name) const {
+    return *std::ranges::find(program_.concrete.buffers, name, &ConcreteBuffer::name);
+  }
+
   [[nodiscard]] bool writes(std::size_t launch, const std::string& buffer) const {
     const auto& all = program_.launches[launch].writes;
     return std::ranges::find(all, buffer) != all.end();
@@ -149,8 +154,7 @@ class Fuser {
         if (taken_.contains(i)) return false;
       }
     }
-    const auto found = std::ranges::find(program_.concrete.buffers, buffer, &ConcreteBuffer::name);
-    return is_output(found->role);
+    return is_output(this->buffer(buffer).role);
   }
 
   Result<Site> finished(std::vector<Nest> nests) {

@@ -338,6 +338,17 @@ Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer) {
   return nest;
 }
 
+Nest taken_apart(Nodes& nodes, Nest nest, const ConcreteBuffer& buffer) {
+  if (!nest.combine.empty()) return nest;
+  Scattered store{nest.buffer, nest.type, nest.dims, nest.element, nest.guard, nest.value, "", -1};
+  if (!take_apart(nodes, store)) return nest;
+  try {
+    return canonical(nodes, std::move(store), buffer);
+  } catch (const Refusal&) {
+    return nest;
+  }
+}
+
 namespace {
 
 /// Stores of one thread side by side as one store with an index of its own, or two: a tile.

@@ -23,6 +23,10 @@ struct Scattered {
 /// the bounds of indices. Throws Refusal where threads may write one element twice.
 [[nodiscard]] Nest canonical(Nodes& nodes, Scattered store, const ConcreteBuffer& buffer);
 
+/// A plain nest into which others were put, which take its flat index apart: with the digits as its
+/// indices. As it was where nothing takes an index apart.
+[[nodiscard]] Nest taken_apart(Nodes& nodes, Nest nest, const ConcreteBuffer& buffer);
+
 /// The stores of one launch in program order as nests: at most one plain one for each element.
 [[nodiscard]] std::vector<Nest> nests_of(Nodes& nodes, std::vector<Scattered> stores,
                                          const ConcreteProgram& program);

@@ -121,6 +121,22 @@ TEST(Lift, AThreadBeyondTheOutputsIsInNoNest) {
   }
 }
 
+/// A flat index of a later launch becomes the digits that an earlier one takes it apart into.
+TEST(Lift, WhatIsPutInTakesAFlatIndexApart) {
+  const Task task = task_of("product_then_flat_map");
+  const auto lifted = lift::lift(task.reference, task.sizes);
+  ASSERT_TRUE(lifted) << lifted.error().message;
+  const auto sites = lift::sites(*lifted);
+  ASSERT_FALSE(sites.empty());
+  ASSERT_EQ(sites[0].launches.size(), 3U);
+  ASSERT_EQ(sites[0].nests.size(), 1U);
+  const lift::Nest& nest = sites[0].nests[0];
+  ASSERT_EQ(nest.dims.size(), 2U);
+  EXPECT_EQ(lifted->nodes->extent(nest.dims[0]), 64);
+  EXPECT_EQ(lifted->nodes->extent(nest.dims[1]), 96);
+  EXPECT_TRUE(nest.covers);
+}
+
 TEST(Lift, NoTwoSitesHaveOneName) {
   const Task task = task_of("jacobi_many_launches");
   const auto lifted = lift::lift(task.reference, task.sizes);
