@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "candidates/stop_watch.h"
 #include "evaluator/evaluator_impl.h"
 #include "evaluator/final_runners.h"
 #include "evaluator/further_checks.h"
@@ -48,6 +49,7 @@ class EvaluatorImpl::DividedChecks {
         own_(own),
         request_(request),
         lanes_(std::min(own.emulators.size(), request.checks.size())),
+        worked_s_(lanes_),
         known_(request.checks.size()),
         home_(request.checks.size()),
         replies_(request.checks.size()) {}
@@ -82,6 +84,7 @@ class EvaluatorImpl::DividedChecks {
   const EmulateRequest& request_;
   const std::size_t lanes_;
   const Clock::time_point begin_ = Clock::now();
+  std::vector<double> worked_s_;       ///< by lane: each has the time that one runner would have
   std::vector<KnownReference> known_;  ///< by check
   FurtherChecks further_;
 
@@ -104,8 +107,9 @@ Result<EmulateReply> EvaluatorImpl::DividedChecks::ask(std::size_t lane,
                                                        const EmulateRequest& part) {
   const double limit_s = e_.options_.check_timeout_s;
   const Seats::Seat seat(e_.final_checks_, own_.serial);
-  const double spent_s = std::chrono::duration<double>(Clock::now() - begin_).count();
-  return e_.emulate_within(part, own_.emulators[lane], std::max(0.0, limit_s - spent_s), limit_s);
+  const StopWatch working(worked_s_[lane]);  // waiting for a seat is not its own doing
+  return e_.emulate_within(part, own_.emulators[lane], std::max(0.0, limit_s - worked_s_[lane]),
+                           limit_s);
 }
 
 std::uint64_t EvaluatorImpl::DividedChecks::own_work(const std::string& ptx,
