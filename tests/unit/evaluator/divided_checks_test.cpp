@@ -173,6 +173,29 @@ TEST(DividedChecks, LeaveOutWhereTheReferenceFails) {
   }
 }
 
+TEST(DividedChecks, OnOtherInputsTheReferenceMayTakeWhatFollowsFromItsOwn) {
+  // In one warp some 56 million instructions on equal inputs: more than the least that it may take,
+  // less than eight times what a longer check on the task's own takes.
+  const auto reference = [](const char* own) {
+    return kernel(fmt::format(
+        "float s = 0; int most = i >= 32 ? 0 : n == 640 ? {} : n == 77 && x[0] == x[1] ? 14000000 "
+        ": 0;\n#pragma unroll 1\nfor (int k = 0; k < most; ++k) s = s * 0.5f + 1.0f; y[i] = s > "
+        "3.0f ? s : 2.0f * x[i];",
+        own));
+  };
+  const auto wrong_there = kernel("y[i] = n == 77 && x[0] == x[1] ? 3.0f : 2.0f * x[i];");
+  for (const auto& [own, verdict] :
+       {std::pair{"10", Verdict::kOk}, std::pair{"2100000", Verdict::kWrongResult}}) {
+    auto r = request(wrong_there, reference(own));
+    std::erase_if(r.checks, [](const CheckCase& check) { return check.in_part; });
+    for (const int processes : {1, 2}) {
+      const auto e = evaluate(r, options_of(processes));
+      ASSERT_TRUE(e) << e.error().message;
+      EXPECT_EQ(e->verdict, verdict) << own << ", " << processes << " processes: " << e->detail;
+    }
+  }
+}
+
 TEST(DividedChecks, HoldBitsToWhatTheTaskAsks) {
   for (const auto math : {MathLevel::kExact, MathLevel::kReassociate}) {
     auto r = request(kernel("y[i] = n == 640 ? 2.0f * x[i] * 1.0000002f : 2.0f * x[i];"));
