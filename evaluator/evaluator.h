@@ -27,6 +27,9 @@ struct ProfileFile;
 struct EvaluatorOptions {
   int compile_processes = 0;  ///< 0: one per core, at most 16
   int check_processes = 0;    ///< emulator runners; 0: one per core, at most 16
+  /// Emulator runners of one final stage, among which its checks are divided; what comes of them
+  /// does not depend on it. 0: on a GPU half as many as cores, at most 8; else 1.
+  int final_check_processes = 0;
   int helper_niceness = 5;    ///< of compile and check runners; with a GPU 10
   std::string runner_path;    ///< hone-runner; empty: beside this executable
   std::string compile_cache;  ///< folder of compiled programs; empty: none is kept

@@ -32,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Cores that compile runners leave to the GPU's runner and to the search.
 constexpr int kSparedForTheGpu = 2;
+constexpr int kMostFinalChecks = 8;  // emulator runners of one final stage
 /// An admission on a GPU may look so long [s] for what the timed size reads.
 constexpr double kSampledReads_s = 2;
 /// An admission waits so long for it: what follows can go on without.
@@ -99,6 +100,12 @@ int EvaluatorImpl::check_threads() const {
   return std::clamp(cores / per_core(options_.check_processes), 1, 16);
 }
 
+int EvaluatorImpl::final_check_processes() const {
+  if (options_.final_check_processes > 0) return options_.final_check_processes;
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return gpu_ ? std::clamp(cores / 2, 1, kMostFinalChecks) : 1;
+}
+
 EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options, DeviceInfo info,
                              LaunchLimits limits, std::unique_ptr<GpuClient> gpu)
     : device_(std::move(device)),
@@ -112,7 +119,8 @@ EvaluatorImpl::EvaluatorImpl(DeviceSpec device, const EvaluatorOptions& options,
       compilers_("compile", per_core(options_.compile_processes, gpu ? kSparedForTheGpu : 0),
                  options_),
       emulators_("emulate", per_core(options_.check_processes), options_),
-      gpu_(std::move(gpu)) {}
+      gpu_(std::move(gpu)),
+      final_checks_(std::max(final_check_processes(), per_core(0, gpu_ ? kSparedForTheGpu : 0))) {}
 
 EvaluatorImpl::~EvaluatorImpl() = default;
 
@@ -139,9 +147,14 @@ void EvaluatorImpl::resume() {
 
 Result<EmulateReply> EvaluatorImpl::emulate(const protocol::EmulateRequest& request,
                                             pool::RunnerPool* own, double limit_s) {
-  pool::RunnerPool& pool = own != nullptr ? *own : emulators_;
   if (limit_s <= 0) limit_s = options_.check_timeout_s;
-  const auto outcome = pool.call(protocol::to_message(request), limit_s);
+  return emulate_within(request, own != nullptr ? *own : emulators_, limit_s, limit_s);
+}
+
+Result<EmulateReply> EvaluatorImpl::emulate_within(const protocol::EmulateRequest& request,
+                                                   pool::RunnerPool& pool, double wait_s,
+                                                   double limit_s) {
+  const auto outcome = pool.call(protocol::to_message(request), wait_s);
   EmulateReply reply;
   switch (outcome.status) {
     case pool::Outcome::Status::kReply:

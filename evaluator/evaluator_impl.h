@@ -73,6 +73,15 @@ class EvaluatorImpl final : public Evaluator {
   [[nodiscard]] Result<protocol::EmulateReply> emulate(const protocol::EmulateRequest& request,
                                                        pool::RunnerPool* own = nullptr,
                                                        double limit_s = 0);
+  /// Waits `wait_s`, of the `limit_s` that it says.
+  [[nodiscard]] Result<protocol::EmulateReply> emulate_within(
+      const protocol::EmulateRequest& request, pool::RunnerPool& pool, double wait_s,
+      double limit_s);
+  /// The same as emulate(), of a final stage: its checks are divided among the stage's runners.
+  class DividedChecks;
+  [[nodiscard]] Result<protocol::EmulateReply> emulate_divided(
+      const protocol::EmulateRequest& request, FinalRunners& own);
+  [[nodiscard]] int final_check_processes() const;
   [[nodiscard]] Result<protocol::Runnable> prepare_reference(const ConcreteProgram& program,
                                                              Effort effort = {});
   /// The reference in double, for a check; empty where there is none.
@@ -145,7 +154,8 @@ class EvaluatorImpl final : public Evaluator {
   pool::RunnerPool compilers_;
   pool::RunnerPool emulators_;
   std::unique_ptr<GpuClient> gpu_;
-  InOrder finals_;  ///< the best finalist is timed first, whoever is compiled first
+  Seats final_checks_;  ///< that run at once, of all final stages: those of the first go first
+  InOrder finals_;      ///< the best finalist is timed first, whoever is compiled first
 
   std::mutex mutex_;  ///< of what follows
   std::set<FinalRunners*> final_runners_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <thread>
 
 #include "evaluator/evaluator_impl.h"
@@ -14,9 +15,10 @@ struct EvaluatorImpl::FinalRunners {
   explicit FinalRunners(EvaluatorImpl& evaluator)
       : candidate("compile", compilers(evaluator), evaluator.options_),
         reference("compile", 1, evaluator.options_),
-        emulator("emulate", 1, evaluator.options_),
         modeller("emulate", 1, evaluator.options_),
         owner(evaluator) {
+    for (int i = 0; i < evaluator.final_check_processes(); ++i)
+      emulators.emplace_back("emulate", 1, evaluator.options_);
     const std::lock_guard lock(owner.mutex_);
     owner.final_runners_.insert(this);
     if (owner.cancelled_) cancel();
@@ -32,10 +34,13 @@ struct EvaluatorImpl::FinalRunners {
   [[nodiscard]] Effort for_reference() { return {.own = &reference, .serial = serial + 1}; }
 
   void cancel() {
-    for (auto* pool : {&candidate, &reference, &emulator, &modeller}) pool->cancel();
+    for (auto* pool : {&candidate, &reference, &modeller}) pool->cancel();
+    for (auto& pool : emulators) pool.cancel();
   }
 
-  pool::RunnerPool candidate, reference, emulator;
+  pool::RunnerPool candidate, reference;
+  /// Of one process each: what is asked of it once more, it may know. At least one.
+  std::deque<pool::RunnerPool> emulators;
   pool::RunnerPool modeller;  ///< of the reference alone
   EvaluatorImpl& owner;
   const std::uint64_t serial = next_serial();

@@ -313,7 +313,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   Result<EmulateReply> reply;
   {
     const StopWatch checking(evaluation_.gates.check);
-    reply = e_.emulate(request, own_ ? &own_->emulator : nullptr);
+    reply = own_ ? e_.emulate_divided(request, *own_) : e_.emulate(request);
   }
   if (!reply) return std::unexpected(reply.error());
   const bool uncovered = e_.gpu_ && beyond_the_emulator(*reply);
@@ -365,7 +365,8 @@ Result<bool> EvaluatorImpl::Gates::look_for_races(protocol::EmulateRequest reque
   request.timed->precise = std::move(*precise);
   request.by_rules = true;  // a few blocks tell, or all of a small program
   const StopWatch checking(evaluation_.gates.check);
-  const auto reply = e_.emulate(request, own_ ? &own_->emulator : nullptr, kRacesAtTimed_s);
+  const auto reply =
+      e_.emulate(request, own_ ? &own_->emulators.front() : nullptr, kRacesAtTimed_s);
   if (!reply) return std::unexpected(reply.error());
   // Wrong in another order, or with fewer bits than f32 has: neither does a GPU show.
   const bool found = reply->verdict == Verdict::kRace || reply->verdict == Verdict::kFault ||
@@ -378,7 +379,7 @@ Result<EmulateReply> EvaluatorImpl::Gates::try_reference(protocol::EmulateReques
   for (Case& one : request.checks) one.candidate = one.reference;
   request.timed.reset();
   const StopWatch checking(evaluation_.gates.check);
-  auto reply = e_.emulate(request, own_ ? &own_->emulator : nullptr);
+  auto reply = own_ ? e_.emulate_divided(request, *own_) : e_.emulate(request);
   if (reply && reply->verdict != Verdict::kOk) {
     // The reference is beyond it, too: what was made up may break it on the GPU.
     for (std::size_t i = 0; i < request.checks.size(); ++i)

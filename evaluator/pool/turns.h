@@ -1,4 +1,4 @@
-// One at a time, in the order in which they came.
+// Who goes next: one at a time in the order in which they came, or a few at once, the first first.
 #pragma once
 
 #include <condition_variable>
@@ -51,6 +51,48 @@ class InOrder {
   std::condition_variable moved_;
   std::set<std::uint64_t> there_;
   std::uint64_t next_ = 0;
+};
+
+/// So many at once; of those who wait, the lowest number first. Thread-safe.
+class Seats {
+ public:
+  explicit Seats(int count) : free_(count) {}
+
+  class Seat {
+   public:
+    /// Returns when there is one for it.
+    Seat(Seats& seats, std::uint64_t number) : seats_(seats) {
+      std::unique_lock hold(seats_.mutex_);
+      const auto mine = seats_.waiting_.insert(number);
+      seats_.moved_.wait(hold,
+                         [&] { return seats_.free_ > 0 && *seats_.waiting_.begin() == number; });
+      seats_.waiting_.erase(mine);
+      --seats_.free_;
+      if (seats_.free_ > 0) seats_.moved_.notify_all();
+    }
+    ~Seat() {
+      const std::lock_guard hold(seats_.mutex_);
+      ++seats_.free_;
+      seats_.moved_.notify_all();
+    }
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+   private:
+    Seats& seats_;
+  };
+
+  /// How many wait.
+  [[nodiscard]] std::size_t waiting() {
+    const std::lock_guard hold(mutex_);
+    return waiting_.size();
+  }
+
+ private:
+  std::mutex mutex_;  ///< of what follows
+  std::condition_variable moved_;
+  int free_;
+  std::multiset<std::uint64_t> waiting_;
 };
 
 }  // namespace hone

@@ -85,6 +85,7 @@ Result<CompiledKernel> kernel_from(const Json& m) {
 }
 
 constexpr std::size_t kMaxCounters = 256;
+constexpr std::size_t kMostChecks = 192;  // of one request
 
 Result<Verdict> get_verdict(const Json& m) {
   std::string text;
@@ -258,6 +259,51 @@ Result<int> threads_from(const Json& m) {
   return static_cast<int>(std::clamp<std::int64_t>(*n, 1, kMost));
 }
 
+namespace {
+
+Result<std::uint64_t> get_count(const Json& m, const char* key) {
+  if (!m.is_object() || !m.contains(key) || !m[key].is_number_unsigned()) return malformed(key);
+  return m[key].get<std::uint64_t>();
+}
+
+Result<std::vector<int>> get_indices(const Json& m, const char* key, std::size_t most) {
+  const Json* items = nullptr;
+  HONE_TAKE(items, get_array(m, key, most));
+  std::vector<int> out;
+  for (const auto& item : *items) {
+    if (!item.is_number_integer()) return malformed(key);
+    out.push_back(item.get<int>());
+  }
+  return out;
+}
+
+Json to_message(const Part& p) {
+  return {{"does", static_cast<int>(p.does)},
+          {"own_work", p.own_work},
+          {"schedules", p.schedules},
+          {"often", p.often},
+          {"timed_follows", p.timed_follows},
+          {"wrote_variables", p.wrote_variables},
+          {"unusable", p.unusable}};
+}
+
+Result<Part> part_from(const Json& m) {
+  Part p;
+  std::int64_t does = 0;
+  HONE_TAKE(does, get_int(m, "does"));
+  if (does < 0 || does > static_cast<std::int64_t>(Part::Does::kRest)) return malformed("does");
+  p.does = static_cast<Part::Does>(does);
+  HONE_TAKE(p.own_work, get_count(m, "own_work"));
+  HONE_TAKE(p.schedules, get_small(m, "schedules"));
+  HONE_TAKE(p.often, get_bool(m, "often"));
+  HONE_TAKE(p.timed_follows, get_bool(m, "timed_follows"));
+  HONE_TAKE(p.wrote_variables, get_bool(m, "wrote_variables"));
+  HONE_TAKE(p.unusable, get_indices(m, "unusable", kMostChecks));
+  return p;
+}
+
+}  // namespace
+
 Json to_message(const EmulateRequest& r) {
   Json checks = Json::array();
   for (const auto& c : r.checks) checks.push_back(to_message(c));
@@ -274,6 +320,7 @@ Json to_message(const EmulateRequest& r) {
             {"by_rules", r.by_rules},
             {"places", r.places}};
   if (r.timed) m["timed"] = to_message(*r.timed);
+  if (r.part) m["part"] = to_message(*r.part);
   return m;
 }
 
@@ -282,7 +329,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(r.arch, get_string(m, "arch", 64));
   HONE_TAKE(r.profile, get_string(m, "profile", 1U << 20));
   const Json* checks = nullptr;
-  HONE_TAKE(checks, get_array(m, "checks", 192));
+  HONE_TAKE(checks, get_array(m, "checks", kMostChecks));
   for (const auto& item : *checks) {
     Case one;
     HONE_TAKE(one, case_from(item));
@@ -303,6 +350,10 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(r.by_rules, get_bool(m, "by_rules"));
   if (!m.contains("places") || !m["places"].is_number_integer()) return malformed("places");
   r.places = m["places"].get<std::uint64_t>();
+  if (m.contains("part")) {
+    HONE_TAKE(part, get_object(m, "part"));
+    HONE_TAKE(r.part, part_from(*part));
+  }
   return r;
 }
 
@@ -334,7 +385,11 @@ Json to_message(const EmulateReply& r) {
           {"time_us", r.time_us},
           {"time_error", r.time_error},
           {"bound", r.bound},
-          {"counters", r.counters}};
+          {"counters", r.counters},
+          {"reference_usable", r.reference_usable},
+          {"exchanges", r.exchanges},
+          {"wrote_variables", r.wrote_variables},
+          {"reference_work", r.reference_work}};
 }
 
 Result<EmulateReply> emulate_reply_from(const Json& m) {
@@ -352,12 +407,7 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
     if (!item.is_string()) return malformed("read_whole");
     r.read_whole.insert(item.get<std::string>());
   }
-  const Json* unusable = nullptr;
-  HONE_TAKE(unusable, get_array(m, "unusable", 64));
-  for (const auto& item : *unusable) {
-    if (!item.is_number_integer()) return malformed("unusable");
-    r.unusable.push_back(item.get<int>());
-  }
+  HONE_TAKE(r.unusable, get_indices(m, "unusable", kMostChecks));
   HONE_TAKE(r.said, lines_from(m, "said"));
   std::int64_t checked = 0;
   HONE_TAKE(checked, get_int(m, "expected_checked"));
@@ -380,6 +430,10 @@ Result<EmulateReply> emulate_reply_from(const Json& m) {
     if (!value.is_number() || !std::isfinite(value.get<double>())) return malformed("counter");
     r.counters[clean_text(name, 64)] = value.get<double>();
   }
+  HONE_TAKE(r.reference_usable, get_bool(m, "reference_usable"));
+  HONE_TAKE(r.exchanges, get_bool(m, "exchanges"));
+  HONE_TAKE(r.wrote_variables, get_bool(m, "wrote_variables"));
+  HONE_TAKE(r.reference_work, get_count(m, "reference_work"));
   return r;
 }
 

@@ -75,6 +75,24 @@ enum class SameBits {
   kRequired,  ///< all must have: the task's math is exact
 };
 
+/// What one of several runners does of a final stage's request whose checks are divided among them.
+struct Part {
+  enum class Does {
+    kReference,  ///< runs the reference of the one check, which that runner keeps
+    kCheck,      ///< the one check, of the candidate
+    kRest,       ///< what follows the checks, which are all there
+  };
+  Does does = Does::kCheck;
+  /// The most that references of the check's PTX took on their task's own inputs, in the checks
+  /// before it; of kRest, those of the timed PTX in all checks. 0: not known. [warp instructions]
+  std::uint64_t own_work = 0;
+  int schedules = 0;               ///< of kCheck: other orders of blocks and warps
+  bool often = false;              ///< likewise: called until what it keeps repeats
+  bool timed_follows = false;      ///< the whole request has a timed case
+  bool wrote_variables = false;    ///< of kRest: the candidate did, in a check
+  std::vector<int> unusable = {};  ///< of kRest: made-up checks that said nothing, by index
+};
+
 struct EmulateRequest {
   std::string arch;
   std::string profile;        ///< JSON of the model's numbers; empty: the default one of `arch`
@@ -90,6 +108,7 @@ struct EmulateRequest {
   /// Chooses the blocks that are sampled for the model and, in a final stage, the places at which
   /// outputs are compared at the timed size. Whoever writes candidates must not know it.
   std::uint64_t places = 0;
+  std::optional<Part> part;  ///< none: all of it
 };
 struct EmulateReply {
   Verdict verdict = Verdict::kCrash;
@@ -112,6 +131,9 @@ struct EmulateReply {
   double time_error = 0;         ///< of it, as its blocks differ: one standard deviation, relative
   std::string bound;
   std::map<std::string, double> counters;
+  // Of a part alone: a KnownReference, and whether the candidate wrote a `__device__` variable.
+  bool reference_usable = false, exchanges = false, wrote_variables = false;
+  std::uint64_t reference_work = 0;  // [warp instructions]
 };
 /// "bits" of a message.
 [[nodiscard]] Result<SameBits> same_bits_from(const nlohmann::json& message);

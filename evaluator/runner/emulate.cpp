@@ -12,6 +12,7 @@
 #include "evaluator/check/precise.h"
 #include "evaluator/device/emulator/profile_file.h"
 #include "evaluator/fill/fill.h"
+#include "evaluator/further_checks.h"
 #include "evaluator/runner/compare_timed.h"
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/emulated_reply.h"
@@ -43,9 +44,8 @@ constexpr double kOtherInputsUnits = 30e6, kOtherInputsUnitsByRules = 6e6;
 // Of an output of so many bytes a sample is to write so much, scaled to the whole grid.
 constexpr std::int64_t kLeastBytesJudged = 16384;
 constexpr double kLeastWritten = 0.5;
-// Further orders of blocks and warps, and for which checks [warp instructions of the reference].
-constexpr std::uint64_t kAdmissionSchedules = 3, kFinalSchedules = 3;
-constexpr std::uint64_t kQuickReordered = 400'000, kFinalReordered = 4'000'000;
+// Further orders of blocks and warps.
+constexpr std::uint64_t kAdmissionSchedules = 3;
 
 bool is_small(const ConcreteProgram& program) {
   double threads = 0;
@@ -58,21 +58,18 @@ bool is_small(const ConcreteProgram& program) {
   return bytes_of(program) <= kSmallBytes && threads <= static_cast<double>(kSmallThreads);
 }
 
-/// Of the checks in which there are several blocks to reorder, the one that costs least.
-std::size_t smallest(const std::vector<Case>& checks) {
-  const auto bytes = [](const Case& one) {
-    const std::int64_t sum =
-        bytes_of(one.reference.program) + (one.in_part ? std::int64_t{1} << 49 : 0);
-    bool several = false;
-    for (const auto& launch : (one.candidate ? *one.candidate : one.reference).program.launches)
-      several = several || launch.grid[0] * launch.grid[1] * launch.grid[2] > 1;
-    return several ? sum : sum + (std::int64_t{1} << 48);
-  };
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < checks.size(); ++i)
-    if (bytes(checks[i]) < bytes(checks[best])) best = i;
-  return best;
-}
+/// Traces what each step of a request took.
+class StepTrace {
+ public:
+  void ends(const char* what, const EmulateReply& result) {
+    trace(fmt::format("{}: {} in {:.3f} s {}", what, to_string(result.verdict),
+                      std::chrono::duration<double>(Clock::now() - begin_).count(), result.detail));
+    begin_ = Clock::now();
+  }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+};
 
 }  // namespace
 
@@ -450,29 +447,18 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
 }
 
 EmulateReply Emulate::handle(const EmulateRequest& request) {
-  double max_rel_error = 0;
-  auto begin = Clock::now();
-  const auto report = [&](const char* what, const EmulateReply& result) {
-    trace(fmt::format("{}: {} in {:.3f} s {}", what, to_string(result.verdict),
-                      std::chrono::duration<double>(Clock::now() - begin).count(), result.detail));
-    begin = Clock::now();
-  };
   threads_ = request.threads;
   same_bits_ = true;
   longest_blocks_.clear();
   wrote_variables_ = false;
+  if (request.part) return handle_part(request);
+  double max_rel_error = 0;
+  StepTrace step;
   const bool is_final = request.is_final;
   const bool is_admission = !request.checks.empty() && !request.checks.front().candidate;
-  const std::size_t reordered =
-      is_admission
-          ? smallest(request.checks)
-          : check_to_reorder(request.checks, kept_, is_final ? kFinalReordered : kQuickReordered);
-  const std::size_t called_often =
-      is_final && !request.checks.empty() ? smallest(request.checks) : request.checks.size();
-  // Rules hide nothing.
-  const bool looks_further = is_final && !request.by_rules && !is_admission;
-  const auto further =
-      looks_further ? further_to_reorder(request.checks, kept_) : std::set<std::size_t>();
+  const FurtherChecks chosen = is_admission
+                                   ? FurtherChecks{.reordered = smallest_check(request.checks)}
+                                   : further_checks(request, known_references(request));
   const Tolerance own = check::for_inputs(request.tolerance, false);
   const Tolerance made_up = check::for_inputs(request.tolerance, true);
   check::Fakes fakes(own);
@@ -488,26 +474,24 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     if (!one.candidate && one.made_up) {
       const auto looked = look(one, made_up.non_finite);
       said.insert(said.end(), looked.said.begin(), looked.said.end());
-      report("admission, made-up inputs", looked);
+      step.ends("admission, made-up inputs", looked);
       continue;
     }
     bool useless = false;
     if (one.candidate && one.in_part) {
       auto in_part = check_in_part(one, request, useless);
-      report("check in part", in_part);
+      step.ends("check in part", in_part);
       if (useless) unusable.push_back(static_cast<int>(i));
       if (in_part.verdict != Verdict::kOk) return in_part;
       if (not_compared.empty()) not_compared = std::move(in_part.not_compared);
       continue;
     }
-    const Further asked = {.again = is_final || i == reordered,
-                           .often = i == called_often,
-                           .schedules = i == reordered        ? (is_final ? kFinalSchedules : 1)
-                                        : further.contains(i) ? 1U
-                                                              : 0U};
-    auto result = one.candidate
-                      ? check(one, request, asked, useless)
-                      : admit(one, own, request.bits == SameBits::kRequired, i == reordered, fakes);
+    const Further asked = {.again = is_final || i == chosen.reordered,
+                           .often = is_final && i == chosen.called_often,
+                           .schedules = chosen.schedules(i)};
+    auto result = one.candidate ? check(one, request, asked, useless)
+                                : admit(one, own, request.bits == SameBits::kRequired,
+                                        i == chosen.reordered, fakes);
     said.insert(said.end(), result.said.begin(), result.said.end());
     if (useless) unusable.push_back(static_cast<int>(i));
     reference_error = std::max(reference_error, result.reference_error);
@@ -516,18 +500,85 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     if (!one.candidate && !read_whole) read_whole = result.read_whole;
     if (read_whole)
       std::erase_if(*read_whole, [&](const auto& b) { return !result.read_whole.contains(b); });
-    report(one.candidate ? "check" : "admission", result);
+    step.ends(one.candidate ? "check" : "admission", result);
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
     if (result.verdict != Verdict::kOk) return result;
   }
-  if (is_final && wrote_variables_) {
-    auto between = call_at_other_sizes(request, unusable);
-    report("calls at other sizes", between);
-    if (between.verdict != Verdict::kOk) return between;
-  }
   if (const auto fake = fakes.survivor(); !fake.empty())
     return reply(Verdict::kWrongResult, fake, true);
+  EmulateReply result = after_checks(request, unusable, max_rel_error);
+  result.reference_error = reference_error;
+  result.expected_checked = expected_checked;
+  result.expected_differs = std::move(expected_differs);
+  if (result.not_compared.empty()) result.not_compared = std::move(not_compared);
+  result.unusable = std::move(unusable);
+  result.said = std::move(said);
+  if (read_whole) result.read_whole = std::move(*read_whole);
+  return result;
+}
+
+std::vector<KnownReference> Emulate::known_references(const EmulateRequest& request) {
+  std::vector<KnownReference> known;
+  for (const Case& one : request.checks) {
+    known.emplace_back();
+    if (!one.in_part) known.back() = known_reference(one, looks_further(request));
+  }
+  return known;
+}
+
+KnownReference Emulate::known_reference(const Case& one, bool looks_further) {
+  const auto run = kept_.run(one);
+  KnownReference known{.usable = run->verdict == Verdict::kOk, .work = run->warp_instructions};
+  if (!looks_further || !one.candidate) return known;
+  const auto module = kept_.module_for(one.candidate->compiled);
+  known.exchanges = module && emulator::has_ordered_accesses(**module);
+  return known;
+}
+
+EmulateReply Emulate::handle_part(const EmulateRequest& request) {
+  using Does = protocol::Part::Does;
+  const protocol::Part& part = *request.part;
+  StepTrace step;
+  if (part.does == Does::kRest) {
+    if (request.timed) kept_.assume_work(request.timed->reference.compiled.ptx, part.own_work);
+    wrote_variables_ = part.wrote_variables;
+    return after_checks(request, part.unusable, 0);
+  }
+  if (request.checks.size() != 1) return reply(Verdict::kCrash, "a part is one check");
+  const Case& one = request.checks.front();
+  kept_.assume_work(one.reference.compiled.ptx, part.own_work);
+  EmulateReply result = reply(Verdict::kOk, "");
+  if (part.does == Does::kReference) {
+    const auto known = known_reference(one, looks_further(request));
+    result.reference_usable = known.usable;
+    result.reference_work = known.work;
+    result.exchanges = known.exchanges;
+    step.ends("reference", result);
+    return result;
+  }
+  bool useless = false;
+  result = one.in_part ? check_in_part(one, request, useless)
+                       : check(one, request,
+                               {.again = request.is_final,
+                                .often = part.often,
+                                .schedules = static_cast<std::uint64_t>(part.schedules)},
+                               useless);
+  step.ends(one.in_part ? "check in part" : "check", result);
+  if (useless) result.unusable = {0};
+  if (result.verdict == Verdict::kOk) result.same_bits = same_bits_;
+  result.wrote_variables = wrote_variables_;
+  return result;
+}
+
+EmulateReply Emulate::after_checks(const EmulateRequest& request, const std::vector<int>& unusable,
+                                   double max_rel_error) {
+  StepTrace step;
+  if (request.is_final && wrote_variables_) {
+    auto between = call_at_other_sizes(request, unusable);
+    step.ends("calls at other sizes", between);
+    if (between.verdict != Verdict::kOk) return between;
+  }
   EmulateReply result = reply(Verdict::kOk, "");
   bool compared = false;  // in full, at the timed size
   // A program made for the timed sizes is another text than the one at the check sizes.
@@ -539,7 +590,7 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     result = check(*request.timed, request,
                    {.again = true, .schedules = request.checks.empty() ? 1U : 0U, .timed = true},
                    useless);
-    report("check at the timed size", result);
+    step.ends("check at the timed size", result);
     compared = !useless;
     max_rel_error = std::max(max_rel_error, result.max_rel_error);
     result.max_rel_error = max_rel_error;
@@ -554,15 +605,15 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
     result = profile == nullptr ? reply(Verdict::kUnsupported, "no model of " + request.arch,
                                         !request.timed->candidate)
                                 : model(request, *profile, units);
-    report("model", result);
-    if (result.verdict == Verdict::kOk && is_final && request.timed->candidate) {
+    step.ends("model", result);
+    if (result.verdict == Verdict::kOk && request.is_final && request.timed->candidate) {
       std::set<InputSet> usable;
       for (std::size_t i = 0; i < request.checks.size(); ++i)
         if (request.checks[i].inputs != InputSet::kOwn &&
             std::ranges::find(unusable, static_cast<int>(i)) == unusable.end())
           usable.insert(request.checks[i].inputs);
       auto at_timed = compare_timed(request, units, {usable.begin(), usable.end()}, !compared);
-      report("comparison at the timed size", at_timed);
+      step.ends("comparison at the timed size", at_timed);
       max_rel_error = std::max(max_rel_error, at_timed.max_rel_error);
       if (at_timed.verdict == Verdict::kUnsupported && request.by_rules)
         at_timed.not_compared = std::move(at_timed.detail);
@@ -576,13 +627,6 @@ EmulateReply Emulate::handle(const EmulateRequest& request) {
   }
   result.max_rel_error = max_rel_error;
   result.same_bits = same_bits_;
-  result.reference_error = reference_error;
-  result.expected_checked = expected_checked;
-  result.expected_differs = std::move(expected_differs);
-  if (result.not_compared.empty()) result.not_compared = std::move(not_compared);
-  result.unusable = std::move(unusable);
-  result.said = std::move(said);
-  if (read_whole) result.read_whole = std::move(*read_whole);
   return result;
 }
 

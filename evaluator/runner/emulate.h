@@ -11,6 +11,7 @@
 #include "evaluator/check/finite.h"
 #include "evaluator/check/judge.h"
 #include "evaluator/device/emulator/emulator.h"
+#include "evaluator/further_checks.h"
 #include "evaluator/protocol/messages.h"
 #include "evaluator/runner/emulated_program.h"
 #include "evaluator/runner/reference_runs.h"
@@ -24,6 +25,15 @@ class Emulate {
   [[nodiscard]] protocol::EmulateReply handle(const protocol::EmulateRequest& request);
 
  private:
+  /// Of a request that was divided; see protocol::Part.
+  [[nodiscard]] protocol::EmulateReply handle_part(const protocol::EmulateRequest& request);
+  /// What follows once all checks are ok; `max_rel_error`: of them.
+  [[nodiscard]] protocol::EmulateReply after_checks(const protocol::EmulateRequest& request,
+                                                    const std::vector<int>& unusable,
+                                                    double max_rel_error);
+  [[nodiscard]] std::vector<KnownReference> known_references(
+      const protocol::EmulateRequest& request);
+  [[nodiscard]] KnownReference known_reference(const protocol::Case& one, bool looks_further);
   /// Is `got` right? Against the reference, and where that fails against the reference in double.
   [[nodiscard]] Result<check::Judgement> judge(const protocol::Case& one,
                                                const ReferenceRun& reference,

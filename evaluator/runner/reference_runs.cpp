@@ -117,6 +117,11 @@ SharedRun ReferenceRuns::run(const protocol::Case& one) {
   return found;
 }
 
+void ReferenceRuns::assume_work(const std::string& ptx, std::uint64_t work) {
+  work_.clear();
+  if (work > 0) work_.emplace_back(ptx, work);
+}
+
 SharedRun ReferenceRuns::precise(const protocol::Case& one) {
   if (!one.precise) return nullptr;
   auto found = run(*one.precise, one.seed, kReferenceBudget, one.changes);

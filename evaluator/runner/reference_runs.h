@@ -47,6 +47,9 @@ class ReferenceRuns {
   /// Of a check's reference. Inputs that the task does not list may make it run on and on: there it
   /// may take a few times as long as on the task's own.
   [[nodiscard]] SharedRun run(const protocol::Case& one);
+  /// Takes as known, and nothing else, how much work (0: not known) references of this PTX are on
+  /// their task's own inputs: then what was asked before decides nothing.
+  void assume_work(const std::string& ptx, std::uint64_t work);
   /// The reference in double; null where there is none that works.
   [[nodiscard]] SharedRun precise(const protocol::Case& one);
   /// The reference where its inputs have fewer bits, see with_coarse_inputs; null where they have

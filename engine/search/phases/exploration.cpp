@@ -243,6 +243,7 @@ void Exploration::tell(const Candidate& candidate) {
   opening_.teller().tell(candidate);
   if (run_.findings.best().time_us() != best_us) {
     run_.clock.plan.compiled(candidate.evaluation.gates.compile);
+    run_.clock.plan.checked(candidate.evaluation.gates.check);
     last_gain_ = {run_.findings.counts.evaluated(), run_.clock.elapsed_s()};
   }
   const bool crashed = candidate.is(State::kEvaluated) && !candidate.evaluation.screened &&

@@ -20,7 +20,8 @@ constexpr int kPrograms = 4;
 /// the others happens meanwhile. Each has a process of its own on the GPU, and the candidate runs.
 constexpr double kFirstFinalist_s = 4.5, kFinalist_s = 1, kPartOfAdmission = 0.25;
 /// Times what compiling the best at the timed size took: the first finalist, at least 1.2 s.
-constexpr double kCompiles = 3, kLeastFirst_s = 1.2, kCached_s = 0.02;
+/// Or times what checking it took: up to twenty times the checks, in several processes.
+constexpr double kCompiles = 3, kChecks = 2.5, kLeastFirst_s = 1.2, kCached_s = 0.02;
 /// Once the best and the reference have ended theirs, others may go on until final stages have
 /// taken so long, or so much of the budget.
 constexpr double kFinals_s = 4, kFinalsPart = 0.1;
@@ -54,6 +55,8 @@ void TimePlan::compiled(double best_s) {
   if (best_s > kCached_s) best_compile_s_ = std::max(best_compile_s_, best_s);
 }
 
+void TimePlan::checked(double best_s) { best_check_s_ = std::max(best_check_s_, best_s); }
+
 bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
 
 double TimePlan::seconds_per_finalist() const {
@@ -77,7 +80,8 @@ double TimePlan::search_end() const {
   // A GPU times one finalist after the other, and may use the time after the budget for it.
   const double first =
       best_compile_s_ > 0
-          ? std::max(std::clamp(kCompiles * best_compile_s_, kLeastFirst_s, kFirstFinalist_s),
+          ? std::max(std::clamp(std::max(kCompiles * best_compile_s_, kChecks * best_check_s_),
+                                kLeastFirst_s, kFirstFinalist_s),
                      kPartOfAdmission * admission_s_)
           : std::max(kFirstFinalist_s, admission_s_);
   const double wanted =

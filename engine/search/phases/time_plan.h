@@ -17,6 +17,8 @@ class TimePlan {
   void admitted(double reference_time_us, double admission_s, double now_s);
   /// What it took to compile the best until now, with the waiting for a free processor.
   void compiled(double best_s);
+  /// And to check it, likewise.
+  void checked(double best_s);
   /// How fast the search goes: `finished` evaluations in `search_s`. May be said again and again.
   void searched(double search_s, std::int64_t finished);
 
@@ -43,7 +45,7 @@ class TimePlan {
   Budget budget_;
   bool modelled_;
   double reference_s_ = 0, admission_s_ = 0, search_begin_s_ = 0, evaluation_s_ = 0;
-  double best_compile_s_ = 0;  ///< 0: not known
+  double best_compile_s_ = 0, best_check_s_ = 0;  ///< 0: not known
 };
 
 }  // namespace hone

@@ -41,6 +41,7 @@ EvaluationRequest request(const std::string& candidate, const std::string& refer
 EvaluatorOptions small_options() {
   EvaluatorOptions options;
   options.compile_processes = options.check_processes = 1;
+  options.final_check_processes = 2;
   options.device_timeout_s = 1;
   options.final_timing_s = 8;  // the count of pairs must not depend on the machine
   return options;
@@ -172,6 +173,33 @@ TEST_F(OnAFakeGpu, MeasuredFirstWhatIsMuchSlowerIsNotCheckedFurther) {
   auto final_stage = wrong_when_small("scale_slow");  // checks everything, whatever is asked
   final_stage.stage = Stage::kFinal;
   EXPECT_EQ(evaluate(final_stage).verdict, Verdict::kWrongResult);
+}
+
+TEST_F(OnAFakeGpu, InTheFinalStageChecksAreDividedAmongRunners) {
+  for (const bool by_rules : {true, false}) {
+    const auto final_of = [&](const std::string& candidate, std::int64_t wrong_at) {
+      auto r = request(candidate);
+      r.stage = Stage::kFinal;
+      r.by_rules = by_rules;
+      for (const std::int64_t n : {300, 1500, 77}) {
+        auto check = r.checks[0];
+        check = {program("scale", n), program(candidate, n), 4};
+        check.hidden = true;
+        if (n == wrong_at)
+          check.candidate.source.replace(check.candidate.source.find("2.0f"), 4, "3.0f");
+        r.checks.push_back(check);
+      }
+      r.checks.push_back(r.checks[0]);
+      r.checks.back().inputs = InputSet::kEither;
+      return evaluate(r);
+    };
+    const auto right = final_of("scale_quick", 0);
+    EXPECT_EQ(right.verdict, Verdict::kOk) << right.detail;
+    EXPECT_NEAR(right.measurement.time_us, 50, 0.01);
+    const auto wrong = final_of("scale_quick", 77);
+    EXPECT_EQ(wrong.verdict, Verdict::kWrongResult);
+    EXPECT_EQ(wrong.measurement.time_us, 0);
+  }
 }
 
 TEST_F(OnAFakeGpu, WhatTheEmulatorLacksSwitchesNoCheckOff) {

@@ -234,6 +234,29 @@ TEST(Messages, EveryFieldOfAReplyIsChecked) {
   EXPECT_FALSE(measure_reply_from(negative));
 }
 
+TEST(Messages, EveryFieldOfAPartIsChecked) {
+  EmulateRequest request;
+  request.part = Part{.does = Part::Does::kRest,
+                      .own_work = 1ULL << 40,
+                      .schedules = 3,
+                      .often = true,
+                      .timed_follows = true,
+                      .wrote_variables = true,
+                      .unusable = {0, 7}};
+  const Json good = to_message(request);
+  const auto back = emulate_request_from(through_cbor(good));
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_TRUE(back->part);
+  EXPECT_EQ(to_message(*back), good);
+  for (const auto& [key, value] : good["part"].items()) {
+    Json bad = good;
+    bad["part"][key] = nullptr;
+    EXPECT_FALSE(emulate_request_from(bad)) << key;
+    bad["part"].erase(key);
+    EXPECT_FALSE(emulate_request_from(bad)) << key;
+  }
+}
+
 TEST(Messages, RunnableRoundTripsWithoutItsSource) {
   Runnable r;
   r.program.source = "secret";

@@ -51,5 +51,23 @@ TEST(InOrder, WhoLeavesWithoutHavingComeHoldsUpNobody) {
   EXPECT_EQ(order.size(), 1U);
 }
 
+TEST(Seats, GoToTheLowestNumberOfThoseWhoWait) {
+  Seats seats(1);
+  std::optional<Seats::Seat> taken(std::in_place, seats, 9);
+  std::vector<int> through;
+  std::mutex mutex;
+  std::vector<std::thread> waiting;
+  for (const int number : {3, 1, 2, 1})
+    waiting.emplace_back([&, number] {
+      const Seats::Seat seat(seats, static_cast<std::uint64_t>(number));
+      const std::lock_guard hold(mutex);
+      through.push_back(number);
+    });
+  while (seats.waiting() < 4) std::this_thread::yield();
+  taken.reset();
+  for (auto& thread : waiting) thread.join();
+  EXPECT_EQ(through, (std::vector<int>{1, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace hone

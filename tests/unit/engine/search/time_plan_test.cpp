@@ -51,6 +51,17 @@ TEST(TimePlan, OnAGpuTheBestAndTheReferenceHaveTimeForTheirFinalStages) {
   }
 }
 
+TEST(TimePlan, OnAGpuChecksThatTakeLongHaveTimeToo) {
+  TimePlan plan({.seconds = 15}, false);
+  plan.admitted(100, 0.5, 3);
+  plan.compiled(0.1);
+  const double with_quick_checks = plan.search_end();
+  plan.checked(0.05);
+  EXPECT_DOUBLE_EQ(plan.search_end(), with_quick_checks);
+  plan.checked(1);
+  EXPECT_LT(plan.search_end(), with_quick_checks - 1);
+}
+
 TEST(TimePlan, WhatIsKnownIsEvaluatedHoweverShortTheBudget) {
   TimePlan plan({.seconds = 5}, false);
   plan.admitted(2500, 2, 2.6);
