@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 // More than any real task has; keeps a hostile file from costing minutes.
-constexpr std::size_t kMaxEntries = 8192;
+constexpr std::size_t kMaxEntries = 256;
+// A network as PyTorch exports it has a launch for each operation, a buffer for each result.
+constexpr std::size_t kMostSizes = 1024, kMostLaunches = 8192;
 constexpr std::size_t kMaxTunableValues = 1024;
 
 template <class Items>
@@ -47,7 +49,7 @@ void expect_name(const JsonCursor& cursor, const std::string& name, std::string_
 Bindings read_sizes(const JsonCursor& cursor) {
   Bindings sizes;
   const auto members = cursor.members();
-  if (!expect_count(cursor, members, 0, kMaxEntries, "size")) return sizes;
+  if (!expect_count(cursor, members, 0, kMostSizes, "size")) return sizes;
   for (const auto& [name, value] : members) {
     expect_name(value, name, "size");
     sizes[name] = value.integer_in(1, kMaxSize);
@@ -307,7 +309,7 @@ void read_source(const JsonCursor& root, const std::filesystem::path& path, Prog
 
 std::vector<Buffer> read_buffers(const JsonCursor& root, const NameScope& scope) {
   const JsonCursor list = root.at("buffers");
-  if (!expect_count(list, list.elements(), 1, kMaxEntries, "buffer")) return {};
+  if (!expect_count(list, list.elements(), 1, kMostLaunches, "buffer")) return {};
   return decode_buffers(list, &scope);
 }
 
@@ -315,7 +317,7 @@ std::vector<Launch> read_launches(const JsonCursor& root, const std::vector<Buff
                                   const NameScope& scope) {
   const JsonCursor list = root.at("launches");
   const auto elements = list.elements();
-  if (!expect_count(list, elements, 1, kMaxEntries, "launch")) return {};
+  if (!expect_count(list, elements, 1, kMostLaunches, "launch")) return {};
   for (const JsonCursor& element : elements) {
     if (const auto args = element.find("args"); args && args->value().is_array()) {
       expect_count(*args, args->value(), 0, kMaxEntries, "argument");
