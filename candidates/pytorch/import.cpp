@@ -79,6 +79,7 @@ class Import {
     imported.text = task_text(to_, name, exported_.torch_version);
     for (const int storage : arguments_) imported.arguments.push_back(buffer_name(storage));
     for (const int storage : results_) imported.results.push_back(buffer_name(storage));
+    for (const int storage : to_.draws()) imported.draws.push_back(buffer_name(storage));
     return imported;
   }
 

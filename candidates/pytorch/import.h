@@ -18,6 +18,9 @@ struct Imported {
   std::vector<std::string> arguments;
   /// Buffers of its tensor results, in their order; "" for one that is no tensor.
   std::vector<std::string> results;
+  /// Buffers of what PyTorch would draw at random, in the order of the graph's nodes: the values
+  /// are the caller's. Of dropout: 1 / (1 - p) where an element is kept, else 0.
+  std::vector<std::string> draws;
 };
 
 /// `fill_path`: how the task names the .pt2. kInvalidInput with one line: what the file lacks, or

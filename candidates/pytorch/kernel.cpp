@@ -45,6 +45,11 @@ std::string literal(double value, ScalarType type) {
   return wide ? text : text + "f";
 }
 
+std::string converted(const std::string& value, ScalarType from, ScalarType to) {
+  if (computed_in(from) == computed_in(to)) return value;
+  return fmt::format("({})({})", computed_in(to), value);
+}
+
 std::string stored_as(ScalarType type, const std::string& value) {
   switch (type) {
     case ScalarType::kF16:
@@ -98,6 +103,13 @@ std::string Kernel::size(std::string_view name, const Dim& dim) {
 }
 
 Indices Kernel::each(const std::vector<std::pair<std::string, Dim>>& extents) {
+  return index_box(extents, false);
+}
+Indices Kernel::each_block(const std::vector<std::pair<std::string, Dim>>& extents) {
+  return index_box(extents, true);
+}
+
+Indices Kernel::index_box(const std::vector<std::pair<std::string, Dim>>& extents, bool blocks) {
   Indices at;
   std::vector<std::string> declarations;
   std::vector<std::pair<std::string, std::string>> digits;  // index and extent
@@ -123,10 +135,15 @@ Indices Kernel::each(const std::vector<std::pair<std::string, Dim>>& extents) {
   if (index_type_ != "int" && !single) total = "(long long)" + total;
   const std::string flat = single ? digits.front().first : free_name("i");
   if (!single) locals_.push_back(flat);
-  line(index_type_ == "int"
-           ? fmt::format("int {} = blockIdx.x * blockDim.x + threadIdx.x;", flat)
-           : fmt::format("long long {} = (long long)blockIdx.x * blockDim.x + threadIdx.x;", flat));
-  line(fmt::format("if ({} >= {}) return;", flat, total));
+  if (blocks) {
+    if (!digits.empty()) line(fmt::format("{} {} = blockIdx.x;", index_type_, flat));
+  } else {
+    line(index_type_ == "int"
+             ? fmt::format("int {} = blockIdx.x * blockDim.x + threadIdx.x;", flat)
+             : fmt::format("long long {} = (long long)blockIdx.x * blockDim.x + threadIdx.x;",
+                           flat));
+    line(fmt::format("if ({} >= {}) return;", flat, total));
+  }
   if (single) return at;
   std::vector<std::string> lines;
   std::string below;
@@ -240,8 +257,21 @@ void Kernel::store(Operand operand, const Indices& at, const std::string& value)
 }
 
 void Kernel::launch(int block) {
-  std::string head = "(";
   LaunchText launch;
+  launch.grid = {to_.sizes.ceil_div(threads_, block)};
+  launch.block = {block};
+  add(std::move(launch));
+}
+
+void Kernel::launch_blocks(int block) {
+  LaunchText launch;
+  launch.grid = {threads_};
+  launch.block = {block};
+  add(std::move(launch));
+}
+
+void Kernel::add(LaunchText launch) {
+  std::string head = "(";
   for (const Parameter& parameter : parameters_) {
     if (head.size() > 1) head += ", ";
     head += fmt::format("{}{}* {}", parameter.written ? "" : "const ",
@@ -256,8 +286,6 @@ void Kernel::launch(int block) {
   }
   const std::string text = head + ") {\n" + body_ + "}\n";
   launch.kernel = to_.add_kernel(name_, text, comment_);
-  launch.grid = {to_.sizes.ceil_div(threads_, block)};
-  launch.block = {block};
   to_.add_launch(std::move(launch));
 }
 

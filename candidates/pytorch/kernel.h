@@ -47,6 +47,9 @@ class Kernel {
   /// the names. Extents of 1 get "0". Call once, before the body.
   Indices each(const std::vector<std::pair<std::string, Dim>>& extents);
   Indices each_element(const Tensor& tensor);
+  /// One block for each element of a box: its threads share what follows. Goes with
+  /// launch_blocks().
+  Indices each_block(const std::vector<std::pair<std::string, Dim>>& extents);
 
   /// "for (int k = 0; k < K; k++) {" around what follows until end().
   void loop(std::string_view index, const std::string& bound, const std::string& from = "0");
@@ -67,8 +70,11 @@ class Kernel {
 
   /// Adds kernel and launch: blocks of 256 threads (fewer where each thread does much).
   void launch(int block = 256);
+  void launch_blocks(int block);
 
  private:
+  void add(LaunchText launch);
+  Indices index_box(const std::vector<std::pair<std::string, Dim>>& extents, bool blocks);
   struct Parameter {
     std::string name;
     Tensor tensor;
@@ -96,6 +102,8 @@ class Kernel {
 [[nodiscard]] std::string_view computed_in(ScalarType type);
 /// A number as that type's literal: "1e-05f", "-INFINITY", "3".
 [[nodiscard]] std::string literal(double value, ScalarType type);
+/// `value`, an expression of computed_in(from), as one of computed_in(to).
+[[nodiscard]] std::string converted(const std::string& value, ScalarType from, ScalarType to);
 /// `value`, an expression of computed_in(type), as an element of the type: "__float2half(v)".
 [[nodiscard]] std::string stored_as(ScalarType type, const std::string& value);
 

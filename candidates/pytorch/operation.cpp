@@ -101,6 +101,14 @@ std::vector<std::int64_t> Call::wholes(std::string_view name,
   refuse("its argument '{}' is no list of whole numbers", name);
 }
 
+std::vector<double> Call::numbers(std::string_view name) const {
+  const Value* value = find(name);
+  if (value == nullptr) return {};
+  if (const auto* list = std::get_if<std::vector<double>>(value)) return *list;
+  const auto wholes = this->wholes(name);
+  return {wholes.begin(), wholes.end()};
+}
+
 std::vector<std::int64_t> Call::for_each_dimension(std::string_view name, int count,
                                                    std::int64_t otherwise) const {
   auto list = wholes(name);

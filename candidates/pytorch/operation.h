@@ -36,6 +36,7 @@ class Call {
   [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise) const;
   [[nodiscard]] std::vector<std::int64_t> wholes(std::string_view name,
                                                  std::vector<std::int64_t> otherwise = {}) const;
+  [[nodiscard]] std::vector<double> numbers(std::string_view name) const;  ///< empty: not given
   /// Of `count` dimensions: a list of one stands for all.
   [[nodiscard]] std::vector<std::int64_t> for_each_dimension(std::string_view name, int count,
                                                              std::int64_t otherwise) const;

@@ -17,6 +17,19 @@ std::span<const Operation> reduction_operations();
 std::span<const Operation> norm_operations();
 std::span<const Operation> pooling_operations();
 std::span<const Operation> softmax_operations();
+std::span<const Operation> joining_operations();
+std::span<const Operation> indexing_operations();
+std::span<const Operation> creation_operations();
+std::span<const Operation> scan_operations();
+std::span<const Operation> attention_operations();
+std::span<const Operation> recurrent_operations();
+std::span<const Operation> loss_operations();
+std::span<const Operation> einsum_operations();
+std::span<const Operation> random_operations();
+std::span<const Operation> resampling_operations();
+std::span<const Operation> distance_operations();
+std::span<const Operation> activation_operations();
+std::span<const Operation> spread_operations();
 
 /// Null: hone has none of this name.
 [[nodiscard]] const Operation* find_operation(std::string_view target);
@@ -26,5 +39,7 @@ std::span<const Operation> softmax_operations();
 /// A kernel called `name` that computes a formula of pointwise.cpp's language over the call's
 /// arguments.
 void write_pointwise(Call& call, std::string_view name, std::string_view formula);
+/// The same into a buffer for something between, of the type of the call's result.
+Tensor write_pointwise_between(Call& call, std::string_view name, std::string_view formula);
 
 }  // namespace hone::pytorch

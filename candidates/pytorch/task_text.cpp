@@ -83,6 +83,9 @@ class TaskWriter {
                            list_of(buffer.shape));
       if (buffer.role != Role::kIn)
         lines += fmt::format(", \"role\": \"{}\"", to_string(buffer.role));
+      if (buffer.fill.is_null() && buffer.below) {
+        lines += fmt::format(", \"fill\": {{\"integers\": [0, {}]}}", json_of(*buffer.below - 1));
+      }
       if (!buffer.fill.is_null()) lines += fmt::format(", \"fill\": {}", buffer.fill.dump());
       lines += "}";
     }

@@ -56,6 +56,19 @@ Tensor Translation::give(const BufferText& buffer) {
   return tensor;
 }
 
+Tensor Translation::draw(const BufferText& buffer) {
+  Tensor tensor = give(buffer);
+  draws_.push_back(tensor.storage);
+  return tensor;
+}
+
+void Translation::index_into(const Tensor& index, const Dim& extent) {
+  BufferText& from = buffer(buffer_of(index));
+  const bool open = storage(index.storage).given && from.role == Role::kIn && from.fill.is_null();
+  if (!open) return sizes.freeze(extent);
+  if (!from.below || sizes.value(extent) < sizes.value(*from.below)) from.below = extent;
+}
+
 bool Translation::is_dense(const Tensor& tensor) const {
   const std::vector<Dim> strides = dense_strides(tensor.shape);
   for (std::size_t i = 0; i < strides.size(); ++i) {

@@ -37,6 +37,8 @@ struct BufferText {
   std::vector<Dim> shape;
   Role role = Role::kScratch;
   nlohmann::json fill;  ///< null: the task format's default
+  /// Of integers that index something: all are in 0 to this - 1. Where there is no fill.
+  std::optional<Dim> below;
 };
 
 struct Storage {
@@ -71,6 +73,15 @@ class Translation {
   /// A buffer that comes from outside.
   Tensor give(const BufferText& buffer);
 
+  /// Numbers that PyTorch would draw: a buffer from outside, so that the caller supplies them.
+  Tensor draw(const BufferText& buffer);
+  /// The draws' storages, in their order.
+  [[nodiscard]] const std::vector<int>& draws() const { return draws_; }
+
+  /// From here on the elements of `index` are places among `extent` elements: what the caller fills
+  /// is said to be in range; where that cannot be said, the extent is frozen.
+  void index_into(const Tensor& index, const Dim& extent);
+
   /// Whether all of its storage is this tensor, row-major.
   [[nodiscard]] bool is_whole(const Tensor& tensor) const;
   [[nodiscard]] bool is_dense(const Tensor& tensor) const;  ///< row-major without gaps
@@ -104,6 +115,7 @@ class Translation {
   std::vector<Storage> storages_;
   std::vector<KernelText> kernels_;
   std::vector<LaunchText> launches_;
+  std::vector<int> draws_;
   std::map<std::string, int, std::less<>> names_;
   std::map<std::string, int, std::less<>> kernel_names_;
 };

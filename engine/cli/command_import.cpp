@@ -25,13 +25,12 @@ int verify(const Options& options, Task task, const pytorch::Imported& imported,
            nlohmann::json document) {
   const Common& common = options.common;
   // The device's children may read what buffers are filled from.
-  const std::vector<std::string> files =
-      recorded_files(options.recorded, imported.arguments.size(), imported.results.size());
+  const RecordedBuffers buffers = {imported.arguments, imported.results, imported.draws};
+  const std::vector<std::string> files = recorded_files(options.recorded, buffers);
   auto device = open_device(options.device, task, MissingLayers::kUntold, files);
   if (!device) return common.fail(device.error());
-  const auto result =
-      compare_with_recorded(task, options.recorded, imported.arguments, imported.results,
-                            *device->evaluator, device->spec.modelled());
+  const auto result = compare_with_recorded(task, options.recorded, buffers, *device->evaluator,
+                                            device->spec.modelled());
   if (!result) return common.fail(result.error());
   const bool ok = result->verdict == Verdict::kOk;
   std::FILE* out = common.json_on_stdout() ? stderr : stdout;
@@ -77,7 +76,8 @@ int run(const Options& options) {
   const nlohmann::json document = {{"file", output},
                                    {"launches", task->reference.launches.size()},
                                    {"arguments", imported->arguments},
-                                   {"results", imported->results}};
+                                   {"results", imported->results},
+                                   {"draws", imported->draws}};
   if (!options.recorded.empty()) return verify(options, *task, *imported, document);
   return common.write_json(document) ? kDone : kEnvironmentLacks;
 }
@@ -95,9 +95,11 @@ Registration add_import(CLI::App& root) {
   app->add_option("-o,--output", options->output,
                   "Write to FILE, or to stdout for '-'; default: NAME.task.cu beside it")
       ->type_name("FILE|-");
-  app->add_option("--verify", options->recorded,
-                  "Run it on DIR/inputs/N.bin and compare with DIR/outputs/N.bin: raw elements of "
-                  "the module's N-th tensor argument and result")
+  app->add_option(
+         "--verify", options->recorded,
+         "Run it on DIR/inputs/N.bin and compare with DIR/outputs/N.bin: raw elements of "
+         "the module's N-th tensor argument and result; DIR/draws/N.bin, where it is there, "
+         "is what the N-th random operation drew")
       ->type_name("DIR");
   options->device.add_to(*app);
   app->add_flag("--force", options->force, "Overwrite the output file if it is there");

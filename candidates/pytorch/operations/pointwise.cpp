@@ -32,7 +32,7 @@ struct Formula {
 // Source of the formulas: the pages of torch and torch.nn.functional in PyTorch's documentation.
 constexpr Formula kFormulas[] = {
     {"aten.relu.default", "$self < 0.0f ? 0.0f : $self"},
-    {"aten.relu6.default", "fminf(fmaxf($self, 0.0f), 6.0f)"},
+    {"aten.relu6.default", "$self < 0.0f ? 0.0f : $self > 6.0f ? 6.0f : $self"},
     {"aten.leaky_relu.default", "$self > 0.0f ? $self : $self * $negative_slope=0.01"},
     {"aten.elu.default",
      "($self > 0.0f ? $self : expm1f($self * $input_scale=1) * $alpha=1) * $scale=1"},
@@ -45,9 +45,12 @@ constexpr Formula kFormulas[] = {
     {"aten.mish.default", "$self * tanhf($self > 20.0f ? $self : log1pf(expf($self)))"},
     {"aten.softplus.default",
      "$self * $beta=1 > $threshold=20 ? $self : log1pf(expf($self * $beta=1)) / $beta=1"},
-    {"aten.hardtanh.default", "fminf(fmaxf($self, $min_val=-1), $max_val=1)"},
-    {"aten.hardsigmoid.default", "fminf(fmaxf($self + 3.0f, 0.0f), 6.0f) / 6.0f"},
-    {"aten.hardswish.default", "$self * fminf(fmaxf($self + 3.0f, 0.0f), 6.0f) / 6.0f"},
+    {"aten.hardtanh.default",
+     "$self < $min_val=-1 ? $min_val=-1 : $self > $max_val=1 ? $max_val=1 : $self"},
+    {"aten.hardsigmoid.default",
+     "($self < -3.0f ? 0.0f : $self > 3.0f ? 6.0f : $self + 3.0f) / 6.0f"},
+    {"aten.hardswish.default",
+     "$self * ($self < -3.0f ? 0.0f : $self > 3.0f ? 6.0f : $self + 3.0f) / 6.0f"},
     {"aten.threshold.default", "$self > $threshold ? $self : $value"},
     {"aten.tanh.default", "tanhf($self)"},
     {"aten.exp.default", "expf($self)"},
@@ -90,8 +93,10 @@ constexpr Formula kFormulas[] = {
     {"aten.div.Tensor", "$self / $other"},
     {"aten.div.Scalar", "$self / $other"},
     {"aten.true_divide.Tensor", "$self / $other"},
-    {"aten.maximum.default", "fmaxf($self, $other)"},
-    {"aten.minimum.default", "fminf($self, $other)"},
+    {"aten.maximum.default", "$self > $other || $self != $self ? $self : $other"},
+    {"aten.minimum.default", "$self < $other || $self != $self ? $self : $other"},
+    {"aten.max.other", "$self > $other || $self != $self ? $self : $other"},
+    {"aten.min.other", "$self < $other || $self != $self ? $self : $other"},
     {"aten.fmod.Scalar", "fmodf($self, $other)"},
     {"aten.fmod.Tensor", "fmodf($self, $other)"},
     {"aten.atan2.default", "atan2f($self, $other)"},
@@ -121,8 +126,19 @@ constexpr Formula kFormulas[] = {
     {"aten.bitwise_and.Tensor", "$self & $other"},
     {"aten.bitwise_or.Tensor", "$self | $other"},
     {"aten.bitwise_xor.Tensor", "$self ^ $other"},
+    {"aten.multiply.Tensor", "$self * $other"},
+    {"aten.multiply.Scalar", "$self * $other"},
+    {"aten.subtract.Tensor", "$self - $other * $alpha=1"},
+    {"aten.subtract.Scalar", "$self - $other * $alpha=1"},
+    {"aten.divide.Tensor", "$self / $other"},
+    {"aten.divide.Scalar", "$self / $other"},
+    {"aten.negative.default", "-$self"},
+    {"aten.xlogy.Tensor",
+     "$other != $other ? $other : $self == 0.0f ? 0.0f : $self * logf($other)"},
+    {"aten.lerp.Tensor", "$self + $weight * ($end - $self)"},
+    {"aten.isfinite.default", "fabsf($self) < INFINITY", Computes::kAsOperands},
+    {"aten.softsign.default", "$self / (1.0f + fabsf($self))"},
     {"aten._to_copy.default", "$self"},
-    {"aten.copy.default", "$src"},
     {"aten.clone.default", "$self"},
 };
 
@@ -136,12 +152,32 @@ std::string_view formula_of(const Call& call, std::string_view target) {
   }
   if (target.starts_with("aten.clamp") || target.starts_with("aten.clip")) {
     const bool low = call.has("min"), high = call.has("max");
-    return low && high ? "fminf(fmaxf($self, $min), $max)"
-           : low       ? "fmaxf($self, $min)"
-                       : "fminf($self, $max)";
+    return low && high ? "$self < $min ? ($min > $max ? $max : $min) : $self > $max ? $max : $self"
+           : low       ? "$self < $min ? $min : $self"
+                       : "$self > $max ? $max : $self";
   }
   if (target.starts_with("aten.abs"))
     return is_float(call.type()) ? "fabsf($self)" : "$self < 0 ? -$self : $self";
+  if (target.starts_with("aten.floor_divide") || target.starts_with("aten.div.")) {
+    const std::string mode =
+        target.starts_with("aten.div.") ? call.text("rounding_mode", "") : "floor";
+    if (mode.empty()) return "$self / $other";
+    if (mode == "trunc") return is_float(call.type()) ? "truncf($self / $other)" : "$self / $other";
+    return is_float(call.type())
+               ? "$other == 0.0f ? $self / $other : rintf(($self - fmodf($self, $other)) / $other) "
+                 "- "
+                 "(fmodf($self, $other) != 0.0f && (fmodf($self, $other) < 0.0f) != ($other < "
+                 "0.0f) ? "
+                 "1.0f : 0.0f)"
+               : "$self / $other - ($self % $other != 0 && ($self < 0) != ($other < 0) ? 1 : 0)";
+  }
+  if (target.starts_with("aten.remainder")) {
+    return is_float(call.type())
+               ? "fmodf($self, $other) + (fmodf($self, $other) != 0.0f && "
+                 "(fmodf($self, $other) < 0.0f) != ($other < 0.0f) ? $other : 0.0f)"
+               : "$self % $other + ($self % $other != 0 && ($self % $other < 0) != ($other < 0) ? "
+                 "$other : 0)";
+  }
   if (target == "aten.bitwise_not.default") {
     return call.type() == ScalarType::kBool ? "!$self" : "~$self";
   }
@@ -158,11 +194,13 @@ std::string_view formula_of(const Call& call, std::string_view target) {
 }
 
 constexpr std::string_view kByArguments[] = {
-    "aten.gelu.default",        "aten.clamp.default",     "aten.clamp.Tensor",
-    "aten.clip.default",        "aten.clamp_min.default", "aten.clamp_max.default",
-    "aten.clamp_min.Tensor",    "aten.clamp_max.Tensor",  "aten.abs.default",
-    "aten.bitwise_not.default", "aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor",
-    "aten.pow.Scalar"};
+    "aten.gelu.default",        "aten.clamp.default",        "aten.clamp.Tensor",
+    "aten.clip.default",        "aten.clamp_min.default",    "aten.clamp_max.default",
+    "aten.clamp_min.Tensor",    "aten.clamp_max.Tensor",     "aten.abs.default",
+    "aten.bitwise_not.default", "aten.pow.Tensor_Scalar",    "aten.pow.Tensor_Tensor",
+    "aten.pow.Scalar",          "aten.floor_divide.default", "aten.floor_divide.Scalar",
+    "aten.div.Tensor_mode",     "aten.div.Scalar_mode",      "aten.remainder.Tensor",
+    "aten.remainder.Scalar"};
 
 /// The type that operands of comparisons meet in: tensors with dimensions before those without.
 ScalarType widest(const std::vector<Tensor>& tensors) {
@@ -198,13 +236,20 @@ class Writer {
   Writer(Call& call, std::string_view formula, Computes computes)
       : call_(call), formula_(formula), computes_(computes) {}
 
-  void write(std::string_view name) {
+  /// The result is something between, in a buffer with this in its name.
+  Writer& into(std::string_view between) {
+    between_ = between;
+    return *this;
+  }
+
+  Tensor write(std::string_view name) {
     collect();
     if (tensors_.empty()) refuse("has no tensor among its arguments");
     std::vector<Dim> shape = tensors_.front().shape;
     for (const Tensor& tensor : tensors_) shape = broadcast(call_.to.sizes, shape, tensor.shape);
     type_ = computes_ == Computes::kAsResult ? call_.type() : widest(tensors_);
-    Tensor result = call_.make(shape);
+    Tensor result = between_.empty() ? call_.make(shape) : call_.between(type_, shape, between_);
+    const Tensor whole = result;
     std::vector<Tensor*> all = {&result};
     for (Tensor& tensor : tensors_) {
       tensor = expanded(call_.to.sizes, tensor, shape);
@@ -226,14 +271,10 @@ class Writer {
     }
     kernel.store(out, at, stored_as(result.type, text()));
     kernel.launch();
+    return whole;
   }
 
  private:
-  static std::string converted(const std::string& value, ScalarType from, ScalarType to) {
-    if (computed_in(from) == computed_in(to)) return value;
-    return fmt::format("({}){}", computed_in(to), value);
-  }
-
   /// Names of arguments and their defaults, in the order of the formula.
   template <class Visit>
   void each_argument(Visit visit) const {
@@ -326,6 +367,7 @@ class Writer {
   Call& call_;
   std::string_view formula_;
   Computes computes_;
+  std::string between_;
   ScalarType type_ = ScalarType::kF32;
   std::vector<std::string> names_;
   std::vector<Tensor> tensors_;
@@ -371,6 +413,10 @@ std::span<const Operation> pointwise_operations() { return pointwise::kOperation
 
 void write_pointwise(Call& call, std::string_view name, std::string_view formula) {
   pointwise::Writer(call, formula, pointwise::Computes::kAsResult).write(name);
+}
+
+Tensor write_pointwise_between(Call& call, std::string_view name, std::string_view formula) {
+  return pointwise::Writer(call, formula, pointwise::Computes::kAsResult).into(name).write(name);
 }
 
 }  // namespace hone::pytorch

@@ -30,4 +30,9 @@ Indices digits_of(Kernel& kernel, const Reduced& reduced, const std::string& fla
 /// The result's shape; `keep`: with 1 where a dimension is reduced.
 std::vector<Dim> reduced_shape(const Tensor& tensor, const std::vector<int>& axes, bool keep);
 
+/// Sum or mean over all elements: the call's result.
+void write_total(Call& call, const Tensor& from, bool mean);
+/// The sum of all elements as a number for something between.
+Tensor sum_of_all(Call& call, const Tensor& from, std::string_view what);
+
 }  // namespace hone::pytorch

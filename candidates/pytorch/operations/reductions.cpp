@@ -149,16 +149,19 @@ void step(Kernel& kernel, const Reduction& reduction, const Sum& sum, const std:
 }
 
 void write_reduction(Call& call, const Tensor& from, const std::vector<int>& axes,
-                     const Reduction& reduction, const Finish& finish, bool keep) {
+                     const Reduction& reduction, const Finish& finish, bool keep,
+                     const std::optional<Tensor>& into = std::nullopt) {
   Sizes& sizes = call.to.sizes;
   const Reduced parts = reduced(sizes, from, axes);
-  const Tensor result = call.make(reduced_shape(from, axes, keep));
+  const Tensor result = into ? *into : call.make(reduced_shape(from, axes, keep));
   Tensor flat_result = result;  // with the dimensions that are kept, merged like the input's
   flat_result.shape = parts.kept.shape;
   flat_result.strides = dense_strides(parts.kept.shape);
   const std::int64_t terms = sizes.value(parts.gone.elements());
-  const ScalarType type = from.type;
   const bool is_sum = reduction.step.empty();
+  // PyTorch converts before it adds: bools and short integers to i64, and what `dtype` says.
+  const bool converts = is_sum || reduction.name == kProduct.name;
+  const ScalarType type = converts ? result.type : from.type;
   const bool in_parts = is_sum && goes_in_parts(sizes, parts);
   const auto begin = [&](Kernel& kernel, const Sum& sum) {
     if (is_sum) {
@@ -235,6 +238,14 @@ void over(Call& call, const Reduction& reduction, const Finish& finish = {}) {
   const Tensor from = call.tensor("self");
   write_reduction(call, from, call.axes("dim", from.rank()), reduction, finish,
                   call.flag("keepdim", false));
+}
+
+void total(Call& call, const Tensor& from, bool mean, const std::optional<Tensor>& into) {
+  std::vector<int> axes;
+  for (int i = 0; i < from.rank(); ++i) axes.push_back(i);
+  Finish finish;
+  finish.is_mean = mean;
+  write_reduction(call, from, axes, kSum, finish, false, into);
 }
 
 void sum(Call& call) { over(call, kSum); }
@@ -355,6 +366,16 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 }  // namespace reductions
+
+void write_total(Call& call, const Tensor& from, bool mean) {
+  reductions::total(call, from, mean, std::nullopt);
+}
+
+Tensor sum_of_all(Call& call, const Tensor& from, std::string_view what) {
+  const Tensor into = call.between(from.type, {}, what);
+  reductions::total(call, from, false, into);
+  return into;
+}
 
 std::span<const Operation> reduction_operations() { return reductions::kOperations; }
 

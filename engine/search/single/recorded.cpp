@@ -95,21 +95,28 @@ Fill from_file(const std::string& path) {
   return fill;
 }
 
-Result<Pair> pair_of(const Task& task, const fs::path& folder,
-                     const std::vector<std::string>& arguments,
-                     const std::vector<std::string>& results) {
+Result<Pair> pair_of(const Task& task, const fs::path& folder, const RecordedBuffers& buffers) {
+  const auto& [arguments, results, draws] = buffers;
   auto program = instantiate(task.reference, task.sizes);
   if (!program) return std::unexpected(program.error());
   Pair pair{*program, *std::move(program)};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const int index = find(pair.candidate, arguments[i]);
-    if (index < 0) continue;
-    const std::string path = path_of(folder, "inputs", i);
+  const auto fill = [&](const std::string& name, const std::string& path) -> Result<void> {
+    const int index = find(pair.candidate, name);
+    if (index < 0) return {};
     const auto at = static_cast<std::size_t>(index);
-    if (auto good = expect_length(path, pair.candidate.buffers[at]); !good) {
+    if (auto good = expect_length(path, pair.candidate.buffers[at]); !good) return good;
+    pair.candidate.buffers[at].fill = pair.reference.buffers[at].fill = from_file(path);
+    return {};
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (auto good = fill(arguments[i], path_of(folder, "inputs", i)); !good) {
       return std::unexpected(good.error());
     }
-    pair.candidate.buffers[at].fill = pair.reference.buffers[at].fill = from_file(path);
+  }
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    const std::string path = path_of(folder, "draws", i);
+    if (!fs::exists(path)) continue;
+    if (auto good = fill(draws[i], path); !good) return std::unexpected(good.error());
   }
   pair.reference.launches.clear();
   pair.reference.source = kCopy;
@@ -139,22 +146,23 @@ Result<Pair> pair_of(const Task& task, const fs::path& folder,
 }  // namespace
 }  // namespace recorded
 
-std::vector<std::string> recorded_files(const std::filesystem::path& folder, std::size_t arguments,
-                                        std::size_t results) {
+std::vector<std::string> recorded_files(const std::filesystem::path& folder,
+                                        const RecordedBuffers& buffers) {
   std::vector<std::string> files;
-  for (std::size_t i = 0; i < arguments; ++i)
-    files.push_back(recorded::path_of(folder, "inputs", i));
-  for (std::size_t i = 0; i < results; ++i)
-    files.push_back(recorded::path_of(folder, "outputs", i));
+  const auto add = [&](std::string_view kind, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) files.push_back(recorded::path_of(folder, kind, i));
+  };
+  add("inputs", buffers.arguments.size());
+  add("outputs", buffers.results.size());
+  add("draws", buffers.draws.size());
   std::erase_if(files, [](const std::string& path) { return !std::filesystem::exists(path); });
   return files;
 }
 
 Result<Evaluation> compare_with_recorded(const Task& task, const std::filesystem::path& folder,
-                                         const std::vector<std::string>& arguments,
-                                         const std::vector<std::string>& results,
-                                         Evaluator& evaluator, bool modelled) {
-  auto pair = recorded::pair_of(task, folder, arguments, results);
+                                         const RecordedBuffers& buffers, Evaluator& evaluator,
+                                         bool modelled) {
+  auto pair = recorded::pair_of(task, folder, buffers);
   if (!pair) return std::unexpected(pair.error());
   EvaluationRequest request;
   request.timed.reference = std::move(pair->reference);

@@ -12,19 +12,25 @@
 
 namespace hone {
 
+/// Buffers in the order of a folder's files; "" has none.
+struct RecordedBuffers {
+  std::vector<std::string> arguments;  ///< inputs/N.bin
+  std::vector<std::string> results;    ///< outputs/N.bin
+  std::vector<std::string> draws;      ///< draws/N.bin; one without a file is filled by the task
+};
+
 /// Runs the task's reference once at its timed sizes on the inputs of the folder, and compares its
 /// outputs within the task's tolerance: the verdict is ok or wrong_result, `detail` names the worst
-/// element. `arguments` and `results`: buffers in the order of the files; "" has none. What an
-/// inout buffer holds afterwards is compared where it is among the results. Errors: kInvalidInput,
-/// a file is missing or has another length than its buffer; those of the evaluator.
+/// element. What an inout buffer holds afterwards is compared where it is among the results.
+/// Errors: kInvalidInput, a file is missing or has another length than its buffer; those of the
+/// evaluator.
 [[nodiscard]] Result<Evaluation> compare_with_recorded(const Task& task,
                                                        const std::filesystem::path& folder,
-                                                       const std::vector<std::string>& arguments,
-                                                       const std::vector<std::string>& results,
+                                                       const RecordedBuffers& buffers,
                                                        Evaluator& evaluator, bool modelled);
 
 /// The files that it reads, for EvaluatorOptions::input_files: all that are there.
 [[nodiscard]] std::vector<std::string> recorded_files(const std::filesystem::path& folder,
-                                                      std::size_t arguments, std::size_t results);
+                                                      const RecordedBuffers& buffers);
 
 }  // namespace hone
