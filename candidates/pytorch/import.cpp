@@ -69,7 +69,7 @@ nlohmann::json made_up_fill(const GraphInput& input, const TensorMeta& meta) {
 class Import {
  public:
   Import(const Exported& exported, std::string fill_path)
-      : exported_(exported), fill_path_(std::move(fill_path)) {}
+      : exported_(exported), fill_path_(std::move(fill_path)), read_(names_read(exported)) {}
 
   Imported run(const std::string& name) {
     for (const GraphInput& input : exported_.inputs) add_input(input);
@@ -84,6 +84,21 @@ class Import {
   }
 
  private:
+  /// What later nodes and the module's caller see.
+  static std::set<std::string> names_read(const Exported& exported) {
+    std::set<std::string> names;
+    for (const Node& node : exported.nodes) {
+      for (const auto& [argument, value] : node.inputs) {
+        if (const auto* one = std::get_if<TensorName>(&value)) names.insert(one->name);
+        if (const auto* some = std::get_if<TensorNames>(&value)) {
+          names.insert(some->begin(), some->end());
+        }
+      }
+    }
+    for (const GraphOutput& output : exported.outputs) names.insert(output.name);
+    return names;
+  }
+
   [[nodiscard]] std::string buffer_name(int storage) {
     return storage < 0 ? "" : to_.buffer(to_.storage(storage).buffer).name;
   }
@@ -142,7 +157,7 @@ class Import {
 
   void translate(const Node& node) {
     try {
-      Call call(to_, exported_, node, values_);
+      Call call(to_, exported_, node, values_, &read_);
       if (const Operation* operation = find_operation(node.target))
         return operation->translate(call);
       if (const Operation* functional = without_underscore(node.target)) {
@@ -169,7 +184,7 @@ class Import {
     Node other = node;
     const std::size_t dot = node.target.rfind('.');
     other.target = node.target.substr(0, dot - 1) + node.target.substr(dot);
-    Call inner(to_, exported_, other, values_);
+    Call inner(to_, exported_, other, values_, nullptr);
     functional.translate(inner);
     const auto made = node.outputs.empty() ? values_.end() : values_.find(node.outputs.front());
     if (made == values_.end()) refuse("gives no result");
@@ -233,6 +248,7 @@ class Import {
 
   const Exported& exported_;
   std::string fill_path_;
+  std::set<std::string> read_;
   Translation to_;
   std::map<std::string, Tensor> values_;
   std::map<std::pair<std::uint64_t, std::int64_t>, std::pair<Tensor, std::vector<std::int64_t>>>

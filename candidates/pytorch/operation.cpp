@@ -154,6 +154,11 @@ const std::vector<std::int64_t>& Call::extents(std::size_t result) const {
   return meta(result).sizes;
 }
 
+bool Call::is_used(std::size_t result) const {
+  const std::string& name = node_.outputs[result];
+  return !name.empty() && (read_ == nullptr || read_->contains(name));
+}
+
 Tensor Call::make(const std::vector<Dim>& shape, std::size_t result) {
   const bool used = result < node_.outputs.size() && is_used(result);
   Tensor tensor = to.make(type(result), shape,

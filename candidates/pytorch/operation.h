@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,10 @@ namespace hone::pytorch {
 class Call {
  public:
   using Values = std::map<std::string, Tensor>;
-  Call(Translation& translation, const Exported& exported, const Node& node, Values& values)
-      : to(translation), exported_(exported), node_(node), values_(values) {}
+  /// `read`: all values that some node or the module's caller reads; null: every one is.
+  Call(Translation& translation, const Exported& exported, const Node& node, Values& values,
+       const std::set<std::string>* read)
+      : to(translation), exported_(exported), node_(node), values_(values), read_(read) {}
 
   // Arguments by their names in the operator's schema. Without a default they must be there. What
   // is there but of another kind is refused with its name.
@@ -51,7 +54,7 @@ class Call {
   [[nodiscard]] const std::vector<std::int64_t>& extents(std::size_t result = 0) const;
   [[nodiscard]] std::size_t results() const { return node_.outputs.size(); }
   /// Whether something reads it.
-  [[nodiscard]] bool is_used(std::size_t result) const { return !node_.outputs[result].empty(); }
+  [[nodiscard]] bool is_used(std::size_t result) const;
 
   /// A new tensor in a buffer with the result's name, and that result's value.
   Tensor make(const std::vector<Dim>& shape, std::size_t result = 0);
@@ -74,6 +77,7 @@ class Call {
   const Exported& exported_;
   const Node& node_;
   Values& values_;
+  const std::set<std::string>* read_;
 };
 
 struct Operation {
