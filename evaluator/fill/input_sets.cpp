@@ -26,9 +26,13 @@ constexpr double kLargestConstant = 0x1p31;
 enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered, kSequences };
 
 /// Of kPatterns: patterns of the formula, and two ranges.
-enum FormOfFloats { kFewRows, kPeriodic, kZigzag, kTiny, kNarrow, kFormsOfFloats };
+enum FormOfFloats { kFewRows, kPeriodic, kZigzag, kTiny, kNarrow, kTinySquares, kFormsOfFloats };
 constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS, HONE_PERIODIC, HONE_ZIGZAG, HONE_PROGRESSION};
-constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED};
+// The last one is of integers alone.
+constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY_MIRRORED};
+std::uint64_t relations_of(InputSet set) {
+  return std::size(kRelations) - (set == InputSet::kRelated ? 1 : 0);
+}
 constexpr int kOrdersOfSequences = 2;
 
 Varies varies(InputSet set) {
@@ -40,6 +44,8 @@ Varies varies(InputSet set) {
       set == InputSet::kPatternsOfIntegers)
     return Varies::kIntegers;
   if (set == InputSet::kSequences) return Varies::kSequences;
+  if (set == InputSet::kStrided) return Varies::kFloats;
+  if (set == InputSet::kStridedIntegers) return Varies::kIntegers;
   if (set >= InputSet::kCurves) return Varies::kOrdered;
   return set < InputSet::kEqual ? Varies::kFloats : Varies::kIntegers;
 }
@@ -290,15 +296,27 @@ void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
 }
 
 /// One buffer of those that have one akin to them is like it.
-void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
-  const std::uint64_t turn = seed / std::size(kRelations);
+void relate(const std::vector<ConcreteBuffer*>& varied, InputSet set, std::uint64_t seed) {
+  const std::uint64_t turn = seed / relations_of(set);
   for (std::size_t i = 0; i < varied.size(); ++i) {
     ConcreteBuffer& buffer = *varied[(turn + i) % varied.size()];
     const ConcreteBuffer* other = akin(varied, buffer, turn / varied.size());
     if (other == nullptr) continue;
-    buffer.fill.pattern = kRelations[seed % std::size(kRelations)];
+    buffer.fill.pattern = kRelations[seed % relations_of(set)];
     buffer.fill.like = other->name;
     return;
+  }
+}
+
+/// So small that every product of two such numbers is 0, and large enough to have all its bits.
+double tiny_root(ScalarType type) {
+  switch (type) {
+    case ScalarType::kF64:
+      return 0x1p-540;
+    case ScalarType::kF16:
+      return 0x1p-13;
+    default:
+      return 0x1p-80;
   }
 }
 
@@ -320,6 +338,10 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
   const double width = fill.b - fill.a;
   if (form == kZigzag) {
     fill.pattern = HONE_ZIGZAG;
+  } else if (form == kTinySquares && fill.a <= 0 && fill.b >= 0) {
+    const double share = tiny_root(fill.through.value_or(buffer.type)) / std::max(-fill.a, fill.b);
+    fill.a *= share;
+    fill.b *= share;
   } else if (form == kTiny && fill.a <= 0 && fill.b >= 0) {
     fill.a *= kTinyShare;
     fill.b *= kTinyShare;
@@ -328,6 +350,12 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
   } else {
     fill.a = fill.b - kNarrowShare * width;
   }
+}
+
+void vary_by_stride(ConcreteBuffer& buffer) {
+  bound(buffer.fill);
+  buffer.fill.kind = is_float(buffer.type) ? Fill::Kind::kUniform : Fill::Kind::kIntegers;
+  buffer.fill.pattern = HONE_STRIDED;
 }
 
 /// Between the same ends and in order, as offsets are; where it counts by ones, in any order, too.
@@ -436,6 +464,10 @@ std::string_view to_string(InputSet set) {
       return "integers with a pattern";
     case InputSet::kSequences:
       return "other sequences";
+    case InputSet::kStrided:
+      return "inputs that are high at equal distances";
+    case InputSet::kStridedIntegers:
+      return "integers that are high at equal distances";
   }
   return "";
 }
@@ -444,7 +476,7 @@ int forms_of(InputSet set) {
   switch (set) {
     case InputSet::kRelated:
     case InputSet::kRelatedIntegers:
-      return std::size(kRelations);
+      return static_cast<int>(relations_of(set));
     case InputSet::kPatterns:
       return kFormsOfFloats;
     case InputSet::kPatternsOfIntegers:
@@ -468,13 +500,17 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
   // By name: a candidate may have them in another order.
   std::ranges::sort(varied, {}, &ConcreteBuffer::name);
   if (is_related(set)) {
-    relate(varied, seed);
+    relate(varied, set, seed);
     return program;
   }
   for (std::size_t i = 0; i < varied.size(); ++i) {
     const bool chosen = i == seed % varied.size();
     if (set == InputSet::kPatterns || set == InputSet::kPatternsOfIntegers) {
       vary_by_pattern(*varied[i], seed);
+      continue;
+    }
+    if (set == InputSet::kStrided || set == InputSet::kStridedIntegers) {
+      vary_by_stride(*varied[i]);
       continue;
     }
     switch (varies(set)) {
@@ -544,7 +580,7 @@ bool gathers_work(const ConcreteProgram& program, InputSet set) {
 bool depends_on_size(InputSet set) {
   return set == InputSet::kMultiples || set == InputSet::kFar || set == InputSet::kEqual ||
          set == InputSet::kLimits || set == InputSet::kOneStep || set == InputSet::kWide ||
-         set == InputSet::kTies;
+         set == InputSet::kTies || set == InputSet::kStrided || set == InputSet::kStridedIntegers;
 }
 
 }  // namespace hone

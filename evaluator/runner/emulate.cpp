@@ -372,7 +372,11 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
   std::mt19937_64 random(request.places);
   std::ranges::sort(usable);
   std::ranges::shuffle(usable, random);
-  std::ranges::stable_partition(usable, [](InputSet set) { return depends_on_size(set); });
+  const auto rank = [](InputSet set) {
+    const bool strided = set == InputSet::kStrided || set == InputSet::kStridedIntegers;
+    return depends_on_size(set) ? (strided ? 1 : 0) : 2;
+  };
+  std::ranges::stable_sort(usable, {}, rank);
   if (own) usable.insert(usable.begin(), InputSet::kOwn);
   EmulateReply result = reply(Verdict::kOk, "");
   double in_full = 0, in_part = 0;
