@@ -117,6 +117,7 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
     question.in_doubles =
         buffer.type == ScalarType::kF64 && check::computes_in_doubles(one.reference.compiled.ptx);
     question.coarse = [&]() -> check::Elements {
+    question.operations = reference.operations;
       coarse = kept_.coarse(one);
       if (coarse == nullptr) return {};
       return {coarse->outputs.at(buffer.name), buffer.type};

@@ -124,6 +124,7 @@ emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std
     auto report = launch(module, i, options);
     total.counters.warp_instructions += report.counters.warp_instructions;
     longest_.push_back({report.counters.longest_block, report.counters.most_of_a_block});
+    total.counters.flops += report.counters.flops;
     touched_.resize(addresses_.size());
     for (std::size_t k = 0; count && k < addresses_.size(); ++k)
       touched_[k] = std::max(touched_[k], memory_.touched_bytes(addresses_[k]));
