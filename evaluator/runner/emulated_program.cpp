@@ -62,6 +62,7 @@ Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(
   std::unique_ptr<EmulatedProgram> p(new EmulatedProgram(runnable, outputs));
   p->shared_ = std::move(shared);
   p->memory_.begin_anywhere(seed);
+  p->memory_.round_by(seed);
   if (pad > 0) (void)p->memory_.allocate("padding", pad, true, constant_source(0));
   for (const auto& buffer : runnable.program.buffers) {
     auto source = p->contents(buffer, seed);
@@ -168,6 +169,7 @@ std::int64_t EmulatedProgram::first_unwritten(int buffer) const {
 Result<void> EmulatedProgram::begin_again(std::uint64_t seed, std::uint64_t changes) {
   const std::string changed =
       changes != 0 ? fill::changed_buffer(runnable_.program, changes) : std::string();
+  memory_.round_by(seed);
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     const auto& buffer = runnable_.program.buffers[i];
     if (buffer.role == Role::kScratch) continue;

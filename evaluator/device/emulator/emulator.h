@@ -110,6 +110,9 @@ class Memory {
   /// Allocations follow from an address on that `seed` chooses, such as a GPU has. Before the
   /// first.
   void begin_anywhere(std::uint64_t seed);
+  /// Chooses the operands for which approximate functions are off by an ulp, and the bits of cache
+  /// policies; 0: none, and those of a GPU.
+  void round_by(std::uint64_t seed);
   /// Address of a new allocation of exactly `bytes` (256-byte aligned, unmapped gaps around it).
   /// `initialised`: false for outputs and scratch: reading a byte nobody wrote is then reported
   /// when it matters (address, branch, store). `name` appears in reports.

@@ -11,12 +11,10 @@
 namespace hone::emulator {
 
 Space Block::window(std::uint64_t a) const {
-  if (a >= kModuleBase) return Space::kGlobal;
-  if (a - kSharedBase < kWindowBytes) return Space::kShared;
-  if (a - kLocalBase < kWindowBytes) return Space::kLocal;
-  if (a - kConstBase < kWindowBytes) return Space::kConst;
-  if (a - kParamBase < kWindowBytes) return Space::kParam;
-  return Space::kGlobal;
+  static_assert(kWindowBytes == std::uint64_t{1} << 32);
+  constexpr Space kWindows[] = {Space::kConst, Space::kParam, Space::kShared, Space::kLocal};
+  const std::uint64_t which = (a - kConstBase) >> 32;
+  return which < std::size(kWindows) ? kWindows[which] : Space::kGlobal;
 }
 
 void Block::compute_addresses(Warp&, const Inst& in, std::uint32_t mask) {

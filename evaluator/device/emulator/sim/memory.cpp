@@ -134,6 +134,10 @@ void Memory::begin_anywhere(std::uint64_t seed) {
   impl_->next = kGlobalBase + random() % kPlaces * kEach;
 }
 
+void Memory::round_by(std::uint64_t seed) {
+  impl_->rounding_salt = seed == 0 ? 0 : std::mt19937_64(seed)() | 1;
+}
+
 std::uint64_t Memory::allocate(std::string name, std::uint64_t bytes, bool initialised,
                                PageSource source) {
   // Page-aligned, with at least 1 MiB of nothing in between.
