@@ -198,6 +198,10 @@ enum LaneHint : std::uint8_t {
   kScaledSum    ///< a * b + c
 };
 
+/// Of operations that move or combine single bits: every bit of the result hangs on at most one bit
+/// of each source, and where that one is hangs on the second or third source.
+enum BitsHint : std::uint8_t { kBitByBit = 1, kSecondMoves = 2, kThirdMoves = 4 };
+
 /// Operand: >= 0 byte offset into the frame, < 0: ~offset into the module's constants.
 using Slot = std::int32_t;
 inline constexpr Slot kNone = INT32_MAX;
@@ -217,6 +221,7 @@ struct Inst {
   std::uint8_t cost = 0;     ///< ptx/cost.h
   std::uint8_t issue = 1;    ///< machine instructions, estimated
   std::uint8_t sync = 0;     ///< the warp's issue waits here; k > 1: every k-th time
+  std::uint8_t bits = 0;     ///< of kLane: BitsHint, added up; 0: not known
   bool guarded = false, guard_negated = false;
   bool sign_extend = false;
   bool dst_wide = false;     ///< destination (or stored, unpacked) register has 64-bit slots

@@ -23,6 +23,7 @@ bool Block::run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint
   const auto inst = [&]() -> const Inst& { return code[op - function_->ops.data()]; };
   for (; op != end; ++op) {
     if (op->kind == Kind::kLane) {
+      if (kTainted && !w.partials.empty()) weigh_bits(w, inst(), active);
       op->fn(reg(op->d), reg(op->a), reg(op->b), reg(op->c), active, op->imm);
       if constexpr (kTainted) propagate_taint(w, inst(), active);
       continue;
@@ -229,6 +230,7 @@ bool Block::run_warp(Warp& w) {
           return false;
       switch (in.kind) {
         case Kind::kLane:
+          if (w.tainting && !w.partials.empty()) weigh_bits(w, in, mask);
           if (mask)
             in.fn(reg(in.d), reg(in.a), reg(in.b), reg(in.c), mask,
                   static_cast<std::uint32_t>(in.imm));
