@@ -176,6 +176,10 @@ class Block {
   /// Of a seeded schedule: sometimes lets a part of the executing lanes go on alone, the others
   /// come after them. Returns those that go on.
   std::uint32_t split_lanes(Warp& w);
+  /// Likewise, before an access to memory that others see; true when the lanes have been split.
+  bool part_lanes(Warp& w, const Inst& in);
+  /// Lanes that part_lanes let go on alone, where all are at one place again.
+  bool join_lanes(Warp& w);
   /// Lets lanes leave that wait for nothing but to exit together; true when some did.
   bool exit_waiting(Warp& w);
   /// Are all named lanes that live here? If not, the entry waits and others get their turn.

@@ -239,6 +239,11 @@ bool Block::run_warp(Warp& w) {
           break;
         case Kind::kLoad:
         case Kind::kStore:
+          if (seeded_ && mask && part_lanes(w, in)) {
+            w.stack.back().pc = w.stack[w.stack.size() - 2].pc = pc;
+            reload = true;
+            break;
+          }
           if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w, in);
           if (mask && !access(w, in, mask)) return false;
           ++pc;
@@ -337,8 +342,9 @@ bool Block::run_warp(Warp& w) {
                      in.kind == Kind::kCallIndirect || in.kind == Kind::kBranchIndexed) {
             reload = true;
           } else {
+            pc = ++w.stack.back().pc;
+            if (w.apart && join_lanes(w)) reload = true;
             top = &w.stack.back();
-            pc = ++top->pc;
             if (top->mask != active) reload = true;
           }
           break;
