@@ -124,8 +124,8 @@ emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std
     options.max_warp_instructions = used < budget ? budget - used : 1;
     auto report = launch(module, i, options);
     total.counters.warp_instructions += report.counters.warp_instructions;
-    longest_.push_back({report.counters.longest_block, report.counters.most_of_a_block});
     total.counters.flops += report.counters.flops;
+    longest_.push_back({report.counters.longest_block, report.counters.most_of_a_block});
     touched_.resize(addresses_.size());
     for (std::size_t k = 0; count && k < addresses_.size(); ++k)
       touched_[k] = std::max(touched_[k], memory_.touched_bytes(addresses_[k]));
@@ -199,6 +199,36 @@ std::vector<std::uint8_t> EmulatedProgram::state() const {
     out.insert(out.end(), bytes.begin(), bytes.end());
   }
   return out;
+}
+
+std::vector<std::uint32_t> EmulatedProgram::state_words() const {
+  std::vector<std::uint32_t> words = memory_.variable_words();
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    if (runnable_.program.buffers[i].role != Role::kScratch) continue;
+    auto bytes = read(static_cast<int>(i));
+    bytes.resize((bytes.size() + 3) / 4 * 4);
+    const std::size_t first = words.size();
+    words.resize(first + bytes.size() / 4);
+    if (!bytes.empty()) std::memcpy(&words[first], bytes.data(), bytes.size());
+  }
+  return words;
+}
+
+void EmulatedProgram::add_to_state(std::span<const std::uint32_t> numbers, std::uint32_t times) {
+  std::size_t next = memory_.variable_words().size();
+  memory_.add_to_variables(numbers.first(std::min(next, numbers.size())), times);
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    if (runnable_.program.buffers[i].role != Role::kScratch) continue;
+    const auto bytes = read(static_cast<int>(i));
+    for (std::size_t at = 0; at < bytes.size() && next < numbers.size(); at += 4, ++next) {
+      if (numbers[next] == 0) continue;  // what nobody has written stays so
+      const std::size_t count = std::min<std::size_t>(4, bytes.size() - at);
+      std::uint32_t word = 0;
+      std::memcpy(&word, &bytes[at], count);
+      word += times * numbers[next];
+      (void)memory_.write(addresses_[i] + at, &word, count);
+    }
+  }
 }
 
 bool EmulatedProgram::keeps_something() const {
