@@ -64,8 +64,8 @@ enum { HONE_TIES_OF_ROWS, HONE_TIES_OF_COLUMNS, HONE_TIES_EVERYWHERE, HONE_NO_TI
 // the rows only, as what is nothing but zero has no size to measure an error by. Of one buffer:
 // many equal rows, a period along the row, high and low in turns, high at equal distances alone,
 // and of integers a sequence of equal steps. Of a sequence: the same in another order. A vector's
-// rows are pieces of 64. Nearly mirrored, of integers: one more at one place of each row, so that
-// what carries over does so for long.
+// rows are pieces of 64. Nearly: floats are the same but for their last bits; integers are
+// mirrored, with one more at one place of each row, so that what carries over does so for long.
 enum {
   HONE_NO_PATTERN,
   HONE_SAME,
@@ -77,7 +77,7 @@ enum {
   HONE_PROGRESSION,
   HONE_PERMUTED,
   HONE_STRIDED,
-  HONE_NEARLY_MIRRORED
+  HONE_NEARLY
 };
 
 struct hone_fill {

@@ -342,7 +342,7 @@ HONE_FN double hone_part(struct hone_fill f, hone_u64 index) {
 HONE_FN hone_u64 hone_random_whole(struct hone_fill f, hone_u64 index) {
   hone_u64 most = f.span - 1ULL, bits = hone_bits(f.key, index);
   if (f.pattern == HONE_MIRRORED) return f.low + (most - (hone_any_of(f, bits) - f.low));
-  if (f.pattern == HONE_NEARLY_MIRRORED) {
+  if (f.pattern == HONE_NEARLY) {
     hone_u64 width = f.width < f.count ? f.width : 64ULL;
     hone_u64 choice = hone_bits(f.key ^ 11ULL, index / width),
              at = most - (hone_any_of(f, bits) - f.low);
@@ -421,6 +421,11 @@ HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
       default:
         v = f.a + f.b * (double)index;
     }
+    if (f.pattern == HONE_NEARLY) {
+      hone_u64 bits = hone_bits(f.key ^ 11ULL, index), near = hone_encode_float(f.type, v);
+      double moved = hone_decode(f.type, near + (bits & 1U ? 1U + (bits >> 8) % 3U : 0U));
+      if (f.kind == HONE_NORMAL || (moved >= f.a && moved <= f.b)) v = moved;
+    }
     if (f.pattern == HONE_MIRRORED) v = (f.kind == HONE_NORMAL ? f.a + f.a : f.a + f.b) - v;
     return hone_encode_float(f.type, v);
   }
@@ -487,7 +492,7 @@ HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
   switch (f.pattern) {
     case HONE_SAME:
     case HONE_MIRRORED:
-    case HONE_NEARLY_MIRRORED:
+    case HONE_NEARLY:
     case HONE_ROWS_MOVED:
       if (hone_is_float(f.type) && (bits & 1U)) {
         f.pattern = HONE_NO_PATTERN;

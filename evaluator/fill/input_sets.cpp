@@ -28,11 +28,7 @@ enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered, kSequenc
 /// Of kPatterns: patterns of the formula, and two ranges.
 enum FormOfFloats { kFewRows, kPeriodic, kZigzag, kTiny, kNarrow, kTinySquares, kFormsOfFloats };
 constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS, HONE_PERIODIC, HONE_ZIGZAG, HONE_PROGRESSION};
-// The last one is of integers alone.
-constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY_MIRRORED};
-std::uint64_t relations_of(InputSet set) {
-  return std::size(kRelations) - (set == InputSet::kRelated ? 1 : 0);
-}
+constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY};
 constexpr int kOrdersOfSequences = 2;
 
 Varies varies(InputSet set) {
@@ -296,13 +292,13 @@ void vary_integer(ConcreteBuffer& buffer, InputSet set, bool chosen) {
 }
 
 /// One buffer of those that have one akin to them is like it.
-void relate(const std::vector<ConcreteBuffer*>& varied, InputSet set, std::uint64_t seed) {
-  const std::uint64_t turn = seed / relations_of(set);
+void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
+  const std::uint64_t turn = seed / std::size(kRelations);
   for (std::size_t i = 0; i < varied.size(); ++i) {
     ConcreteBuffer& buffer = *varied[(turn + i) % varied.size()];
     const ConcreteBuffer* other = akin(varied, buffer, turn / varied.size());
     if (other == nullptr) continue;
-    buffer.fill.pattern = kRelations[seed % relations_of(set)];
+    buffer.fill.pattern = kRelations[seed % std::size(kRelations)];
     buffer.fill.like = other->name;
     return;
   }
@@ -476,7 +472,7 @@ int forms_of(InputSet set) {
   switch (set) {
     case InputSet::kRelated:
     case InputSet::kRelatedIntegers:
-      return static_cast<int>(relations_of(set));
+      return std::size(kRelations);
     case InputSet::kPatterns:
       return kFormsOfFloats;
     case InputSet::kPatternsOfIntegers:
@@ -500,7 +496,7 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
   // By name: a candidate may have them in another order.
   std::ranges::sort(varied, {}, &ConcreteBuffer::name);
   if (is_related(set)) {
-    relate(varied, set, seed);
+    relate(varied, seed);
     return program;
   }
   for (std::size_t i = 0; i < varied.size(); ++i) {

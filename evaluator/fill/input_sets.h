@@ -56,8 +56,8 @@ enum class InputSet {
   kAlike,  ///< keys that agree in their low bits, their high ones, or the exclusive or or the sum
            ///< of both: what compares fewer bits takes them for equal
   // Sets of several forms, of which the seed chooses one: forms_of().
-  kRelated,          ///< floats of one buffer are those of another, mirrored in the middle of the
-                     ///< range, or those of other rows
+  kRelated,          ///< floats of one buffer are those of another, perhaps but for the last bits,
+                     ///< mirrored in the middle of the range, or those of other rows
   kPatterns,         ///< many equal rows, periods along the row, high and low in turns, tiny values
                      ///< alone, of which the squares may be 0, a narrow range away from zero
   kRelatedIntegers,  ///< the first, of integers: all differences or all sums are equal, or all but
