@@ -5,7 +5,8 @@
 
 namespace hone::check {
 
-/// Does the PTX compute floats in f64 alone? What it loads, stores or widens may have fewer bits.
+/// Does the PTX compute floats in f64 alone? What it loads, stores, widens or compares
+/// may have fewer bits.
 [[nodiscard]] bool computes_in_doubles(std::string_view ptx);
 
 }  // namespace hone::check

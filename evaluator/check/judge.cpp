@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -65,28 +66,36 @@ Result<Judgement> judge_own(const Question& q, const std::string& buffer) {
   return judge_locally(q, buffer, *plain, &truth, *against_truth);
 }
 
+/// Rounding errors add up like steps in any direction: by the root of their number. Of as many
+/// operations as `usual`, or more, an answer may be off by all that the limits below allow.
+double share_of(double operations, double usual, double least) {
+  if (operations <= 0) return 1;
+  return std::clamp(std::sqrt(operations / usual), least, 1.0);
+}
+
 /// Whatever the formula, f32 is off by about what the last bits of its inputs are worth, and tf32
 /// or f16 by thousands of times that. What bits are worth is measured: how far the reference moves
 /// when its inputs are rounded to bf16.
 Result<Judgement> judge_bits(const Question& q, const std::string& buffer, Judgement judged) {
-  constexpr double kSurelyFull = 0x1p-17;    // by the norm
-  constexpr double kTimesItsOwn = 8;         // of the reference's error
-  constexpr double kSevenBitsMore = 0x1p-7;  // than bf16 has: four more than tf32 and f16
+  constexpr double kTimesItsOwn = 8;  // of the reference's error
+  const double share = share_of(q.operations, 1024, 1.0 / 8);
+  const double surely_full = 0x1p-17 * share;     // by the norm
+  const double seven_bits_more = 0x1p-7 * share;  // than bf16 has: four more than tf32 and f16
   const auto norm = [](const Elements& want, const Elements& got) -> Result<double> {
     HONE_TAKE_OR_RETURN(between, compared(want, got, Tolerance{}));
     return between->norm_error;
   };
   HONE_TAKE_OR_RETURN(apart, norm(q.want, q.got));
-  if (*apart <= kSurelyFull) return judged;
+  if (*apart <= surely_full) return judged;
   const Elements truth = q.truth();
   if (truth.bytes.empty()) return judged;
   HONE_TAKE_OR_RETURN(error, norm(truth, q.got));
   HONE_TAKE_OR_RETURN(own, norm(truth, q.want));
-  if (*error <= std::max(kSurelyFull, kTimesItsOwn * *own)) return judged;
+  if (*error <= std::max(surely_full, kTimesItsOwn * *own)) return judged;
   const Elements coarse = q.coarse();
   if (coarse.bytes.size() != q.want.bytes.size()) return judged;
   HONE_TAKE_OR_RETURN(worth, norm(truth, coarse));
-  if (*error <= kSevenBitsMore * *worth) return judged;
+  if (*error <= seven_bits_more * *worth) return judged;
   judged.detail = fmt::format(
       "{} has fewer bits than f32 gives: by the norm it is off by {:.1e}, the reference by {:.1e}, "
       "and the reference on inputs rounded to bf16 by {:.1e}; that needs a task whose math is "
@@ -95,18 +104,19 @@ Result<Judgement> judge_bits(const Question& q, const std::string& buffer, Judge
   return judged;
 }
 
-/// The same of f64. Nothing is more exact than the reference, so what the order of a long sum may
-/// change is allowed whatever it is worth.
+/// The same of f64. Nothing is more exact than the reference, so what the order of a sum may
+/// change, which grows with its length, is allowed whatever it is worth.
 Result<Judgement> judge_bits_of_doubles(const Question& q, const std::string& buffer,
                                         Judgement judged) {
-  constexpr double kSurelyEnough = 0x1p-43;  // by the norm
-  constexpr double kFarMoreBits = 0x1p-36;   // than bf16 has: nine fewer than f64
+  const double share = share_of(q.operations, 65536, 1.0 / 32);
+  const double surely_enough = 0x1p-43 * share;  // by the norm
+  const double far_more_bits = 0x1p-36 * share;  // than bf16 has: nine fewer than f64
   HONE_TAKE_OR_RETURN(apart, compared(q.want, q.got, Tolerance{}));
-  if (apart->norm_error <= kSurelyEnough) return judged;
+  if (apart->norm_error <= surely_enough) return judged;
   const Elements coarse = q.coarse();
   if (coarse.bytes.size() != q.want.bytes.size()) return judged;
   HONE_TAKE_OR_RETURN(worth, compared(q.want, coarse, Tolerance{}));
-  if (apart->norm_error <= kFarMoreBits * worth->norm_error) return judged;
+  if (apart->norm_error <= far_more_bits * worth->norm_error) return judged;
   judged.detail = fmt::format(
       "{} has fewer bits than f64 gives: by the norm it is off by {:.1e}, and the reference on "
       "inputs rounded to bf16 by {:.1e}; that needs a task whose math is reduced",

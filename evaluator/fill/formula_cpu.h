@@ -1,7 +1,8 @@
-// formula.h and formula_compare.h as ordinary C++.
+// formula.h and its parts as ordinary C++.
 #pragma once
 
 #define HONE_FN inline
 #include "evaluator/fill/formula.h"
 #include "evaluator/fill/formula_compare.h"
+#include "evaluator/fill/formula_contents.h"
 #undef HONE_FN

@@ -26,9 +26,9 @@ constexpr double kLargestConstant = 0x1p31;
 enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered, kSequences };
 
 /// Of kPatterns: patterns of the formula, and two ranges.
-enum FormOfFloats { kFewRows, kPeriodic, kZigzag, kTiny, kNarrow, kFormsOfFloats };
+enum FormOfFloats { kFewRows, kPeriodic, kZigzag, kTiny, kNarrow, kTinySquares, kFormsOfFloats };
 constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS, HONE_PERIODIC, HONE_ZIGZAG, HONE_PROGRESSION};
-constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED};
+constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY};
 constexpr int kOrdersOfSequences = 2;
 
 Varies varies(InputSet set) {
@@ -40,6 +40,8 @@ Varies varies(InputSet set) {
       set == InputSet::kPatternsOfIntegers)
     return Varies::kIntegers;
   if (set == InputSet::kSequences) return Varies::kSequences;
+  if (set == InputSet::kStrided) return Varies::kFloats;
+  if (set == InputSet::kStridedIntegers) return Varies::kIntegers;
   if (set >= InputSet::kCurves) return Varies::kOrdered;
   return set < InputSet::kEqual ? Varies::kFloats : Varies::kIntegers;
 }
@@ -302,6 +304,18 @@ void relate(const std::vector<ConcreteBuffer*>& varied, std::uint64_t seed) {
   }
 }
 
+/// So small that every product of two such numbers is 0, and large enough to have all its bits.
+double tiny_root(ScalarType type) {
+  switch (type) {
+    case ScalarType::kF64:
+      return 0x1p-540;
+    case ScalarType::kF16:
+      return 0x1p-13;
+    default:
+      return 0x1p-80;
+  }
+}
+
 void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
   Fill& fill = buffer.fill;
   if (!is_float(buffer.type)) {
@@ -320,6 +334,10 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
   const double width = fill.b - fill.a;
   if (form == kZigzag) {
     fill.pattern = HONE_ZIGZAG;
+  } else if (form == kTinySquares && fill.a <= 0 && fill.b >= 0) {
+    const double share = tiny_root(fill.through.value_or(buffer.type)) / std::max(-fill.a, fill.b);
+    fill.a *= share;
+    fill.b *= share;
   } else if (form == kTiny && fill.a <= 0 && fill.b >= 0) {
     fill.a *= kTinyShare;
     fill.b *= kTinyShare;
@@ -328,6 +346,12 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
   } else {
     fill.a = fill.b - kNarrowShare * width;
   }
+}
+
+void vary_by_stride(ConcreteBuffer& buffer) {
+  bound(buffer.fill);
+  buffer.fill.kind = is_float(buffer.type) ? Fill::Kind::kUniform : Fill::Kind::kIntegers;
+  buffer.fill.pattern = HONE_STRIDED;
 }
 
 /// Between the same ends and in order, as offsets are; where it counts by ones, in any order, too.
@@ -436,6 +460,10 @@ std::string_view to_string(InputSet set) {
       return "integers with a pattern";
     case InputSet::kSequences:
       return "other sequences";
+    case InputSet::kStrided:
+      return "inputs that are high at equal distances";
+    case InputSet::kStridedIntegers:
+      return "integers that are high at equal distances";
   }
   return "";
 }
@@ -475,6 +503,10 @@ ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t
     const bool chosen = i == seed % varied.size();
     if (set == InputSet::kPatterns || set == InputSet::kPatternsOfIntegers) {
       vary_by_pattern(*varied[i], seed);
+      continue;
+    }
+    if (set == InputSet::kStrided || set == InputSet::kStridedIntegers) {
+      vary_by_stride(*varied[i]);
       continue;
     }
     switch (varies(set)) {
@@ -544,7 +576,7 @@ bool gathers_work(const ConcreteProgram& program, InputSet set) {
 bool depends_on_size(InputSet set) {
   return set == InputSet::kMultiples || set == InputSet::kFar || set == InputSet::kEqual ||
          set == InputSet::kLimits || set == InputSet::kOneStep || set == InputSet::kWide ||
-         set == InputSet::kTies;
+         set == InputSet::kTies || set == InputSet::kStrided || set == InputSet::kStridedIntegers;
 }
 
 }  // namespace hone

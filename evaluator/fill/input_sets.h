@@ -56,13 +56,17 @@ enum class InputSet {
   kAlike,  ///< keys that agree in their low bits, their high ones, or the exclusive or or the sum
            ///< of both: what compares fewer bits takes them for equal
   // Sets of several forms, of which the seed chooses one: forms_of().
-  kRelated,          ///< floats of one buffer are those of another, mirrored in the middle of the
-                     ///< range, or those of other rows
+  kRelated,          ///< floats of one buffer are those of another, perhaps but for the last bits,
+                     ///< mirrored in the middle of the range, or those of other rows
   kPatterns,         ///< many equal rows, periods along the row, high and low in turns, tiny values
-                     ///< alone, a narrow range away from zero
-  kRelatedIntegers,  ///< the first, of integers: all differences or all sums are equal
+                     ///< alone, of which the squares may be 0, a narrow range away from zero
+  kRelatedIntegers,  ///< the first, of integers: all differences or all sums are equal, or all but
+                     ///< one of a row
   kPatternsOfIntegers,  ///< equal rows, periods, high and low in turns, sequences of equal steps
   kSequences,           ///< in place of a sequence of the task: other steps, or another order
+  kStrided,  ///< floats: the higher half of the range at equal distances alone, all of which may
+             ///< fall to one thread
+  kStridedIntegers,  ///< the same of integers
 };
 inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
                                              InputSet::kTails,
@@ -90,7 +94,9 @@ inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
                                              InputSet::kPatterns,
                                              InputSet::kRelatedIntegers,
                                              InputSet::kPatternsOfIntegers,
-                                             InputSet::kSequences};
+                                             InputSet::kSequences,
+                                             InputSet::kStrided,
+                                             InputSet::kStridedIntegers};
 
 /// How many forms a set has: as many seeds, one after the other, choose each of them once.
 [[nodiscard]] int forms_of(InputSet set);
@@ -114,7 +120,7 @@ inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
 [[nodiscard]] inline bool has_exact_answers(InputSet set) {
   return set == InputSet::kMultiples || set == InputSet::kWide || set == InputSet::kAlike ||
          set == InputSet::kRelatedIntegers || set == InputSet::kPatternsOfIntegers ||
-         (set >= InputSet::kEqual && set <= InputSet::kWhole);
+         set == InputSet::kStridedIntegers || (set > InputSet::kEqual && set <= InputSet::kWhole);
 }
 
 /// Whether one thread may have all the work that else is spread over many: a row of a sparse matrix

@@ -369,7 +369,13 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
   std::mt19937_64 random(request.places);
   std::ranges::sort(usable);
   std::ranges::shuffle(usable, random);
-  std::ranges::stable_partition(usable, [](InputSet set) { return depends_on_size(set); });
+  const auto is_strided = [](InputSet set) {
+    return set == InputSet::kStrided || set == InputSet::kStridedIntegers;
+  };
+  const auto rank = [&](InputSet set) {
+    return depends_on_size(set) ? (is_strided(set) ? 1 : 0) : 2;
+  };
+  std::ranges::stable_sort(usable, {}, rank);
   if (own) usable.insert(usable.begin(), InputSet::kOwn);
   EmulateReply result = reply(Verdict::kOk, "");
   double in_full = 0, in_part = 0;
@@ -390,6 +396,7 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
       }
     }
     EmulateReply compared;
+    const double before_in_full = in_full, before_in_part = in_part;
     if (small && (is_own || in_full < other_inputs)) {
       bool useless = false;
       const bool again = is_own && units <= kAgainUnits;
@@ -433,6 +440,10 @@ EmulateReply Emulate::compare_timed(const EmulateRequest& request, double units,
     }
     if (is_own) result.max_rel_error = compared.max_rel_error;
     if (compared.verdict != Verdict::kOk) return compared;
+    if (is_strided(set)) {  // takes no other set's place
+      in_full = before_in_full;
+      in_part = before_in_part;
+    }
   }
   const auto add = [&](std::string text) {
     result.compared += (result.compared.empty() ? "" : "; ") + text;

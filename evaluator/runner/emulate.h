@@ -81,6 +81,21 @@ class Emulate {
                                                  const protocol::EmulateRequest& request,
                                                  std::uint64_t budget, Calls calls,
                                                  bool& perhaps_by_chance);
+  /// What is asked of a program that counts its calls: a candidate, what the last calls with the
+  /// first contents left, and what they cost.
+  struct Counting {
+    const EmulatedProgram& program;
+    std::vector<std::uint32_t> before[3];  ///< state_words(), every third call, the last one last
+    int calls = 0;                         ///< when that was left
+    std::uint64_t cost = 1;                ///< of one call [warp instructions]
+  };
+  /// Where what it keeps grows by the same with each call: right after some thousand calls, too? As
+  /// if they had been made, and, where that is wrong, when they have been.
+  [[nodiscard]] protocol::EmulateReply after_many_calls(const protocol::Case& one,
+                                                        const Counting& counting,
+                                                        const emulator::Module& module,
+                                                        const protocol::EmulateRequest& request,
+                                                        std::uint64_t budget);
   /// The checks' sizes one after the other with the `__device__` variables that the call before
   /// left, as long as that is cheap: a program is loaded once and called with many sizes.
   [[nodiscard]] protocol::EmulateReply call_at_other_sizes(const protocol::EmulateRequest& request,

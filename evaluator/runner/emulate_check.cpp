@@ -37,6 +37,9 @@ constexpr int kFewCalls = 3, kManyCalls = 16, kMostCalls = 260;
 constexpr std::uint64_t kMoreWork = 100'000'000, kMostWork = 10'000'000;  // likewise, of all calls
 constexpr std::uint64_t kWorkOfACall = 5000;                              // contents and comparison
 constexpr std::size_t kMostKept = 64U << 20;                              // of states [B]
+/// Calls in all of a program that counts them, below what sixteen bits with a sign hold, and what
+/// they may cost.
+constexpr std::uint64_t kMostCounted = 32'000, kMostCountedWork = 100'000'000;
 /// A program that cannot be run in part is run in full at a larger size, if its buffers are no
 /// larger [B].
 constexpr std::int64_t kMostInFull = std::int64_t{256} << 20;
@@ -114,6 +117,7 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
                                                     precise->types.at(buffer.name)};
                            }};
   if (request.full_bits && !one.made_up) {
+    question.operations = reference.operations;
     question.in_doubles =
         buffer.type == ScalarType::kF64 && check::computes_in_doubles(one.reference.compiled.ptx);
     question.coarse = [&]() -> check::Elements {
@@ -185,6 +189,7 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
     if (kept_bytes <= kMostKept) kept.push_back(std::move(state));
     return false;
   };
+  Counting counting{.program = program};
   if (often) (void)repeats();
   for (int call = calls == Calls::kTwo ? 2 : 1; call <= (often ? kMostCalls : kFewCalls); ++call) {
     const bool few = call % 3 == 1, first = call % 3 == 0;  // changed elements, contents
@@ -210,9 +215,81 @@ EmulateReply Emulate::run_again(const Case& one, EmulatedProgram& program,
       return result;
     }
     // Programs do the same with the same state and contents.
-    if (often && first && repeats()) break;
+    if (often && first && repeats()) return result;
+    if (often && first && kept_bytes <= kMostKept) {
+      std::ranges::rotate(counting.before, counting.before + 1);
+      counting.before[2] = program.state_words();
+      counting.calls = call + 1;
+      counting.cost = report.counters.warp_instructions + kWorkOfACall;
+    }
+  }
+  if (often && counting.calls > 0) {
+    auto later = after_many_calls(one, counting, module, request, budget);
+    if (later.verdict != Verdict::kOk) return later;
   }
   return result;
+}
+
+EmulateReply Emulate::after_many_calls(const Case& one, const Counting& counting,
+                                       const emulator::Module& module,
+                                       const EmulateRequest& request, std::uint64_t budget) {
+  const auto& [first, second, third] = counting.before;
+  if (first.size() != third.size() || second.size() != third.size()) return reply(Verdict::kOk, "");
+  std::vector<std::uint32_t> growth(third.size());  // of three calls
+  bool grows = false;
+  for (std::size_t i = 0; i < third.size(); ++i) {
+    growth[i] = third[i] - second[i];
+    if (growth[i] != second[i] - first[i]) return reply(Verdict::kOk, "");
+    grows = grows || growth[i] != 0;
+  }
+  const std::uint64_t most = std::min(kMostCounted, kMostCountedWork / counting.cost);
+  if (!grows || most < 3 * kFewCalls) return reply(Verdict::kOk, "");
+  const auto reference = kept_.run(one);
+  std::mt19937_64 random(request.places);
+  const auto ends_well = [&](EmulatedProgram& program, std::uint64_t after) {
+    if (!program.begin_again(one.seed)) return reply(Verdict::kOk, "");
+    const auto report = program.run_all(module, budget, false);
+    auto result = reply(report.verdict, report.detail);
+    bool perhaps_by_chance = false;
+    OutputBytes outputs;
+    if (result.verdict == Verdict::kOk)
+      result = compare_outputs(one, *reference, program, request, outputs, perhaps_by_chance);
+    result.detail += fmt::format(" (when it has been called {} times)", after);
+    return result;
+  };
+  // Nearly as often as is worth it, and any number of times.
+  for (const std::uint64_t threes : {most / 3 - random() % kFewCalls, 1 + random() % (most / 3)}) {
+    const std::uint64_t after = static_cast<std::uint64_t>(counting.calls) + 3 * threes;
+    auto program =
+        EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
+    if (!program) return reply(Verdict::kOk, "");
+    (*program)->set_threads(threads_);
+    // So often that all it keeps has come to life.
+    for (int call = 0; call <= kFewCalls; ++call) {
+      if (call > 0 && !(*program)->begin_again(one.seed)) return reply(Verdict::kOk, "");
+      if ((*program)->run_all(module, budget, false).verdict != Verdict::kOk)
+        return reply(Verdict::kOk, "");
+    }
+    const auto now = (*program)->state_words();
+    if (now.size() != third.size()) return reply(Verdict::kOk, "");
+    std::vector<std::uint32_t> missing(third.size());
+    for (std::size_t i = 0; i < third.size(); ++i)
+      missing[i] = third[i] + static_cast<std::uint32_t>(threes) * growth[i] - now[i];
+    (*program)->add_to_state(missing, 1);
+    if (ends_well(**program, after).verdict == Verdict::kOk) continue;
+    // It may never come to that: then the calls themselves show it.
+    program =
+        EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
+    if (!program) return reply(Verdict::kOk, "");
+    (*program)->set_threads(threads_);
+    for (std::uint64_t call = 0; call <= after; ++call) {
+      if (call > 0 && !(*program)->begin_again(one.seed)) return reply(Verdict::kOk, "");
+      if ((*program)->run_all(module, budget, false).verdict != Verdict::kOk) break;
+    }
+    if (auto result = ends_well(**program, after + 1); result.verdict != Verdict::kOk)
+      return result;
+  }
+  return reply(Verdict::kOk, "");
 }
 
 EmulateReply Emulate::call_at_other_sizes(const EmulateRequest& request,

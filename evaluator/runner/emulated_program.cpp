@@ -62,6 +62,7 @@ Result<std::unique_ptr<EmulatedProgram>> EmulatedProgram::load(
   std::unique_ptr<EmulatedProgram> p(new EmulatedProgram(runnable, outputs));
   p->shared_ = std::move(shared);
   p->memory_.begin_anywhere(seed);
+  p->memory_.round_by(seed);
   if (pad > 0) (void)p->memory_.allocate("padding", pad, true, constant_source(0));
   for (const auto& buffer : runnable.program.buffers) {
     auto source = p->contents(buffer, seed);
@@ -123,6 +124,7 @@ emulator::RunReport EmulatedProgram::run_all(const emulator::Module& module, std
     options.max_warp_instructions = used < budget ? budget - used : 1;
     auto report = launch(module, i, options);
     total.counters.warp_instructions += report.counters.warp_instructions;
+    total.counters.flops += report.counters.flops;
     longest_.push_back({report.counters.longest_block, report.counters.most_of_a_block});
     touched_.resize(addresses_.size());
     for (std::size_t k = 0; count && k < addresses_.size(); ++k)
@@ -167,6 +169,7 @@ std::int64_t EmulatedProgram::first_unwritten(int buffer) const {
 Result<void> EmulatedProgram::begin_again(std::uint64_t seed, std::uint64_t changes) {
   const std::string changed =
       changes != 0 ? fill::changed_buffer(runnable_.program, changes) : std::string();
+  memory_.round_by(seed);
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     const auto& buffer = runnable_.program.buffers[i];
     if (buffer.role == Role::kScratch) continue;
@@ -196,6 +199,36 @@ std::vector<std::uint8_t> EmulatedProgram::state() const {
     out.insert(out.end(), bytes.begin(), bytes.end());
   }
   return out;
+}
+
+std::vector<std::uint32_t> EmulatedProgram::state_words() const {
+  std::vector<std::uint32_t> words = memory_.variable_words();
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    if (runnable_.program.buffers[i].role != Role::kScratch) continue;
+    auto bytes = read(static_cast<int>(i));
+    bytes.resize((bytes.size() + 3) / 4 * 4);
+    const std::size_t first = words.size();
+    words.resize(first + bytes.size() / 4);
+    if (!bytes.empty()) std::memcpy(&words[first], bytes.data(), bytes.size());
+  }
+  return words;
+}
+
+void EmulatedProgram::add_to_state(std::span<const std::uint32_t> numbers, std::uint32_t times) {
+  std::size_t next = memory_.variable_words().size();
+  memory_.add_to_variables(numbers.first(std::min(next, numbers.size())), times);
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    if (runnable_.program.buffers[i].role != Role::kScratch) continue;
+    const auto bytes = read(static_cast<int>(i));
+    for (std::size_t at = 0; at < bytes.size() && next < numbers.size(); at += 4, ++next) {
+      if (numbers[next] == 0) continue;  // what nobody has written stays so
+      const std::size_t count = std::min<std::size_t>(4, bytes.size() - at);
+      std::uint32_t word = 0;
+      std::memcpy(&word, &bytes[at], count);
+      word += times * numbers[next];
+      (void)memory_.write(addresses_[i] + at, &word, count);
+    }
+  }
 }
 
 bool EmulatedProgram::keeps_something() const {

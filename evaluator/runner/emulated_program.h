@@ -126,6 +126,10 @@ class EmulatedProgram {
   [[nodiscard]] std::vector<std::uint8_t> variables() const { return memory_.variables(); }
   /// Scratch memory and `__device__` variables: what one call leaves for the next.
   [[nodiscard]] std::vector<std::uint8_t> state() const;
+  /// The same as words of four bytes, and `times` of each of as many numbers added to them: as if
+  /// it had been called so often.
+  [[nodiscard]] std::vector<std::uint32_t> state_words() const;
+  void add_to_state(std::span<const std::uint32_t> numbers, std::uint32_t times);
   /// Host memory that its buffers take so far [B].
   [[nodiscard]] std::uint64_t live_bytes() const { return memory_.live_bytes(); }
   [[nodiscard]] const ConcreteProgram& program() const { return runnable_.program; }

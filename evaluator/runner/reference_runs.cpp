@@ -70,15 +70,19 @@ ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std:
   run.warp_instructions = report.counters.warp_instructions;
   if (run.verdict != Verdict::kOk) return run;
   const auto& buffers = reference.program.buffers;
+  std::int64_t elements = 0;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (!is_output(buffers[i].role)) continue;
     run.types[buffers[i].name] = buffers[i].type;
+    elements += buffers[i].elements();
     auto bytes = (*program)->read(static_cast<int>(i));
     run.bytes += bytes.size();
     run.non_finite[buffers[i].name] = check::non_finite_of(bytes, buffers[i].type);
     run.outputs[buffers[i].name] = std::move(bytes);
     run.unwritten[buffers[i].name] = (*program)->first_unwritten(static_cast<int>(i));
   }
+  run.operations = static_cast<double>(report.counters.flops) /
+                   static_cast<double>(std::max<std::int64_t>(1, elements));
   return run;
 }
 

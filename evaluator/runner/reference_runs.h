@@ -28,6 +28,7 @@ struct ReferenceRun {
   std::map<std::string, std::int64_t> unwritten;  ///< first byte left unwritten, by buffer
   std::map<std::string, check::NonFiniteElements> non_finite;  ///< by output
   std::uint64_t warp_instructions = 0;
+  double operations = 0;  ///< floating-point, for each element of its outputs
   std::size_t bytes = 0;  // held in `outputs` [B]
 };
 /// Comparing with this answer to made-up inputs or sizes says nothing: the reference failed, too

@@ -21,6 +21,7 @@
 #define HONE_FN static inline
 #include "evaluator/fill/formula.h"
 #include "evaluator/fill/formula_compare.h"
+#include "evaluator/fill/formula_contents.h"
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,6 +111,9 @@ class Memory {
   /// Allocations follow from an address on that `seed` chooses, such as a GPU has. Before the
   /// first.
   void begin_anywhere(std::uint64_t seed);
+  /// Chooses the operands for which approximate functions are off by an ulp, and the bits of cache
+  /// policies; 0: none, and those of a GPU.
+  void round_by(std::uint64_t seed);
   /// Address of a new allocation of exactly `bytes` (256-byte aligned, unmapped gaps around it).
   /// `initialised`: false for outputs and scratch: reading a byte nobody wrote is then reported
   /// when it matters (address, branch, store). `name` appears in reports.
@@ -141,6 +145,10 @@ class Memory {
   [[nodiscard]] bool variables_were_written() const;
   /// What `__device__` variables hold, as far as anybody looked at them, for comparison.
   [[nodiscard]] std::vector<std::uint8_t> variables() const;
+  /// The same as words of four bytes; the last of a page may be cut off.
+  [[nodiscard]] std::vector<std::uint32_t> variable_words() const;
+  /// Adds `times` of each of as many numbers to them.
+  void add_to_variables(std::span<const std::uint32_t> numbers, std::uint32_t times);
   /// Variables of modules that are not yet placed here begin as `from` has them now.
   void inherit_variables(const Memory& from);
   /// Host memory that the pages made so far take [B].

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -62,7 +63,7 @@ TEST(IntegerInputs, HaveTheStructureThatTheyAreCalledBy) {
     const std::set<int> seen(limits.begin(), limits.end());
     for (const int v : {-500, -499, 999, 1000, 250, 0, 1, -1, 255, 256, -128})
       EXPECT_TRUE(seen.contains(v)) << v;
-    EXPECT_LT(seen.size(), 60U);
+    EXPECT_LT(seen.size(), 100U);
   }
 }
 
@@ -71,7 +72,7 @@ TEST(IntegerInputs, StayInTheRangeOfAStatedFill) {
     const auto p = program(ScalarType::kI8, {Kind::kIntegers, low, high});
     const auto sets = input_sets_of(p);
     EXPECT_FALSE(has(sets, InputSet::kWhole));
-    EXPECT_EQ(sets.size(), 9U);
+    EXPECT_EQ(sets.size(), 10U);
     for (const InputSet set : sets) {
       for (const std::int8_t v : contents<std::int8_t>(p, set)) {
         ASSERT_GE(v, low) << to_string(set);
@@ -128,16 +129,38 @@ TEST(IntegerInputs, WithoutAFillTheyReachTheEndsOfTheType) {
 // Each set costs a run of every finalist.
 TEST(IntegerInputs, FloatTasksHaveNoMoreSetsThanBefore) {
   const auto p = program(ScalarType::kF32, {Kind::kUniform, -1, 1});
-  EXPECT_EQ(input_sets_of(p), (std::vector{InputSet::kOwn, InputSet::kTails, InputSet::kEither,
-                                           InputSet::kEdges, InputSet::kMultiples, InputSet::kSmall,
-                                           InputSet::kFar, InputSet::kPatterns}));
+  EXPECT_EQ(input_sets_of(p),
+            (std::vector{InputSet::kOwn, InputSet::kTails, InputSet::kEither, InputSet::kEdges,
+                         InputSet::kMultiples, InputSet::kSmall, InputSet::kFar,
+                         InputSet::kPatterns, InputSet::kStrided}));
+}
+
+// The root of a double rounds a square less one up; a carry goes through all words but the first;
+// what is high may all be one thread's.
+TEST(IntegerInputs, HaveSquaresAndCarriesAndStrides) {
+  const auto words = program(ScalarType::kU64, {Kind::kIntegers, 1e18, 4e18});
+  bool squares = false, before = false;
+  for (const auto v : contents<std::uint64_t>(words, InputSet::kLimits)) {
+    ASSERT_TRUE(v >= 1000000000000000000 && v <= 4000000000000000000);
+    auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(v)));
+    while (root * root > v) --root;
+    squares = squares || root * root == v;
+    before = before || (root + 1) * (root + 1) == v + 1;
+  }
+  EXPECT_TRUE(squares);
+  EXPECT_TRUE(before);
+  const auto p = program(ScalarType::kI32, {Kind::kIntegers, -500, 999});
+  const auto high = contents<int>(p, InputSet::kStridedIntegers);
+  const auto many = std::ranges::count_if(high, [](int v) { return v > 250; });
+  EXPECT_GT(many, 0);
+  EXPECT_LT(many, static_cast<std::ptrdiff_t>(high.size() / 2));
 }
 
 TEST(IntegerInputs, MixedTasksHaveBothKindsApart) {
   auto p = program(ScalarType::kF32, {Kind::kUniform, -1, 1});
   p.buffers.push_back({"at", ScalarType::kI32, {40}, Role::kIn, kUnstated});
   p.buffers.push_back({"order", ScalarType::kI32, {40}, Role::kIn, {Kind::kPermutation, 0, 0}});
-  EXPECT_EQ(input_sets_of(p).size(), 21U);
+  EXPECT_EQ(input_sets_of(p).size(), 23U);
   for (const InputSet set : input_sets_of(p)) {
     const auto varied = with_inputs(p, set, 3);
     EXPECT_FALSE(varied.buffers[0].fill != p.buffers[0].fill &&
@@ -197,6 +220,15 @@ TEST(IntegerInputs, HangOnOneAnother) {
   EXPECT_EQ(same, 1);
   EXPECT_EQ(mirrored, 1);
   EXPECT_EQ(moved, 1);
+  const auto nearly = with_inputs(p, InputSet::kRelatedIntegers, 3);
+  const auto x = contents<int>(nearly, InputSet::kOwn, 7), z = other(3);
+  int one_more = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_TRUE(x[i] + z[i] == 0 || x[i] + z[i] == 1) << i;
+    one_more += x[i] + z[i];
+  }
+  EXPECT_GT(one_more, 30);
+  EXPECT_LE(one_more, 40);  // rows
 }
 
 TEST(IntegerInputs, HavePatterns) {

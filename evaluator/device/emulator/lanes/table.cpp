@@ -55,6 +55,8 @@ Table make() {
 
 }  // namespace
 
+thread_local constinit std::uint64_t rounding_salt = 0;
+
 LaneFn find_lane(const std::string& key) {
   static const Table kTable = make();
   const auto it = kTable.find(key);

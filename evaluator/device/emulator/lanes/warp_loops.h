@@ -5,6 +5,11 @@
 
 namespace hone::emulator {
 
+/// Approximate functions of f32 are off by an ulp here and there, as on a GPU: where, follows from
+/// this and their operands; so do the bits of cache policies. Of the run that this thread is at;
+/// 0: nowhere.
+extern thread_local constinit std::uint64_t rounding_salt;
+
 /// How a warp's addresses lie to each other, relative to lane 0 (lanes that do not run repeat one
 /// that does).
 struct AddressShape {

@@ -34,6 +34,20 @@ LaneHint hint_of(std::string_view key) {
   return kPlain;
 }
 
+std::uint8_t bits_of(std::string_view key) {
+  const std::string_view op = key.substr(0, key.find('.'));
+  if (any_of(op, {"and", "or", "xor", "not", "lop3", "cnot"}))
+    return key.ends_with(".pred") || op == "cnot" ? 0 : kBitByBit;
+  if (any_of(op, {"shl", "shr"})) return kBitByBit | kSecondMoves;
+  if (op == "bfe") return kBitByBit | kSecondMoves | kThirdMoves;
+  if (any_of(op, {"prmt", "shf", "selp"}))
+    return key.ends_with(".pred") ? 0 : kBitByBit | kThirdMoves;
+  if (key.starts_with("mov.b")) return kBitByBit;
+  // Between integers, without .sat.
+  if (op != "cvt" || key.contains(".sat") || key.contains("f")) return 0;
+  return kBitByBit;
+}
+
 }  // namespace
 
 void Decoder::emit(Inst inst) {
@@ -297,6 +311,7 @@ bool Decoder::lane(const Statement& s, const std::string& key, Class cls, int la
   inst.c = c == kNone ? a : c;
   inst.flops = static_cast<std::uint8_t>(flops);
   inst.sub = hint_of(key);
+  inst.bits = bits_of(key);
   emit(inst);
   return true;
 }

@@ -82,7 +82,8 @@ bool Decoder::decode_async(const Statement& s) {
     return true;
   }
   if (op == "createpolicy") {  // where lines stay in L2: of no effect here
-    return lane(s, "mov.b64", Class::kOther, 4, destination(s.operands.at(0), 64), constant(0, 64));
+    return lane(s, "createpolicy", Class::kOther, 4, destination(s.operands.at(0), 64),
+                constant(0, 64));
   }
   if (op == "setmaxnreg") {
     if (s.operands.size() != 1 || s.operands[0].kind != Operand::Kind::kImmediate) return false;

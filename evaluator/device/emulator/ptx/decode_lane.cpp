@@ -26,6 +26,7 @@ bool Decoder::decode_lane(const Statement& s) {
     key += '.';
     key += s.words[i];
   }
+  if (type == Type{Type::kFloat, 32} && (s.has("approx") || s.has("full"))) key += ".approximate";
   Class cls = class_of(type);
   int latency = 4;
   int flops = 0;

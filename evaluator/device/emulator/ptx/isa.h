@@ -15,16 +15,21 @@
 
 namespace hone::emulator {
 
-// Generic address windows. Global memory lies above all of them; buffers have addresses as on a
-// GPU: see Memory::begin_anywhere.
-inline constexpr std::uint64_t kConstBase = 0x0000'0A00'0000'0000;
-inline constexpr std::uint64_t kParamBase = 0x0000'0B00'0000'0000;
-inline constexpr std::uint64_t kSharedBase = 0x0000'0C00'0000'0000;
-inline constexpr std::uint64_t kLocalBase = 0x0000'0D00'0000'0000;
-inline constexpr std::uint64_t kFunctionBase = 0x0000'0E00'0000'0000;
-inline constexpr std::uint64_t kModuleBase = 0x0000'1000'0000'0000;  // + module id << 32
-inline constexpr std::uint64_t kGlobalBase = 0x0000'7E00'0000'0000;
+/// What only the driver decides is drawn for each process, so that no program can know it: where
+/// the windows below lie (ptx/drawn.cpp).
+[[nodiscard]] std::uint64_t drawn_windows();
+
+// Generic address windows, above global memory; buffers have addresses as on a GPU: see
+// Memory::begin_anywhere.
 inline constexpr std::uint64_t kWindowBytes = 0x0000'0001'0000'0000;
+inline const std::uint64_t kConstBase = drawn_windows();
+inline const std::uint64_t kParamBase = kConstBase + kWindowBytes;
+inline const std::uint64_t kSharedBase = kParamBase + kWindowBytes;
+inline const std::uint64_t kLocalBase = kSharedBase + kWindowBytes;
+inline const std::uint64_t kFunctionBase = kLocalBase + kWindowBytes;
+inline constexpr std::uint64_t kModuleBase = 0x0000'7C00'0000'0000;
+inline constexpr std::uint64_t kModules = 512;  ///< numbers, each kWindowBytes on
+inline constexpr std::uint64_t kGlobalBase = 0x0000'7E00'0000'0000;
 
 /// Shared memory of block `rank` of the cluster, seen as shared::cluster: (rank + 1) of these on.
 /// Lower offsets are a block's own.
@@ -193,6 +198,10 @@ enum LaneHint : std::uint8_t {
   kScaledSum    ///< a * b + c
 };
 
+/// Of operations that move or combine single bits: every bit of the result hangs on at most one bit
+/// of each source, and where that one is hangs on the second or third source.
+enum BitsHint : std::uint8_t { kBitByBit = 1, kSecondMoves = 2, kThirdMoves = 4 };
+
 /// Operand: >= 0 byte offset into the frame, < 0: ~offset into the module's constants.
 using Slot = std::int32_t;
 inline constexpr Slot kNone = INT32_MAX;
@@ -212,6 +221,7 @@ struct Inst {
   std::uint8_t cost = 0;     ///< ptx/cost.h
   std::uint8_t issue = 1;    ///< machine instructions, estimated
   std::uint8_t sync = 0;     ///< the warp's issue waits here; k > 1: every k-th time
+  std::uint8_t bits = 0;     ///< of kLane: BitsHint, added up; 0: not known
   bool guarded = false, guard_negated = false;
   bool sign_extend = false;
   bool dst_wide = false;     ///< destination (or stored, unpacked) register has 64-bit slots

@@ -240,7 +240,7 @@ void Parser::variable(Space space, bool module_scope) {
     std::uint32_t padding = 0;
     switch (space) {
       case Space::kGlobal:
-        address = kModuleBase + (module_.id << 32) + global_bytes_;
+        address = kModuleBase + module_.id % kModules * kWindowBytes + global_bytes_;
         global_bytes_ = (global_bytes_ + bytes + 1024) / 512 * 512;
         break;
       case Space::kConst:

@@ -11,12 +11,10 @@
 namespace hone::emulator {
 
 Space Block::window(std::uint64_t a) const {
-  if (a >= kModuleBase) return Space::kGlobal;
-  if (a - kSharedBase < kWindowBytes) return Space::kShared;
-  if (a - kLocalBase < kWindowBytes) return Space::kLocal;
-  if (a - kConstBase < kWindowBytes) return Space::kConst;
-  if (a - kParamBase < kWindowBytes) return Space::kParam;
-  return Space::kGlobal;
+  static_assert(kWindowBytes == std::uint64_t{1} << 32);
+  constexpr Space kWindows[] = {Space::kConst, Space::kParam, Space::kShared, Space::kLocal};
+  const std::uint64_t which = (a - kConstBase) >> 32;
+  return which < std::size(kWindows) ? kWindows[which] : Space::kGlobal;
 }
 
 void Block::compute_addresses(Warp&, const Inst& in, std::uint32_t mask) {
@@ -91,11 +89,13 @@ bool Block::load_or_store(Warp& w, const Inst& in, std::uint32_t mask) {
     if (in.publishes && check_races_) publish(w, in.release);
     if (in.kind == Kind::kLoad) note_poll(w, in, mask);
   }
+  if (load_taint_ != 0) std::memset(holes_, 0, sizeof holes_);
   load_taint_ = 0;
   const auto finish = [&](bool ok) {
     if (ok && in.kind == Kind::kLoad && (w.tainting || load_taint_)) {
       if (load_taint_) w.tainting = true;
       set_taint(w, in, mask, load_taint_);
+      if (load_taint_) refine_load(w, in, mask);
     }
     if (!doubted_.empty()) begin_doubts(w, in, mask);
     return ok;
@@ -305,6 +305,8 @@ bool Block::global_access(Warp& w, const Inst& in, std::uint32_t mask) {
           uninitialised_global_ = true;
         }
         load_taint_ |= 1u << lane;
+        for (std::uint32_t b = 0; b < total; ++b)
+          if (!bits_all_set(span_.page->written.get(), at + b, 1)) note_hole(lane, 1u << b);
       }
     }
   }

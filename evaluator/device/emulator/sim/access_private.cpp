@@ -95,6 +95,8 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
         uninitialised_global_ = false;
       }
       load_taint_ |= holes;
+      for (std::uint32_t m = holes; m; m &= m - 1)
+        note_hole(std::countr_zero(m), ((1u << in.esize) - 1) << offset);
     }
     return true;
   }
@@ -123,6 +125,8 @@ bool Block::local_access(Warp& w, const Inst& in, std::uint32_t mask) {
         uninitialised_global_ = false;
       }
       load_taint_ |= 1u << lane;
+      for (std::uint32_t b = 0; b < total; ++b)
+        if (written[b] == 0) note_hole(lane, 1u << b);
     }
   }
   return true;

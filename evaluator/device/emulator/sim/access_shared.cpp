@@ -157,8 +157,12 @@ bool Block::checked_shared_load(Warp& w, const Inst& in, std::uint32_t mask) {
               fmt::format("{} (read at line {})", describe(kSharedBase + address), in.line);
           uninitialised_global_ = false;
         }
-        for (std::uint32_t m = mask; m; m &= m - 1)
-          if (address_[std::countr_zero(m)] == address) load_taint_ |= 1u << std::countr_zero(m);
+        const std::uint32_t bytes = ((1u << (1 << shift)) - 1) << (g << shift);
+        for (std::uint32_t m = mask; m; m &= m - 1) {
+          if (address_[std::countr_zero(m)] != address) continue;
+          load_taint_ |= 1u << std::countr_zero(m);
+          note_hole(std::countr_zero(m), bytes);
+        }
       }
     }
   }

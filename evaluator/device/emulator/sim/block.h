@@ -176,6 +176,10 @@ class Block {
   /// Of a seeded schedule: sometimes lets a part of the executing lanes go on alone, the others
   /// come after them. Returns those that go on.
   std::uint32_t split_lanes(Warp& w);
+  /// Likewise, before an access to memory that others see; true when the lanes have been split.
+  bool part_lanes(Warp& w, const Inst& in);
+  /// Lanes that part_lanes let go on alone, where all are at one place again.
+  bool join_lanes(Warp& w);
   /// Lets lanes leave that wait for nothing but to exit together; true when some did.
   bool exit_waiting(Warp& w);
   /// Are all named lanes that live here? If not, the entry waits and others get their turn.
@@ -466,6 +470,17 @@ class Block {
     return slot_taint(w, in, function_->extra[in.extra + element]) >> lane & 1;
   }
   bool is_hollow(const Inst& in, int element) const;
+  // of which bits are uninitialised (partial.cpp)
+  [[nodiscard]] bool is_wide(Slot slot) const;
+  [[nodiscard]] Partial* partial_of(Warp& w, std::uint32_t reg);
+  /// What the instruction, about to be executed, makes of such bits: for propagate_taint.
+  void weigh_bits(Warp& w, const Inst& in, std::uint32_t mask);
+  void add_partial(Warp& w, std::uint32_t reg, std::uint32_t lanes, const std::uint64_t* bits);
+  void forget_partials(Warp& w, const Inst& in, std::uint32_t mask);
+  /// After a load of load_taint_, by holes_.
+  void refine_load(Warp& w, const Inst& in, std::uint32_t mask);
+  /// Of an element that a lane loads: nobody has written these of its bytes.
+  void note_hole(int lane, std::uint32_t bytes) { holes_[lane] |= bytes; }
   void leave_unwritten(const Inst& in, std::uint32_t elements, std::uint64_t at);
 
   // reports (report.cpp); false ends the run
@@ -562,6 +577,9 @@ class Block {
   std::uint64_t* waited_ = nullptr;                 ///< RunState::waited of the function that runs
   std::array<std::uint64_t, 32> constant_lines_{};  ///< lines of the constant cache, + 1
   std::uint32_t load_taint_ = 0;                    ///< lanes that loaded something uninitialised
+  std::uint32_t holes_[32] = {};         ///< bytes of it, by lane; 0: it is not known which
+  const Inst* undefined_for_ = nullptr;  ///< undefined_ is of its next execution
+  std::uint64_t undefined_[32] = {};     ///< bits of its result, by lane
   /// Uses of uninitialised shared memory: a race explains them better, if one is found.
   std::vector<Held> held_;
   std::vector<Doubt> doubted_;  ///< by the load under way

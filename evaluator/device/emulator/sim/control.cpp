@@ -64,6 +64,8 @@ bool Block::branch(Warp& w, const Inst& in, std::uint32_t taken) {
     top.pc = in.reconverge;
   }
   // Backward first, so that a loop's leavers wait at the join.
+  if (seeded_ && a.pc > b.pc && !run_.options->share_counters && dice_.below(2) != 0)
+    std::swap(a, b);
   if (b.pc != b.reconverge) w.stack.push_back(b);
   if (a.pc != a.reconverge) w.stack.push_back(a);
   return true;

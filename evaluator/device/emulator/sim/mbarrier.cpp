@@ -33,19 +33,15 @@ Async::MBarrier* Async::find(Warp& w, const Inst& in, const AsyncAddress& a, int
 }
 
 Async::MBarrier* Async::find_at(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t at) {
-  std::string where = b_.describe(kSharedBase + at);
-  if (&by != this) where += fmt::format(" in block {} of the cluster", b_.cluster_rank_);
-  if (at & 7) {
-    by.fail(w, in, lane, fmt::format("misaligned mbarrier at {}", where));
-    return nullptr;
-  }
-  if (!in_shared(at, 8)) {
-    by.fail(w, in, lane, fmt::format("out-of-bounds mbarrier at {}", where));
-    return nullptr;
-  }
   const auto it = barriers_.find(at);
-  if (it == barriers_.end()) {
-    by.fail(w, in, lane, fmt::format("use of an mbarrier at {} that was not initialised", where));
+  if ((at & 7) != 0 || !in_shared(at, 8) || it == barriers_.end()) {
+    std::string where = b_.describe(kSharedBase + at);
+    if (&by != this) where += fmt::format(" in block {} of the cluster", b_.cluster_rank_);
+    by.fail(w, in, lane,
+            (at & 7) != 0 ? fmt::format("misaligned mbarrier at {}", where)
+            : !in_shared(at, 8)
+                ? fmt::format("out-of-bounds mbarrier at {}", where)
+                : fmt::format("use of an mbarrier at {} that was not initialised", where));
     return nullptr;
   }
   MBarrier& m = it->second;
@@ -174,8 +170,9 @@ bool Async::arrive(Async& by, Warp& w, const Inst& in, int lane, std::uint64_t a
   m.pending -= count;
   if (o.drop) m.expected -= std::min(count, m.expected);
   m.arrived.not_before(w.moment());
-  complete_if_done(m);
-  note_progress();
+  complete_if_done(m);  // which wakes those that wait for the phase: nobody else can go on
+  stuck_ = 0;
+  ++b_.run_.changes;
   return true;
 }
 
@@ -191,12 +188,27 @@ bool Async::add_transactions(Async& by, Warp& w, const Inst& in, int lane, std::
 
 Block::Step Async::barrier_arrive(Warp& w, const Inst& in, std::uint32_t mask) {
   const AsyncOperands& o = operands(in);
+  const bool plain = o.size == kNone && !o.expect && !o.drop && !o.no_complete;
   for (std::uint32_t k = mask; k; k &= k - 1) {
     const int lane = std::countr_zero(k);
     std::uint64_t at = address(o.barrier, lane);
+    // Lanes that arrive at one mbarrier do so together, as long as it expects them all.
+    std::uint32_t same = 1u << lane;
+    if (plain)
+      for (std::uint32_t others = k & (k - 1); others; others &= others - 1)
+        if (address(o.barrier, std::countr_zero(others)) == at) same |= others & -others;
     Async* const there = home(w, in, lane, at);
     MBarrier* m = there ? there->find_at(*this, w, in, lane, at) : nullptr;
     if (!m) return Step::kFail;
+    const auto count = count_bits(same);
+    if (count > 1 && count <= m->pending) {
+      std::uint64_t state = std::uint64_t{m->phase} << 32 | m->pending;
+      if (!there->arrive(*this, w, in, lane, at, *m, count)) return Step::kFail;
+      for (std::uint32_t all = same; all && in.d != kNone; all &= all - 1)
+        b_.reg64(in.d)[std::countr_zero(all)] = state--;
+      k &= ~same | 1u << lane;
+      continue;
+    }
     const std::uint32_t operand = o.size == kNone ? 1 : b_.reg32(o.size)[lane];
     if (o.expect && !there->add_transactions(*this, w, in, lane, at, *m, operand))
       return Step::kFail;
@@ -255,17 +267,29 @@ Block::Step Async::barrier_test(Warp& w, const Inst& in, std::uint32_t mask) {
   // Copies take their time, and a try_wait its own, at the end of which it says no.
   const bool too_soon = b_.seeded_ && !b_.run_.options->share_counters && b_.dice_.below(4) == 0;
   std::uint32_t done = 0;
+  std::uint64_t asked = ~0ull, asked_for = 0;  // by the lane before
+  bool answer = false;
   for (std::uint32_t k = mask; k; k &= k - 1) {
     const int lane = std::countr_zero(k);
+    const std::uint64_t at = address(o.barrier, lane);
+    const std::uint64_t phase =
+        o.by_parity ? b_.reg32(o.size)[lane] & 1 : b_.reg64(o.size)[lane] >> 32;
+    if (at == asked && phase == asked_for) {
+      done |= answer ? 1u << lane : 0;
+      continue;
+    }
+    asked = at;
+    asked_for = phase;
+    answer = false;
     MBarrier* m = find(w, in, o.barrier, lane);
     if (!m) return Step::kFail;
     const auto complete = [&] {
-      return o.by_parity ? (m->phase & 1) != (b_.reg32(o.size)[lane] & 1)
-                         : m->phase != static_cast<std::uint32_t>(b_.reg64(o.size)[lane] >> 32);
+      return o.by_parity ? (m->phase & 1) != phase : m->phase != static_cast<std::uint32_t>(phase);
     };
     if (!complete() && !too_soon && !settle(*m)) return Step::kFail;
     if (!complete()) continue;
     done |= 1u << lane;
+    answer = true;
     if (b_.check_races_) {
       b_.clocks_.acquire(w.index, m->completed);
       order_.learn(b_.clocks_, w.index, m->foreign_completed);

@@ -134,6 +134,10 @@ void Memory::begin_anywhere(std::uint64_t seed) {
   impl_->next = kGlobalBase + random() % kPlaces * kEach;
 }
 
+void Memory::round_by(std::uint64_t seed) {
+  impl_->rounding_salt = seed == 0 ? 0 : std::mt19937_64(seed)() | 1;
+}
+
 std::uint64_t Memory::allocate(std::string name, std::uint64_t bytes, bool initialised,
                                PageSource source) {
   // Page-aligned, with at least 1 MiB of nothing in between.
@@ -318,6 +322,41 @@ std::vector<std::uint8_t> Memory::variables() const {
     }
   }
   return out;
+}
+
+namespace {
+
+/// each(bytes, count) of the words that somebody has looked at.
+template <class Each>
+void for_each_word(const std::vector<std::unique_ptr<Allocation>>& allocations, Each&& each) {
+  for (const auto& a : allocations) {
+    for (std::uint64_t i = 0; a->variable && i < a->pages.size(); ++i) {
+      const Page* page = a->pages[i].get();
+      const std::uint64_t bytes = std::min(kPageBytes, a->bytes - i * kPageBytes);
+      for (std::uint64_t at = 0; page != nullptr && at < bytes; at += 4)
+        each(&page->data[at], std::min<std::uint64_t>(4, bytes - at));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> Memory::variable_words() const {
+  std::vector<std::uint32_t> words;
+  for_each_word(impl_->allocations, [&](const std::uint8_t* bytes, std::uint64_t count) {
+    std::memcpy(&words.emplace_back(0), bytes, count);
+  });
+  return words;
+}
+
+void Memory::add_to_variables(std::span<const std::uint32_t> numbers, std::uint32_t times) {
+  std::size_t next = 0;
+  for_each_word(impl_->allocations, [&](std::uint8_t* bytes, std::uint64_t count) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, bytes, count);
+    if (next < numbers.size()) word += times * numbers[next++];
+    std::memcpy(bytes, &word, count);
+  });
 }
 
 void Memory::inherit_variables(const Memory& from) {

@@ -106,6 +106,7 @@ struct Span {
 struct Memory::Impl {
   std::vector<std::unique_ptr<Allocation>> allocations;  ///< by rising base
   std::uint64_t next = kGlobalBase;
+  std::uint64_t rounding_salt = 0;  ///< of runs in it
   std::uint32_t epoch = 0;
   std::unordered_map<std::uint64_t, bool> modules;          ///< whose globals are placed
   std::unordered_map<std::uint64_t, PageSource> inherited;  ///< by a variable's address

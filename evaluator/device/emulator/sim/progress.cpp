@@ -89,6 +89,39 @@ std::uint32_t Block::split_lanes(Warp& w) {
   return first.mask;
 }
 
+bool Block::part_lanes(Warp& w, const Inst& in) {
+  constexpr std::uint64_t kOneOf = 4;
+  constexpr std::uint32_t kFewest = 16;  // of what is left of a warp, each part would run alone
+  const Entry& top = w.stack.back();
+  if (top.mask == w.alive) w.apart = false;
+  const bool seen =
+      in.space == Space::kGlobal || in.space == Space::kShared || in.space == Space::kGeneric;
+  if (!seen || w.apart || run_.options->share_counters || count_bits(top.mask) < kFewest ||
+      dice_.below(kOneOf) != 0)
+    return false;
+  const std::uint32_t before = top.mask;
+  w.apart = split_lanes(w) != before;
+  return w.apart;
+}
+
+bool Block::join_lanes(Warp& w) {
+  auto& stack = w.stack;
+  bool any = false;
+  for (std::size_t i = stack.size() - 1; i-- > 0;) {
+    const Entry e = stack[i];
+    Entry& top = stack.back();
+    if ((e.mask & top.mask) != 0 || e.pc != top.pc || e.reconverge != top.reconverge ||
+        e.function != top.function || e.frame != top.frame || e.call_inst != top.call_inst ||
+        e.waiting != Entry::kRunning || top.waiting != Entry::kRunning)
+      continue;
+    top.mask |= e.mask;
+    stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i));
+    any = true;
+  }
+  if (stack.back().mask == w.alive) w.apart = false;
+  return any;
+}
+
 bool Block::gather_lanes(Warp& w, std::uint32_t members, Step& step) {
   auto& stack = w.stack;
   const Entry top = stack.back();
@@ -259,6 +292,7 @@ Block::Step Block::barrier(Warp& w, const Inst& in, std::uint32_t mask) {
   w.barrier_inst = w.stack.back().pc;
   w.barrier_function = w.stack.back().function;
   ++w.stack.back().pc;
+  if (w.apart) join_lanes(w);
   // Whoever comes when all that it expects are there belongs to its next phase.
   if (count) release_barrier(static_cast<int>(id));
   return Step::kYield;

@@ -23,6 +23,7 @@ bool Block::run_straight(Warp& w, std::int32_t pc, std::int32_t count, std::uint
   const auto inst = [&]() -> const Inst& { return code[op - function_->ops.data()]; };
   for (; op != end; ++op) {
     if (op->kind == Kind::kLane) {
+      if (kTainted && !w.partials.empty()) weigh_bits(w, inst(), active);
       op->fn(reg(op->d), reg(op->a), reg(op->b), reg(op->c), active, op->imm);
       if constexpr (kTainted) propagate_taint(w, inst(), active);
       continue;
@@ -229,6 +230,7 @@ bool Block::run_warp(Warp& w) {
           return false;
       switch (in.kind) {
         case Kind::kLane:
+          if (w.tainting && !w.partials.empty()) weigh_bits(w, in, mask);
           if (mask)
             in.fn(reg(in.d), reg(in.a), reg(in.b), reg(in.c), mask,
                   static_cast<std::uint32_t>(in.imm));
@@ -237,6 +239,11 @@ bool Block::run_warp(Warp& w) {
           break;
         case Kind::kLoad:
         case Kind::kStore:
+          if (seeded_ && mask && part_lanes(w, in)) {
+            w.stack.back().pc = w.stack[w.stack.size() - 2].pc = pc;
+            reload = true;
+            break;
+          }
           if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w, in);
           if (mask && !access(w, in, mask)) return false;
           ++pc;
@@ -335,8 +342,9 @@ bool Block::run_warp(Warp& w) {
                      in.kind == Kind::kCallIndirect || in.kind == Kind::kBranchIndexed) {
             reload = true;
           } else {
+            pc = ++w.stack.back().pc;
+            if (w.apart && join_lanes(w)) reload = true;
             top = &w.stack.back();
-            pc = ++top->pc;
             if (top->mask != active) reload = true;
           }
           break;

@@ -43,8 +43,15 @@ void Block::propagate_taint(Warp& w, const Inst& in, std::uint32_t mask) {
   } else {
     for (int k = 0; k < in.sources; ++k) t |= taint[r[k]];
   }
+  const bool known = undefined_for_ == &in;
+  undefined_for_ = nullptr;
+  if (known)
+    for (std::uint32_t m = t & mask; m; m &= m - 1)
+      if (undefined_[std::countr_zero(m)] == 0) t &= ~(m & -m);
+  if (!w.partials.empty()) forget_partials(w, in, mask);
   for (int k = in.sources; k < in.sources + in.destinations; ++k)
     taint[r[k]] = (taint[r[k]] & ~mask) | (t & mask);
+  if (known && (t & mask) != 0) add_partial(w, r[in.sources], t & mask, undefined_);
   if (!w.wgmma_writes.empty()) follow_wgmma(w, *function_, in, mask);
 }
 
@@ -54,6 +61,7 @@ void Block::taint_slot(Warp& w, Slot slot, std::uint32_t t, std::uint32_t mask) 
   if (it == slots.end() || *it != slot) return;
   std::uint32_t& taint = taints(w)[it - slots.begin()];
   taint = (taint & ~mask) | (t & mask);
+  if (Partial* p = partial_of(w, static_cast<std::uint32_t>(it - slots.begin()))) p->lanes &= ~mask;
 }
 
 // Of what the source stores as one vector and overwrites in parts, the compiler keeps the vector
@@ -79,6 +87,7 @@ void Block::leave_unwritten(const Inst& in, std::uint32_t elements, std::uint64_
 
 void Block::set_taint(Warp& w, const Inst& in, std::uint32_t mask, std::uint32_t t) {
   if (!w.doubts.empty()) end_doubts(w, in, mask);
+  if (!w.partials.empty()) forget_partials(w, in, mask);
   std::uint32_t* taint = taints(w);
   const std::uint32_t* r = function_->regs.data() + in.regs + in.sources;
   for (int k = 0; k < in.destinations; ++k) taint[r[k]] = (taint[r[k]] & ~mask) | (t & mask);
@@ -139,6 +148,7 @@ void Block::settle_taint(Warp& w) {
                                                              w.stack.back().frame + f.taint_offset);
   w.tainting = !w.doubts.empty() ||
                std::any_of(taint, taint + taint_words(f), [](std::uint32_t t) { return t != 0; });
+  if (!w.tainting) w.partials.clear();
 }
 
 std::uint32_t* Block::formal_taints(Warp& w, std::uint32_t frame, const Function& f) {

@@ -61,6 +61,7 @@ void Block::start(std::uint64_t number) {
     l1_.clear();
     enter_sm(number);
   }
+  rounding_salt = run_.memory->rounding_salt;
   shared_free_.clear();
   for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
   const std::uint64_t seed = run_.options->schedule_seed;

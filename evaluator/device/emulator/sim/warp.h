@@ -65,6 +65,15 @@ struct Doubt {
   Held held;
 };
 
+/// A value of which some bits are uninitialised; of one that is tainted without this, all are.
+struct Partial {
+  const Function* function = nullptr;
+  std::size_t frame = 0;    ///< in Warp::frames
+  std::uint32_t reg = 0;    ///< its number
+  std::uint32_t lanes = 0;  ///< that have the value
+  std::uint64_t bits[32];   ///< uninitialised ones, by lane
+};
+
 /// How far the path through a block has come [cycles]: back along those that it waited for.
 struct Moment {
   std::uint64_t at = 0;
@@ -142,6 +151,8 @@ struct Warp {
   std::uint64_t wgmma_history = 0;          ///< hash of the products so far
   std::vector<std::uint32_t> wgmma_writes;  ///< per register of the frame: group, 0: none
   std::vector<Doubt> doubts;
+  std::vector<Partial> partials;
+  bool apart = false;  ///< a seeded schedule has let some of its lanes go on alone
   [[nodiscard]] bool done() const { return alive == 0; }
   [[nodiscard]] std::uint64_t time() const { return cycle > latest ? cycle : latest; }
   [[nodiscard]] Moment moment() const { return {time(), given, far, late}; }

@@ -1,0 +1,11 @@
+// Honest: turns rows in place; the lanes meet between reading and writing.
+// task: turned_in_place
+// verdict: ok
+/* hone {"launches": [{"kernel": "turn", "grid": ["ceildiv(ROWS,4)"], "block": [128], "args": ["y", "ROWS"]}]} */
+__global__ void turn(float* y, int rows) {
+  int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (row >= rows) return;
+  float mine = y[row * 32 + 31 - lane];
+  __syncwarp();
+  y[row * 32 + lane] = mine;
+}
