@@ -30,12 +30,12 @@ void glu(Call& call) {
   const auto y = kernel.out("y", result);
   const Indices at = kernel.each_element(result);
   const bool wide = from.type == ScalarType::kF64;
-  kernel.store(y, at,
-               stored_as(result.type,
-                         wide ? fmt::format("{} / (1.0 + exp(-{}))", kernel.load(x, at),
-                                            kernel.load(gate, at))
-                              : fmt::format("{} / (1.0f + expf(-{}))", kernel.load(x, at),
-                                            kernel.load(gate, at))));
+  kernel.store(
+      y, at,
+      stored_as(result.type, wide ? fmt::format("{} / (1.0 + exp(-{}))", kernel.load(x, at),
+                                                kernel.load(gate, at))
+                                  : fmt::format("{} / (1.0f + expf(-{}))", kernel.load(x, at),
+                                                kernel.load(gate, at))));
   kernel.launch();
 }
 
@@ -46,7 +46,8 @@ void prelu(Call& call) {
   slopes.shape = from.shape;
   slopes.strides.assign(from.shape.size(), 0);
   if (call.to.sizes.value(weight.elements()) > 1) {
-    if (weight.rank() != 1 || from.rank() < 2) refuse("has a weight of {} dimensions", weight.rank());
+    if (weight.rank() != 1 || from.rank() < 2)
+      refuse("has a weight of {} dimensions", weight.rank());
     call.to.sizes.unify(weight.shape[0], from.shape[1]);
     slopes.strides[1] = weight.strides[0];
   }
@@ -57,8 +58,9 @@ void prelu(Call& call) {
   const Indices at = kernel.each_element(result);
   const std::string zero = literal(0, from.type);
   kernel.line(fmt::format("{} v = {};", computed_in(from.type), kernel.load(x, at)));
-  kernel.store(y, at, stored_as(result.type, fmt::format("v > {} ? v : v * {}", zero,
-                                                         kernel.load(slope, at))));
+  kernel.store(
+      y, at,
+      stored_as(result.type, fmt::format("v > {} ? v : v * {}", zero, kernel.load(slope, at))));
   kernel.launch();
 }
 

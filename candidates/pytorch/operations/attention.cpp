@@ -81,7 +81,8 @@ void write_scores(Call& call, const Attention& the) {
   } else if (the.mask) {
     value = fmt::format("{} + {}", value, kernel.load(*mask, at));
   }
-  if (the.causal) value = fmt::format("{} <= {} ? {} : -INFINITY", at[rank - 1], at[rank - 2], value);
+  if (the.causal)
+    value = fmt::format("{} <= {} ? {} : -INFINITY", at[rank - 1], at[rank - 2], value);
   kernel.store(s, at, value);
   kernel.launch();
 }
@@ -188,8 +189,7 @@ void attend(Call& call) {
   the.query = expanded(sizes, the.query, with(batch, rows, the.query.shape[rank - 1]));
   the.key = expanded(sizes, the.key, with(theirs, columns, the.key.shape[rank - 1]));
   the.value = expanded(sizes, the.value, with(theirs, columns, the.value.shape[rank - 1]));
-  const ScalarType type =
-      the.query.type == ScalarType::kF64 ? ScalarType::kF64 : ScalarType::kF32;
+  const ScalarType type = the.query.type == ScalarType::kF64 ? ScalarType::kF64 : ScalarType::kF32;
   the.scores = call.between(type, with(batch, rows, columns), "scores");
   if (call.has("attn_mask")) {
     the.mask = call.tensor("attn_mask");

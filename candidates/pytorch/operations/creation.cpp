@@ -37,9 +37,7 @@ double value_of(const Call& call, double otherwise) {
 
 void zeros(Call& call) { write_constant(call, said_shape(call), value_of(call, 0)); }
 void ones(Call& call) { write_constant(call, said_shape(call), 1); }
-void zeros_like(Call& call) {
-  write_constant(call, call.tensor("self").shape, value_of(call, 0));
-}
+void zeros_like(Call& call) { write_constant(call, call.tensor("self").shape, value_of(call, 0)); }
 void ones_like(Call& call) { write_constant(call, call.tensor("self").shape, 1); }
 
 /// self's shape, the element of another tensor everywhere.
@@ -51,8 +49,8 @@ void fill_with_tensor(Call& call) {
   const auto x = kernel.in("x", expanded(call.to.sizes, from, result.shape));
   const auto y = kernel.out("y", result);
   const Indices at = kernel.each_element(result);
-  kernel.store(y, at, stored_as(result.type, converted(kernel.load(x, at), from.type,
-                                                       result.type)));
+  kernel.store(y, at,
+               stored_as(result.type, converted(kernel.load(x, at), from.type, result.type)));
   kernel.launch();
 }
 
@@ -86,11 +84,11 @@ void linspace(Call& call) {
   const auto y = kernel.out("y", result);
   const Indices at = kernel.each_element(result);
   const auto f64 = [](double value) { return literal(value, ScalarType::kF64); };
-  kernel.store(y, at,
-               stored_as(result.type,
-                         fmt::format("({})({} < {} ? {} + {} * {} : {} - {} * ({} - {}))",
-                                     computed_in(result.type), at[0], steps / 2, f64(start), at[0],
-                                     f64(step), f64(end), f64(step), steps - 1, at[0])));
+  kernel.store(
+      y, at,
+      stored_as(result.type, fmt::format("({})({} < {} ? {} + {} * {} : {} - {} * ({} - {}))",
+                                         computed_in(result.type), at[0], steps / 2, f64(start),
+                                         at[0], f64(step), f64(end), f64(step), steps - 1, at[0])));
   kernel.launch();
 }
 
@@ -101,10 +99,10 @@ void eye(Call& call) {
   Kernel kernel(call.to, "eye", "");
   const auto y = kernel.out("y", result);
   const Indices at = kernel.each_element(result);
-  kernel.store(y, at,
-               stored_as(result.type, fmt::format("{} == {} ? {} : {}", at[0], at[1],
-                                                  literal(1, result.type),
-                                                  literal(0, result.type))));
+  kernel.store(
+      y, at,
+      stored_as(result.type, fmt::format("{} == {} ? {} : {}", at[0], at[1],
+                                         literal(1, result.type), literal(0, result.type))));
   kernel.launch();
 }
 

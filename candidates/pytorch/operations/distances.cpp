@@ -73,8 +73,7 @@ std::string norm_step(const Sum& sum, double p, bool wide, const std::string& di
   refuse("takes distances of order {}; hone has 1 and 2", p);
 }
 std::string norm_of(const Sum& sum, double p, bool wide) {
-  return p == 1 ? sum.value("sum")
-                : fmt::format("sqrt{}({})", wide ? "" : "f", sum.value("sum"));
+  return p == 1 ? sum.value("sum") : fmt::format("sqrt{}({})", wide ? "" : "f", sum.value("sum"));
 }
 
 void pairwise_distance(Call& call) {

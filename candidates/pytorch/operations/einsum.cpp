@@ -107,10 +107,10 @@ void contract(Call& call, const std::vector<Labelled>& operands, const Labelled&
     ++open;
   }
   const std::string a = kernel.load(from[0], place(operands[0], names, call.to.sizes));
-  kernel.line(operands.size() == 1
-                  ? sum.add("sum", a)
-                  : sum.add("sum", a, kernel.load(from[1], place(operands[1], names,
-                                                                 call.to.sizes))));
+  kernel.line(
+      operands.size() == 1
+          ? sum.add("sum", a)
+          : sum.add("sum", a, kernel.load(from[1], place(operands[1], names, call.to.sizes))));
   while (open-- > 0) kernel.end();
   kernel.store(y, at, stored_as(type, sum.value("sum")));
   kernel.launch();
@@ -128,10 +128,10 @@ std::string kept(const std::vector<Labelled>& now, const std::vector<Labelled>& 
   std::string labels;
   for (const Labelled& operand : now) {
     for (const char label : operand.labels) {
-      const bool needed = result.contains(label) ||
-                          std::ranges::any_of(later, [&](const Labelled& other) {
-                            return other.labels.contains(label);
-                          });
+      const bool needed =
+          result.contains(label) || std::ranges::any_of(later, [&](const Labelled& other) {
+            return other.labels.contains(label);
+          });
       if (needed && !labels.contains(label)) labels += label;
     }
   }

@@ -93,6 +93,8 @@ void join(Call& call, std::vector<Tensor> pieces, std::int64_t dim) {
     }
     all += piece.shape[axis];
   }
+  // Sums of sums, as DenseNet's, would become longer than all else in a task.
+  if (sizes.resolve(all).terms().size() > kMostPieces) sizes.freeze(all);
   shape[axis] = all;
   const Tensor result = call.make(shape);
   if (pieces.size() <= kMostPieces) {
@@ -122,8 +124,7 @@ struct Border {
 
 /// The place in the input, declared where it needs arithmetic.
 std::string place_inside(Kernel& kernel, const std::string& at, const std::string& name,
-                         const std::string& extent, const Border& border,
-                         const std::string& mode) {
+                         const std::string& extent, const Border& border, const std::string& mode) {
   kernel.line(fmt::format("{} {} = {} - {};", kernel.index_type(), name, at, border.before));
   if (mode == "reflect") {
     kernel.line(fmt::format("if ({0} < 0) {0} = -{0};", name));
@@ -188,9 +189,9 @@ void pad(Call& call) {
   const std::string value = kernel.load(x, in);
   const std::string fill = literal(call.number("value", 0), from.type);
   kernel.store(y, at,
-               inside.empty() ? kernel.load_raw(x, in)
-                              : stored_as(from.type, fmt::format("{} ? {} : {}", inside, value,
-                                                                 fill)));
+               inside.empty()
+                   ? kernel.load_raw(x, in)
+                   : stored_as(from.type, fmt::format("{} ? {} : {}", inside, value, fill)));
   kernel.launch();
 }
 
@@ -243,9 +244,9 @@ void roll(Call& call) {
   for (std::size_t i = 0; i < by.size(); ++i) {
     if (by[i] == 0 || at[i] == "0") continue;
     const std::string extent = kernel.size(fmt::format("X{}", i), from.shape[i]);
-    in[i] = by[i] > 0 ? fmt::format("(({} + {} - {} % {}) % {})", at[i], extent, by[i], extent,
-                                    extent)
-                      : fmt::format("(({} + {}) % {})", at[i], -by[i], extent);
+    in[i] = by[i] > 0
+                ? fmt::format("(({} + {} - {} % {}) % {})", at[i], extent, by[i], extent, extent)
+                : fmt::format("(({} + {}) % {})", at[i], -by[i], extent);
   }
   kernel.store(y, at, kernel.load_raw(x, in));
   kernel.launch();

@@ -28,9 +28,7 @@ void by_formula(Call& call, std::string_view name, std::string_view formula) {
 }
 
 // Source of the formulas: the pages of torch.nn.functional's losses, and ATen's Loss.cpp.
-void mse(Call& call) {
-  by_formula(call, "mse_loss", "($self - $target) * ($self - $target)");
-}
+void mse(Call& call) { by_formula(call, "mse_loss", "($self - $target) * ($self - $target)"); }
 void l1(Call& call) { by_formula(call, "l1_loss", "fabsf($self - $target)"); }
 void smooth_l1(Call& call) {
   if (call.number("beta", 1) == 0) return l1(call);
@@ -44,12 +42,15 @@ void huber(Call& call) {
              "$delta=1.0 * (fabsf($self - $target) - 0.5f * $delta=1.0)");
 }
 void kl_div(Call& call) {
+  if (!call.flag("log_target", false)) call.to.keep_within(call.tensor("target"), 0, 1);
   by_formula(call, "kl_div",
              call.flag("log_target", false)
                  ? "expf($target) * ($target - $self)"
                  : "($target == 0.0f ? 0.0f : $target * logf($target)) - $target * $self");
 }
 void binary_cross_entropy(Call& call) {
+  call.to.keep_within(call.tensor("self"), 0.01, 0.99);
+  call.to.keep_within(call.tensor("target"), 0, 1);
   const std::string_view kFormula =
       "($target - 1.0f) * (log1pf(-$self) < -100.0f ? -100.0f : log1pf(-$self)) - $target * "
       "(logf($self) < -100.0f ? -100.0f : logf($self))";
@@ -178,14 +179,16 @@ void cosine_embedding(Call& call) {
   kernel.line(sum.add("second", "vb", "vb"));
   kernel.end();
   const std::string eps = literal(1e-12, type), zero = literal(0, type);
-  kernel.line(fmt::format("{} cosine = {} / sqrt{}(({} + {}) * ({} + {}));", real, sum.value("both"),
-                          f, sum.value("first"), eps, sum.value("second"), eps));
-  kernel.line(fmt::format("{} apart = cosine - {};", real, literal(call.number("margin", 0), type)));
+  kernel.line(fmt::format("{} cosine = {} / sqrt{}(({} + {}) * ({} + {}));", real,
+                          sum.value("both"), f, sum.value("first"), eps, sum.value("second"), eps));
+  kernel.line(
+      fmt::format("{} apart = cosine - {};", real, literal(call.number("margin", 0), type)));
   kernel.line(fmt::format("{} side = {};", real, converted(kernel.load(t, at), target.type, type)));
-  kernel.store(y, at,
-               stored_as(type, fmt::format("side == {1} ? {1} - cosine : side == -{1} ? (apart < {0} "
-                                           "? {0} : apart) : {0}",
-                                           zero, literal(1, type))));
+  kernel.store(
+      y, at,
+      stored_as(type, fmt::format("side == {1} ? {1} - cosine : side == -{1} ? (apart < {0} "
+                                  "? {0} : apart) : {0}",
+                                  zero, literal(1, type))));
   kernel.launch();
   total(call, losses);
 }
@@ -275,7 +278,8 @@ void write_by_class(Call& call, bool logits) {
     rest.begin("smooth");
     const std::string count = kernel.size("classes", classes.count);
     kernel.loop("k", count);
-    const std::string term = fmt::format("(total - {})", kernel.load(x, with_class(classes, at, "k")));
+    const std::string term =
+        fmt::format("(total - {})", kernel.load(x, with_class(classes, at, "k")));
     kernel.line(w ? rest.add("smooth", term, kernel.load(*w, {"k"})) : rest.add("smooth", term));
     kernel.end();
     kernel.line(fmt::format("loss = {} * loss + {} / {} * {};", literal(1 - smoothing, type),
@@ -292,8 +296,9 @@ void write_by_class(Call& call, bool logits) {
   const auto above = last.in("sum", sum), below = last.in("by", by);
   const auto result = last.out("y", call.make({}));
   const Indices none = last.each_element(sum);
-  last.store(result, none,
-             stored_as(type, fmt::format("{} / {}", last.load(above, none), last.load(below, none))));
+  last.store(
+      result, none,
+      stored_as(type, fmt::format("{} / {}", last.load(above, none), last.load(below, none))));
   last.launch();
 }
 

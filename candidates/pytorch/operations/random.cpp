@@ -42,8 +42,9 @@ void dropout(Call& call) {
   const auto k = kernel.in("keep", keep_all);
   const auto y = kernel.out("y", y_all);
   const Indices at = kernel.each_element(y_all);
-  kernel.store(y, at, stored_as(result.type, fmt::format("{} * {}", kernel.load(x, at),
-                                                         kernel.load(k, at))));
+  kernel.store(
+      y, at,
+      stored_as(result.type, fmt::format("{} * {}", kernel.load(x, at), kernel.load(k, at))));
   kernel.launch();
 }
 

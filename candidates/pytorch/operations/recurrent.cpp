@@ -25,9 +25,9 @@ struct Weights {
 /// One layer in one direction.
 struct Pass {
   Weights weights;
-  Tensor before;             ///< [N, H]: the state that it begins with
-  std::optional<Tensor> c0;  ///< of an LSTM, likewise
-  Tensor y;                  ///< [T, N, H]: its part of the layer's result
+  Tensor before;                       ///< [N, H]: the state that it begins with
+  std::optional<Tensor> c0;            ///< of an LSTM, likewise
+  Tensor y;                            ///< [T, N, H]: its part of the layer's result
   std::optional<Tensor> last, last_c;  ///< [N, H]: the state that it ends with, where it is used
   bool backward = false;
 };
@@ -65,7 +65,8 @@ class Recurrence {
         cell_(cell),
         pass_(pass),
         gates_(gates),
-        kernel_(call.to, name(), "One block for each batch element: a thread for each hidden unit."),
+        kernel_(call.to, name(),
+                "One block for each batch element: a thread for each hidden unit."),
         wide_(gates.type == ScalarType::kF64) {}
 
   void write() {
@@ -115,16 +116,18 @@ class Recurrence {
     if (cell_ == Cell::kLstm) {
       kernel.line(fmt::format("{} cell = s == 0 ? {} : {};", type(), kernel.load(*c0, {n, "h"}),
                               kernel.load(*c, {n, "h"})));
-      kernel.line(fmt::format("cell = {} * cell + {} * {};", sigmoid("f"), sigmoid("i"), tanh("g")));
+      kernel.line(
+          fmt::format("cell = {} * cell + {} * {};", sigmoid("f"), sigmoid("i"), tanh("g")));
       kernel.store(*c, {n, "h"}, "cell");
       result = fmt::format("{} * {}", sigmoid("o"), tanh("cell"));
     } else if (cell_ == Cell::kGru) {
       kernel.line(fmt::format("{} before = s == 0 ? {} : {};", type(), kernel.load(h0, {n, "h"}),
                               kernel.load(y, {earlier, n, "h"})));
       kernel.line(fmt::format("{} update = {};", type(), sigmoid("z")));
-      kernel.line(fmt::format("{} fresh = {};", type(),
-                              tanh(fmt::format("{} + {} * m", kernel.load(gates, {now, n, row(2, h_count)}),
-                                               sigmoid("r")))));
+      kernel.line(
+          fmt::format("{} fresh = {};", type(),
+                      tanh(fmt::format("{} + {} * m", kernel.load(gates, {now, n, row(2, h_count)}),
+                                       sigmoid("r")))));
       result = fmt::format("({} - update) * fresh + update * before", one());
     } else {
       result = cell_ == Cell::kTanh ? tanh("a") : fmt::format("a < {} ? {} : a", zero(), zero());
@@ -138,8 +141,7 @@ class Recurrence {
       const std::string final = pass_.backward ? "0" : fmt::format("({} - 1)", t_count);
       if (last) kernel.store(*last, {n, "h"}, kernel.load_raw(y, {final, n, "h"}));
       if (last_c) {
-        kernel.store(*last_c, {n, "h"},
-                     stored_as(pass_.last_c->type, kernel.load(*c, {n, "h"})));
+        kernel.store(*last_c, {n, "h"}, stored_as(pass_.last_c->type, kernel.load(*c, {n, "h"})));
       }
       kernel.end();
     }
@@ -169,7 +171,8 @@ class Recurrence {
            : gate == 1 ? fmt::format("({} + h)", count)
                        : fmt::format("({} * {} + h)", gate, count);
   }
-  /// PyTorch's order of gates: i, f, g, o of an LSTM; r, z, n of a GRU, whose part of the state is m.
+  /// PyTorch's order of gates: i, f, g, o of an LSTM; r, z, n of a GRU, whose part of the state is
+  /// m.
   [[nodiscard]] std::string sum_of(int gate) const {
     static const char* const kLstm[] = {"i", "f", "g", "o"};
     static const char* const kGru[] = {"r", "z", "m"};
@@ -243,11 +246,16 @@ void write_network(Call& call, Cell cell) {
                                              : std::vector<Dim>{steps, batch, width});
   std::optional<Tensor> last, last_c;
   const std::vector<Dim> state_shape = {Dim(layers * directions), batch, units};
+  for (std::size_t i = 1; lstm && i < call.results(); ++i) {
+    const auto& said = call.extents(i);
+    if (said.size() == 4 && said[1] == 1) call.to.doubt_ones();
+  }
   if (call.is_used(1)) last = call.make(state_shape, 1);
   if (lstm && call.is_used(2)) last_c = call.make(state_shape, 2);
   std::size_t next = 0;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    Tensor y = layer + 1 == layers ? whole : call.between(whole.type, {steps, batch, width}, "layer");
+    Tensor y =
+        layer + 1 == layers ? whole : call.between(whole.type, {steps, batch, width}, "layer");
     if (layer + 1 == layers && batch_first) y = permuted(y, {1, 0, 2});
     for (int direction = 0; direction < directions; ++direction) {
       const std::int64_t index = layer * directions + direction;

@@ -45,10 +45,10 @@ Resampled resampled(Call& call, int dimensions) {
       sizes.freeze(extent);
       extent = out;
     }
-    const float step = corners ? (out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
-                                          : 0.0F)
-                       : factors.empty() ? static_cast<float>(in) / static_cast<float>(out)
-                                         : static_cast<float>(1.0 / factors[i]);
+    const float step =
+        corners ? (out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1) : 0.0F)
+        : factors.empty() ? static_cast<float>(in) / static_cast<float>(out)
+                          : static_cast<float>(1.0 / factors[i]);
     the.steps.push_back(literal(step, ScalarType::kF32));
   }
   the.to = call.make(shape);
@@ -99,7 +99,8 @@ void linear(Call& call, int dimensions) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       const bool second = (corner >> i & 1) != 0;
       in[2 + i] = names[i] + (second ? "1" : "0");
-      weight += fmt::format(" * {}", second ? names[i] + "w" : fmt::format("(1.0f - {}w)", names[i]));
+      weight +=
+          fmt::format(" * {}", second ? names[i] + "w" : fmt::format("(1.0f - {}w)", names[i]));
     }
     value += fmt::format("{}{}{}", value.empty() ? "" : " + ", kernel.load(x, in), weight);
   }
@@ -121,7 +122,8 @@ void shuffle(Call& call, bool back) {
   const std::int64_t r = call.whole(back ? "downscale_factor" : "upscale_factor");
   if (from.rank() < 3 || r < 1) refuse("has {} dimensions and the factor {}", from.rank(), r);
   const std::size_t c = from.shape.size() - 3;
-  const std::vector<Dim> outer(from.shape.begin(), from.shape.begin() + static_cast<std::ptrdiff_t>(c));
+  const std::vector<Dim> outer(from.shape.begin(),
+                               from.shape.begin() + static_cast<std::ptrdiff_t>(c));
   // An extent as a multiple of what the factor makes of it.
   const auto divided = [&](const Dim& extent, std::int64_t by) {
     const std::int64_t now = sizes.value(extent);
@@ -158,9 +160,12 @@ void pixel_shuffle(Call& call) { shuffle(call, false); }
 void pixel_unshuffle(Call& call) { shuffle(call, true); }
 
 constexpr Operation kOperations[] = {
-    {"aten.upsample_nearest1d.vec", nearest1d},   {"aten.upsample_nearest2d.vec", nearest2d},
-    {"aten.upsample_nearest3d.vec", nearest3d},   {"aten.upsample_linear1d.vec", linear1d},
-    {"aten.upsample_bilinear2d.vec", bilinear2d}, {"aten.upsample_trilinear3d.vec", trilinear3d},
+    {"aten.upsample_nearest1d.vec", nearest1d},
+    {"aten.upsample_nearest2d.vec", nearest2d},
+    {"aten.upsample_nearest3d.vec", nearest3d},
+    {"aten.upsample_linear1d.vec", linear1d},
+    {"aten.upsample_bilinear2d.vec", bilinear2d},
+    {"aten.upsample_trilinear3d.vec", trilinear3d},
     {"aten.pixel_shuffle.default", pixel_shuffle},
     {"aten.pixel_unshuffle.default", pixel_unshuffle},
 };

@@ -14,7 +14,7 @@ void write_spread(Call& call, bool root, bool with_mean) {
   Sizes& sizes = call.to.sizes;
   const Tensor from = call.tensor("self");
   const auto axes = call.axes("dim", from.rank());
-  const double less = call.has("correction") ? call.number("correction")
+  const double less = call.has("correction")        ? call.number("correction")
                       : call.flag("unbiased", true) ? 1
                                                     : 0;
   const auto shape = reduced_shape(from, axes, call.flag("keepdim", false));
@@ -28,7 +28,7 @@ void write_spread(Call& call, bool root, bool with_mean) {
   const ScalarType type = from.type;
   if (!is_float(type)) refuse("has whole numbers");
   const std::string real(computed_in(type));
-  Kernel kernel(call.to, root ? "std" : "var", "One thread for each result.");
+  Kernel kernel(call.to, root ? "deviation" : "variance", "One thread for each result.");
   const auto x = kernel.in("x", parts.all);
   const auto y = kernel.out("y", result);
   std::optional<Kernel::Operand> to_mean;
@@ -57,9 +57,10 @@ void write_spread(Call& call, bool root, bool with_mean) {
                         literal(0, sum.element()));
   }
   kernel.line(fmt::format("{} result = square / {};", real, count));
-  kernel.store(y, at,
-               stored_as(type, root ? fmt::format("sqrt{}(result)", type == ScalarType::kF64 ? "" : "f")
-                                    : "result"));
+  kernel.store(
+      y, at,
+      stored_as(type, root ? fmt::format("sqrt{}(result)", type == ScalarType::kF64 ? "" : "f")
+                           : "result"));
   if (to_mean) kernel.store(*to_mean, at, stored_as(type, "mean"));
   kernel.launch();
 }
