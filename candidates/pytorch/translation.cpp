@@ -25,9 +25,13 @@ std::vector<Dim> dense_strides(const std::vector<Dim>& shape) {
 }
 
 int Translation::add_buffer(BufferText buffer) {
-  buffer.name = unused_name(buffer.name, names_);
+  struct {
+    const Sizes& sizes;
+    [[nodiscard]] bool contains(const std::string& name) const { return sizes.has_name(name); }
+  } const taken{sizes};
+  buffer.name = unused_name(buffer.name, taken);
+  sizes.reserve(buffer.name);
   const int index = static_cast<int>(buffers_.size());
-  names_.emplace(buffer.name, index);
   buffers_.push_back(std::move(buffer));
   return index;
 }

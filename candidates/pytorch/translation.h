@@ -127,7 +127,6 @@ class Translation {
   std::vector<LaunchText> launches_;
   std::vector<int> draws_;
   bool doubts_ones_ = false;
-  std::map<std::string, int, std::less<>> names_;
   std::map<std::string, int, std::less<>> kernel_names_;
 };
 

@@ -387,7 +387,7 @@ def pooling():
                lambda x: F.max_pool3d(x, 2), lambda x: F.avg_pool2d(x, 3, 2, 1), lambda x: F.avg_pool1d(x[0], 2),
                lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False), lambda x: F.avg_pool3d(x, (1, 2, 2)),
                lambda x: F.avg_pool2d(x, 2, divisor_override=3), lambda x: F.adaptive_avg_pool2d(x, (3, 1)),
-               lambda x: F.adaptive_avg_pool1d(x[0], 3), lambda x: F.adaptive_avg_pool3d(x, (1, 2, 8)),
+               lambda x: F.adaptive_avg_pool1d(x[0], 3), lambda x: F.adaptive_avg_pool1d(x[0].transpose(0, 1), 2), lambda x: F.max_pool2d(x.permute(1, 0, 3, 2), 2), lambda x: F.adaptive_avg_pool3d(x, (1, 2, 8)),
                lambda x: F.max_pool2d(x.half(), 3, dilation=2), lambda x: aten.max_pool2d_with_indices(x, [2, 2])[0],
                lambda x: aten.max_pool3d_with_indices(x, [2, 2, 2])[0]], x)
 

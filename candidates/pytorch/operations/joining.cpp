@@ -45,7 +45,7 @@ void write_choice(Call& call, const std::vector<Tensor>& pieces, std::size_t axi
     const Dim end = begin + pieces[i].shape[axis];
     Indices in = at;
     if (i > 0) {
-      in[axis] = fmt::format("({} - {})", at[axis], kernel.size(fmt::format("begin{}", i), begin));
+      in[axis] = fmt::format("{} - {}", at[axis], kernel.size(fmt::format("begin{}", i), begin));
     }
     const bool last = i + 1 == pieces.size();
     if (!last) {
@@ -179,8 +179,8 @@ void pad(Call& call) {
       inside += fmt::format("{}{} >= {}", inside.empty() ? "" : " && ", at[i], borders[i].before);
     }
     if (borders[i].before != 0) {
-      in[i] = borders[i].before > 0 ? fmt::format("({} - {})", at[i], borders[i].before)
-                                    : fmt::format("({} + {})", at[i], -borders[i].before);
+      in[i] = borders[i].before > 0 ? fmt::format("{} - {}", at[i], borders[i].before)
+                                    : fmt::format("{} + {}", at[i], -borders[i].before);
     }
     if (borders[i].after > 0) {
       inside += fmt::format("{}{} < {}", inside.empty() ? "" : " && ", in[i], extent);
@@ -206,7 +206,7 @@ void flip(Call& call) {
   for (const std::int64_t dimension : call.wholes("dims")) {
     const auto i = static_cast<std::size_t>(Call::axis(dimension, from.rank()));
     if (from.rank() == 0 || at[i] == "0") continue;
-    in[i] = fmt::format("({} - 1 - {})", kernel.size(fmt::format("X{}", i), from.shape[i]), at[i]);
+    in[i] = fmt::format("{} - 1 - {}", kernel.size(fmt::format("X{}", i), from.shape[i]), at[i]);
   }
   kernel.store(y, at, kernel.load_raw(x, in));
   kernel.launch();
@@ -245,8 +245,8 @@ void roll(Call& call) {
     if (by[i] == 0 || at[i] == "0") continue;
     const std::string extent = kernel.size(fmt::format("X{}", i), from.shape[i]);
     in[i] = by[i] > 0
-                ? fmt::format("(({} + {} - {} % {}) % {})", at[i], extent, by[i], extent, extent)
-                : fmt::format("(({} + {}) % {})", at[i], -by[i], extent);
+                ? fmt::format("({} + {} - {} % {}) % {}", at[i], extent, by[i], extent, extent)
+                : fmt::format("({} + {}) % {}", at[i], -by[i], extent);
   }
   kernel.store(y, at, kernel.load_raw(x, in));
   kernel.launch();
@@ -277,7 +277,7 @@ void repeat(Call& call) {
     if (call.to.sizes.resolve(from.shape[i]) == Dim(1)) {
       in[i] = "0";
     } else if (repeats[i] > 1) {
-      in[i] = fmt::format("({} % {})", at[i], kernel.size(fmt::format("X{}", i), from.shape[i]));
+      in[i] = fmt::format("{} % {}", at[i], kernel.size(fmt::format("X{}", i), from.shape[i]));
     }
   }
   kernel.store(y, at, kernel.load_raw(x, in));

@@ -87,11 +87,11 @@ class Recurrence {
     const std::string n = kernel.each_block({{"n", batch}})[0];
     const std::string t_count = kernel.size("T", steps), h_count = kernel.size("H", units);
     kernel.loop("s", t_count);
-    std::string now = "s", earlier = "(s - 1)";
+    std::string now = "s", earlier = "s - 1";
     if (pass_.backward) {
       kernel.line(fmt::format("{} t = {} - 1 - s;", kernel.index_type(), t_count));
       now = "t";
-      earlier = "(t + 1)";
+      earlier = "t + 1";
     }
     begin_units(h_count);
     for (int gate = 0; gate < gates_of(cell_); ++gate) {
@@ -138,7 +138,7 @@ class Recurrence {
     kernel.end();
     if (last || last_c) {
       begin_units(h_count);
-      const std::string final = pass_.backward ? "0" : fmt::format("({} - 1)", t_count);
+      const std::string final = pass_.backward ? "0" : fmt::format("{} - 1", t_count);
       if (last) kernel.store(*last, {n, "h"}, kernel.load_raw(y, {final, n, "h"}));
       if (last_c) {
         kernel.store(*last_c, {n, "h"}, stored_as(pass_.last_c->type, kernel.load(*c, {n, "h"})));
@@ -168,8 +168,8 @@ class Recurrence {
   }
   static std::string row(int gate, const std::string& count) {
     return gate == 0   ? "h"
-           : gate == 1 ? fmt::format("({} + h)", count)
-                       : fmt::format("({} * {} + h)", gate, count);
+           : gate == 1 ? fmt::format("{} + h", count)
+                       : fmt::format("{} * {} + h", gate, count);
   }
   /// PyTorch's order of gates: i, f, g, o of an LSTM; r, z, n of a GRU, whose part of the state is
   /// m.
