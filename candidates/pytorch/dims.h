@@ -47,6 +47,10 @@ class Sizes {
   /// repeats dimensions of extent 1, and no others.
   Dim fresh(std::string_view hint, std::int64_t value);
 
+  /// Names are shared with buffers: whether a size has this one, and that a buffer has it now.
+  [[nodiscard]] bool has_name(std::string_view name) const { return names_.contains(name); }
+  void reserve(std::string_view name) { names_.emplace(name, -1); }
+
   /// a / b rounded down, or up. b must not be 0.
   Dim floor_div(const Dim& a, const Dim& b);
   Dim ceil_div(const Dim& a, const Dim& b);

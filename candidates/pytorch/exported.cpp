@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "candidates/pytorch/refusal.h"
 
@@ -287,6 +288,26 @@ struct Reader {
     exported.outputs.push_back(std::move(output));
   }
 
+  /// Results of several of which nobody reads one: its name goes.
+  void drop_unused_results() {
+    std::set<std::string> used;
+    for (const GraphOutput& output : exported.outputs) used.insert(output.name);
+    for (const Node& node : exported.nodes) {
+      for (const auto& [argument, value] : node.inputs) {
+        if (const auto* one = std::get_if<TensorName>(&value)) used.insert(one->name);
+        if (const auto* several = std::get_if<TensorNames>(&value)) {
+          used.insert(several->begin(), several->end());
+        }
+      }
+    }
+    for (Node& node : exported.nodes) {
+      if (node.outputs.size() < 2) continue;
+      for (std::string& name : node.outputs) {
+        if (!used.contains(name)) name.clear();
+      }
+    }
+  }
+
   void check_version(const Json& model) const {
     const Json& version = member(model, "schema_version", "models/model.json");
     const std::int64_t major =
@@ -326,6 +347,7 @@ struct Reader {
     const Json& signature = member(graph_module, "signature", "graph_module");
     for (const Json& spec : member(signature, "input_specs", "the signature")) read_input(spec);
     for (const Json& spec : member(signature, "output_specs", "the signature")) read_output(spec);
+    drop_unused_results();
   }
 };
 

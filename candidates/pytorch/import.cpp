@@ -141,6 +141,7 @@ class Import {
                          static_cast<std::uint64_t>(weight->meta.offset) * size_of(meta.type)}};
     } else {
       buffer.fill = made_up_fill(input, meta);
+      buffer.made_up = user;
     }
     Tensor tensor = to_.give(buffer);
     std::vector<int> back(order.size());
@@ -188,7 +189,12 @@ class Import {
     functional.translate(inner);
     const auto made = node.outputs.empty() ? values_.end() : values_.find(node.outputs.front());
     if (made == values_.end()) refuse("gives no result");
-    to_.assign(self, made->second);
+    const Tensor& result = made->second;
+    if (result.storage == self.storage &&
+        (result.shape != self.shape || result.strides != self.strides)) {
+      refuse("gives a tensor another shape in place");
+    }
+    to_.assign(self, result);
     values_.insert_or_assign(node.outputs.front(), self);
   }
 

@@ -176,7 +176,13 @@ void Call::give(const Tensor& tensor, std::size_t result) {
   const TensorMeta& said = meta(result);
   std::vector<std::int64_t> extents;
   for (const Dim& extent : tensor.shape) extents.push_back(to.sizes.value(extent));
-  if (extents != said.sizes) {
+  const auto without_ones = [](std::vector<std::int64_t> list) {
+    std::erase(list, 1);
+    return list;
+  };
+  const bool same = extents == said.sizes ||
+                    (to.doubts_ones() && without_ones(extents) == without_ones(said.sizes));
+  if (!same) {
     refuse("its result '{}' has the shape [{}] in the file, by hone's rule [{}]",
            node_.outputs[result], fmt::join(said.sizes, ", "), fmt::join(extents, ", "));
   }

@@ -1,5 +1,7 @@
 #include "candidates/pytorch/translation.h"
 
+#include <set>
+
 #include "candidates/pytorch/kernel.h"
 #include "candidates/pytorch/names.h"
 #include "candidates/pytorch/refusal.h"
@@ -23,9 +25,13 @@ std::vector<Dim> dense_strides(const std::vector<Dim>& shape) {
 }
 
 int Translation::add_buffer(BufferText buffer) {
-  buffer.name = unused_name(buffer.name, names_);
+  struct {
+    const Sizes& sizes;
+    [[nodiscard]] bool contains(const std::string& name) const { return sizes.has_name(name); }
+  } const taken{sizes};
+  buffer.name = unused_name(buffer.name, taken);
+  sizes.reserve(buffer.name);
   const int index = static_cast<int>(buffers_.size());
-  names_.emplace(buffer.name, index);
   buffers_.push_back(std::move(buffer));
   return index;
 }
@@ -53,6 +59,7 @@ Tensor Translation::give(const BufferText& buffer) {
   BufferText& made = this->buffer(buffer_of(tensor));
   made.role = buffer.role;
   made.fill = buffer.fill;
+  made.made_up = buffer.made_up;
   return tensor;
 }
 
@@ -67,6 +74,11 @@ void Translation::index_into(const Tensor& index, const Dim& extent) {
   const bool open = storage(index.storage).given && from.role == Role::kIn && from.fill.is_null();
   if (!open) return sizes.freeze(extent);
   if (!from.below || sizes.value(extent) < sizes.value(*from.below)) from.below = extent;
+}
+
+void Translation::keep_within(const Tensor& tensor, double low, double high) {
+  BufferText& from = buffer(buffer_of(tensor));
+  if (from.made_up && is_float(from.type)) from.fill = {{"uniform", {low, high}}};
 }
 
 bool Translation::is_dense(const Tensor& tensor) const {
@@ -98,7 +110,9 @@ Tensor Translation::dense(const Tensor& tensor) {
 
 void Translation::assign(const Tensor& target, const Tensor& value) {
   Storage& owner = storage(target.storage);
-  if (!owner.given && is_whole(target) && is_whole(value)) {
+  // In place and nothing changed: dropout in eval mode.
+  if (target.storage == value.storage) return;
+  if (!owner.given && !storage(value.storage).given && is_whole(target) && is_whole(value)) {
     owner.buffer = buffer_of(value);
     return;
   }
@@ -117,7 +131,14 @@ std::string Translation::add_kernel(std::string_view name, const std::string& te
     if (kernel.text == text) return kernel.name;
   }
   KernelText kernel;
-  kernel.name = unused_name(name, kernel_names_);
+  // Names of functions that device code has already.
+  static const std::set<std::string_view> kTaken = {
+      "abs",  "acos",  "asin",  "atan", "atan2",     "ceil",     "cos",   "cosh",  "erf",   "exp",
+      "exp2", "expm1", "floor", "fmod", "isinf",     "isnan",    "lerp",  "log",   "log10", "log1p",
+      "log2", "max",   "min",   "pow",  "remainder", "isfinite", "round", "rsqrt", "sin",   "sinh",
+      "sqrt", "std",   "tan",   "tanh", "trunc",     "and",      "or",    "not",   "xor"};
+  kernel.name = unused_name(kTaken.contains(name) ? std::string(name) + "_each" : std::string(name),
+                            kernel_names_);
   kernel.text = text;
   kernel.comment = comment;
   kernel_names_.emplace(kernel.name, 0);

@@ -36,7 +36,8 @@ struct BufferText {
   ScalarType type = ScalarType::kF32;
   std::vector<Dim> shape;
   Role role = Role::kScratch;
-  nlohmann::json fill;  ///< null: the task format's default
+  nlohmann::json fill;   ///< null: the task format's default
+  bool made_up = false;  ///< the fill is a guess, which an operation may better
   /// Of integers that index something: all are in 0 to this - 1. Where there is no fill.
   std::optional<Dim> below;
 };
@@ -82,6 +83,9 @@ class Translation {
   /// is said to be in range; where that cannot be said, the extent is frozen.
   void index_into(const Tensor& index, const Dim& extent);
 
+  /// An operation is defined for these numbers alone: a fill that was made up keeps to them.
+  void keep_within(const Tensor& tensor, double low, double high);
+
   /// Whether all of its storage is this tensor, row-major.
   [[nodiscard]] bool is_whole(const Tensor& tensor) const;
   [[nodiscard]] bool is_dense(const Tensor& tensor) const;  ///< row-major without gaps
@@ -92,6 +96,12 @@ class Translation {
   /// storage, are those of `value`, a dense tensor of the same shape and type that was made for
   /// this.
   void assign(const Tensor& target, const Tensor& value);
+
+  /// PyTorch 2.11 exports an LSTM's states on a CPU with a dimension of extent 1 too many, and all
+  /// that is computed of them; when they run they have the right ones. From here on the file may
+  /// have other dimensions of extent 1 than the rules.
+  void doubt_ones() { doubts_ones_ = true; }
+  [[nodiscard]] bool doubts_ones() const { return doubts_ones_; }
 
   /// A kernel of this text, shared with launches whose text is the same. Its name.
   std::string add_kernel(std::string_view name, const std::string& text,
@@ -116,7 +126,7 @@ class Translation {
   std::vector<KernelText> kernels_;
   std::vector<LaunchText> launches_;
   std::vector<int> draws_;
-  std::map<std::string, int, std::less<>> names_;
+  bool doubts_ones_ = false;
   std::map<std::string, int, std::less<>> kernel_names_;
 };
 

@@ -45,7 +45,7 @@ void write_choice(Call& call, const std::vector<Tensor>& pieces, std::size_t axi
     const Dim end = begin + pieces[i].shape[axis];
     Indices in = at;
     if (i > 0) {
-      in[axis] = fmt::format("({} - {})", at[axis], kernel.size(fmt::format("begin{}", i), begin));
+      in[axis] = fmt::format("{} - {}", at[axis], kernel.size(fmt::format("begin{}", i), begin));
     }
     const bool last = i + 1 == pieces.size();
     if (!last) {
@@ -93,9 +93,8 @@ void join(Call& call, std::vector<Tensor> pieces, std::int64_t dim) {
     }
     all += piece.shape[axis];
   }
-  // Networks that join all that came before would have longer and longer expressions.
-  constexpr std::size_t kMostTerms = 8;
-  if (sizes.resolve(all).terms().size() > kMostTerms) sizes.freeze(all);
+  // Sums of sums, as DenseNet's, would become longer than all else in a task.
+  if (sizes.resolve(all).terms().size() > kMostPieces) sizes.freeze(all);
   shape[axis] = all;
   const Tensor result = call.make(shape);
   if (pieces.size() <= kMostPieces) {
@@ -180,8 +179,8 @@ void pad(Call& call) {
       inside += fmt::format("{}{} >= {}", inside.empty() ? "" : " && ", at[i], borders[i].before);
     }
     if (borders[i].before != 0) {
-      in[i] = borders[i].before > 0 ? fmt::format("({} - {})", at[i], borders[i].before)
-                                    : fmt::format("({} + {})", at[i], -borders[i].before);
+      in[i] = borders[i].before > 0 ? fmt::format("{} - {}", at[i], borders[i].before)
+                                    : fmt::format("{} + {}", at[i], -borders[i].before);
     }
     if (borders[i].after > 0) {
       inside += fmt::format("{}{} < {}", inside.empty() ? "" : " && ", in[i], extent);
@@ -207,7 +206,7 @@ void flip(Call& call) {
   for (const std::int64_t dimension : call.wholes("dims")) {
     const auto i = static_cast<std::size_t>(Call::axis(dimension, from.rank()));
     if (from.rank() == 0 || at[i] == "0") continue;
-    in[i] = fmt::format("({} - 1 - {})", kernel.size(fmt::format("X{}", i), from.shape[i]), at[i]);
+    in[i] = fmt::format("{} - 1 - {}", kernel.size(fmt::format("X{}", i), from.shape[i]), at[i]);
   }
   kernel.store(y, at, kernel.load_raw(x, in));
   kernel.launch();
@@ -278,7 +277,7 @@ void repeat(Call& call) {
     if (call.to.sizes.resolve(from.shape[i]) == Dim(1)) {
       in[i] = "0";
     } else if (repeats[i] > 1) {
-      in[i] = fmt::format("({} % {})", at[i], kernel.size(fmt::format("X{}", i), from.shape[i]));
+      in[i] = fmt::format("{} % {}", at[i], kernel.size(fmt::format("X{}", i), from.shape[i]));
     }
   }
   kernel.store(y, at, kernel.load_raw(x, in));

@@ -42,12 +42,15 @@ void huber(Call& call) {
              "$delta=1.0 * (fabsf($self - $target) - 0.5f * $delta=1.0)");
 }
 void kl_div(Call& call) {
+  if (!call.flag("log_target", false)) call.to.keep_within(call.tensor("target"), 0, 1);
   by_formula(call, "kl_div",
              call.flag("log_target", false)
                  ? "expf($target) * ($target - $self)"
                  : "($target == 0.0f ? 0.0f : $target * logf($target)) - $target * $self");
 }
 void binary_cross_entropy(Call& call) {
+  call.to.keep_within(call.tensor("self"), 0.01, 0.99);
+  call.to.keep_within(call.tensor("target"), 0, 1);
   const std::string_view kFormula =
       "($target - 1.0f) * (log1pf(-$self) < -100.0f ? -100.0f : log1pf(-$self)) - $target * "
       "(logf($self) < -100.0f ? -100.0f : logf($self))";

@@ -126,6 +126,15 @@ constexpr Formula kFormulas[] = {
     {"aten.bitwise_and.Tensor", "$self & $other"},
     {"aten.bitwise_or.Tensor", "$self | $other"},
     {"aten.bitwise_xor.Tensor", "$self ^ $other"},
+    {"aten.bitwise_and.Scalar", "$self & $other"},
+    {"aten.bitwise_or.Scalar", "$self | $other"},
+    {"aten.bitwise_xor.Scalar", "$self ^ $other"},
+    {"aten.__and__.Tensor", "$self & $other"},
+    {"aten.__or__.Tensor", "$self | $other"},
+    {"aten.__xor__.Tensor", "$self ^ $other"},
+    {"aten.__and__.Scalar", "$self & $other"},
+    {"aten.__or__.Scalar", "$self | $other"},
+    {"aten.__xor__.Scalar", "$self ^ $other"},
     {"aten.multiply.Tensor", "$self * $other"},
     {"aten.multiply.Scalar", "$self * $other"},
     {"aten.subtract.Tensor", "$self - $other * $alpha=1"},
@@ -137,7 +146,6 @@ constexpr Formula kFormulas[] = {
      "$other != $other ? $other : $self == 0.0f ? 0.0f : $self * logf($other)"},
     {"aten.lerp.Tensor", "$self + $weight * ($end - $self)"},
     {"aten.isfinite.default", "fabsf($self) < INFINITY", Computes::kAsOperands},
-    {"aten.softsign.default", "$self / (1.0f + fabsf($self))"},
     {"aten._to_copy.default", "$self"},
     {"aten.clone.default", "$self"},
 };
@@ -379,7 +387,17 @@ std::string_view short_name(std::string_view target) {
   return target.substr(0, target.find('.'));
 }
 
+/// Where an operator is defined on a part of the numbers alone.
+void keep_defined(Call& call, std::string_view name) {
+  constexpr std::string_view kPositive[] = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt"};
+  if (std::ranges::find(kPositive, name) != std::end(kPositive)) {
+    call.to.keep_within(call.tensor("self"), 0.05, 1);
+  }
+  if (name == "asin" || name == "acos") call.to.keep_within(call.tensor("self"), -1, 1);
+}
+
 void translate_formula(Call& call, std::string_view target) {
+  keep_defined(call, short_name(target));
   for (const Formula& formula : kFormulas) {
     if (formula.target == target) {
       Writer(call, formula.text, formula.computes).write(short_name(target));

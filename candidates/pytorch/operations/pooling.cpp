@@ -17,20 +17,26 @@ int dimensions_of(const Call& call) {
   return target[at + 4] - '0';
 }
 
-/// The batch and the channels as one dimension, then the image.
-Tensor as_planes(const Sizes& sizes, const Tensor& tensor, int dimensions) {
-  Tensor outer = tensor;
-  const auto first = static_cast<std::size_t>(tensor.rank() - dimensions);
-  outer.shape.resize(first);
-  outer.strides.resize(first);
-  if (first > 1) merge_dimensions(sizes, {&outer});
-  if (outer.shape.size() > 2) refuse("pools a tensor of {} dimensions", tensor.rank());
-  outer.shape.insert(outer.shape.end(), tensor.shape.begin() + static_cast<std::ptrdiff_t>(first),
-                     tensor.shape.end());
-  outer.strides.insert(outer.strides.end(),
-                       tensor.strides.begin() + static_cast<std::ptrdiff_t>(first),
-                       tensor.strides.end());
-  return outer;
+/// The batch and the channels as one dimension where both tensors let them be, then the image.
+struct Planes {
+  Tensor in, out;
+};
+Planes as_planes(const Sizes& sizes, const Tensor& in, const Tensor& out, int dimensions) {
+  if (in.rank() < dimensions) refuse("pools a tensor of {} dimensions", in.rank());
+  const auto first = static_cast<std::ptrdiff_t>(in.rank() - dimensions);
+  Planes planes{in, out};
+  for (Tensor* tensor : {&planes.in, &planes.out}) {
+    tensor->shape.resize(static_cast<std::size_t>(first));
+    tensor->strides.resize(static_cast<std::size_t>(first));
+  }
+  if (first > 1) merge_dimensions(sizes, {&planes.in, &planes.out});
+  const auto add_image = [&](Tensor& outer, const Tensor& whole) {
+    outer.shape.insert(outer.shape.end(), whole.shape.begin() + first, whole.shape.end());
+    outer.strides.insert(outer.strides.end(), whole.strides.begin() + first, whole.strides.end());
+  };
+  add_image(planes.in, in);
+  add_image(planes.out, out);
+  return planes;
 }
 
 struct Pool {
@@ -121,9 +127,7 @@ void max_pool(Call& call) {
   if (call.results() > 1 && call.is_used(1)) {
     refuse("gives the places of the largest elements; hone has max pooling without them");
   }
-  const Tensor planes = as_planes(call.to.sizes, from, dimensions);
-  const Tensor result = as_planes(call.to.sizes, call.make(shape), dimensions);
-  if (result.rank() != planes.rank()) refuse("pools what does not lie in one row");
+  const auto [planes, result] = as_planes(call.to.sizes, from, call.make(shape), dimensions);
   Frame frame = begin_pool(call, fmt::format("max_pool{}d", dimensions), planes, result);
   const bool wide = from.type == ScalarType::kF64;
   frame.kernel.line(fmt::format("{} best = -INFINITY;", computed_in(from.type)));
@@ -167,9 +171,7 @@ void avg_pool(Call& call) {
   const Tensor from = call.tensor("self");
   Pool pool = pool_of(call, dimensions);
   const auto shape = pooled_shape(call, from, pool);
-  const Tensor planes = as_planes(call.to.sizes, from, dimensions);
-  const Tensor result = as_planes(call.to.sizes, call.make(shape), dimensions);
-  if (result.rank() != planes.rank()) refuse("pools what does not lie in one row");
+  const auto [planes, result] = as_planes(call.to.sizes, from, call.make(shape), dimensions);
   Frame frame = begin_pool(call, fmt::format("avg_pool{}d", dimensions), planes, result);
   std::int64_t terms = 1;
   for (const Window& window : pool.windows) terms *= window.taps;
@@ -197,9 +199,7 @@ void adaptive_avg_pool(Call& call) {
     const std::int64_t out = call.extents()[i];
     shape.push_back(sizes.value(from.shape[i]) == out ? from.shape[i] : Dim(out));
   }
-  const Tensor planes = as_planes(sizes, from, dimensions);
-  const Tensor result = as_planes(sizes, call.make(shape), dimensions);
-  if (result.rank() != planes.rank()) refuse("pools what does not lie in one row");
+  const auto [planes, result] = as_planes(sizes, from, call.make(shape), dimensions);
   Frame frame = begin_pool(call, fmt::format("adaptive_avg_pool{}d", dimensions), planes, result);
   Kernel& kernel = frame.kernel;
   const auto names = spatial_names(dimensions);

@@ -87,11 +87,11 @@ class Recurrence {
     const std::string n = kernel.each_block({{"n", batch}})[0];
     const std::string t_count = kernel.size("T", steps), h_count = kernel.size("H", units);
     kernel.loop("s", t_count);
-    std::string now = "s", earlier = "(s - 1)";
+    std::string now = "s", earlier = "s - 1";
     if (pass_.backward) {
       kernel.line(fmt::format("{} t = {} - 1 - s;", kernel.index_type(), t_count));
       now = "t";
-      earlier = "(t + 1)";
+      earlier = "t + 1";
     }
     begin_units(h_count);
     for (int gate = 0; gate < gates_of(cell_); ++gate) {
@@ -138,7 +138,7 @@ class Recurrence {
     kernel.end();
     if (last || last_c) {
       begin_units(h_count);
-      const std::string final = pass_.backward ? "0" : fmt::format("({} - 1)", t_count);
+      const std::string final = pass_.backward ? "0" : fmt::format("{} - 1", t_count);
       if (last) kernel.store(*last, {n, "h"}, kernel.load_raw(y, {final, n, "h"}));
       if (last_c) {
         kernel.store(*last_c, {n, "h"}, stored_as(pass_.last_c->type, kernel.load(*c, {n, "h"})));
@@ -168,8 +168,8 @@ class Recurrence {
   }
   static std::string row(int gate, const std::string& count) {
     return gate == 0   ? "h"
-           : gate == 1 ? fmt::format("({} + h)", count)
-                       : fmt::format("({} * {} + h)", gate, count);
+           : gate == 1 ? fmt::format("{} + h", count)
+                       : fmt::format("{} * {} + h", gate, count);
   }
   /// PyTorch's order of gates: i, f, g, o of an LSTM; r, z, n of a GRU, whose part of the state is
   /// m.
@@ -245,20 +245,13 @@ void write_network(Call& call, Cell cell) {
   const Tensor whole = call.make(batch_first ? std::vector<Dim>{batch, steps, width}
                                              : std::vector<Dim>{steps, batch, width});
   std::optional<Tensor> last, last_c;
-  const auto make_state = [&](std::size_t result) {
-    // On the meta device PyTorch 2.11 says [layers, 1, batch, units] of an LSTM's states.
-    const bool extra = call.extents(result).size() == 4;
-    std::vector<Dim> shape = {Dim(layers * directions), batch, units};
-    if (extra) shape.insert(shape.begin() + 1, 1);
-    Tensor state = call.make(shape, result);
-    if (extra) {
-      state.shape.erase(state.shape.begin() + 1);
-      state.strides.erase(state.strides.begin() + 1);
-    }
-    return state;
-  };
-  if (call.is_used(1)) last = make_state(1);
-  if (lstm && call.is_used(2)) last_c = make_state(2);
+  const std::vector<Dim> state_shape = {Dim(layers * directions), batch, units};
+  for (std::size_t i = 1; lstm && i < call.results(); ++i) {
+    const auto& said = call.extents(i);
+    if (said.size() == 4 && said[1] == 1) call.to.doubt_ones();
+  }
+  if (call.is_used(1)) last = call.make(state_shape, 1);
+  if (lstm && call.is_used(2)) last_c = call.make(state_shape, 2);
   std::size_t next = 0;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     Tensor y =

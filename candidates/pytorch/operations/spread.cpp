@@ -28,7 +28,7 @@ void write_spread(Call& call, bool root, bool with_mean) {
   const ScalarType type = from.type;
   if (!is_float(type)) refuse("has whole numbers");
   const std::string real(computed_in(type));
-  Kernel kernel(call.to, root ? "std" : "var", "One thread for each result.");
+  Kernel kernel(call.to, root ? "deviation" : "variance", "One thread for each result.");
   const auto x = kernel.in("x", parts.all);
   const auto y = kernel.out("y", result);
   std::optional<Kernel::Operand> to_mean;

@@ -256,7 +256,8 @@ void split_with_sizes(Call& call) {
   const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
   std::vector<Dim> lengths;
   Dim all = 0;
-  for (const std::int64_t length : call.wholes("split_sizes")) {
+  for (const std::int64_t length :
+       call.wholes(call.has("split_sizes") ? "split_sizes" : "split_size")) {
     lengths.push_back(call.to.sizes.fresh(call.name() + "_piece", length));
     all += lengths.back();
   }
@@ -336,8 +337,6 @@ constexpr Operation kOperations[] = {
     {"aten.to.dtype_layout", convert},
     {"aten.to.device", convert},
     {"aten.type_as.default", convert},
-    {"aten.float.default", convert},
-    {"aten.half.default", convert},
     {"aten._assert_tensor_metadata.default", nothing},
     {"aten._assert_async.msg", nothing},
 };

@@ -170,6 +170,7 @@ Result<Evaluation> compare_with_recorded(const Task& task, const std::filesystem
   // An emulated device compares at check sizes alone.
   if (modelled) request.checks.push_back(request.timed);
   request.tolerance = task.tolerance;
+  request.tolerance.non_finite = NonFinite::kSame;
   request.math = request.claims = task.math;
   request.by_rules = true;
   request.measure_first = !modelled;

@@ -1,0 +1,243 @@
+// Files that the import does not take: one clear line for each. And none may crash it.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "candidates/pytorch/import.h"
+#include "tests/pytorch/fixture.h"
+#include "tests/pytorch/zip_writer.h"
+
+namespace hone::pytorch {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A good file's members, to be changed.
+struct Good {
+  std::vector<ZipMember> members;
+
+  explicit Good(const std::string& fixture) {
+    const auto archive = Archive::open(fixtures_folder() / (fixture + ".pt2"));
+    for (const auto& [name, member] : archive->members()) {
+      if (name.starts_with("recorded/")) continue;
+      members.push_back({"m/" + name, *archive->read(member, 1 << 20)});
+    }
+  }
+  ZipMember& member(const std::string& end) {
+    for (ZipMember& one : members) {
+      if (one.name.ends_with(end)) return one;
+    }
+    throw std::runtime_error("no member " + end);
+  }
+  void edit(const std::string& end, const std::function<void(Json&)>& change) {
+    Json json = Json::parse(member(end).bytes);
+    change(json);
+    member(end).bytes = json.dump();
+  }
+  void edit_model(const std::function<void(Json&)>& change) { edit("models/model.json", change); }
+  void edit_graph(const std::function<void(Json&)>& change) {
+    edit_model([&](Json& model) { change(model["graph_module"]["graph"]); });
+  }
+};
+
+class BadFiles : public testing::Test {
+ protected:
+  Folder folder_{"bad"};
+
+  std::string message_for(const std::string& bytes) {
+    const auto path = folder_.path() / "m.pt2";
+    write_bytes(path, bytes);
+    const auto imported = import_pt2(path, "m.pt2");
+    if (imported) return "imported";
+    EXPECT_EQ(imported.error().code, ErrorCode::kInvalidInput);
+    EXPECT_EQ(imported.error().message.find('\n'), std::string::npos);
+    EXPECT_TRUE(imported.error().message.starts_with(path.string())) << imported.error().message;
+    return imported.error().message;
+  }
+  void expect(const std::string& bytes, const std::string& part) {
+    const std::string message = message_for(bytes);
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+  void expect(const Good& file, const std::string& part) { expect(zip_of(file.members), part); }
+};
+
+TEST_F(BadFiles, TheWriterWritesGoodOnes) {
+  EXPECT_EQ(message_for(zip_of(Good("products").members)), "imported");
+}
+
+TEST_F(BadFiles, NoZip) {
+  expect("", "is no zip file");
+  expect("a text", "is no zip file");
+  EXPECT_FALSE(import_pt2(folder_.path() / "none.pt2", "none.pt2"));
+  EXPECT_FALSE(import_pt2(folder_.path(), "folder.pt2"));
+}
+
+TEST_F(BadFiles, CutOff) {
+  const std::string whole = zip_of(Good("products").members);
+  for (const std::size_t bytes : {whole.size() - 1, whole.size() / 2, std::size_t{30}}) {
+    expect(whole.substr(0, bytes), "cut off");
+  }
+}
+
+TEST_F(BadFiles, CompressedOrEncrypted) {
+  Good file("products");
+  file.member("model.json").method = 8;
+  expect(file, "is compressed; torch.export.save stores members as they are");
+  file.member("model.json").method = 0;
+  file.member("model.json").flags = 1;
+  expect(file, "is encrypted");
+}
+
+TEST_F(BadFiles, AnotherSchema) {
+  Good file("products");
+  file.edit_model([](Json& model) { model["schema_version"] = {{"major", 9}, {"minor", 1}}; });
+  expect(file, "has schema version 9.1; hone reads 8.x");
+}
+
+TEST_F(BadFiles, NoModel) {
+  expect(zip_of({{"m/other.txt", "x"}}), "holds no models/model.json");
+  expect(zip_of({{"m/data/aotinductor/model/x.so", "x"}}), "AOTInductor");
+  expect(zip_of({{"m/models/model.json", "{"}}), "is no JSON");
+  expect(zip_of({{"m/models/model.json", "[]"}}), "schema_version");
+}
+
+TEST_F(BadFiles, WeightsMissing) {
+  Good file("products");
+  std::erase_if(file.members, [](const ZipMember& member) {
+    return member.name.find("weight_0") != std::string::npos;
+  });
+  expect(file, "are missing");
+  Good none("products");
+  std::erase_if(none.members, [](const ZipMember& member) {
+    return member.name.ends_with("model_weights_config.json");
+  });
+  expect(none, "the bytes of");
+}
+
+TEST_F(BadFiles, WeightsTooShort) {
+  Good file("products");
+  file.member("weight_0").bytes.resize(4);
+  expect(file, "bytes, the file has 4");
+}
+
+TEST_F(BadFiles, PickledWeights) {
+  Good file("products");
+  file.edit("model_weights_config.json",
+            [](Json& config) { config["config"].begin().value()["use_pickle"] = true; });
+  expect(file, "is pickled");
+}
+
+TEST_F(BadFiles, DynamicShape) {
+  Good file("products");
+  file.edit_graph([](Json& graph) {
+    graph["tensor_values"].begin().value()["sizes"][0] = {{"as_expr", {{"expr_str", "s0"}}}};
+  });
+  expect(file, "has a dynamic shape; export with fixed shapes");
+}
+
+TEST_F(BadFiles, UnknownOperation) {
+  Good file("products");
+  file.edit_graph([](Json& graph) { graph["nodes"][0]["target"] = "torch.ops.aten.topk.default"; });
+  expect(file, "(aten.topk.default");
+  expect(file, "hone does not have this operation");
+}
+
+TEST_F(BadFiles, OverlappingStrides) {
+  Good file("products");
+  file.edit_graph([](Json& graph) {
+    for (auto& [name, meta] : graph["tensor_values"].items()) {
+      if (name == "v") meta["strides"] = Json::array({{{"as_int", 0}}});
+    }
+  });
+  expect(file, "overlap or have gaps");
+}
+
+TEST_F(BadFiles, ElementTypes) {
+  Good file("products");
+  file.edit_graph([](Json& graph) { graph["tensor_values"].begin().value()["dtype"] = 10; });
+  expect(file, "dtype number 10");
+}
+
+TEST_F(BadFiles, ShapesThatRulesDoNotGive) {
+  Good file("products");
+  file.edit_graph([](Json& graph) {
+    std::erase_if(graph["nodes"].get_ref<Json::array_t&>(), [](const Json& node) {
+      return node["target"] != "torch.ops.aten.linear.default";
+    });
+    graph["tensor_values"][graph["nodes"][0]["outputs"][0]["as_tensor"]["name"].get<std::string>()]
+         ["sizes"][0] = {{"as_int", 77}};
+  });
+  expect(file, "has the shape [77");
+}
+
+/// Any byte may be another: an answer or an error, never a crash.
+TEST_F(BadFiles, RandomBytes) {
+  std::mt19937_64 random(7);
+  const auto path = folder_.path() / "m.pt2";
+  for (const char* name : {"recurrent", "attention", "joining", "indexing", "losses", "pooling"}) {
+    const std::string good = zip_of(Good(name).members);
+    for (int i = 0; i < 150; ++i) {
+      std::string bad = good;
+      const int flips = 1 + static_cast<int>(random() % 4);
+      for (int flip = 0; flip < flips; ++flip) {
+        bad[random() % bad.size()] = static_cast<char>(random());
+      }
+      write_bytes(path, bad);
+      static_cast<void>(import_pt2(path, "m.pt2"));
+    }
+  }
+}
+
+/// Numbers and words of the graph exchanged for others: what gets past the JSON.
+TEST_F(BadFiles, RandomGraphs) {
+  std::mt19937_64 random(11);
+  const auto path = folder_.path() / "m.pt2";
+  const std::vector<Json> values = {0,
+                                    1,
+                                    -1,
+                                    2,
+                                    3,
+                                    7,
+                                    64,
+                                    1000000007,
+                                    4611686018427387904,
+                                    std::numeric_limits<std::int64_t>::min(),
+                                    std::numeric_limits<std::int64_t>::max(),
+                                    0.5,
+                                    true,
+                                    false,
+                                    nullptr,
+                                    "",
+                                    "x",
+                                    "args_0",
+                                    Json::array(),
+                                    Json::object()};
+  for (const std::string& name : fixture_names()) {
+    Good file(name);
+    const Json model = Json::parse(file.member("models/model.json").bytes);
+    std::vector<Json::json_pointer> places;
+    const Json flat = model["graph_module"].flatten();
+    for (const auto& [place, value] : flat.items()) {
+      places.emplace_back("/graph_module" + place);
+    }
+    for (int i = 0; i < 60; ++i) {
+      Json bad = model;
+      const int changes = 1 + static_cast<int>(random() % 3);
+      for (int change = 0; change < changes; ++change) {
+        const Json::json_pointer& place = places[random() % places.size()];
+        if (!bad.contains(place)) continue;
+        bad[place] = random() % 3 == 0 && model.contains(places[random() % places.size()])
+                         ? model[places[random() % places.size()]]
+                         : values[random() % values.size()];
+      }
+      file.member("models/model.json").bytes = bad.dump();
+      write_bytes(path, zip_of(file.members));
+      static_cast<void>(import_pt2(path, "m.pt2"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone::pytorch

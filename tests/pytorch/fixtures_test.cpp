@@ -1,0 +1,103 @@
+// Each recorded module, imported, gives PyTorch's answers on the emulated GPU, and is a task in
+// which the sanitizer finds nothing at the sizes that are derived for checks.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "candidates/check_sizes.h"
+#include "candidates/pytorch/exported.h"
+#include "candidates/pytorch/import.h"
+#include "candidates/pytorch/operations.h"
+#include "candidates/task_reader.h"
+#include "engine/search/single/recorded.h"
+#include "evaluator/sanitize.h"
+#include "tests/pytorch/fixture.h"
+
+namespace hone::pytorch {
+namespace {
+
+class Fixtures : public testing::TestWithParam<std::string> {};
+
+void extract_recorded(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  const auto archive = Archive::open(file);
+  ASSERT_TRUE(archive) << archive.error().message;
+  for (const auto& [name, member] : archive->members()) {
+    if (!name.starts_with("recorded/")) continue;
+    const auto bytes = archive->read(member, 1 << 20);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    write_bytes(folder / name.substr(std::string("recorded/").size()), *bytes);
+  }
+}
+
+TEST_P(Fixtures, AgreeWithPyTorch) {
+  const auto file = fixtures_folder() / (GetParam() + ".pt2");
+  const Folder folder(GetParam());
+  extract_recorded(file, folder.path());
+  const auto imported = import_pt2(file, file.string());
+  ASSERT_TRUE(imported) << imported.error().message;
+  const auto task = parse_task(imported->text, folder.path() / "module.task.cu");
+  ASSERT_TRUE(task) << task.error().message << "\n" << imported->text;
+  const RecordedBuffers buffers = {imported->arguments, imported->results, imported->draws};
+  EvaluatorOptions options;
+  options.runner_path = std::string(HONE_BIN_DIR) + "/hone-runner";
+  options.input_files = recorded_files(folder.path(), buffers);
+  options.input_files.push_back(file.string());
+  options.compile_processes = options.check_processes = 1;
+  options.tell_missing_layers = false;
+  const auto evaluator = Evaluator::open(*DeviceSpec::parse("emu:sm_90"), options);
+  ASSERT_TRUE(evaluator) << evaluator.error().message;
+  const auto compared = compare_with_recorded(*task, folder.path(), buffers, **evaluator, true);
+  ASSERT_TRUE(compared) << compared.error().message;
+  EXPECT_EQ(compared->verdict, Verdict::kOk) << compared->detail << "\n" << imported->text;
+
+  ASSERT_FALSE(task->check_sizes.empty());
+  for (const Bindings& sizes : task->check_sizes) {
+    auto program = instantiate(task->reference, sizes);
+    ASSERT_TRUE(program) << program.error().message;
+    SanitizeRequest request;
+    request.program = *std::move(program);
+    request.non_finite = NonFinite::kSame;
+    request.threads = 1;
+    const auto result = sanitize(**evaluator, request);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->verdict, Verdict::kOk) << result->detail;
+    EXPECT_EQ(result->stopped, "");
+    for (const SanitizeFinding& finding : result->findings) {
+      ADD_FAILURE() << finding.kernel << ": " << to_string(finding.finding.kind) << " "
+                    << finding.finding.what;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Fixtures, testing::ValuesIn(fixture_names()),
+                         [](const auto& info) { return info.param; });
+
+/// What no fixture has: other names of the same rule, and what computes nothing.
+const std::set<std::string_view> kAliases = {"aten._assert_async.msg"};
+
+TEST(Operations, EachIsUsedByAFixture) {
+  std::set<std::string> used;
+  for (const std::string& name : fixture_names()) {
+    const auto exported = read_exported(fixtures_folder() / (name + ".pt2"));
+    ASSERT_TRUE(exported) << exported.error().message;
+    for (const Node& node : exported->nodes) {
+      used.insert(node.target);
+      const std::size_t dot = node.target.rfind('.');
+      if (dot != std::string::npos && dot > 0 && node.target[dot - 1] == '_') {
+        used.insert(node.target.substr(0, dot - 1) + node.target.substr(dot));
+      }
+    }
+  }
+  std::set<std::string_view> seen;
+  for (const std::string_view target : known_targets()) {
+    EXPECT_TRUE(seen.insert(target).second) << target << " is there twice";
+    EXPECT_TRUE(used.contains(std::string(target)) || kAliases.contains(target))
+        << target << ": no fixture uses it";
+  }
+  for (const std::string_view alias : kAliases) {
+    EXPECT_TRUE(seen.contains(alias)) << alias << " is no operation any more";
+  }
+}
+
+}  // namespace
+}  // namespace hone::pytorch
