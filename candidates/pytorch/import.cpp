@@ -78,6 +78,9 @@ class Import {
     Imported imported;
     imported.text = task_text(to_, name, exported_.torch_version);
     for (const int storage : arguments_) imported.arguments.push_back(buffer_name(storage));
+    for (const auto& [target, storage] : parameters_) {
+      imported.parameters.push_back({target, buffer_name(storage)});
+    }
     for (const int storage : results_) imported.results.push_back(buffer_name(storage));
     for (const int storage : to_.draws()) imported.draws.push_back(buffer_name(storage));
     return imported;
@@ -118,6 +121,7 @@ class Import {
       const auto tied = by_bytes_.find({weight->bytes.offset, weight->meta.offset});
       if (tied != by_bytes_.end() && tied->second.second == weight->meta.strides) {
         values_.insert_or_assign(input.name, tied->second.first);
+        parameters_.emplace_back(input.target, tied->second.first.storage);
         return;
       }
     }
@@ -148,7 +152,11 @@ class Import {
     for (std::size_t i = 0; i < order.size(); ++i)
       back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
     tensor = permuted(tensor, back);
-    if (user) arguments_.push_back(tensor.storage);
+    if (user) {
+      arguments_.push_back(tensor.storage);
+    } else {
+      parameters_.emplace_back(input.target, tensor.storage);
+    }
     if (weight != nullptr && weight->has_bytes) {
       by_bytes_.insert_or_assign({weight->bytes.offset, weight->meta.offset},
                                  std::pair(tensor, weight->meta.strides));
@@ -259,7 +267,8 @@ class Import {
   std::map<std::string, Tensor> values_;
   std::map<std::pair<std::uint64_t, std::int64_t>, std::pair<Tensor, std::vector<std::int64_t>>>
       by_bytes_;
-  std::vector<int> arguments_, results_;  ///< storages; -1: no tensor
+  std::vector<int> arguments_, results_;                 ///< storages; -1: no tensor
+  std::vector<std::pair<std::string, int>> parameters_;  ///< names in the module's state, storages
 };
 
 }  // namespace

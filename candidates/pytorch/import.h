@@ -18,6 +18,12 @@ struct Imported {
   std::vector<std::string> arguments;
   /// Buffers of its tensor results, in their order; "" for one that is no tensor.
   std::vector<std::string> results;
+  /// Of each parameter, buffer and constant that the graph knows: its name in the module's state
+  /// and the task's buffer. Tied ones share a buffer.
+  struct Parameter {
+    std::string name, buffer;
+  };
+  std::vector<Parameter> parameters;
   /// Buffers of what PyTorch would draw at random, in the order of the graph's nodes: the values
   /// are the caller's. Of dropout: 1 / (1 - p) where an element is kept, else 0.
   std::vector<std::string> draws;

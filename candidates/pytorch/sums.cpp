@@ -4,9 +4,9 @@
 
 namespace hone::pytorch {
 
-Sum::Sum(Kernel& kernel, ScalarType type, std::int64_t terms)
+Sum::Sum(Kernel& kernel, ScalarType type, std::int64_t terms, std::int64_t is_long_from)
     : kernel_(kernel), computed_(computed_in(type)), element_(type) {
-  long_ = computed_ == "float" && terms >= kLongSum;
+  long_ = computed_ == "float" && terms >= is_long_from;
   type_ = long_ ? "double" : computed_ == "bool" ? "int" : computed_;
   if (long_) element_ = ScalarType::kF64;
   if (!long_ && is_float(type) && type != ScalarType::kF64) element_ = ScalarType::kF32;

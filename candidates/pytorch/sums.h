@@ -11,11 +11,14 @@ namespace hone::pytorch {
 
 /// From this many terms on a sum is long.
 inline constexpr std::int64_t kLongSum = 16384;
+/// Where each element is read for one sum alone, as in means and norms, f64 costs no time that
+/// memory does not take: from here on those are long.
+inline constexpr std::int64_t kLongReduction = 64;
 
 class Sum {
  public:
   /// `type`: of the result's elements. `terms`: at the sizes of the export.
-  Sum(Kernel& kernel, ScalarType type, std::int64_t terms);
+  Sum(Kernel& kernel, ScalarType type, std::int64_t terms, std::int64_t is_long_from = kLongSum);
 
   /// "float sum = 0.0f;"
   void begin(std::string_view name) const;

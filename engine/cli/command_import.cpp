@@ -73,11 +73,14 @@ int run(const Options& options) {
     fmt::print(stderr, "wrote {}: {} launches; next: hone optimize {}\n", output,
                task->reference.launches.size(), output);
   }
+  nlohmann::json parameters = nlohmann::json::object();
+  for (const auto& [name, buffer] : imported->parameters) parameters[name] = buffer;
   const nlohmann::json document = {{"file", output},
                                    {"launches", task->reference.launches.size()},
                                    {"arguments", imported->arguments},
                                    {"results", imported->results},
-                                   {"draws", imported->draws}};
+                                   {"draws", imported->draws},
+                                   {"parameters", parameters}};
   if (!options.recorded.empty()) return verify(options, *task, *imported, document);
   return common.write_json(document) ? kDone : kEnvironmentLacks;
 }

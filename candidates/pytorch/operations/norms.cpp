@@ -87,7 +87,7 @@ void write_moments_at_once(Call& call, const Reduced& parts, const Moments& mome
   const auto variance = kernel.out("variance", merged(moments.variance, parts));
   const Indices at = kernel.each_element(merged(moments.mean, parts));
   const Dim terms = parts.gone.elements();
-  const Sum sum(kernel, parts.all.type, call.to.sizes.value(terms));
+  const Sum sum(kernel, parts.all.type, call.to.sizes.value(terms), kLongReduction);
   const auto over_all = [&](auto body) {
     Indices in = at;
     int open = 0;

@@ -221,7 +221,7 @@ void adaptive_avg_pool(Call& call) {
                             out, out));
     count += fmt::format("{}({} - {})", count.empty() ? "" : " * ", end, begin);
   }
-  const Sum sum(kernel, from.type, terms);
+  const Sum sum(kernel, from.type, terms, kLongReduction);
   sum.begin("sum");
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool one = sizes.value(result.shape[skip + i]) == 1;

@@ -213,7 +213,8 @@ void write_reduction(Call& call, const Tensor& from, const std::vector<int>& axe
   const auto x = kernel.in("x", partial ? *partial : parts.all);
   const auto y = kernel.out("y", flat_result);
   Indices at = kernel.each_element(flat_result);
-  const Sum sum(kernel, partial && is_float(type) ? ScalarType::kF64 : type, partial ? 0 : terms);
+  const Sum sum(kernel, partial && is_float(type) ? ScalarType::kF64 : type, partial ? 0 : terms,
+                kLongReduction);
   begin(kernel, sum);
   int open = 0;
   Indices in = at;

@@ -34,7 +34,7 @@ void write_spread(Call& call, bool root, bool with_mean) {
   std::optional<Kernel::Operand> to_mean;
   if (with_mean && call.is_used(1)) to_mean = kernel.out("mean_out", flat(call.make(shape, 1)));
   const Indices at = kernel.each_element(result);
-  const Sum sum(kernel, type, sizes.value(parts.gone.elements()));
+  const Sum sum(kernel, type, sizes.value(parts.gone.elements()), kLongReduction);
   const std::string terms = kernel.size("terms", parts.gone.elements());
   const auto loop = [&](const auto& body) {
     int open = 0;

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""KernelBench's modules through `hone import`: do they import, and do they answer what PyTorch answers?
+
+    python3 tests/pytorch/kernelbench.py PATH [--level 1 2 3] [--problems 1-100] [-o FOLDER]
+        [--hone build/release/bin/hone] [--device emu:sm_90] [--full] [--no-run]
+
+PATH is a checkout of KernelBench, or its folder with level1, level2, level3. Needs PyTorch 2.11.
+
+Each module is exported twice. At its own sizes, on the meta device: it must import. And at small
+sizes, with numbers: the constants of the file are divided by powers of two as far as the module
+still works. There `hone import --verify` runs the program and compares it with the module in f64;
+beside it stands the error of PyTorch's own f32 (or TF32) answer. --full takes the module's own sizes
+for that, on a GPU. An error is the largest difference, in root mean squares of the answer. --no-run
+imports only. Prints a line for each problem and the counts; what FOLDER has is not done again.
+"""
+import argparse
+import ast
+import copy
+import glob
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from record import Recorder, raw  # noqa: E402
+
+warnings.filterwarnings("ignore")
+MOST_ELEMENTS = 2_000_000  # of all inputs together, for the emulator
+DIVISORS = (4096, 1024, 256, 64, 32, 16, 8, 4, 2, 1)
+
+
+def divided(source, divisor):
+    """The file with its large whole constants divided, at least 8; odd ones stay odd."""
+    tree = ast.parse(source)
+
+    def smaller(value):
+        if value <= 8:
+            return value
+        result = max(8, value // divisor)
+        return result | 1 if value % 2 else result - result % 2
+
+    for node in tree.body:
+        if not isinstance(node, ast.Assign):
+            continue
+        if isinstance(node.value, ast.BinOp):
+            try:
+                node.value = ast.Constant(eval(compile(ast.Expression(node.value), "", "eval"), {}))
+            except Exception:  # names of other constants: these are divided themselves
+                continue
+        if isinstance(node.value, ast.Constant) and type(node.value.value) is int:
+            node.value = ast.Constant(smaller(node.value.value))
+        elif isinstance(node.value, (ast.Tuple, ast.List)):
+            for i, entry in enumerate(node.value.elts):
+                if isinstance(entry, ast.Constant) and type(entry.value) is int:
+                    node.value.elts[i] = ast.Constant(smaller(entry.value))
+    return compile(ast.fix_missing_locations(tree), "problem", "exec")
+
+
+def loaded(code, device):
+    """Module and inputs as the benchmark makes them: seeds, train mode."""
+    names = {"__name__": "problem"}
+    exec(code, names)
+    torch.manual_seed(42)
+    init = names["get_init_inputs"]()
+    model = names["Model"](**init) if isinstance(init, dict) else names["Model"](*init)
+    torch.manual_seed(42)
+    inputs = tuple(names["get_inputs"]())
+    move = lambda x: x.to(device) if isinstance(x, torch.Tensor) else x
+    return model.to(device), tuple(move(x) for x in inputs)
+
+
+def on_meta(source):
+    names = {"__name__": "problem"}
+    try:
+        with torch.device("meta"):
+            exec(compile(source, "problem", "exec"), names)
+            init = names["get_init_inputs"]()
+            model = names["Model"](**init) if isinstance(init, dict) else names["Model"](*init)
+            inputs = names["get_inputs"]()
+    except (RuntimeError, NotImplementedError):  # reads numbers while it is made
+        exec(compile(source, "problem", "exec"), names)
+        init = names["get_init_inputs"]()
+        model = names["Model"](**init) if isinstance(init, dict) else names["Model"](*init)
+        inputs = names["get_inputs"]()
+    move = lambda x: x.to("meta") if isinstance(x, torch.Tensor) else x
+    return model.to("meta"), tuple(move(x) for x in inputs)
+
+
+def exported(model, inputs, path):
+    with torch.no_grad():
+        program = torch.export.export(model, inputs, strict=False)
+    torch.export.save(program, path)
+    return program
+
+
+def listed(outputs):
+    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+
+
+def error_of(answer, truth):
+    if not truth.dtype.is_floating_point:
+        return float((answer != truth).float().mean())
+    size = truth.pow(2).mean().sqrt()
+    return float((answer.double() - truth).abs().max() / size) if size > 0 else 0.0
+
+
+def recorded(model, inputs, folder):
+    """Writes the module and its f64 answers; PyTorch's own error, or none where it draws numbers."""
+    for kind in ("inputs", "outputs", "draws"):
+        os.makedirs(f"{folder}/{kind}", exist_ok=True)
+    wide = copy.deepcopy(model).double()
+    program = exported(model, inputs, f"{folder}/module.pt2")
+    widened = tuple(x.double() if isinstance(x, torch.Tensor) and x.dtype.is_floating_point else x
+                    for x in inputs)
+    for i, value in enumerate(x for x in inputs):
+        if isinstance(value, torch.Tensor):
+            open(f"{folder}/inputs/{i}.bin", "wb").write(raw(value.cpu()))
+    with torch.no_grad():
+        random = any(word in str(node.target) for node in program.graph.nodes
+                     for word in ("dropout", "randn", "aten.rand.", "bernoulli"))
+        if random:
+            recorder = Recorder(program.module())
+            answers = listed(recorder.run(*copy.deepcopy(inputs)))
+            truths = [x.double() if x.dtype.is_floating_point else x for x in answers]
+            for i, draw in enumerate(recorder.draws):
+                open(f"{folder}/draws/{i}.bin", "wb").write(raw(draw.cpu()))
+        else:
+            answers = listed(model(*copy.deepcopy(inputs)))
+            truths = listed(wide(*widened))
+    for i, (answer, truth) in enumerate(zip(answers, truths)):
+        rounded = truth.to(answer.dtype)
+        open(f"{folder}/outputs/{i}.bin", "wb").write(raw(rounded.contiguous().cpu()))
+    return max(error_of(a, t) for a, t in zip(answers, truths))
+
+
+def hone(binary, *arguments):
+    run = subprocess.run([binary, *arguments], capture_output=True, text=True)
+    lines = (run.stdout.strip() or run.stderr.strip()).split("\n")
+    return run.returncode, lines[-1]
+
+
+def small(source, folder):
+    """The smallest sizes that work; PyTorch's own error there, or the reason why there is none."""
+    reason = "no sizes"
+    for divisor in DIVISORS:
+        try:
+            model, inputs = loaded(divided(source, divisor), "cpu")
+            if sum(x.numel() for x in inputs if isinstance(x, torch.Tensor)) > MOST_ELEMENTS:
+                return None, f"no smaller sizes than {divisor}: {reason}"
+            return recorded(model, inputs, folder), f"constants / {divisor}"
+        except Exception as error:  # too small for its windows, groups or heads
+            reason = str(error).split("\n")[0][:80]
+    return None, reason
+
+
+def one(path, name, options):
+    source = open(path).read()
+    folder = f"{options.output}/{name}"
+    os.makedirs(folder, exist_ok=True)
+    result = {"problem": name}
+    try:
+        exported(*on_meta(source), f"{folder}/meta.pt2")
+        status, line = hone(options.hone, "import", f"{folder}/meta.pt2", "-o",
+                            f"{folder}/meta.task.cu", "--force")
+        result["imports"] = status == 0
+        result["said"] = line if status else ""
+    except Exception as error:
+        result.update(imports=False, said=f"export: {str(error)[:120]}")
+    if options.no_run or not result["imports"]:
+        return result
+    if options.full:
+        model, inputs = loaded(compile(source, "problem", "exec"), "cuda")
+        result["eager"], result["sizes"] = recorded(model, inputs, folder), "its own"
+        del model, inputs
+        torch.cuda.empty_cache()
+    else:
+        result["eager"], result["sizes"] = small(source, folder)
+    if result["eager"] is None:
+        return result
+    status, line = hone(options.hone, "import", f"{folder}/module.pt2", "-o",
+                        f"{folder}/module.task.cu", "--force", "--verify", folder, "--device",
+                        options.device)
+    result["agrees"] = status == 0
+    result["verdict"] = line.replace(f"with {folder} ", "").replace(folder, "").strip()
+    # At tiny sizes some answers are noise: a norm over one element, say.
+    result["noise"] = status == 1 and "wrong_result" in line and result["eager"] > 1e-3
+    return result
+
+
+def problems_of(text):
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("path")
+    parser.add_argument("--level", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--problems", default="1-100")
+    parser.add_argument("-o", "--output", default="kernelbench_import")
+    parser.add_argument("--hone", default="build/release/bin/hone")
+    parser.add_argument("--device", default="emu:sm_90")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--no-run", action="store_true")
+    options = parser.parse_args()
+    root = options.path if os.path.isdir(f"{options.path}/level1") else f"{options.path}/KernelBench"
+    results = []
+    for level in options.level:
+        files = {int(os.path.basename(p).split("_")[0]): p for p in glob.glob(f"{root}/level{level}/*.py")}
+        for number in sorted(set(files) & set(problems_of(options.problems))):
+            name = f"{level}_{number:03d}"
+            known = f"{options.output}/{name}/result.json"
+            if os.path.exists(known):
+                result = json.load(open(known))
+            else:
+                result = one(files[number], name, options)
+                json.dump(result, open(known, "w"))
+            results.append(result)
+            eager = result.get("eager")
+            print(name, "imports" if result["imports"] else f"NOT: {result['said']}",
+                  result.get("sizes", ""), result.get("verdict", ""),
+                  f"eager {eager:.1e}" if eager is not None else "", flush=True)
+    print(f"{len(results)} problems: {sum(r['imports'] for r in results)} import, "
+          f"{sum('agrees' in r for r in results)} were run, "
+          f"{sum(r.get('agrees', False) for r in results)} agree, "
+          f"{sum(r.get('noise', False) for r in results)} differ where PyTorch's own f32 answer is noise")
+
+
+if __name__ == "__main__":
+    main()
