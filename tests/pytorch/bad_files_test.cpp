@@ -89,6 +89,16 @@ TEST_F(BadFiles, CutOff) {
   }
 }
 
+/// The list of members ends within a member, after numbers that are skipped.
+TEST_F(BadFiles, DirectoryCutOff) {
+  const std::string whole = zip_of({{"m/a", "x"}});
+  for (char bytes = 0; bytes < 48; ++bytes) {
+    std::string cut = whole;
+    cut[whole.size() - 10] = bytes;
+    expect(cut, "its list of members is damaged");
+  }
+}
+
 TEST_F(BadFiles, CompressedOrEncrypted) {
   Good file("products");
   file.member("model.json").method = 8;
