@@ -38,7 +38,7 @@ struct Bytes {
     return value;
   }
   std::string_view piece(std::uint64_t bytes) {
-    if (bytes > text.size() - std::min<std::uint64_t>(at, text.size())) {
+    if (at > text.size() || bytes > text.size() - at) {
       good = false;
       return {};
     }

@@ -32,24 +32,48 @@ std::optional<int> Dim::atom() const {
   return monomial.size() == 1 && factor == 1 ? std::optional(monomial.front()) : std::nullopt;
 }
 
+namespace {
+
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result)) refuse("a size does not fit 64 bits");
+  return result;
+}
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) refuse("a size does not fit 64 bits");
+  return result;
+}
+/// As the task's expressions: rounded towards 0, or ceildiv(), of which `by` is positive.
+std::int64_t quotient_of(std::int64_t number, std::int64_t by, bool up) {
+  if (by == -1) return product(number, -1);
+  return up ? sum(sum(number, by), -1) / by : number / by;
+}
+
+}  // namespace
+
 Dim& Dim::operator+=(const Dim& other) {
   for (const auto& [monomial, factor] : other.terms_) {
-    if ((terms_[monomial] += factor) == 0) terms_.erase(monomial);
+    std::int64_t& ours = terms_[monomial];
+    ours = sum(ours, factor);
+    if (ours == 0) terms_.erase(monomial);
   }
   return *this;
 }
 
 Dim& Dim::operator*=(const Dim& other) {
-  Dim product;
+  Dim result;
   for (const auto& [ours, factor] : terms_) {
     for (const auto& [theirs, by] : other.terms_) {
       Monomial both = ours;
       both.insert(both.end(), theirs.begin(), theirs.end());
       std::ranges::sort(both);
-      if ((product.terms_[both] += factor * by) == 0) product.terms_.erase(both);
+      std::int64_t& term = result.terms_[both];
+      term = sum(term, product(factor, by));
+      if (term == 0) result.terms_.erase(both);
     }
   }
-  return *this = std::move(product);
+  return *this = std::move(result);
 }
 
 namespace {
@@ -95,7 +119,7 @@ Dim Sizes::quotient(const Dim& a, const Dim& b, bool up) const {
   if (value(under) == 0) refuse("a size is divided by 0");
   if (over.constant() && under.constant()) {
     const std::int64_t x = *over.constant(), y = *under.constant();
-    return up ? (x + y - 1) / y : x / y;
+    return quotient_of(x, y, up);
   }
   if (auto even = divide_evenly(over, under)) return *std::move(even);
   for (std::size_t i = 0; i < atoms_.size(); ++i) {
@@ -136,21 +160,22 @@ Dim Sizes::resolve(const Dim& dim) const {
 }
 
 std::int64_t Sizes::value(const Dim& dim) const {
-  std::int64_t sum = 0;
+  std::int64_t all = 0;
   for (const auto& [monomial, factor] : dim.terms()) {
-    std::int64_t product = factor;
+    std::int64_t term = factor;
     for (const int id : monomial) {
       const Atom& atom = atoms_[static_cast<std::size_t>(id)];
       std::int64_t one = atom.value;
       if (atom.is_quotient) {
-        const std::int64_t over = value(atom.numerator), under = value(atom.denominator);
-        one = atom.up ? (over + under - 1) / under : over / under;
+        const std::int64_t under = value(atom.denominator);
+        if (under == 0) refuse("a size is divided by 0");
+        one = quotient_of(value(atom.numerator), under, atom.up);
       }
-      if (__builtin_mul_overflow(product, one, &product)) refuse("a size does not fit 64 bits");
+      term = product(term, one);
     }
-    sum += product;
+    all = sum(all, term);
   }
-  return sum;
+  return all;
 }
 
 bool Sizes::same(const Dim& a, const Dim& b) const { return resolve(a - b).terms().empty(); }

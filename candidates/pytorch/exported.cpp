@@ -14,7 +14,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostJson = 256u << 20;  // [B]
-constexpr std::int64_t kMajor = 8;               // of the schema
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+constexpr std::int64_t kMajor = 8;  // of the schema
 
 const Json& member(const Json& json, const char* key, std::string_view where) {
   const auto found = json.is_object() ? json.find(key) : json.end();
@@ -70,6 +71,16 @@ TensorMeta meta_of(const Json& json, const std::string& where) {
     if (size < 0) refuse("{} has a negative size", where);
     if (size == 0) refuse("{} is an empty tensor; hone has none", where);
   }
+  std::int64_t elements = 1;
+  for (const std::int64_t size : meta.sizes) {
+    if (size > kMostElements || (elements *= size) > kMostElements) {
+      refuse("{} has more than 2^40 elements", where);
+    }
+  }
+  for (const std::int64_t stride : meta.strides) {
+    if (stride < 0 || stride > kMostElements) refuse("{} has the stride {}", where, stride);
+  }
+  if (meta.offset < 0 || meta.offset > kMostElements) refuse("{} begins nowhere", where);
   return meta;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "candidates/pytorch/refusal.h"
 
@@ -13,6 +14,21 @@ const Value* Call::find(std::string_view name) const {
   if (found == node_.inputs.end()) return nullptr;
   return std::holds_alternative<std::monostate>(found->second) ? nullptr : &found->second;
 }
+
+namespace {
+
+/// Sizes are multiplied and added: what is larger than any tensor is no size. The largest number
+/// of all stands for "to the end".
+std::int64_t sensible(std::int64_t number, std::string_view name) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const bool end = number == std::numeric_limits<std::int64_t>::max();
+  if (!end && (number > kMost || number < -kMost)) {
+    refuse("its argument '{}' is {}, which is out of range", name, number);
+  }
+  return number;
+}
+
+}  // namespace
 
 bool Call::has(std::string_view name) const { return find(name) != nullptr; }
 
@@ -54,7 +70,7 @@ std::vector<std::optional<Tensor>> Call::tensors(std::string_view name) const {
 std::int64_t Call::whole(std::string_view name) const {
   const Value* value = find(name);
   if (value == nullptr) refuse("has no argument '{}'", name);
-  if (const auto* number = std::get_if<std::int64_t>(value)) return *number;
+  if (const auto* number = std::get_if<std::int64_t>(value)) return sensible(*number, name);
   if (const auto* flag = std::get_if<bool>(value)) return *flag ? 1 : 0;
   refuse("its argument '{}' is no whole number", name);
 }
@@ -67,6 +83,7 @@ double Call::number(std::string_view name) const {
   const Value* value = find(name);
   if (value == nullptr) refuse("has no argument '{}'", name);
   if (const auto* number = std::get_if<double>(value)) return *number;
+  if (const auto* number = std::get_if<std::int64_t>(value)) return static_cast<double>(*number);
   return static_cast<double>(whole(name));
 }
 
@@ -92,8 +109,11 @@ std::vector<std::int64_t> Call::wholes(std::string_view name,
                                        std::vector<std::int64_t> otherwise) const {
   const Value* value = find(name);
   if (value == nullptr) return otherwise;
-  if (const auto* list = std::get_if<std::vector<std::int64_t>>(value)) return *list;
-  if (const auto* one = std::get_if<std::int64_t>(value)) return {*one};
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(value)) {
+    for (const std::int64_t number : *list) static_cast<void>(sensible(number, name));
+    return *list;
+  }
+  if (const auto* one = std::get_if<std::int64_t>(value)) return {sensible(*one, name)};
   // An empty list carries no kind of its own.
   if (const auto* names = std::get_if<TensorNames>(value); names != nullptr && names->empty()) {
     return {};

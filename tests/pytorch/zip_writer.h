@@ -17,7 +17,8 @@ struct ZipMember {
 inline std::string zip_of(const std::vector<ZipMember>& members) {
   const auto number = [](std::uint64_t value, int bytes) {
     std::string text;
-    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 255);
+    for (int i = 0; i < bytes; ++i)
+      text += i < 8 ? static_cast<char>(value >> (8 * i) & 255) : '\0';
     return text;
   };
   std::string file, directory;
