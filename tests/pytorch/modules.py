@@ -205,7 +205,11 @@ def views():
                lambda x, y: [p + 1 for p in x.split(2, 3)], lambda x, y: [p + 1 for p in x.split([1, 2], 1)],
                lambda x, y: [p + 1 for p in aten.split_with_sizes(x, [1, 5], 3)],
                lambda x, y: [p + 1 for p in x.chunk(3, 3)], lambda x, y: [p + 1 for p in x.unbind(1)],
-               lambda x, y: x.unfold(3, 3, 2) + 0, lambda x, y: [p + 1 for p in aten.split.sizes(x, [2, 1], 1)],
+               lambda x, y: x.unfold(3, 3, 2) + 0, lambda x, y: x.swapaxes(1, 2) + 0, lambda x, y: x.swapdims(0, -1) + 0,
+               lambda x, y: x.movedim(1, 3) + 0, lambda x, y: x.movedim((0, 1), (2, 0)) + 0, lambda x, y: x.moveaxis(3, 0) + 0,
+               lambda x, y: x.moveaxis((0, 3), (3, 1)) + 0, lambda x, y: x.diagonal(dim1=1, dim2=3) + 0,
+               lambda x, y: x.diagonal(1, 2, 3) + 0, lambda x, y: (x @ x.mT).diagonal(-1, -1, -2) + 0,
+               lambda x, y: x.repeat_interleave(2, 1), lambda x, y: y.repeat_interleave(3), lambda x, y: [p + 1 for p in aten.split.sizes(x, [2, 1], 1)],
                lambda x, y: aten.to.device(x, "cpu", torch.float64), lambda x, y: aten.to.dtype_layout(x, dtype=torch.float64), lambda x, y: x.transpose(0, 1).contiguous(),
                lambda x, y: x.detach() + 1, lambda x, y: aten.alias(x) + 1, lambda x, y: x.to(torch.float16),
                lambda x, y: x.half(), lambda x, y: y.double().float(), lambda x, y: x.type_as(y.double()),
@@ -326,7 +330,7 @@ def products():
             return (self.a(x), self.b(x), F.linear(x, self.w), x @ y, torch.bmm(x, y), torch.mm(m, y[0]), torch.mv(m, v),
                     torch.dot(v, v), torch.addmm(m[:, :3], m, y[0], beta=0.5, alpha=2),
                     torch.baddbmm(x[:, :, :3], x, y, beta=0.5), x @ v, v @ y, self.h(x.half()), x.double() @ y.double(),
-                    F.linear(x, v), x[0] @ y.transpose(0, 1).reshape(6, -1))
+                    F.linear(x, v), torch.outer(v, x[0, 0]), x[0] @ y.transpose(0, 1).reshape(6, -1))
     return Products(), (rand(2, 4, 6), rand(2, 6, 3), rand(6))
 
 

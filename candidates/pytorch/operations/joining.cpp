@@ -284,6 +284,27 @@ void repeat(Call& call) {
   kernel.launch();
 }
 
+/// Each element several times, one after the other.
+void repeat_each(Call& call) {
+  Tensor from = call.tensor("self");
+  const std::int64_t repeats = call.whole("repeats");
+  if (repeats < 1) refuse("repeats {} times", repeats);
+  if (!call.has("dim")) from = as_row(call, from);
+  if (from.rank() == 0) refuse("repeats a number");
+  const auto i = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
+  std::vector<Dim> shape = from.shape;
+  shape[i] *= Dim(repeats);
+  const Tensor result = call.make(shape);
+  Kernel kernel(call.to, "repeat_each", "");
+  const auto x = kernel.in("x", from);
+  const auto y = kernel.out("y", result);
+  const Indices at = kernel.each_element(result);
+  Indices in = at;
+  if (at[i] != "0") in[i] = fmt::format("({} / {})", at[i], repeats);
+  kernel.store(y, at, kernel.load_raw(x, in));
+  kernel.launch();
+}
+
 void triangle(Call& call, bool lower) {
   const Tensor from = call.tensor("self");
   if (from.rank() < 2) refuse("takes a triangle of {} dimensions", from.rank());
@@ -341,6 +362,7 @@ constexpr Operation kOperations[] = {
     {"aten.roll.default", roll},
     {"aten.repeat.default", repeat},
     {"aten.tile.default", repeat},
+    {"aten.repeat_interleave.self_int", repeat_each},
     {"aten.tril.default", tril},
     {"aten.triu.default", triu},
     {"aten.broadcast_tensors.default", broadcast_tensors},

@@ -108,6 +108,27 @@ void mm(Call& call) { multiply(call, call.tensor("self"), call.tensor("mat2"), "
 void mv(Call& call) { multiply(call, call.tensor("self"), call.tensor("vec"), "matvec"); }
 void dot(Call& call) { multiply(call, call.tensor("self"), call.tensor("tensor"), "dot"); }
 
+/// a[m] b[n] -> [m, n]: products of one term.
+void outer(Call& call) {
+  Tensor a = call.tensor("self"), b = call.tensor(call.has("vec2") ? "vec2" : "other");
+  if (a.rank() != 1 || b.rank() != 1) refuse("has {} and {} dimensions", a.rank(), b.rank());
+  const std::vector<Dim> shape = {a.shape[0], b.shape[0]};
+  a.shape = b.shape = shape;
+  a.strides.emplace_back(0);
+  b.strides.insert(b.strides.begin(), 0);
+  const Tensor result = call.make(shape);
+  Kernel kernel(call.to, "outer", "");
+  const auto left = kernel.in("a", a), right = kernel.in("b", b);
+  const auto y = kernel.out("y", result);
+  const Indices at = kernel.each({{"m", shape[0]}, {"n", shape[1]}});
+  kernel.store(
+      y, at,
+      stored_as(result.type,
+                fmt::format("{} * {}", converted(kernel.load(left, at), a.type, result.type),
+                            converted(kernel.load(right, at), b.type, result.type))));
+  kernel.launch();
+}
+
 void addmm(Call& call) {
   multiply(call, call.tensor("mat1"), call.tensor("mat2"), "addmm", call.tensor("self"),
            call.number("alpha", 1), call.number("beta", 1));
@@ -118,9 +139,11 @@ void baddbmm(Call& call) {
 }
 
 constexpr Operation kOperations[] = {
-    {"aten.linear.default", linear}, {"aten.matmul.default", matmul},   {"aten.mm.default", mm},
-    {"aten.bmm.default", mm},        {"aten.mv.default", mv},           {"aten.dot.default", dot},
-    {"aten.addmm.default", addmm},   {"aten.baddbmm.default", baddbmm},
+    {"aten.linear.default", linear},   {"aten.matmul.default", matmul},
+    {"aten.mm.default", mm},           {"aten.bmm.default", mm},
+    {"aten.mv.default", mv},           {"aten.dot.default", dot},
+    {"aten.outer.default", outer},     {"aten.addmm.default", addmm},
+    {"aten.baddbmm.default", baddbmm},
 };
 
 }  // namespace

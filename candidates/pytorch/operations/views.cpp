@@ -115,6 +115,64 @@ void exchange(Call& call, std::int64_t a, std::int64_t b) {
 }
 
 void transpose(Call& call) { exchange(call, call.whole("dim0"), call.whole("dim1")); }
+void swap_axes(Call& call) {
+  const bool axes = call.has("axis0");
+  exchange(call, call.whole(axes ? "axis0" : "dim0"), call.whole(axes ? "axis1" : "dim1"));
+}
+
+/// Some dimensions to other places; the rest keep their order.
+void move_dimensions(Call& call) {
+  const Tensor from = call.tensor("self");
+  const auto sources = call.wholes("source"), targets = call.wholes("destination");
+  if (sources.size() != targets.size()) refuse("moves {} dimensions", sources.size());
+  std::vector<int> order(from.shape.size(), -1), rest;
+  std::vector<bool> moved(from.shape.size());
+  for (std::size_t i = 0; i < sources.size() && from.rank() > 0; ++i) {
+    const int source = Call::axis(sources[i], from.rank());
+    int& place = order[static_cast<std::size_t>(Call::axis(targets[i], from.rank()))];
+    if (place >= 0 || moved[static_cast<std::size_t>(source)]) refuse("moves a dimension twice");
+    place = source;
+    moved[static_cast<std::size_t>(source)] = true;
+  }
+  std::size_t next = 0;
+  for (int& place : order) {
+    if (place >= 0) continue;
+    while (moved[next]) ++next;
+    place = static_cast<int>(next++);
+  }
+  call.give(permuted(from, order));
+}
+
+/// The elements of two dimensions with equal indices, as a last dimension.
+void diagonal(Call& call) {
+  Sizes& sizes = call.to.sizes;
+  Tensor view = call.tensor("self");
+  const int first = Call::axis(call.whole("dim1", 0), view.rank());
+  const int second = Call::axis(call.whole("dim2", 1), view.rank());
+  if (first == second || view.rank() < 2) refuse("takes the diagonal of one dimension");
+  const auto i = static_cast<std::size_t>(first), j = static_cast<std::size_t>(second);
+  const std::int64_t off = call.whole("offset", 0);
+  Dim length = view.shape[i];
+  if (off != 0 || !sizes.same(view.shape[i], view.shape[j])) {
+    sizes.freeze(view.shape[i]);
+    sizes.freeze(view.shape[j]);
+    const std::int64_t rows = sizes.value(view.shape[i]), columns = sizes.value(view.shape[j]);
+    const std::int64_t most =
+        off >= 0 ? std::min(rows, columns - off) : std::min(rows + off, columns);
+    if (most < 1) refuse("has no diagonal {}", off);
+    length = most;
+    view.offset += off >= 0 ? Dim(off) * view.strides[j] : Dim(-off) * view.strides[i];
+  }
+  const Dim stride = view.strides[i] + view.strides[j];
+  for (const int axis : {std::max(first, second), std::min(first, second)}) {
+    view.shape.erase(view.shape.begin() + axis);
+    view.strides.erase(view.strides.begin() + axis);
+  }
+  view.shape.push_back(length);
+  view.strides.push_back(stride);
+  call.give(view);
+}
+
 void transpose_last(Call& call) {
   if (call.tensor("self").rank() < 2) return same(call);
   exchange(call, -2, -1);
@@ -311,6 +369,13 @@ constexpr Operation kOperations[] = {
     {"aten.unflatten.int", unflatten},
     {"aten.permute.default", permute},
     {"aten.transpose.int", transpose},
+    {"aten.swapaxes.default", swap_axes},
+    {"aten.swapdims.default", swap_axes},
+    {"aten.movedim.int", move_dimensions},
+    {"aten.movedim.intlist", move_dimensions},
+    {"aten.moveaxis.int", move_dimensions},
+    {"aten.moveaxis.intlist", move_dimensions},
+    {"aten.diagonal.default", diagonal},
     {"aten.t.default", transpose_last},
     {"aten.mT.default", transpose_last},
     {"aten.numpy_T.default", transpose_last},
