@@ -49,9 +49,11 @@ def divided(source, divisor):
             continue
         if isinstance(node.value, ast.BinOp):
             try:
-                node.value = ast.Constant(eval(compile(ast.Expression(node.value), "", "eval"), {}))
+                value = eval(compile(ast.Expression(node.value), "", "eval"), {})
             except Exception:  # names of other constants: these are divided themselves
                 continue
+            if type(value) is int:
+                node.value = ast.Constant(value)
         if isinstance(node.value, ast.Constant) and type(node.value.value) is int:
             node.value = ast.Constant(smaller(node.value.value))
         elif isinstance(node.value, (ast.Tuple, ast.List)):
