@@ -175,12 +175,17 @@ const std::vector<std::int64_t>& Call::extents(std::size_t result) const {
 }
 
 bool Call::is_used(std::size_t result) const {
-  const std::string& name = node_.outputs[result];
-  return !name.empty() && (read_ == nullptr || read_->contains(name));
+  if (result >= node_.outputs.size() || node_.outputs[result].empty()) return false;
+  return read_ == nullptr || read_->contains(node_.outputs[result]);
+}
+
+std::int64_t Call::extent(std::size_t dimension) const {
+  if (dimension >= extents().size()) refuse("has a result of {} dimensions", extents().size());
+  return extents()[dimension];
 }
 
 Tensor Call::make(const std::vector<Dim>& shape, std::size_t result) {
-  const bool used = result < node_.outputs.size() && is_used(result);
+  const bool used = is_used(result);
   Tensor tensor = to.make(type(result), shape,
                           used ? node_.outputs[result] : fmt::format("{}_unused", node_.name));
   if (used) give(tensor, result);
@@ -232,11 +237,16 @@ std::vector<Dim> broadcast(Sizes& sizes, const std::vector<Dim>& a, const std::v
 
 Tensor expanded(const Sizes& sizes, const Tensor& tensor, const std::vector<Dim>& shape) {
   Tensor view = tensor;
+  if (tensor.shape.size() > shape.size()) {
+    refuse("repeats a tensor of {} dimensions to {}", tensor.rank(), shape.size());
+  }
   const std::size_t skip = shape.size() - tensor.shape.size();
   view.shape = shape;
   view.strides.assign(shape.size(), 0);
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-    const bool repeats = sizes.value(tensor.shape[i]) == 1 && sizes.value(shape[skip + i]) != 1;
+    const std::int64_t from = sizes.value(tensor.shape[i]), to = sizes.value(shape[skip + i]);
+    const bool repeats = from == 1 && to != 1;
+    if (!repeats && from != to) refuse("repeats an extent of {} to {}", from, to);
     view.strides[skip + i] = repeats ? Dim(0) : tensor.strides[i];
   }
   return view;

@@ -52,6 +52,8 @@ class Call {
   // What the file says of a result.
   [[nodiscard]] ScalarType type(std::size_t result = 0) const;
   [[nodiscard]] const std::vector<std::int64_t>& extents(std::size_t result = 0) const;
+  /// One of the first result's; refuses where it has none.
+  [[nodiscard]] std::int64_t extent(std::size_t dimension) const;
   [[nodiscard]] std::size_t results() const { return node_.outputs.size(); }
   /// Whether something reads it.
   [[nodiscard]] bool is_used(std::size_t result) const;

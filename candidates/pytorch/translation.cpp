@@ -8,6 +8,11 @@
 
 namespace hone::pytorch {
 
+std::size_t PerDimension::checked(std::size_t i) const {
+  if (i >= size()) refuse("has a tensor of {} dimensions, which are too few", size());
+  return i;
+}
+
 Dim Tensor::elements() const {
   Dim product = 1;
   for (const Dim& extent : shape) product *= extent;

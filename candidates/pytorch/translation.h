@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "candidates/pytorch/dims.h"
@@ -17,12 +18,30 @@
 
 namespace hone::pytorch {
 
+/// One number for each dimension. A rule that asks for a dimension which a tensor of the file does
+/// not have refuses: the graph comes from outside.
+class PerDimension : public std::vector<Dim> {
+ public:
+  using std::vector<Dim>::vector;
+  PerDimension(std::vector<Dim> list)  // NOLINT(google-explicit-constructor): the same numbers
+      : std::vector<Dim>(std::move(list)) {}
+  [[nodiscard]] Dim& operator[](std::size_t i) { return data()[checked(i)]; }
+  [[nodiscard]] const Dim& operator[](std::size_t i) const { return data()[checked(i)]; }
+  [[nodiscard]] Dim& back() { return data()[checked(size() - 1)]; }
+  [[nodiscard]] const Dim& back() const { return data()[checked(size() - 1)]; }
+  [[nodiscard]] Dim& front() { return data()[checked(0)]; }
+  [[nodiscard]] const Dim& front() const { return data()[checked(0)]; }
+
+ private:
+  [[nodiscard]] std::size_t checked(std::size_t i) const;
+};
+
 struct Tensor {
   int storage = -1;
   ScalarType type = ScalarType::kF32;
-  std::vector<Dim> shape;
-  std::vector<Dim> strides;  // [elements]
-  Dim offset;                // of its first element in the storage [elements]
+  PerDimension shape;
+  PerDimension strides;  // [elements]
+  Dim offset;            // of its first element in the storage [elements]
 
   [[nodiscard]] int rank() const { return static_cast<int>(shape.size()); }
   [[nodiscard]] Dim elements() const;

@@ -57,6 +57,7 @@ void fill_with_tensor(Call& call) {
 /// start + i * step; PyTorch computes in i64 or f64.
 void write_steps(Call& call, double start, double step) {
   const Tensor result = call.make(said_shape(call));
+  if (result.rank() != 1) refuse("is no row in the file");
   Kernel kernel(call.to, "range", "");
   const auto y = kernel.out("y", result);
   const Indices at = kernel.each_element(result);
@@ -75,9 +76,10 @@ void arange(Call& call) { write_steps(call, call.number("start", 0), call.number
 void linspace(Call& call) {
   const Tensor result = call.make(said_shape(call));
   if (!is_float(result.type)) refuse("makes whole numbers");
+  if (result.rank() != 1) refuse("is no row in the file");
   // The step hangs on the number of steps.
   call.to.sizes.freeze(result.shape[0]);
-  const std::int64_t steps = call.extents()[0];
+  const std::int64_t steps = call.extent(0);
   const double start = call.number("start"), end = call.number("end");
   const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   Kernel kernel(call.to, "linspace", "From both ends, as PyTorch does.");
@@ -94,6 +96,7 @@ void linspace(Call& call) {
 
 void eye(Call& call) {
   std::vector<Dim> shape = said_shape(call);
+  if (shape.size() != 2) refuse("is no matrix in the file");
   if (!call.has("m")) shape[1] = shape[0];
   const Tensor result = call.make(shape);
   Kernel kernel(call.to, "eye", "");

@@ -196,7 +196,7 @@ void adaptive_avg_pool(Call& call) {
                          from.shape.begin() + static_cast<std::ptrdiff_t>(first));
   for (std::size_t i = first; i < from.shape.size(); ++i) {
     // An output of the image's own size stays one at every size.
-    const std::int64_t out = call.extents()[i];
+    const std::int64_t out = call.extent(i);
     shape.push_back(sizes.value(from.shape[i]) == out ? from.shape[i] : Dim(out));
   }
   const auto [planes, result] = as_planes(sizes, from, call.make(shape), dimensions);

@@ -237,6 +237,7 @@ void write_network(Call& call, Cell cell) {
   if (batch_first) x = permuted(x, {1, 0, 2});
   const Dim steps = x.shape[0], batch = x.shape[1], units = states[0].shape.back();
   for (const Tensor& state : states) {
+    if (state.rank() != 3) refuse("has a state of {} dimensions", state.rank());
     sizes.unify(state.shape[0], Dim(layers * directions));
     sizes.unify(state.shape[1], batch);
     sizes.unify(state.shape[2], units);

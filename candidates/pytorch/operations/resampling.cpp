@@ -36,7 +36,7 @@ Resampled resampled(Call& call, int dimensions) {
   std::vector<Dim> shape = the.from.shape;
   for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions); ++i) {
     Dim& extent = shape[2 + i];
-    const std::int64_t in = sizes.value(extent), out = call.extents()[2 + i];
+    const std::int64_t in = sizes.value(extent), out = call.extent(2 + i);
     const bool whole = !factors.empty() && factors[i] == static_cast<double>(out / in) &&
                        out % in == 0 && !corners;
     if (whole) {
