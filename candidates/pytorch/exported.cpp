@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -234,12 +236,18 @@ struct Reader {
 
   static void check_extent(const Weight& weight, const std::string& where) {
     std::int64_t last = weight.meta.offset;
-    for (std::size_t i = 0; i < weight.meta.sizes.size(); ++i) {
+    bool fits = last >= 0;
+    for (std::size_t i = 0; fits && i < weight.meta.sizes.size(); ++i) {
       if (weight.meta.strides[i] < 0) refuse("{} has a negative stride", where);
-      last += (weight.meta.sizes[i] - 1) * weight.meta.strides[i];
+      std::int64_t reach = 0;
+      fits = !__builtin_mul_overflow(weight.meta.sizes[i] - 1, weight.meta.strides[i], &reach) &&
+             !__builtin_add_overflow(last, reach, &last);
     }
-    const std::uint64_t needed = (static_cast<std::uint64_t>(last) + 1) * size_of(weight.meta.type);
-    if (last < 0 || needed > weight.bytes.bytes) {
+    std::uint64_t needed = 0;
+    fits = fits &&
+           !__builtin_mul_overflow(static_cast<std::uint64_t>(last) + 1,
+                                   static_cast<std::uint64_t>(size_of(weight.meta.type)), &needed);
+    if (!fits || needed > weight.bytes.bytes) {
       refuse("{} needs {} bytes, the file has {}", where, needed, weight.bytes.bytes);
     }
   }
@@ -345,6 +353,10 @@ struct Reader {
                                "\"model.pt2\") of PyTorch 2.7 or later writes it");
     check_version(model);
     exported.torch_version = model.value("torch_version", "");
+    const bool plain = std::ranges::all_of(exported.torch_version, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '.' || c == '+' || c == '-' || c == '_';
+    });
+    if (!plain) exported.torch_version.clear();
     read_weights("data/weights/", "model_weights_config.json", parameters);
     read_weights("data/constants/", "model_constants_config.json", constants);
     const Json& graph_module = member(model, "graph_module", "models/model.json");

@@ -23,11 +23,13 @@ std::vector<int> memory_order(const TensorMeta& meta, const std::string& name) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   const auto stride = [&](int i) { return meta.strides[static_cast<std::size_t>(i)]; };
   const auto size = [&](int i) { return meta.sizes[static_cast<std::size_t>(i)]; };
-  // Dimensions of one element lie anywhere: they stay where they are among equals.
-  std::ranges::stable_sort(order, [&](int a, int b) {
-    if (size(a) == 1 || size(b) == 1) return false;
-    return stride(a) > stride(b);
-  });
+  // Dimensions of one element lie anywhere: they stay where they are.
+  std::vector<int> longer;
+  std::ranges::copy_if(order, std::back_inserter(longer), [&](int i) { return size(i) != 1; });
+  std::ranges::stable_sort(longer, [&](int a, int b) { return stride(a) > stride(b); });
+  for (std::size_t i = 0, next = 0; i < order.size(); ++i) {
+    if (meta.sizes[i] != 1) order[i] = longer[next++];
+  }
   const bool is_dense = [&] {
     std::int64_t expected = 1;
     for (std::size_t i = meta.sizes.size(); i-- > 0;) {
@@ -119,7 +121,8 @@ class Import {
     // Tied weights: several names of the same bytes.
     if (weight != nullptr && weight->has_bytes) {
       const auto tied = by_bytes_.find({weight->bytes.offset, weight->meta.offset});
-      if (tied != by_bytes_.end() && tied->second.second == weight->meta.strides) {
+      if (tied != by_bytes_.end() && tied->second.second == weight->meta.strides &&
+          sizes_of(tied->second.first) == weight->meta.sizes) {
         values_.insert_or_assign(input.name, tied->second.first);
         parameters_.emplace_back(input.target, tied->second.first.storage);
         return;
@@ -209,6 +212,15 @@ class Import {
   /// What the module returns gets a buffer of its own, with the role out.
   void finish_outputs() {
     std::set<int> taken;  // buffers
+    // What one input held before goes into another: kept before anything is written back.
+    for (const GraphOutput& output : exported_.outputs) {
+      if (output.kind != GraphOutput::Kind::kMutation) continue;
+      const Tensor& from = value(output.name);
+      const bool own = own_value(output, from);
+      if (!own && to_.storage(from.storage).given) {
+        kept_.insert_or_assign(output.name, copied(from, output.name));
+      }
+    }
     for (const GraphOutput& output : exported_.outputs) {
       if (output.kind == GraphOutput::Kind::kMutation) {
         write_back(output);
@@ -231,12 +243,30 @@ class Import {
     }
   }
 
+  [[nodiscard]] std::vector<std::int64_t> sizes_of(const Tensor& tensor) const {
+    std::vector<std::int64_t> sizes;
+    for (const Dim& extent : tensor.shape) sizes.push_back(to_.sizes.value(extent));
+    return sizes;
+  }
+
+  /// Whether the value to be written back is what its input is already.
+  [[nodiscard]] bool own_value(const GraphOutput& output, const Tensor& from) const {
+    for (const GraphInput& input : exported_.inputs) {
+      const bool named = input.kind == GraphInput::Kind::kUser ? input.name == output.target
+                                                               : input.target == output.target;
+      if (named && !input.name.empty()) return value(input.name).storage == from.storage;
+    }
+    return false;
+  }
+
   void write_back(const GraphOutput& output) {
     for (const GraphInput& input : exported_.inputs) {
       const bool named = input.kind == GraphInput::Kind::kUser ? input.name == output.target
                                                                : input.target == output.target;
       if (!named || input.name.empty()) continue;
-      const Tensor from = value(output.name), to = value(input.name);
+      const Tensor from =
+                       (kept_.contains(output.name) ? kept_.at(output.name) : value(output.name)),
+                   to = value(input.name);
       if (from.storage != to.storage) to_.assign(to, from);
       return;
     }
@@ -265,6 +295,7 @@ class Import {
   std::set<std::string> read_;
   Translation to_;
   std::map<std::string, Tensor> values_;
+  std::map<std::string, Tensor> kept_;  ///< what inputs held at the end, before others change them
   std::map<std::pair<std::uint64_t, std::int64_t>, std::pair<Tensor, std::vector<std::int64_t>>>
       by_bytes_;
   std::vector<int> arguments_, results_;                 ///< storages; -1: no tensor

@@ -38,8 +38,10 @@ std::string_view computed_in(ScalarType type) {
 std::string literal(double value, ScalarType type) {
   if (!is_float(type)) return fmt::format("{}", static_cast<std::int64_t>(value));
   if (std::isnan(value)) return "NAN";
-  if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
   const bool wide = type == ScalarType::kF64;
+  if (std::isinf(wide ? value : static_cast<double>(static_cast<float>(value)))) {
+    return value < 0 ? "-INFINITY" : "INFINITY";
+  }
   std::string text = wide ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return wide ? text : text + "f";

@@ -43,6 +43,11 @@ const Tensor& Call::value_named(const std::string& name) const {
   return found->second;
 }
 
+bool Call::is_whole(std::string_view name) const {
+  const Value* value = find(name);
+  return value != nullptr && std::holds_alternative<std::int64_t>(*value);
+}
+
 Tensor Call::tensor(std::string_view name) const {
   auto tensor = maybe_tensor(name);
   if (!tensor) refuse("has no argument '{}'", name);
@@ -221,6 +226,12 @@ void Call::give(const Tensor& tensor, std::size_t result) {
 std::vector<Dim> broadcast(Sizes& sizes, const std::vector<Dim>& a, const std::vector<Dim>& b) {
   const auto& longer = a.size() >= b.size() ? a : b;
   const auto& shorter = a.size() >= b.size() ? b : a;
+  // What is repeated because it is 1 must be 1 at every size.
+  for (const auto* extents : {&a, &b}) {
+    for (const Dim& extent : *extents) {
+      if (sizes.value(extent) == 1) sizes.freeze(extent);
+    }
+  }
   std::vector<Dim> shape = longer;
   const std::size_t skip = longer.size() - shorter.size();
   for (std::size_t i = 0; i < shorter.size(); ++i) {

@@ -31,6 +31,7 @@ class Call {
   [[nodiscard]] Tensor tensor(std::string_view name) const;
   [[nodiscard]] std::optional<Tensor> maybe_tensor(std::string_view name) const;
   [[nodiscard]] std::vector<std::optional<Tensor>> tensors(std::string_view name) const;
+  [[nodiscard]] bool is_whole(std::string_view name) const;  ///< a whole number, and no float
   [[nodiscard]] std::int64_t whole(std::string_view name) const;
   [[nodiscard]] std::int64_t whole(std::string_view name, std::int64_t otherwise) const;
   [[nodiscard]] double number(std::string_view name) const;

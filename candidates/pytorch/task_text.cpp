@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -26,7 +27,7 @@ class TaskWriter {
     if (from_.launches().empty()) refuse("computes nothing: its results are its arguments");
     const std::string buffers = buffer_lines(), launches = launch_lines();
     std::string text = fmt::format("/* hone {{\n  \"name\": {},\n  \"sizes\": {{{}}},\n",
-                                   nlohmann::json(name).dump(), size_list());
+                                   shown(name), size_list());
     text += fmt::format("  \"buffers\": [\n{}],\n  \"launches\": [\n{}]", buffers, launches);
     const std::string constraints = constraint_list();
     if (!constraints.empty()) text += fmt::format(",\n  \"constraints\": [{}]", constraints);
@@ -44,32 +45,44 @@ class TaskWriter {
   }
 
  private:
+  /// As JSON that ends no comment; what is no UTF-8 as a replacement character.
+  static std::string shown(const nlohmann::json& json) {
+    std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    for (std::size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at)) {
+      text.insert(at + 1, "\\");
+    }
+    return text;
+  }
+
   [[nodiscard]] bool is_left_out(int index) const {
     const BufferText& buffer = from_.buffers()[static_cast<std::size_t>(index)];
     return !used_.contains(index) && buffer.role == Role::kScratch;
   }
 
-  /// A number as it is, else a text.
-  std::string json_of(const Dim& dim) {
+  /// A number as it is, else a text; at small sizes it must be `least` or more.
+  std::string json_of(const Dim& dim, int least) {
     from_.sizes.add_used(dim, sizes_);
     const Dim known = from_.sizes.resolve(dim);
     if (const auto number = known.constant()) return fmt::format("{}", *number);
-    note_positive(known);
+    note_least(known, least);
     return fmt::format("\"{}\"", from_.sizes.text(known));
   }
 
   std::string list_of(const std::vector<Dim>& dims) {
     std::string list;
-    for (const Dim& dim : dims) list += (list.empty() ? "" : ", ") + json_of(dim);
+    for (const Dim& dim : dims) list += (list.empty() ? "" : ", ") + json_of(dim, 1);
     return list.empty() ? "1" : list;
   }
 
   /// What is a difference or a quotient could become 0 at small sizes.
-  void note_positive(const Dim& dim) {
+  void note_least(const Dim& dim, int least) {
     bool safe = true;
     for (const auto& [monomial, factor] : dim.terms()) safe = safe && factor > 0;
     const std::string text = from_.sizes.text(dim);
-    if (!safe || text.find('/') != std::string::npos) positive_.insert(text);
+    if (!safe || (least > 0 && text.find('/') != std::string::npos)) {
+      int& known = least_.try_emplace(text, least).first->second;
+      known = std::max(known, least);
+    }
   }
 
   std::string buffer_lines() {
@@ -84,9 +97,10 @@ class TaskWriter {
       if (buffer.role != Role::kIn)
         lines += fmt::format(", \"role\": \"{}\"", to_string(buffer.role));
       if (buffer.fill.is_null() && buffer.below) {
-        lines += fmt::format(", \"fill\": {{\"integers\": [0, {}]}}", json_of(*buffer.below - 1));
+        lines +=
+            fmt::format(", \"fill\": {{\"integers\": [0, {}]}}", json_of(*buffer.below - 1, 0));
       }
-      if (!buffer.fill.is_null()) lines += fmt::format(", \"fill\": {}", buffer.fill.dump());
+      if (!buffer.fill.is_null()) lines += fmt::format(", \"fill\": {}", shown(buffer.fill));
       lines += "}";
     }
     return lines;
@@ -99,7 +113,7 @@ class TaskWriter {
       for (const auto& argument : launch.args) {
         if (!args.empty()) args += ", ";
         args += argument.buffer >= 0 ? fmt::format("\"{}\"", from_.buffer(argument.buffer).name)
-                                     : json_of(argument.value);
+                                     : json_of(argument.value, 0);
       }
       lines += fmt::format(
           "{}    {{\"kernel\": \"{}\", \"grid\": [{}], \"block\": [{}],\n     \"args\": [{}]}}",
@@ -120,9 +134,9 @@ class TaskWriter {
   [[nodiscard]] std::string constraint_list() const {
     std::string list;
     int count = 0;
-    for (const std::string& text : positive_) {
+    for (const auto& [text, least] : least_) {
       if (++count > kMostConstraints) break;
-      list += fmt::format("{}\"{} >= 1\"", list.empty() ? "" : ", ", text);
+      list += fmt::format("{}\"{} >= {}\"", list.empty() ? "" : ", ", text, least);
     }
     return list;
   }
@@ -140,7 +154,7 @@ class TaskWriter {
   Translation& from_;
   std::set<int> used_;  ///< buffers of some launch
   std::map<std::string, std::int64_t> sizes_;
-  std::set<std::string> positive_;
+  std::map<std::string, int> least_;  ///< of expressions that are not positive by their form
 };
 
 }  // namespace

@@ -42,6 +42,11 @@ int Translation::add_buffer(BufferText buffer) {
 }
 
 Tensor Translation::make(ScalarType type, std::vector<Dim> shape, std::string_view name) {
+  // Extents of extents of windows, a dozen deep, are as numbers of more use to a reader.
+  constexpr std::size_t kLongest = 512;
+  for (const Dim& extent : shape) {
+    if (sizes.text(extent).size() > kLongest) sizes.freeze(extent);
+  }
   BufferText buffer;
   buffer.name = name;
   buffer.type = type;

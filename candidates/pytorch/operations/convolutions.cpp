@@ -35,7 +35,8 @@ Dim channels_out(Sizes& sizes, const Convolution& conv) {
   if (conv.transposed) {
     sizes.unify(in, first);
     if (conv.groups == 1) return second;
-    sizes.split(first, {conv.groups, sizes.value(first) / conv.groups}, "group");
+    sizes.unify(first,
+                sizes.fresh("group_in", sizes.value(first) / conv.groups) * Dim(conv.groups));
     return second * Dim(conv.groups);
   }
   if (conv.groups == 1) {
@@ -51,11 +52,9 @@ Dim channels_out(Sizes& sizes, const Convolution& conv) {
 int loop_over_sources(Kernel& kernel, const std::string& out, const std::string& tap,
                       const std::string& place, const std::string& extent, const Window& window) {
   std::string at = window.padding == 0 ? out : fmt::format("{} + {}", out, window.padding);
-  const bool loops = window.taps > 1;
-  if (loops) {
-    kernel.loop(tap, fmt::format("{}", window.taps));
-    at += window.dilation == 1 ? " - " + tap : fmt::format(" - {} * {}", tap, window.dilation);
-  }
+  // Also over one tap: what lies outside is left by `continue`, which wants a loop.
+  kernel.loop(tap, fmt::format("{}", window.taps));
+  at += window.dilation == 1 ? " - " + tap : fmt::format(" - {} * {}", tap, window.dilation);
   if (window.stride == 1) {
     kernel.line(fmt::format("{} {} = {};", kernel.index_type(), place, at));
     kernel.line(fmt::format("if ({} < 0 || {} >= {}) continue;", place, place, extent));
@@ -67,7 +66,7 @@ int loop_over_sources(Kernel& kernel, const std::string& out, const std::string&
         fmt::format("{} {} = from_{} / {};", kernel.index_type(), place, place, window.stride));
     kernel.line(fmt::format("if ({} >= {}) continue;", place, extent));
   }
-  return loops ? 1 : 0;
+  return 1;
 }
 
 std::vector<Dim> result_shape(Sizes& sizes, const Convolution& conv, const Dim& channels) {
@@ -111,6 +110,7 @@ void write_convolution(Call& call, const Convolution& conv, bool without_batch) 
   sum.begin("sum");
   // Channels of the input; `c` counts within the group.
   const bool single = sizes.value(in_group) == 1;
+  if (single) sizes.freeze(in_group);
   int open = 0;
   if (!single) {
     kernel.loop("c", kernel.size("C", in_group));
@@ -164,6 +164,7 @@ void convolution(Call& call, bool transposed) {
   conv.bias = call.maybe_tensor("bias");
   conv.transposed = transposed;
   conv.groups = call.whole("groups", 1);
+  if (conv.groups < 1) refuse("has {} groups", conv.groups);
   const int dimensions = conv.weight.rank() - 2;
   if (dimensions < 1 || dimensions > 3)
     refuse("convolves in {} dimensions; hone in 1 to 3", dimensions);
@@ -175,6 +176,9 @@ void convolution(Call& call, bool transposed) {
                                 : call.for_each_dimension("padding", dimensions, 0);
   for (int i = 0; i < dimensions; ++i) {
     const auto at = static_cast<std::size_t>(i);
+    if (strides[at] < 1 || dilations[at] < 1 || paddings[at] < 0) {
+      refuse("has stride {}, padding {}, dilation {}", strides[at], paddings[at], dilations[at]);
+    }
     // The window is no size of the task: its loops stay as they are.
     call.to.sizes.freeze(conv.weight.shape[at + 2]);
     conv.windows.push_back({call.to.sizes.value(conv.weight.shape[at + 2]), strides[at],

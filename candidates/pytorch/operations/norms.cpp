@@ -234,6 +234,8 @@ void normalise_groups(Call& call, std::string_view name, std::int64_t groups) {
     if (call.has(parameter)) sizes.unify(call.tensor(parameter).shape[0], x.shape[1]);
   }
   const std::int64_t channels = sizes.value(x.shape[1]);
+  if (groups < 1 || channels % groups != 0)
+    refuse("has {} groups of {} channels", groups, channels);
   // Groups of one channel each: as many as there are channels, at every size.
   Dim count = x.shape[1], each = 1;
   if (groups != channels) {

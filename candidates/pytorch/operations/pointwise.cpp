@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <limits>
 
 #include "candidates/pytorch/operations.h"
 #include "candidates/pytorch/refusal.h"
@@ -51,7 +53,7 @@ constexpr Formula kFormulas[] = {
      "($self < -3.0f ? 0.0f : $self > 3.0f ? 6.0f : $self + 3.0f) / 6.0f"},
     {"aten.hardswish.default",
      "$self * ($self < -3.0f ? 0.0f : $self > 3.0f ? 6.0f : $self + 3.0f) / 6.0f"},
-    {"aten.threshold.default", "$self > $threshold ? $self : $value"},
+    {"aten.threshold.default", "$self <= $threshold ? $value : $self"},
     {"aten.tanh.default", "tanhf($self)"},
     {"aten.exp.default", "expf($self)"},
     {"aten.exp2.default", "exp2f($self)"},
@@ -72,10 +74,6 @@ constexpr Formula kFormulas[] = {
     {"aten.sinh.default", "sinhf($self)"},
     {"aten.cosh.default", "coshf($self)"},
     {"aten.erf.default", "erff($self)"},
-    {"aten.floor.default", "floorf($self)"},
-    {"aten.ceil.default", "ceilf($self)"},
-    {"aten.round.default", "rintf($self)"},
-    {"aten.trunc.default", "truncf($self)"},
     {"aten.neg.default", "-$self"},
     {"aten.square.default", "$self * $self"},
     {"aten.sign.default", "$self > 0 ? 1 : ($self < 0 ? -1 : 0)"},
@@ -97,8 +95,6 @@ constexpr Formula kFormulas[] = {
     {"aten.minimum.default", "$self < $other || $self != $self ? $self : $other"},
     {"aten.max.other", "$self > $other || $self != $self ? $self : $other"},
     {"aten.min.other", "$self < $other || $self != $self ? $self : $other"},
-    {"aten.fmod.Scalar", "fmodf($self, $other)"},
-    {"aten.fmod.Tensor", "fmodf($self, $other)"},
     {"aten.atan2.default", "atan2f($self, $other)"},
     {"aten.lerp.Scalar", "$self + $weight * ($end - $self)"},
     {"aten.addcmul.default", "$self + $tensor1 * $tensor2 * $value=1"},
@@ -189,6 +185,22 @@ std::string_view formula_of(const Call& call, std::string_view target) {
   if (target == "aten.bitwise_not.default") {
     return call.type() == ScalarType::kBool ? "!$self" : "~$self";
   }
+  if (target.starts_with("aten.floor.") || target.starts_with("aten.ceil.") ||
+      target.starts_with("aten.round.") || target.starts_with("aten.trunc.")) {
+    if (!is_float(call.type())) return "$self";
+    return target.starts_with("aten.floor.")   ? "floorf($self)"
+           : target.starts_with("aten.ceil.")  ? "ceilf($self)"
+           : target.starts_with("aten.round.") ? "rintf($self)"
+                                               : "truncf($self)";
+  }
+  if (target.starts_with("aten.fmod.")) {
+    return is_float(call.type()) ? "fmodf($self, $other)" : "$self % $other";
+  }
+  if (target.starts_with("aten.pow.") && !is_float(call.type())) {
+    const bool small = target == "aten.pow.Tensor_Scalar" && call.is_whole("exponent") &&
+                       call.whole("exponent") >= 1 && call.whole("exponent") <= 3;
+    if (!small) refuse("takes a power of whole numbers; hone has squares and cubes of them");
+  }
   if (target.starts_with("aten.pow.Tensor_Scalar")) {
     const double exponent = call.number("exponent");
     if (exponent == 1) return "$self";
@@ -206,7 +218,9 @@ constexpr std::string_view kByArguments[] = {
     "aten.clip.default",        "aten.clamp_min.default",    "aten.clamp_max.default",
     "aten.clamp_min.Tensor",    "aten.clamp_max.Tensor",     "aten.abs.default",
     "aten.bitwise_not.default", "aten.pow.Tensor_Scalar",    "aten.pow.Tensor_Tensor",
-    "aten.pow.Scalar",          "aten.floor_divide.default", "aten.floor_divide.Scalar",
+    "aten.pow.Scalar",          "aten.floor.default",        "aten.ceil.default",
+    "aten.round.default",       "aten.trunc.default",        "aten.fmod.Scalar",
+    "aten.fmod.Tensor",         "aten.floor_divide.default", "aten.floor_divide.Scalar",
     "aten.div.Tensor_mode",     "aten.div.Scalar_mode",      "aten.remainder.Tensor",
     "aten.remainder.Scalar"};
 
@@ -256,6 +270,10 @@ class Writer {
     std::vector<Dim> shape = tensors_.front().shape;
     for (const Tensor& tensor : tensors_) shape = broadcast(call_.to.sizes, shape, tensor.shape);
     type_ = computes_ == Computes::kAsResult ? call_.type() : widest(tensors_);
+    // An integer tensor and a number with a fraction meet in f32.
+    if (computes_ == Computes::kAsOperands && !is_float(type_) && has_fraction()) {
+      type_ = ScalarType::kF32;
+    }
     Tensor result = between_.empty() ? call_.make(shape) : call_.between(type_, shape, between_);
     const Tensor whole = result;
     std::vector<Tensor*> all = {&result};
@@ -273,7 +291,10 @@ class Writer {
     const auto at = kernel.each_element(result);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const ScalarType from = tensors_[i].type;
-      const ScalarType as = from == ScalarType::kBool ? from : type_;
+      // A mask stays one; where bools are numbers of a floating result, they are 0 and 1 of it.
+      const bool is_mask = names_[i] == "mask" || names_[i] == "condition";
+      const ScalarType as =
+          from == ScalarType::kBool && (is_mask || !is_float(type_)) ? from : type_;
       kernel.line(fmt::format("{} v_{} = {};", computed_in(as), names_[i],
                               converted(kernel.load(operands[i], at), from, as)));
     }
@@ -309,6 +330,17 @@ class Writer {
     }
   }
 
+  /// Whether one of the numbers among the arguments is not whole.
+  [[nodiscard]] bool has_fraction() const {
+    bool found = false;
+    each_argument([&](std::size_t, std::size_t, std::string_view name, std::string_view) {
+      if (call_.is_tensor(name) || !call_.has(name)) return;
+      const double value = call_.number(name);
+      found = found || value != std::trunc(value);
+    });
+    return found;
+  }
+
   void collect() {
     each_argument([&](std::size_t, std::size_t, std::string_view name, std::string_view) {
       if (!call_.is_tensor(name)) return;
@@ -318,8 +350,18 @@ class Writer {
     });
   }
 
+  static std::string whole_literal(std::int64_t value) {
+    constexpr std::int64_t kMostInt = 2147483647;
+    if (value == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807ll - 1)";
+    const std::string text =
+        fmt::format("{}{}", value, value > kMostInt || -value > kMostInt ? "ll" : "");
+    return value < 0 ? "(" + text + ")" : text;
+  }
+
   [[nodiscard]] std::string argument(std::string_view name, std::string_view otherwise) const {
     if (call_.is_tensor(name)) return fmt::format("v_{}", name);
+    // Whole numbers of 64 bits are no doubles.
+    if (!is_float(type_) && call_.is_whole(name)) return whole_literal(call_.whole(name));
     const double value = otherwise.empty() ? call_.number(name)
                                            : call_.number(name, std::stod(std::string(otherwise)));
     std::string text = literal(value, type_);

@@ -52,6 +52,10 @@ Pool pool_of(Call& call, int dimensions) {
   const auto padding = call.for_each_dimension("padding", dimensions, 0);
   const auto dilation = call.for_each_dimension("dilation", dimensions, 1);
   for (std::size_t i = 0; i < taps.size(); ++i) {
+    if (taps[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0) {
+      refuse("has a window of {} elements, stride {}, padding {}, dilation {}", taps[i], stride[i],
+             padding[i], dilation[i]);
+    }
     pool.windows.push_back({taps[i], stride[i], padding[i], dilation[i], padding[i]});
   }
   pool.up = call.flag("ceil_mode", false);

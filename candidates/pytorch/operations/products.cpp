@@ -46,7 +46,7 @@ void write_product(Call& call, std::string_view name, Product product) {
   std::string value = sum.value("sum");
   if (product.alpha != 1)
     value = fmt::format("{} * {}", literal(product.alpha, product.y.type), value);
-  if (bias) {
+  if (bias && product.beta != 0) {
     std::string more = kernel.load(*bias, at);
     if (product.beta != 1)
       more = fmt::format("{} * {}", literal(product.beta, product.y.type), more);

@@ -53,7 +53,7 @@ void dropout_of_another_kind(Call& call) {
   if (call.flag("train", true) && call.number("p") != 0) {
     refuse("draws at random in a way that hone does not have; export the module in eval mode");
   }
-  call.give(call.tensor("input"));
+  call.give(call.tensor(call.has("input") ? "input" : "self"));
 }
 
 nlohmann::json standard_normal() { return {{"normal", {0, 1}}}; }

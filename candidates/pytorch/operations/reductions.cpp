@@ -123,7 +123,9 @@ std::string first_of(const Reduction& reduction, ScalarType type) {
     if (type == ScalarType::kI64)
       return low ? "(-9223372036854775807ll - 1)" : "9223372036854775807ll";
     if (type == ScalarType::kI32) return low ? "(-2147483647 - 1)" : "2147483647";
-    return low ? "-128" : "255";
+    if (type == ScalarType::kI8) return low ? "-128" : "127";
+    if (type == ScalarType::kU8) return low ? "0" : "255";
+    return low ? "0" : "1";
   }
   return std::string(reduction.first);
 }
@@ -137,7 +139,8 @@ void step(Kernel& kernel, const Reduction& reduction, const Sum& sum, const std:
     } else {
       kernel.line(
           fmt::format("{} v = {};", sum.is_long() ? sum.type() : computed_in(type), loaded));
-      kernel.line(fmt::format("result += {};", term));
+      const bool wide = sum.is_long() || type == ScalarType::kF64;
+      kernel.line(fmt::format("result += {};", wide ? put(term, "fabsf", "fabs") : term));
     }
     return;
   }
@@ -179,7 +182,9 @@ void write_reduction(Call& call, const Tensor& from, const std::vector<int>& axe
         count = fmt::format("({} - {})", count, finish.divide_by_less);
       value = fmt::format("{} / {}", value, count);
     }
-    return stored_as(result.type, put(finish.formula, "$r", value));
+    std::string text = put(finish.formula, "$r", value);
+    if (result.type == ScalarType::kF64) text = put(put(text, "sqrtf", "sqrt"), "fabsf", "fabs");
+    return stored_as(result.type, text);
   };
   std::optional<Tensor> partial;
   if (in_parts) {

@@ -50,9 +50,24 @@ Rows rows_of(Call& call, const Tensor& from, int axis, const Tensor& to) {
   return rows;
 }
 
-/// Of floating types; `logarithm`: log_softmax.
+/// The argument in the result's type, where it is another one.
+Tensor converted(Call& call) {
+  const Tensor from = call.tensor("self");
+  if (from.type == call.type()) return from;
+  const Tensor to = call.between(call.type(), from.shape, "converted");
+  Kernel kernel(call.to, "convert", "");
+  const auto x = kernel.in("x", from);
+  const auto y = kernel.out("y", to);
+  const Indices at = kernel.each_element(to);
+  kernel.store(
+      y, at, stored_as(to.type, fmt::format("({})({})", computed_in(to.type), kernel.load(x, at))));
+  kernel.launch();
+  return to;
+}
+
+/// `logarithm`: log_softmax.
 void write_softmax(Call& call, bool logarithm) {
-  Tensor from = call.tensor("self");
+  Tensor from = converted(call);
   const int axis = Call::axis(call.whole("dim"), from.rank());
   const Tensor to = call.make(from.shape);
   const Rows rows = rows_of(call, from, axis, to);
@@ -94,7 +109,7 @@ void log_softmax(Call& call) { write_softmax(call, true); }
 
 /// log(sum of exp(x)) over some dimensions.
 void logsumexp(Call& call) {
-  const Tensor from = call.tensor("self");
+  const Tensor from = converted(call);
   const auto axes = call.axes("dim", from.rank());
   const Reduced parts = reduced(call.to.sizes, from, axes);
   if (parts.gone.shape.size() > 1) refuse("goes over dimensions that do not lie in one row");

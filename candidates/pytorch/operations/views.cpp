@@ -2,6 +2,7 @@
 // not lie in one row needs a copy.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "candidates/pytorch/operations.h"
 #include "candidates/pytorch/refusal.h"
@@ -61,7 +62,46 @@ std::vector<Dim> regroup(Call& call, const Tensor& from, const std::vector<std::
   return shape;
 }
 
+/// The strides of a view of this shape; empty: there is none without a copy. From the last
+/// dimension on, what lies in one row is a chunk, and new dimensions share it out. Source:
+/// computeStride() of PyTorch's aten/src/ATen/TensorUtils.cpp, whose rule this is.
+std::optional<std::vector<Dim>> view_strides(const Sizes& sizes, const Tensor& from,
+                                             const std::vector<Dim>& shape) {
+  std::vector<Dim> strides(shape.size(), 1);
+  if (from.rank() == 0) return strides;
+  std::size_t next = shape.size();
+  Dim base = from.strides.back(), chunk = 1;
+  std::int64_t given = 1, taken = 1;
+  for (std::size_t d = from.shape.size(); d-- > 0;) {
+    given *= sizes.value(from.shape[d]);
+    chunk *= from.shape[d];
+    const bool goes_on = d > 0 && (sizes.value(from.shape[d - 1]) == 1 ||
+                                   sizes.same(from.strides[d - 1], chunk * base));
+    if (goes_on) continue;
+    Dim step = base;
+    while (next > 0 && (taken < given || sizes.value(shape[next - 1]) == 1)) {
+      --next;
+      strides[next] = step;
+      step *= shape[next];
+      taken *= sizes.value(shape[next]);
+    }
+    if (taken != given) return std::nullopt;
+    if (d > 0) base = from.strides[d - 1];
+    chunk = 1;
+    given = taken = 1;
+  }
+  return next == 0 ? std::optional(strides) : std::nullopt;
+}
+
 Tensor reshaped(Call& call, const Tensor& from, const std::vector<Dim>& shape) {
+  if (!call.to.is_dense(from)) {
+    if (auto strides = view_strides(call.to.sizes, from, shape)) {
+      Tensor view = from;
+      view.shape = shape;
+      view.strides = *std::move(strides);
+      return view;
+    }
+  }
   Tensor view = call.to.dense(from);
   view.shape = shape;
   view.strides = dense_strides(shape);
@@ -195,6 +235,7 @@ void squeeze(Call& call) {
   for (int i = view.rank(); i-- > 0;) {
     const bool named = axes.empty() || std::ranges::find(axes, i) != axes.end();
     if (!named || call.to.sizes.value(view.shape[static_cast<std::size_t>(i)]) != 1) continue;
+    call.to.sizes.freeze(view.shape[static_cast<std::size_t>(i)]);
     view.shape.erase(view.shape.begin() + i);
     view.strides.erase(view.strides.begin() + i);
   }
@@ -223,7 +264,7 @@ std::int64_t place(Call& call, const Dim& extent, std::int64_t at) {
   if (at == 0) return 0;
   call.to.sizes.freeze(extent);
   const std::int64_t value = call.to.sizes.value(extent);
-  return at < 0 ? at + value : std::min(at, value);
+  return at < 0 ? std::max<std::int64_t>(at + value, 0) : std::min(at, value);
 }
 
 void select(Call& call) {
@@ -287,6 +328,7 @@ void split_evenly(Call& call, std::int64_t length) {
   const Dim extent = from.shape[axis];
   const std::int64_t all = call.to.sizes.value(extent);
   const auto pieces = static_cast<std::int64_t>(call.results());
+  if (length < 1) refuse("splits into pieces of {} elements", length);
   std::vector<Dim> lengths;
   if (length * pieces == all) {
     // As many pieces at every size, each a part of the whole.
@@ -306,6 +348,7 @@ void chunk(Call& call) {
   const Tensor from = call.tensor("self");
   const auto axis = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), from.rank()));
   const std::int64_t all = call.to.sizes.value(from.shape[axis]), chunks = call.whole("chunks");
+  if (chunks < 1) refuse("splits into {} pieces", chunks);
   split_evenly(call, (all + chunks - 1) / chunks);
 }
 
@@ -353,7 +396,8 @@ void contiguous(Call& call) { call.give(call.to.dense(call.tensor("self"))); }
 
 /// Of another type a copy, else the tensor itself.
 void convert(Call& call) {
-  if (call.tensor("self").type == call.type()) return same(call);
+  const bool copies = call.flag("copy", false);
+  if (!copies && call.tensor("self").type == call.type()) return same(call);
   write_pointwise(call, "convert", "$self");
 }
 

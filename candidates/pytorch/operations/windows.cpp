@@ -19,7 +19,8 @@ Dim window_extent(Sizes& sizes, const Dim& extent, const Window& window) {
 int loop_over_taps(Kernel& kernel, const std::string& out, const std::string& tap,
                    const std::string& place, const std::string& extent, const Window& window) {
   std::string at = window.stride == 1 ? out : fmt::format("{} * {}", out, window.stride);
-  const bool loops = window.taps > 1;
+  // What lies outside is left by `continue`, which wants a loop.
+  const bool loops = window.taps > 1 || window.padding != 0 || window.padding_after != 0;
   if (loops) {
     kernel.loop(tap, fmt::format("{}", window.taps));
     at += window.dilation == 1 ? " + " + tap : fmt::format(" + {} * {}", tap, window.dilation);
