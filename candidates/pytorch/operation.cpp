@@ -17,11 +17,12 @@ const Value* Call::find(std::string_view name) const {
 
 namespace {
 
-/// Sizes are multiplied and added: what is larger than any tensor is no size. The largest number
-/// of all stands for "to the end".
+/// Numbers of an argument are multiplied and added, at most two by two. The largest number of all
+/// stands for "to the end" of a slice.
 std::int64_t sensible(std::int64_t number, std::string_view name) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  const bool end = number == std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  const bool end =
+      (name == "end" || name == "start") && number == std::numeric_limits<std::int64_t>::max();
   if (!end && (number > kMost || number < -kMost)) {
     refuse("its argument '{}' is {}, which is out of range", name, number);
   }
