@@ -9,7 +9,7 @@ namespace {
 
 // More than any real program has.
 constexpr std::size_t kMaxLaunches = 8192;
-constexpr std::size_t kMaxScratch = 8192;
+constexpr std::size_t kMaxScratch = 256;
 constexpr std::size_t kMaxArguments = 256;
 
 NameScope scope_of(const Task& task) {
