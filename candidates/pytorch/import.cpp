@@ -177,7 +177,7 @@ class Import {
       }
       refuse(
           "hone does not have this operation; candidates/pytorch/operations has one file for each "
-          "family of them (scripts/new_operation.sh begins one)");
+          "family of them");
     } catch (const Refusal& refusal) {
       refuse("node '{}' ({}{}{}): {}", node.name, node.target, node.module.empty() ? "" : " of ",
              node.module, refusal.what());
