@@ -68,7 +68,7 @@ TensorMeta meta_of(const Json& json, const std::string& where) {
     meta.offset = extent_of(*offset, where);
   }
   if (meta.strides.size() != meta.sizes.size())
-    refuse("{} has as many strides as no tensor", where);
+    refuse("{} has {} sizes but {} strides", where, meta.sizes.size(), meta.strides.size());
   for (const std::int64_t size : meta.sizes) {
     if (size < 0) refuse("{} has a negative size", where);
     if (size == 0) refuse("{} is an empty tensor; hone has none", where);

@@ -281,12 +281,7 @@ class Import {
 
   Tensor copied(const Tensor& tensor, const std::string& name) {
     const Tensor copy = to_.make(tensor.type, tensor.shape, name + "_result");
-    Kernel kernel(to_, "copy", "The same elements, row-major.");
-    const auto from = kernel.in("x", tensor);
-    const auto to = kernel.out("y", copy);
-    const auto at = kernel.each_element(copy);
-    kernel.store(to, at, kernel.load_raw(from, at));
-    kernel.launch();
+    to_.copy(tensor, copy, "copy", "The same elements, row-major.");
     return copy;
   }
 

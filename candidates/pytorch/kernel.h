@@ -40,8 +40,6 @@ class Kernel {
   /// An extent in the kernel's text: a number, or the parameter of this name (or of the name that
   /// the same extent got before).
   std::string size(std::string_view name, const Dim& dim);
-  /// Like size(), but of the widest index type: for products of extents.
-  std::string product(std::string_view name, const Dim& dim) { return size(name, dim); }
 
   /// One thread for each element of a box: declares and bounds the index of each extent and returns
   /// the names. Extents of 1 get "0". Call once, before the body.
@@ -68,7 +66,7 @@ class Kernel {
   /// Of an index variable: "int", or "long long" where an operand has 2^31 elements and more.
   [[nodiscard]] const std::string& index_type() const { return index_type_; }
 
-  /// Adds kernel and launch: blocks of 256 threads (fewer where each thread does much).
+  /// Adds kernel and launch: blocks of so many threads.
   void launch(int block = 256);
   void launch_blocks(int block);
 

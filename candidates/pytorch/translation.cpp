@@ -109,13 +109,18 @@ bool Translation::is_whole(const Tensor& tensor) const {
 Tensor Translation::dense(const Tensor& tensor) {
   if (is_dense(tensor)) return tensor;
   Tensor copy = make(tensor.type, tensor.shape, buffer(buffer_of(tensor)).name + "_dense");
-  Kernel kernel(*this, "copy", "The same elements, row-major.");
-  const auto from = kernel.in("x", tensor);
-  const auto to = kernel.out("y", copy);
-  const auto at = kernel.each_element(copy);
-  kernel.store(to, at, kernel.load_raw(from, at));
-  kernel.launch();
+  this->copy(tensor, copy, "copy", "The same elements, row-major.");
   return copy;
+}
+
+void Translation::copy(const Tensor& from, const Tensor& to, std::string_view name,
+                       std::string_view comment) {
+  Kernel kernel(*this, std::string(name), std::string(comment));
+  const auto x = kernel.in("x", from);
+  const auto y = kernel.out("y", to);
+  const auto at = kernel.each_element(from);
+  kernel.store(y, at, kernel.load_raw(x, at));
+  kernel.launch();
 }
 
 void Translation::assign(const Tensor& target, const Tensor& value) {
@@ -127,12 +132,7 @@ void Translation::assign(const Tensor& target, const Tensor& value) {
     return;
   }
   if (owner.given) buffer(owner.buffer).role = Role::kInOut;
-  Kernel kernel(*this, "write_back", "Into the elements that others see.");
-  const auto from = kernel.in("x", value);
-  const auto to = kernel.out("y", target);
-  const auto at = kernel.each_element(value);
-  kernel.store(to, at, kernel.load_raw(from, at));
-  kernel.launch();
+  copy(value, target, "write_back", "Into the elements that others see.");
 }
 
 std::string Translation::add_kernel(std::string_view name, const std::string& text,

@@ -111,6 +111,10 @@ class Translation {
   /// Itself if it is dense, else a copy by a kernel.
   Tensor dense(const Tensor& tensor);
 
+  /// A kernel that writes the elements of one tensor into another of the same shape and type.
+  void copy(const Tensor& from, const Tensor& to, std::string_view kernel,
+            std::string_view comment);
+
   /// What an operation in place does: from now on the elements of `target`, and of all views of its
   /// storage, are those of `value`, a dense tensor of the same shape and type that was made for
   /// this.

@@ -111,7 +111,6 @@ constexpr Reduction kAll{"all", "1", "$v", "if (!$v) $r = 0;"};
 
 struct Finish {
   std::string_view formula = "$r";  ///< what is made of the reduced number
-  double divide_by_less = 0;        ///< of a mean over count - this
   bool is_mean = false;
 };
 
@@ -177,9 +176,7 @@ void write_reduction(Call& call, const Tensor& from, const std::vector<int>& axe
   };
   const auto finished = [&](Kernel& kernel, std::string value) {
     if (finish.is_mean) {
-      std::string count = kernel.size("terms", parts.gone.elements());
-      if (finish.divide_by_less != 0)
-        count = fmt::format("({} - {})", count, finish.divide_by_less);
+      const std::string count = kernel.size("terms", parts.gone.elements());
       value = fmt::format("{} / {}", value, count);
     }
     std::string text = put(finish.formula, "$r", value);

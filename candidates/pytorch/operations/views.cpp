@@ -132,8 +132,6 @@ void flatten(Call& call) {
   call.give(reshaped(call, from, shape));
 }
 
-void unflatten(Call& call) { reshape(call); }
-
 void permute(Call& call) {
   const Tensor from = call.tensor("self");
   std::vector<int> order;
@@ -410,7 +408,7 @@ constexpr Operation kOperations[] = {
     {"aten._unsafe_view.default", reshape},
     {"aten.view_as.default", reshape},
     {"aten.flatten.using_ints", flatten},
-    {"aten.unflatten.int", unflatten},
+    {"aten.unflatten.int", reshape},
     {"aten.permute.default", permute},
     {"aten.transpose.int", transpose},
     {"aten.swapaxes.default", swap_axes},
