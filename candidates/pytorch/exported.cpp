@@ -312,12 +312,7 @@ struct Reader {
     std::set<std::string> used;
     for (const GraphOutput& output : exported.outputs) used.insert(output.name);
     for (const Node& node : exported.nodes) {
-      for (const auto& [argument, value] : node.inputs) {
-        if (const auto* one = std::get_if<TensorName>(&value)) used.insert(one->name);
-        if (const auto* several = std::get_if<TensorNames>(&value)) {
-          used.insert(several->begin(), several->end());
-        }
-      }
+      for (const std::string& name : tensors_read(node)) used.insert(name);
     }
     for (Node& node : exported.nodes) {
       if (node.outputs.size() < 2) continue;
@@ -375,6 +370,20 @@ struct Reader {
 };
 
 }  // namespace
+
+std::vector<std::string> tensors_read(const Node& node) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    // "" is an absent one of a list.
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const auto& [argument, value] : node.inputs) {
+    if (const auto* one = std::get_if<TensorName>(&value)) add(one->name);
+    if (const auto* several = std::get_if<TensorNames>(&value))
+      std::ranges::for_each(*several, add);
+  }
+  return names;
+}
 
 std::optional<ScalarType> scalar_type_of(std::int64_t dtype) {
   // Source: enum ScalarType of PyTorch's torch/_export/serde/schema.py.

@@ -52,6 +52,9 @@ struct Node {
   std::string module;                ///< "layer1.0.conv", where the export says so
 };
 
+/// The names of the tensors among its arguments, in their order, each once.
+[[nodiscard]] std::vector<std::string> tensors_read(const Node& node);
+
 /// Raw bytes in the file, elements laid out by `meta`.
 struct Weight {
   TensorMeta meta;

@@ -8,16 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "candidates/pytorch/examine.h"
 #include "candidates/pytorch/exported.h"
 #include "candidates/pytorch/operations.h"
 #include "candidates/pytorch/refusal.h"
 #include "candidates/pytorch/task_text.h"
 
 namespace hone::pytorch {
-namespace {
 
-/// The order in which a tensor's dimensions lie in memory, outermost first; refuses what no dense
-/// buffer with its dimensions in another order is.
 std::vector<int> memory_order(const TensorMeta& meta, const std::string& name) {
   std::vector<int> order(meta.sizes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
@@ -53,12 +51,14 @@ std::vector<int> memory_order(const TensorMeta& meta, const std::string& name) {
   return order;
 }
 
+namespace {
+
 /// Fills for what has no bytes of its own: arguments, and parameters on the meta device.
 nlohmann::json made_up_fill(const GraphInput& input, const TensorMeta& meta) {
   if (!is_float(meta.type)) return nullptr;
   if (input.kind == GraphInput::Kind::kUser) return {{"normal", {0, 1}}};
-  const bool variance = input.target.ends_with("running_var");
-  const bool scale = meta.sizes.size() == 1 && input.target.ends_with("weight");
+  const bool variance = input.target.contains("running_var");
+  const bool scale = meta.sizes.size() == 1 && input.target.contains("weight");
   if (variance || scale) return {{"uniform", {0.5, 1.5}}};
   if (meta.sizes.size() < 2) return {{"uniform", {-0.5, 0.5}}};
   // As PyTorch draws weights: so that results keep the magnitude of what goes in.
@@ -72,6 +72,15 @@ class Import {
  public:
   Import(const Exported& exported, std::string fill_path)
       : exported_(exported), fill_path_(std::move(fill_path)), read_(names_read(exported)) {}
+
+  /// What each node is, in their order. One that hone does not take gives tensors from outside.
+  Examined examine() {
+    for (const GraphInput& input : exported_.inputs) add_input(input);
+    Examined all;
+    for (const Node& node : exported_.nodes) all.nodes.push_back(examine(node));
+    for (const auto& [name, tensor] : values_) all.storages.emplace(name, tensor.storage);
+    return all;
+  }
 
   Imported run(const std::string& name) {
     for (const GraphInput& input : exported_.inputs) add_input(input);
@@ -89,16 +98,70 @@ class Import {
   }
 
  private:
+  NodeFacts examine(const Node& node) {
+    NodeFacts facts;
+    const int storages = to_.storages();
+    const std::size_t launches = to_.launches().size(), written = to_.written().size(),
+                      draws = to_.draws().size();
+    for (const std::string& name : tensors_read(node)) {
+      const auto found = values_.find(name);
+      if (found == values_.end()) refuse("no node makes '{}', which '{}' reads", name, node.name);
+      facts.reads.insert(found->second.storage);
+    }
+    try {
+      translate_unnamed(node);
+      if (to_.draws().size() > draws) facts.why_not = "draws at random, which stays PyTorch's";
+    } catch (const Refusal& refusal) {
+      facts.why_not = refusal.what();
+    }
+    for (std::size_t i = launches; i < to_.launches().size(); ++i) {
+      facts.launches += 1;
+      const auto kernel =
+          std::ranges::find(to_.kernels(), to_.launches()[i].kernel, &KernelText::name);
+      facts.loops = facts.loops || kernel->text.contains("for (");
+    }
+    for (std::size_t i = written; i < to_.written().size(); ++i) {
+      if (to_.written()[i] < storages) facts.writes.insert(to_.written()[i]);
+    }
+    for (const std::string& name : node.outputs) {
+      if (name.empty()) continue;
+      if (!facts.why_not.empty()) give_from_outside(name);
+      const auto made = values_.find(name);  // there is none of what nobody reads
+      if (made != values_.end()) facts.makes.insert(made->second.storage);
+    }
+    // Nobody knows what it does to what it is given but PyTorch.
+    if (!facts.why_not.empty()) facts.writes = written_by_name(node, facts);
+    return facts;
+  }
+
+  /// Of an operator that hone does not take: PyTorch names those that write with a "_" at the end,
+  /// or "out" among the overloads.
+  static std::set<int> written_by_name(const Node& node, const NodeFacts& facts) {
+    const std::size_t dot = node.target.rfind('.');
+    const bool writes = dot == std::string::npos || (dot > 0 && node.target[dot - 1] == '_') ||
+                        node.target.substr(dot).contains("out");
+    return writes ? facts.reads : std::set<int>{};
+  }
+
+  void give_from_outside(const std::string& name) {
+    const auto found = exported_.tensors.find(name);
+    if (found == exported_.tensors.end()) refuse("the file says nothing of the tensor '{}'", name);
+    BufferText buffer;
+    buffer.name = name;
+    buffer.type = found->second.type;
+    buffer.role = Role::kIn;
+    for (std::size_t i = 0; i < found->second.sizes.size(); ++i) {
+      buffer.shape.push_back(
+          to_.sizes.fresh(fmt::format("{}_{}", name, i), found->second.sizes[i]));
+    }
+    values_.insert_or_assign(name, to_.give(buffer));
+  }
+
   /// What later nodes and the module's caller see.
   static std::set<std::string> names_read(const Exported& exported) {
     std::set<std::string> names;
     for (const Node& node : exported.nodes) {
-      for (const auto& [argument, value] : node.inputs) {
-        if (const auto* one = std::get_if<TensorName>(&value)) names.insert(one->name);
-        if (const auto* some = std::get_if<TensorNames>(&value)) {
-          names.insert(some->begin(), some->end());
-        }
-      }
+      for (const std::string& name : tensors_read(node)) names.insert(name);
     }
     for (const GraphOutput& output : exported.outputs) names.insert(output.name);
     return names;
@@ -167,17 +230,21 @@ class Import {
     values_.insert_or_assign(input.name, tensor);
   }
 
+  void translate_unnamed(const Node& node) {
+    Call call(to_, exported_, node, values_, &read_);
+    if (const Operation* operation = find_operation(node.target)) return operation->translate(call);
+    if (const Operation* functional = without_underscore(node.target)) {
+      return in_place(call, node, *functional);
+    }
+    refuse(
+        "hone does not have this operation; candidates/pytorch/operations has one file for each "
+        "family of them");
+  }
+
+  /// Whatever is wrong is told with the node.
   void translate(const Node& node) {
     try {
-      Call call(to_, exported_, node, values_, &read_);
-      if (const Operation* operation = find_operation(node.target))
-        return operation->translate(call);
-      if (const Operation* functional = without_underscore(node.target)) {
-        return in_place(call, node, *functional);
-      }
-      refuse(
-          "hone does not have this operation; candidates/pytorch/operations has one file for each "
-          "family of them");
+      translate_unnamed(node);
     } catch (const Refusal& refusal) {
       refuse("node '{}' ({}{}{}): {}", node.name, node.target, node.module.empty() ? "" : " of ",
              node.module, refusal.what());
@@ -303,10 +370,17 @@ Result<Imported> import_pt2(const std::filesystem::path& path, const std::string
   auto exported = read_exported(path);
   if (!exported) return std::unexpected(exported.error());
   try {
-    return Import(*exported, fill_path).run(path.stem().string());
+    return import_graph(*exported, fill_path, path.stem().string());
   } catch (const Refusal& refusal) {
     return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
   }
 }
+
+Imported import_graph(const Exported& exported, const std::string& fill_path,
+                      const std::string& name) {
+  return Import(exported, fill_path).run(name);
+}
+
+Examined examine(const Exported& exported) { return Import(exported, "").examine(); }
 
 }  // namespace hone::pytorch

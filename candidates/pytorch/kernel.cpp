@@ -83,6 +83,7 @@ Kernel::Operand Kernel::add(std::string_view name, const Tensor& tensor, bool wr
   if (to_.sizes.value(all) > kMostInt || to_.sizes.value(tensor.elements()) > kMostInt) {
     index_type_ = "long long";
   }
+  if (written) to_.note_written(tensor.storage);
   parameters_.push_back({free_name(name), tensor, written});
   return {parameters_.size() - 1};
 }

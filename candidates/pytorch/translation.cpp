@@ -127,6 +127,7 @@ void Translation::assign(const Tensor& target, const Tensor& value) {
   Storage& owner = storage(target.storage);
   // In place and nothing changed: dropout in eval mode.
   if (target.storage == value.storage) return;
+  note_written(target.storage);
   if (!owner.given && !storage(value.storage).given && is_whole(target) && is_whole(value)) {
     owner.buffer = buffer_of(value);
     return;

@@ -120,6 +120,10 @@ class Translation {
   /// this.
   void assign(const Tensor& target, const Tensor& value);
 
+  /// The storages that kernels and assignments wrote so far, each as often as it was written.
+  [[nodiscard]] const std::vector<int>& written() const { return written_; }
+  void note_written(int storage) { written_.push_back(storage); }
+
   /// PyTorch 2.11 exports an LSTM's states on a CPU with a dimension of extent 1 too many, and all
   /// that is computed of them; when they run they have the right ones. From here on the file may
   /// have other dimensions of extent 1 than the rules.
@@ -136,6 +140,7 @@ class Translation {
   [[nodiscard]] const std::vector<BufferText>& buffers() const { return buffers_; }
   [[nodiscard]] const std::vector<KernelText>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<LaunchText>& launches() const { return launches_; }
+  [[nodiscard]] int storages() const { return static_cast<int>(storages_.size()); }
   [[nodiscard]] Storage& storage(int index) { return storages_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] const Storage& storage(int index) const {
     return storages_[static_cast<std::size_t>(index)];
@@ -148,7 +153,7 @@ class Translation {
   std::vector<Storage> storages_;
   std::vector<KernelText> kernels_;
   std::vector<LaunchText> launches_;
-  std::vector<int> draws_;
+  std::vector<int> draws_, written_;
   bool doubts_ones_ = false;
   std::map<std::string, int, std::less<>> kernel_names_;
 };

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "candidates/pytorch/import.h"
+#include "candidates/pytorch/parts.h"
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/search/single/recorded.h"
@@ -16,9 +17,68 @@ struct Options {
   std::string file;
   std::string output;
   std::string recorded;  ///< a folder
+  std::string parts;     ///< a folder
+  pytorch::PartsOptions cut;
   DeviceOptions device;
   bool force = false;
 };
+
+nlohmann::json values_json(const std::vector<pytorch::PartValue>& values) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const pytorch::PartValue& value : values) {
+    nlohmann::json entry = {
+        {"value", value.value}, {"buffer", value.buffer}, {"order", value.order}};
+    if (value.changed) entry["changed"] = true;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+/// The module in parts: a task file for each that differs, and how they fit together.
+int write_parts(const Options& options) {
+  namespace fs = std::filesystem;
+  const Common& common = options.common;
+  const auto cut = pytorch::cut_pt2(options.file, options.cut);
+  if (!cut) return common.fail(cut.error());
+  std::error_code code;
+  fs::create_directories(options.parts, code);
+  if (code) {
+    return common.fail({ErrorCode::kIo, fmt::format("{}: {}", options.parts, code.message())});
+  }
+  const auto name_of = [](std::size_t index) { return fmt::format("part_{:03}.task.cu", index); };
+  if (!options.force && fs::exists(fs::path(options.parts) / name_of(0))) {
+    return common.fail(
+        {ErrorCode::kInvalidInput,
+         fmt::format("{}: holds parts already; --force overwrites them", options.parts)});
+  }
+  nlohmann::json parts = nlohmann::json::array();
+  std::size_t tasks = 0;
+  for (std::size_t i = 0; i < cut->parts.size(); ++i) {
+    const pytorch::Part& part = cut->parts[i];
+    if (part.alike == i) {
+      ++tasks;
+      const auto written = write_text((fs::path(options.parts) / name_of(i)).string(), part.text);
+      if (!written) return common.fail(written.error());
+    }
+    parts.push_back({{"task", name_of(part.alike)},
+                     {"nodes", part.nodes},
+                     {"inputs", values_json(part.inputs)},
+                     {"outputs", values_json(part.outputs)}});
+  }
+  nlohmann::json steps = nlohmann::json::array(), left_out = nlohmann::json::array();
+  for (const pytorch::Step& step : cut->steps) {
+    steps.push_back(step.part ? nlohmann::json{{"part", *step.part}}
+                              : nlohmann::json{{"node", step.node}});
+  }
+  for (const pytorch::LeftOut& node : cut->left_out) {
+    left_out.push_back({{"node", node.node}, {"target", node.target}, {"why", node.why}});
+  }
+  fmt::print(stderr, "wrote {}: {} parts, {} of them different; {} nodes stay PyTorch's\n",
+             options.parts, cut->parts.size(), tasks, cut->left_out.size());
+  const nlohmann::json document = {
+      {"folder", options.parts}, {"parts", parts}, {"steps", steps}, {"left_out", left_out}};
+  return common.write_json(document) ? kDone : kEnvironmentLacks;
+}
 
 /// The imported program's answers beside PyTorch's.
 int verify(const Options& options, Task task, const pytorch::Imported& imported,
@@ -50,6 +110,7 @@ int verify(const Options& options, Task task, const pytorch::Imported& imported,
 int run(const Options& options) {
   namespace fs = std::filesystem;
   const Common& common = options.common;
+  if (!options.parts.empty()) return write_parts(options);
   const fs::path path(options.file);
   std::string output = options.output;
   if (output.empty()) output = (path.parent_path() / (path.stem().string() + ".task.cu")).string();
@@ -104,6 +165,17 @@ Registration add_import(CLI::App& root) {
          "the module's N-th tensor argument and result; DIR/draws/N.bin, where it is there, "
          "is what the N-th random operation drew")
       ->type_name("DIR");
+  app->add_option("--parts", options->parts,
+                  "Cut the module into several tasks, and write them to DIR; --json tells how they "
+                  "fit together and what PyTorch computes still")
+      ->type_name("DIR")
+      ->excludes("--output")
+      ->excludes("--verify");
+  app->add_option("--loops", options->cut.most_loops,
+                  "With --parts: operations with loops in one part, at most (products, "
+                  "convolutions, reductions)")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   options->device.add_to(*app);
   app->add_flag("--force", options->force, "Overwrite the output file if it is there");
   add_json_option(*app, options->common);
