@@ -134,6 +134,7 @@ EmulateRequest EvaluatorImpl::DividedChecks::request_for(std::size_t check, Part
   part.threads = request_.threads;
   part.is_final = request_.is_final;
   part.by_rules = request_.by_rules;
+  part.allowance = request_.allowance;
   part.places = request_.places;
   part.checks = {one};
   strip(part.checks.front());

@@ -96,6 +96,9 @@ struct EvaluationRequest {
   /// hone's own rules made the candidate. Only then may it be believed on an emulated device where
   /// it cannot be compared at the timed size; its note says so.
   bool by_rules = false;
+  /// What the candidate may take at a check size where the reference says nothing of it [emulated
+  /// warp instructions].
+  std::uint64_t allowance = 0;
   Stage stage = Stage::kQuick;
   double best_time_us = 0;  ///< 0: none yet
   /// On a real GPU that others wait for: model the candidate first, and measure it only when the

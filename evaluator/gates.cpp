@@ -291,6 +291,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   request.checks = checks_;
   request.is_final = request_.stage == Stage::kFinal;
   request.by_rules = request_.by_rules;
+  request.allowance = request_.allowance;
   request.places = request_.places;
   // The reference as its own candidate is modelled once: a slow one takes seconds.
   const bool is_reference = timed_.candidate->key == timed_.reference.key;

@@ -16,6 +16,15 @@ double elements_of(const TensorMeta& meta) {
   return count;
 }
 
+bool lies_in_a_row(const TensorMeta& meta) {
+  std::int64_t stride = 1;
+  for (std::size_t i = meta.sizes.size(); i-- > 0;) {
+    if (meta.sizes[i] != 1 && meta.strides[i] != stride) return false;
+    stride *= meta.sizes[i];
+  }
+  return true;
+}
+
 /// Behind a module's path: what it does without its own modules.
 constexpr const char* kItself = " itself";
 
@@ -95,17 +104,46 @@ void PartGraph::find_free_views() {
   }
 }
 
+/// A piece of a larger tensor that lies in one row: PyTorch gives it at no cost, and the part that
+/// reads it need not know which piece it is.
+bool PartGraph::is_slice(std::size_t view) const {
+  const Node& node = exported_.nodes[view];
+  const auto meta_of = [&](const std::string& name) -> const TensorMeta* {
+    const auto found = exported_.tensors.find(name);
+    return found == exported_.tensors.end() ? nullptr : &found->second;
+  };
+  const std::vector<std::string> read = tensors_read(node);
+  if (read.size() != 1) return false;
+  const TensorMeta* from = meta_of(read.front());
+  return from != nullptr && std::ranges::all_of(node.outputs, [&](const std::string& name) {
+           const TensorMeta* to = meta_of(name);
+           return name.empty() ||
+                  (to != nullptr && lies_in_a_row(*to) && elements_of(*to) < elements_of(*from));
+         });
+}
+
 void PartGraph::add_views(const std::string& value, std::set<std::size_t>& views,
-                          std::vector<std::string>& bases) const {
+                          std::vector<std::string>& bases, std::optional<Unit> reader) const {
   const auto maker = makers_.find(value);
-  if (maker == makers_.end() || !free_[maker->second]) {
+  if (maker == makers_.end() || !free_[maker->second] ||
+      (reader && is_slice(maker->second) && !looks_at(value, *reader))) {
     if (std::ranges::find(bases, value) == bases.end()) bases.push_back(value);
     return;
   }
   views.insert(maker->second);
   for (const std::string& read : tensors_read(exported_.nodes[maker->second])) {
-    add_views(read, views, bases);
+    add_views(read, views, bases, reader);
   }
+}
+
+bool PartGraph::looks_at(const std::string& value, Unit unit) const {
+  std::set<std::size_t> views;
+  std::vector<std::string> bases;
+  add_views(value, views, bases, std::nullopt);
+  return std::ranges::any_of(bases, [&](const std::string& base) {
+    const auto maker = makers_.find(base);
+    return maker != makers_.end() && unit_[maker->second] == unit;
+  });
 }
 
 void PartGraph::order_nodes() {
@@ -116,14 +154,16 @@ void PartGraph::order_nodes() {
     before_[second].insert(first);
     after_[first].insert(second);
   };
-  std::map<int, std::size_t> last_writer;               // of a class so far
-  std::map<int, std::vector<std::size_t>> seen;         // since then
-  std::optional<std::size_t> last_of_pytorch;           // its draws come in their order
+  std::map<int, std::size_t> last_writer;        // of a class so far
+  std::map<int, std::vector<std::size_t>> seen;  // since then
+  std::optional<std::size_t> last_of_pytorch;    // its draws come in their order
   for (std::size_t i = 0; i < exported_.nodes.size(); ++i) {
     if (free_[i]) continue;
     std::set<std::size_t> views;
     std::vector<std::string> bases;
-    for (const std::string& read : tensors_read(exported_.nodes[i])) add_views(read, views, bases);
+    for (const std::string& read : tensors_read(exported_.nodes[i])) {
+      add_views(read, views, bases, std::nullopt);
+    }
     for (const std::string& base : bases) {
       if (const auto maker = makers_.find(base); maker != makers_.end()) order(maker->second, i);
     }
@@ -222,7 +262,9 @@ std::string PartGraph::home_of(std::size_t node) const {
   const std::string& path = exported_.nodes[node].module;
   std::optional<std::string> home;
   for_each_module(path, [&](const std::string& module) {
-    if (loops_below_.at(module) <= options_.most_loops) home = module;
+    // A whole network that is small stays one.
+    const int most = options_.most_loops * (module.empty() ? 2 : 1);
+    if (loops_below_.at(module) <= most) home = module;
     return home.has_value();
   });
   if (home) return *home;
@@ -261,8 +303,8 @@ void PartGraph::group_nodes() {
   // What only prepares one group's arguments goes with it.
   for (std::size_t i = exported_.nodes.size(); i-- > 0;) {
     if (free_[i] || unit_[i] != i || !why_not_[i].empty()) continue;
-    const bool loops =
-        std::ranges::any_of(members_.at(i), [&](std::size_t node) { return facts_.nodes[node].loops; });
+    const bool loops = std::ranges::any_of(
+        members_.at(i), [&](std::size_t node) { return facts_.nodes[node].loops; });
     const std::set<Unit> after = units_after(i);
     if (!loops && after.size() == 1) merge_if_possible(*after.begin(), i);
   }
@@ -301,8 +343,8 @@ void PartGraph::leave_small_ones() {
       return !facts_.nodes[node].loops &&
              std::ranges::all_of(exported_.nodes[node].outputs, [&](const std::string& name) {
                const auto meta = exported_.tensors.find(name);
-               return meta == exported_.tensors.end() || elements_of(meta->second) <
-                          options_.least_elements;
+               return meta == exported_.tensors.end() ||
+                      elements_of(meta->second) < options_.least_elements;
              });
     });
     if (is_small) {
@@ -322,40 +364,54 @@ void PartGraph::leave_small_ones() {
   }
 }
 
+void PartGraph::find_needed() {
+  needed_.clear();
+  std::set<std::size_t> views;
+  std::vector<std::string> read;
+  // What PyTorch reads: it makes the views too.
+  const auto by_pytorch = [&](const std::string& value) {
+    read.clear();
+    add_views(value, views, read, std::nullopt);
+    needed_.insert(read.begin(), read.end());
+  };
+  for (const GraphOutput& output : exported_.outputs) {
+    if (!output.name.empty()) by_pytorch(output.name);
+  }
+  for (const auto& [unit, nodes] : members_) {
+    for (const std::size_t node : nodes) {
+      for (const std::string& name : tensors_read(exported_.nodes[node])) {
+        if (!why_not_[unit].empty()) {
+          by_pytorch(name);
+          continue;
+        }
+        std::vector<std::string> values;
+        add_views(name, views, values, unit);
+        for (const std::string& value : values) {
+          const auto maker = makers_.find(value);
+          const bool is_view = maker != makers_.end() && free_[maker->second];
+          if (is_view) by_pytorch(value);
+          if (maker != makers_.end() && unit_[maker->second] != unit) needed_.insert(value);
+        }
+      }
+    }
+  }
+}
+
 std::vector<PartNodes> PartGraph::groups() {
   group_nodes();
   while (leave_shared_writes()) group_nodes();
   leave_small_ones();
 
-  needed_.clear();
-  views_run_.clear();
-  std::vector<std::string> bases;
-  for (const GraphOutput& output : exported_.outputs) {
-    if (!output.name.empty()) add_views(output.name, views_run_, bases);
-  }
-  std::set<std::size_t> of_parts;
-  for (const auto& [unit, nodes] : members_) {
-    const bool is_part = why_not_[unit].empty();
-    for (const std::size_t node : nodes) {
-      std::vector<std::string> read;
-      for (const std::string& name : tensors_read(exported_.nodes[node])) {
-        add_views(name, is_part ? of_parts : views_run_, read);
-      }
-      for (const std::string& name : read) {
-        const auto maker = makers_.find(name);
-        if (maker == makers_.end() || unit_[maker->second] != unit) needed_.insert(name);
-      }
-    }
-  }
-  needed_.insert(bases.begin(), bases.end());
-
+  find_needed();
   std::vector<PartNodes> groups;
   group_of_.clear();
+  inputs_.clear();
   for (const auto& [unit, nodes] : members_) {
     if (!why_not_[unit].empty()) continue;
     PartNodes part = part_of(unit);
     if (part.outputs.empty() && part.changed.empty()) continue;  // nobody sees what it does
     group_of_.emplace(unit, groups.size());
+    inputs_.push_back(part.inputs);
     groups.push_back(std::move(part));
   }
   return groups;
@@ -369,7 +425,7 @@ PartNodes PartGraph::part_of(Unit unit) const {
   for (const std::size_t node : members_.at(unit)) {
     nodes.insert(node);
     for (const std::string& name : tensors_read(exported_.nodes[node])) {
-      add_views(name, nodes, read);
+      add_views(name, nodes, read, unit);
     }
     for (const int storage : facts_.nodes[node].writes) written.insert(class_of(storage));
     for (const std::string& name : exported_.nodes[node].outputs) {
@@ -410,6 +466,7 @@ std::vector<Step> PartGraph::steps() const {
     if (!done.insert(unit).second) return;
     for (const Unit earlier : units_before(unit)) self(self, earlier);
     if (const auto group = group_of_.find(unit); group != group_of_.end()) {
+      for (const std::string& read : inputs_[group->second]) view(view, read);
       steps.push_back({group->second, ""});
     } else if (!why_not_[unit].empty()) {
       for (const std::string& read : tensors_read(exported_.nodes[unit])) view(view, read);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,6 +50,7 @@ class PartGraph {
   void find_free_views();
   void order_nodes();
   void leave_small_ones();
+  void find_needed();
   void count_loops();
   void group_nodes();
   bool leave_shared_writes();
@@ -65,26 +67,30 @@ class PartGraph {
   [[nodiscard]] int class_of(int storage) const;
   void join_classes(int a, int b);
 
-  /// Nodes that make `value` what it is: views that cost nothing, then the value they look at.
+  /// Nodes that make `value` what it is: views that cost nothing, then the value they look at. To a
+  /// unit that reads it, a slice of what others make is a value of its own.
   void add_views(const std::string& value, std::set<std::size_t>& views,
-                 std::vector<std::string>& bases) const;
+                 std::vector<std::string>& bases, std::optional<Unit> reader) const;
+  [[nodiscard]] bool is_slice(std::size_t view) const;
+  /// Whether `value` is a view of what the unit makes.
+  [[nodiscard]] bool looks_at(const std::string& value, Unit unit) const;
   [[nodiscard]] PartNodes part_of(Unit unit) const;
 
   const Exported& exported_;
   PartsOptions options_;
   Examined facts_;
-  std::vector<std::string> why_not_;              ///< of each node; "": a group may have it
-  std::map<std::string, std::size_t> makers_;     ///< the node that makes a value
-  std::map<int, int> classes_;                    ///< storages that share elements: one of them
-  std::map<int, std::size_t> last_write_;         ///< of each class that is written: the node
-  std::vector<bool> free_;                        ///< views that are repeated
-  std::vector<std::set<std::size_t>> before_;     ///< nodes that are not free
+  std::vector<std::string> why_not_;           ///< of each node; "": a group may have it
+  std::map<std::string, std::size_t> makers_;  ///< the node that makes a value
+  std::map<int, int> classes_;                 ///< storages that share elements: one of them
+  std::map<int, std::size_t> last_write_;      ///< of each class that is written: the node
+  std::vector<bool> free_;                     ///< views that are repeated
+  std::vector<std::set<std::size_t>> before_;  ///< nodes that are not free
   std::vector<std::set<std::size_t>> after_;
   std::map<std::string, int> loops_below_;  ///< operations with loops of each module's path
-  std::vector<Unit> unit_;                        ///< of each node that is not free
+  std::vector<Unit> unit_;                  ///< of each node that is not free
   std::map<Unit, std::vector<std::size_t>> members_;
   std::set<std::string> needed_;                  ///< values that are read outside their unit
-  std::set<std::size_t> views_run_;               ///< free views that PyTorch computes too
+  std::vector<std::vector<std::string>> inputs_;  ///< of what groups() gave
   std::map<Unit, std::size_t> group_of_;          ///< of a unit: its place in what groups() gave
 };
 

@@ -38,8 +38,8 @@ class PartText {
       if (input.kind == GraphInput::Kind::kUser) {
         buffer = imported.arguments.at(argument++);
       } else {
-        buffer = std::ranges::find(imported.parameters, input.target,
-                                   &Imported::Parameter::name)->buffer;
+        buffer = std::ranges::find(imported.parameters, input.target, &Imported::Parameter::name)
+                     ->buffer;
       }
       const std::string& value = nodes_.inputs[i];
       part.inputs.push_back({value, buffer, nodes_.changed.contains(value), orders_[i]});
@@ -47,7 +47,8 @@ class PartText {
     for (std::size_t i = 0; i < nodes_.outputs.size(); ++i) {
       part.outputs.push_back({nodes_.outputs[i], imported.results.at(i), false, {}});
       const std::size_t rank = whole_.tensors.at(nodes_.outputs[i]).sizes.size();
-      for (std::size_t d = 0; d < rank; ++d) part.outputs.back().order.push_back(static_cast<int>(d));
+      for (std::size_t d = 0; d < rank; ++d)
+        part.outputs.back().order.push_back(static_cast<int>(d));
     }
     for (const std::size_t index : nodes_.nodes) part.nodes.push_back(whole_.nodes[index].name);
     return part;

@@ -46,8 +46,8 @@ struct LeftOut {
 
 struct Parts {
   std::vector<Part> parts;
-  std::vector<Step> steps;         ///< what must come before comes before
-  std::vector<LeftOut> left_out;   ///< nodes that PyTorch computes
+  std::vector<Step> steps;        ///< what must come before comes before
+  std::vector<LeftOut> left_out;  ///< nodes that PyTorch computes
 };
 
 struct PartsOptions {

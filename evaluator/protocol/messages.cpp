@@ -318,6 +318,7 @@ Json to_message(const EmulateRequest& r) {
             {"threads", r.threads},
             {"is_final", r.is_final},
             {"by_rules", r.by_rules},
+            {"allowance", r.allowance},
             {"places", r.places}};
   if (r.timed) m["timed"] = to_message(*r.timed);
   if (r.part) m["part"] = to_message(*r.part);
@@ -348,6 +349,9 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(r.threads, threads_from(m));
   HONE_TAKE(r.is_final, get_bool(m, "is_final"));
   HONE_TAKE(r.by_rules, get_bool(m, "by_rules"));
+  if (!m.contains("allowance") || !m["allowance"].is_number_unsigned())
+    return malformed("allowance");
+  r.allowance = m["allowance"].get<std::uint64_t>();
   if (!m.contains("places") || !m["places"].is_number_integer()) return malformed("places");
   r.places = m["places"].get<std::uint64_t>();
   if (m.contains("part")) {

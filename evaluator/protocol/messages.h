@@ -102,9 +102,10 @@ struct EmulateRequest {
   bool exact = true;       ///< what is exact in f32 must be exact; see check::can_be_exact
   bool full_bits = false;  ///< fewer bits than f32 has are wrong; see check::Question::coarse
   SameBits bits = SameBits::kFree;
-  int threads = 1;        ///< that run the blocks of a launch
-  bool is_final = false;  ///< of a final stage: more is asked of the candidate
-  bool by_rules = false;  ///< see EvaluationRequest
+  int threads = 1;              ///< that run the blocks of a launch
+  bool is_final = false;        ///< of a final stage: more is asked of the candidate
+  bool by_rules = false;        ///< see EvaluationRequest
+  std::uint64_t allowance = 0;  ///< likewise
   /// Chooses the blocks that are sampled for the model and, in a final stage, the places at which
   /// outputs are compared at the timed size. Whoever writes candidates must not know it.
   std::uint64_t places = 0;

@@ -69,8 +69,8 @@ bool runs_in_part(const protocol::Runnable& reference, const emulator::Module& m
 
 /// What a candidate may take where the reference takes `reference` [warp instructions].
 std::uint64_t budget_for(std::uint64_t reference, const EmulateRequest& request) {
-  return std::max(kMostOfReference * reference,
-                  request.by_rules ? kCandidateLeastByRules : kCandidateLeast);
+  return std::max({kMostOfReference * reference, request.allowance,
+                   request.by_rules ? kCandidateLeastByRules : kCandidateLeast});
 }
 
 }  // namespace

@@ -20,18 +20,27 @@ namespace {
 
 constexpr std::string_view kCopy = R"(
 template <class T>
-__global__ void copy_of(const T* from, T* to, long long count) {
+__global__ void copy_of(const T* from, T* to, long long first, long long count) {
   long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) to[i] = from[i];
+  if (i < count) to[i] = from[first + i];
 }
 )";
 
-/// Steps as one program with the buffers of the whole's. Results that are views made by PyTorch are
-/// compared in neither.
+bool lies_in_a_row(const TensorMeta& meta) {
+  std::int64_t stride = 1;
+  for (std::size_t i = meta.sizes.size(); i-- > 0;) {
+    if (meta.sizes[i] != 1 && meta.strides[i] != stride) return false;
+    stride *= meta.sizes[i];
+  }
+  return true;
+}
+
+/// Steps as one program with the buffers of the whole's. Slices that PyTorch makes are copies;
+/// results that are other views made by PyTorch are compared in neither.
 class Composed {
  public:
   Composed(const Exported& exported, const Imported& imported, ConcreteProgram whole)
-      : whole_(std::move(whole)), program_(whole_) {
+      : exported_(exported), whole_(std::move(whole)), program_(whole_) {
     program_.launches.clear();
     program_.source = kCopy;
     for (const char* header : {"cuda_fp16.h", "cuda_bf16.h"}) {
@@ -71,7 +80,8 @@ class Composed {
       const ConcreteBuffer& buffer = own->buffers[i];
       for (const PartValue& input : part.inputs) {
         if (input.buffer != buffer.name) continue;
-        ASSERT_TRUE(buffers_.contains(input.value)) << input.value << " is not there yet";
+        ASSERT_TRUE(buffers_.contains(input.value) || slice(input.value))
+            << input.value << " is not there yet";
         place[i] = buffers_.at(input.value);
         EXPECT_EQ(input.changed, buffer.role == Role::kInOut) << input.value;
         EXPECT_EQ(program_.buffers[static_cast<std::size_t>(place[i])].elements(),
@@ -108,6 +118,7 @@ class Composed {
       const std::string& buffer = imported.results.at(result++);
       if (buffer.empty()) continue;
       const auto to = static_cast<std::size_t>(find(buffer));
+      slice(output.name);
       const auto from = buffers_.find(output.name);
       if (from == buffers_.end()) {
         if (whole_.buffers[to].role != Role::kOut) continue;
@@ -116,14 +127,7 @@ class Composed {
       }
       ++compared;
       if (from->second == static_cast<int>(to)) continue;
-      const ConcreteBuffer& copied = program_.buffers[to];
-      ConcreteLaunch launch;
-      launch.kernel = fmt::format("copy_of<{}>", cuda_name(copied.type));
-      launch.grid = {(copied.elements() + 255) / 256, 1, 1};
-      launch.block = {256, 1, 1};
-      launch.args = {BufferIndex{from->second}, BufferIndex{static_cast<int>(to)},
-                     copied.elements()};
-      program_.launches.push_back(launch);
+      copy(from->second, static_cast<int>(to), 0);
     }
     program_.source.insert(0, headers_);
     return compared;
@@ -133,11 +137,48 @@ class Composed {
   [[nodiscard]] const ConcreteProgram& program() const { return program_; }
 
  private:
+  void copy(int from, int to, std::int64_t first) {
+    const ConcreteBuffer& copied = program_.buffers[static_cast<std::size_t>(to)];
+    ConcreteLaunch launch;
+    launch.kernel = fmt::format("copy_of<{}>", cuda_name(copied.type));
+    launch.grid = {(copied.elements() + 255) / 256, 1, 1};
+    launch.block = {256, 1, 1};
+    launch.args = {BufferIndex{from}, BufferIndex{to}, first, copied.elements()};
+    program_.launches.push_back(launch);
+  }
+
+  /// A view that lies in a row, of what is there. False: it is none.
+  bool slice(const std::string& value) {
+    if (buffers_.contains(value)) return true;
+    std::string base = value;
+    while (!buffers_.contains(base)) {
+      const auto maker = std::ranges::find_if(exported_.nodes, [&](const Node& node) {
+        return std::ranges::find(node.outputs, base) != node.outputs.end();
+      });
+      if (maker == exported_.nodes.end()) return false;
+      const std::vector<std::string> read = tensors_read(*maker);
+      if (read.size() != 1) return false;
+      base = read.front();
+    }
+    const TensorMeta &meta = exported_.tensors.at(value), &whole = exported_.tensors.at(base);
+    if (!lies_in_a_row(meta)) return false;
+    ConcreteBuffer buffer;
+    buffer.name = "slice_" + value;
+    buffer.type = meta.type;
+    buffer.shape = meta.sizes;
+    buffer.role = Role::kScratch;
+    buffers_[value] = static_cast<int>(program_.buffers.size());
+    program_.buffers.push_back(buffer);
+    copy(buffers_.at(base), buffers_.at(value), meta.offset - whole.offset);
+    return true;
+  }
+
   [[nodiscard]] int find(const std::string& name) const {
     const auto found = std::ranges::find(whole_.buffers, name, &ConcreteBuffer::name);
     return static_cast<int>(found - whole_.buffers.begin());
   }
 
+  const Exported& exported_;
   ConcreteProgram whole_, program_;
   std::string headers_;
   std::map<std::string, int> buffers_;  ///< of the values that are there
@@ -232,7 +273,8 @@ TEST(Parts, LayersThatAreAlikeAreOneTask) {
 }
 
 TEST(Parts, WhatHoneDoesNotHaveStaysPyTorchs) {
-  const auto parts = cut_changed("transformer", "aten.layer_norm.default", "aten.unheard_of.default");
+  const auto parts =
+      cut_changed("transformer", "aten.layer_norm.default", "aten.unheard_of.default");
   ASSERT_TRUE(parts) << parts.error().message;
   EXPECT_FALSE(parts->parts.empty());
   int unheard = 0;

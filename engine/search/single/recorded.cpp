@@ -11,6 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The reference only copies. About two minutes of the emulator [warp instructions].
+constexpr std::uint64_t kAllowance = 10'000'000'000;
+
 constexpr std::string_view kCopy = R"(
 template <class T>
 __global__ void hone_copy(const T* from, T* to, long long count) {
@@ -173,6 +176,7 @@ Result<Evaluation> compare_with_recorded(const Task& task, const std::filesystem
   request.tolerance.non_finite = NonFinite::kSame;
   request.math = request.claims = task.math;
   request.by_rules = true;
+  request.allowance = recorded::kAllowance;
   request.measure_first = !modelled;
   return evaluator.evaluate(request);
 }
