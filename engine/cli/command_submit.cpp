@@ -2,16 +2,22 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
+#include <ranges>
+#include <string>
+#include <vector>
 
 #include "candidates/task_reader.h"
 #include "engine/cli/command.h"
 #include "engine/cli/watch_job.h"
 #include "engine/search/search_limits.h"
+#include "engine/service/described_files.h"
 #include "engine/service/submission.h"
 
 namespace hone::cli {
 namespace submit_command {
 namespace {
+
+constexpr std::size_t kNamed = 4;  // of inputs, in one line
 
 struct Options {
   Common common;
@@ -29,8 +35,17 @@ int run(const Options& options) {
   Submission submission = options.submission;
   submission.search = *settings;
   if (const auto known = check_submission(submission); !known) return common.fail(known.error());
-  auto task = read_task(options.task, FillFiles::kNone);
+  auto task = read_task(options.task);
   if (!task) return common.fail(task.error());
+  std::vector<std::string> described;
+  task = with_described_files(std::move(*task), described);
+  if (!task) return common.fail(task.error());
+  if (!described.empty()) {
+    fmt::print(
+        stderr, "hone: inputs of like mean and deviation go in place of those from files: {}{}\n",
+        fmt::join(described | std::views::take(kNamed), ", "),
+        described.size() > kNamed ? fmt::format(" and {} more", described.size() - kNamed) : "");
+  }
   if (const auto good = check_task(*open_rewriting(), *task); !good)
     return common.fail(good.error());
   if (auto json = common.check_json(); !json) return common.fail(json.error());
