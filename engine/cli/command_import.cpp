@@ -145,6 +145,7 @@ int run(const Options& options) {
   nlohmann::json parameters = nlohmann::json::object();
   for (const auto& [name, buffer] : imported->parameters) parameters[name] = buffer;
   const nlohmann::json document = {{"file", output},
+                                   {"task_hash", task->hash()},
                                    {"launches", task->reference.launches.size()},
                                    {"arguments", imported->arguments},
                                    {"results", imported->results},

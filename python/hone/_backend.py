@@ -178,8 +178,7 @@ class _Known:
             with torch._guards.tracing(None):
                 program = export(graph, inputs, {})
             self.imported = import_program(program, folder, "graph", self._math)
-            assert self.imported.parts[0].task is not None
-            self.task_hash = describe(self.imported.parts[0].task).hash
+            self.task_hash = self.imported.task_hash
             if self.imported.draws:
                 self.refused = DRAWS
         except ImportRefused as error_:
