@@ -51,7 +51,7 @@ def optimize(
     ImportRefused: PyTorch or hone cannot read the module. ImportDiffers: hone computes something
     else. HoneError: the search failed. Each has one line."""
     kwargs = dict(kwargs or {})
-    args, kwargs = pytree.tree_map(_contiguous, (tuple(args), kwargs))
+    args, kwargs = pytree.tree_map(_copied, (tuple(args), kwargs))
     name = type(module).__name__
     with _folder(folder) as work:
         program = export(module, args, kwargs)
@@ -95,8 +95,11 @@ def optimize(
         return _returned(module, report, call)
 
 
-def _contiguous(value: Any) -> Any:
-    return value.detach().contiguous() if isinstance(value, torch.Tensor) else value
+def _copied(value: Any) -> Any:
+    """A tensor's copy, row-major: the module may write into its arguments."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.detach().clone(memory_format=torch.contiguous_format)
 
 
 @contextlib.contextmanager

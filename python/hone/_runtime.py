@@ -48,14 +48,16 @@ class Kernel:
             value = values_of[buffer.name]
             order = memory_order(meta[value].shape, meta[value].stride())
             self._inputs.append((value, order, buffer.shape, buffer.role == "inout"))
-        results = [b.name for b in buffers if b.role == "out"]
+        results = [b for b in buffers if b.role == "out"]
         self._results = len(results)
-        #: value, which of the operator's results, shape
-        self._outputs = [
-            (value, results.index(buffer), tuple(meta[value].shape))
-            for value, buffer in part.outputs
-            if buffer in results
-        ]
+        #: value, which of the operator's results, shape. A buffer has at least one dimension. All
+        #: else of its shape is right where PyTorch's own note is not, as of an LSTM's last state.
+        self._outputs: List[Tuple[str, int, Tuple[int, ...]]] = []
+        for value, name in part.outputs:
+            for i, result in enumerate(results):
+                if result.name == name:
+                    shape = () if meta[value].dim() == 0 else result.shape
+                    self._outputs.append((value, i, shape))
 
     def __call__(self, values: Dict[str, Any]) -> Dict[str, torch.Tensor]:
         """Tensors by the names of values: those of the part's outputs. What the part writes in
@@ -65,8 +67,8 @@ class Kernel:
         for value, order, shape, written in self._inputs:
             tensor = values[value].detach()
             laid_out = tensor if order is None else tensor.permute(order)
-            dense = laid_out.contiguous()
-            if written and dense.data_ptr() != laid_out.data_ptr():
+            dense = laid_out if laid_out.is_contiguous() else laid_out.contiguous()
+            if written and dense is not laid_out:
                 copied.append((laid_out, dense))
             given.append(dense.view(shape))
         results = self._operator(*given)
