@@ -31,7 +31,20 @@ _LATER = {
     "compile_reports": "hone._backend",
 }
 
-__all__ = ["binary", "HoneError", "HoneNotFound", "ImportDiffers", "ImportRefused", *_LATER]
+__all__ = [
+    "HoneError",
+    "HoneNotFound",
+    "ImportDiffers",
+    "ImportRefused",
+    "PartReport",
+    "Report",
+    "backend",
+    "binary",
+    "compile_reports",
+    "load",
+    "optimize",
+    "report",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -207,9 +207,14 @@ class _Checked:
         self._tolerance, self._report = tolerance, report
         self._state: Optional[bool] = None  # None: not compared yet; False: they differ
 
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def __call__(self, *inputs: Any) -> Any:
-        reason = self._report.why_eager or why_not_plain([*inputs, *(t for _, t in _state(self._graph))])
+        state = [tensor for _, tensor in _state(self._graph)]
+        reason = (
+            self._report.why_eager
+            or why_not_plain([*inputs, *state])
+            or self._runner.why_eager(self._graph, inputs)
+        )
         if reason is None and self._state is None:
             self._compare(inputs)
             reason = self._report.why_eager

@@ -1,4 +1,5 @@
 """Finds and runs the program `hone`, which does all the work."""
+import contextlib
 import glob
 import json
 import os
@@ -87,23 +88,20 @@ def run(command: str, *arguments: str, progress: bool = False) -> Dict[str, Any]
         env=environment(),
         check=False,
     )
-    try:
+    document: Dict[str, Any] = {}
+    with contextlib.suppress(ValueError):
         document = json.loads(done.stdout)
-    except ValueError:
-        document = {}
-    if done.returncode == 0 and isinstance(document, dict) and document:
+    if done.returncode == 0 and document:
         return document
     if done.returncode == 1 and "verdict" in document:
         return document
     raise HoneError(_one_line(document, done.stderr, command, done.returncode), done.returncode)
 
 
-def _one_line(document: Any, stderr: Optional[bytes], command: str, status: int) -> str:
-    error = document.get("error") if isinstance(document, dict) else None
-    if isinstance(error, dict):
-        error = error.get("message")
-    if error:
-        return str(error)
+def _one_line(document: Dict[str, Any], stderr: Optional[bytes], command: str, status: int) -> str:
+    error = document.get("error")
+    if isinstance(error, dict) and error.get("message"):
+        return str(error["message"])
     lines = (stderr or b"").decode(errors="replace").strip().splitlines()
     if lines:
         return lines[-1].removeprefix("hone: ")

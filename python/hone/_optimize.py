@@ -9,7 +9,6 @@ import torch
 from torch.utils import _pytree as pytree
 
 from hone._binary import run
-from hone._errors import HoneError
 from hone._graph import Imported, Part, Task, describe, export, import_program
 from hone._load import database_options, load
 from hone._report import PartReport, Report
@@ -217,7 +216,8 @@ class _Call:
 
     def why_eager(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Optional[str]:
         leaves, spec = flatten_call(self._names, args, kwargs)
-        return self._guard.why_eager(module, leaves, spec)
+        reason = self._guard.why_eager(module, leaves, spec)
+        return reason or self._runner.why_eager(module, leaves)
 
 
 def _times(
@@ -234,7 +234,7 @@ def _times(
     with torch.no_grad():
         for repeat in range(23):
             for which, function in enumerate(both):
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
                 begin.record()
                 function()
                 end.record()
@@ -264,7 +264,7 @@ def _subclass(original: Type[torch.nn.Module]) -> Type[torch.nn.Module]:
     """A class whose forward runs the operators for calls that are like the example."""
     if original not in _subclasses:
 
-        @torch.compiler.disable
+        @torch.compiler.disable  # type: ignore[untyped-decorator]
         def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
             report = self._hone_report
             reason = self._hone_call.why_eager(self, args, kwargs)

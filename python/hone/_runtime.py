@@ -1,6 +1,6 @@
 """Runs an exported graph of which some parts are operators of hone, others PyTorch's own nodes."""
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch.export import ExportedProgram
@@ -35,8 +35,8 @@ class Kernel:
         """HoneError: the part does not say which value a buffer is."""
         meta = {n.name: n.meta.get("val") for n in program.graph.nodes}
         values_of: Dict[str, str] = {}
-        for value, buffer in part.inputs:
-            values_of.setdefault(buffer, value)
+        for value, name in part.inputs:
+            values_of.setdefault(name, value)
         self._operator = operator
         #: value, dimensions in the order of memory or None, shape of the buffer, is it written?
         self._inputs: List[Tuple[str, Optional[Tuple[int, ...]], Tuple[int, ...], bool]] = []
@@ -131,7 +131,7 @@ class GraphRunner:
         self._forget_early()
 
     @staticmethod
-    def _need(known: set, wanted: set, part: Optional[Part]) -> None:
+    def _need(known: Set[str], wanted: Set[str], part: Optional[Part]) -> None:
         missing = wanted - known
         if missing:
             where = "its results" if part is None else f"a part that begins with {part.nodes[:1]}"
@@ -150,6 +150,29 @@ class GraphRunner:
                 made = {step.node.name}
             step.dead = tuple((read | made) - later)
             later |= read
+
+    def why_eager(self, owner: Optional[torch.nn.Module], leaves: Sequence[Any]) -> Optional[str]:
+        """None: the operators may run. An operator does not write into memory that is another of its
+        inputs."""
+        written = {e[0] for s in self._steps if s.kernel is not None for e in s.kernel._inputs if e[3]}
+        if not written:
+            return None
+        holders: Dict[int, str] = {}
+        users = iter(leaves)
+        for spec in self._specs:
+            if spec.kind == InputKind.USER_INPUT:
+                value = next(users)
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+                value = state_tensor(owner, spec.target)
+            else:
+                continue
+            if not isinstance(value, torch.Tensor):
+                continue
+            name = spec.arg.name
+            other = holders.setdefault(value.untyped_storage().data_ptr(), name)
+            if other != name and (other in written or name in written):
+                return f"{other} and {name} share memory, and one of them is written"
+        return None
 
     def __call__(
         self, owner: Optional[torch.nn.Module], leaves: Sequence[Any], device: torch.device
@@ -204,7 +227,8 @@ def state_tensor(owner: Any, target: str) -> torch.Tensor:
     """A parameter or buffer by its name, such as "layers.0.weight"."""
     for atom in target.split("."):
         owner = getattr(owner, atom)
-    return owner
+    found: torch.Tensor = owner
+    return found
 
 
 def tensor_facts(value: Any) -> Any:
@@ -228,7 +252,9 @@ def why_not_plain(tensors: Sequence[torch.Tensor]) -> Optional[str]:
 class Guard:
     """Says whether a call is like the one that was verified."""
 
-    def __init__(self, module: torch.nn.Module, program: ExportedProgram, leaves: Sequence[Any], spec: Any) -> None:
+    def __init__(
+        self, module: torch.nn.Module, program: ExportedProgram, leaves: Sequence[Any], spec: Any
+    ) -> None:
         signature = program.graph_signature
         self._spec = spec
         self._leaves = [tensor_facts(x) for x in leaves]

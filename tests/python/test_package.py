@@ -27,7 +27,7 @@ except ImportError:
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/pytorch")]
 import hone  # noqa: E402
 import modules  # noqa: E402
-from hone import _backend, _binary, _graph, _load, _optimize, _runtime, _verify  # noqa: E402
+from hone import _backend, _binary, _graph, _optimize, _runtime, _verify  # noqa: E402
 from torch import nn  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
@@ -150,7 +150,8 @@ class Program(unittest.TestCase):
                 made(root, "cuda_nvrtc/lib/libnvrtc.so.12")
                 self.assertEqual(_binary.cuda_environment(), {})  # no headers
                 made(root, "cuda_runtime/include/cuda_fp16.h")
-                twelve = {"CUDA_HOME": f"{root}/nvidia/cuda_nvrtc", "CUDA_PATH": f"{root}/nvidia/cuda_runtime"}
+                there = f"{root}/nvidia"
+                twelve = {"CUDA_HOME": f"{there}/cuda_nvrtc", "CUDA_PATH": f"{there}/cuda_runtime"}
                 self.assertEqual(_binary.cuda_environment(), twelve)
                 made(root, "cu13/lib/libnvrtc.so.13", "cu13/include/cuda_fp16.h")
                 self.assertEqual(_binary.cuda_environment(), {"CUDA_HOME": f"{root}/nvidia/cu13"})
@@ -208,6 +209,22 @@ class Runtime(unittest.TestCase):
             found = runner(module, [x], torch.device("cpu"))
             torch.testing.assert_close(found, module(x))
 
+    def test_writes_into_arguments(self):
+        class Adds(nn.Module):
+            def forward(self, x, y):
+                x.add_(y)
+                return x * 2
+
+        runner = runner_of(imported_of(Adds(), (torch.randn(4, 3), torch.randn(3))))
+        x, y = torch.randn(3, 4).t(), torch.randn(3)  # another order in memory: by way of a copy
+        expected = x + y
+        found = runner(None, [x, y], torch.device("cpu"))
+        torch.testing.assert_close(x, expected)
+        torch.testing.assert_close(found, expected * 2)
+        self.assertIsNone(runner.why_eager(None, [x, y]))
+        both = torch.randn(15)
+        self.assertIn("share memory", runner.why_eager(None, [both[:12].view(4, 3), both[12:]]))
+
     def test_every_recorded_module(self):
         """The modules of tests/pytorch: every operation that hone has."""
         for name, make in modules.ALL.items():
@@ -258,7 +275,8 @@ HEAD = """/* hone {
   "name": "head", "sizes": {"M": 3, "N": 4, "K": 4},
   "buffers": [
     {"name": "x", "type": "f32", "shape": ["M", "K"]}, {"name": "w", "type": "f32", "shape": ["N", "K"]},
-    {"name": "b", "type": "f32", "shape": ["N"]}, {"name": "y", "type": "f32", "shape": ["M", "N"], "role": "out"}],
+    {"name": "b", "type": "f32", "shape": ["N"]},
+    {"name": "y", "type": "f32", "shape": ["M", "N"], "role": "out"}],
   "launches": [{"kernel": "head", "grid": ["M"], "block": ["N"], "args": ["x", "w", "b", "y", "N", "K"]}]
 } */
 __global__ void head(const float* x, const float* w, const float* b, float* y, int N, int K) {
