@@ -82,12 +82,12 @@ class Import {
     return all;
   }
 
-  Imported run(const std::string& name) {
+  Imported run(const std::string& name, std::optional<MathLevel> math) {
     for (const GraphInput& input : exported_.inputs) add_input(input);
     for (const Node& node : exported_.nodes) translate(node);
     finish_outputs();
     Imported imported;
-    imported.text = task_text(to_, name, exported_.torch_version);
+    imported.text = task_text(to_, name, exported_.torch_version, math);
     for (const int storage : arguments_) imported.arguments.push_back(buffer_name(storage));
     for (const auto& [target, storage] : parameters_) {
       imported.parameters.push_back({target, buffer_name(storage)});
@@ -366,19 +366,20 @@ class Import {
 
 }  // namespace
 
-Result<Imported> import_pt2(const std::filesystem::path& path, const std::string& fill_path) {
+Result<Imported> import_pt2(const std::filesystem::path& path, const std::string& fill_path,
+                            std::optional<MathLevel> math) {
   auto exported = read_exported(path);
   if (!exported) return std::unexpected(exported.error());
   try {
-    return import_graph(*exported, fill_path, path.stem().string());
+    return import_graph(*exported, fill_path, path.stem().string(), math);
   } catch (const Refusal& refusal) {
     return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
   }
 }
 
 Imported import_graph(const Exported& exported, const std::string& fill_path,
-                      const std::string& name) {
-  return Import(exported, fill_path).run(name);
+                      const std::string& name, std::optional<MathLevel> math) {
+  return Import(exported, fill_path).run(name, math);
 }
 
 Examined examine(const Exported& exported) { return Import(exported, "").examine(); }

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "candidates/result.h"
+#include "candidates/verdict.h"
 
 namespace hone::pytorch {
 
@@ -29,9 +31,11 @@ struct Imported {
   std::vector<std::string> draws;
 };
 
-/// `fill_path`: how the task names the .pt2. kInvalidInput with one line: what the file lacks, or
+/// `fill_path`: how the task names the .pt2. `math`: the task's; none leaves it to the default
+/// (candidates/TASK.md). kInvalidInput with one line: what the file lacks, or
 /// the first operation that hone does not have, with its node.
 [[nodiscard]] Result<Imported> import_pt2(const std::filesystem::path& path,
-                                          const std::string& fill_path);
+                                          const std::string& fill_path,
+                                          std::optional<MathLevel> math = {});
 
 }  // namespace hone::pytorch

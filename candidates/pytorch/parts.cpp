@@ -18,7 +18,8 @@ namespace {
 /// One part's graph, with names of its own: "conv2d", "relu", "relu_2".
 class PartText {
  public:
-  PartText(const Exported& whole, const PartNodes& nodes) : whole_(whole), nodes_(nodes) {
+  PartText(const Exported& whole, const PartNodes& nodes, std::optional<MathLevel> math)
+      : whole_(whole), nodes_(nodes), math_(math) {
     for (const GraphInput& input : whole.inputs) inputs_.emplace(input.name, &input);
   }
 
@@ -28,7 +29,7 @@ class PartText {
     for (const std::string& value : nodes_.outputs) {
       graph_.outputs.push_back({GraphOutput::Kind::kUser, names_.at(value), ""});
     }
-    const Imported imported = import_graph(graph_, "", title());
+    const Imported imported = import_graph(graph_, "", title(), math_);
     Part part;
     part.text = imported.text;
     std::size_t argument = 0;
@@ -143,6 +144,7 @@ class PartText {
 
   const Exported& whole_;
   const PartNodes& nodes_;
+  std::optional<MathLevel> math_;
   std::map<std::string, const GraphInput*> inputs_;
   std::map<std::string, std::string> names_;  ///< of the whole graph's values here
   std::set<std::string> taken_;
@@ -159,7 +161,7 @@ Parts cut(const Exported& exported, const PartsOptions& options) {
     bool good = true;
     for (const PartNodes& group : groups) {
       try {
-        Part part = PartText(exported, group).write();
+        Part part = PartText(exported, group, options.math).write();
         if (const auto task = parse_task(part.text, "part.task.cu"); !task) {
           refuse("{}", task.error().message);
         }

@@ -15,7 +15,8 @@ constexpr int kMostConstraints = 64;
 
 class TaskWriter {
  public:
-  explicit TaskWriter(Translation& translation) : from_(translation) {
+  TaskWriter(Translation& translation, std::optional<MathLevel> math)
+      : from_(translation), math_(math) {
     for (const LaunchText& launch : from_.launches()) {
       for (const auto& argument : launch.args) {
         if (argument.buffer >= 0) used_.insert(argument.buffer);
@@ -31,6 +32,7 @@ class TaskWriter {
     text += fmt::format("  \"buffers\": [\n{}],\n  \"launches\": [\n{}]", buffers, launches);
     const std::string constraints = constraint_list();
     if (!constraints.empty()) text += fmt::format(",\n  \"constraints\": [{}]", constraints);
+    if (math_) text += fmt::format(",\n  \"math\": \"{}\"", to_string(*math_));
     text += "\n} */\n\n";
     text +=
         fmt::format("// From a module that PyTorch{}{} exported: one kernel for each operation.\n",
@@ -152,6 +154,7 @@ class TaskWriter {
   }
 
   Translation& from_;
+  std::optional<MathLevel> math_;
   std::set<int> used_;  ///< buffers of some launch
   std::map<std::string, std::int64_t> sizes_;
   std::map<std::string, int> least_;  ///< of expressions that are not positive by their form
@@ -160,8 +163,8 @@ class TaskWriter {
 }  // namespace
 
 std::string task_text(Translation& translation, const std::string& name,
-                      const std::string& torch_version) {
-  return TaskWriter(translation).write(name, torch_version);
+                      const std::string& torch_version, std::optional<MathLevel> math) {
+  return TaskWriter(translation, math).write(name, torch_version);
 }
 
 }  // namespace hone::pytorch

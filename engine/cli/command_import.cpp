@@ -19,8 +19,13 @@ struct Options {
   std::string recorded;  ///< a folder
   std::string parts;     ///< a folder
   pytorch::PartsOptions cut;
+  std::string math;      ///< empty: the default of tasks
   DeviceOptions device;
   bool force = false;
+
+  [[nodiscard]] std::optional<MathLevel> math_level() const {
+    return math.empty() ? std::nullopt : parse_math_level(math);
+  }
 };
 
 nlohmann::json values_json(const std::vector<pytorch::PartValue>& values) {
@@ -38,7 +43,9 @@ nlohmann::json values_json(const std::vector<pytorch::PartValue>& values) {
 int write_parts(const Options& options) {
   namespace fs = std::filesystem;
   const Common& common = options.common;
-  const auto cut = pytorch::cut_pt2(options.file, options.cut);
+  pytorch::PartsOptions cutting = options.cut;
+  cutting.math = options.math_level();
+  const auto cut = pytorch::cut_pt2(options.file, cutting);
   if (!cut) return common.fail(cut.error());
   std::error_code code;
   fs::create_directories(options.parts, code);
@@ -121,7 +128,8 @@ int run(const Options& options) {
   // Names in a task are relative to its folder.
   const fs::path folder = output == "-" ? fs::current_path() : fs::absolute(output).parent_path();
   const auto imported =
-      pytorch::import_pt2(path, fs::absolute(path).lexically_relative(folder).string());
+      pytorch::import_pt2(path, fs::absolute(path).lexically_relative(folder).string(),
+                          options.math_level());
   if (!imported) return common.fail(imported.error());
   const auto task =
       parse_task(imported->text, output == "-" ? fs::path("task.cu") : fs::path(output));
@@ -137,6 +145,7 @@ int run(const Options& options) {
   nlohmann::json parameters = nlohmann::json::object();
   for (const auto& [name, buffer] : imported->parameters) parameters[name] = buffer;
   const nlohmann::json document = {{"file", output},
+                                   {"task_hash", task->hash()},
                                    {"launches", task->reference.launches.size()},
                                    {"arguments", imported->arguments},
                                    {"results", imported->results},
@@ -176,6 +185,12 @@ Registration add_import(CLI::App& root) {
                   "convolutions, reductions)")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  app->add_option(
+         "--math", options->math,
+         "How far candidates may depart from the module's arithmetic (candidates/TASK.md); "
+         "default: reassociate")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"exact", "reassociate", "tf32x3", "reduced"}));
   options->device.add_to(*app);
   app->add_flag("--force", options->force, "Overwrite the output file if it is there");
   add_json_option(*app, options->common);

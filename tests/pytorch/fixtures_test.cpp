@@ -69,6 +69,20 @@ TEST_P(Fixtures, AgreeWithPyTorch) {
   }
 }
 
+TEST(Import, WritesTheMathLevel) {
+  const auto file = fixtures_folder() / "transformer.pt2";
+  for (const auto level : {MathLevel::kExact, MathLevel::kReduced}) {
+    const auto imported = import_pt2(file, file.string(), level);
+    ASSERT_TRUE(imported) << imported.error().message;
+    const auto task = parse_task(imported->text, "module.task.cu");
+    ASSERT_TRUE(task) << task.error().message;
+    EXPECT_EQ(task->math, level);
+  }
+  const auto plain = import_pt2(file, file.string());
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(plain->text.find("\"math\""), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Fixtures, testing::ValuesIn(fixture_names()),
                          [](const auto& info) { return info.param; });
 

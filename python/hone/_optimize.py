@@ -1,0 +1,284 @@
+"""`hone.optimize`: a module in, a faster one out."""
+import contextlib
+import copy
+import os
+import tempfile
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type
+
+import torch
+from torch.utils import _pytree as pytree
+
+from hone._binary import run
+from hone._graph import Imported, Part, Task, describe, export, import_program
+from hone._load import database_options, load
+from hone._report import PartReport, Report
+from hone._runtime import GraphRunner, Guard, Kernel, flatten_call
+from hone._verify import verify_import, verify_replaced
+
+DRAWS = "it draws at random (dropout in train mode, say), as only PyTorch can"
+
+
+def optimize(
+    module: torch.nn.Module,
+    args: Tuple[Any, ...],
+    kwargs: Optional[Dict[str, Any]] = None,
+    *,
+    budget: str = "60s",
+    device: Optional[str] = None,
+    db: Optional[str] = None,
+    math: Optional[str] = None,
+    folder: Optional[str] = None,
+    progress: bool = False,
+) -> torch.nn.Module:
+    """Searches for faster kernels for a module at the shapes of an example call; returns a module
+    that runs them.
+
+    module: in the mode, of the types and on the device in which it will be called; it is not
+    changed. args, kwargs: an example call; hone's operators run calls of the same shapes, types and
+    devices. budget: how long to search, a time ("60s", "5m") or a number of evaluations ("200").
+    device: where to search, such as "cuda:0" or "emu:sm_90"; None: the module's GPU, else hone's
+    default. db: the database's file; None: hone's default one. math: how far results may depart from
+    the module's arithmetic, "exact", "reassociate" (default), "tf32x3" or "reduced". folder: keeps
+    the .pt2, the task and the recorded answers; None: they are removed, and `hone verify` cannot
+    read the weights again. progress: the search's progress goes to stderr.
+
+    The returned module is of the module's class or a subclass of it. It shares the module's parameters,
+    buffers and submodules: `state_dict()` has the same names and tensors, `load_state_dict`,
+    `to` and an optimizer's steps change both. A call that is not like the example, or that needs a
+    gradient, runs the module's own forward. `hone.report` says what was done.
+
+    ImportRefused: PyTorch or hone cannot read the module. ImportDiffers: hone computes something
+    else. HoneError: the search failed. Each has one line."""
+    kwargs = dict(kwargs or {})
+    args, kwargs = pytree.tree_map(_copied, (tuple(args), kwargs))
+    name = type(module).__name__
+    with _folder(folder) as work:
+        program = export(module, args, kwargs)
+        imported = import_program(program, work, name, math)
+        names = list(kwargs)
+        leaves, spec = flatten_call(names, args, kwargs)
+        where = _device_of([x for x in [*leaves, *module.parameters(), *module.buffers()]])
+        if device is None and where.type == "cuda":
+            device = f"cuda:{where.index or 0}"
+        report = Report(name, device=device or "")
+        if imported.draws:
+            report.why_eager = DRAWS
+            return _returned(module, report, None)
+        generator = torch.Generator().manual_seed(torch.initial_seed() % 2**63)
+        report.import_error, report.eager_error = verify_import(
+            module,
+            imported,
+            (args, kwargs),
+            lambda a, k: flatten_call(names, a, k)[0],
+            work,
+            device,
+            generator,
+        )
+        tasks = [describe(part.task) if part.task else None for part in imported.parts]
+        for part, task in zip(imported.parts, tasks):
+            report.parts.append(_search(part, task, budget, device, db, progress, report))
+        report.why_eager = _why_eager(report, where)
+        if report.why_eager:
+            return _returned(module, report, None)
+        runner = _runner(imported, tasks, report.parts, db)
+        guard = Guard(module, program, leaves, spec)
+        call = _Call(runner, guard, names, where)
+        report.max_error = verify_replaced(
+            call.unguarded, module, (args, kwargs), tolerance_of(math, leaves), generator
+        )
+        report.before_ms, report.after_ms = _times(module, call, args, kwargs)
+        if report.after_ms >= report.before_ms:
+            report.why_eager = "PyTorch's own kernels are as fast"
+            return _returned(module, report, None)
+        report.replaced = True
+        return _returned(module, report, call)
+
+
+def _copied(value: Any) -> Any:
+    """A tensor's copy, row-major: the module may write into its arguments."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.detach().clone(memory_format=torch.contiguous_format)
+
+
+@contextlib.contextmanager
+def _folder(folder: Optional[str]) -> Iterator[str]:
+    if folder is not None:
+        os.makedirs(folder, exist_ok=True)
+        yield os.path.abspath(folder)
+        return
+    with tempfile.TemporaryDirectory(prefix="hone-") as temporary:
+        yield temporary
+
+
+def _device_of(values: Sequence[Any]) -> torch.device:
+    """The GPU, if a tensor is on one; else the CPU."""
+    devices = [x.device for x in values if isinstance(x, torch.Tensor)]
+    return next((d for d in devices if d.type == "cuda"), torch.device("cpu"))
+
+
+def search(
+    task: str, budget: str, device: Optional[str], db: Optional[str], progress: bool
+) -> Dict[str, Any]:
+    """The document of `hone optimize`."""
+    options = ["--budget", budget, *database_options(db)]
+    if device is not None:
+        options += ["--device", device]
+    if not progress:
+        options.append("--quiet")
+    return run("optimize", task, *options, progress=progress)
+
+
+def _search(
+    part: Part,
+    task: Optional[Task],
+    budget: str,
+    device: Optional[str],
+    db: Optional[str],
+    progress: bool,
+    report: Report,
+) -> PartReport:
+    if task is None:
+        return PartReport(len(part.nodes), why_eager="hone does not have these operations")
+    found = search(task.file, budget, device, db, progress)
+    report.device, report.modelled = found["device"], found["modelled"]
+    return part_report(len(part.nodes), task.hash, found["best"], found["reference"]["time_us"])
+
+
+def part_report(nodes: int, task_hash: str, best: Dict[str, Any], reference_us: float) -> PartReport:
+    """A part whose best candidate is a row of a leaderboard or of a search's document."""
+    measured = best.get("reference_time_us") or reference_us
+    part = PartReport(
+        nodes=nodes,
+        task_hash=task_hash,
+        reference_ms=measured / 1e3,
+        best_ms=best["time_us"] / 1e3,
+        speedup=best["speedup"],
+        max_error=best["max_rel_error"],
+        roof_fraction=best["roof_fraction"],
+        bound=best["bound"],
+        origin=best["origin"],
+    )
+    if best["recipe"]:
+        part.candidate = best["candidate"]
+    else:
+        part.why_eager = "the search found nothing faster than one kernel for each operation"
+    return part
+
+
+def _why_eager(report: Report, where: torch.device) -> Optional[str]:
+    if not report.candidates:
+        return "the search found nothing faster"
+    if report.modelled:
+        return f"the search was on {report.device}: an emulated device has no operators to call"
+    if where.type != "cuda":
+        return "the module is on the CPU, and hone's operators run on a GPU"
+    return None
+
+
+def _runner(
+    imported: Imported,
+    tasks: Sequence[Optional[Task]],
+    parts: Sequence[PartReport],
+    db: Optional[str],
+) -> GraphRunner:
+    kernels: List[Optional[Kernel]] = []
+    for part, task, found in zip(imported.parts, tasks, parts):
+        if task is None or found.candidate is None:
+            kernels.append(None)
+        else:
+            operator = load(found.candidate, db=db)
+            kernels.append(Kernel(operator, task.buffers, part, imported.program))
+    return GraphRunner(imported.program, imported.parts, kernels)
+
+
+def tolerance_of(math: Optional[str], leaves: Sequence[Any]) -> float:
+    """Beyond PyTorch's own error, which counts twice: that of one rounding of the narrowest type."""
+    types = [x.dtype for x in leaves if isinstance(x, torch.Tensor) and x.dtype.is_floating_point]
+    narrowest = max([torch.finfo(t).eps for t in types], default=torch.finfo(torch.float32).eps)
+    return {"reduced": 1e-2, "tf32x3": 1e-4}.get(math or "", max(1e-5, 4 * narrowest))
+
+
+class _Call:
+    """A module's call by hone's operators."""
+
+    def __init__(
+        self, runner: GraphRunner, guard: Guard, names: Sequence[str], device: torch.device
+    ) -> None:
+        self._runner, self._guard, self._names, self._device = runner, guard, names, device
+
+    def __deepcopy__(self, memo: Any) -> "_Call":
+        return self  # knows no module: a copy of the module may share it
+
+    def unguarded(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Any:
+        leaves, _ = flatten_call(self._names, args, kwargs)
+        return self._runner(module, leaves, self._device)
+
+    def why_eager(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Optional[str]:
+        leaves, spec = flatten_call(self._names, args, kwargs)
+        reason = self._guard.why_eager(module, leaves, spec)
+        return reason or self._runner.why_eager(module, leaves)
+
+
+def _times(
+    module: torch.nn.Module, call: _Call, args: Tuple[Any, ...], kwargs: Any
+) -> Tuple[float, float]:
+    """Milliseconds of a call in PyTorch and by hone's operators on the GPU: medians of interleaved
+    runs after one that compiles."""
+    copied = copy.deepcopy(module)
+    both: List[Callable[[], Any]] = [
+        lambda: copied(*args, **kwargs),
+        lambda: call.unguarded(copied, args, kwargs),
+    ]
+    times: List[List[float]] = [[], []]
+    with torch.no_grad():
+        for repeat in range(23):
+            for which, function in enumerate(both):
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+                begin.record()
+                function()
+                end.record()
+                torch.cuda.synchronize()
+                if repeat >= 3:
+                    times[which].append(begin.elapsed_time(end))
+    eager, mine = (sorted(t)[len(t) // 2] for t in times)
+    return eager, mine
+
+
+def _returned(module: torch.nn.Module, report: Report, call: Optional[_Call]) -> torch.nn.Module:
+    """A module that shares all with another, and calls the operators where there are some."""
+    shared = copy.copy(module)
+    shared.__dict__["_hone_report"] = report
+    if call is not None:
+        shared.__class__ = _subclass(type(module))
+        # One that somebody set on the instance would hide the subclass's.
+        shared.__dict__["_hone_forward"] = shared.__dict__.pop("forward", None)
+        shared.__dict__["_hone_call"] = call
+    return shared
+
+
+_subclasses: Dict[Type[torch.nn.Module], Type[torch.nn.Module]] = {}
+
+
+def _subclass(original: Type[torch.nn.Module]) -> Type[torch.nn.Module]:
+    """A class whose forward runs the operators for calls that are like the example."""
+    if original not in _subclasses:
+
+        @torch.compiler.disable  # type: ignore[untyped-decorator]
+        def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+            report = self._hone_report
+            reason = self._hone_call.why_eager(self, args, kwargs)
+            if reason is None:
+                report.replaced_calls += 1
+                return self._hone_call.unguarded(self, args, kwargs)
+            report.eager_calls += 1
+            report.last_eager_reason = reason
+            own = self._hone_forward
+            return own(*args, **kwargs) if own else original.forward(self, *args, **kwargs)
+
+        _subclasses[original] = type(
+            original.__name__,
+            (original,),
+            {"forward": forward, "__module__": original.__module__, "__doc__": original.__doc__},
+        )
+    return _subclasses[original]

@@ -1,0 +1,309 @@
+"""Runs an exported graph of which some parts are operators of hone, others PyTorch's own nodes."""
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.utils import _pytree as pytree
+
+from hone._errors import HoneError
+from hone._graph import Buffer, Part
+
+Operator = Callable[..., Any]
+
+
+def memory_order(shape: Sequence[int], strides: Sequence[int]) -> Optional[Tuple[int, ...]]:
+    """The dimensions of a dense tensor as they lie in memory, outermost first, with those of one
+    element where they are; None: in their own order. As `hone import` orders a buffer's extents."""
+    longer = [i for i, size in enumerate(shape) if size != 1]
+    ordered = iter(sorted(longer, key=lambda i: -strides[i]))
+    order = tuple(i if shape[i] == 1 else next(ordered) for i in range(len(shape)))
+    return None if order == tuple(range(len(shape))) else order
+
+
+class Kernel:
+    """A part's operator, called with values of the graph."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        buffers: Sequence[Buffer],
+        part: Part,
+        program: ExportedProgram,
+    ) -> None:
+        """HoneError: the part does not say which value a buffer is."""
+        meta = {n.name: n.meta.get("val") for n in program.graph.nodes}
+        values_of: Dict[str, str] = {}
+        for value, name in part.inputs:
+            values_of.setdefault(name, value)
+        self._operator = operator
+        #: value, dimensions in the order of memory or None, shape of the buffer, is it written?
+        self._inputs: List[Tuple[str, Optional[Tuple[int, ...]], Tuple[int, ...], bool]] = []
+        for buffer in buffers:
+            if buffer.role == "out":
+                continue
+            if buffer.name not in values_of:
+                raise HoneError(f"{part.task}: no value of the graph is its buffer '{buffer.name}'")
+            value = values_of[buffer.name]
+            order = memory_order(meta[value].shape, meta[value].stride())
+            self._inputs.append((value, order, buffer.shape, buffer.role == "inout"))
+        results = [b for b in buffers if b.role == "out"]
+        self._results = len(results)
+        #: value, which of the operator's results, shape. A buffer has at least one dimension. All
+        #: else of its shape is right where PyTorch's own note is not, as of an LSTM's last state.
+        self._outputs: List[Tuple[str, int, Tuple[int, ...]]] = []
+        for value, name in part.outputs:
+            for i, result in enumerate(results):
+                if result.name == name:
+                    shape = () if meta[value].dim() == 0 else result.shape
+                    self._outputs.append((value, i, shape))
+
+    def __call__(self, values: Dict[str, Any]) -> Dict[str, torch.Tensor]:
+        """Tensors by the names of values: those of the part's outputs. What the part writes in
+        place is written into `values`' own tensors."""
+        given = []
+        copied = []
+        for value, order, shape, written in self._inputs:
+            tensor = values[value].detach()
+            laid_out = tensor if order is None else tensor.permute(order)
+            dense = laid_out if laid_out.is_contiguous() else laid_out.contiguous()
+            if written and dense is not laid_out:
+                copied.append((laid_out, dense))
+            given.append(dense.view(shape))
+        results = self._operator(*given)
+        for laid_out, dense in copied:
+            laid_out.copy_(dense)
+        if self._results == 1:
+            results = (results,)
+        return {value: results[i].view(shape) for value, i, shape in self._outputs}
+
+
+@dataclass
+class _Step:
+    kernel: Optional[Kernel]
+    node: Optional[torch.fx.Node]
+    dead: Tuple[str, ...] = ()  #: values that nothing reads afterwards
+
+
+class GraphRunner:
+    """An exported program whose parts are operators or run in PyTorch.
+
+    Parameters and buffers are looked up in the module at each call, so they may be replaced."""
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        parts: Sequence[Part],
+        kernels: Sequence[Optional[Kernel]],
+    ) -> None:
+        """`kernels`: one for each part; None: PyTorch runs the part's nodes. HoneError: the parts do
+        not cover the graph, or stand in an order in which they cannot run."""
+        self._program = program
+        self._module = program.graph_module
+        self._specs = program.graph_signature.input_specs
+        self._out_spec = program.call_spec.out_spec
+        graph = program.graph
+        nodes = {n.name: n for n in graph.nodes}
+        self._output = next(n for n in graph.nodes if n.op == "output")
+        placeholders = {n.name for n in graph.nodes if n.op == "placeholder"}
+        self._steps = [_Step(None, n) for n in graph.nodes if n.op == "get_attr"]
+        known = placeholders | {step.node.name for step in self._steps if step.node}
+        covered: List[str] = []
+        for part, kernel in zip(parts, kernels):
+            covered += part.nodes
+            if kernel is not None:
+                self._need(known, {value for value, _ in part.inputs}, part)
+                self._steps.append(_Step(kernel, None))
+                # A result that is an argument stays the argument.
+                kernel._outputs = [o for o in kernel._outputs if o[0] not in placeholders]
+                known |= {value for value, _ in part.outputs}
+                continue
+            for node in sorted((nodes[name] for name in part.nodes), key=list(graph.nodes).index):
+                self._need(known, {n.name for n in node.all_input_nodes}, part)
+                self._steps.append(_Step(None, node))
+                known.add(node.name)
+        called = sorted(n.name for n in graph.nodes if n.op not in ("placeholder", "get_attr", "output"))
+        if sorted(covered) != called:
+            raise HoneError("the parts of the graph do not have each of its nodes once")
+        self._need(known, {n.name for n in self._output.all_input_nodes}, None)
+        self._constants: Dict[Tuple[str, torch.device], torch.Tensor] = {}
+        self._forget_early()
+
+    @staticmethod
+    def _need(known: Set[str], wanted: Set[str], part: Optional[Part]) -> None:
+        missing = wanted - known
+        if missing:
+            where = "its results" if part is None else f"a part that begins with {part.nodes[:1]}"
+            raise HoneError(f"the graph's value '{min(missing)}' is not known before {where}")
+
+    def _forget_early(self) -> None:
+        """Finds out when each value is read for the last time."""
+        later = {n.name for n in self._output.all_input_nodes}
+        for step in reversed(self._steps):
+            if step.kernel is not None:
+                read = {entry[0] for entry in step.kernel._inputs}
+                made = {entry[0] for entry in step.kernel._outputs}
+            else:
+                assert step.node is not None
+                read = {n.name for n in step.node.all_input_nodes}
+                made = {step.node.name}
+            step.dead = tuple((read | made) - later)
+            later |= read
+
+    def why_eager(self, owner: Optional[torch.nn.Module], leaves: Sequence[Any]) -> Optional[str]:
+        """None: the operators may run. An operator does not write into memory that is another of its
+        inputs."""
+        written = {e[0] for s in self._steps if s.kernel is not None for e in s.kernel._inputs if e[3]}
+        if not written:
+            return None
+        holders: Dict[int, str] = {}
+        users = iter(leaves)
+        for spec in self._specs:
+            if spec.kind == InputKind.USER_INPUT:
+                value = next(users)
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+                value = state_tensor(owner, spec.target)
+            else:
+                continue
+            if not isinstance(value, torch.Tensor):
+                continue
+            name = spec.arg.name
+            other = holders.setdefault(value.untyped_storage().data_ptr(), name)
+            if other != name and (other in written or name in written):
+                return f"{other} and {name} share memory, and one of them is written"
+        return None
+
+    def __call__(
+        self, owner: Optional[torch.nn.Module], leaves: Sequence[Any], device: torch.device
+    ) -> Any:
+        """The results in the module's own structure.
+
+        owner: has the parameters and buffers. leaves: the arguments, flat, in their order. device:
+        where constants of the graph go."""
+        values: Dict[str, Any] = {}
+        users = iter(leaves)
+        for spec in self._specs:
+            name = spec.arg.name
+            if spec.kind == InputKind.USER_INPUT:
+                values[name] = next(users)
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+                values[name] = state_tensor(owner, spec.target)
+            else:
+                values[name] = self._constant(spec.target, device)
+        for step in self._steps:
+            if step.kernel is not None:
+                values.update(step.kernel(values))
+            else:
+                assert step.node is not None
+                values[step.node.name] = self._run_node(step.node, values)
+            for name in step.dead:
+                values.pop(name, None)
+        results = torch.fx.node.map_arg(self._output.args[0], lambda n: values[n.name])
+        return pytree.tree_unflatten(list(results), self._out_spec)
+
+    def _run_node(self, node: torch.fx.Node, values: Dict[str, Any]) -> Any:
+        if node.op == "get_attr":
+            found: Any = self._module
+            for atom in str(node.target).split("."):
+                found = getattr(found, atom)
+            return found
+        args = torch.fx.node.map_arg(node.args, lambda n: values[n.name])
+        kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: values[n.name])
+        assert callable(node.target)
+        return node.target(*args, **kwargs)
+
+    def _constant(self, target: str, device: torch.device) -> Any:
+        constant = self._program.constants[target]
+        if not isinstance(constant, torch.Tensor):
+            return constant
+        key = (target, device)
+        if key not in self._constants:
+            self._constants[key] = constant.to(device)
+        return self._constants[key]
+
+
+def state_tensor(owner: Any, target: str) -> torch.Tensor:
+    """A parameter or buffer by its name, such as "layers.0.weight"."""
+    for atom in target.split("."):
+        owner = getattr(owner, atom)
+    found: torch.Tensor = owner
+    return found
+
+
+def tensor_facts(value: Any) -> Any:
+    """What must be the same for an operator to take another value's place: of a tensor shape, type
+    and device; all else must be equal itself."""
+    if isinstance(value, torch.Tensor):
+        plain = type(value) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+        return (plain, value.dtype, value.device, tuple(value.shape))
+    return value
+
+
+def why_not_plain(tensors: Sequence[torch.Tensor]) -> Optional[str]:
+    """What of PyTorch's modes an operator of hone does not take part in, if it is on now."""
+    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+        return "a gradient is needed, and hone's operators have no backward"
+    if tensors and torch.is_autocast_enabled(tensors[0].device.type):
+        return "autocast is on"
+    return None
+
+
+class Guard:
+    """Says whether a call is like the one that was verified."""
+
+    def __init__(
+        self, module: torch.nn.Module, program: ExportedProgram, leaves: Sequence[Any], spec: Any
+    ) -> None:
+        signature = program.graph_signature
+        self._spec = spec
+        self._leaves = [tensor_facts(x) for x in leaves]
+        self._names = [
+            s.target
+            for s in signature.input_specs
+            if s.kind in (InputKind.PARAMETER, InputKind.BUFFER)
+        ]
+        self._state = [tensor_facts(state_tensor(module, name)) for name in self._names]
+        self._strides = [state_tensor(module, name).stride() for name in self._names]
+        self._modes = [(m.training, _hooks(m)) for m in module.modules()]
+        self._tied = self._ties(module)
+
+    def _ties(self, module: torch.nn.Module) -> List[int]:
+        """Of each parameter the first one that is the same memory."""
+        first: Dict[int, int] = {}
+        pointers = [state_tensor(module, name).data_ptr() for name in self._names]
+        return [first.setdefault(pointer, i) for i, pointer in enumerate(pointers)]
+
+    def why_eager(self, module: torch.nn.Module, leaves: Sequence[Any], spec: Any) -> Optional[str]:
+        """None: the call may be replaced. Else why not, in a few words."""
+        if spec != self._spec or len(leaves) != len(self._leaves):
+            return "the arguments have another structure"
+        for i, (value, facts) in enumerate(zip(leaves, self._leaves)):
+            if _differs(tensor_facts(value), facts):
+                return f"argument {i} has another value, shape, type or device"
+        state = [state_tensor(module, name) for name in self._names]
+        for name, tensor, facts, strides in zip(self._names, state, self._state, self._strides):
+            if tensor_facts(tensor) != facts or tensor.stride() != strides:
+                return f"{name} has another shape, type, layout or device"
+        if self._ties(module) != self._tied:
+            return "other parameters are shared"
+        if [(m.training, _hooks(m)) for m in module.modules()] != self._modes:
+            return "a train or eval mode, or a hook, was changed"
+        return why_not_plain([x for x in [*leaves, *state] if isinstance(x, torch.Tensor)])
+
+
+def _differs(value: Any, facts: Any) -> bool:
+    return type(value) is not type(facts) or bool(value != facts)
+
+
+def _hooks(module: torch.nn.Module) -> Tuple[int, int]:
+    return (len(module._forward_hooks), len(module._forward_pre_hooks))
+
+
+def flatten_call(
+    program_kwargs: Sequence[str], args: Tuple[Any, ...], kwargs: Dict[str, Any]
+) -> Tuple[List[Any], Any]:
+    """The leaves of a call's arguments in the order of the exported graph, and their structure."""
+    ordered = {name: kwargs[name] for name in program_kwargs if name in kwargs}
+    ordered.update(kwargs)
+    return pytree.tree_flatten((args, ordered))

@@ -1,0 +1,195 @@
+"""Is the imported module the module? Both answer fresh random inputs; the module in f64 is the
+yardstick."""
+import contextlib
+import copy
+import os
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
+
+import torch
+from torch.utils import _pytree as pytree
+
+from hone._binary import run
+from hone._errors import HoneError, ImportDiffers
+from hone._graph import Imported
+
+Answer = List[torch.Tensor]
+
+
+def fresh(value: Any, generator: torch.Generator) -> Any:
+    """Another argument like this one: shape, type and range are the same, so that indices stay
+    indices and probabilities stay probabilities. What is no tensor stays."""
+    if not isinstance(value, torch.Tensor) or value.numel() == 0:
+        return value
+    flat = value.detach().flatten()
+
+    def shuffled() -> torch.Tensor:
+        return flat[torch.randperm(flat.numel(), generator=generator).to(flat.device)]
+
+    one = shuffled()
+    if value.dtype.is_floating_point and bool(torch.isfinite(flat).all()):
+        where = torch.rand(flat.shape, generator=generator).to(flat)
+        if bool((flat == flat[0]).all()):  # zeros for an initial state, say: numbers around it
+            one = one + where - 0.5
+        else:
+            one = torch.lerp(one, shuffled(), where)
+    return one.reshape(value.shape).clone()
+
+
+@contextlib.contextmanager
+def exact_f32() -> Iterator[None]:
+    """PyTorch's own products in f32, not in TF32."""
+    before = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+
+
+def error(answer: torch.Tensor, truth: torch.Tensor) -> float:
+    """max |answer - truth| / max(|truth|, rms(truth)), as hone's own comparison has it; infinite
+    where one is finite and the other is not. Of integers the share that differs."""
+    answer, truth = answer.detach().cpu(), truth.detach().cpu()
+    if answer.shape != truth.shape:
+        return float("inf")
+    if not answer.dtype.is_floating_point:
+        return float((answer != truth).double().mean()) if answer.numel() else 0.0
+    answer, truth = answer.double(), truth.double()
+    finite = torch.isfinite(truth)
+    if bool((torch.isfinite(answer) != finite).any()):
+        return float("inf")
+    if not bool((answer[~finite].nan_to_num() == truth[~finite].nan_to_num()).all()):
+        return float("inf")
+    answer, truth = answer[finite], truth[finite]
+    if truth.numel() == 0:
+        return 0.0
+    rms = truth.pow(2).mean().sqrt()
+    scale = truth.abs().clamp_min(float(rms))
+    difference = (answer - truth).abs()
+    return float((difference / scale)[difference > 0].max()) if bool((difference > 0).any()) else 0.0
+
+
+def tensors_of(result: Any) -> Answer:
+    """The tensors of a result, flat, in their order."""
+    return [x for x in pytree.tree_leaves(result) if isinstance(x, torch.Tensor)]
+
+
+def answers(
+    module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any
+) -> Tuple[List[Any], List[Any]]:
+    """(PyTorch's leaves, the truth's leaves): the module's results as it is, and in f64 where it runs
+    in f64, rounded to the results' types. The module itself is not changed."""
+
+    def widened(x: Any) -> Any:
+        return x.double() if isinstance(x, torch.Tensor) and x.dtype.is_floating_point else x
+
+    with torch.no_grad(), exact_f32():
+        given = copy.deepcopy((args, kwargs))
+        own = pytree.tree_leaves(copy.deepcopy(module)(*given[0], **given[1]))
+        try:
+            wide = copy.deepcopy(module).double()
+            given = pytree.tree_map(widened, copy.deepcopy((args, kwargs)))
+            truth = pytree.tree_leaves(wide(*given[0], **given[1]))
+        except Exception:  # a module that names types itself does not run in f64
+            truth = own
+    rounded = [
+        t.to(o.dtype) if isinstance(o, torch.Tensor) and isinstance(t, torch.Tensor) else o
+        for o, t in zip(own, truth)
+    ]
+    return own, rounded
+
+
+def eager_error(own: Sequence[Any], truth: Sequence[Any]) -> float:
+    """PyTorch's own error, the largest of all results."""
+    return max(
+        [error(o, t) for o, t in zip(own, truth) if isinstance(o, torch.Tensor)], default=0.0
+    )
+
+
+def raw(tensor: torch.Tensor) -> bytes:
+    """Row-major little-endian elements."""
+    return tensor.detach().contiguous().cpu().flatten().view(torch.uint8).numpy().tobytes()
+
+
+def write_recorded(folder: str, kind: str, leaves: Sequence[Any]) -> None:
+    """FOLDER/KIND/N.bin of each leaf that is a tensor."""
+    os.makedirs(os.path.join(folder, kind), exist_ok=True)
+    for i, value in enumerate(leaves):
+        if isinstance(value, torch.Tensor):
+            with open(os.path.join(folder, kind, f"{i}.bin"), "wb") as file:
+                file.write(raw(value))
+
+
+def verify_import(
+    module: torch.nn.Module,
+    imported: Imported,
+    example: Tuple[Tuple[Any, ...], Any],
+    flatten: Callable[[Tuple[Any, ...], Any], Sequence[Any]],
+    folder: str,
+    device: Optional[str],
+    generator: torch.Generator,
+) -> Tuple[float, float]:
+    """Runs the imported task on fresh inputs on hone's device: (its error, PyTorch's own).
+
+    ImportDiffers: it is beyond the task's tolerance and twice PyTorch's own error. HoneError: it did
+    not run."""
+    args, kwargs = pytree.tree_map(lambda x: fresh(x, generator), example)
+    own, truth = answers(module, args, kwargs)
+    recorded = os.path.join(folder, "recorded")
+    write_recorded(recorded, "inputs", flatten(args, kwargs))
+    write_recorded(recorded, "outputs", truth)
+    task = imported.parts[0].task
+    assert task is not None
+    options = [] if device is None else ["--device", device]
+    verdict = run(
+        "import", imported.file, "-o", task + ".verified", "--force", "--verify", recorded, *options
+    )
+    theirs = eager_error(own, truth)
+    found = verdict["max_rel_error"]
+    found = float("inf") if found is None else float(found)
+    if verdict["verdict"] == "ok" or (verdict["verdict"] == "wrong_result" and found <= 2 * theirs):
+        return found, theirs
+    if verdict["verdict"] == "wrong_result":
+        raise ImportDiffers(
+            f"{type(module).__name__}: the imported module differs from PyTorch's: "
+            f"{verdict['detail']} (PyTorch's own error {theirs:.1e})",
+            1,
+        )
+    raise HoneError(f"{type(module).__name__}: the import was not verified: {verdict['detail']}", 1)
+
+
+def verify_replaced(
+    call: Callable[[torch.nn.Module, Tuple[Any, ...], Any], Any],
+    module: torch.nn.Module,
+    example: Tuple[Tuple[Any, ...], Any],
+    tolerance: float,
+    generator: torch.Generator,
+    times: int = 3,
+) -> float:
+    """Calls what stands in a module's place on fresh inputs: its largest error.
+
+    call(module, args, kwargs): the results, which may write into that module's buffers; these are
+    compared, too. ImportDiffers: an error is above the tolerance and twice PyTorch's own."""
+    worst = 0.0
+    for _ in range(times):
+        args, kwargs = pytree.tree_map(lambda x: fresh(x, generator), example)
+        own, truth = answers(module, args, kwargs)
+        changed, expected = copy.deepcopy(module), copy.deepcopy(module)
+        with torch.no_grad(), exact_f32():
+            given = copy.deepcopy((args, kwargs))
+            found = pytree.tree_leaves(call(changed, given[0], given[1]))
+            given = copy.deepcopy((args, kwargs))
+            expected(*given[0], **given[1])
+        pairs = [(f, o, t) for f, o, t in zip(found, own, truth) if isinstance(o, torch.Tensor)]
+        before, after = dict(changed.named_buffers()), dict(expected.named_buffers())
+        pairs += [(before[name], after[name], after[name]) for name in after]
+        for answer, plain, correct in pairs:
+            mine, theirs = error(answer, correct), error(plain, correct)
+            worst = max(worst, mine)
+            if mine > max(tolerance, 2 * theirs):
+                raise ImportDiffers(
+                    f"{type(module).__name__}: hone's operator differs from PyTorch: error "
+                    f"{mine:.1e}, PyTorch's own {theirs:.1e}, tolerance {tolerance:.1e}",
+                    1,
+                )
+    return worst

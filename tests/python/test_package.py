@@ -1,0 +1,632 @@
+#!/usr/bin/env python3
+"""Tests of the Python package on the emulator, and of its page's examples.
+
+    python3 tests/python/test_package.py HONE_BINARY [unittest's arguments]
+
+Exits with 77 where this Python has no PyTorch. What runs on a GPU only, the exported operators
+themselves, is replaced by PyTorch here: `operator_of` stands for `hone.load`."""
+import contextlib
+import copy
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+try:
+    import torch
+except ImportError:
+    print("skipped: this Python has no PyTorch")
+    sys.exit(77)
+
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/pytorch")]
+import hone  # noqa: E402
+import modules  # noqa: E402
+from hone import _backend, _binary, _graph, _optimize, _runtime, _verify  # noqa: E402
+from torch import nn  # noqa: E402
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+
+DEVICE = "emu:sm_90"
+FOLDER = tempfile.TemporaryDirectory(prefix="hone-python-")
+
+
+def setUpModule():
+    os.environ.update(XDG_CACHE_HOME=FOLDER.name, XDG_DATA_HOME=FOLDER.name)
+    os.environ.setdefault("HONE_BINARY", str(ROOT / "build/release/bin/hone"))
+    torch.manual_seed(1)
+
+
+def database():
+    return os.path.join(FOLDER.name, "hone.db")
+
+
+class Small(nn.Module):
+    """A keyword argument, a number of no dimensions, a result that is no tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(8, 6), nn.BatchNorm1d(6)
+
+    def forward(self, x, *, scale):
+        return {"y": self.norm(torch.relu(self.linear(x))) * scale, "rows": x.shape[0]}
+
+
+def small(train=False):
+    return Small().train(train), (torch.randn(4, 8),), {"scale": torch.tensor(2.0)}
+
+
+def imported_of(module, args, kwargs=None, folder=None, math=None):
+    folder = folder or tempfile.mkdtemp(dir=FOLDER.name)
+    program = _graph.export(module, args, kwargs or {})
+    return _graph.import_program(program, folder, type(module).__name__, math)
+
+
+def operator_of(program, part, task):
+    """What an exported operator of a part does, by PyTorch: buffers in the task's order and shapes."""
+    graph = program.graph
+    nodes = {n.name: n for n in graph.nodes}
+    inside = [n for n in graph.nodes if n.name in part.nodes]
+
+    def operator(*buffers):
+        given = iter(buffers)
+        held = {b.name: next(given) for b in task.buffers if b.role != "out"}
+        assert all(t.is_contiguous() for t in held.values())
+        values = {}
+        for value, buffer in part.inputs:
+            meta = nodes[value].meta["val"]
+            order = sorted(range(meta.dim()), key=lambda i: (-meta.stride()[i], i))
+            back = [order.index(i) for i in range(meta.dim())]
+            values[value] = held[buffer].view([meta.shape[i] for i in order]).permute(back)
+        for node in inside:
+            args = torch.fx.node.map_arg(node.args, lambda n: values[n.name])
+            values[node.name] = node.target(*args, **dict(node.kwargs))
+        results = []
+        for b in task.buffers:
+            if b.role == "out":
+                value = next(v for v, buffer in part.outputs if buffer == b.name)
+                results.append(values[value].clone().contiguous().view(b.shape))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return operator
+
+
+def runner_of(imported):
+    kernels = []
+    for part in imported.parts:
+        if part.task is None:
+            kernels.append(None)
+            continue
+        task = _graph.describe(part.task)
+        operator = operator_of(imported.program, part, task)
+        kernels.append(_runtime.Kernel(operator, task.buffers, part, imported.program))
+    return _runtime.GraphRunner(imported.program, imported.parts, kernels)
+
+
+class Program(unittest.TestCase):
+    def test_errors_are_the_programs_one_line(self):
+        with self.assertRaises(hone.HoneError) as caught:
+            _binary.run("describe", "/nowhere/at_all.task.cu")
+        self.assertEqual(caught.exception.status, 2)
+        self.assertIn("there is no such file", str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_says_how_to_get_the_program(self):
+        with mock.patch.dict(os.environ, {"PATH": FOLDER.name, "HONE_BINARY": ""}):
+            with mock.patch.object(_binary, "_HERE", FOLDER.name):
+                with self.assertRaisesRegex(hone.HoneNotFound, "scripts/wheel.sh"):
+                    hone.binary()
+        with mock.patch.dict(os.environ, {"HONE_BINARY": __file__}):
+            with self.assertRaisesRegex(hone.HoneNotFound, "is not a program"):
+                hone.binary()
+
+    def test_takes_no_script_named_hone_for_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder, "hone")
+            script.write_text("#!/bin/sh\nexit 0\n")
+            script.chmod(0o755)
+            program = os.environ["HONE_BINARY"]
+            path = os.pathsep.join([folder, os.path.dirname(program)])
+            with mock.patch.dict(os.environ, {"PATH": path, "HONE_BINARY": ""}):
+                with mock.patch.object(_binary, "_HERE", folder):
+                    self.assertEqual(hone.binary(), program)
+
+    def test_finds_nvidias_wheels_in_both_layouts(self):
+        def made(root, *files):
+            for file in files:
+                path = pathlib.Path(root, "nvidia", file)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+
+        with tempfile.TemporaryDirectory() as root, mock.patch.dict(os.environ):
+            os.environ.pop("CUDA_HOME", None)
+            os.environ.pop("CUDA_PATH", None)
+            with mock.patch.object(_binary, "_site_folders", lambda: [f"{root}/nvidia"]):
+                self.assertEqual(_binary.cuda_environment(), {})
+                made(root, "cuda_nvrtc/lib/libnvrtc.so.12")
+                self.assertEqual(_binary.cuda_environment(), {})  # no headers
+                made(root, "cuda_runtime/include/cuda_fp16.h")
+                there = f"{root}/nvidia"
+                twelve = {"CUDA_HOME": f"{there}/cuda_nvrtc", "CUDA_PATH": f"{there}/cuda_runtime"}
+                self.assertEqual(_binary.cuda_environment(), twelve)
+                made(root, "cu13/lib/libnvrtc.so.13", "cu13/include/cuda_fp16.h")
+                self.assertEqual(_binary.cuda_environment(), {"CUDA_HOME": f"{root}/nvidia/cu13"})
+                os.environ["CUDA_PATH"] = "/somewhere"
+                self.assertEqual(_binary.cuda_environment(), {})
+
+    def test_importing_imports_no_pytorch(self):
+        code = "import hone, sys; sys.exit('torch' in sys.modules)"
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+        self.assertEqual(subprocess.run([sys.executable, "-c", code], env=env).returncode, 0)
+
+
+class Runtime(unittest.TestCase):
+    """The graph with stand-ins for operators against the module."""
+
+    def agrees(self, module, args, kwargs=None, imported=None, exactly=True):
+        kwargs = kwargs or {}
+        imported = imported or imported_of(module, args, kwargs)
+        runner = runner_of(imported)
+        mine, theirs = copy.deepcopy(module), copy.deepcopy(module)
+        leaves, _ = _runtime.flatten_call(list(kwargs), *copy.deepcopy((args, kwargs)))
+        with torch.no_grad():
+            found = runner(mine, leaves, torch.device("cpu"))
+            wanted = theirs(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        much = {"rtol": 0, "atol": 0} if exactly else {}
+        torch.testing.assert_close(found, wanted, equal_nan=True, check_stride=False, **much)
+        for (name, a), (_, b) in zip(mine.named_buffers(), theirs.named_buffers()):
+            torch.testing.assert_close(a, b, rtol=0, atol=0, msg=name)
+
+    def test_structure_of_arguments_and_results(self):
+        self.agrees(*small())
+
+    def test_batch_norm_in_train_mode_updates_its_buffers(self):
+        module, args, kwargs = small(train=True)
+        before = module.norm.running_mean.clone()
+        self.agrees(module, args, kwargs)
+        self.assertTrue(torch.equal(module.norm.running_mean, before))
+
+    def test_weights_in_another_memory_order(self):
+        conv = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+        self.agrees(conv, (torch.randn(2, 3, 5, 6),))
+
+    def test_constants_and_results_that_are_arguments(self):
+        class Module(nn.Module):
+            def forward(self, x):
+                return x, x + torch.tensor([1.0, 2.0, 3.0]), x.sum()
+
+        self.agrees(Module(), (torch.randn(2, 3),))
+
+    def test_arguments_in_another_memory_order(self):
+        module, args = nn.Linear(3, 5), (torch.randn(4, 3),)
+        runner = runner_of(imported_of(module, args))
+        x = torch.randn(3, 4).t()
+        with torch.no_grad():
+            found = runner(module, [x], torch.device("cpu"))
+            torch.testing.assert_close(found, module(x))
+
+    def test_writes_into_arguments(self):
+        class Adds(nn.Module):
+            def forward(self, x, y):
+                x.add_(y)
+                return x * 2
+
+        runner = runner_of(imported_of(Adds(), (torch.randn(4, 3), torch.randn(3))))
+        x, y = torch.randn(3, 4).t(), torch.randn(3)  # another order in memory: by way of a copy
+        expected = x + y
+        found = runner(None, [x, y], torch.device("cpu"))
+        torch.testing.assert_close(x, expected)
+        torch.testing.assert_close(found, expected * 2)
+        self.assertIsNone(runner.why_eager(None, [x, y]))
+        both = torch.randn(15)
+        self.assertIn("share memory", runner.why_eager(None, [both[:12].view(4, 3), both[12:]]))
+
+    def test_every_recorded_module(self):
+        """The modules of tests/pytorch: every operation that hone has."""
+        for name, make in modules.ALL.items():
+            torch.manual_seed(len(name))
+            module, args = make()
+            imported = imported_of(module, args)
+            if not imported.draws:
+                with self.subTest(name):
+                    self.agrees(module, args, imported=imported, exactly=False)
+
+    def test_some_parts_by_pytorch(self):
+        module = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2), nn.Sigmoid())
+        args = (torch.randn(3, 4),)
+        folder = tempfile.mkdtemp(dir=FOLDER.name)
+        imported = imported_of(module, args, folder=folder)
+        names = list(imported.parts[0].nodes)
+        self.assertEqual(names, ["linear", "relu", "linear_1", "sigmoid"])
+        pathlib.Path(folder, "head.task.cu").write_text(HEAD)
+        parts = [
+            {
+                "task": "head.task.cu",
+                "nodes": ["linear", "relu"],
+                "inputs": [
+                    {"value": "p_0_weight", "buffer": "w"},
+                    {"value": "p_0_bias", "buffer": "b"},
+                    {"value": "input", "buffer": "x"},
+                ],
+                "outputs": [{"value": "relu", "buffer": "y"}],
+            },
+            {
+                "task": None,
+                "nodes": ["linear_1", "sigmoid"],
+                "inputs": [{"value": "relu"}, {"value": "p_2_weight"}, {"value": "p_2_bias"}],
+                "outputs": [{"value": "sigmoid"}],
+            },
+        ]
+        imported.parts = _graph.read_parts(parts, folder)
+        self.agrees(module, args, imported=imported)
+        imported.parts = imported.parts[::-1]
+        with self.assertRaisesRegex(hone.HoneError, "'relu' is not known"):
+            runner_of(imported)
+        imported.parts = imported.parts[1:]
+        with self.assertRaisesRegex(hone.HoneError, "each of its nodes once"):
+            runner_of(imported)
+
+
+HEAD = """/* hone {
+  "name": "head", "sizes": {"M": 3, "N": 4, "K": 4},
+  "buffers": [
+    {"name": "x", "type": "f32", "shape": ["M", "K"]}, {"name": "w", "type": "f32", "shape": ["N", "K"]},
+    {"name": "b", "type": "f32", "shape": ["N"]},
+    {"name": "y", "type": "f32", "shape": ["M", "N"], "role": "out"}],
+  "launches": [{"kernel": "head", "grid": ["M"], "block": ["N"], "args": ["x", "w", "b", "y", "N", "K"]}]
+} */
+__global__ void head(const float* x, const float* w, const float* b, float* y, int N, int K) {
+  float sum = b[threadIdx.x];
+  for (int k = 0; k < K; ++k) sum += x[blockIdx.x * K + k] * w[threadIdx.x * K + k];
+  y[blockIdx.x * N + threadIdx.x] = sum < 0.0f ? 0.0f : sum;
+}
+"""
+
+
+class Optimize(unittest.TestCase):
+    def optimized(self, module, args, kwargs=None, **options):
+        options = {"budget": "4", "device": DEVICE, "db": database(), **options}
+        return hone.optimize(module, args, kwargs, **options)
+
+    @contextlib.contextmanager
+    def on_a_gpu(self, times=(2.0, 1.0), wrong=0.0):
+        """As if the CPU were a GPU that has the operators."""
+        real = _optimize._runner
+
+        def runner(imported, tasks, parts, db):
+            made = operator_of(imported.program, imported.parts[0], tasks[0])
+
+            def operator(*buffers):
+                result = made(*buffers)
+                return (result + wrong) if isinstance(result, torch.Tensor) else result
+
+            self.calls = 0
+
+            def counted(*buffers):
+                self.calls += 1
+                return operator(*buffers)
+
+            with mock.patch.object(_optimize, "load", lambda candidate, db: counted):
+                return real(imported, tasks, parts, db)
+
+        with mock.patch.object(_optimize, "_runner", runner), mock.patch.object(
+            _optimize, "_why_eager", lambda report, where: None
+        ), mock.patch.object(_optimize, "_times", lambda *_: times):
+            yield
+
+    def test_on_the_emulator_it_is_searched_and_stays_eager(self):
+        module, args, kwargs = small()
+        fast = self.optimized(module, args, kwargs)
+        report = hone.report(fast)
+        self.assertFalse(report.replaced)
+        self.assertTrue(report.modelled)
+        self.assertIn("emulated", report.why_eager)
+        self.assertEqual(len(report.candidates), 1)
+        self.assertLess(report.parts[0].best_ms, report.parts[0].reference_ms)
+        self.assertLess(report.import_error, 1e-4)
+        self.assertIn(report.candidates[0], str(report))
+        torch.testing.assert_close(fast(*args, **kwargs), module(*args, **kwargs))
+        with self.assertRaisesRegex(TypeError, "no module"):
+            hone.report(module)
+
+    def test_state_is_shared(self):
+        module, args, kwargs = small()
+        with self.on_a_gpu():
+            fast = self.optimized(module, args, kwargs)
+        self.assertIsInstance(fast, Small)
+        mine, theirs = fast.state_dict(keep_vars=True), module.state_dict(keep_vars=True)
+        self.assertEqual(list(mine), list(theirs))
+        self.assertTrue(all(mine[name] is theirs[name] for name in mine))
+        other, _, _ = small()
+        fast.load_state_dict(other.state_dict())
+        with torch.no_grad():
+            found = fast(*args, **kwargs)
+            self.assertEqual(hone.report(fast).replaced_calls, 1)
+            torch.testing.assert_close(found, other(*args, **kwargs))
+            torch.testing.assert_close(copy.deepcopy(fast)(*args, **kwargs), found)
+
+    def test_other_calls_are_pytorchs(self):
+        module, (x,), kwargs = small()
+        with self.on_a_gpu():
+            fast = self.optimized(module, (x,), kwargs)
+        report = hone.report(fast)
+
+        def eager(reason, *args, **more):
+            calls = self.calls
+            found = fast(*args, **more)
+            self.assertEqual(self.calls, calls, "the operator ran")
+            self.assertRegex(report.last_eager_reason, reason)
+            torch.testing.assert_close(found, module(*args, **more))
+            return found
+
+        eager("gradient", x, **kwargs)["y"].sum().backward()
+        self.assertIsNotNone(module.linear.weight.grad)
+        with torch.no_grad():
+            eager("shape", torch.randn(5, 8), **kwargs)
+            eager("structure", scale=kwargs["scale"], x=x)
+            with torch.autocast("cpu"):
+                eager("autocast", x, **kwargs)
+            hook = fast.linear.register_forward_hook(lambda *_: None)
+            eager("hook", x, **kwargs)
+            hook.remove()
+            fast.train()
+            self.assertTrue(fast.training and fast.norm.training)
+            module.train()
+            calls = self.calls
+            fast(x, **kwargs)
+            self.assertEqual(self.calls, calls)
+            self.assertRegex(report.last_eager_reason, "mode")
+            fast.eval()
+            fast(x, **kwargs)
+            self.assertEqual(self.calls, calls + 1)
+            module.double()
+            kwargs["scale"] = kwargs["scale"].double()
+            module.eval()
+            eager("type", x.double(), **kwargs)
+
+    def test_train_mode(self):
+        module, args, kwargs = small(train=True)
+        before = module.norm.running_mean.clone()
+        with self.on_a_gpu():
+            fast = self.optimized(module, args, kwargs)
+        self.assertTrue(torch.equal(module.norm.running_mean, before), "the search changed a buffer")
+        other = copy.deepcopy(module)
+        with torch.no_grad():
+            torch.testing.assert_close(fast(*args, **kwargs), other(*args, **kwargs))
+        self.assertEqual(hone.report(fast).replaced_calls, 1)
+        torch.testing.assert_close(fast.state_dict(), other.state_dict())
+
+    def test_parameters_that_are_no_longer_shared(self):
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two = nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False)
+                self.two.weight = self.one.weight
+
+            def forward(self, x):
+                return self.two(torch.relu(self.one(x)))
+
+        module, x = Tied(), torch.randn(3, 4)
+        with self.on_a_gpu():
+            fast = self.optimized(module, (x,))
+        with torch.no_grad():
+            fast(x)
+            self.assertEqual(hone.report(fast).replaced_calls, 1)
+            module.two.weight = nn.Parameter(torch.randn(4, 4))
+            torch.testing.assert_close(fast(x), module(x))
+        self.assertIn("shared", hone.report(fast).last_eager_reason)
+
+    def test_a_slower_operator_is_not_used(self):
+        with self.on_a_gpu(times=(1.0, 1.5)):
+            fast = self.optimized(nn.Linear(4, 4), (torch.randn(3, 4),))
+        report = hone.report(fast)
+        self.assertFalse(report.replaced)
+        self.assertEqual((report.before_ms, report.after_ms), (1.0, 1.5))
+        self.assertIn("as fast", report.why_eager)
+
+    def test_an_operator_that_differs_is_refused(self):
+        with self.on_a_gpu(wrong=1e-3), self.assertRaisesRegex(hone.ImportDiffers, "operator differs"):
+            self.optimized(nn.Linear(4, 4), (torch.randn(3, 4),))
+
+    def test_an_import_that_differs_is_refused(self):
+        class TwoFaced(nn.Module):
+            def forward(self, x):
+                return x * 2.0 if torch.compiler.is_exporting() else x * 2.001
+
+        with self.assertRaisesRegex(hone.ImportDiffers, "TwoFaced.*differs from PyTorch's"):
+            self.optimized(TwoFaced(), (torch.randn(3, 4),))
+
+    def test_random_draws_stay_pytorchs(self):
+        module = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5)).train()
+        report = hone.report(self.optimized(module, (torch.randn(3, 4),)))
+        self.assertIn("draws at random", report.why_eager)
+        self.assertEqual(report.parts, [])
+
+    def test_refusals_are_one_line(self):
+        class Svd(nn.Module):
+            def forward(self, x):
+                return torch.linalg.svdvals(x)
+
+        class Raises(nn.Module):
+            def forward(self, x):
+                raise ValueError("not today\nat all")
+
+        for module, words in ((Svd(), "linalg_svd"), (Raises(), "does not export Raises: not today")):
+            with self.assertRaisesRegex(hone.ImportRefused, words) as caught:
+                self.optimized(module, (torch.randn(3, 4),))
+            self.assertNotIn("\n", str(caught.exception))
+        with self.assertRaisesRegex(hone.HoneError, "budget"):
+            self.optimized(nn.Linear(4, 4), (torch.randn(3, 4),), budget="much")
+
+    def test_math_and_folder(self):
+        folder = os.path.join(FOLDER.name, "kept")
+        self.optimized(nn.Linear(4, 4), (torch.randn(3, 4),), math="exact", folder=folder)
+        document = _binary.run("describe", os.path.join(folder, "Linear.task.cu"))
+        self.assertEqual(document["math"], "exact")
+        self.assertTrue(os.path.exists(os.path.join(folder, "Linear.pt2")))
+
+
+class Fresh(unittest.TestCase):
+    def test_arguments_keep_their_range(self):
+        generator = torch.Generator().manual_seed(3)
+        for value in (torch.rand(50), torch.randint(2, 9, (50,)), torch.tensor([0.0, -torch.inf] * 25)):
+            other = _verify.fresh(value, generator)
+            self.assertEqual((other.dtype, other.shape), (value.dtype, value.shape))
+            self.assertFalse(torch.equal(other, value))
+            self.assertGreaterEqual(other.min(), value.min())
+            self.assertLessEqual(other.max(), value.max())
+        self.assertGreater(_verify.fresh(torch.zeros(9), generator).abs().max(), 0)
+        self.assertEqual(_verify.fresh(3, generator), 3)
+
+    def test_errors(self):
+        t = torch.tensor
+        self.assertEqual(_verify.error(t([1.0, 2.0]), t([1.0, 2.0])), 0)
+        self.assertAlmostEqual(_verify.error(t([3.0, 2.0]), t([4.0, 2.0])), 0.25)
+        self.assertEqual(_verify.error(t([torch.inf]), t([1.0])), torch.inf)
+        self.assertEqual(_verify.error(t([torch.inf]), t([-torch.inf])), torch.inf)
+        self.assertEqual(_verify.error(t([torch.nan, 1.0]), t([torch.nan, 1.0])), 0)
+        self.assertEqual(_verify.error(t([1, 2]), t([1, 3])), 0.5)
+
+
+class Load(unittest.TestCase):
+    def test_an_operator_is_loaded_once(self):
+        options = {"budget": "4", "device": DEVICE, "db": database()}
+        module = nn.Sequential(nn.Linear(8, 6), nn.ReLU())
+        candidate = hone.report(hone.optimize(module, (torch.randn(4, 8),), **options)).candidates[0]
+        operator = hone.load(candidate, db=database())
+        self.assertIs(hone.load(candidate[:8], db=database()), operator)
+        files = list(pathlib.Path(FOLDER.name, "hone/python/torch").glob("*.py"))
+        self.assertIn(pathlib.Path(sys.modules[operator.__module__].__file__), files)
+        with self.assertRaisesRegex(ValueError, "must be on a CUDA device"):
+            operator(*[torch.zeros(s) for s in ((6, 8), (6,), (4, 8))])
+        with self.assertRaises(hone.HoneError):
+            hone.load("ffffffffffff", db=database())
+
+
+    def test_real_operators_take_and_return_what_the_graph_has(self):
+        """On tensors without data: what an operator's registration checks and says of its results."""
+        for train in (False, True):
+            module, args, kwargs = small(train)
+            imported = imported_of(module, args, kwargs)
+            part = imported.parts[0]
+            found = _optimize.search(part.task, "4", DEVICE, database(), progress=False)
+            self.assertTrue(found["best"]["recipe"])
+            operator = hone.load(found["best"]["candidate"], db=database())
+            task = _graph.describe(part.task)
+            kernel = _runtime.Kernel(operator, task.buffers, part, imported.program)
+            runner = _runtime.GraphRunner(imported.program, imported.parts, [kernel])
+            leaves, _ = _runtime.flatten_call(list(kwargs), args, kwargs)
+            with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+
+                def on_a_gpu(tensor):
+                    return mode.from_tensor(tensor).to("cuda")
+
+                state = {n: on_a_gpu(t) for n, t in [*module.named_parameters(), *module.named_buffers()]}
+                with mock.patch.object(_runtime, "state_tensor", lambda _, name: state[name]):
+                    result = runner(module, [on_a_gpu(x) for x in leaves], torch.device("cuda"))
+            self.assertEqual(result["rows"], 4)
+            self.assertEqual((result["y"].shape, result["y"].device.type), ((4, 6), "cuda"))
+
+
+class Compile(unittest.TestCase):
+    def compiled(self, module, **options):
+        torch._dynamo.reset()
+        options = {"device": DEVICE, "db": database(), **options}
+        return torch.compile(module, backend=hone.backend, options=options)
+
+    def run_once(self, module, x, **options):
+        with torch.no_grad():
+            torch.testing.assert_close(self.compiled(module, **options)(x), module(x))
+        return hone.compile_reports()[-1]
+
+    def test_looks_up_and_searches_only_with_a_budget(self):
+        module, x = nn.Sequential(nn.Linear(8, 6), nn.GELU()), torch.randn(5, 8)
+        db = os.path.join(FOLDER.name, "compile.db")
+        self.assertIn("nothing for this device", self.run_once(module, x, db=db).why_eager)
+        self.assertFalse(os.path.exists(db))
+        self.run_once(nn.Tanh(), x, db=db, budget="3")
+        with mock.patch.object(_backend, "export", wraps=_backend.export) as export:
+            self.assertIn("nothing for this graph", self.run_once(module, x, db=db).why_eager)
+            self.assertEqual(export.call_count, 1)
+            self.assertIn("nothing for this graph", self.run_once(module, x, db=db).why_eager)
+            self.assertEqual(export.call_count, 1, "what was learnt was not remembered")
+        report = self.run_once(module, x, db=db, budget="3", cache_only=True)
+        self.assertIn("nothing for this graph", report.why_eager)
+        searched = self.run_once(module, x, db=db, budget="6")
+        self.assertEqual(len(searched.candidates), 1)
+        self.assertIn("emulated", searched.why_eager)
+        with mock.patch.object(_backend, "search") as search:
+            self.assertEqual(self.run_once(module, x, db=db).candidates, searched.candidates)
+            self.assertEqual(self.run_once(module, x, db=db, budget="6").candidates, searched.candidates)
+            search.assert_not_called()
+
+    def test_what_hone_does_not_have_runs_eagerly(self):
+        class Svd(nn.Module):
+            def forward(self, x):
+                return torch.linalg.svdvals(x)
+
+        report = self.run_once(Svd(), torch.randn(5, 8), budget="3")
+        self.assertIn("linalg_svd", report.why_eager)
+
+    def test_on_the_cpu_without_a_device(self):
+        self.assertIn("on the CPU", self.run_once(nn.ReLU(), torch.randn(3), device=None).why_eager)
+
+    def test_unknown_options(self):
+        with self.assertRaisesRegex(Exception, "no option 'budgit'"):
+            self.compiled(nn.ReLU(), budgit="3")(torch.randn(3))
+
+    def checked(self, wrong=0.0):
+        module = nn.Sequential(nn.Linear(8, 6), nn.ReLU())
+        inputs = (torch.randn(5, 8),)
+        graph = torch.fx.symbolic_trace(module)
+        runner = runner_of(imported_of(graph, inputs))
+        real = runner._steps[-1].kernel._operator
+        runner._steps[-1].kernel._operator = lambda *buffers: real(*buffers) + wrong
+        report = hone.Report("graph")
+        return _backend._Checked(graph, runner, torch.device("cpu"), 1e-5, report), module, inputs, report
+
+    def test_the_first_call_is_compared(self):
+        call, module, inputs, report = self.checked()
+        call(*inputs).sum().backward()  # by PyTorch: a gradient is needed
+        self.assertIn("gradient", report.last_eager_reason)
+        self.assertIsNone(report.max_error)
+        with torch.no_grad():
+            torch.testing.assert_close(call(*inputs), module(*inputs))
+        self.assertTrue(report.replaced)
+        self.assertEqual(report.replaced_calls, 1)
+
+    def test_a_graph_that_differs_stays_pytorchs(self):
+        call, module, inputs, report = self.checked(wrong=1e-3)
+        with torch.no_grad(), self.assertWarnsRegex(UserWarning, "differs from PyTorch"):
+            torch.testing.assert_close(call(*inputs), module(*inputs))
+            torch.testing.assert_close(call(*inputs), module(*inputs))
+        self.assertFalse(report.replaced)
+        self.assertEqual((report.replaced_calls, report.eager_calls), (0, 2))
+
+
+class Page(unittest.TestCase):
+    def test_examples(self):
+        text = (ROOT / "python/README.md").read_text()
+        blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
+        self.assertGreater(len(blocks), 4)
+        names, before, out = {}, os.getcwd(), io.StringIO()
+        torch._dynamo.reset()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
+            os.chdir(folder)
+            try:
+                for block in blocks:
+                    line = text[: block.start(1)].count("\n")
+                    exec(compile("\n" * line + block[1], "python/README.md", "exec"), names)
+            finally:
+                os.chdir(before)
+        self.assertIn("linalg_svd", out.getvalue())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and os.sep in sys.argv[1]:
+        os.environ["HONE_BINARY"] = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

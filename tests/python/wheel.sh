@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into an empty virtual environment without a network, and runs a search there.
+# Usage: wheel.sh BUILD_DIR
+set -euo pipefail
+build=$(realpath "$1")
+root=$(realpath "$(dirname "$0")/../..")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export XDG_CACHE_HOME=$folder/cache XDG_DATA_HOME=$folder/data
+unset HONE_BINARY PYTHONPATH
+"$root/scripts/wheel.sh" "$build" "$folder/dist"
+if ! python3 -m venv "$folder/venv" >"$folder/log" 2>&1; then
+  echo "skipped: this Python makes no virtual environments: $(tail -1 "$folder/log")"
+  exit 77
+fi
+wheel=$(echo "$folder"/dist/hone_cuda-*-py3-none-manylinux_2_*_x86_64.whl)
+"$folder/venv/bin/pip" install -q --no-index "$wheel"
+cd "$folder"
+version=$(sed -n 's/^project(hone VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
+[ "$(venv/bin/hone --version)" = "hone $version" ]
+venv/bin/python - "$version" <<'END'
+import sys, hone, importlib.metadata as metadata
+assert hone.__version__ == sys.argv[1], hone.__version__
+assert "/site-packages/hone/_bundle/bin/hone" in hone.binary(), hone.binary()
+points = metadata.entry_points(group="torch_dynamo_backends")
+assert [(p.name, p.value) for p in points] == [("hone", "hone._backend:backend")], points
+END
+venv/bin/hone optimize "$root/baselines/softmax/softmax.cu" --device emu:sm_90 --budget 3 --quiet
+venv/bin/hone leaderboard
+# The same wheel again, byte for byte.
+"$root/scripts/wheel.sh" "$build" "$folder/again"
+cmp "$wheel" "$folder"/again/*.whl
