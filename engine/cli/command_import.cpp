@@ -19,7 +19,7 @@ struct Options {
   std::string recorded;  ///< a folder
   std::string parts;     ///< a folder
   pytorch::PartsOptions cut;
-  std::string math;      ///< empty: the default of tasks
+  std::string math;  ///< empty: the default of tasks
   DeviceOptions device;
   bool force = false;
 
@@ -127,9 +127,8 @@ int run(const Options& options) {
   }
   // Names in a task are relative to its folder.
   const fs::path folder = output == "-" ? fs::current_path() : fs::absolute(output).parent_path();
-  const auto imported =
-      pytorch::import_pt2(path, fs::absolute(path).lexically_relative(folder).string(),
-                          options.math_level());
+  const auto imported = pytorch::import_pt2(
+      path, fs::absolute(path).lexically_relative(folder).string(), options.math_level());
   if (!imported) return common.fail(imported.error());
   const auto task =
       parse_task(imported->text, output == "-" ? fs::path("task.cu") : fs::path(output));

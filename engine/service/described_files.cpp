@@ -76,8 +76,8 @@ Result<Task> with_described_files(Task task, std::vector<std::string>& described
     const ConcreteBuffer& concrete = program->buffers[i];
     const auto source = fill::Source::open(concrete, 0);
     if (!source) return std::unexpected(source.error());
-    buffer.fill = described_files::fill_like(described_files::numbers_of(**source, concrete),
-                                             buffer.type);
+    buffer.fill =
+        described_files::fill_like(described_files::numbers_of(**source, concrete), buffer.type);
     described.push_back(buffer.name);
   }
   return task;

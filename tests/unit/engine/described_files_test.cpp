@@ -35,10 +35,9 @@ class DescribedFiles : public testing::Test {
   }
 
   Task task_of(const std::string& type, std::size_t count) {
-    const std::string text =
-        R"(/* hone {"name": "t", "sizes": {"n": )" + std::to_string(count) +
-        R"(}, "buffers": [{"name": "x", "type": ")" + type +
-        R"(", "shape": ["n"], "fill": {"file": "values.bin"}},
+    const std::string text = R"(/* hone {"name": "t", "sizes": {"n": )" + std::to_string(count) +
+                             R"(}, "buffers": [{"name": "x", "type": ")" + type +
+                             R"(", "shape": ["n"], "fill": {"file": "values.bin"}},
            {"name": "y", "type": "f32", "shape": ["n"], "role": "out"}],
            "launches": [{"kernel": "k", "grid": ["n"], "block": [1], "args": ["x", "y"]}]} */
            __global__ void k(const void* x, float* y) { y[blockIdx.x] = 1; })";

@@ -1,0 +1,361 @@
+"""KernelBench's problems, as its authors run them, with hone's kernels in the modules' places.
+
+    python -m hone.kernelbench PATH --level 1 [--problems 1-100] [--budget 15s] [--db F] [-o FOLDER]
+
+PATH is a checkout of KernelBench, or its folder with level1, level2, level3. Each problem's file is
+loaded as its harness does: the seed 42, the module in train mode, no gradients. Then `hone.optimize`;
+then the answers are judged and the times taken:
+
+- right: on five fresh inputs the error against the module in f64 is at most twice that of eager PyTorch,
+  with PyTorch's TF32 off, and again with it as it is by default (on for convolutions);
+- KernelBench's own test beside it: torch.allclose with 1e-4 against eager as it is by default, five times;
+- times: eager, torch.compile, torch.compile(mode="max-autotune") and hone, in turns, with a cold L2
+  cache, the median of each [ms].
+
+Results lie in FOLDER, a file for each problem; what is there is not done again. At the end stands the
+table. A problem whose answer does not depend on its input, at 1e-4, counts as degenerate: the table
+has a column without these."""
+import argparse
+import copy
+import glob
+import json
+import os
+import re
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+
+import torch
+
+from hone._errors import HoneError
+from hone._optimize import optimize
+from hone._report import Report, report
+from hone._verify import error, exact_f32, tensors_of
+
+SEED = 42  # KernelBench's own
+TRIALS = 5  # likewise
+TOLERANCE = 1e-4  # likewise, of f32
+FLUSHED = 256 << 20  # [B], more than any L2 cache holds
+Function = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A file of KernelBench."""
+
+    level: int
+    number: int
+    path: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.level}_{self.number:03d}"
+
+
+def find_problems(path: str, level: int, numbers: Sequence[int]) -> List[Problem]:
+    """The problems of a level, in their order. ValueError: PATH has no such level."""
+    for root in (path, os.path.join(path, "KernelBench")):
+        files = glob.glob(os.path.join(root, f"level{level}", "*.py"))
+        if files:
+            break
+    else:
+        raise ValueError(f"{path} has no folder level{level} with problems in it")
+    found = []
+    for file in files:
+        match = re.match(r"(\d+)_", os.path.basename(file))
+        if match and int(match[1]) in numbers:
+            found.append(Problem(level, int(match[1]), file))
+    return sorted(found, key=lambda problem: problem.number)
+
+
+def numbers_of(text: str) -> List[int]:
+    """ "1-3,7" -> [1, 2, 3, 7]. ValueError: anything else."""
+    numbers: List[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            raise ValueError(f"'{text}' is no list of numbers such as 1-10,17")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+class Loaded:
+    """A problem's module and inputs, as KernelBench's harness makes them."""
+
+    def __init__(self, problem: Problem, device: torch.device) -> None:
+        self.names: Dict[str, Any] = {"__name__": "problem"}
+        with open(problem.path, encoding="utf-8") as file:
+            self.source = file.read()
+        exec(compile(self.source, problem.path, "exec"), self.names)
+        self.device = device
+        torch.manual_seed(SEED)
+        self.init = self._moved(self.names["get_init_inputs"]())
+        torch.manual_seed(SEED)
+        with torch.no_grad():
+            self.model: torch.nn.Module = self.names["Model"](*self.init).to(device)
+
+    def _moved(self, values: Sequence[Any]) -> List[Any]:
+        return [x.to(self.device) if isinstance(x, torch.Tensor) else x for x in values]
+
+    def inputs(self, seed: int) -> Tuple[Any, ...]:
+        """Fresh ones, on the device."""
+        torch.manual_seed(seed)
+        return tuple(self._moved(self.names["get_inputs"]()))
+
+
+def seeds() -> List[int]:
+    """Those of the harness's trials."""
+    torch.manual_seed(SEED)
+    return [int(torch.randint(0, 2**32 - 1, (1,)).item()) for _ in range(TRIALS)]
+
+
+def _called(module: torch.nn.Module, inputs: Tuple[Any, ...]) -> List[torch.Tensor]:
+    """Each call finds the module's buffers as they were, and the same random numbers."""
+    torch.manual_seed(SEED)
+    return tensors_of(copy.deepcopy(module)(*copy.deepcopy(inputs)))
+
+
+def _truth(module: torch.nn.Module, inputs: Tuple[Any, ...]) -> Optional[List[torch.Tensor]]:
+    """The module's results in f64; None where it does not run in f64 or has no room for it."""
+
+    def wide(x: Any) -> Any:
+        return x.double() if isinstance(x, torch.Tensor) and x.dtype.is_floating_point else x
+
+    try:
+        torch.manual_seed(SEED)
+        return tensors_of(copy.deepcopy(module).double()(*map(wide, copy.deepcopy(inputs))))
+    except Exception:  # whatever the problem's own code raises
+        return None
+
+
+def judge(loaded: Loaded, fast: torch.nn.Module) -> Dict[str, Any]:
+    """Errors and verdicts, see the module's text; "max_error" and the like are max |difference| /
+    max(|expected|, its root mean square), over all trials."""
+    worst = {"error": 0.0, "eager_error": 0.0, "eager_error_default": 0.0}
+    passed, right, trials = 0, True, []
+    with torch.no_grad():
+        for seed in seeds():
+            inputs = loaded.inputs(seed)
+            with exact_f32():
+                mine, exact = _called(fast, inputs), _called(loaded.model, inputs)
+            default = _called(loaded.model, inputs)
+            own = _called(fast, inputs)
+            truth = _truth(loaded.model, inputs) or exact
+            epsilon = max([torch.finfo(x.dtype).eps for x in mine if x.dtype.is_floating_point], default=0.0)
+            for m, o, e, d, t in zip(mine, own, exact, default, truth):
+                errors = [error(x, t.to(x.dtype)) for x in (m, o, e, d)]
+                worst["error"] = max(worst["error"], errors[0], errors[1])
+                worst["eager_error"] = max(worst["eager_error"], errors[2])
+                worst["eager_error_default"] = max(worst["eager_error_default"], errors[3])
+                floor = 4 * epsilon
+                right = right and errors[0] <= max(2 * errors[2], floor)
+                right = right and errors[1] <= max(2 * errors[3], floor)
+            passed += all(
+                m.shape == d.shape and torch.allclose(m, d, atol=TOLERANCE, rtol=TOLERANCE)
+                for m, d in zip(own, default)
+            )
+            trials.append(default)
+    same = all(
+        a.shape == b.shape and torch.allclose(a, b, atol=TOLERANCE, rtol=TOLERANCE)
+        for other in trials[1:]
+        for a, b in zip(trials[0], other)
+    )
+    return {
+        "right": right,
+        "kernelbench_trials_passed": passed,
+        "kernelbench_right": passed == TRIALS,
+        "degenerate": same,
+        **worst,
+    }
+
+
+def times_of(functions: Sequence[Function], seconds: float = 2.0) -> List[float]:
+    """Medians [ms] on the GPU, taken in turns, each with a cold L2 cache."""
+    flushed = torch.empty(FLUSHED, dtype=torch.uint8, device="cuda")
+    times: List[List[float]] = [[] for _ in functions]
+    with torch.no_grad():
+        for function in functions:
+            function()
+        torch.cuda.synchronize()
+        begun = time.monotonic()
+        while len(times[0]) < 5 or (len(times[0]) < 100 and time.monotonic() - begun < seconds):
+            for function, taken in zip(functions, times):
+                flushed.zero_()
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+                begin.record()
+                function()
+                end.record()
+                torch.cuda.synchronize()
+                taken.append(begin.elapsed_time(end))
+    return [statistics.median(taken) for taken in times]
+
+
+def measure(loaded: Loaded, fast: torch.nn.Module) -> Dict[str, Any]:
+    """Times [ms] of eager PyTorch, its two compilers and hone; None where a compiler fails."""
+    inputs = loaded.inputs(SEED)
+    names, functions = ["eager", "hone"], [lambda: loaded.model(*inputs), lambda: fast(*inputs)]
+    said: Dict[str, str] = {}
+    torch._dynamo.reset()
+    for name, mode in (("compile", None), ("max_autotune", "max-autotune")):
+        try:
+            compiled = torch.compile(copy.deepcopy(loaded.model), mode=mode)
+            with torch.no_grad():
+                for _ in range(3):  # a CUDA graph is recorded at the second call
+                    compiled(*inputs)
+            torch.cuda.synchronize()
+        except Exception as failure:  # whatever a compiler raises
+            said[f"{name}_failed"] = (str(failure) or type(failure).__name__).splitlines()[0][:200]
+            continue
+        names.append(name)
+        functions.append(lambda f=compiled: f(*inputs))  # type: ignore[misc]
+    result: Dict[str, Any] = dict(zip(names, times_of(functions)))
+    return {f"{n}_ms": result.get(n) for n in ("eager", "compile", "max_autotune", "hone")} | said
+
+
+def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]:
+    """One problem's result, for a JSON file."""
+    begun = time.monotonic()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    result: Dict[str, Any] = {
+        "problem": os.path.basename(problem.path),
+        "budget": options.budget,
+        "tf32": {
+            "matmul": torch.backends.cuda.matmul.allow_tf32,
+            "convolutions": torch.backends.cudnn.allow_tf32,
+        },
+    }
+    try:
+        loaded = Loaded(problem, device)
+        with torch.no_grad():
+            fast = optimize(
+                loaded.model,
+                loaded.inputs(SEED),
+                budget=options.budget,
+                device=options.device,
+                db=options.db,
+                math=options.math,
+            )
+        said = report(fast)
+    except HoneError as failure:
+        # Whatever hone does not take, PyTorch runs.
+        loaded, fast, said = Loaded(problem, device), None, Report("Model", why_eager=str(failure))
+    result.update(
+        replaced=said.replaced,
+        why_eager=said.why_eager,
+        candidates=said.candidates,
+        import_error=said.import_error,
+        search_device=said.device,
+        modelled=said.modelled,
+        optimize_s=round(time.monotonic() - begun, 2),
+    )
+    runs = fast if fast is not None else loaded.model
+    result.update(judge(loaded, runs))
+    if device.type == "cuda" and not options.no_times:
+        result.update(gpu=torch.cuda.get_device_name(), **measure(loaded, runs))
+    return result
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return statistics.geometric_mean(values) if values else float("nan")
+
+
+def table(results: Sequence[Dict[str, Any]]) -> str:
+    """What KernelBench tells of a set of problems, with and without the degenerate ones."""
+    lines = [f"{'':34}{'all':>9}{'without the degenerate':>24}"]
+    columns = [list(results), [r for r in results if not r.get("degenerate")]]
+
+    def row(name: str, value: Callable[[List[Dict[str, Any]]], Any]) -> None:
+        cells = [value(column) for column in columns]
+        texts = [f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells]
+        lines.append(f"{name:34}{texts[0]:>9}{texts[1]:>24}")
+
+    def ratios(column: List[Dict[str, Any]], against: Sequence[str]) -> List[float]:
+        found = []
+        for r in column:
+            theirs = [r[f"{n}_ms"] for n in against if r.get(f"{n}_ms")]
+            if r.get("right") and r.get("hone_ms") and theirs:
+                found.append(min(theirs) / r["hone_ms"])
+        return found
+
+    best = ("eager", "compile", "max_autotune")
+    row("problems", len)
+    row("replaced", lambda c: sum(bool(r.get("replaced")) for r in c))
+    row("right", lambda c: sum(bool(r.get("right")) for r in c))
+    row("right by KernelBench's own test", lambda c: sum(bool(r.get("kernelbench_right")) for r in c))
+    if any(r.get("hone_ms") for r in results):
+        for name, against in (("eager", ("eager",)), ("the best of PyTorch's three", best)):
+            for p in (1, 2):
+                row(
+                    f"fast_{p} against {name}"[:33],
+                    lambda c, a=against, p=p: sum(x > p for x in ratios(c, a)) / max(1, len(c)),
+                )
+            row(f"geometric mean, {name}"[:33], lambda c, a=against: geometric_mean(ratios(c, a)))
+            row(
+                f"median, {name}"[:33],
+                lambda c, a=against: statistics.median(ratios(c, a) or [float("nan")]),
+            )
+    return "\n".join(lines)
+
+
+def line_of(problem: Problem, result: Dict[str, Any]) -> str:
+    words = [problem.name, "right" if result["right"] else "WRONG"]
+    if result.get("degenerate"):
+        words.append("degenerate")
+    words.append(f"error {result['error']:.1e}, eager's {result['eager_error']:.1e}")
+    times = [f"{n} {result[n + '_ms']:.4g}" for n in ("hone", "eager", "compile", "max_autotune") if result.get(n + "_ms")]
+    if times:
+        words.append(", ".join(times) + " ms")
+    if not result["replaced"]:
+        words.append(f"PyTorch's: {result['why_eager']}")
+    return "  ".join(words)
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m hone.kernelbench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("path")
+    parser.add_argument("--level", type=int, choices=(1, 2, 3, 4), default=1)
+    parser.add_argument("--problems", default="1-1000", help="such as 1-10,17")
+    parser.add_argument("--budget", default="15s", help="of each problem's search")
+    parser.add_argument("--db", help="the results database; default: hone's own")
+    parser.add_argument("--device", help="where to search; default: the GPU")
+    parser.add_argument("--math", help="exact, reassociate (default), tf32x3, reduced")
+    parser.add_argument("--no-times", action="store_true", help="judge only")
+    parser.add_argument("-o", "--output", default="kernelbench_results", metavar="FOLDER")
+    options = parser.parse_args(arguments)
+    try:
+        problems = find_problems(options.path, options.level, numbers_of(options.problems))
+    except ValueError as wrong:
+        parser.error(str(wrong))
+    if not torch.cuda.is_available() and not (options.device or "").startswith("emu:"):
+        parser.error("there is no GPU; --device emu:sm_90 searches on an emulated one, without times")
+    os.makedirs(options.output, exist_ok=True)
+    results: List[Dict[str, Any]] = []
+    for problem in problems:
+        file = os.path.join(options.output, f"{problem.name}.json")
+        if os.path.exists(file):
+            with open(file, encoding="utf-8") as known:
+                result = json.load(known)
+        else:
+            result = run_problem(problem, options)
+            with open(file + ".part", "w", encoding="utf-8") as written:
+                json.dump(result, written, indent=1)
+            os.replace(file + ".part", file)
+            torch._dynamo.reset()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+        results.append(result)
+        print(line_of(problem, result), flush=True)
+    tf32: Set[str] = {json.dumps(r["tf32"]) for r in results}
+    print(table(results))
+    print(f"PyTorch's TF32 by default: {', '.join(sorted(tf32))}")
+    return 0 if all(r["right"] for r in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
