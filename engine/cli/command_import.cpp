@@ -19,7 +19,7 @@ struct Options {
   std::string recorded;  ///< a folder
   std::string parts;     ///< a folder
   pytorch::PartsOptions cut;
-  std::string math;      ///< empty: the default of tasks
+  std::string math;  ///< empty: the default of tasks
   DeviceOptions device;
   bool force = false;
 
@@ -60,14 +60,21 @@ int write_parts(const Options& options) {
   }
   nlohmann::json parts = nlohmann::json::array();
   std::size_t tasks = 0;
+  std::vector<std::string> hashes;
   for (std::size_t i = 0; i < cut->parts.size(); ++i) {
     const pytorch::Part& part = cut->parts[i];
     if (part.alike == i) {
       ++tasks;
+      const auto task = parse_task(part.text, name_of(i));
+      if (!task) return common.fail(task.error());
+      hashes.push_back(task->hash());
       const auto written = write_text((fs::path(options.parts) / name_of(i)).string(), part.text);
       if (!written) return common.fail(written.error());
+    } else {
+      hashes.push_back(std::string(hashes[part.alike]));
     }
     parts.push_back({{"task", name_of(part.alike)},
+                     {"task_hash", hashes.back()},
                      {"nodes", part.nodes},
                      {"inputs", values_json(part.inputs)},
                      {"outputs", values_json(part.outputs)}});
@@ -127,9 +134,8 @@ int run(const Options& options) {
   }
   // Names in a task are relative to its folder.
   const fs::path folder = output == "-" ? fs::current_path() : fs::absolute(output).parent_path();
-  const auto imported =
-      pytorch::import_pt2(path, fs::absolute(path).lexically_relative(folder).string(),
-                          options.math_level());
+  const auto imported = pytorch::import_pt2(
+      path, fs::absolute(path).lexically_relative(folder).string(), options.math_level());
   if (!imported) return common.fail(imported.error());
   const auto task =
       parse_task(imported->text, output == "-" ? fs::path("task.cu") : fs::path(output));
