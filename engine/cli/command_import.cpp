@@ -60,14 +60,21 @@ int write_parts(const Options& options) {
   }
   nlohmann::json parts = nlohmann::json::array();
   std::size_t tasks = 0;
+  std::vector<std::string> hashes;
   for (std::size_t i = 0; i < cut->parts.size(); ++i) {
     const pytorch::Part& part = cut->parts[i];
     if (part.alike == i) {
       ++tasks;
+      const auto task = parse_task(part.text, name_of(i));
+      if (!task) return common.fail(task.error());
+      hashes.push_back(task->hash());
       const auto written = write_text((fs::path(options.parts) / name_of(i)).string(), part.text);
       if (!written) return common.fail(written.error());
+    } else {
+      hashes.push_back(std::string(hashes[part.alike]));
     }
     parts.push_back({{"task", name_of(part.alike)},
+                     {"task_hash", hashes.back()},
                      {"nodes", part.nodes},
                      {"inputs", values_json(part.inputs)},
                      {"outputs", values_json(part.outputs)}});

@@ -11,11 +11,19 @@ from torch.utils import _pytree as pytree
 from hone._binary import binary, run
 from hone._cache import cache_folder, digest, write_whole
 from hone._errors import HoneError, ImportRefused
-from hone._graph import describe, export, import_program
-from hone._load import database_options, load
-from hone._optimize import DRAWS, part_report, search, tolerance_of
+from hone._graph import Imported, draws, export, import_program
+from hone._load import database_options
+from hone._optimize import (
+    DRAWS,
+    choose_parts,
+    divided,
+    operator_runner,
+    part_report,
+    search,
+    tolerance_of,
+)
 from hone._report import PartReport, Report
-from hone._runtime import GraphRunner, Kernel, tensor_facts, why_not_plain
+from hone._runtime import GraphRunner, tensor_facts, why_not_plain
 from hone._verify import error, exact_f32, tensors_of
 
 _OPTIONS = ("budget", "cache_only", "db", "device", "math")
@@ -76,32 +84,38 @@ def _compiled(
     db, math, budget = options.get("db"), options.get("math"), options.get("budget")
     may_search = budget is not None and not options.get("cache_only", False)
     look = ["--limit", "1", *_which_boards(device, where), *database_options(db)]
-    if not may_search and not _boards(look):
+    best = _best_of_all(look)
+    if not may_search and not best:
         report.why_eager = "the database has nothing for this device"
         return None
     examples = tuple(x.detach() for x in inputs)
     known = _Known(graph, inputs, math)
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
-        if known.task_hash is None and known.refused is None:
+        if known.tasks is None and known.refused is None:
             known.learn(graph, examples, folder)
         if known.refused is not None:
             report.why_eager = known.refused
             return None
-        assert known.task_hash is not None
-        best, reference_us = _best(known.task_hash, look)
-        if best is None and may_search:
+        tasks = known.tasks or []
+        if may_search and not all(task in best for task in tasks):
             imported = known.imported or known.learn(graph, examples, folder)
-            assert imported.parts[0].task is not None
-            document = search(imported.parts[0].task, str(budget), device, db, progress=False)
-            best, reference_us = document["best"], document["reference"]["time_us"]
-        nodes = sum(n.op == "call_function" for n in graph.graph.nodes)
-        if best is None:
+            missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
+            for task_hash, task in missing.items():
+                document = search(task, divided(str(budget), len(missing)), device, db, progress=False)
+                best[task_hash] = (document["best"], document["reference"]["time_us"])
+        if not any(task in best for task in tasks):
             report.why_eager = "the database has nothing for this graph; hone searches with a budget"
-            report.parts.append(PartReport(nodes, known.task_hash, why_eager=report.why_eager))
             return None
-        part = part_report(nodes, known.task_hash, best, reference_us)
-        report.parts.append(part)
-        if part.candidate is None:
+        imported = known.imported or known.learn(graph, examples, folder)
+        report.left_out = imported.left_out
+        for part in imported.parts:
+            if part.task_hash in best:
+                found = part_report(len(part.nodes), part.task_hash, *best[part.task_hash])
+            else:
+                why = "the database has nothing for this part"
+                found = PartReport(len(part.nodes), part.task_hash, why_eager=why)
+            report.parts.append(found)
+        if not report.candidates:
             report.why_eager = "the search found nothing faster"
         elif report.modelled:
             report.why_eager = f"{device} is an emulated device: it has no operators to call"
@@ -109,11 +123,7 @@ def _compiled(
             report.why_eager = "it is on the CPU, and hone's operators run on a GPU"
         if report.why_eager:
             return None
-        imported = known.imported or known.learn(graph, examples, folder)
-        assert part.candidate is not None and imported.parts[0].task is not None
-        task = describe(imported.parts[0].task)
-        kernel = Kernel(load(part.candidate, db=db), task.buffers, imported.parts[0], imported.program)
-        runner = GraphRunner(imported.program, imported.parts, [kernel])
+        runner = operator_runner(imported, report.parts, db)
         return _Checked(graph, runner, where, tolerance_of(math, inputs), report)
 
 
@@ -127,26 +137,26 @@ def _which_boards(device: str, where: torch.device) -> List[str]:
     return ["--measured", "--arch", f"sm_{major}{minor}"]
 
 
-def _boards(look: Sequence[str], task_hash: Optional[str] = None) -> List[Dict[str, Any]]:
-    """Boards with rows; none where there is no database yet."""
+def _best_of_all(look: Sequence[str]) -> Dict[str, Tuple[Dict[str, Any], float]]:
+    """Of each task that the database has results of: the fastest candidate over the devices of an
+    architecture, and the time of the reference beside it [us]. {} where there is no database yet."""
     try:
-        found = run("leaderboard", *([task_hash] if task_hash else []), *look)["boards"]
+        boards = run("leaderboard", *look)["boards"]
     except HoneError as error_:
         if error_.status == 2:  # there is no such file
-            return []
+            return {}
         raise
-    return [board for board in found if board["rows"]]
-
-
-def _best(task_hash: str, look: Sequence[str]) -> Tuple[Optional[Dict[str, Any]], float]:
-    """The fastest candidate of a task over the devices of an architecture, and the time of the
-    reference beside it [us]."""
-    rows = [(b["rows"][0], b["reference"]["time_us"]) for b in _boards(look, task_hash)]
-    return max(rows, key=lambda row: row[0]["speedup"], default=(None, 0.0))
+    best: Dict[str, Tuple[Dict[str, Any], float]] = {}
+    for board in boards:
+        for row in board["rows"]:
+            known = best.get(board["task_hash"])
+            if known is None or row["speedup"] > known[0]["speedup"]:
+                best[board["task_hash"]] = (row, board["reference"]["time_us"])
+    return best
 
 
 class _Known:
-    """What is remembered of a graph between processes: its task's hash, or why it has none."""
+    """What is remembered of a graph between processes: its tasks' hashes, or why it has none."""
 
     def __init__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], math: Optional[str]) -> None:
         program = os.stat(binary())
@@ -161,31 +171,36 @@ class _Known:
         )
         self._path = os.path.join(cache_folder("graphs"), f"{key}.json")
         self._math = math
-        self.imported: Any = None
-        self.task_hash: Optional[str] = None
+        self.imported: Optional[Imported] = None
+        self.tasks: Optional[List[str]] = None
         self.refused: Optional[str] = None
         try:
             with open(self._path, encoding="utf-8") as file:
                 document = json.load(file)
-            self.task_hash, self.refused = document["task_hash"], document["refused"]
+            self.tasks, self.refused = document["tasks"], document["refused"]
         except (OSError, ValueError, KeyError):
             pass
 
-    def learn(self, graph: torch.fx.GraphModule, inputs: Tuple[Any, ...], folder: str) -> Any:
-        """Exports and imports the graph, and writes down what came of it. HoneError: it is refused,
-        which it was not before."""
+    def learn(
+        self, graph: torch.fx.GraphModule, inputs: Tuple[Any, ...], folder: str
+    ) -> Imported:
+        """Exports and imports the graph, and writes down what came of it. ImportRefused: nothing."""
         try:
             with torch._guards.tracing(None):
                 program = export(graph, inputs, {})
             self.imported = import_program(program, folder, "graph", self._math)
-            self.task_hash = self.imported.task_hash
-            if self.imported.draws:
-                self.refused = DRAWS
+            if self.imported.whole.draws if self.imported.whole else draws(program):
+                raise ImportRefused(DRAWS)
+            self.tasks = sorted({part.task_hash for part in self.imported.parts})
         except ImportRefused as error_:
             self.refused = str(error_)
-        document = {"task_hash": self.task_hash, "refused": self.refused}
-        write_whole(self._path, json.dumps(document))
+            self._write()
+            raise
+        self._write()
         return self.imported
+
+    def _write(self) -> None:
+        write_whole(self._path, json.dumps({"tasks": self.tasks, "refused": self.refused}))
 
 
 def _state(graph: torch.fx.GraphModule) -> List[Tuple[str, torch.Tensor]]:
@@ -236,6 +251,11 @@ class _Checked:
         pairs = [*zip(found, wanted), *zip(mine, theirs)]
         self._report.max_error = max([error(f, w) for f, w in pairs], default=0.0)
         self._state = self._report.max_error <= self._tolerance
+        if self._state and self._device.type == "cuda":
+            choose_parts(self._runner, self._graph, mine, self._device, self._report.parts)
+            if not any(p.candidate and not p.why_eager for p in self._report.parts):
+                self._report.why_eager = "PyTorch's own kernels are as fast"
+                return
         self._report.replaced = self._state
         if not self._state:
             self._report.why_eager = (

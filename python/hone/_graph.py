@@ -5,7 +5,7 @@ import gc
 import os
 import warnings
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch.export import ExportedProgram
@@ -25,22 +25,36 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some nodes of an exported graph, as one task or as what PyTorch runs."""
+class Border:
+    """A value of the graph that is a buffer of a part's task."""
 
-    task: Optional[str]  #: the task's file; None: PyTorch runs the nodes
+    value: str
+    buffer: str
+    order: Optional[Tuple[int, ...]] = None  #: dimensions as they lie in memory; None: see the graph
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some nodes of an exported graph, as one task."""
+
+    task: str  #: the task's file
+    task_hash: str
     nodes: Tuple[str, ...]  #: names of nodes
-    inputs: Tuple[Tuple[str, str], ...]  #: (value of the graph, buffer of the task)
-    outputs: Tuple[Tuple[str, str], ...]  #: the same
+    inputs: Tuple[Border, ...]
+    outputs: Tuple[Border, ...]
+
+
+#: What is done next: a part, by its place, or a node by PyTorch, by its name.
+Step = Union[int, str]
 
 
 @dataclass
-class Task:
-    """A task as `hone describe` tells it."""
+class Whole:
+    """What `hone import` tells of a module that is one task."""
 
-    file: str
-    hash: str
-    buffers: List[Buffer]  #: in the order in which an exported operator takes and returns them
+    arguments: List[str]  #: of each leaf of the arguments its buffer; "" where it has none
+    results: List[str]  #: of each leaf of the results
+    draws: List[str]  #: buffers of what PyTorch would draw at random
 
 
 @dataclass
@@ -49,11 +63,10 @@ class Imported:
 
     program: ExportedProgram
     file: str  #: the .pt2
-    arguments: List[str]  #: of each leaf of the arguments its buffer; "" where it has none
-    results: List[str]  #: of each leaf of the results
-    draws: List[str]  #: buffers of what PyTorch would draw at random
-    task_hash: str  #: of the task that is the whole graph
     parts: List[Part]
+    steps: List[Step]
+    left_out: List[Tuple[str, str]]  #: nodes that PyTorch computes, and why
+    whole: Optional[Whole]  #: where its one part is the whole graph
 
 
 @contextlib.contextmanager
@@ -89,8 +102,42 @@ def export(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str, Any
 def import_program(
     program: ExportedProgram, folder: str, name: str, math: Optional[str]
 ) -> Imported:
-    """Writes NAME.pt2 and its task into a folder. ImportRefused: hone has no such operation."""
+    """Writes NAME.pt2 and its tasks into a folder: one task for the whole graph, if hone takes all of
+    it and would not cut it; else a task for each part, and the other nodes are PyTorch's.
+
+    ImportRefused: there is nothing in the graph that hone takes; names the first node."""
     file = os.path.join(folder, f"{name}.pt2")
+    _save(program, file)
+    options = [] if math is None else ["--math", math]
+    task = os.path.join(folder, f"{name}.task.cu")
+    refused: Optional[HoneError] = None
+    whole: Dict[str, Any] = {}
+    try:
+        whole = run("import", file, "-o", task, "--force", *options)
+    except HoneError as error:
+        refused = error
+    cut: Dict[str, Any] = {"parts": [], "steps": [], "left_out": []}
+    try:
+        cut = run("import", file, "--parts", os.path.join(folder, name), "--force", *options)
+    except HoneError as error:
+        refused = refused or error
+    if refused is not None and not cut["parts"]:
+        raise ImportRefused(str(refused), refused.status) from None
+    if refused is None and len(cut["parts"]) <= 1:
+        names = Whole(whole["arguments"], whole["results"], whole["draws"])
+        part = _whole_graph(program, whole, task)
+        return Imported(program, file, [part], [0], [], names)
+    return Imported(
+        program=program,
+        file=file,
+        parts=[_read_part(part, os.path.join(folder, name)) for part in cut["parts"]],
+        steps=[step["part"] if "part" in step else step["node"] for step in cut["steps"]],
+        left_out=[(node["node"], node["why"]) for node in cut["left_out"]],
+        whole=None,
+    )
+
+
+def _save(program: ExportedProgram, file: str) -> None:
     for node in program.graph.nodes:  # which lines of Python it came from: slow to write
         for key in ("stack_trace", "source_fn_stack", "torch_fn", "from_node"):
             node.meta.pop(key, None)
@@ -101,28 +148,12 @@ def import_program(
             torch.export.save(program, file)
     finally:
         program._example_inputs = examples
-    task = os.path.join(folder, f"{name}.task.cu")
-    options = [] if math is None else ["--math", math]
-    try:
-        document = run("import", file, "-o", task, "--force", *options)
-    except HoneError as error:
-        raise ImportRefused(str(error), error.status) from None
-    part = _whole_graph(program, document, task)
-    return Imported(
-        program=program,
-        file=file,
-        arguments=document["arguments"],
-        results=document["results"],
-        draws=document["draws"],
-        task_hash=document["task_hash"],
-        parts=[part],
-    )
 
 
 def _whole_graph(program: ExportedProgram, document: Dict[str, Any], task: str) -> Part:
     """The one part that is the whole graph."""
     signature = program.graph_signature
-    inputs: List[Tuple[str, str]] = []
+    inputs: List[Border] = []
     users = iter(document["arguments"])
     for spec in signature.input_specs:
         if spec.kind == InputKind.USER_INPUT:
@@ -130,40 +161,53 @@ def _whole_graph(program: ExportedProgram, document: Dict[str, Any], task: str) 
         else:
             buffer = document["parameters"].get(spec.target, "")
         if buffer:
-            inputs.append((spec.arg.name, buffer))
+            inputs.append(Border(spec.arg.name, buffer))
     outputs = [
-        (spec.arg.name, buffer)
+        Border(spec.arg.name, buffer)
         for spec, buffer in zip(signature.output_specs, document["results"])
         if buffer
     ]
     nodes = tuple(n.name for n in program.graph.nodes if n.op == "call_function")
-    return Part(task, nodes, tuple(inputs), tuple(outputs))
+    return Part(task, document["task_hash"], nodes, tuple(inputs), tuple(outputs))
 
 
-def describe(task: str) -> Task:
-    """A task file's hash, and its caller's buffers. HoneError: the file is no task."""
-    document = run("describe", task)
-    buffers = [
+def _read_part(document: Dict[str, Any], folder: str) -> Part:
+    """A part as `hone import --parts` tells it."""
+
+    def borders(entries: Sequence[Dict[str, Any]]) -> Tuple[Border, ...]:
+        return tuple(Border(e["value"], e["buffer"], tuple(e["order"])) for e in entries)
+
+    return Part(
+        os.path.join(folder, document["task"]),
+        document["task_hash"],
+        tuple(document["nodes"]),
+        borders(document["inputs"]),
+        borders(document["outputs"]),
+    )
+
+
+def task_buffers(task: str) -> List[Buffer]:
+    """The buffers that a task's caller passes and receives, in the order in which an exported
+    operator takes and returns them. HoneError: the file is no task."""
+    return [
         Buffer(b["name"], b["role"], tuple(b["shape"]))
-        for b in document["buffers"]
+        for b in run("describe", task)["buffers"]
         if b["role"] != "scratch"
     ]
-    return Task(task, document["task_hash"], buffers)
 
 
-def read_parts(document: Sequence[Dict[str, Any]], folder: str) -> List[Part]:
-    """Parts as JSON: [{"task": FILE or null, "nodes": [NAME...], "inputs": [{"value": NAME,
-    "buffer": NAME}...], "outputs": the same}...], in an order in which they can run."""
-
-    def pairs(entries: Sequence[Dict[str, str]]) -> Tuple[Tuple[str, str], ...]:
-        return tuple((entry["value"], entry.get("buffer") or "") for entry in entries)
-
-    return [
-        Part(
-            os.path.join(folder, part["task"]) if part["task"] else None,
-            tuple(part["nodes"]),
-            pairs(part["inputs"]),
-            pairs(part["outputs"]),
-        )
-        for part in document
-    ]
+def draws(program: ExportedProgram) -> bool:
+    """Does the graph draw at random? Dropout that is switched off does not."""
+    for node in program.graph.nodes:
+        tags = getattr(node.target, "tags", ())
+        if node.op != "call_function" or torch.Tag.nondeterministic_seeded not in tags:
+            continue
+        schema = node.target._schema.arguments
+        bound = {a.name: a.default_value for a in schema if a.has_default_value()}
+        bound.update(zip([a.name for a in schema], node.args), **node.kwargs)
+        off = bound.get("train", bound.get("training")) is False
+        for name in ("p", "dropout", "dropout_p"):
+            off = off or (name in bound and bound[name] == 0)
+        if not off:
+            return True
+    return False

@@ -2,6 +2,7 @@
 import contextlib
 import copy
 import os
+import re
 import tempfile
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type
 
@@ -9,7 +10,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from hone._binary import run
-from hone._graph import Imported, Part, Task, describe, export, import_program
+from hone._errors import HoneError
+from hone._graph import Imported, draws, export, import_program, task_buffers
 from hone._load import database_options, load
 from hone._report import PartReport, Report
 from hone._runtime import GraphRunner, Guard, Kernel, flatten_call
@@ -35,7 +37,8 @@ def optimize(
 
     module: in the mode, of the types and on the device in which it will be called; it is not
     changed. args, kwargs: an example call; hone's operators run calls of the same shapes, types and
-    devices. budget: how long to search, a time ("60s", "5m") or a number of evaluations ("200").
+    devices. budget: how long to search, a time ("60s", "5m") or a number of evaluations ("200"), for
+    all parts of the module together.
     device: where to search, such as "cuda:0" or "emu:sm_90"; None: the module's GPU, else hone's
     default. db: the database's file; None: hone's default one. math: how far results may depart from
     the module's arithmetic, "exact", "reassociate" (default), "tf32x3" or "reduced". folder: keeps
@@ -57,35 +60,41 @@ def optimize(
         imported = import_program(program, work, name, math)
         names = list(kwargs)
         leaves, spec = flatten_call(names, args, kwargs)
-        where = _device_of([x for x in [*leaves, *module.parameters(), *module.buffers()]])
+        where = _device_of([*leaves, *module.parameters(), *module.buffers()])
         if device is None and where.type == "cuda":
             device = f"cuda:{where.index or 0}"
-        report = Report(name, device=device or "")
-        if imported.draws:
+        report = Report(name, device=device or "", left_out=imported.left_out)
+        if imported.whole.draws if imported.whole else draws(program):
             report.why_eager = DRAWS
             return _returned(module, report, None)
         generator = torch.Generator().manual_seed(torch.initial_seed() % 2**63)
-        report.import_error, report.eager_error = verify_import(
-            module,
-            imported,
-            (args, kwargs),
-            lambda a, k: flatten_call(names, a, k)[0],
-            work,
-            device,
-            generator,
-        )
-        tasks = [describe(part.task) if part.task else None for part in imported.parts]
-        for part, task in zip(imported.parts, tasks):
-            report.parts.append(_search(part, task, budget, device, db, progress, report))
+        if imported.whole is not None:
+            report.import_error, report.eager_error = verify_import(
+                module,
+                imported,
+                (args, kwargs),
+                lambda a, k: flatten_call(names, a, k)[0],
+                work,
+                device,
+                generator,
+            )
+        _search_parts(imported, budget, device, db, progress, report)
         report.why_eager = _why_eager(report, where)
         if report.why_eager:
             return _returned(module, report, None)
-        runner = _runner(imported, tasks, report.parts, db)
+        runner = operator_runner(imported, report.parts, db)
         guard = Guard(module, program, leaves, spec)
         call = _Call(runner, guard, names, where)
+        tolerance = tolerance_of(math, leaves)
         report.max_error = verify_replaced(
-            call.unguarded, module, (args, kwargs), tolerance_of(math, leaves), generator
+            call.unguarded, module, (args, kwargs), tolerance, generator
         )
+        if imported.whole is None:
+            given = copy.deepcopy(leaves)
+            choose_parts(runner, copy.deepcopy(module), given, where, report.parts)
+            report.max_error = verify_replaced(
+                call.unguarded, module, (args, kwargs), tolerance, generator
+            )
         report.before_ms, report.after_ms = _times(module, call, args, kwargs)
         if report.after_ms >= report.before_ms:
             report.why_eager = "PyTorch's own kernels are as fast"
@@ -129,20 +138,47 @@ def search(
     return run("optimize", task, *options, progress=progress)
 
 
-def _search(
-    part: Part,
-    task: Optional[Task],
+def divided(budget: str, count: int) -> str:
+    """A budget's share for each of several searches: at least a second or an evaluation. What is no
+    budget stays, for the program to refuse."""
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+)(s|m|h)?", budget)
+    if found is None or count <= 1:
+        return budget
+    if found[2] is None:
+        return str(max(1, int(float(found[1])) // count))
+    seconds = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+    return f"{max(1.0, seconds / count):.10g}s"
+
+
+def _search_parts(
+    imported: Imported,
     budget: str,
     device: Optional[str],
     db: Optional[str],
     progress: bool,
     report: Report,
-) -> PartReport:
-    if task is None:
-        return PartReport(len(part.nodes), why_eager="hone does not have these operations")
-    found = search(task.file, budget, device, db, progress)
-    report.device, report.modelled = found["device"], found["modelled"]
-    return part_report(len(part.nodes), task.hash, found["best"], found["reference"]["time_us"])
+) -> None:
+    """Searches each task once, however many parts are alike, and adds the parts to the report."""
+    searched: Dict[str, Dict[str, Any]] = {}
+    share = divided(budget, len({part.task_hash for part in imported.parts}))
+    refusal: Optional[HoneError] = None
+    for part in imported.parts:
+        nodes = len(part.nodes)
+        try:
+            if part.task_hash not in searched:
+                searched[part.task_hash] = search(part.task, share, device, db, progress)
+        except HoneError as error:
+            if imported.whole is not None or error.status != 1:  # 1: this task failed its checks
+                raise
+            refusal = error
+            report.parts.append(PartReport(nodes, part.task_hash, why_eager=str(error)))
+            continue
+        found = searched[part.task_hash]
+        report.device, report.modelled = found["device"], found["modelled"]
+        reference_us = found["reference"]["time_us"]
+        report.parts.append(part_report(nodes, part.task_hash, found["best"], reference_us))
+    if refusal is not None and not searched:
+        raise refusal
 
 
 def part_report(nodes: int, task_hash: str, best: Dict[str, Any], reference_us: float) -> PartReport:
@@ -176,20 +212,37 @@ def _why_eager(report: Report, where: torch.device) -> Optional[str]:
     return None
 
 
-def _runner(
-    imported: Imported,
-    tasks: Sequence[Optional[Task]],
-    parts: Sequence[PartReport],
-    db: Optional[str],
-) -> GraphRunner:
+def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optional[str]) -> GraphRunner:
     kernels: List[Optional[Kernel]] = []
-    for part, task, found in zip(imported.parts, tasks, parts):
-        if task is None or found.candidate is None:
+    for part, found in zip(imported.parts, parts):
+        if found.candidate is None:
             kernels.append(None)
         else:
             operator = load(found.candidate, db=db)
-            kernels.append(Kernel(operator, task.buffers, part, imported.program))
-    return GraphRunner(imported.program, imported.parts, kernels)
+            kernels.append(Kernel(operator, task_buffers(part.task), part, imported.program))
+    return GraphRunner(imported, kernels)
+
+
+def choose_parts(
+    runner: GraphRunner,
+    owner: torch.nn.Module,
+    leaves: Sequence[Any],
+    device: torch.device,
+    parts: Sequence[PartReport],
+) -> None:
+    """Leaves to PyTorch the parts in which its own kernels are as fast: each is timed both ways on
+    the GPU. May write into `owner`'s buffers and the leaves."""
+
+    def faster(index: int, mine: Callable[[], Any], eager: Callable[[], Any]) -> bool:
+        part = parts[index]
+        part.before_ms, part.after_ms = medians_ms([eager, mine])
+        return part.after_ms < part.before_ms
+
+    with torch.no_grad():
+        runner(owner, leaves, device, choose=faster)
+    runner.settle()
+    for index in runner.dropped():
+        parts[index].why_eager = "PyTorch's own kernels are as fast"
 
 
 def tolerance_of(math: Optional[str], leaves: Sequence[Any]) -> float:
@@ -220,28 +273,31 @@ class _Call:
         return reason or self._runner.why_eager(module, leaves)
 
 
+def medians_ms(functions: Sequence[Callable[[], Any]]) -> List[float]:
+    """Milliseconds that each function takes on the GPU: medians of 20 runs in turns, after three that
+    compile and warm up."""
+    times: List[List[float]] = [[] for _ in functions]
+    for repeat in range(23):
+        for which, function in enumerate(functions):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+            begin.record()
+            function()
+            end.record()
+            torch.cuda.synchronize()
+            if repeat >= 3:
+                times[which].append(begin.elapsed_time(end))
+    return [sorted(t)[len(t) // 2] for t in times]
+
+
 def _times(
     module: torch.nn.Module, call: _Call, args: Tuple[Any, ...], kwargs: Any
 ) -> Tuple[float, float]:
-    """Milliseconds of a call in PyTorch and by hone's operators on the GPU: medians of interleaved
-    runs after one that compiles."""
+    """Milliseconds of a call in PyTorch and by hone's operators."""
     copied = copy.deepcopy(module)
-    both: List[Callable[[], Any]] = [
-        lambda: copied(*args, **kwargs),
-        lambda: call.unguarded(copied, args, kwargs),
-    ]
-    times: List[List[float]] = [[], []]
     with torch.no_grad():
-        for repeat in range(23):
-            for which, function in enumerate(both):
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-                begin.record()
-                function()
-                end.record()
-                torch.cuda.synchronize()
-                if repeat >= 3:
-                    times[which].append(begin.elapsed_time(end))
-    eager, mine = (sorted(t)[len(t) // 2] for t in times)
+        eager, mine = medians_ms(
+            [lambda: copied(*args, **kwargs), lambda: call.unguarded(copied, args, kwargs)]
+        )
     return eager, mine
 
 

@@ -1,6 +1,6 @@
 """What became of a module: a dataclass that `hone.report` returns."""
 from dataclasses import dataclass, field
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 
 @dataclass
@@ -19,6 +19,8 @@ class PartReport:
     bound: Optional[str] = None  #: what limits it, such as "DRAM, 81 %"
     origin: Optional[str] = None  #: "rules", "model", ... or "reference"
     why_eager: Optional[str] = None  #: why PyTorch runs this part
+    before_ms: Optional[float] = None  #: where there are several parts: by PyTorch, on the GPU [ms]
+    after_ms: Optional[float] = None  #: and by the candidate [ms]
 
 
 @dataclass
@@ -31,6 +33,8 @@ class Report:
     replaced: bool = False  #: calls like the example run hone's operators
     why_eager: Optional[str] = None  #: why PyTorch runs all calls, where it does
     parts: List[PartReport] = field(default_factory=list)
+    #: operations that are PyTorch's, by their names in the exported graph, and why
+    left_out: List[Tuple[str, str]] = field(default_factory=list)
     import_error: Optional[float] = None  #: of the imported module against it in f64, as max_error
     eager_error: Optional[float] = None  #: of PyTorch's own answer against the same, as max_error
     max_error: Optional[float] = None  #: of the replaced module against f64, as max_error
@@ -42,7 +46,8 @@ class Report:
 
     @property
     def candidates(self) -> List[str]:
-        """Ids of the best candidates, one for each part that has one."""
+        """Ids of the best candidates, one for each part that has one; parts that are alike share
+        one."""
         return [part.candidate for part in self.parts if part.candidate]
 
     def __str__(self) -> str:
@@ -54,12 +59,16 @@ class Report:
             if part.candidate is None:
                 lines.append(f"  {part.nodes} operations: PyTorch: {part.why_eager}")
                 continue
+            kept = f" (not used: {part.why_eager})" if part.why_eager else ""
             lines.append(
-                f"  {part.nodes} operations: {part.candidate}, {part.reference_ms:.4g} ms -> "
+                f"  {part.nodes} operations: {part.candidate}{kept}, {part.reference_ms:.4g} ms -> "
                 f"{part.best_ms:.4g} ms{word}, {part.speedup:.2f}x of naive kernels, "
                 f"{100 * (part.roof_fraction or 0):.1f} % of the roof, bound by {part.bound}, "
                 f"max error {part.max_error:.1e}"
             )
+        if self.left_out:
+            why = sorted({reason for _, reason in self.left_out})
+            lines.append(f"  {len(self.left_out)} operations: PyTorch: {'; '.join(why)}")
         if self.import_error is not None:
             lines.append(
                 f"  import verified: max error {self.import_error:.1e}, PyTorch's own "

@@ -1,4 +1,5 @@
 """Runs an exported graph of which some parts are operators of hone, others PyTorch's own nodes."""
+import operator
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -8,9 +9,11 @@ from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
 from hone._errors import HoneError
-from hone._graph import Buffer, Part
+from hone._graph import Border, Buffer, Imported, Part
 
 Operator = Callable[..., Any]
+Run = Callable[[], Dict[str, Any]]
+Chooser = Callable[[int, Run, Run], bool]
 
 
 def memory_order(shape: Sequence[int], strides: Sequence[int]) -> Optional[Tuple[int, ...]]:
@@ -27,44 +30,48 @@ class Kernel:
 
     def __init__(
         self,
-        operator: Operator,
+        function: Operator,
         buffers: Sequence[Buffer],
         part: Part,
         program: ExportedProgram,
     ) -> None:
         """HoneError: the part does not say which value a buffer is."""
         meta = {n.name: n.meta.get("val") for n in program.graph.nodes}
-        values_of: Dict[str, str] = {}
-        for value, name in part.inputs:
-            values_of.setdefault(name, value)
-        self._operator = operator
+        borders: Dict[str, Border] = {}
+        for border in part.inputs:
+            borders.setdefault(border.buffer, border)
+        self._operator = function
         #: value, dimensions in the order of memory or None, shape of the buffer, is it written?
-        self._inputs: List[Tuple[str, Optional[Tuple[int, ...]], Tuple[int, ...], bool]] = []
+        self.inputs: List[Tuple[str, Optional[Tuple[int, ...]], Tuple[int, ...], bool]] = []
         for buffer in buffers:
             if buffer.role == "out":
                 continue
-            if buffer.name not in values_of:
+            if buffer.name not in borders:
                 raise HoneError(f"{part.task}: no value of the graph is its buffer '{buffer.name}'")
-            value = values_of[buffer.name]
-            order = memory_order(meta[value].shape, meta[value].stride())
-            self._inputs.append((value, order, buffer.shape, buffer.role == "inout"))
+            value = borders[buffer.name].value
+            order = borders[buffer.name].order
+            if order is None:
+                order = memory_order(meta[value].shape, meta[value].stride())
+            elif order == tuple(range(len(order))):
+                order = None
+            self.inputs.append((value, order, buffer.shape, buffer.role == "inout"))
         results = [b for b in buffers if b.role == "out"]
         self._results = len(results)
         #: value, which of the operator's results, shape. A buffer has at least one dimension. All
         #: else of its shape is right where PyTorch's own note is not, as of an LSTM's last state.
-        self._outputs: List[Tuple[str, int, Tuple[int, ...]]] = []
-        for value, name in part.outputs:
+        self.outputs: List[Tuple[str, int, Tuple[int, ...]]] = []
+        for border in part.outputs:
             for i, result in enumerate(results):
-                if result.name == name:
-                    shape = () if meta[value].dim() == 0 else result.shape
-                    self._outputs.append((value, i, shape))
+                if result.name == border.buffer:
+                    shape = () if meta[border.value].dim() == 0 else result.shape
+                    self.outputs.append((border.value, i, shape))
 
     def __call__(self, values: Dict[str, Any]) -> Dict[str, torch.Tensor]:
         """Tensors by the names of values: those of the part's outputs. What the part writes in
         place is written into `values`' own tensors."""
         given = []
         copied = []
-        for value, order, shape, written in self._inputs:
+        for value, order, shape, written in self.inputs:
             tensor = values[value].detach()
             laid_out = tensor if order is None else tensor.permute(order)
             dense = laid_out if laid_out.is_contiguous() else laid_out.contiguous()
@@ -76,13 +83,16 @@ class Kernel:
             laid_out.copy_(dense)
         if self._results == 1:
             results = (results,)
-        return {value: results[i].view(shape) for value, i, shape in self._outputs}
+        return {value: results[i].view(shape) for value, i, shape in self.outputs}
 
 
 @dataclass
 class _Step:
+    """A part's operator, or nodes by PyTorch."""
+
+    part: Optional[int]
     kernel: Optional[Kernel]
-    node: Optional[torch.fx.Node]
+    nodes: Tuple[torch.fx.Node, ...]
     dead: Tuple[str, ...] = ()  #: values that nothing reads afterwards
 
 
@@ -91,116 +101,167 @@ class GraphRunner:
 
     Parameters and buffers are looked up in the module at each call, so they may be replaced."""
 
-    def __init__(
-        self,
-        program: ExportedProgram,
-        parts: Sequence[Part],
-        kernels: Sequence[Optional[Kernel]],
-    ) -> None:
-        """`kernels`: one for each part; None: PyTorch runs the part's nodes. HoneError: the parts do
-        not cover the graph, or stand in an order in which they cannot run."""
+    def __init__(self, imported: Imported, kernels: Sequence[Optional[Kernel]]) -> None:
+        """`kernels`: one for each part; None: PyTorch runs the part's nodes. HoneError: the steps
+        stand in an order in which they cannot run, or do not have all of the graph."""
+        program = imported.program
         self._program = program
         self._module = program.graph_module
         self._specs = program.graph_signature.input_specs
         self._out_spec = program.call_spec.out_spec
-        graph = program.graph
-        nodes = {n.name: n for n in graph.nodes}
-        self._output = next(n for n in graph.nodes if n.op == "output")
-        placeholders = {n.name for n in graph.nodes if n.op == "placeholder"}
-        self._steps = [_Step(None, n) for n in graph.nodes if n.op == "get_attr"]
-        known = placeholders | {step.node.name for step in self._steps if step.node}
-        covered: List[str] = []
-        for part, kernel in zip(parts, kernels):
-            covered += part.nodes
-            if kernel is not None:
-                self._need(known, {value for value, _ in part.inputs}, part)
-                self._steps.append(_Step(kernel, None))
-                # A result that is an argument stays the argument.
-                kernel._outputs = [o for o in kernel._outputs if o[0] not in placeholders]
-                known |= {value for value, _ in part.outputs}
+        self._kernels = list(kernels)
+        nodes = {n.name: n for n in program.graph.nodes}
+        place = {name: i for i, name in enumerate(nodes)}
+        self._output = next(n for n in nodes.values() if n.op == "output")
+        self._placeholders = {n.name for n in nodes.values() if n.op == "placeholder"}
+        attributes = tuple(n for n in nodes.values() if n.op == "get_attr")
+        self._steps = [_Step(None, None, attributes)]
+        for step in imported.steps:
+            if isinstance(step, str):
+                self._steps.append(_Step(None, None, self._with_items([nodes[step]])))
                 continue
-            for node in sorted((nodes[name] for name in part.nodes), key=list(graph.nodes).index):
-                self._need(known, {n.name for n in node.all_input_nodes}, part)
-                self._steps.append(_Step(None, node))
-                known.add(node.name)
-        called = sorted(n.name for n in graph.nodes if n.op not in ("placeholder", "get_attr", "output"))
-        if sorted(covered) != called:
-            raise HoneError("the parts of the graph do not have each of its nodes once")
-        self._need(known, {n.name for n in self._output.all_input_nodes}, None)
+            inside = sorted(imported.parts[step].nodes, key=lambda name: place[name])
+            own = self._with_items([nodes[name] for name in inside])
+            self._steps.append(_Step(step, kernels[step], own))
+        self._check(nodes)
         self._constants: Dict[Tuple[str, torch.device], torch.Tensor] = {}
         self._forget_early()
 
     @staticmethod
-    def _need(known: Set[str], wanted: Set[str], part: Optional[Part]) -> None:
-        missing = wanted - known
+    def _with_items(nodes: Sequence[torch.fx.Node]) -> Tuple[torch.fx.Node, ...]:
+        """Nodes, each followed by those that take one of its several results."""
+        every: Dict[torch.fx.Node, None] = {}
+        for node in nodes:
+            every[node] = None
+            every.update((user, None) for user in node.users if user.target is operator.getitem)
+        return tuple(every)
+
+    def _reads(self, step: _Step) -> Set[str]:
+        if step.kernel is not None:
+            return {entry[0] for entry in step.kernel.inputs}
+        own = {node.name for node in step.nodes}
+        return {n.name for node in step.nodes for n in node.all_input_nodes} - own
+
+    def _makes(self, step: _Step) -> Set[str]:
+        if step.kernel is not None:
+            return {entry[0] for entry in step.kernel.outputs} - self._placeholders
+        return {node.name for node in step.nodes}
+
+    def _check(self, nodes: Dict[str, torch.fx.Node]) -> None:
+        known = set(self._placeholders)
+        for step in self._steps:
+            missing = self._reads(step) - known
+            if missing:
+                raise HoneError(f"the graph's value '{min(missing)}' is not known where it is read")
+            known |= self._makes(step)
+        missing = {n.name for n in self._output.all_input_nodes} - known
         if missing:
-            where = "its results" if part is None else f"a part that begins with {part.nodes[:1]}"
-            raise HoneError(f"the graph's value '{min(missing)}' is not known before {where}")
+            raise HoneError(f"no step makes the graph's result '{min(missing)}'")
+        run_somewhere = {node for step in self._steps for node in step.nodes}
+        for node in nodes.values():
+            schema = getattr(node.target, "_schema", None)
+            if schema is not None and schema.is_mutable and node not in run_somewhere:
+                raise HoneError(f"no step has the graph's node '{node.name}', which writes in place")
 
     def _forget_early(self) -> None:
         """Finds out when each value is read for the last time."""
         later = {n.name for n in self._output.all_input_nodes}
         for step in reversed(self._steps):
-            if step.kernel is not None:
-                read = {entry[0] for entry in step.kernel._inputs}
-                made = {entry[0] for entry in step.kernel._outputs}
-            else:
-                assert step.node is not None
-                read = {n.name for n in step.node.all_input_nodes}
-                made = {step.node.name}
+            read, made = self._reads(step), self._makes(step)
             step.dead = tuple((read | made) - later)
             later |= read
 
     def why_eager(self, owner: Optional[torch.nn.Module], leaves: Sequence[Any]) -> Optional[str]:
         """None: the operators may run. An operator does not write into memory that is another of its
         inputs."""
-        written = {e[0] for s in self._steps if s.kernel is not None for e in s.kernel._inputs if e[3]}
+        written = {e[0] for s in self._steps if s.kernel is not None for e in s.kernel.inputs if e[3]}
         if not written:
             return None
         holders: Dict[int, str] = {}
-        users = iter(leaves)
-        for spec in self._specs:
-            if spec.kind == InputKind.USER_INPUT:
-                value = next(users)
-            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-                value = state_tensor(owner, spec.target)
-            else:
-                continue
+        for name, value in self._given(owner, leaves, None).items():
             if not isinstance(value, torch.Tensor):
                 continue
-            name = spec.arg.name
             other = holders.setdefault(value.untyped_storage().data_ptr(), name)
             if other != name and (other in written or name in written):
                 return f"{other} and {name} share memory, and one of them is written"
         return None
 
+    def _given(
+        self,
+        owner: Optional[torch.nn.Module],
+        leaves: Sequence[Any],
+        device: Optional[torch.device],
+    ) -> Dict[str, Any]:
+        """The graph's inputs by name; its constants where a device is named."""
+        values: Dict[str, Any] = {}
+        users = iter(leaves)
+        for spec in self._specs:
+            if spec.kind == InputKind.USER_INPUT:
+                values[spec.arg.name] = next(users)
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+                values[spec.arg.name] = state_tensor(owner, spec.target)
+            elif device is not None:
+                values[spec.arg.name] = self._constant(spec.target, device)
+        return values
+
     def __call__(
-        self, owner: Optional[torch.nn.Module], leaves: Sequence[Any], device: torch.device
+        self,
+        owner: Optional[torch.nn.Module],
+        leaves: Sequence[Any],
+        device: torch.device,
+        choose: Optional[Chooser] = None,
     ) -> Any:
         """The results in the module's own structure.
 
         owner: has the parameters and buffers. leaves: the arguments, flat, in their order. device:
-        where constants of the graph go."""
-        values: Dict[str, Any] = {}
-        users = iter(leaves)
-        for spec in self._specs:
-            name = spec.arg.name
-            if spec.kind == InputKind.USER_INPUT:
-                values[name] = next(users)
-            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-                values[name] = state_tensor(owner, spec.target)
-            else:
-                values[name] = self._constant(spec.target, device)
+        where constants of the graph go. choose(part, operator, nodes): is called instead of each
+        part that has an operator, with two functions that run it on the values at hand, by the
+        operator and by PyTorch, and return what they make; it returns which one is to be used from
+        now on."""
+        values = self._given(owner, leaves, device)
         for step in self._steps:
-            if step.kernel is not None:
-                values.update(step.kernel(values))
-            else:
-                assert step.node is not None
-                values[step.node.name] = self._run_node(step.node, values)
+            if step.kernel is not None and choose is not None and step.part is not None:
+                self._choose(step, values, choose)
+            values.update(self._run_step(step, values))
             for name in step.dead:
                 values.pop(name, None)
         results = torch.fx.node.map_arg(self._output.args[0], lambda n: values[n.name])
         return pytree.tree_unflatten(list(results), self._out_spec)
+
+    def _run_step(self, step: _Step, values: Dict[str, Any]) -> Dict[str, Any]:
+        if step.kernel is not None:
+            made = step.kernel(values)
+            # A result that is an argument stays the argument.
+            return {name: value for name, value in made.items() if name not in self._placeholders}
+        local = dict(values)
+        for node in step.nodes:
+            local[node.name] = self._run_node(node, local)
+        return {node.name: local[node.name] for node in step.nodes}
+
+    def _choose(self, step: _Step, values: Dict[str, Any], choose: Chooser) -> None:
+        assert step.part is not None and step.kernel is not None
+        # What is written is a copy here, so that both may run many times.
+        copies = {name: values[name].clone() for name, _, _, written in step.kernel.inputs if written}
+        mine = {**values, **copies}
+        eager = _Step(step.part, None, step.nodes)
+        if not choose(
+            step.part, lambda: self._run_step(step, mine), lambda: self._run_step(eager, mine)
+        ):
+            step.kernel = None
+
+    def dropped(self) -> List[int]:
+        """Parts whose operator was not chosen."""
+        return [
+            step.part
+            for step in self._steps
+            if step.part is not None and step.kernel is None and self._kernels[step.part] is not None
+        ]
+
+    def settle(self) -> None:
+        """After a choice: which values are read when is another question then. HoneError: as at the
+        beginning."""
+        self._check({n.name: n for n in self._program.graph.nodes})
+        self._forget_early()
 
     def _run_node(self, node: torch.fx.Node, values: Dict[str, Any]) -> Any:
         if node.op == "get_attr":

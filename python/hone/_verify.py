@@ -129,7 +129,7 @@ def verify_import(
     device: Optional[str],
     generator: torch.Generator,
 ) -> Tuple[float, float]:
-    """Runs the imported task on fresh inputs on hone's device: (its error, PyTorch's own).
+    """Runs the task of a whole graph on fresh inputs on hone's device: (its error, PyTorch's own).
 
     ImportDiffers: it is beyond the task's tolerance and twice PyTorch's own error. HoneError: it did
     not run."""
@@ -139,7 +139,6 @@ def verify_import(
     write_recorded(recorded, "inputs", flatten(args, kwargs))
     write_recorded(recorded, "outputs", truth)
     task = imported.parts[0].task
-    assert task is not None
     options = [] if device is None else ["--device", device]
     verdict = run(
         "import", imported.file, "-o", task + ".verified", "--force", "--verify", recorded, *options

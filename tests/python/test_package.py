@@ -7,7 +7,9 @@ Exits with 77 where this Python has no PyTorch. What runs on a GPU only, the exp
 themselves, is replaced by PyTorch here: `operator_of` stands for `hone.load`."""
 import contextlib
 import copy
+import dataclasses
 import io
+import operator as operator_module
 import os
 import pathlib
 import re
@@ -66,45 +68,67 @@ def imported_of(module, args, kwargs=None, folder=None, math=None):
     return _graph.import_program(program, folder, type(module).__name__, math)
 
 
-def operator_of(program, part, task):
+def operator_of(imported, part):
     """What an exported operator of a part does, by PyTorch: buffers in the task's order and shapes."""
-    graph = program.graph
-    nodes = {n.name: n for n in graph.nodes}
-    inside = [n for n in graph.nodes if n.name in part.nodes]
+    nodes = {n.name: n for n in imported.program.graph.nodes}
+    taken = [u.name for n in part.nodes for u in nodes[n].users if u.target is operator_module.getitem]
+    inside = [n for n in nodes.values() if n.name in (*part.nodes, *taken)]
+    buffers = _graph.task_buffers(part.task)
 
-    def operator(*buffers):
-        given = iter(buffers)
-        held = {b.name: next(given) for b in task.buffers if b.role != "out"}
+    def operator(*tensors):
+        given = iter(tensors)
+        held = {b.name: next(given) for b in buffers if b.role != "out"}
         assert all(t.is_contiguous() for t in held.values())
+        assert all(t.shape == b.shape for b, t in zip((b for b in buffers if b.role != "out"), tensors))
         values = {}
-        for value, buffer in part.inputs:
-            meta = nodes[value].meta["val"]
-            order = sorted(range(meta.dim()), key=lambda i: (-meta.stride()[i], i))
+        for border in part.inputs:
+            meta = nodes[border.value].meta["val"]
+            order = border.order or sorted(range(meta.dim()), key=lambda i: (-meta.stride()[i], i))
             back = [order.index(i) for i in range(meta.dim())]
-            values[value] = held[buffer].view([meta.shape[i] for i in order]).permute(back)
+            values[border.value] = held[border.buffer].view([meta.shape[i] for i in order]).permute(back)
         for node in inside:
             args = torch.fx.node.map_arg(node.args, lambda n: values[n.name])
             values[node.name] = node.target(*args, **dict(node.kwargs))
         results = []
-        for b in task.buffers:
+        for b in buffers:
             if b.role == "out":
-                value = next(v for v, buffer in part.outputs if buffer == b.name)
-                results.append(values[value].clone().contiguous().view(b.shape))
+                value = next(border.value for border in part.outputs if border.buffer == b.name)
+                results.append(values[value].clone(memory_format=torch.contiguous_format).view(b.shape))
         return results[0] if len(results) == 1 else tuple(results)
 
     return operator
 
 
+def kernel_of(imported, part, operator=None):
+    operator = operator or operator_of(imported, part)
+    return _runtime.Kernel(operator, _graph.task_buffers(part.task), part, imported.program)
+
+
 def runner_of(imported):
-    kernels = []
-    for part in imported.parts:
-        if part.task is None:
-            kernels.append(None)
-            continue
-        task = _graph.describe(part.task)
-        operator = operator_of(imported.program, part, task)
-        kernels.append(_runtime.Kernel(operator, task.buffers, part, imported.program))
-    return _runtime.GraphRunner(imported.program, imported.parts, kernels)
+    return _runtime.GraphRunner(imported, [kernel_of(imported, part) for part in imported.parts])
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(64, 64), nn.LayerNorm(64)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))
+
+
+class Network(nn.Module):
+    """Alike parts, one that writes into a buffer, and an operation that hone does not have."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(Block(), Block(), Block())
+        self.norm = nn.BatchNorm1d(64)
+
+    def forward(self, x):
+        x = self.norm(self.blocks(x))
+        values, places = torch.linalg.svdvals(x).sort()
+        return x * values[-1], places
 
 
 class Program(unittest.TestCase):
@@ -231,60 +255,60 @@ class Runtime(unittest.TestCase):
             torch.manual_seed(len(name))
             module, args = make()
             imported = imported_of(module, args)
-            if not imported.draws:
+            draws = _graph.draws(imported.program)
+            if imported.whole is not None:
+                self.assertEqual(draws, bool(imported.whole.draws), name)
+            if not draws:
                 with self.subTest(name):
                     self.agrees(module, args, imported=imported, exactly=False)
 
-    def test_some_parts_by_pytorch(self):
-        module = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2), nn.Sigmoid())
-        args = (torch.randn(3, 4),)
-        folder = tempfile.mkdtemp(dir=FOLDER.name)
-        imported = imported_of(module, args, folder=folder)
-        names = list(imported.parts[0].nodes)
-        self.assertEqual(names, ["linear", "relu", "linear_1", "sigmoid"])
-        pathlib.Path(folder, "head.task.cu").write_text(HEAD)
-        parts = [
-            {
-                "task": "head.task.cu",
-                "nodes": ["linear", "relu"],
-                "inputs": [
-                    {"value": "p_0_weight", "buffer": "w"},
-                    {"value": "p_0_bias", "buffer": "b"},
-                    {"value": "input", "buffer": "x"},
-                ],
-                "outputs": [{"value": "relu", "buffer": "y"}],
-            },
-            {
-                "task": None,
-                "nodes": ["linear_1", "sigmoid"],
-                "inputs": [{"value": "relu"}, {"value": "p_2_weight"}, {"value": "p_2_bias"}],
-                "outputs": [{"value": "sigmoid"}],
-            },
-        ]
-        imported.parts = _graph.read_parts(parts, folder)
-        self.agrees(module, args, imported=imported)
-        imported.parts = imported.parts[::-1]
-        with self.assertRaisesRegex(hone.HoneError, "'relu' is not known"):
-            runner_of(imported)
-        imported.parts = imported.parts[1:]
-        with self.assertRaisesRegex(hone.HoneError, "each of its nodes once"):
-            runner_of(imported)
+    def test_a_network_in_parts(self):
+        for train in (False, True):
+            module, args = Network().train(train), (torch.randn(64, 64),)
+            imported = imported_of(module, args)
+            self.assertIsNone(imported.whole)
+            self.assertGreater(len(imported.parts), 3)
+            self.assertLess(len({part.task_hash for part in imported.parts}), len(imported.parts))
+            self.assertIn("linalg_svd", " ".join(name for name, _ in imported.left_out))
+            self.agrees(module, args, imported=imported)
+            # Only some parts have an operator.
+            kernels = [kernel_of(imported, p) if i % 2 else None for i, p in enumerate(imported.parts)]
+            some = _runtime.GraphRunner(imported, kernels)
+            with torch.no_grad():
+                found = some(copy.deepcopy(module), args, torch.device("cpu"))
+                torch.testing.assert_close(found, copy.deepcopy(module)(*args))
 
+    def test_steps_that_cannot_run(self):
+        imported = imported_of(Network(), (torch.randn(64, 64),))
+        backwards = dataclasses.replace(imported, steps=imported.steps[::-1])
+        with self.assertRaisesRegex(hone.HoneError, "is not known where it is read"):
+            runner_of(backwards)
+        steps = [step for step in imported.steps if step != len(imported.parts) - 1]
+        with self.assertRaisesRegex(hone.HoneError, "no step|is not known"):
+            runner_of(dataclasses.replace(imported, steps=steps))
 
-HEAD = """/* hone {
-  "name": "head", "sizes": {"M": 3, "N": 4, "K": 4},
-  "buffers": [
-    {"name": "x", "type": "f32", "shape": ["M", "K"]}, {"name": "w", "type": "f32", "shape": ["N", "K"]},
-    {"name": "b", "type": "f32", "shape": ["N"]},
-    {"name": "y", "type": "f32", "shape": ["M", "N"], "role": "out"}],
-  "launches": [{"kernel": "head", "grid": ["M"], "block": ["N"], "args": ["x", "w", "b", "y", "N", "K"]}]
-} */
-__global__ void head(const float* x, const float* w, const float* b, float* y, int N, int K) {
-  float sum = b[threadIdx.x];
-  for (int k = 0; k < K; ++k) sum += x[blockIdx.x * K + k] * w[threadIdx.x * K + k];
-  y[blockIdx.x * N + threadIdx.x] = sum < 0.0f ? 0.0f : sum;
-}
-"""
+    def test_a_choice_of_parts(self):
+        module, args = Network().train(), (torch.randn(64, 64),)
+        imported = imported_of(module, args)
+        runner, asked = runner_of(imported), []
+
+        def choose(index, mine, eager):
+            for _ in range(3):
+                theirs = eager()
+                for name, value in mine().items():
+                    torch.testing.assert_close(value, theirs[name])
+            asked.append(index)
+            return index != 1
+
+        own, other = copy.deepcopy(module), copy.deepcopy(module)
+        with torch.no_grad():
+            found = runner(own, args, torch.device("cpu"), choose=choose)
+            torch.testing.assert_close(found, other(*args))
+            torch.testing.assert_close(own.state_dict(), other.state_dict())
+            runner.settle()
+            self.assertEqual(sorted(asked), list(range(len(imported.parts))))
+            self.assertEqual(runner.dropped(), [1])
+            torch.testing.assert_close(runner(own, args, torch.device("cpu")), other(*args))
 
 
 class Optimize(unittest.TestCase):
@@ -295,27 +319,30 @@ class Optimize(unittest.TestCase):
     @contextlib.contextmanager
     def on_a_gpu(self, times=(2.0, 1.0), wrong=0.0):
         """As if the CPU were a GPU that has the operators."""
-        real = _optimize._runner
-
-        def runner(imported, tasks, parts, db):
-            made = operator_of(imported.program, imported.parts[0], tasks[0])
-
-            def operator(*buffers):
-                result = made(*buffers)
-                return (result + wrong) if isinstance(result, torch.Tensor) else result
-
+        def runner(imported, parts, db):
             self.calls = 0
 
-            def counted(*buffers):
-                self.calls += 1
-                return operator(*buffers)
+            def counted(operator):
+                def call(*buffers):
+                    self.calls += 1
+                    result = operator(*buffers)
+                    return result + wrong if isinstance(result, torch.Tensor) else result
 
-            with mock.patch.object(_optimize, "load", lambda candidate, db: counted):
-                return real(imported, tasks, parts, db)
+                return call
 
-        with mock.patch.object(_optimize, "_runner", runner), mock.patch.object(
+            return _runtime.GraphRunner(
+                imported,
+                [
+                    kernel_of(imported, part, counted(operator_of(imported, part)))
+                    if found.candidate
+                    else None
+                    for part, found in zip(imported.parts, parts)
+                ],
+            )
+
+        with mock.patch.object(_optimize, "operator_runner", runner), mock.patch.object(
             _optimize, "_why_eager", lambda report, where: None
-        ), mock.patch.object(_optimize, "_times", lambda *_: times):
+        ), mock.patch.object(_optimize, "medians_ms", lambda *_: list(times)):
             yield
 
     def test_on_the_emulator_it_is_searched_and_stays_eager(self):
@@ -462,6 +489,28 @@ class Optimize(unittest.TestCase):
         with self.assertRaisesRegex(hone.HoneError, "budget"):
             self.optimized(nn.Linear(4, 4), (torch.randn(3, 4),), budget="much")
 
+    def test_a_network_in_parts(self):
+        module, args = Network().eval(), (torch.randn(64, 64),)
+        with self.on_a_gpu():
+            fast = self.optimized(module, args, budget="12")
+        report = hone.report(fast)
+        self.assertTrue(report.replaced)
+        self.assertGreater(len(report.candidates), len(set(report.candidates)))
+        self.assertEqual(report.parts[0].after_ms, 1.0)
+        self.assertIn("linalg_svd", str(report.left_out))
+        with torch.no_grad():
+            torch.testing.assert_close(fast(*args), module(*args))
+        self.assertEqual(report.replaced_calls, 1)
+        with self.on_a_gpu(times=(1.0, 2.0)):
+            report = hone.report(self.optimized(module, args, budget="12"))
+        self.assertIn("as fast", report.parts[0].why_eager)
+
+    def test_budgets(self):
+        of_four = {"60s": "15s", "1m": "15s", "0.5h": "450s", "3s": "1s", "200": "50", "2": "1"}
+        for budget, share in {**of_four, "much": "much"}.items():
+            self.assertEqual(_optimize.divided(budget, 4), share)
+        self.assertEqual(_optimize.divided("60s", 1), "60s")
+
     def test_math_and_folder(self):
         folder = os.path.join(FOLDER.name, "kept")
         self.optimized(nn.Linear(4, 4), (torch.randn(3, 4),), math="exact", folder=folder)
@@ -516,9 +565,7 @@ class Load(unittest.TestCase):
             found = _optimize.search(part.task, "4", DEVICE, database(), progress=False)
             self.assertTrue(found["best"]["recipe"])
             operator = hone.load(found["best"]["candidate"], db=database())
-            task = _graph.describe(part.task)
-            kernel = _runtime.Kernel(operator, task.buffers, part, imported.program)
-            runner = _runtime.GraphRunner(imported.program, imported.parts, [kernel])
+            runner = _runtime.GraphRunner(imported, [kernel_of(imported, part, operator)])
             leaves, _ = _runtime.flatten_call(list(kwargs), args, kwargs)
             with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
 
@@ -583,9 +630,10 @@ class Compile(unittest.TestCase):
         module = nn.Sequential(nn.Linear(8, 6), nn.ReLU())
         inputs = (torch.randn(5, 8),)
         graph = torch.fx.symbolic_trace(module)
-        runner = runner_of(imported_of(graph, inputs))
-        real = runner._steps[-1].kernel._operator
-        runner._steps[-1].kernel._operator = lambda *buffers: real(*buffers) + wrong
+        imported = imported_of(graph, inputs)
+        real = operator_of(imported, imported.parts[0])
+        kernel = kernel_of(imported, imported.parts[0], lambda *buffers: real(*buffers) + wrong)
+        runner = _runtime.GraphRunner(imported, [kernel])
         report = hone.Report("graph")
         return _backend._Checked(graph, runner, torch.device("cpu"), 1e-5, report), module, inputs, report
 
