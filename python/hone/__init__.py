@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from hone._load import load
     from hone._optimize import optimize
     from hone._report import PartReport, Report, report
+    from hone._source import write
 
 _LATER = {
     "optimize": "hone._optimize",
     "load": "hone._load",
+    "write": "hone._source",
     "report": "hone._report",
     "Report": "hone._report",
     "PartReport": "hone._report",
@@ -44,6 +46,7 @@ __all__ = [
     "load",
     "optimize",
     "report",
+    "write",
 ]
 
 

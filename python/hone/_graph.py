@@ -15,6 +15,20 @@ from hone._binary import run
 from hone._errors import HoneError, ImportRefused
 
 
+#: hone's element types.
+DTYPES = {
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "i8": torch.int8,
+    "u8": torch.uint8,
+    "i32": torch.int32,
+    "i64": torch.int64,
+    "bool": torch.bool,
+}
+
+
 @dataclass(frozen=True)
 class Buffer:
     """A buffer of a task that its caller passes or receives, at the timed sizes."""
@@ -22,6 +36,7 @@ class Buffer:
     name: str
     role: str  #: "in", "inout" or "out"
     shape: Tuple[int, ...]
+    type: str  #: "f32", "i64", ..., see DTYPES
 
 
 @dataclass(frozen=True)
@@ -190,7 +205,7 @@ def task_buffers(task: str) -> List[Buffer]:
     """The buffers that a task's caller passes and receives, in the order in which an exported
     operator takes and returns them. HoneError: the file is no task."""
     return [
-        Buffer(b["name"], b["role"], tuple(b["shape"]))
+        Buffer(b["name"], b["role"], tuple(b["shape"]), b["type"])
         for b in run("describe", task)["buffers"]
         if b["role"] != "scratch"
     ]

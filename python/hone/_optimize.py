@@ -84,7 +84,7 @@ def optimize(
             return _returned(module, report, None)
         runner = operator_runner(imported, report.parts, db)
         guard = Guard(module, program, leaves, spec)
-        call = _Call(runner, guard, names, where)
+        call = _Call(runner, guard, names, where, leaves)
         tolerance = tolerance_of(math, leaves)
         report.max_error = verify_replaced(
             call.unguarded, module, (args, kwargs), tolerance, generator
@@ -219,7 +219,8 @@ def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optiona
             kernels.append(None)
         else:
             operator = load(found.candidate, db=db)
-            kernels.append(Kernel(operator, task_buffers(part.task), part, imported.program))
+            buffers = task_buffers(part.task)
+            kernels.append(Kernel(operator, buffers, part, imported.program, found.candidate))
     return GraphRunner(imported, kernels)
 
 
@@ -256,21 +257,34 @@ class _Call:
     """A module's call by hone's operators."""
 
     def __init__(
-        self, runner: GraphRunner, guard: Guard, names: Sequence[str], device: torch.device
+        self,
+        runner: GraphRunner,
+        guard: Guard,
+        names: Sequence[str],
+        device: torch.device,
+        example: Sequence[Any],
     ) -> None:
-        self._runner, self._guard, self._names, self._device = runner, guard, names, device
+        """`example`: the leaves of the call that was verified."""
+        self.runner, self._guard, self._names, self._device = runner, guard, names, device
+        # Of the tensors shapes and types alone are kept, in memory of no size.
+        self.example = [
+            torch.empty((), dtype=x.dtype, device=x.device).expand(x.shape)
+            if isinstance(x, torch.Tensor)
+            else x
+            for x in example
+        ]
 
     def __deepcopy__(self, memo: Any) -> "_Call":
         return self  # knows no module: a copy of the module may share it
 
     def unguarded(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Any:
         leaves, _ = flatten_call(self._names, args, kwargs)
-        return self._runner(module, leaves, self._device)
+        return self.runner(module, leaves, self._device)
 
     def why_eager(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Optional[str]:
         leaves, spec = flatten_call(self._names, args, kwargs)
         reason = self._guard.why_eager(module, leaves, spec)
-        return reason or self._runner.why_eager(module, leaves)
+        return reason or self.runner.why_eager(module, leaves)
 
 
 def medians_ms(functions: Sequence[Callable[[], Any]]) -> List[float]:

@@ -34,13 +34,16 @@ class Kernel:
         buffers: Sequence[Buffer],
         part: Part,
         program: ExportedProgram,
+        candidate: str = "",
     ) -> None:
-        """HoneError: the part does not say which value a buffer is."""
+        """`candidate`: the operator's id in a database. HoneError: the part does not say which value a
+        buffer is."""
         meta = {n.name: n.meta.get("val") for n in program.graph.nodes}
         borders: Dict[str, Border] = {}
         for border in part.inputs:
             borders.setdefault(border.buffer, border)
         self._operator = function
+        self.candidate, self.buffers = candidate, tuple(buffers)
         #: value, dimensions in the order of memory or None, shape of the buffer, is it written?
         self.inputs: List[Tuple[str, Optional[Tuple[int, ...]], Tuple[int, ...], bool]] = []
         for buffer in buffers:

@@ -12,10 +12,13 @@ then the answers are judged and the times taken:
 - times: eager, torch.compile, torch.compile(mode="max-autotune") and hone, in turns, with a cold L2
   cache, the median of each [ms].
 
-Results lie in FOLDER, a file for each problem; what is there is not done again. At the end stands the
+Results lie in FOLDER, a file for each problem; what is there is not done again. Where hone's kernels
+run there is a file with `ModelNew` beside it, named as KernelBench's scripts/eval_from_generations.py wants
+it (level_1_problem_1_sample_0_kernel.py); scripts/run_and_check.py takes it too. At the end stands the
 table. A problem whose answer does not depend on its input, at 1e-4, counts as degenerate: the table
 has a column without these."""
 import argparse
+import ast
 import copy
 import glob
 import json
@@ -32,6 +35,7 @@ import torch
 from hone._errors import HoneError
 from hone._optimize import optimize
 from hone._report import Report, report
+from hone._source import architecture, class_source
 from hone._verify import error, exact_f32, tensors_of
 
 SEED = 42  # KernelBench's own
@@ -214,6 +218,26 @@ def measure(loaded: Loaded, fast: torch.nn.Module) -> Dict[str, Any]:
     return {f"{n}_ms": result.get(n) for n in ("eager", "compile", "max_autotune", "hone")} | said
 
 
+def model_new(source: str, call: Any, architecture: str, db: Optional[str]) -> str:
+    """A file with `ModelNew`: the problem's classes and constants, without its docstrings, and a
+    subclass of its Model that runs hone's kernels. HoneError: something has no text."""
+    tree = ast.parse(source)
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "get_init_inputs"))
+    ]
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            continue
+        kept = [n for n in body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
+        if kept or isinstance(node, ast.Module):
+            node.body = kept  # type: ignore[attr-defined]
+    head, kernels, text = class_source(call, "Model", "ModelNew", architecture, db)
+    return f"{head}{ast.unparse(tree)}\n\n\n{kernels}\n{text}"
+
+
 def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]:
     """One problem's result, for a JSON file."""
     begun = time.monotonic()
@@ -251,6 +275,15 @@ def run_problem(problem: Problem, options: argparse.Namespace) -> Dict[str, Any]
         optimize_s=round(time.monotonic() - begun, 2),
     )
     runs = fast if fast is not None else loaded.model
+    if said.replaced:
+        name = f"level_{problem.level}_problem_{problem.number}_sample_0_kernel.py"
+        try:
+            text = model_new(loaded.source, runs.__dict__["_hone_call"], architecture(), options.db)
+            with open(os.path.join(options.output, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            result["model_new"] = name
+        except HoneError as failure:
+            result["no_model_new"] = str(failure)
     result.update(judge(loaded, runs))
     if device.type == "cuda" and not options.no_times:
         result.update(gpu=torch.cuda.get_device_name(), **measure(loaded, runs))
