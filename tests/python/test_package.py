@@ -129,7 +129,7 @@ class Network(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.blocks = nn.Sequential(Block(), Block(), Block())
+        self.blocks = nn.Sequential(*(Block() for _ in range(8)))
         self.norm = nn.BatchNorm1d(64)
 
     def forward(self, x):
