@@ -192,6 +192,7 @@ Result<OpenDevice> open_device(const DeviceOptions& options, const Task& task, M
   evaluator_options.input_files.insert(evaluator_options.input_files.end(), more_files.begin(),
                                        more_files.end());
   evaluator_options.sandbox = options.sandbox;
+  evaluator_options.check_timeout_s = options.check_timeout_s;
   evaluator_options.warn = warn_on_stderr;
   evaluator_options.tell_missing_layers = layers == MissingLayers::kTold;
   evaluator_options.compile_processes = options.compile_processes;

@@ -12,6 +12,9 @@ namespace hone::cli {
 namespace import_command {
 namespace {
 
+/// A whole network on the emulator [s].
+constexpr double kPatience = 1200;
+
 struct Options {
   Common common;
   std::string file;
@@ -101,7 +104,9 @@ int verify(const Options& options, Task task, const pytorch::Imported& imported,
   // The device's children may read what buffers are filled from.
   const RecordedBuffers buffers = {imported.arguments, imported.results, imported.draws};
   const std::vector<std::string> files = recorded_files(options.recorded, buffers);
-  auto device = open_device(options.device, task, MissingLayers::kUntold, files);
+  DeviceOptions patient = options.device;
+  patient.check_timeout_s = kPatience;
+  auto device = open_device(patient, task, MissingLayers::kUntold, files);
   if (!device) return common.fail(device.error());
   const auto result = compare_with_recorded(task, options.recorded, buffers, *device->evaluator,
                                             device->spec.modelled());
