@@ -80,10 +80,9 @@ struct DeviceOptions {
   sandbox::Mode sandbox = sandbox::Mode::kBestEffort;
   int compile_processes = 0;  ///< 0: one per core, at most 16
   int check_processes = 0;    ///< likewise
-  /// `otherwise`: what an empty device is taken for, as the help says it.
   /// Of one program's emulated checks [s].
   double check_timeout_s = EvaluatorOptions{}.check_timeout_s;
-
+  /// `otherwise`: what an empty device is taken for, as the help says it.
   void add_to(CLI::App& app,
               const std::string& otherwise = "cuda:0 where there is a GPU, else emu:sm_90");
 };
