@@ -52,14 +52,26 @@ std::vector<std::int64_t> extents_of(const Json& json, std::string_view where) {
   return extents;
 }
 
+/// Source: _TORCH_TO_SERIALIZE_DTYPE of PyTorch's torch/_export/serde/serialize.py.
+std::string dtype_name(std::int64_t dtype) {
+  static const std::map<std::int64_t, std::string_view> kOthers = {
+      {3, "torch.int16"},        {9, "torch.complex32"},        {10, "torch.complex64"},
+      {11, "torch.complex128"},  {28, "torch.uint16"},          {29, "torch.float8_e4m3fn"},
+      {30, "torch.float8_e5m2"}, {31, "torch.float8_e4m3fnuz"}, {32, "torch.float8_e5m2fnuz"}};
+  const auto found = kOthers.find(dtype);
+  return found != kOthers.end() ? std::string(found->second)
+                                : fmt::format("of PyTorch's dtype number {}", dtype);
+}
+
 TensorMeta meta_of(const Json& json, const std::string& where) {
   TensorMeta meta;
   const std::int64_t dtype = whole_of(member(json, "dtype", where), where);
   const auto type = scalar_type_of(dtype);
   if (!type) {
     refuse(
-        "{} has PyTorch's dtype number {}; hone has f32, f64, f16, bf16, i64, i32, i8, u8 and bool",
-        where, dtype);
+        "{} is {}; hone has torch.float32, float64, float16, bfloat16, int64, int32, int8, uint8 "
+        "and bool",
+        where, dtype_name(dtype));
   }
   meta.type = *type;
   meta.sizes = extents_of(member(json, "sizes", where), where);
@@ -375,6 +387,31 @@ struct Reader {
 };
 
 }  // namespace
+
+std::string_view torch_name(ScalarType type) {
+  switch (type) {
+    case ScalarType::kU8:
+      return "torch.uint8";
+    case ScalarType::kI8:
+      return "torch.int8";
+    case ScalarType::kI32:
+      return "torch.int32";
+    case ScalarType::kI64:
+      return "torch.int64";
+    case ScalarType::kF16:
+      return "torch.float16";
+    case ScalarType::kF32:
+      return "torch.float32";
+    case ScalarType::kF64:
+      return "torch.float64";
+    case ScalarType::kBool:
+      return "torch.bool";
+    case ScalarType::kBf16:
+      return "torch.bfloat16";
+    default:
+      return to_string(type);
+  }
+}
 
 std::optional<ScalarType> scalar_type_of(std::int64_t dtype) {
   // Source: enum ScalarType of PyTorch's torch/_export/serde/schema.py.

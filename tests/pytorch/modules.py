@@ -163,6 +163,58 @@ def not_finite():
 
 
 @fixture
+def extremes_with_nan():
+    """A row with NaN has it as its largest and its smallest; the others are as always."""
+    nan, inf = float("nan"), float("inf")
+    x = torch.tensor([[1.0, nan, 3.0, 2.0], [4.0, 7.0, 5.0, 6.0], [-inf, -inf, -inf, -inf], [nan, 0.0, nan, 1.0],
+                      [0.5, inf, -1.0, 2.0], [3.0, 1.0, inf, nan], [2.0, 2.0, -inf, 1.0]])
+    return of([lambda x: x.amax(1), lambda x: x.amin(1), lambda x: x.max(1), lambda x: x.min(1), lambda x: x.argmax(1),
+               lambda x: x.argmin(1), lambda x: x[:3, :3].max(0)[0], lambda x: x.half().amax(1), lambda x: x.double().amin(1),
+               lambda x: F.max_pool1d(x, 2), lambda x: F.max_pool2d(x[None], 2, 1, 1), lambda x: F.max_pool1d(x.double(), 3, 1, 1),
+               lambda x: x.logsumexp(1), lambda x: x[1:2].logsumexp(0),
+               lambda x: torch.clamp(x[1] + 0 * x[1], x[0], x[4]), lambda x: torch.clamp(x[1], min=x[0]),
+               lambda x: torch.clamp(x[1], max=x[0])], x)
+
+
+@fixture
+def promotion():
+    """What numbers, tensors without dimensions and short types meet in."""
+    h, z, i = torch.tensor([0.1, 0.2, 0.3, 7.0]).half(), torch.tensor(0.1), ints(4, low=-3)
+    u, s = torch.tensor([200, 255, 3, 1], dtype=torch.uint8), torch.tensor([-56, -1, 5, 1], dtype=torch.int8)
+    big = torch.tensor([2 ** 53 + 1, 2 ** 62, -5, 16777217])
+    b = h.bfloat16()
+    calls = [lambda h, z, i, u, s, g, b, f=f: (f(h, 0.1), f(h, z), f(b, 0.1), f(b, z), f(z, h), f(h, i), f(h, 1), f(h, b), f(u, s), f(u, -1),
+                                            f(s, 255), f(u, i), f(i, 0.5), f(i, h), f(g, 2 ** 53 + 1), f(g, z), f(u > 3, 1), f(u, u > 3))
+             for f in (torch.eq, torch.lt, torch.ge)]
+    calls += [lambda h, z, i, u, s, g, b: i ** 5, lambda h, z, i, u, s, g, b: i ** 12, lambda h, z, i, u, s, g, b: i ** 0,
+              lambda h, z, i, u, s, g, b: torch.pow(i, i.abs()), lambda h, z, i, u, s, g, b: torch.pow(i.abs() - 1, -i),
+              lambda h, z, i, u, s, g, b: torch.pow(3, i.abs() * 11), lambda h, z, i, u, s, g, b: u ** 3,
+              lambda h, z, i, u, s, g, b: u ** u, lambda h, z, i, u, s, g, b: g + 2 ** 40,
+              lambda h, z, i, u, s, g, b: g.masked_fill(u > 3, 2 ** 63 - 1), lambda h, z, i, u, s, g, b: g.masked_fill(u > 3, -2 ** 63),
+              lambda h, z, i, u, s, g, b: torch.full((2,), 2 ** 53 + 1), lambda h, z, i, u, s, g, b: h.t().argmax(),
+              lambda h, z, i, u, s, g, b: torch.stack([b, b * 2]).t().argmax(), lambda h, z, i, u, s, g, b: h.float()[:, None].expand(4, 3).logsumexp((0, 1))]
+    return of(calls, h, z, i, u, s, big, b)
+
+
+@fixture
+def made_indices():
+    """Indices that arithmetic makes, and one that goes into two tables."""
+    class Made(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Embedding(7, 3), nn.Embedding(9, 3)
+            self.c = nn.Embedding(12, 2)
+
+        def forward(self, x, i, j, k, m):
+            n = k.clone()
+            n.add_(2)
+            return (self.a(i) + self.b(i), self.a(j - 1), self.c(j + 4), self.c(k * 4 + m), x[:, -k - 1], x[torch.cat([k, k + 1])],
+                    self.a(k.int().long() % 7), x[n], self.b((j * 100).clamp(0, 8)), self.b(torch.where(k > 1, k, m + 1)),
+                    self.a((j // 2).abs()), x[torch.arange(3)[:, None] + 2, torch.minimum(k, m)])
+    return Made(), (rand(6, 6), ints(5, high=7), ints(5, low=1, high=8), ints(3, high=3), ints(3, high=4))
+
+
+@fixture
 def in_place():
     class InPlace(nn.Module):
         def __init__(self):

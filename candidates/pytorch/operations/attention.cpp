@@ -155,7 +155,7 @@ void attend(Call& call) {
     if (tensor->rank() < 2 || tensor->rank() != the.query.rank()) {
       refuse("has {} and {} dimensions", the.query.rank(), tensor->rank());
     }
-    if (!is_float(tensor->type)) refuse("attends to {}", to_string(tensor->type));
+    if (!is_float(tensor->type)) refuse("attends to {}", torch_name(tensor->type));
   }
   the.causal = call.flag("is_causal", false);
   if (call.has("scale")) the.scale = call.number("scale");
@@ -196,7 +196,7 @@ void attend(Call& call) {
     broadcast(sizes, the.scores.shape, the.mask->shape);
     the.mask = expanded(sizes, *the.mask, the.scores.shape);
     if (the.mask->type != ScalarType::kBool && !is_float(the.mask->type)) {
-      refuse("has a mask of {}", to_string(the.mask->type));
+      refuse("has a mask of {}", torch_name(the.mask->type));
     }
   }
   the.result = call.make(with(batch, rows, the.value.shape[rank - 1]));

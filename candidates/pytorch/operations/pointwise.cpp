@@ -156,9 +156,18 @@ std::string_view formula_of(const Call& call, std::string_view target) {
   }
   if (target.starts_with("aten.clamp") || target.starts_with("aten.clip")) {
     const bool low = call.has("min"), high = call.has("max");
-    return low && high ? "$self < $min ? ($min > $max ? $max : $min) : $self > $max ? $max : $self"
-           : low       ? "$self < $min ? $min : $self"
-                       : "$self > $max ? $max : $self";
+    // A bound that is NaN makes all NaN; as a number it is none.
+    const bool tensors = is_float(call.type()) && (call.is_tensor("min") || call.is_tensor("max"));
+    if (low && high) {
+      return tensors ? "$min != $min ? $min : $max != $max ? $max : $self < $min ? ($min > $max ? "
+                       "$max : $min) : $self > $max ? $max : $self"
+                     : "$self < $min ? ($min > $max ? $max : $min) : $self > $max ? $max : $self";
+    }
+    if (low) {
+      return tensors ? "$self < $min || $min != $min ? $min : $self"
+                     : "$self < $min ? $min : $self";
+    }
+    return tensors ? "$self > $max || $max != $max ? $max : $self" : "$self > $max ? $max : $self";
   }
   if (target.starts_with("aten.abs"))
     return is_float(call.type()) ? "fabsf($self)" : "$self < 0 ? -$self : $self";
@@ -196,11 +205,6 @@ std::string_view formula_of(const Call& call, std::string_view target) {
   if (target.starts_with("aten.fmod.")) {
     return is_float(call.type()) ? "fmodf($self, $other)" : "$self % $other";
   }
-  if (target.starts_with("aten.pow.") && !is_float(call.type())) {
-    const bool small = target == "aten.pow.Tensor_Scalar" && call.is_whole("exponent") &&
-                       call.whole("exponent") >= 1 && call.whole("exponent") <= 3;
-    if (!small) refuse("takes a power of whole numbers; hone has squares and cubes of them");
-  }
   if (target.starts_with("aten.pow.Tensor_Scalar")) {
     const double exponent = call.number("exponent");
     if (exponent == 1) return "$self";
@@ -224,32 +228,58 @@ constexpr std::string_view kByArguments[] = {
     "aten.div.Tensor_mode",     "aten.div.Scalar_mode",      "aten.remainder.Tensor",
     "aten.remainder.Scalar"};
 
-/// The type that operands of comparisons meet in: tensors with dimensions before those without.
-ScalarType widest(const std::vector<Tensor>& tensors) {
-  const auto rank = [](ScalarType type) {
-    switch (type) {
-      case ScalarType::kF64:
-        return 6;
-      case ScalarType::kF32:
-        return 5;
-      case ScalarType::kF16:
-      case ScalarType::kBf16:
-        return 4;
-      case ScalarType::kI64:
-        return 3;
-      case ScalarType::kI32:
-        return 2;
-      case ScalarType::kBool:
-        return 0;
-      default:
-        return 1;
+/// 0: bool, 1: whole numbers, 2: floating ones.
+int category(ScalarType type) { return type == ScalarType::kBool ? 0 : is_float(type) ? 2 : 1; }
+
+/// The type that elements of both meet in. PyTorch has i16 for i8 beside u8; i32 holds both, too.
+ScalarType promoted(ScalarType a, ScalarType b) {
+  if (a == b) return a;
+  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
+  const std::size_t most = std::max(size_of(a), size_of(b));
+  if (size_of(a) != size_of(b)) return size_of(a) == most ? a : b;
+  return is_float(a) ? ScalarType::kF32 : ScalarType::kI32;  // f16 and bf16; i8 and u8
+}
+
+/// What tensors with dimensions, those without, and Python's numbers meet in: the former decide,
+/// unless the latter are of a higher category. Source: torch.result_type() of PyTorch.
+class Promotion {
+ public:
+  void add(const Tensor& tensor) { add(tensor.rank() > 0 ? 0 : 1, tensor.type); }
+  void add_number(ScalarType type) { add(2, type); }
+
+  [[nodiscard]] ScalarType type() const {
+    std::optional<ScalarType> all;
+    for (const auto& lower : levels_) {
+      if (!lower) continue;
+      if (!all || category(*all) == 0 || (category(*all) == 1 && category(*lower) == 2)) {
+        all = all ? promoted(*all, *lower) : *lower;
+      }
     }
-  };
-  ScalarType widest = tensors.front().type;
-  for (const Tensor& tensor : tensors) {
-    if (rank(tensor.type) > rank(widest)) widest = tensor.type;
+    return all.value_or(ScalarType::kF32);
   }
-  return widest;
+
+ private:
+  void add(std::size_t level, ScalarType type) {
+    auto& known = levels_[level];
+    known = known ? promoted(*known, type) : type;
+  }
+  std::array<std::optional<ScalarType>, 3> levels_;
+};
+
+bool is_short(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
+
+/// `value`, a float's text, rounded to a short type and back.
+std::string rounded(const std::string& value, ScalarType type) {
+  return type == ScalarType::kF16 ? fmt::format("__half2float(__float2half({}))", value)
+                                  : fmt::format("__bfloat162float(__float2bfloat16({}))", value);
+}
+
+/// Whether a short type has this number: it has 11 or 8 bits, and all exponents about 1.
+bool is_exact(double value, ScalarType type) {
+  if (value == 0 || !std::isfinite(value)) return true;
+  int exponent = 0;
+  const double digits = std::ldexp(std::frexp(value, &exponent), type == ScalarType::kF16 ? 11 : 8);
+  return digits == std::trunc(digits) && exponent > -14 && exponent < 16;
 }
 
 /// One kernel: its operands and the text that becomes its formula.
@@ -269,11 +299,7 @@ class Writer {
     if (tensors_.empty()) refuse("has no tensor among its arguments");
     std::vector<Dim> shape = tensors_.front().shape;
     for (const Tensor& tensor : tensors_) shape = broadcast(call_.to.sizes, shape, tensor.shape);
-    type_ = computes_ == Computes::kAsResult ? call_.type() : widest(tensors_);
-    // An integer tensor and a number with a fraction meet in f32.
-    if (computes_ == Computes::kAsOperands && !is_float(type_) && has_fraction()) {
-      type_ = ScalarType::kF32;
-    }
+    type_ = computes_ == Computes::kAsResult ? call_.type() : operands_type();
     Tensor result = between_.empty() ? call_.make(shape) : call_.between(type_, shape, between_);
     const Tensor whole = result;
     std::vector<Tensor*> all = {&result};
@@ -295,11 +321,15 @@ class Writer {
       const bool is_mask = names_[i] == "mask" || names_[i] == "condition";
       const ScalarType as =
           from == ScalarType::kBool && (is_mask || !is_float(type_)) ? from : type_;
-      kernel.line(fmt::format("{} v_{} = {};", computed_in(as), names_[i],
-                              converted(kernel.load(operands[i], at), from, as)));
+      std::string value = converted(kernel.load(operands[i], at), from, as);
+      // A comparison tells what rounding makes equal.
+      const bool rounds = computes_ == Computes::kAsOperands && is_short(as) && from != as;
+      if (rounds && from != ScalarType::kBool) value = rounded(value, as);
+      kernel.line(fmt::format("{} v_{} = {};", computed_in(as), names_[i], value));
     }
     kernel.store(out, at, stored_as(result.type, text()));
     kernel.launch();
+    if (category(result.type) == 1) call_.to.set_whole(whole, whole_made_by(name));
     return whole;
   }
 
@@ -330,15 +360,50 @@ class Writer {
     }
   }
 
-  /// Whether one of the numbers among the arguments is not whole.
-  [[nodiscard]] bool has_fraction() const {
-    bool found = false;
+  [[nodiscard]] Whole whole_operand(std::string_view name) const {
+    if (call_.is_tensor(name)) return call_.to.whole_of(call_.tensor(name));
+    if (!call_.is_whole(name)) return nullptr;
+    const std::int64_t value = call_.whole_value(name);
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;  // no index is beyond
+    return value < -kMost || value > kMost ? nullptr : whole_between({value, value});
+  }
+
+  /// What is known of the result's whole numbers, by the operator's name.
+  [[nodiscard]] Whole whole_made_by(std::string_view name) const {
+    const auto of = [&](std::string_view operation, std::string_view other) {
+      return whole_made(operation, {whole_operand("self"), whole_operand(other)});
+    };
+    if (formula_ == "$self") return whole_made("same", {whole_operand("self")});
+    if (name == "neg" || name == "abs") return whole_made(name, {whole_operand("self")});
+    if (name == "add" || name == "sub" || name == "rsub") {
+      return call_.number("alpha", 1) == 1 ? of(name, "other") : nullptr;
+    }
+    if (name == "mul" || name == "remainder" || name == "maximum" || name == "minimum" ||
+        name == "floor_divide") {
+      return of(name, "other");
+    }
+    if (name == "where") return of("either", "other");
+    if (name == "masked_fill") return of("either", "value");
+    if (name.starts_with("clamp") || name == "clip") {
+      Whole made = whole_operand("self");
+      if (call_.has("min")) made = whole_made("clamp_min", {made, whole_operand("min")});
+      if (call_.has("max")) made = whole_made("clamp_max", {made, whole_operand("max")});
+      return made;
+    }
+    return nullptr;
+  }
+
+  /// Of all operands, numbers among them.
+  [[nodiscard]] ScalarType operands_type() const {
+    Promotion promotion;
+    for (const Tensor& tensor : tensors_) promotion.add(tensor);
     each_argument([&](std::size_t, std::size_t, std::string_view name, std::string_view) {
       if (call_.is_tensor(name) || !call_.has(name)) return;
-      const double value = call_.number(name);
-      found = found || value != std::trunc(value);
+      promotion.add_number(call_.is_whole(name)  ? ScalarType::kI64
+                           : call_.is_flag(name) ? ScalarType::kBool
+                                                 : ScalarType::kF32);
     });
-    return found;
+    return promotion.type();
   }
 
   void collect() {
@@ -348,6 +413,20 @@ class Writer {
       names_.emplace_back(name);
       tensors_.push_back(call_.tensor(name));
     });
+  }
+
+  /// A number beside elements of a short type wraps around as they do.
+  [[nodiscard]] std::int64_t as_element(std::int64_t value) const {
+    switch (type_) {
+      case ScalarType::kI32:
+        return static_cast<std::int32_t>(value);
+      case ScalarType::kI8:
+        return static_cast<std::int8_t>(value);
+      case ScalarType::kU8:
+        return static_cast<std::uint8_t>(value);
+      default:
+        return value;
+    }
   }
 
   static std::string whole_literal(std::int64_t value) {
@@ -361,10 +440,15 @@ class Writer {
   [[nodiscard]] std::string argument(std::string_view name, std::string_view otherwise) const {
     if (call_.is_tensor(name)) return fmt::format("v_{}", name);
     // Whole numbers of 64 bits are no doubles.
-    if (!is_float(type_) && call_.is_whole(name)) return whole_literal(call_.whole(name));
+    if (!is_float(type_) && call_.is_whole(name)) {
+      return whole_literal(as_element(call_.whole_value(name)));
+    }
     const double value = otherwise.empty() ? call_.number(name)
                                            : call_.number(name, std::stod(std::string(otherwise)));
     std::string text = literal(value, type_);
+    if (computes_ == Computes::kAsOperands && is_short(type_) && !is_exact(value, type_)) {
+      return rounded(text, type_);
+    }
     return text.starts_with('-') ? "(" + text + ")" : text;
   }
 
@@ -438,8 +522,63 @@ void keep_defined(Call& call, std::string_view name) {
   if (name == "asin" || name == "acos") call.to.keep_within(call.tensor("self"), -1, 1);
 }
 
+/// Whole numbers to a whole power, which wraps around as PyTorch's does: by repeated squaring.
+void write_whole_power(Call& call) {
+  Sizes& sizes = call.to.sizes;
+  std::optional<Tensor> base = std::nullopt, exponent = std::nullopt;
+  if (call.is_tensor("self")) base = call.tensor("self");
+  if (call.is_tensor("exponent")) exponent = call.tensor("exponent");
+  if (!exponent && call.whole_value("exponent") < 0) {
+    refuse("takes a negative power of whole numbers");
+  }
+  std::vector<Dim> shape;
+  if (base) shape = base->shape;
+  if (exponent) shape = broadcast(sizes, shape, exponent->shape);
+  const Tensor result = call.make(shape);
+  Kernel kernel(call.to, "whole_power", "");
+  const auto value = [&](const std::optional<Tensor>& tensor, const char* name,
+                         const Kernel::Operand& operand, const Indices& at) {
+    if (tensor) return kernel.load(operand, at);
+    const std::int64_t number = call.whole_value(name);
+    if (number == std::numeric_limits<std::int64_t>::min()) refuse("has the number {}", number);
+    return fmt::format("{}ll", number);
+  };
+  Kernel::Operand of_base, of_exponent;
+  if (base) of_base = kernel.in("base", expanded(sizes, *base, shape));
+  if (exponent) of_exponent = kernel.in("exponent", expanded(sizes, *exponent, shape));
+  const auto y = kernel.out("y", result);
+  const Indices at = kernel.each_element(result);
+  kernel.line(fmt::format("long long v = {};", value(base, "self", of_base, at)));
+  kernel.line(fmt::format("long long n = {};", value(exponent, "exponent", of_exponent, at)));
+  kernel.line("long long power = 1;");
+  kernel.line("if (n < 0) power = v == 1 ? 1 : v == -1 ? (n % 2 == 0 ? 1 : -1) : 0;");
+  kernel.begin("for (; n > 0; n /= 2)");
+  kernel.line("if (n % 2 == 1) power *= v;");
+  kernel.line("v *= v;");
+  kernel.end();
+  kernel.store(y, at, fmt::format("({})power", computed_in(result.type)));
+  kernel.launch();
+}
+
+/// The power of whole numbers as a product of some factors; empty: it is none.
+std::string product_of_factors(const Call& call) {
+  constexpr std::int64_t kMost = 8;
+  if (!call.is_whole("exponent") || !call.is_tensor("self")) return "";
+  const std::int64_t exponent = call.whole_value("exponent");
+  if (exponent < 1 || exponent > kMost) return "";
+  std::string product = "$self";
+  for (std::int64_t i = 1; i < exponent; ++i) product += " * $self";
+  return product;
+}
+
 void translate_formula(Call& call, std::string_view target) {
   keep_defined(call, short_name(target));
+  if (target.starts_with("aten.pow.") && !is_float(call.type())) {
+    const std::string product = product_of_factors(call);
+    if (product.empty()) return write_whole_power(call);
+    Writer(call, product, Computes::kAsResult).write(short_name(target));
+    return;
+  }
   for (const Formula& formula : kFormulas) {
     if (formula.target == target) {
       Writer(call, formula.text, formula.computes).write(short_name(target));

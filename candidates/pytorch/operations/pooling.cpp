@@ -133,11 +133,12 @@ void max_pool(Call& call) {
   }
   const auto [planes, result] = as_planes(call.to.sizes, from, call.make(shape), dimensions);
   Frame frame = begin_pool(call, fmt::format("max_pool{}d", dimensions), planes, result);
-  const bool wide = from.type == ScalarType::kF64;
+  if (!is_float(from.type)) refuse("pools whole numbers");
   frame.kernel.line(fmt::format("{} best = -INFINITY;", computed_in(from.type)));
   open_window(frame, planes, pool);
-  frame.kernel.line(fmt::format("best = fmax{}(best, {});", wide ? "" : "f",
-                                frame.kernel.load(frame.x, frame.in)));
+  frame.kernel.line(
+      fmt::format("{} v = {};", computed_in(from.type), frame.kernel.load(frame.x, frame.in)));
+  frame.kernel.line("best = v > best || v != v ? v : best;");
   while (frame.open-- > 0) frame.kernel.end();
   frame.kernel.store(frame.y, frame.at, stored_as(from.type, "best"));
   frame.kernel.launch();
