@@ -25,7 +25,8 @@ int verify(const Options& options, Task task, const pytorch::Imported& imported,
            nlohmann::json document) {
   const Common& common = options.common;
   // The device's children may read what buffers are filled from.
-  const RecordedBuffers buffers = {imported.arguments, imported.results, imported.draws};
+  const RecordedBuffers buffers = {imported.arguments, imported.results, imported.draws,
+                                   imported.parameters};
   const std::vector<std::string> files = recorded_files(options.recorded, buffers);
   auto device = open_device(options.device, task, MissingLayers::kUntold, files);
   if (!device) return common.fail(device.error());
@@ -102,7 +103,10 @@ Registration add_import(CLI::App& root) {
          "--verify", options->recorded,
          "Run it on DIR/inputs/N.bin and compare with DIR/outputs/N.bin: raw elements of "
          "the module's N-th tensor argument and result; DIR/draws/N.bin, where it is there, "
-         "is what the N-th random operation drew")
+         "is what the N-th random operation drew. What the module changes is compared with "
+         "DIR/mutated/NAME.bin, where it is there: NAME in the module's state ('bn.running_mean') "
+         "or "
+         "the number of the tensor argument, as it is afterwards")
       ->type_name("DIR");
   options->device.add_to(*app);
   app->add_flag("--force", options->force, "Overwrite the output file if it is there");

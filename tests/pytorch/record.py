@@ -4,7 +4,8 @@
     python3 tests/pytorch/record.py [-o FOLDER] [--folders] [NAME ...]
 
 Needs PyTorch 2.11 on a CPU; the tests need none. Each module of modules.py becomes NAME.pt2, to
-which the members recorded/inputs/N.bin, recorded/outputs/N.bin and recorded/draws/N.bin are added.
+which the members recorded/inputs/N.bin, recorded/outputs/N.bin and recorded/draws/N.bin are added, and
+recorded/mutated/NAME.bin of what it changes: a name in its state, or the number of an argument.
 --folders writes them beside it too, as `hone import --verify NAME` reads them.
 """
 import argparse
@@ -85,12 +86,19 @@ def record(name, make, folder, folders):
         for i, argument in enumerate(tensors):
             if isinstance(argument, torch.Tensor):
                 members[f"inputs/{i}"] = raw(argument)
-        recorder = Recorder(program.module())
+        graph = program.module()
+        state = {**dict(graph.named_parameters()), **dict(graph.named_buffers())}
+        arguments = {str(i): a for i, a in enumerate(tensors) if isinstance(a, torch.Tensor)}
+        before = {n: raw(t) for n, t in {**state, **arguments}.items()}
+        recorder = Recorder(graph)
         results = recorder.run(*torch.utils._pytree.tree_leaves(args))
         results = [r for r in torch.utils._pytree.tree_leaves(results)]
         for i, result in enumerate(results):
             if isinstance(result, torch.Tensor):
                 members[f"outputs/{i}"] = raw(result.contiguous())
+        for key, tensor in {**state, **arguments}.items():
+            if raw(tensor) != before[key]:
+                members[f"mutated/{key}"] = raw(tensor)
         for i, draw in enumerate(recorder.draws):
             members[f"draws/{i}"] = raw(draw)
     path = os.path.join(folder, name + ".pt2")
