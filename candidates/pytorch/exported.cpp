@@ -63,7 +63,8 @@ std::string dtype_name(std::int64_t dtype) {
                                 : fmt::format("of PyTorch's dtype number {}", dtype);
 }
 
-TensorMeta meta_of(const Json& json, const std::string& where) {
+/// `may_be_empty`: of a value that perhaps nothing reads.
+TensorMeta meta_of(const Json& json, const std::string& where, bool may_be_empty = false) {
   TensorMeta meta;
   const std::int64_t dtype = whole_of(member(json, "dtype", where), where);
   const auto type = scalar_type_of(dtype);
@@ -83,7 +84,7 @@ TensorMeta meta_of(const Json& json, const std::string& where) {
     refuse("{} has {} sizes but {} strides", where, meta.sizes.size(), meta.strides.size());
   for (const std::int64_t size : meta.sizes) {
     if (size < 0) refuse("{} has a negative size", where);
-    if (size == 0) refuse("{} is an empty tensor; hone has none", where);
+    if (size == 0 && !may_be_empty) refuse("{} is an empty tensor; hone has none", where);
   }
   std::int64_t elements = 1;
   for (const std::int64_t size : meta.sizes) {
@@ -339,6 +340,21 @@ struct Reader {
     }
   }
 
+  /// Results for a backward pass may be empty where there will be none.
+  void check_empty_tensors() const {
+    const auto check = [&](const std::string& name) {
+      const auto found = exported.tensors.find(name);
+      if (found == exported.tensors.end()) return;
+      for (const std::int64_t size : found->second.sizes) {
+        if (size == 0) refuse("tensor '{}' is an empty tensor; hone has none", name);
+      }
+    };
+    for (const Node& node : exported.nodes) {
+      for (const std::string& name : node.outputs) check(name);
+    }
+    for (const GraphInput& input : exported.inputs) check(input.name);
+  }
+
   void check_version(const Json& model) const {
     const Json& version = member(model, "schema_version", "models/model.json");
     const std::int64_t major =
@@ -374,7 +390,7 @@ struct Reader {
     const Json& graph_module = member(model, "graph_module", "models/model.json");
     const Json& graph = member(graph_module, "graph", "graph_module");
     for (const auto& [name, meta] : member(graph, "tensor_values", "the graph").items()) {
-      exported.tensors.emplace(name, meta_of(meta, fmt::format("tensor '{}'", name)));
+      exported.tensors.emplace(name, meta_of(meta, fmt::format("tensor '{}'", name), true));
     }
     for (const Json& node : member(graph, "nodes", "the graph")) {
       exported.nodes.push_back(node_of(node, exported.nodes.size()));
@@ -383,6 +399,7 @@ struct Reader {
     for (const Json& spec : member(signature, "input_specs", "the signature")) read_input(spec);
     for (const Json& spec : member(signature, "output_specs", "the signature")) read_output(spec);
     drop_unused_results();
+    check_empty_tensors();
   }
 };
 
@@ -446,9 +463,10 @@ Result<Exported> read_exported(const std::filesystem::path& path) {
   try {
     reader.read();
   } catch (const Refusal& refusal) {
-    return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
+    return invalid(fmt::format("{}: {}", path.string(), one_line(refusal.what())));
   } catch (const nlohmann::json::exception& error) {
-    return invalid(fmt::format("{}: is not as the schema says: {}", path.string(), error.what()));
+    return invalid(
+        fmt::format("{}: is not as the schema says: {}", path.string(), one_line(error.what())));
   }
   return std::move(reader.exported);
 }

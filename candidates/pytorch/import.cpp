@@ -334,7 +334,7 @@ Result<Imported> import_pt2(const std::filesystem::path& path, const std::string
   try {
     return Import(*exported, fill_path).run(path.stem().string());
   } catch (const Refusal& refusal) {
-    return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
+    return invalid(fmt::format("{}: {}", path.string(), one_line(refusal.what())));
   }
 }
 

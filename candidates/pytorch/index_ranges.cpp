@@ -126,9 +126,9 @@ Whole whole_between(Interval interval) {
 
 Whole whole_made(std::string_view operation, std::vector<Whole> operands) {
   static const std::set<std::string_view> kOne = {"neg", "abs", "same"};
-  static const std::set<std::string_view> kTwo = {
-      "add",       "sub",     "rsub",      "mul",     "floor_divide", "remainder",
-      "maximum",   "minimum", "clamp_min", "clamp_max", "either"};
+  static const std::set<std::string_view> kTwo = {"add",          "sub",       "rsub",    "mul",
+                                                  "floor_divide", "remainder", "maximum", "minimum",
+                                                  "clamp_min",    "clamp_max", "either"};
   const bool known = (operands.size() == 1 && kOne.contains(operation)) ||
                      (operands.size() == 2 && kTwo.contains(operation));
   if (!known || std::ranges::find(operands, nullptr) != operands.end()) return nullptr;

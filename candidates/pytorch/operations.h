@@ -30,6 +30,8 @@ std::span<const Operation> resampling_operations();
 std::span<const Operation> distance_operations();
 std::span<const Operation> activation_operations();
 std::span<const Operation> spread_operations();
+std::span<const Operation> sorting_operations();
+std::span<const Operation> scattering_operations();
 
 /// Null: hone has none of this name.
 [[nodiscard]] const Operation* find_operation(std::string_view target);

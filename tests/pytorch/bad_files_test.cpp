@@ -157,8 +157,8 @@ TEST_F(BadFiles, DynamicShape) {
 
 TEST_F(BadFiles, UnknownOperation) {
   Good file("products");
-  file.edit_graph([](Json& graph) { graph["nodes"][0]["target"] = "torch.ops.aten.topk.default"; });
-  expect(file, "(aten.topk.default");
+  file.edit_graph([](Json& graph) { graph["nodes"][0]["target"] = "torch.ops.aten.none.default"; });
+  expect(file, "(aten.none.default");
   expect(file, "hone does not have this operation");
 }
 
@@ -199,6 +199,69 @@ TEST_F(BadFiles, ShapesThatRulesDoNotGive) {
          ["sizes"][0] = {{"as_int", 77}};
   });
   expect(file, "has the shape [77");
+}
+
+/// A node of this operator, and what is changed of it.
+void with_argument(Good& file, const std::string& target, const std::string& argument,
+                   const Json& value) {
+  file.edit_graph([&](Json& graph) {
+    for (Json& node : graph["nodes"]) {
+      if (node["target"] != "torch.ops." + target) continue;
+      for (Json& input : node["inputs"]) {
+        if (input["name"] == argument) {
+          input["arg"] = value;
+          return;
+        }
+      }
+    }
+    throw std::runtime_error("no " + target + " with " + argument);
+  });
+}
+
+TEST_F(BadFiles, PlacesOutside) {
+  const auto expect_with = [&](const char* target, const char* argument, const Json& value,
+                               const char* part) {
+    Good file("views");
+    with_argument(file, target, argument, value);
+    expect(file, part);
+  };
+  const auto number = [](std::int64_t value) { return Json{{"as_int", value}}; };
+  expect_with("aten.select.int", "index", number(99), "selects element 99");
+  expect_with("aten.select.int", "index", number(-99), "selects element -99");
+  expect_with("aten.narrow.default", "length", number(6), "takes 6 elements from 1 on, of 6");
+  expect_with("aten.permute.default", "dims", {{"as_ints", {0, 0, 1, 2}}}, "names not each of");
+  expect_with("aten.split_with_sizes.default", "split_sizes", {{"as_ints", {-1, 7}}},
+              "splits into pieces of -1 elements");
+  expect_with("aten.unfold.default", "step", number(0), "divided by 0");
+}
+
+TEST_F(BadFiles, StatesThatDoNotFit) {
+  const auto with_states = [&](const Json& sizes, const Json& strides, const char* part) {
+    Good file("recurrent");
+    file.edit_graph([&](Json& graph) {
+      for (auto& [name, meta] : graph["tensor_values"].items()) {
+        if (name != "h" && name != "c" && name != "args_1" && name != "args_2") continue;
+        meta["sizes"] = sizes;
+        meta["strides"] = strides;
+      }
+    });
+    expect(file, part);
+  };
+  const Json one = {{"as_int", 1}}, five = {{"as_int", 5}};
+  with_states(Json::array(), Json::array(), "dimensions");
+  with_states(Json::array({five}), Json::array({one}), "dimensions");
+  with_states(Json::array({one, one, five}), Json::array({five, five, one}),
+              "its shape rule gives");
+}
+
+/// Names are text of the file: they do not end the line of a message.
+TEST_F(BadFiles, NamesWithControlCharacters) {
+  Good file("products");
+  file.edit_graph([](Json& graph) {
+    graph["nodes"][0]["name"] = "a\n\x1b[31mall is well";
+    graph["nodes"][0]["target"] = "torch.ops.aten.none.default";
+  });
+  expect(file, "node 'a??[31mall is well'");
 }
 
 /// Any byte may be another: an answer or an error, never a crash.

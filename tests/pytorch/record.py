@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import modules  # noqa: E402
 
 warnings.filterwarnings("ignore")
-DRAWS = ("dropout", "randn", "rand", "bernoulli")
+DRAWS = ("dropout", "native_dropout", "randn", "rand", "bernoulli")
 
 
 def raw(tensor):
@@ -52,6 +52,10 @@ class Recorder(torch.fx.Interpreter):
     def call_function(self, target, args, kwargs):
         name = getattr(target, "_schema", None) and target._schema.name.removeprefix("aten::")
         if name and name.rstrip("_").removesuffix("_like") in DRAWS:
+            if name == "native_dropout":
+                keep = torch.dropout(torch.ones(args[0].shape), args[1], True)
+                self.draws.append(keep)
+                return (args[0] * keep).to(args[0].dtype), keep != 0
             if name.startswith("dropout"):
                 if not args[2] or args[1] == 0:
                     return super().call_function(target, args, kwargs)
@@ -77,6 +81,8 @@ def record(name, make, folder, folders):
     module, args = make()
     with torch.no_grad():
         program = torch.export.export(module, args, strict=False)
+        if getattr(module, "decompose", False):
+            program = program.run_decompositions()
         without_traces(program)
         program._example_inputs = None
         buffer = io.BytesIO()

@@ -60,6 +60,10 @@ void gather(Call& call) {
   if (from.rank() != index.rank() || from.rank() == 0) refuse("has an index of another rank");
   for (std::size_t i = 0; i < from.shape.size(); ++i) {
     if (i == axis) continue;
+    if (sizes.value(index.shape[i]) > sizes.value(from.shape[i])) {
+      refuse("has {} indices for {} elements", sizes.value(index.shape[i]),
+             sizes.value(from.shape[i]));
+    }
     if (sizes.value(from.shape[i]) == sizes.value(index.shape[i])) {
       sizes.unify(from.shape[i], index.shape[i]);
     } else {

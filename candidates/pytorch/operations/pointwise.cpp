@@ -142,12 +142,55 @@ constexpr Formula kFormulas[] = {
      "$other != $other ? $other : $self == 0.0f ? 0.0f : $self * logf($other)"},
     {"aten.lerp.Tensor", "$self + $weight * ($end - $self)"},
     {"aten.isfinite.default", "fabsf($self) < INFINITY", Computes::kAsOperands},
+    {"aten.erfc.default", "erfcf($self)"},
+    {"aten.erfinv.default", "erfinvf($self)"},
+    {"aten.lgamma.default", "lgammaf($self)"},
+    {"aten.asinh.default", "asinhf($self)"},
+    {"aten.acosh.default", "acoshf($self)"},
+    {"aten.atanh.default", "atanhf($self)"},
+    {"aten.frac.default", "$self - truncf($self)"},
+    {"aten.sinc.default",
+     "$self == 0.0f ? 1.0f : sinf(3.141592653589793f * $self) / (3.141592653589793f * $self)"},
+    {"aten.hardshrink.default", "$self >= -$lambd=0.5 && $self <= $lambd=0.5 ? 0.0f : $self"},
+    {"aten.softshrink.default",
+     "$self > $lambd=0.5 ? $self - $lambd=0.5 : $self < -$lambd=0.5 ? $self + $lambd=0.5 : $self * "
+     "0.0f"},
+    {"aten.logaddexp.default",
+     "fabsf($self) == INFINITY && $self == $other ? $self : ($self > $other || $self != $self ? "
+     "$self : $other) + log1pf(expf(-fabsf($self - $other)))"},
+    {"aten.hypot.default", "hypotf($self, $other)"},
+    {"aten.copysign.Tensor", "copysignf($self, $other)"},
+    {"aten.copysign.Scalar", "copysignf($self, $other)"},
+    {"aten.fmax.default", "fmaxf($self, $other)"},
+    {"aten.fmin.default", "fminf($self, $other)"},
+    {"aten.bitwise_left_shift.Tensor", "$self << $other"},
+    {"aten.bitwise_left_shift.Tensor_Scalar", "$self << $other"},
+    {"aten.bitwise_right_shift.Tensor", "$self >> $other"},
+    {"aten.bitwise_right_shift.Tensor_Scalar", "$self >> $other"},
+    {"aten.__lshift__.Scalar", "$self << $other"},
+    {"aten.__lshift__.Tensor", "$self << $other"},
+    {"aten.__rshift__.Scalar", "$self >> $other"},
+    {"aten.__rshift__.Tensor", "$self >> $other"},
     {"aten._to_copy.default", "$self"},
     {"aten.clone.default", "$self"},
 };
 
+/// The largest number of a floating type.
+double largest_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::kF64:
+      return std::numeric_limits<double>::max();
+    case ScalarType::kF16:
+      return 65504;
+    case ScalarType::kBf16:
+      return 3.3895313892515355e38;
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
 /// Arguments of which some forms exist under one name, decided by what is given.
-std::string_view formula_of(const Call& call, std::string_view target) {
+std::string formula_of(const Call& call, std::string_view target) {
   if (target == "aten.gelu.default") {
     return call.text("approximate", "none") == "tanh"
                ? "0.5f * $self * (1.0f + tanhf(0.7978845608028654f * ($self + 0.044715f * $self * "
@@ -191,6 +234,20 @@ std::string_view formula_of(const Call& call, std::string_view target) {
                : "$self % $other + ($self % $other != 0 && ($self % $other < 0) != ($other < 0) ? "
                  "$other : 0)";
   }
+  if (target == "aten.nan_to_num.default") {
+    if (!is_float(call.type())) return "$self";
+    const double most = largest_of(call.type());
+    return fmt::format(
+        "$self != $self ? $nan=0 : $self == INFINITY ? {} : $self == -INFINITY ? {} : $self",
+        call.has("posinf") ? "$posinf" : literal(most, call.type()),
+        call.has("neginf") ? "$neginf" : fmt::format("({})", literal(-most, call.type())));
+  }
+  if (target == "aten.logit.default") {
+    return call.has("eps") ? "logf(($self < $eps ? $eps : $self > 1.0f - $eps ? 1.0f - $eps : "
+                             "$self) / (1.0f - ($self < $eps ? $eps : $self > 1.0f - $eps ? 1.0f - "
+                             "$eps : $self)))"
+                           : "logf($self / (1.0f - $self))";
+  }
   if (target == "aten.bitwise_not.default") {
     return call.type() == ScalarType::kBool ? "!$self" : "~$self";
   }
@@ -226,7 +283,7 @@ constexpr std::string_view kByArguments[] = {
     "aten.round.default",       "aten.trunc.default",        "aten.fmod.Scalar",
     "aten.fmod.Tensor",         "aten.floor_divide.default", "aten.floor_divide.Scalar",
     "aten.div.Tensor_mode",     "aten.div.Scalar_mode",      "aten.remainder.Tensor",
-    "aten.remainder.Scalar"};
+    "aten.remainder.Scalar",    "aten.nan_to_num.default",   "aten.logit.default"};
 
 /// 0: bool, 1: whole numbers, 2: floating ones.
 int category(ScalarType type) { return type == ScalarType::kBool ? 0 : is_float(type) ? 2 : 1; }

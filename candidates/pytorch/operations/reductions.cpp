@@ -359,6 +359,7 @@ constexpr Operation kOperations[] = {
     {"aten.any.dims", any},
     {"aten.all.default", all},
     {"aten.all.dim", all},
+    {"aten.all.dims", all},
     {"aten.max.dim", max_along},
     {"aten.min.dim", min_along},
     {"aten.argmax.default", argmax},
