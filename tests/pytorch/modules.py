@@ -505,6 +505,21 @@ def recurrent():
 
 
 @fixture
+def recurrent_projected():
+    class Projected(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.two = nn.LSTM(4, 6, 2, batch_first=True, bidirectional=True, proj_size=3)
+            self.bare = nn.LSTM(4, 3, bias=False, proj_size=2)
+
+        def forward(self, x, h, c):
+            y, (h1, c1) = self.two(x, (h, c))
+            z, (h2, c2) = self.bare(x)
+            return y, h1, c1, z, h2, c2
+    return Projected(), (rand(3, 5, 4), rand(4, 3, 3), rand(4, 3, 6))
+
+
+@fixture
 def losses():
     x, t, p = rand(4, 3), rand(4, 3), rand(4, 3, low=0.05, high=0.95)
     s = torch.sign(rand(4, 3))

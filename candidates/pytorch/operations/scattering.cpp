@@ -1,6 +1,6 @@
-// Operators that write elements to places which another tensor holds. Where they are added, a thread
-// for each source adds atomically; where one place may get several, a thread for each result looks
-// for the last that is for it, as PyTorch on a CPU leaves it.
+// Operators that write elements to places which another tensor holds. Where they are added, a
+// thread for each source adds atomically; where one place may get several, a thread for each result
+// looks for the last that is for it, as PyTorch on a CPU leaves it.
 #include <fmt/format.h>
 
 #include "candidates/pytorch/operations.h"
@@ -21,8 +21,8 @@ void check_index(const Tensor& index) {
 struct Places {
   std::vector<Tensor> indices;
   std::vector<std::size_t> axes;
-  std::vector<Dim> shape;       ///< of the indices
-  bool from_end = false;        ///< negative ones count from the end
+  std::vector<Dim> shape;  ///< of the indices
+  bool from_end = false;   ///< negative ones count from the end
 };
 
 /// A source: an element of a tensor, or a number.
@@ -122,9 +122,8 @@ void write_scatter(Call& call, const Scatter& the) {
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const std::size_t axis = the.places.axes[i];
     kernel.line(fmt::format("long long p{} = {};", i, kernel.load_raw(indices[i], of_index)));
-    kernel.begin(fmt::format(
-        "if ({})", names_place(kernel, fmt::format("p{}", i), at[axis], the.self.shape[axis],
-                               the.places.from_end)));
+    kernel.begin(fmt::format("if ({})", names_place(kernel, fmt::format("p{}", i), at[axis],
+                                                    the.self.shape[axis], the.places.from_end)));
   }
   const std::string value =
       source ? converted(kernel.load(*source, of_source), the.source.tensor->type, result.type)
@@ -236,7 +235,8 @@ void add_at(Kernel& kernel, Kernel::Operand y, const Indices& to, ScalarType typ
 
 void scatter_add(Call& call) {
   Sizes& sizes = call.to.sizes;
-  const Tensor self = call.tensor("self"), index = call.tensor("index"), source = call.tensor("src");
+  const Tensor self = call.tensor("self"), index = call.tensor("index"),
+               source = call.tensor("src");
   if (!adds_atomically(self.type)) return scatter_along(call, "src", Combine::kAdd);
   check_index(index);
   if (self.rank() == 0 || index.rank() != self.rank() || source.rank() != self.rank()) {
@@ -266,8 +266,7 @@ void scatter_add(Call& call) {
   kernel.line(fmt::format("long long place = {};", kernel.load_raw(where, at)));
   Indices to = at;
   to[axis] = "place";
-  add_at(kernel, y, to, result.type,
-         converted(kernel.load(x, at), source.type, result.type));
+  add_at(kernel, y, to, result.type, converted(kernel.load(x, at), source.type, result.type));
   kernel.launch();
 }
 
@@ -352,10 +351,9 @@ void put_under_mask(Call& call, const Tensor& self, const Tensor& mask, const Te
   const Indices at = kernel.each_element(result);
   kernel.store(
       y, at,
-      stored_as(result.type,
-                fmt::format("{} ? {} : {}", kernel.load(m, at),
-                            converted(kernel.load(v, at), value.type, result.type),
-                            kernel.load(x, at))));
+      stored_as(result.type, fmt::format("{} ? {} : {}", kernel.load(m, at),
+                                         converted(kernel.load(v, at), value.type, result.type),
+                                         kernel.load(x, at))));
   kernel.launch();
 }
 
@@ -425,8 +423,9 @@ void one_hot(Call& call) {
   const auto x = kernel.in("x", from);
   const auto y = kernel.out("y", result);
   const Indices at = kernel.each_element(result);
-  kernel.store(y, at, fmt::format("{} == {} ? 1 : 0", kernel.load(x, {at.begin(), at.end() - 1}),
-                                  at.back()));
+  kernel.store(
+      y, at,
+      fmt::format("{} == {} ? 1 : 0", kernel.load(x, {at.begin(), at.end() - 1}), at.back()));
   kernel.launch();
 }
 
@@ -439,8 +438,8 @@ void put_part(Call& call, Tensor (*part_of)(Call& call, const Tensor& whole)) {
   for (std::size_t i = 0; i < part.shape.size(); ++i) {
     call.to.sizes.unify(part.shape[i], source.shape[i]);
   }
-  if (source.type != result.type) refuse("puts {} into {}", torch_name(source.type),
-                                         torch_name(result.type));
+  if (source.type != result.type)
+    refuse("puts {} into {}", torch_name(source.type), torch_name(result.type));
   call.to.copy(source, part, "put_part", "Into a part of what was copied.");
 }
 

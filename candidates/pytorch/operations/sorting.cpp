@@ -86,8 +86,9 @@ void topk(Call& call) {
 }
 
 constexpr Operation kOperations[] = {
-    {"aten.sort.default", sort},       {"aten.sort.stable", sort}, {"aten.argsort.default", argsort},
-    {"aten.argsort.stable", argsort}, {"aten.topk.default", topk},
+    {"aten.sort.default", sort},       {"aten.sort.stable", sort},
+    {"aten.argsort.default", argsort}, {"aten.argsort.stable", argsort},
+    {"aten.topk.default", topk},
 };
 
 }  // namespace
