@@ -38,6 +38,10 @@ std::span<const Operation> scattering_operations();
 /// Of all lists, in their order.
 [[nodiscard]] std::vector<std::string_view> known_targets();
 
+/// Whole numbers ("self") to a whole power ("exponent"), which wraps around as PyTorch's does: by
+/// repeated squaring.
+void write_whole_power(Call& call);
+
 /// A kernel called `name` that computes a formula of pointwise.cpp's language over the call's
 /// arguments.
 void write_pointwise(Call& call, std::string_view name, std::string_view formula);

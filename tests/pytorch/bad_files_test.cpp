@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "candidates/pytorch/import.h"
 #include "tests/pytorch/fixture.h"
@@ -280,6 +281,53 @@ TEST_F(BadFiles, RandomBytes) {
       static_cast<void>(import_pt2(path, "m.pt2"));
     }
   }
+}
+
+/// All tensors that a node reads become one of this name.
+void read_one_tensor(Json& argument, const std::string& name) {
+  if (argument.is_object() && argument.contains("name")) argument["name"] = name;
+  if (argument.is_structured()) {
+    for (Json& part : argument) read_one_tensor(part, name);
+  }
+}
+
+/// Each operator alone, of a tensor of another rank than it was recorded with: none looks for a
+/// dimension that is not there.
+TEST_F(BadFiles, OtherRanks) {
+  const auto path = folder_.path() / "m.pt2";
+  const Json one = {{"as_int", 1}};
+  int refused = 0;
+  for (const std::string& name : fixture_names()) {
+    Good file(name);
+    const Json model = Json::parse(file.member("models/model.json").bytes);
+    const Json& inputs = model["graph_module"]["signature"]["input_specs"];
+    std::string input;
+    for (const Json& spec : inputs) {
+      if (spec.contains("user_input") && spec["user_input"]["arg"].contains("as_tensor")) {
+        input = spec["user_input"]["arg"]["as_tensor"]["name"].get<std::string>();
+      }
+    }
+    std::set<std::string> seen;
+    for (const Json& node : model["graph_module"]["graph"]["nodes"]) {
+      if (!seen.insert(node["target"].get<std::string>()).second) continue;
+      for (const std::size_t rank : {0, 1, 9}) {
+        Json bad = model;
+        Json& graph = bad["graph_module"]["graph"];
+        Json& meta = graph["tensor_values"][input];
+        meta["sizes"] = meta["strides"] = Json::array();
+        for (std::size_t i = 0; i < rank; ++i) {
+          meta["sizes"].push_back(one);
+          meta["strides"].push_back(one);
+        }
+        Json alone = node;
+        for (Json& argument : alone["inputs"]) read_one_tensor(argument["arg"], input);
+        graph["nodes"] = Json::array({alone});
+        file.member("models/model.json").bytes = bad.dump();
+        refused += message_for(zip_of(file.members)) != "imported" ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
 }
 
 /// Numbers and words of the graph exchanged for others: what gets past the JSON.

@@ -788,3 +788,18 @@ def decomposed_attention():
             return (F.scaled_dot_product_attention(t, t, t, is_causal=True), F.log_softmax(t, 2), w,
                     F.cross_entropy(t[:, 0, 0], torch.tensor([1, 0])))
     return Network(), (rand(2, 3, 6),)
+
+
+@fixture
+def chosen_by_device():
+    """Operators that PyTorch itself chooses, and forms that say a factor of each dimension."""
+    q, k = rand(2, 3, 5, 4), rand(2, 3, 7, 4)
+    x, bias = rand(2, 2, 4, 6), rand(3, 5, 7)
+    flash = aten._scaled_dot_product_flash_attention_for_cpu
+    return of([lambda q, k, x, b: flash(q, k, k)[0], lambda q, k, x, b: flash(q, q, q, 0.0, True)[0],
+               lambda q, k, x, b: flash(q, k, k, attn_mask=b[None].expand(2, 3, 5, 7), scale=0.3)[0],
+               lambda q, k, x, b: aten._fused_rms_norm(x, [6], None, 1e-5)[0],
+               lambda q, k, x, b: aten.upsample_nearest1d(x[0], [12], 2.0), lambda q, k, x, b: aten.upsample_nearest2d(x, [8, 12], 2.0, 2.0),
+               lambda q, k, x, b: aten.upsample_nearest3d(x[None], [4, 8, 12], 2.0, 2.0, 2.0), lambda q, k, x, b: aten.upsample_linear1d(x[0], [9], False, 1.5),
+               lambda q, k, x, b: aten.upsample_bilinear2d(x, [7, 5], False), lambda q, k, x, b: aten.upsample_bilinear2d(x, [8, 9], False, 2.0, 1.5),
+               lambda q, k, x, b: aten.upsample_trilinear3d(x[None], [3, 5, 4], True), lambda q, k, x, b: aten.upsample_bicubic2d(x, [8, 9], False, 2.0, 1.5)], q, k, x, bias)

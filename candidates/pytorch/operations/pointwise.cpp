@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/promotion.h"
 #include "candidates/pytorch/refusal.h"
 
 namespace hone::pytorch {
@@ -285,60 +286,6 @@ constexpr std::string_view kByArguments[] = {
     "aten.div.Tensor_mode",     "aten.div.Scalar_mode",      "aten.remainder.Tensor",
     "aten.remainder.Scalar",    "aten.nan_to_num.default",   "aten.logit.default"};
 
-/// 0: bool, 1: whole numbers, 2: floating ones.
-int category(ScalarType type) { return type == ScalarType::kBool ? 0 : is_float(type) ? 2 : 1; }
-
-/// The type that elements of both meet in. PyTorch has i16 for i8 beside u8; i32 holds both, too.
-ScalarType promoted(ScalarType a, ScalarType b) {
-  if (a == b) return a;
-  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
-  const std::size_t most = std::max(size_of(a), size_of(b));
-  if (size_of(a) != size_of(b)) return size_of(a) == most ? a : b;
-  return is_float(a) ? ScalarType::kF32 : ScalarType::kI32;  // f16 and bf16; i8 and u8
-}
-
-/// What tensors with dimensions, those without, and Python's numbers meet in: the former decide,
-/// unless the latter are of a higher category. Source: torch.result_type() of PyTorch.
-class Promotion {
- public:
-  void add(const Tensor& tensor) { add(tensor.rank() > 0 ? 0 : 1, tensor.type); }
-  void add_number(ScalarType type) { add(2, type); }
-
-  [[nodiscard]] ScalarType type() const {
-    std::optional<ScalarType> all;
-    for (const auto& lower : levels_) {
-      if (!lower) continue;
-      if (!all || category(*all) == 0 || (category(*all) == 1 && category(*lower) == 2)) {
-        all = all ? promoted(*all, *lower) : *lower;
-      }
-    }
-    return all.value_or(ScalarType::kF32);
-  }
-
- private:
-  void add(std::size_t level, ScalarType type) {
-    auto& known = levels_[level];
-    known = known ? promoted(*known, type) : type;
-  }
-  std::array<std::optional<ScalarType>, 3> levels_;
-};
-
-bool is_short(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
-
-/// `value`, a float's text, rounded to a short type and back.
-std::string rounded(const std::string& value, ScalarType type) {
-  return type == ScalarType::kF16 ? fmt::format("__half2float(__float2half({}))", value)
-                                  : fmt::format("__bfloat162float(__float2bfloat16({}))", value);
-}
-
-/// Whether a short type has this number: it has 11 or 8 bits, and all exponents about 1.
-bool is_exact(double value, ScalarType type) {
-  if (value == 0 || !std::isfinite(value)) return true;
-  int exponent = 0;
-  const double digits = std::ldexp(std::frexp(value, &exponent), type == ScalarType::kF16 ? 11 : 8);
-  return digits == std::trunc(digits) && exponent > -14 && exponent < 16;
-}
-
 /// One kernel: its operands and the text that becomes its formula.
 class Writer {
  public:
@@ -381,7 +328,7 @@ class Writer {
       std::string value = converted(kernel.load(operands[i], at), from, as);
       // A comparison tells what rounding makes equal.
       const bool rounds = computes_ == Computes::kAsOperands && is_short(as) && from != as;
-      if (rounds && from != ScalarType::kBool) value = rounded(value, as);
+      if (rounds && from != ScalarType::kBool) value = rounded_to(as, value);
       kernel.line(fmt::format("{} v_{} = {};", computed_in(as), names_[i], value));
     }
     kernel.store(out, at, stored_as(result.type, text()));
@@ -504,7 +451,7 @@ class Writer {
                                            : call_.number(name, std::stod(std::string(otherwise)));
     std::string text = literal(value, type_);
     if (computes_ == Computes::kAsOperands && is_short(type_) && !is_exact(value, type_)) {
-      return rounded(text, type_);
+      return rounded_to(type_, text);
     }
     return text.starts_with('-') ? "(" + text + ")" : text;
   }
@@ -577,44 +524,6 @@ void keep_defined(Call& call, std::string_view name) {
     call.to.keep_within(call.tensor("self"), 0.05, 1);
   }
   if (name == "asin" || name == "acos") call.to.keep_within(call.tensor("self"), -1, 1);
-}
-
-/// Whole numbers to a whole power, which wraps around as PyTorch's does: by repeated squaring.
-void write_whole_power(Call& call) {
-  Sizes& sizes = call.to.sizes;
-  std::optional<Tensor> base = std::nullopt, exponent = std::nullopt;
-  if (call.is_tensor("self")) base = call.tensor("self");
-  if (call.is_tensor("exponent")) exponent = call.tensor("exponent");
-  if (!exponent && call.whole_value("exponent") < 0) {
-    refuse("takes a negative power of whole numbers");
-  }
-  std::vector<Dim> shape;
-  if (base) shape = base->shape;
-  if (exponent) shape = broadcast(sizes, shape, exponent->shape);
-  const Tensor result = call.make(shape);
-  Kernel kernel(call.to, "whole_power", "");
-  const auto value = [&](const std::optional<Tensor>& tensor, const char* name,
-                         const Kernel::Operand& operand, const Indices& at) {
-    if (tensor) return kernel.load(operand, at);
-    const std::int64_t number = call.whole_value(name);
-    if (number == std::numeric_limits<std::int64_t>::min()) refuse("has the number {}", number);
-    return fmt::format("{}ll", number);
-  };
-  Kernel::Operand of_base, of_exponent;
-  if (base) of_base = kernel.in("base", expanded(sizes, *base, shape));
-  if (exponent) of_exponent = kernel.in("exponent", expanded(sizes, *exponent, shape));
-  const auto y = kernel.out("y", result);
-  const Indices at = kernel.each_element(result);
-  kernel.line(fmt::format("long long v = {};", value(base, "self", of_base, at)));
-  kernel.line(fmt::format("long long n = {};", value(exponent, "exponent", of_exponent, at)));
-  kernel.line("long long power = 1;");
-  kernel.line("if (n < 0) power = v == 1 ? 1 : v == -1 ? (n % 2 == 0 ? 1 : -1) : 0;");
-  kernel.begin("for (; n > 0; n /= 2)");
-  kernel.line("if (n % 2 == 1) power *= v;");
-  kernel.line("v *= v;");
-  kernel.end();
-  kernel.store(y, at, fmt::format("({})power", computed_in(result.type)));
-  kernel.launch();
 }
 
 /// The power of whole numbers as a product of some factors; empty: it is none.

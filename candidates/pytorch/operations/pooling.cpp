@@ -65,6 +65,9 @@ Pool pool_of(Call& call, int dimensions) {
 /// With ceil_mode one more window where it begins within the image or the padding before it.
 std::vector<Dim> pooled_shape(Call& call, const Tensor& from, Pool& pool) {
   Sizes& sizes = call.to.sizes;
+  if (from.shape.size() < pool.windows.size()) {
+    refuse("pools a tensor of {} dimensions", from.rank());
+  }
   const std::size_t first = from.shape.size() - pool.windows.size();
   std::vector<Dim> shape(from.shape.begin(),
                          from.shape.begin() + static_cast<std::ptrdiff_t>(first));

@@ -19,9 +19,15 @@ struct Resampled {
   std::vector<std::string> steps;
 };
 
-/// `scale_factors`, where they were given; else the sizes alone count.
+/// `scale_factors`, or one argument for each dimension, where they were given; else the sizes alone
+/// count.
 std::vector<double> factors_of(const Call& call, int dimensions) {
   std::vector<double> factors = call.numbers("scale_factors");
+  static const char* const kEach[] = {"scales_d", "scales_h", "scales_w"};
+  for (int i = 3 - dimensions; i < 3; ++i) {
+    const char* name = dimensions == 1 ? "scales" : kEach[i];
+    if (call.has(name)) factors.push_back(call.number(name));
+  }
   if (!factors.empty() && factors.size() != static_cast<std::size_t>(dimensions)) {
     refuse("has {} scale factors", factors.size());
   }
@@ -35,7 +41,7 @@ Resampled resampled(Call& call, int dimensions, bool in_f64 = false) {
   Sizes& sizes = call.to.sizes;
   Resampled the;
   the.dimensions = dimensions;
-  the.from = call.tensor("input");
+  the.from = call.tensor(call.has("input") ? "input" : "self");
   if (the.from.rank() != dimensions + 2) refuse("has {} dimensions", the.from.rank());
   const std::vector<double> factors = factors_of(call, dimensions);
   const bool corners = call.flag("align_corners", false);
@@ -233,6 +239,13 @@ constexpr Operation kOperations[] = {
     {"aten.upsample_bilinear2d.vec", bilinear2d},
     {"aten.upsample_trilinear3d.vec", trilinear3d},
     {"aten.upsample_bicubic2d.vec", bicubic2d},
+    {"aten.upsample_nearest1d.default", nearest1d},
+    {"aten.upsample_nearest2d.default", nearest2d},
+    {"aten.upsample_nearest3d.default", nearest3d},
+    {"aten.upsample_linear1d.default", linear1d},
+    {"aten.upsample_bilinear2d.default", bilinear2d},
+    {"aten.upsample_trilinear3d.default", trilinear3d},
+    {"aten.upsample_bicubic2d.default", bicubic2d},
     {"aten.pixel_shuffle.default", pixel_shuffle},
     {"aten.pixel_unshuffle.default", pixel_unshuffle},
 };
