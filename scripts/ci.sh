@@ -29,7 +29,7 @@ case "${1:-}" in
     step scripts/build.sh tsan emulator_tests
     step env TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp" build/tsan/bin/emulator_tests
     step scripts/build.sh release -DHONE_TESTS=ON -DHONE_FUZZ=ON
-    for target in protocol task queue reply record model; do
+    for target in protocol task queue reply record model pt2; do
       fuzzer=build/release/tests/fuzz/${target}_fuzz
       if [ ! -x "$fuzzer" ]; then echo "nightly: no $fuzzer (libclang-rt-19-dev)"; continue; fi
       mkdir -p "build/fuzz_found/$target"

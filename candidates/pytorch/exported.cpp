@@ -52,14 +52,27 @@ std::vector<std::int64_t> extents_of(const Json& json, std::string_view where) {
   return extents;
 }
 
-TensorMeta meta_of(const Json& json, const std::string& where) {
+/// Source: _TORCH_TO_SERIALIZE_DTYPE of PyTorch's torch/_export/serde/serialize.py.
+std::string dtype_name(std::int64_t dtype) {
+  static const std::map<std::int64_t, std::string_view> kOthers = {
+      {3, "torch.int16"},        {9, "torch.complex32"},        {10, "torch.complex64"},
+      {11, "torch.complex128"},  {28, "torch.uint16"},          {29, "torch.float8_e4m3fn"},
+      {30, "torch.float8_e5m2"}, {31, "torch.float8_e4m3fnuz"}, {32, "torch.float8_e5m2fnuz"}};
+  const auto found = kOthers.find(dtype);
+  return found != kOthers.end() ? std::string(found->second)
+                                : fmt::format("of PyTorch's dtype number {}", dtype);
+}
+
+/// `may_be_empty`: of a value that perhaps nothing reads.
+TensorMeta meta_of(const Json& json, const std::string& where, bool may_be_empty = false) {
   TensorMeta meta;
   const std::int64_t dtype = whole_of(member(json, "dtype", where), where);
   const auto type = scalar_type_of(dtype);
   if (!type) {
     refuse(
-        "{} has PyTorch's dtype number {}; hone has f32, f64, f16, bf16, i64, i32, i8, u8 and bool",
-        where, dtype);
+        "{} is {}; hone has torch.float32, float64, float16, bfloat16, int64, int32, int8, uint8 "
+        "and bool",
+        where, dtype_name(dtype));
   }
   meta.type = *type;
   meta.sizes = extents_of(member(json, "sizes", where), where);
@@ -71,7 +84,7 @@ TensorMeta meta_of(const Json& json, const std::string& where) {
     refuse("{} has {} sizes but {} strides", where, meta.sizes.size(), meta.strides.size());
   for (const std::int64_t size : meta.sizes) {
     if (size < 0) refuse("{} has a negative size", where);
-    if (size == 0) refuse("{} is an empty tensor; hone has none", where);
+    if (size == 0 && !may_be_empty) refuse("{} is an empty tensor; hone has none", where);
   }
   std::int64_t elements = 1;
   for (const std::int64_t size : meta.sizes) {
@@ -322,6 +335,21 @@ struct Reader {
     }
   }
 
+  /// Results for a backward pass may be empty where there will be none.
+  void check_empty_tensors() const {
+    const auto check = [&](const std::string& name) {
+      const auto found = exported.tensors.find(name);
+      if (found == exported.tensors.end()) return;
+      for (const std::int64_t size : found->second.sizes) {
+        if (size == 0) refuse("tensor '{}' is an empty tensor; hone has none", name);
+      }
+    };
+    for (const Node& node : exported.nodes) {
+      for (const std::string& name : node.outputs) check(name);
+    }
+    for (const GraphInput& input : exported.inputs) check(input.name);
+  }
+
   void check_version(const Json& model) const {
     const Json& version = member(model, "schema_version", "models/model.json");
     const std::int64_t major =
@@ -357,7 +385,7 @@ struct Reader {
     const Json& graph_module = member(model, "graph_module", "models/model.json");
     const Json& graph = member(graph_module, "graph", "graph_module");
     for (const auto& [name, meta] : member(graph, "tensor_values", "the graph").items()) {
-      exported.tensors.emplace(name, meta_of(meta, fmt::format("tensor '{}'", name)));
+      exported.tensors.emplace(name, meta_of(meta, fmt::format("tensor '{}'", name), true));
     }
     for (const Json& node : member(graph, "nodes", "the graph")) {
       exported.nodes.push_back(node_of(node, exported.nodes.size()));
@@ -366,6 +394,7 @@ struct Reader {
     for (const Json& spec : member(signature, "input_specs", "the signature")) read_input(spec);
     for (const Json& spec : member(signature, "output_specs", "the signature")) read_output(spec);
     drop_unused_results();
+    check_empty_tensors();
   }
 };
 
@@ -383,6 +412,31 @@ std::vector<std::string> tensors_read(const Node& node) {
       std::ranges::for_each(*several, add);
   }
   return names;
+}
+
+std::string_view torch_name(ScalarType type) {
+  switch (type) {
+    case ScalarType::kU8:
+      return "torch.uint8";
+    case ScalarType::kI8:
+      return "torch.int8";
+    case ScalarType::kI32:
+      return "torch.int32";
+    case ScalarType::kI64:
+      return "torch.int64";
+    case ScalarType::kF16:
+      return "torch.float16";
+    case ScalarType::kF32:
+      return "torch.float32";
+    case ScalarType::kF64:
+      return "torch.float64";
+    case ScalarType::kBool:
+      return "torch.bool";
+    case ScalarType::kBf16:
+      return "torch.bfloat16";
+    default:
+      return to_string(type);
+  }
 }
 
 std::optional<ScalarType> scalar_type_of(std::int64_t dtype) {
@@ -418,9 +472,10 @@ Result<Exported> read_exported(const std::filesystem::path& path) {
   try {
     reader.read();
   } catch (const Refusal& refusal) {
-    return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
+    return invalid(fmt::format("{}: {}", path.string(), one_line(refusal.what())));
   } catch (const nlohmann::json::exception& error) {
-    return invalid(fmt::format("{}: is not as the schema says: {}", path.string(), error.what()));
+    return invalid(
+        fmt::format("{}: is not as the schema says: {}", path.string(), one_line(error.what())));
   }
   return std::move(reader.exported);
 }

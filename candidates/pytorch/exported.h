@@ -90,6 +90,9 @@ struct Exported {
 /// schema, no graph, missing or pickled weights, dynamic shapes, element types that hone lacks.
 [[nodiscard]] Result<Exported> read_exported(const std::filesystem::path& path);
 
+/// "torch.float16": as PyTorch calls it.
+[[nodiscard]] std::string_view torch_name(ScalarType type);
+
 /// Of PyTorch's dtype numbers those that hone has.
 [[nodiscard]] std::optional<ScalarType> scalar_type_of(std::int64_t dtype);
 

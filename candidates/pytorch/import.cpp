@@ -86,6 +86,8 @@ class Import {
     for (const GraphInput& input : exported_.inputs) add_input(input);
     for (const Node& node : exported_.nodes) translate(node);
     finish_outputs();
+    check_shared_bytes();
+    to_.settle_indices();
     Imported imported;
     imported.text = task_text(to_, name, exported_.torch_version, math);
     for (const int storage : arguments_) imported.arguments.push_back(buffer_name(storage));
@@ -226,6 +228,12 @@ class Import {
     if (weight != nullptr && weight->has_bytes) {
       by_bytes_.insert_or_assign({weight->bytes.offset, weight->meta.offset},
                                  std::pair(tensor, weight->meta.strides));
+      const std::uint64_t begin =
+          weight->bytes.offset +
+          static_cast<std::uint64_t>(weight->meta.offset) * size_of(meta.type);
+      std::uint64_t bytes = size_of(meta.type);
+      for (const std::int64_t size : meta.sizes) bytes *= static_cast<std::uint64_t>(size);
+      ranges_.push_back({input.target, tensor.storage, begin, begin + bytes});
     }
     values_.insert_or_assign(input.name, tensor);
   }
@@ -310,6 +318,21 @@ class Import {
     }
   }
 
+  /// Buffers are apart. What weights share in the file must stay alike: nothing may write to one.
+  void check_shared_bytes() {
+    for (const Range& written : ranges_) {
+      if (to_.buffer(to_.storage(written.storage).buffer).role == Role::kIn) continue;
+      for (const Range& other : ranges_) {
+        const bool shares = other.begin < written.end && written.begin < other.end;
+        if (other.storage == written.storage || !shares) continue;
+        refuse(
+            "the module writes to '{}', which shares some of its elements with '{}'; clone() one "
+            "of them",
+            written.name, other.name);
+      }
+    }
+  }
+
   [[nodiscard]] std::vector<std::int64_t> sizes_of(const Tensor& tensor) const {
     std::vector<std::int64_t> sizes;
     for (const Dim& extent : tensor.shape) sizes.push_back(to_.sizes.value(extent));
@@ -360,6 +383,12 @@ class Import {
   std::map<std::string, Tensor> kept_;  ///< what inputs held at the end, before others change them
   std::map<std::pair<std::uint64_t, std::int64_t>, std::pair<Tensor, std::vector<std::int64_t>>>
       by_bytes_;
+  struct Range {
+    std::string name;
+    int storage = -1;
+    std::uint64_t begin = 0, end = 0;  // in the file [B]
+  };
+  std::vector<Range> ranges_;                            ///< of weights with bytes
   std::vector<int> arguments_, results_;                 ///< storages; -1: no tensor
   std::vector<std::pair<std::string, int>> parameters_;  ///< names in the module's state, storages
 };
@@ -373,7 +402,7 @@ Result<Imported> import_pt2(const std::filesystem::path& path, const std::string
   try {
     return import_graph(*exported, fill_path, path.stem().string(), math);
   } catch (const Refusal& refusal) {
-    return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
+    return invalid(fmt::format("{}: {}", path.string(), one_line(refusal.what())));
   }
 }
 

@@ -36,7 +36,11 @@ std::string_view computed_in(ScalarType type) {
 }
 
 std::string literal(double value, ScalarType type) {
-  if (!is_float(type)) return fmt::format("{}", static_cast<std::int64_t>(value));
+  if (!is_float(type)) {
+    constexpr double kMost = 9.2233720368547e18;
+    const double whole = std::isnan(value) ? 0 : std::clamp(value, -kMost, kMost);
+    return fmt::format("{}", static_cast<std::int64_t>(whole));
+  }
   if (std::isnan(value)) return "NAN";
   const bool wide = type == ScalarType::kF64;
   if (std::isinf(wide ? value : static_cast<double>(static_cast<float>(value)))) {

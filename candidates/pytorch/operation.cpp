@@ -81,6 +81,17 @@ std::int64_t Call::whole(std::string_view name) const {
   refuse("its argument '{}' is no whole number", name);
 }
 
+std::int64_t Call::whole_value(std::string_view name) const {
+  const Value* value = find(name);
+  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return number != nullptr ? *number : whole(name);
+}
+
+bool Call::is_flag(std::string_view name) const {
+  const Value* value = find(name);
+  return value != nullptr && std::holds_alternative<bool>(*value);
+}
+
 std::int64_t Call::whole(std::string_view name, std::int64_t otherwise) const {
   return has(name) ? whole(name) : otherwise;
 }
@@ -219,7 +230,7 @@ void Call::give(const Tensor& tensor, std::size_t result) {
   }
   if (tensor.type != said.type) {
     refuse("its result '{}' is {} in the file, by hone's rule {}", node_.outputs[result],
-           to_string(said.type), to_string(tensor.type));
+           torch_name(said.type), torch_name(tensor.type));
   }
   values_.insert_or_assign(node_.outputs[result], tensor);
 }

@@ -34,6 +34,9 @@ class Call {
   [[nodiscard]] bool is_whole(std::string_view name) const;  ///< a whole number, and no float
   [[nodiscard]] std::int64_t whole(std::string_view name) const;
   [[nodiscard]] std::int64_t whole(std::string_view name, std::int64_t otherwise) const;
+  /// A number that an element may be, of any size; whole() is for sizes and places.
+  [[nodiscard]] std::int64_t whole_value(std::string_view name) const;
+  [[nodiscard]] bool is_flag(std::string_view name) const;  ///< true or false, and no number
   [[nodiscard]] double number(std::string_view name) const;
   [[nodiscard]] double number(std::string_view name, double otherwise) const;
   [[nodiscard]] bool flag(std::string_view name, bool otherwise) const;

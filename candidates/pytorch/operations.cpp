@@ -4,12 +4,12 @@ namespace hone::pytorch {
 namespace {
 
 constexpr std::span<const Operation> (*kFamilies[])() = {
-    view_operations,      pointwise_operations,  product_operations,  convolution_operations,
-    reduction_operations, norm_operations,       pooling_operations,  softmax_operations,
-    joining_operations,   indexing_operations,   creation_operations, scan_operations,
-    attention_operations, recurrent_operations,  loss_operations,     einsum_operations,
-    random_operations,    resampling_operations, distance_operations, activation_operations,
-    spread_operations,
+    view_operations,      pointwise_operations,  product_operations,    convolution_operations,
+    reduction_operations, norm_operations,       pooling_operations,    softmax_operations,
+    joining_operations,   indexing_operations,   creation_operations,   scan_operations,
+    attention_operations, recurrent_operations,  loss_operations,       einsum_operations,
+    random_operations,    resampling_operations, distance_operations,   activation_operations,
+    spread_operations,    sorting_operations,    scattering_operations,
 };
 
 }  // namespace

@@ -30,11 +30,17 @@ std::span<const Operation> resampling_operations();
 std::span<const Operation> distance_operations();
 std::span<const Operation> activation_operations();
 std::span<const Operation> spread_operations();
+std::span<const Operation> sorting_operations();
+std::span<const Operation> scattering_operations();
 
 /// Null: hone has none of this name.
 [[nodiscard]] const Operation* find_operation(std::string_view target);
 /// Of all lists, in their order.
 [[nodiscard]] std::vector<std::string_view> known_targets();
+
+/// Whole numbers ("self") to a whole power ("exponent"), which wraps around as PyTorch's does: by
+/// repeated squaring.
+void write_whole_power(Call& call);
 
 /// A kernel called `name` that computes a formula of pointwise.cpp's language over the call's
 /// arguments.

@@ -17,6 +17,14 @@ class Refusal : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What a file says is no clean text: a message stays one line, without a terminal's commands.
+[[nodiscard]] inline std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
   throw Refusal(fmt::format(format, std::forward<Args>(args)...));

@@ -98,14 +98,30 @@ class TaskWriter {
                            list_of(buffer.shape));
       if (buffer.role != Role::kIn)
         lines += fmt::format(", \"role\": \"{}\"", to_string(buffer.role));
-      if (buffer.fill.is_null() && buffer.below) {
-        lines +=
-            fmt::format(", \"fill\": {{\"integers\": [0, {}]}}", json_of(*buffer.below - 1, 0));
+      if (buffer.fill.is_null() && (!buffer.below.empty() || buffer.within)) {
+        lines += fmt::format(", \"fill\": {}", range_of(buffer));
       }
       if (!buffer.fill.is_null()) lines += fmt::format(", \"fill\": {}", shown(buffer.fill));
       lines += "}";
     }
     return lines;
+  }
+
+  /// The fill of integers that index something: the smallest of their upper bounds.
+  std::string range_of(const BufferText& buffer) {
+    const std::int64_t low = buffer.within ? buffer.within->low : 0;
+    std::set<std::string> bounds;
+    for (const Dim& extent : buffer.below)
+      bounds.insert(json_of(extent - 1, static_cast<int>(low)));
+    if (buffer.within) bounds.insert(fmt::format("{}", buffer.within->high));
+    std::string high;
+    for (std::string bound : bounds) {
+      std::erase(bound, '"');
+      high += (high.empty() ? "" : ",") + bound;
+    }
+    if (bounds.size() > 1) high = fmt::format("\"min({})\"", high);
+    if (bounds.size() == 1) high = *bounds.begin();
+    return fmt::format("{{\"integers\": [{}, {}]}}", low, high);
   }
 
   std::string launch_lines() {

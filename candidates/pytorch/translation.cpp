@@ -1,5 +1,6 @@
 #include "candidates/pytorch/translation.h"
 
+#include <algorithm>
 #include <set>
 
 #include "candidates/pytorch/kernel.h"
@@ -79,11 +80,50 @@ Tensor Translation::draw(const BufferText& buffer) {
   return tensor;
 }
 
-void Translation::index_into(const Tensor& index, const Dim& extent) {
-  BufferText& from = buffer(buffer_of(index));
-  const bool open = storage(index.storage).given && from.role == Role::kIn && from.fill.is_null();
-  if (!open) return sizes.freeze(extent);
-  if (!from.below || sizes.value(extent) < sizes.value(*from.below)) from.below = extent;
+/// Whole numbers that the caller fills, and nothing says how.
+bool Translation::is_open(int index) const {
+  const Storage& from = storage(index);
+  const BufferText& text = buffers_[static_cast<std::size_t>(from.buffer)];
+  return from.given && text.role == Role::kIn && text.fill.is_null() && !is_float(text.type) &&
+         text.type != ScalarType::kBool;
+}
+
+Whole Translation::whole_of(const Tensor& tensor) const {
+  const auto known = wholes_.find(tensor.storage);
+  if (known != wholes_.end()) return known->second;
+  return is_open(tensor.storage) ? whole_of_buffer(buffer_of(tensor)) : nullptr;
+}
+
+void Translation::set_whole(const Tensor& tensor, Whole whole) {
+  wholes_.insert_or_assign(tensor.storage, std::move(whole));
+}
+
+void Translation::index_into(const Tensor& index, const Dim& extent, bool from_end) {
+  const Whole whole = whole_of(index);
+  if (const auto direct = unchanged_buffer(whole)) {
+    buffer(*direct).below.push_back(extent);
+    return;
+  }
+  sizes.freeze(extent);
+  const std::int64_t places = sizes.value(extent);
+  if (whole != nullptr) index_uses_.push_back({whole, {from_end ? -places : 0, places - 1}});
+}
+
+void Translation::settle_indices() {
+  std::map<int, Interval> limits;
+  for (std::size_t i = 0; i < storages_.size(); ++i) {
+    if (!is_open(static_cast<int>(i))) continue;
+    const BufferText& open = buffer(storages_[i].buffer);
+    // As far as a type reaches; arithmetic with more is not followed.
+    std::int64_t high = open.type == ScalarType::kU8   ? 255
+                        : open.type == ScalarType::kI8 ? 127
+                                                       : std::int64_t{1} << 31;
+    for (const Dim& extent : open.below) high = std::min(high, sizes.value(extent) - 1);
+    limits[storages_[i].buffer] = {0, high};
+  }
+  for (const auto& [index, range] : ranges_for(index_uses_, limits)) {
+    if (range != limits.at(index)) buffer(index).within = range;
+  }
 }
 
 void Translation::keep_within(const Tensor& tensor, double low, double high) {
@@ -121,6 +161,9 @@ void Translation::copy(const Tensor& from, const Tensor& to, std::string_view na
   const auto at = kernel.each_element(from);
   kernel.store(y, at, kernel.load_raw(x, at));
   kernel.launch();
+  const Whole fresh = whole_made("same", {whole_of(from)});
+  const bool replaces = is_whole(to) || !wholes_.contains(to.storage);
+  set_whole(to, replaces ? fresh : whole_made("either", {whole_of(to), fresh}));
 }
 
 void Translation::assign(const Tensor& target, const Tensor& value) {
@@ -130,9 +173,11 @@ void Translation::assign(const Tensor& target, const Tensor& value) {
   note_written(target.storage);
   if (!owner.given && !storage(value.storage).given && is_whole(target) && is_whole(value)) {
     owner.buffer = buffer_of(value);
+    set_whole(target, whole_of(value));
     return;
   }
   if (owner.given) buffer(owner.buffer).role = Role::kInOut;
+  if (!is_whole(target) && !wholes_.contains(target.storage)) set_whole(target, nullptr);
   copy(value, target, "write_back", "Into the elements that others see.");
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "candidates/pytorch/dims.h"
+#include "candidates/pytorch/index_ranges.h"
 #include "candidates/scalar_type.h"
 
 namespace hone::pytorch {
@@ -57,8 +58,10 @@ struct BufferText {
   Role role = Role::kScratch;
   nlohmann::json fill;   ///< null: the task format's default
   bool made_up = false;  ///< the fill is a guess, which an operation may better
-  /// Of integers that index something: all are in 0 to this - 1. Where there is no fill.
-  std::optional<Dim> below;
+  /// Of integers that index something, where there is no fill: all are in 0 to each of these - 1,
+  std::vector<Dim> below;
+  /// and in this interval.
+  std::optional<Interval> within;
 };
 
 struct Storage {
@@ -98,9 +101,15 @@ class Translation {
   /// The draws' storages, in their order.
   [[nodiscard]] const std::vector<int>& draws() const { return draws_; }
 
-  /// From here on the elements of `index` are places among `extent` elements: what the caller fills
-  /// is said to be in range; where that cannot be said, the extent is frozen.
-  void index_into(const Tensor& index, const Dim& extent);
+  /// From here on the elements of `index` are places among `extent` elements, with `from_end` also
+  /// -extent and more. What the caller fills is said to be in range; where something is made of it
+  /// first, the extent is frozen.
+  void index_into(const Tensor& index, const Dim& extent, bool from_end = false);
+  /// What is known of a tensor's whole numbers; null: nothing.
+  [[nodiscard]] Whole whole_of(const Tensor& tensor) const;
+  void set_whole(const Tensor& tensor, Whole whole);
+  /// Narrows the fills of what indices are made of. Once, when all operations are translated.
+  void settle_indices();
 
   /// An operation is defined for these numbers alone: a fill that was made up keeps to them.
   void keep_within(const Tensor& tensor, double low, double high);
@@ -148,12 +157,15 @@ class Translation {
 
  private:
   int add_buffer(BufferText buffer);
+  [[nodiscard]] bool is_open(int storage) const;
 
   std::vector<BufferText> buffers_;
   std::vector<Storage> storages_;
   std::vector<KernelText> kernels_;
   std::vector<LaunchText> launches_;
   std::vector<int> draws_, written_;
+  std::map<int, Whole> wholes_;  ///< of storages; null: nothing is known of them any more
+  std::vector<IndexUse> index_uses_;
   bool doubts_ones_ = false;
   std::map<std::string, int, std::less<>> kernel_names_;
 };

@@ -102,7 +102,8 @@ int verify(const Options& options, Task task, const pytorch::Imported& imported,
            nlohmann::json document) {
   const Common& common = options.common;
   // The device's children may read what buffers are filled from.
-  const RecordedBuffers buffers = {imported.arguments, imported.results, imported.draws};
+  const RecordedBuffers buffers = {imported.arguments, imported.results, imported.draws,
+                                   imported.parameters};
   const std::vector<std::string> files = recorded_files(options.recorded, buffers);
   DeviceOptions patient = options.device;
   patient.check_timeout_s = kPatience;
@@ -183,7 +184,10 @@ Registration add_import(CLI::App& root) {
          "--verify", options->recorded,
          "Run it on DIR/inputs/N.bin and compare with DIR/outputs/N.bin: raw elements of "
          "the module's N-th tensor argument and result; DIR/draws/N.bin, where it is there, "
-         "is what the N-th random operation drew")
+         "is what the N-th random operation drew. What the module changes is compared with "
+         "DIR/mutated/NAME.bin, where it is there: NAME in the module's state ('bn.running_mean') "
+         "or "
+         "the number of the tensor argument, as it is afterwards")
       ->type_name("DIR");
   app->add_option("--parts", options->parts,
                   "Cut the module into several tasks, and write them to DIR; --json tells how they "

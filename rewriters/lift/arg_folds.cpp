@@ -38,7 +38,7 @@ Order order_of(Ref part) {
 /// Does `part` say that x is better than `before`? Then whether an equal x is, too.
 std::optional<bool> says_better(Nodes& nodes, Ref part, Ref before, Ref x, bool is_max) {
   if (is_float(before->type)) {
-    const Order order = order_of(part);
+    const Order order = order_of(order_alone(part));
     if (order.less != (is_max ? before : x) || order.more != (is_max ? x : before)) return {};
     return order.ties;
   }

@@ -46,6 +46,29 @@ std::vector<Ref> conjuncts(Ref condition) {
   return all;
 }
 
+namespace {
+
+/// Holds only where some number is NaN: x != x, alone or with other conditions.
+bool tells_nan(Ref condition) {
+  return std::ranges::any_of(conjuncts(condition), [](Ref part) {
+    const bool turned = part->is("!");
+    const Ref test = turned ? part->args[0] : part;
+    return test->is(turned ? "==" : "!=") && test->args[0] == test->args[1];
+  });
+}
+
+}  // namespace
+
+Ref order_alone(Ref condition) {
+  if (!condition->is("||")) return condition;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Ref order = condition->args[i];
+    const bool orders = order->is("<") || order->is("<=");
+    if (orders && tells_nan(condition->args[1 - i])) return order;
+  }
+  return condition;
+}
+
 Ref Nodes::both(Ref a, Ref b) {
   if (a->is_constant()) return a->constant != 0 ? b : a;
   if (b->is_constant()) return b->constant != 0 ? a : b;

@@ -69,10 +69,11 @@ std::optional<Folded> as_fold(Nodes& nodes, Ref phi, Ref after) {
     if (depends(after->args[0], before) && peel(after->args[2]) == before) {
       Ref rest = nodes.boolean(true);
       std::string op;
-      for (const Ref part : conjuncts(after->args[0])) {
+      for (const Ref condition : conjuncts(after->args[0])) {
+        const Ref part = order_alone(condition);
         const bool orders = part->is("<") || part->is("<=");
-        if (!depends(part, before)) {
-          rest = nodes.both(rest, part);
+        if (!depends(condition, before)) {
+          rest = nodes.both(rest, condition);
         } else if (op.empty() && orders && part->args[0] == before &&
                    part->args[1] == after->args[1]) {
           op = "max";

@@ -144,6 +144,13 @@ Ref Nodes::select(Ref condition, Ref then, Ref otherwise) {
   if (condition->is_constant()) return condition->constant != 0 ? then : otherwise;
   if (then == otherwise) return then;
   if (condition->is("!")) return select(condition->args[0], otherwise, then);
+  // a < b || b != b ? b : a, which keeps NaN.
+  if (const Ref order = order_alone(condition); order != condition) {
+    const Ref left = order->args[0], right = order->args[1];
+    if ((then == left && otherwise == right) || (then == right && otherwise == left)) {
+      return op(then == right ? "max" : "min", then->type, {left, right});
+    }
+  }
   // A constant stands on the other side: one form for "outside: 0" and "inside: x".
   const auto is_leaf = [](Ref value) {
     return value->kind == Node::Kind::kFloat || value->is_constant();

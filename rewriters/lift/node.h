@@ -216,6 +216,10 @@ class Facts {
 /// The parts of a conjunction.
 [[nodiscard]] std::vector<Ref> conjuncts(Ref condition);
 
+/// `a < b` of "a < b || x != x", whose second part holds for NaN alone; else the condition itself.
+/// For extremes: NaN is not followed, so that one that keeps NaN is like one that passes it over.
+[[nodiscard]] Ref order_alone(Ref condition);
+
 /// "A[64*i + k] * B[k]", for people and for messages.
 [[nodiscard]] std::string to_string(const Nodes& nodes, Ref value);
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "candidates/pytorch/import.h"
 #include "tests/pytorch/fixture.h"
@@ -157,8 +158,8 @@ TEST_F(BadFiles, DynamicShape) {
 
 TEST_F(BadFiles, UnknownOperation) {
   Good file("products");
-  file.edit_graph([](Json& graph) { graph["nodes"][0]["target"] = "torch.ops.aten.topk.default"; });
-  expect(file, "(aten.topk.default");
+  file.edit_graph([](Json& graph) { graph["nodes"][0]["target"] = "torch.ops.aten.none.default"; });
+  expect(file, "(aten.none.default");
   expect(file, "hone does not have this operation");
 }
 
@@ -172,10 +173,21 @@ TEST_F(BadFiles, OverlappingStrides) {
   expect(file, "overlap or have gaps");
 }
 
+/// Buffers of a module that are views of one tensor, which it changes.
+TEST_F(BadFiles, ChangedWeightsThatSharePart) {
+  Good file("in_place");
+  file.edit("model_weights_config.json", [](Json& config) {
+    Json& weights = config["config"];
+    weights["steps"]["path_name"] = weights["mean"]["path_name"];
+    weights["steps"]["tensor_meta"]["dtype"] = weights["mean"]["tensor_meta"]["dtype"];
+  });
+  expect(file, "shares some of its elements with");
+}
+
 TEST_F(BadFiles, ElementTypes) {
   Good file("products");
   file.edit_graph([](Json& graph) { graph["tensor_values"].begin().value()["dtype"] = 10; });
-  expect(file, "dtype number 10");
+  expect(file, "torch.complex64; hone has");
 }
 
 TEST_F(BadFiles, ShapesThatRulesDoNotGive) {
@@ -188,6 +200,69 @@ TEST_F(BadFiles, ShapesThatRulesDoNotGive) {
          ["sizes"][0] = {{"as_int", 77}};
   });
   expect(file, "has the shape [77");
+}
+
+/// A node of this operator, and what is changed of it.
+void with_argument(Good& file, const std::string& target, const std::string& argument,
+                   const Json& value) {
+  file.edit_graph([&](Json& graph) {
+    for (Json& node : graph["nodes"]) {
+      if (node["target"] != "torch.ops." + target) continue;
+      for (Json& input : node["inputs"]) {
+        if (input["name"] == argument) {
+          input["arg"] = value;
+          return;
+        }
+      }
+    }
+    throw std::runtime_error("no " + target + " with " + argument);
+  });
+}
+
+TEST_F(BadFiles, PlacesOutside) {
+  const auto expect_with = [&](const char* target, const char* argument, const Json& value,
+                               const char* part) {
+    Good file("views");
+    with_argument(file, target, argument, value);
+    expect(file, part);
+  };
+  const auto number = [](std::int64_t value) { return Json{{"as_int", value}}; };
+  expect_with("aten.select.int", "index", number(99), "selects element 99");
+  expect_with("aten.select.int", "index", number(-99), "selects element -99");
+  expect_with("aten.narrow.default", "length", number(6), "takes 6 elements from 1 on, of 6");
+  expect_with("aten.permute.default", "dims", {{"as_ints", {0, 0, 1, 2}}}, "names not each of");
+  expect_with("aten.split_with_sizes.default", "split_sizes", {{"as_ints", {-1, 7}}},
+              "splits into pieces of -1 elements");
+  expect_with("aten.unfold.default", "step", number(0), "divided by 0");
+}
+
+TEST_F(BadFiles, StatesThatDoNotFit) {
+  const auto with_states = [&](const Json& sizes, const Json& strides, const char* part) {
+    Good file("recurrent");
+    file.edit_graph([&](Json& graph) {
+      for (auto& [name, meta] : graph["tensor_values"].items()) {
+        if (name != "h" && name != "c" && name != "args_1" && name != "args_2") continue;
+        meta["sizes"] = sizes;
+        meta["strides"] = strides;
+      }
+    });
+    expect(file, part);
+  };
+  const Json one = {{"as_int", 1}}, five = {{"as_int", 5}};
+  with_states(Json::array(), Json::array(), "dimensions");
+  with_states(Json::array({five}), Json::array({one}), "dimensions");
+  with_states(Json::array({one, one, five}), Json::array({five, five, one}),
+              "its shape rule gives");
+}
+
+/// Names are text of the file: they do not end the line of a message.
+TEST_F(BadFiles, NamesWithControlCharacters) {
+  Good file("products");
+  file.edit_graph([](Json& graph) {
+    graph["nodes"][0]["name"] = "a\n\x1b[31mall is well";
+    graph["nodes"][0]["target"] = "torch.ops.aten.none.default";
+  });
+  expect(file, "node 'a??[31mall is well'");
 }
 
 /// Any byte may be another: an answer or an error, never a crash.
@@ -206,6 +281,53 @@ TEST_F(BadFiles, RandomBytes) {
       static_cast<void>(import_pt2(path, "m.pt2"));
     }
   }
+}
+
+/// All tensors that a node reads become one of this name.
+void read_one_tensor(Json& argument, const std::string& name) {
+  if (argument.is_object() && argument.contains("name")) argument["name"] = name;
+  if (argument.is_structured()) {
+    for (Json& part : argument) read_one_tensor(part, name);
+  }
+}
+
+/// Each operator alone, of a tensor of another rank than it was recorded with: none looks for a
+/// dimension that is not there.
+TEST_F(BadFiles, OtherRanks) {
+  const auto path = folder_.path() / "m.pt2";
+  const Json one = {{"as_int", 1}};
+  int refused = 0;
+  for (const std::string& name : fixture_names()) {
+    Good file(name);
+    const Json model = Json::parse(file.member("models/model.json").bytes);
+    const Json& inputs = model["graph_module"]["signature"]["input_specs"];
+    std::string input;
+    for (const Json& spec : inputs) {
+      if (spec.contains("user_input") && spec["user_input"]["arg"].contains("as_tensor")) {
+        input = spec["user_input"]["arg"]["as_tensor"]["name"].get<std::string>();
+      }
+    }
+    std::set<std::string> seen;
+    for (const Json& node : model["graph_module"]["graph"]["nodes"]) {
+      if (!seen.insert(node["target"].get<std::string>()).second) continue;
+      for (const std::size_t rank : {0, 1, 9}) {
+        Json bad = model;
+        Json& graph = bad["graph_module"]["graph"];
+        Json& meta = graph["tensor_values"][input];
+        meta["sizes"] = meta["strides"] = Json::array();
+        for (std::size_t i = 0; i < rank; ++i) {
+          meta["sizes"].push_back(one);
+          meta["strides"].push_back(one);
+        }
+        Json alone = node;
+        for (Json& argument : alone["inputs"]) read_one_tensor(argument["arg"], input);
+        graph["nodes"] = Json::array({alone});
+        file.member("models/model.json").bytes = bad.dump();
+        refused += message_for(zip_of(file.members)) != "imported" ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
 }
 
 /// Numbers and words of the graph exchanged for others: what gets past the JSON.

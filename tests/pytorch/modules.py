@@ -163,6 +163,58 @@ def not_finite():
 
 
 @fixture
+def extremes_with_nan():
+    """A row with NaN has it as its largest and its smallest; the others are as always."""
+    nan, inf = float("nan"), float("inf")
+    x = torch.tensor([[1.0, nan, 3.0, 2.0], [4.0, 7.0, 5.0, 6.0], [-inf, -inf, -inf, -inf], [nan, 0.0, nan, 1.0],
+                      [0.5, inf, -1.0, 2.0], [3.0, 1.0, inf, nan], [2.0, 2.0, -inf, 1.0]])
+    return of([lambda x: x.amax(1), lambda x: x.amin(1), lambda x: x.max(1), lambda x: x.min(1), lambda x: x.argmax(1),
+               lambda x: x.argmin(1), lambda x: x[:3, :3].max(0)[0], lambda x: x.half().amax(1), lambda x: x.double().amin(1),
+               lambda x: F.max_pool1d(x, 2), lambda x: F.max_pool2d(x[None], 2, 1, 1), lambda x: F.max_pool1d(x.double(), 3, 1, 1),
+               lambda x: x.logsumexp(1), lambda x: x[1:2].logsumexp(0),
+               lambda x: torch.clamp(x[1] + 0 * x[1], x[0], x[4]), lambda x: torch.clamp(x[1], min=x[0]),
+               lambda x: torch.clamp(x[1], max=x[0])], x)
+
+
+@fixture
+def promotion():
+    """What numbers, tensors without dimensions and short types meet in."""
+    h, z, i = torch.tensor([0.1, 0.2, 0.3, 7.0]).half(), torch.tensor(0.1), ints(4, low=-3)
+    u, s = torch.tensor([200, 255, 3, 1], dtype=torch.uint8), torch.tensor([-56, -1, 5, 1], dtype=torch.int8)
+    big = torch.tensor([2 ** 53 + 1, 2 ** 62, -5, 16777217])
+    b = h.bfloat16()
+    calls = [lambda h, z, i, u, s, g, b, f=f: (f(h, 0.1), f(h, z), f(b, 0.1), f(b, z), f(z, h), f(h, i), f(h, 1), f(h, b), f(u, s), f(u, -1),
+                                            f(s, 255), f(u, i), f(i, 0.5), f(i, h), f(g, 2 ** 53 + 1), f(g, z), f(u > 3, 1), f(u, u > 3))
+             for f in (torch.eq, torch.lt, torch.ge)]
+    calls += [lambda h, z, i, u, s, g, b: i ** 5, lambda h, z, i, u, s, g, b: i ** 12, lambda h, z, i, u, s, g, b: i ** 0,
+              lambda h, z, i, u, s, g, b: torch.pow(i, i.abs()), lambda h, z, i, u, s, g, b: torch.pow(i.abs() - 1, -i),
+              lambda h, z, i, u, s, g, b: torch.pow(3, i.abs() * 11), lambda h, z, i, u, s, g, b: u ** 3,
+              lambda h, z, i, u, s, g, b: u ** u, lambda h, z, i, u, s, g, b: g + 2 ** 40,
+              lambda h, z, i, u, s, g, b: g.masked_fill(u > 3, 2 ** 63 - 1), lambda h, z, i, u, s, g, b: g.masked_fill(u > 3, -2 ** 63),
+              lambda h, z, i, u, s, g, b: torch.full((2,), 2 ** 53 + 1), lambda h, z, i, u, s, g, b: h.t().argmax(),
+              lambda h, z, i, u, s, g, b: torch.stack([b, b * 2]).t().argmax(), lambda h, z, i, u, s, g, b: h.float()[:, None].expand(4, 3).logsumexp((0, 1))]
+    return of(calls, h, z, i, u, s, big, b)
+
+
+@fixture
+def made_indices():
+    """Indices that arithmetic makes, and one that goes into two tables."""
+    class Made(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Embedding(7, 3), nn.Embedding(9, 3)
+            self.c = nn.Embedding(12, 2)
+
+        def forward(self, x, i, j, k, m):
+            n = k.clone()
+            n.add_(2)
+            return (self.a(i) + self.b(i), self.a(j - 1), self.c(j + 4), self.c(k * 4 + m), x[:, -k - 1], x[torch.cat([k, k + 1])],
+                    self.a(k.int().long() % 7), x[n], self.b((j * 100).clamp(0, 8)), self.b(torch.where(k > 1, k, m + 1)),
+                    self.a((j // 2).abs()), x[torch.arange(3)[:, None] + 2, torch.minimum(k, m)])
+    return Made(), (rand(6, 6), ints(5, high=7), ints(5, low=1, high=8), ints(3, high=3), ints(3, high=4))
+
+
+@fixture
 def in_place():
     class InPlace(nn.Module):
         def __init__(self):
@@ -453,6 +505,21 @@ def recurrent():
 
 
 @fixture
+def recurrent_projected():
+    class Projected(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.two = nn.LSTM(4, 6, 2, batch_first=True, bidirectional=True, proj_size=3)
+            self.bare = nn.LSTM(4, 3, bias=False, proj_size=2)
+
+        def forward(self, x, h, c):
+            y, (h1, c1) = self.two(x, (h, c))
+            z, (h2, c2) = self.bare(x)
+            return y, h1, c1, z, h2, c2
+    return Projected(), (rand(3, 5, 4), rand(4, 3, 3), rand(4, 3, 6))
+
+
+@fixture
 def losses():
     x, t, p = rand(4, 3), rand(4, 3), rand(4, 3, low=0.05, high=0.95)
     s = torch.sign(rand(4, 3))
@@ -555,3 +622,184 @@ def attention_by_hand():
             s = s.masked_fill(self.mask[:, :, :t, :t] == 0, float("-inf")).softmax(-1)
             return self.out((s @ v).transpose(1, 2).contiguous().view(b, t, c))
     return Attention(), (rand(2, 6, 8),)
+
+
+@fixture
+def sorting():
+    nan = float("nan")
+    x = rand(3, 4, 6)
+    y = torch.tensor([[1.0, nan, -2.0, 7.0, float("inf")], [3.0, -1.0, 2.0, nan, 0.0]])
+    i, t = torch.randperm(9).view(3, 3), torch.tensor([[2, 1, 2, 1, 1], [0, 0, 3, 0, 3]])
+    return of([lambda x, y, i, t: x.sort(1), lambda x, y, i, t: x.sort(-1, descending=True), lambda x, y, i, t: torch.sort(t, stable=True),
+               lambda x, y, i, t: torch.sort(t, dim=1, stable=True, descending=True), lambda x, y, i, t: y.sort(1),
+               lambda x, y, i, t: y.sort(1, descending=True), lambda x, y, i, t: i.argsort(0), lambda x, y, i, t: torch.argsort(i, stable=True),
+               lambda x, y, i, t: x.half().sort(2)[0], lambda x, y, i, t: x.topk(2), lambda x, y, i, t: x.topk(3, 1, largest=False),
+               lambda x, y, i, t: y.topk(2, 1), lambda x, y, i, t: i.topk(1, 0)[1], lambda x, y, i, t: x.topk(6, 2)[0]], x, y, i, t)
+
+
+@fixture
+def scattering():
+    x, s, i = rand(3, 5), rand(2, 4), torch.tensor([[0, 2, 1, 0], [2, 1, 1, 0]])
+    j, k, m = torch.tensor([4, 1, 1]), torch.tensor([2, 0]), torch.rand(3, 5) > 0.5
+    r = rand(3, 3)
+
+    def put(f):
+        def run(*args):
+            y = args[0].clone()
+            f(y, *args[1:])
+            return y
+        return run
+    def by_two(y, s, i, j, k, m, r): y[k, j[:2]] = s[0, :2]
+    def by_row(y, s, i, j, k, m, r): y[:, j - 5] = r
+    def masked(y, s, i, j, k, m, r): y[m] = -3.0
+    def rows(y, s, i, j, k, m, r): y[m[:, 0]] = 2.0
+    calls = [put(f) for f in (by_two, by_row, masked, rows)]
+    calls += [lambda x, s, i, j, k, m, r: x.scatter(0, i, s), lambda x, s, i, j, k, m, r: x.scatter(0, i, 2.5),
+              lambda x, s, i, j, k, m, r: x.scatter(0, i, s, reduce="add"), lambda x, s, i, j, k, m, r: x.scatter(0, i, 2.0, reduce="multiply"),
+              lambda x, s, i, j, k, m, r: x.scatter_add(0, i, s), lambda x, s, i, j, k, m, r: x.half().scatter_add(0, i, s.half()),
+              lambda x, s, i, j, k, m, r: x.long().scatter_add(0, i, i), lambda x, s, i, j, k, m, r: x.scatter_reduce(0, i, s, "sum"),
+              lambda x, s, i, j, k, m, r: x.scatter_reduce(0, i, s, "amax"), lambda x, s, i, j, k, m, r: x.scatter_reduce(0, i, s, "amin"),
+              lambda x, s, i, j, k, m, r: x.scatter_reduce(0, i, s, "prod"), lambda x, s, i, j, k, m, r: x.index_add(1, j, r, alpha=0.5),
+              lambda x, s, i, j, k, m, r: x.half().index_add(1, j, r.half()), lambda x, s, i, j, k, m, r: x.index_copy(0, k, x[1:] * 2),
+              lambda x, s, i, j, k, m, r: x.index_fill(1, j, 7.0), lambda x, s, i, j, k, m, r: x.index_fill(1, j, s[0, 0]),
+              lambda x, s, i, j, k, m, r: x.index_put([k], x[:2], accumulate=True), lambda x, s, i, j, k, m, r: F.one_hot(i, 4),
+              lambda x, s, i, j, k, m, r: aten.slice_scatter(x, r, 1, 1, 4), lambda x, s, i, j, k, m, r: aten.select_scatter(x, r[:, 0], 1, -2)]
+    return of(calls, x, s, i, j, k, m, r)
+
+
+@fixture
+def pooling_places():
+    x = rand(2, 3, 7, 8)
+    return of([lambda x: F.max_pool2d(x, 2, return_indices=True), lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True),
+               lambda x: F.max_pool1d(x[0], 3, 2, return_indices=True), lambda x: F.max_pool3d(x, 2, return_indices=True),
+               lambda x: F.max_pool2d(x.half(), 3, dilation=2, return_indices=True)[1], lambda x: F.adaptive_max_pool2d(x, (3, 1), return_indices=True),
+               lambda x: F.adaptive_max_pool2d(x, 2), lambda x: F.adaptive_max_pool1d(x[0], 3, return_indices=True), lambda x: F.adaptive_max_pool3d(x, (1, 2, 8)),
+               lambda x: aten._adaptive_avg_pool2d(x, [3, 2]), lambda x: aten._adaptive_avg_pool3d(x, [3, 2, 1]),
+               lambda x: F.adaptive_max_pool2d(x.double(), (7, 2))], x)
+
+
+@fixture
+def running_extremes():
+    x = rand(3, 5, 4)
+    y = torch.tensor([[1.0, 3.0, 3.0, float("nan"), 5.0], [-float("inf"), -float("inf"), 2.0, 1.0, 2.0], [0.5, float("inf"), 1.0, -3.0, 7.0]])
+    i = ints(2, 6)
+    return of([lambda x, y, i: x.cummax(1), lambda x, y, i: x.cummin(2), lambda x, y, i: x.cummax(0)[0], lambda x, y, i: x.half().cummin(1)[0],
+               lambda x, y, i: y.cummax(1), lambda x, y, i: y.cummin(1), lambda x, y, i: i.cummax(1), lambda x, y, i: i.cummin(0)[0],
+               lambda x, y, i: x.logcumsumexp(1), lambda x, y, i: y.logcumsumexp(1), lambda x, y, i: x.double().logcumsumexp(2)], x, y, i)
+
+
+@fixture
+def resampling_cubic():
+    x = rand(2, 2, 5, 6)
+    return of([lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"), lambda x: F.interpolate(x, size=(8, 3), mode="bicubic", align_corners=True),
+               lambda x: F.interpolate(x, scale_factor=1.7, mode="bicubic"), lambda x: F.interpolate(x.double(), scale_factor=1.3, mode="bicubic"),
+               lambda x: F.interpolate(x.double(), scale_factor=1.7, mode="bilinear"), lambda x: F.interpolate(x.double(), size=(9, 4), mode="bilinear", align_corners=True),
+               lambda x: F.interpolate(x.half(), scale_factor=2, mode="bicubic")], x)
+
+
+@fixture
+def pointwise_more():
+    x, y, i = rand(3, 7), rand(3, 7), ints(3, 7, low=1, high=6)
+    n = torch.tensor([float("nan"), float("inf"), -float("inf"), 1.5, -2.0, 0.0, 3.0])
+    p = rand(3, 7, low=0.05, high=0.95)
+    calls = [lambda x, y, i, n, p, f=getattr(torch, f): f(x) for f in "erfc lgamma asinh frac sinc".split()]
+    calls += [lambda x, y, i, n, p: torch.acosh(x.abs() + 1), lambda x, y, i, n, p: torch.atanh(p), lambda x, y, i, n, p: torch.erfinv(p),
+              lambda x, y, i, n, p: torch.erfc(x.double()), lambda x, y, i, n, p: torch.sinc(x.double()), lambda x, y, i, n, p: F.hardshrink(x),
+              lambda x, y, i, n, p: F.softshrink(x, 0.3), lambda x, y, i, n, p: F.softshrink(n), lambda x, y, i, n, p: torch.logaddexp(x, y),
+              lambda x, y, i, n, p: torch.logaddexp(n, n), lambda x, y, i, n, p: torch.hypot(x, y), lambda x, y, i, n, p: torch.copysign(x, y),
+              lambda x, y, i, n, p: torch.copysign(x, -2.0), lambda x, y, i, n, p: torch.fmax(n, y[0]), lambda x, y, i, n, p: torch.fmin(n, y[0]),
+              lambda x, y, i, n, p: i << 2, lambda x, y, i, n, p: i >> 1, lambda x, y, i, n, p: i << i, lambda x, y, i, n, p: i >> i,
+              lambda x, y, i, n, p: torch.bitwise_left_shift(i, 3), lambda x, y, i, n, p: torch.bitwise_right_shift(i, i),
+              lambda x, y, i, n, p: torch.bitwise_left_shift(i, i), lambda x, y, i, n, p: torch.bitwise_right_shift(i, 2),
+              lambda x, y, i, n, p: n.nan_to_num(), lambda x, y, i, n, p: n.nan_to_num(1.0, 2.0, -3.0), lambda x, y, i, n, p: n.half().nan_to_num(),
+              lambda x, y, i, n, p: n.double().nan_to_num(), lambda x, y, i, n, p: torch.logit(p), lambda x, y, i, n, p: torch.logit(p, 0.2),
+              lambda x, y, i, n, p: torch.addmv(x[:, 0], x, y[0], beta=0.5), lambda x, y, i, n, p: aten.all.dims(x > -1.5, [0, 1])]
+    return of(calls, x, y, i, n, p)
+
+
+@fixture
+def native_norms():
+    """The norms as PyTorch's decompositions leave them, with what they change."""
+    class Norms(nn.Module):
+        decompose = True
+
+        def __init__(self):
+            super().__init__()
+            self.train_bn, self.eval_bn = nn.BatchNorm2d(4), nn.BatchNorm2d(4).eval()
+            self.ln, self.gn, self.inorm = nn.LayerNorm((5, 6)), nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True)
+
+        def forward(self, x):
+            layer, layer_mean, layer_scale = aten.native_layer_norm(x, [6], None, None, 1e-5)
+            group, group_mean, group_scale = aten.native_group_norm(x, None, None, 3, 4, 30, 2, 1e-5)
+            batch, mean, scale = aten.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-3)
+            return (self.train_bn(x), self.eval_bn(x), self.ln(x), self.gn(x), self.inorm(x), layer, layer_mean, layer_scale, group, group_mean,
+                    group_scale, batch, mean, scale, F.dropout(x, 0.3, training=True))
+    return Norms(), (rand(3, 4, 5, 6),)
+
+
+@fixture
+def native_norms_in_place():
+    class Norms(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name in ("mean", "legit_mean"):
+                self.register_buffer(name, torch.zeros(4))
+            for name in ("var", "legit_var"):
+                self.register_buffer(name, torch.ones(4))
+
+        def forward(self, x):
+            return (aten.native_batch_norm(x, None, None, self.mean, self.var, True, 0.1, 1e-5)[0],
+                    aten._native_batch_norm_legit(x, None, None, self.legit_mean, self.legit_var, True, 0.2, 1e-5)[0],
+                    aten._native_batch_norm_legit.no_stats(x, None, None, True, 0.1, 1e-5)[0],
+                    aten._native_batch_norm_legit_no_training(x, None, None, self.mean, self.var, 0.1, 1e-5)[0])
+    return Norms(), (rand(3, 4, 5),)
+
+
+@fixture
+def decomposed():
+    """A small network as run_decompositions() leaves it."""
+    class Network(nn.Module):
+        decompose = True
+
+        def __init__(self):
+            super().__init__()
+            self.conv, self.bn = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4)
+            self.up = nn.ConvTranspose2d(4, 2, 2, stride=2)
+
+        def forward(self, x):
+            y = F.max_pool2d(F.relu(self.bn(self.conv(x))), 2)
+            return F.interpolate(self.up(F.adaptive_avg_pool2d(y, 2)), scale_factor=2), F.avg_pool2d(x, 2).softmax(1)
+    return Network(), (rand(2, 3, 8, 8),)
+
+
+@fixture
+def decomposed_attention():
+    class Network(nn.Module):
+        decompose = True
+
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(6, 8)
+
+        def forward(self, x):
+            t = self.out(F.gelu(x))[:, None]
+            w = x.clone()
+            w[:, 1] = 2.0
+            return (F.scaled_dot_product_attention(t, t, t, is_causal=True), F.log_softmax(t, 2), w,
+                    F.cross_entropy(t[:, 0, 0], torch.tensor([1, 0])))
+    return Network(), (rand(2, 3, 6),)
+
+
+@fixture
+def chosen_by_device():
+    """Operators that PyTorch itself chooses, and forms that say a factor of each dimension."""
+    q, k = rand(2, 3, 5, 4), rand(2, 3, 7, 4)
+    x, bias = rand(2, 2, 4, 6), rand(3, 5, 7)
+    flash = aten._scaled_dot_product_flash_attention_for_cpu
+    return of([lambda q, k, x, b: flash(q, k, k)[0], lambda q, k, x, b: flash(q, q, q, 0.0, True)[0],
+               lambda q, k, x, b: flash(q, k, k, attn_mask=b[None].expand(2, 3, 5, 7), scale=0.3)[0],
+               lambda q, k, x, b: aten._fused_rms_norm(x, [6], None, 1e-5)[0],
+               lambda q, k, x, b: aten.upsample_nearest1d(x[0], [12], 2.0), lambda q, k, x, b: aten.upsample_nearest2d(x, [8, 12], 2.0, 2.0),
+               lambda q, k, x, b: aten.upsample_nearest3d(x[None], [4, 8, 12], 2.0, 2.0, 2.0), lambda q, k, x, b: aten.upsample_linear1d(x[0], [9], False, 1.5),
+               lambda q, k, x, b: aten.upsample_bilinear2d(x, [7, 5], False), lambda q, k, x, b: aten.upsample_bilinear2d(x, [8, 9], False, 2.0, 1.5),
+               lambda q, k, x, b: aten.upsample_trilinear3d(x[None], [3, 5, 4], True), lambda q, k, x, b: aten.upsample_bicubic2d(x, [8, 9], False, 2.0, 1.5)], q, k, x, bias)

@@ -4,7 +4,8 @@
     python3 tests/pytorch/record.py [-o FOLDER] [--folders] [NAME ...]
 
 Needs PyTorch 2.11 on a CPU; the tests need none. Each module of modules.py becomes NAME.pt2, to
-which the members recorded/inputs/N.bin, recorded/outputs/N.bin and recorded/draws/N.bin are added.
+which the members recorded/inputs/N.bin, recorded/outputs/N.bin and recorded/draws/N.bin are added, and
+recorded/mutated/NAME.bin of what it changes: a name in its state, or the number of an argument.
 --folders writes them beside it too, as `hone import --verify NAME` reads them.
 """
 import argparse
@@ -20,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import modules  # noqa: E402
 
 warnings.filterwarnings("ignore")
-DRAWS = ("dropout", "randn", "rand", "bernoulli")
+DRAWS = ("dropout", "native_dropout", "randn", "rand", "bernoulli")
 
 
 def raw(tensor):
@@ -51,6 +52,10 @@ class Recorder(torch.fx.Interpreter):
     def call_function(self, target, args, kwargs):
         name = getattr(target, "_schema", None) and target._schema.name.removeprefix("aten::")
         if name and name.rstrip("_").removesuffix("_like") in DRAWS:
+            if name == "native_dropout":
+                keep = torch.dropout(torch.ones(args[0].shape), args[1], True)
+                self.draws.append(keep)
+                return (args[0] * keep).to(args[0].dtype), keep != 0
             if name.startswith("dropout"):
                 if not args[2] or args[1] == 0:
                     return super().call_function(target, args, kwargs)
@@ -76,6 +81,8 @@ def record(name, make, folder, folders):
     module, args = make()
     with torch.no_grad():
         program = torch.export.export(module, args, strict=False)
+        if getattr(module, "decompose", False):
+            program = program.run_decompositions()
         without_traces(program)
         program._example_inputs = None
         buffer = io.BytesIO()
@@ -85,12 +92,19 @@ def record(name, make, folder, folders):
         for i, argument in enumerate(tensors):
             if isinstance(argument, torch.Tensor):
                 members[f"inputs/{i}"] = raw(argument)
-        recorder = Recorder(program.module())
+        graph = program.module()
+        state = {**dict(graph.named_parameters()), **dict(graph.named_buffers())}
+        arguments = {str(i): a for i, a in enumerate(tensors) if isinstance(a, torch.Tensor)}
+        before = {n: raw(t) for n, t in {**state, **arguments}.items()}
+        recorder = Recorder(graph)
         results = recorder.run(*torch.utils._pytree.tree_leaves(args))
         results = [r for r in torch.utils._pytree.tree_leaves(results)]
         for i, result in enumerate(results):
             if isinstance(result, torch.Tensor):
                 members[f"outputs/{i}"] = raw(result.contiguous())
+        for key, tensor in {**state, **arguments}.items():
+            if raw(tensor) != before[key]:
+                members[f"mutated/{key}"] = raw(tensor)
         for i, draw in enumerate(recorder.draws):
             members[f"draws/{i}"] = raw(draw)
     path = os.path.join(folder, name + ".pt2")

@@ -70,6 +70,7 @@ void rms_norm(Call& call) {
   const Tensor from = call.to.dense(call.tensor("input"));
   const std::size_t normal = call.wholes("normalized_shape").size();
   if (normal == 0 || normal > from.shape.size()) refuse("normalises over {} dimensions", normal);
+  if (call.is_used(1)) refuse("gives the scales of rows, which hone does not compute");
   const auto weight = call.maybe_tensor("weight");
   const bool half = from.type == ScalarType::kF16 || from.type == ScalarType::kBf16;
   if (!call.has("eps") && half) refuse("has no eps, of which PyTorch's default hangs on the type");
@@ -120,6 +121,7 @@ constexpr Operation kOperations[] = {
     {"aten.glu.default", glu},
     {"aten.prelu.default", prelu},
     {"aten.rms_norm.default", rms_norm},
+    {"aten._fused_rms_norm.default", rms_norm},
 };
 
 }  // namespace

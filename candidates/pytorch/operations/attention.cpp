@@ -148,6 +148,9 @@ void attend(Call& call) {
   the.query = call.tensor("query");
   the.key = call.tensor("key");
   the.value = call.tensor("value");
+  for (std::size_t i = 1; i < call.results(); ++i) {
+    if (call.is_used(i)) refuse("gives more than its values, which hone does not compute");
+  }
   if (call.number("dropout_p", 0) != 0) {
     refuse("drops scores at random (dropout_p); export the module in eval mode");
   }
@@ -155,7 +158,7 @@ void attend(Call& call) {
     if (tensor->rank() < 2 || tensor->rank() != the.query.rank()) {
       refuse("has {} and {} dimensions", the.query.rank(), tensor->rank());
     }
-    if (!is_float(tensor->type)) refuse("attends to {}", to_string(tensor->type));
+    if (!is_float(tensor->type)) refuse("attends to {}", torch_name(tensor->type));
   }
   the.causal = call.flag("is_causal", false);
   if (call.has("scale")) the.scale = call.number("scale");
@@ -191,12 +194,13 @@ void attend(Call& call) {
   the.value = expanded(sizes, the.value, with(theirs, columns, the.value.shape[rank - 1]));
   const ScalarType type = the.query.type == ScalarType::kF64 ? ScalarType::kF64 : ScalarType::kF32;
   the.scores = call.between(type, with(batch, rows, columns), "scores");
-  if (call.has("attn_mask")) {
-    the.mask = call.tensor("attn_mask");
+  const std::string_view mask = call.has("attn_bias") ? "attn_bias" : "attn_mask";
+  if (call.has(mask)) {
+    the.mask = call.tensor(mask);
     broadcast(sizes, the.scores.shape, the.mask->shape);
     the.mask = expanded(sizes, *the.mask, the.scores.shape);
     if (the.mask->type != ScalarType::kBool && !is_float(the.mask->type)) {
-      refuse("has a mask of {}", to_string(the.mask->type));
+      refuse("has a mask of {}", torch_name(the.mask->type));
     }
   }
   the.result = call.make(with(batch, rows, the.value.shape[rank - 1]));
@@ -207,6 +211,11 @@ void attend(Call& call) {
 
 constexpr Operation kOperations[] = {
     {"aten.scaled_dot_product_attention.default", attend},
+    // What PyTorch chooses by device; the further results are for a backward pass.
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default", attend},
+    {"aten._scaled_dot_product_flash_attention.default", attend},
+    {"aten._scaled_dot_product_efficient_attention.default", attend},
+    {"aten._scaled_dot_product_cudnn_attention.default", attend},
 };
 
 }  // namespace

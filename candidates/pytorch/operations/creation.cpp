@@ -1,6 +1,10 @@
 // Operators that make tensors of nothing: constants, ranges, unit matrices.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "candidates/pytorch/operations.h"
 #include "candidates/pytorch/refusal.h"
 
@@ -17,28 +21,38 @@ std::vector<Dim> said_shape(Call& call) {
   return shape;
 }
 
-void write_constant(Call& call, const std::vector<Dim>& shape, double value) {
+/// `value`: as that type's literal.
+void write_constant(Call& call, const std::vector<Dim>& shape, const std::string& value) {
   const Tensor result = call.make(shape);
   Tensor flat = result;
   merge_dimensions(call.to.sizes, {&flat});
   Kernel kernel(call.to, "fill", "");
   const auto y = kernel.out("y", flat);
   const Indices at = kernel.each_element(flat);
-  kernel.store(y, at, stored_as(result.type, literal(value, result.type)));
+  kernel.store(y, at, stored_as(result.type, value));
   kernel.launch();
 }
 
-double value_of(const Call& call, double otherwise) {
+std::string value_of(const Call& call, double otherwise) {
   for (const std::string_view name : {"fill_value", "value", "s"}) {
-    if (call.has(name)) return call.number(name);
+    if (!call.has(name)) continue;
+    // Whole numbers of 64 bits are no doubles.
+    if (call.type() == ScalarType::kI64 && call.is_whole(name)) {
+      const std::int64_t value = call.whole_value(name);
+      return value == std::numeric_limits<std::int64_t>::min() ? "-9223372036854775807ll - 1"
+                                                               : fmt::format("{}ll", value);
+    }
+    return literal(call.number(name), call.type());
   }
-  return otherwise;
+  return literal(otherwise, call.type());
 }
 
 void zeros(Call& call) { write_constant(call, said_shape(call), value_of(call, 0)); }
-void ones(Call& call) { write_constant(call, said_shape(call), 1); }
+void ones(Call& call) { write_constant(call, said_shape(call), literal(1, call.type())); }
 void zeros_like(Call& call) { write_constant(call, call.tensor("self").shape, value_of(call, 0)); }
-void ones_like(Call& call) { write_constant(call, call.tensor("self").shape, 1); }
+void ones_like(Call& call) {
+  write_constant(call, call.tensor("self").shape, literal(1, call.type()));
+}
 
 /// self's shape, the element of another tensor everywhere.
 void fill_with_tensor(Call& call) {
@@ -69,6 +83,12 @@ void write_steps(Call& call, double start, double step) {
           : fmt::format("{} + {} * {}", literal(start, wide), at[0], literal(step, wide));
   kernel.store(y, at, stored_as(result.type, value));
   kernel.launch();
+  constexpr double kMost = 1e9;
+  const double last = start + step * static_cast<double>(call.extent(0) - 1);
+  if (wide == ScalarType::kI64 && std::abs(start) < kMost && std::abs(last) < kMost) {
+    call.to.set_whole(result, whole_between({static_cast<std::int64_t>(std::min(start, last)),
+                                             static_cast<std::int64_t>(std::max(start, last))}));
+  }
 }
 
 void arange(Call& call) { write_steps(call, call.number("start", 0), call.number("step", 1)); }

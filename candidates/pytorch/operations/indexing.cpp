@@ -11,7 +11,7 @@ namespace {
 void check_index(const Tensor& index) {
   if (index.type != ScalarType::kI64 && index.type != ScalarType::kI32) {
     refuse("is indexed by {}; hone has whole numbers, as a mask gives a shape that only data say",
-           to_string(index.type));
+           torch_name(index.type));
   }
 }
 
@@ -60,6 +60,10 @@ void gather(Call& call) {
   if (from.rank() != index.rank() || from.rank() == 0) refuse("has an index of another rank");
   for (std::size_t i = 0; i < from.shape.size(); ++i) {
     if (i == axis) continue;
+    if (sizes.value(index.shape[i]) > sizes.value(from.shape[i])) {
+      refuse("has {} indices for {} elements", sizes.value(index.shape[i]),
+             sizes.value(from.shape[i]));
+    }
     if (sizes.value(from.shape[i]) == sizes.value(index.shape[i])) {
       sizes.unify(from.shape[i], index.shape[i]);
     } else {
@@ -94,7 +98,7 @@ void index(Call& call) {
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i]) continue;
     check_index(*indices[i]);
-    call.to.index_into(*indices[i], from.shape[i]);
+    call.to.index_into(*indices[i], from.shape[i], true);
     common = broadcast(sizes, common, indices[i]->shape);
     indexed.push_back(i);
   }

@@ -97,6 +97,11 @@ void join(Call& call, std::vector<Tensor> pieces, std::int64_t dim) {
   if (sizes.resolve(all).terms().size() > kMostPieces) sizes.freeze(all);
   shape[axis] = all;
   const Tensor result = call.make(shape);
+  Whole elements = call.to.whole_of(pieces.front());
+  for (const Tensor& piece : pieces) {
+    elements = whole_made("either", {elements, call.to.whole_of(piece)});
+  }
+  call.to.set_whole(result, elements);
   if (pieces.size() <= kMostPieces) {
     write_choice(call, pieces, axis, result);
   } else {

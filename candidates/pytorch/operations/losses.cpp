@@ -244,7 +244,7 @@ void write_by_class(Call& call, bool logits) {
   Sizes& sizes = call.to.sizes;
   const Classes classes = classes_of(call);
   const Tensor target = call.tensor("target");
-  if (target.type != ScalarType::kI64) refuse("has classes of {}", to_string(target.type));
+  if (target.type != ScalarType::kI64) refuse("has classes of {}", torch_name(target.type));
   if (target.shape.size() != classes.shape.size()) refuse("has a target of another shape");
   for (std::size_t i = 0; i < target.shape.size(); ++i) {
     sizes.unify(target.shape[i], classes.shape[i]);

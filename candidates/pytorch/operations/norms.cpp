@@ -167,14 +167,15 @@ Tensor along_channels(const Tensor& tensor, const Tensor& like) {
   return view;
 }
 
-/// running = (1 - momentum) * running + momentum * now * scale.
+/// (1 - momentum) * running + momentum * now * scale: into `running`, or `into` another tensor.
 void write_running(Call& call, const Tensor& running, const Tensor& now, double momentum,
-                   const std::optional<Dim>& terms) {
+                   const std::optional<Dim>& terms, const std::optional<Tensor>& into) {
   BufferText& buffer = call.to.buffer(call.to.buffer_of(running));
-  if (buffer.role == Role::kIn) buffer.role = Role::kInOut;
+  if (!into && buffer.role == Role::kIn) buffer.role = Role::kInOut;
   Kernel kernel(call.to, terms ? "running_variance" : "running_mean", "");
   const auto fresh = kernel.in("now", now);
-  const auto kept = kernel.inout("running", running);
+  const auto kept = into ? kernel.in("running", running) : kernel.inout("running", running);
+  const auto to = into ? kernel.out("next", *into) : kept;
   const Indices at = kernel.each_element(running);
   std::string value = kernel.load(fresh, at);
   if (terms) {
@@ -182,10 +183,36 @@ void write_running(Call& call, const Tensor& running, const Tensor& now, double 
     const std::string count = kernel.size("terms", *terms);
     value += fmt::format(" * {} / ({} - 1)", count, count);
   }
-  kernel.store(kept, at,
+  kernel.store(to, at,
                stored_as(running.type,
                          fmt::format("{} * {} + {} * ({})", literal(1 - momentum, now.type),
                                      kernel.load(kept, at), literal(momentum, now.type), value)));
+  kernel.launch();
+}
+
+/// What a backward pass would need: 1 / sqrt(variance + eps), and the mean, where something reads
+/// them. `shape` may have dimensions of extent 1 more than the moments.
+void give_saved(Call& call, const Moments& moments, const std::vector<Dim>& shape, double eps) {
+  if (call.is_used(1)) {
+    Tensor mean = moments.mean;
+    mean.shape = shape;
+    mean.strides = dense_strides(shape);
+    call.give(mean, 1);
+  }
+  if (!call.is_used(2)) return;
+  Tensor variance = moments.variance;
+  variance.shape = shape;
+  variance.strides = dense_strides(shape);
+  const Tensor result = call.make(shape, 2);
+  Kernel kernel(call.to, "inverse_deviation", "");
+  const auto x = kernel.in("variance", variance);
+  const auto y = kernel.out("y", result);
+  const Indices at = kernel.each_element(result);
+  kernel.store(
+      y, at,
+      stored_as(result.type, fmt::format("{} / sqrt{}({} + {})", literal(1, variance.type),
+                                         variance.type == ScalarType::kF64 ? "" : "f",
+                                         kernel.load(x, at), literal(eps, variance.type))));
   kernel.launch();
 }
 
@@ -200,7 +227,10 @@ void batch_norm(Call& call) {
   use.x = x;
   use.y = call.make(x.shape);
   use.eps = call.number("eps", 1e-5);
-  const bool training = call.flag("training", call.flag("use_input_stats", false));
+  // Of the others neither has a flag.
+  const bool stays = call.target().find("no_training") != std::string::npos;
+  const bool functional = call.target().find("functional") != std::string::npos;
+  const bool training = !stays && call.flag("training", call.flag("use_input_stats", false));
   if (training) {
     std::vector<int> order = {1, 0};
     for (int i = 2; i < x.rank(); ++i) order.push_back(i);
@@ -208,15 +238,23 @@ void batch_norm(Call& call) {
     use.mean = along_channels(moments.mean, x);
     use.variance = along_channels(moments.variance, x);
     const double momentum = call.number("momentum", 0.1);
+    give_saved(call, moments, {x.shape[1]}, use.eps);
+    const auto next = [&](std::size_t result) {
+      return functional ? std::optional(call.make({x.shape[1]}, result)) : std::nullopt;
+    };
     if (call.has("running_mean")) {
-      write_running(call, call.tensor("running_mean"), moments.mean, momentum, std::nullopt);
+      write_running(call, call.tensor("running_mean"), moments.mean, momentum, std::nullopt,
+                    next(3));
     }
     if (call.has("running_var")) {
       Dim terms = x.shape[0];
       for (std::size_t i = 2; i < x.shape.size(); ++i) terms *= x.shape[i];
-      write_running(call, call.tensor("running_var"), moments.variance, momentum, terms);
+      write_running(call, call.tensor("running_var"), moments.variance, momentum, terms, next(4));
     }
   } else {
+    for (std::size_t i = 1; i < call.results(); ++i) {
+      if (call.is_used(i)) refuse("gives moments that it does not compute");
+    }
     use.mean = along_channels(call.tensor("running_mean"), x);
     use.variance = along_channels(call.tensor("running_var"), x);
   }
@@ -256,6 +294,7 @@ void normalise_groups(Call& call, std::string_view name, std::int64_t groups) {
   use.y = regrouped(call.make(x.shape));
   use.eps = call.number("eps", 1e-5);
   const Moments moments = write_moments(call, use.x, 2);
+  if (call.results() > 1) give_saved(call, moments, {x.shape[0], count}, use.eps);
   const auto of_groups = [&](const Tensor& tensor) {
     Tensor view = tensor;
     view.shape = use.x.shape;
@@ -277,7 +316,9 @@ void normalise_groups(Call& call, std::string_view name, std::int64_t groups) {
   write_use(call, name, use);
 }
 
-void group_norm(Call& call) { normalise_groups(call, "group_norm", call.whole("num_groups")); }
+void group_norm(Call& call) {
+  normalise_groups(call, "group_norm", call.whole(call.has("group") ? "group" : "num_groups"));
+}
 
 void instance_norm(Call& call) {
   if (!call.flag("use_input_stats", true)) return batch_norm(call);
@@ -304,6 +345,11 @@ void layer_norm(Call& call) {
     (parameter[0] == 'w' ? use.weight : use.bias) = view;
   }
   const Moments moments = write_moments(call, flat, outer);
+  if (call.results() > 1) {
+    std::vector<Dim> saved(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(outer));
+    saved.resize(x.shape.size(), 1);
+    give_saved(call, moments, saved, use.eps);
+  }
   const auto of_groups = [&](const Tensor& tensor) {
     Tensor view = tensor;
     view.shape = x.shape;
@@ -320,6 +366,14 @@ constexpr Operation kOperations[] = {
     {"aten.group_norm.default", group_norm},
     {"aten.instance_norm.default", instance_norm},
     {"aten.layer_norm.default", layer_norm},
+    // What PyTorch's decompositions make of them; the further results are for a backward pass.
+    {"aten.native_batch_norm.default", batch_norm},
+    {"aten._native_batch_norm_legit.default", batch_norm},
+    {"aten._native_batch_norm_legit.no_stats", batch_norm},
+    {"aten._native_batch_norm_legit_no_training.default", batch_norm},
+    {"aten._native_batch_norm_legit_functional.default", batch_norm},
+    {"aten.native_group_norm.default", group_norm},
+    {"aten.native_layer_norm.default", layer_norm},
 };
 
 }  // namespace

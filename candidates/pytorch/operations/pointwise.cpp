@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/promotion.h"
 #include "candidates/pytorch/refusal.h"
 
 namespace hone::pytorch {
@@ -142,12 +143,55 @@ constexpr Formula kFormulas[] = {
      "$other != $other ? $other : $self == 0.0f ? 0.0f : $self * logf($other)"},
     {"aten.lerp.Tensor", "$self + $weight * ($end - $self)"},
     {"aten.isfinite.default", "fabsf($self) < INFINITY", Computes::kAsOperands},
+    {"aten.erfc.default", "erfcf($self)"},
+    {"aten.erfinv.default", "erfinvf($self)"},
+    {"aten.lgamma.default", "lgammaf($self)"},
+    {"aten.asinh.default", "asinhf($self)"},
+    {"aten.acosh.default", "acoshf($self)"},
+    {"aten.atanh.default", "atanhf($self)"},
+    {"aten.frac.default", "$self - truncf($self)"},
+    {"aten.sinc.default",
+     "$self == 0.0f ? 1.0f : sinf(3.141592653589793f * $self) / (3.141592653589793f * $self)"},
+    {"aten.hardshrink.default", "$self >= -$lambd=0.5 && $self <= $lambd=0.5 ? 0.0f : $self"},
+    {"aten.softshrink.default",
+     "$self > $lambd=0.5 ? $self - $lambd=0.5 : $self < -$lambd=0.5 ? $self + $lambd=0.5 : $self * "
+     "0.0f"},
+    {"aten.logaddexp.default",
+     "fabsf($self) == INFINITY && $self == $other ? $self : ($self > $other || $self != $self ? "
+     "$self : $other) + log1pf(expf(-fabsf($self - $other)))"},
+    {"aten.hypot.default", "hypotf($self, $other)"},
+    {"aten.copysign.Tensor", "copysignf($self, $other)"},
+    {"aten.copysign.Scalar", "copysignf($self, $other)"},
+    {"aten.fmax.default", "fmaxf($self, $other)"},
+    {"aten.fmin.default", "fminf($self, $other)"},
+    {"aten.bitwise_left_shift.Tensor", "$self << $other"},
+    {"aten.bitwise_left_shift.Tensor_Scalar", "$self << $other"},
+    {"aten.bitwise_right_shift.Tensor", "$self >> $other"},
+    {"aten.bitwise_right_shift.Tensor_Scalar", "$self >> $other"},
+    {"aten.__lshift__.Scalar", "$self << $other"},
+    {"aten.__lshift__.Tensor", "$self << $other"},
+    {"aten.__rshift__.Scalar", "$self >> $other"},
+    {"aten.__rshift__.Tensor", "$self >> $other"},
     {"aten._to_copy.default", "$self"},
     {"aten.clone.default", "$self"},
 };
 
+/// The largest number of a floating type.
+double largest_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::kF64:
+      return std::numeric_limits<double>::max();
+    case ScalarType::kF16:
+      return 65504;
+    case ScalarType::kBf16:
+      return 3.3895313892515355e38;
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
 /// Arguments of which some forms exist under one name, decided by what is given.
-std::string_view formula_of(const Call& call, std::string_view target) {
+std::string formula_of(const Call& call, std::string_view target) {
   if (target == "aten.gelu.default") {
     return call.text("approximate", "none") == "tanh"
                ? "0.5f * $self * (1.0f + tanhf(0.7978845608028654f * ($self + 0.044715f * $self * "
@@ -156,9 +200,18 @@ std::string_view formula_of(const Call& call, std::string_view target) {
   }
   if (target.starts_with("aten.clamp") || target.starts_with("aten.clip")) {
     const bool low = call.has("min"), high = call.has("max");
-    return low && high ? "$self < $min ? ($min > $max ? $max : $min) : $self > $max ? $max : $self"
-           : low       ? "$self < $min ? $min : $self"
-                       : "$self > $max ? $max : $self";
+    // A bound that is NaN makes all NaN; as a number it is none.
+    const bool tensors = is_float(call.type()) && (call.is_tensor("min") || call.is_tensor("max"));
+    if (low && high) {
+      return tensors ? "$min != $min ? $min : $max != $max ? $max : $self < $min ? ($min > $max ? "
+                       "$max : $min) : $self > $max ? $max : $self"
+                     : "$self < $min ? ($min > $max ? $max : $min) : $self > $max ? $max : $self";
+    }
+    if (low) {
+      return tensors ? "$self < $min || $min != $min ? $min : $self"
+                     : "$self < $min ? $min : $self";
+    }
+    return tensors ? "$self > $max || $max != $max ? $max : $self" : "$self > $max ? $max : $self";
   }
   if (target.starts_with("aten.abs"))
     return is_float(call.type()) ? "fabsf($self)" : "$self < 0 ? -$self : $self";
@@ -182,6 +235,20 @@ std::string_view formula_of(const Call& call, std::string_view target) {
                : "$self % $other + ($self % $other != 0 && ($self % $other < 0) != ($other < 0) ? "
                  "$other : 0)";
   }
+  if (target == "aten.nan_to_num.default") {
+    if (!is_float(call.type())) return "$self";
+    const double most = largest_of(call.type());
+    return fmt::format(
+        "$self != $self ? $nan=0 : $self == INFINITY ? {} : $self == -INFINITY ? {} : $self",
+        call.has("posinf") ? "$posinf" : literal(most, call.type()),
+        call.has("neginf") ? "$neginf" : fmt::format("({})", literal(-most, call.type())));
+  }
+  if (target == "aten.logit.default") {
+    return call.has("eps") ? "logf(($self < $eps ? $eps : $self > 1.0f - $eps ? 1.0f - $eps : "
+                             "$self) / (1.0f - ($self < $eps ? $eps : $self > 1.0f - $eps ? 1.0f - "
+                             "$eps : $self)))"
+                           : "logf($self / (1.0f - $self))";
+  }
   if (target == "aten.bitwise_not.default") {
     return call.type() == ScalarType::kBool ? "!$self" : "~$self";
   }
@@ -195,11 +262,6 @@ std::string_view formula_of(const Call& call, std::string_view target) {
   }
   if (target.starts_with("aten.fmod.")) {
     return is_float(call.type()) ? "fmodf($self, $other)" : "$self % $other";
-  }
-  if (target.starts_with("aten.pow.") && !is_float(call.type())) {
-    const bool small = target == "aten.pow.Tensor_Scalar" && call.is_whole("exponent") &&
-                       call.whole("exponent") >= 1 && call.whole("exponent") <= 3;
-    if (!small) refuse("takes a power of whole numbers; hone has squares and cubes of them");
   }
   if (target.starts_with("aten.pow.Tensor_Scalar")) {
     const double exponent = call.number("exponent");
@@ -222,35 +284,7 @@ constexpr std::string_view kByArguments[] = {
     "aten.round.default",       "aten.trunc.default",        "aten.fmod.Scalar",
     "aten.fmod.Tensor",         "aten.floor_divide.default", "aten.floor_divide.Scalar",
     "aten.div.Tensor_mode",     "aten.div.Scalar_mode",      "aten.remainder.Tensor",
-    "aten.remainder.Scalar"};
-
-/// The type that operands of comparisons meet in: tensors with dimensions before those without.
-ScalarType widest(const std::vector<Tensor>& tensors) {
-  const auto rank = [](ScalarType type) {
-    switch (type) {
-      case ScalarType::kF64:
-        return 6;
-      case ScalarType::kF32:
-        return 5;
-      case ScalarType::kF16:
-      case ScalarType::kBf16:
-        return 4;
-      case ScalarType::kI64:
-        return 3;
-      case ScalarType::kI32:
-        return 2;
-      case ScalarType::kBool:
-        return 0;
-      default:
-        return 1;
-    }
-  };
-  ScalarType widest = tensors.front().type;
-  for (const Tensor& tensor : tensors) {
-    if (rank(tensor.type) > rank(widest)) widest = tensor.type;
-  }
-  return widest;
-}
+    "aten.remainder.Scalar",    "aten.nan_to_num.default",   "aten.logit.default"};
 
 /// One kernel: its operands and the text that becomes its formula.
 class Writer {
@@ -269,11 +303,7 @@ class Writer {
     if (tensors_.empty()) refuse("has no tensor among its arguments");
     std::vector<Dim> shape = tensors_.front().shape;
     for (const Tensor& tensor : tensors_) shape = broadcast(call_.to.sizes, shape, tensor.shape);
-    type_ = computes_ == Computes::kAsResult ? call_.type() : widest(tensors_);
-    // An integer tensor and a number with a fraction meet in f32.
-    if (computes_ == Computes::kAsOperands && !is_float(type_) && has_fraction()) {
-      type_ = ScalarType::kF32;
-    }
+    type_ = computes_ == Computes::kAsResult ? call_.type() : operands_type();
     Tensor result = between_.empty() ? call_.make(shape) : call_.between(type_, shape, between_);
     const Tensor whole = result;
     std::vector<Tensor*> all = {&result};
@@ -295,11 +325,15 @@ class Writer {
       const bool is_mask = names_[i] == "mask" || names_[i] == "condition";
       const ScalarType as =
           from == ScalarType::kBool && (is_mask || !is_float(type_)) ? from : type_;
-      kernel.line(fmt::format("{} v_{} = {};", computed_in(as), names_[i],
-                              converted(kernel.load(operands[i], at), from, as)));
+      std::string value = converted(kernel.load(operands[i], at), from, as);
+      // A comparison tells what rounding makes equal.
+      const bool rounds = computes_ == Computes::kAsOperands && is_short(as) && from != as;
+      if (rounds && from != ScalarType::kBool) value = rounded_to(as, value);
+      kernel.line(fmt::format("{} v_{} = {};", computed_in(as), names_[i], value));
     }
     kernel.store(out, at, stored_as(result.type, text()));
     kernel.launch();
+    if (category(result.type) == 1) call_.to.set_whole(whole, whole_made_by(name));
     return whole;
   }
 
@@ -330,15 +364,50 @@ class Writer {
     }
   }
 
-  /// Whether one of the numbers among the arguments is not whole.
-  [[nodiscard]] bool has_fraction() const {
-    bool found = false;
+  [[nodiscard]] Whole whole_operand(std::string_view name) const {
+    if (call_.is_tensor(name)) return call_.to.whole_of(call_.tensor(name));
+    if (!call_.is_whole(name)) return nullptr;
+    const std::int64_t value = call_.whole_value(name);
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;  // no index is beyond
+    return value < -kMost || value > kMost ? nullptr : whole_between({value, value});
+  }
+
+  /// What is known of the result's whole numbers, by the operator's name.
+  [[nodiscard]] Whole whole_made_by(std::string_view name) const {
+    const auto of = [&](std::string_view operation, std::string_view other) {
+      return whole_made(operation, {whole_operand("self"), whole_operand(other)});
+    };
+    if (formula_ == "$self") return whole_made("same", {whole_operand("self")});
+    if (name == "neg" || name == "abs") return whole_made(name, {whole_operand("self")});
+    if (name == "add" || name == "sub" || name == "rsub") {
+      return call_.number("alpha", 1) == 1 ? of(name, "other") : nullptr;
+    }
+    if (name == "mul" || name == "remainder" || name == "maximum" || name == "minimum" ||
+        name == "floor_divide") {
+      return of(name, "other");
+    }
+    if (name == "where") return of("either", "other");
+    if (name == "masked_fill") return of("either", "value");
+    if (name.starts_with("clamp") || name == "clip") {
+      Whole made = whole_operand("self");
+      if (call_.has("min")) made = whole_made("clamp_min", {made, whole_operand("min")});
+      if (call_.has("max")) made = whole_made("clamp_max", {made, whole_operand("max")});
+      return made;
+    }
+    return nullptr;
+  }
+
+  /// Of all operands, numbers among them.
+  [[nodiscard]] ScalarType operands_type() const {
+    Promotion promotion;
+    for (const Tensor& tensor : tensors_) promotion.add(tensor);
     each_argument([&](std::size_t, std::size_t, std::string_view name, std::string_view) {
       if (call_.is_tensor(name) || !call_.has(name)) return;
-      const double value = call_.number(name);
-      found = found || value != std::trunc(value);
+      promotion.add_number(call_.is_whole(name)  ? ScalarType::kI64
+                           : call_.is_flag(name) ? ScalarType::kBool
+                                                 : ScalarType::kF32);
     });
-    return found;
+    return promotion.type();
   }
 
   void collect() {
@@ -348,6 +417,20 @@ class Writer {
       names_.emplace_back(name);
       tensors_.push_back(call_.tensor(name));
     });
+  }
+
+  /// A number beside elements of a short type wraps around as they do.
+  [[nodiscard]] std::int64_t as_element(std::int64_t value) const {
+    switch (type_) {
+      case ScalarType::kI32:
+        return static_cast<std::int32_t>(value);
+      case ScalarType::kI8:
+        return static_cast<std::int8_t>(value);
+      case ScalarType::kU8:
+        return static_cast<std::uint8_t>(value);
+      default:
+        return value;
+    }
   }
 
   static std::string whole_literal(std::int64_t value) {
@@ -361,10 +444,15 @@ class Writer {
   [[nodiscard]] std::string argument(std::string_view name, std::string_view otherwise) const {
     if (call_.is_tensor(name)) return fmt::format("v_{}", name);
     // Whole numbers of 64 bits are no doubles.
-    if (!is_float(type_) && call_.is_whole(name)) return whole_literal(call_.whole(name));
+    if (!is_float(type_) && call_.is_whole(name)) {
+      return whole_literal(as_element(call_.whole_value(name)));
+    }
     const double value = otherwise.empty() ? call_.number(name)
                                            : call_.number(name, std::stod(std::string(otherwise)));
     std::string text = literal(value, type_);
+    if (computes_ == Computes::kAsOperands && is_short(type_) && !is_exact(value, type_)) {
+      return rounded_to(type_, text);
+    }
     return text.starts_with('-') ? "(" + text + ")" : text;
   }
 
@@ -438,8 +526,25 @@ void keep_defined(Call& call, std::string_view name) {
   if (name == "asin" || name == "acos") call.to.keep_within(call.tensor("self"), -1, 1);
 }
 
+/// The power of whole numbers as a product of some factors; empty: it is none.
+std::string product_of_factors(const Call& call) {
+  constexpr std::int64_t kMost = 8;
+  if (!call.is_whole("exponent") || !call.is_tensor("self")) return "";
+  const std::int64_t exponent = call.whole_value("exponent");
+  if (exponent < 1 || exponent > kMost) return "";
+  std::string product = "$self";
+  for (std::int64_t i = 1; i < exponent; ++i) product += " * $self";
+  return product;
+}
+
 void translate_formula(Call& call, std::string_view target) {
   keep_defined(call, short_name(target));
+  if (target.starts_with("aten.pow.") && !is_float(call.type())) {
+    const std::string product = product_of_factors(call);
+    if (product.empty()) return write_whole_power(call);
+    Writer(call, product, Computes::kAsResult).write(short_name(target));
+    return;
+  }
   for (const Formula& formula : kFormulas) {
     if (formula.target == target) {
       Writer(call, formula.text, formula.computes).write(short_name(target));

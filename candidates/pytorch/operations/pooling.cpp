@@ -65,6 +65,9 @@ Pool pool_of(Call& call, int dimensions) {
 /// With ceil_mode one more window where it begins within the image or the padding before it.
 std::vector<Dim> pooled_shape(Call& call, const Tensor& from, Pool& pool) {
   Sizes& sizes = call.to.sizes;
+  if (from.shape.size() < pool.windows.size()) {
+    refuse("pools a tensor of {} dimensions", from.rank());
+  }
   const std::size_t first = from.shape.size() - pool.windows.size();
   std::vector<Dim> shape(from.shape.begin(),
                          from.shape.begin() + static_cast<std::ptrdiff_t>(first));
@@ -123,21 +126,61 @@ Frame begin_pool(Call& call, std::string_view name, const Tensor& planes, const 
   return frame;
 }
 
+/// "(id * Ih + ih) * Iw + iw": the place in the image of an element that `at` names.
+std::string place_in_image(Kernel& kernel, const Tensor& planes, const Indices& at,
+                           const std::vector<std::string>& names) {
+  const std::size_t first = at.size() - names.size();
+  std::string place = at[first];
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    place = fmt::format("{} * {} + {}", i > 1 ? "(" + place + ")" : place,
+                        kernel.size("I" + names[i], planes.shape[first + i]), at[first + i]);
+  }
+  return place;
+}
+
+/// The first of equal ones, but the last NaN, as PyTorch's kernels have it.
+void take_largest(Frame& frame, const Tensor& planes, int dimensions) {
+  frame.kernel.line(
+      fmt::format("{} v = {};", computed_in(planes.type), frame.kernel.load(frame.x, frame.in)));
+  frame.kernel.begin("if (where < 0 || v > best || v != v)");
+  frame.kernel.line("best = v;");
+  frame.kernel.line(fmt::format(
+      "where = {};", place_in_image(frame.kernel, planes, frame.in, spatial_names(dimensions))));
+  frame.kernel.end();
+}
+
+void max_pool_with_places(Call& call, const Tensor& from, const Pool& pool,
+                          const std::vector<Dim>& shape) {
+  const int dimensions = static_cast<int>(pool.windows.size());
+  const auto [planes, result] = as_planes(call.to.sizes, from, call.make(shape), dimensions);
+  const auto [same, to_places] = as_planes(call.to.sizes, from, call.make(shape, 1), dimensions);
+  static_cast<void>(same);
+  Frame frame = begin_pool(call, fmt::format("max_pool{}d_places", dimensions), planes, result);
+  const auto places = frame.kernel.out("places", to_places);
+  frame.kernel.line(fmt::format("{} best = -INFINITY;", computed_in(from.type)));
+  frame.kernel.line("long long where = -1;");
+  open_window(frame, planes, pool);
+  take_largest(frame, planes, dimensions);
+  while (frame.open-- > 0) frame.kernel.end();
+  frame.kernel.store(frame.y, frame.at, stored_as(from.type, "best"));
+  frame.kernel.store(places, frame.at, "where");
+  frame.kernel.launch();
+}
+
 void max_pool(Call& call) {
   const int dimensions = dimensions_of(call);
   const Tensor from = call.tensor("self");
   Pool pool = pool_of(call, dimensions);
   const auto shape = pooled_shape(call, from, pool);
-  if (call.results() > 1 && call.is_used(1)) {
-    refuse("gives the places of the largest elements; hone has max pooling without them");
-  }
+  if (!is_float(from.type)) refuse("pools whole numbers");
+  if (call.results() > 1 && call.is_used(1)) return max_pool_with_places(call, from, pool, shape);
   const auto [planes, result] = as_planes(call.to.sizes, from, call.make(shape), dimensions);
   Frame frame = begin_pool(call, fmt::format("max_pool{}d", dimensions), planes, result);
-  const bool wide = from.type == ScalarType::kF64;
   frame.kernel.line(fmt::format("{} best = -INFINITY;", computed_in(from.type)));
   open_window(frame, planes, pool);
-  frame.kernel.line(fmt::format("best = fmax{}(best, {});", wide ? "" : "f",
-                                frame.kernel.load(frame.x, frame.in)));
+  frame.kernel.line(
+      fmt::format("{} v = {};", computed_in(from.type), frame.kernel.load(frame.x, frame.in)));
+  frame.kernel.line("best = v > best || v != v ? v : best;");
   while (frame.open-- > 0) frame.kernel.end();
   frame.kernel.store(frame.y, frame.at, stored_as(from.type, "best"));
   frame.kernel.launch();
@@ -145,7 +188,11 @@ void max_pool(Call& call) {
 
 /// How many elements a window's sum is divided by, as text.
 std::string divisor(Frame& frame, const Call& call, const Tensor& planes, const Pool& pool) {
-  if (call.has("divisor_override")) return fmt::format("{}", call.whole("divisor_override"));
+  if (call.has("divisor_override")) {
+    const std::int64_t by = call.whole("divisor_override");
+    if (by == 0) refuse("divides by 0");
+    return by < 0 ? fmt::format("({})", by) : fmt::format("{}", by);
+  }
   const auto names = spatial_names(static_cast<int>(pool.windows.size()));
   const std::size_t first = frame.at.size() - names.size();
   const bool counts_padding = call.flag("count_include_pad", true);
@@ -190,29 +237,16 @@ void avg_pool(Call& call) {
   frame.kernel.launch();
 }
 
-/// Windows that divide the image as evenly as can be.
-void adaptive_avg_pool(Call& call) {
-  const int dimensions = dimensions_of(call);
-  const Tensor from = call.tensor("self");
-  Sizes& sizes = call.to.sizes;
-  const std::size_t first = from.shape.size() - static_cast<std::size_t>(dimensions);
-  std::vector<Dim> shape(from.shape.begin(),
-                         from.shape.begin() + static_cast<std::ptrdiff_t>(first));
-  for (std::size_t i = first; i < from.shape.size(); ++i) {
-    // An output of the image's own size stays one at every size.
-    const std::int64_t out = call.extent(i);
-    shape.push_back(sizes.value(from.shape[i]) == out ? from.shape[i] : Dim(out));
-  }
-  const auto [planes, result] = as_planes(sizes, from, call.make(shape), dimensions);
-  Frame frame = begin_pool(call, fmt::format("adaptive_avg_pool{}d", dimensions), planes, result);
+/// Windows that divide the image as evenly as can be: where one begins and ends. Gives how many
+/// elements it has, as text.
+std::string open_adaptive_window(Frame& frame, const Tensor& planes, const Tensor& result,
+                                 int dimensions) {
   Kernel& kernel = frame.kernel;
   const auto names = spatial_names(dimensions);
   const std::size_t skip = frame.at.size() - names.size();
   frame.in.assign(frame.at.begin(), frame.at.begin() + static_cast<std::ptrdiff_t>(skip));
   std::string count;
-  std::int64_t terms = 1;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    terms *= sizes.value(planes.shape[skip + i]) / sizes.value(result.shape[skip + i]) + 1;
     const std::string in = kernel.size("I" + names[i], planes.shape[skip + i]);
     const std::string out = kernel.size("O" + names[i], result.shape[skip + i]);
     const std::string begin = "b" + names[i], end = "e" + names[i];
@@ -225,18 +259,87 @@ void adaptive_avg_pool(Call& call) {
                             out, out));
     count += fmt::format("{}({} - {})", count.empty() ? "" : " * ", end, begin);
   }
-  const Sum sum(kernel, from.type, terms, kLongReduction);
-  sum.begin("sum");
+  for (std::size_t i = 0; i < names.size(); ++i) frame.in.push_back("i" + names[i]);
+  frame.open = static_cast<int>(names.size());
+  return count;
+}
+
+/// The loops over such a window.
+void loop_over_adaptive_window(Frame& frame, const Tensor& planes, const Tensor& result,
+                               int dimensions, const Sizes& sizes) {
+  const auto names = spatial_names(dimensions);
+  const std::size_t skip = frame.at.size() - names.size();
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool one = sizes.value(result.shape[skip + i]) == 1;
-    const std::string in = kernel.size("I" + names[i], planes.shape[skip + i]);
-    kernel.loop("i" + names[i], one ? in : "e" + names[i], one ? "0" : "b" + names[i]);
-    frame.in.push_back("i" + names[i]);
+    const std::string in = frame.kernel.size("I" + names[i], planes.shape[skip + i]);
+    frame.kernel.loop("i" + names[i], one ? in : "e" + names[i], one ? "0" : "b" + names[i]);
   }
+}
+
+std::vector<Dim> adaptive_shape(Call& call, const Tensor& from, int dimensions) {
+  if (from.rank() < dimensions) refuse("pools a tensor of {} dimensions", from.rank());
+  const std::size_t first = from.shape.size() - static_cast<std::size_t>(dimensions);
+  std::vector<Dim> shape(from.shape.begin(),
+                         from.shape.begin() + static_cast<std::ptrdiff_t>(first));
+  for (std::size_t i = first; i < from.shape.size(); ++i) {
+    // An output of the image's own size stays one at every size.
+    const std::int64_t out = call.extent(i);
+    shape.push_back(call.to.sizes.value(from.shape[i]) == out ? from.shape[i] : Dim(out));
+  }
+  return shape;
+}
+
+void adaptive_avg_pool(Call& call) {
+  const int dimensions = dimensions_of(call);
+  const Tensor from = call.tensor("self");
+  Sizes& sizes = call.to.sizes;
+  const auto shape = adaptive_shape(call, from, dimensions);
+  const auto [planes, result] = as_planes(sizes, from, call.make(shape), dimensions);
+  Frame frame = begin_pool(call, fmt::format("adaptive_avg_pool{}d", dimensions), planes, result);
+  Kernel& kernel = frame.kernel;
+  const std::string count = open_adaptive_window(frame, planes, result, dimensions);
+  std::int64_t terms = 1;
+  for (std::size_t i = shape.size() - static_cast<std::size_t>(dimensions); i < shape.size(); ++i) {
+    terms *= sizes.value(from.shape[i]) / sizes.value(shape[i]) + 1;
+  }
+  const Sum sum(kernel, from.type, terms, kLongReduction);
+  sum.begin("sum");
+  loop_over_adaptive_window(frame, planes, result, dimensions, sizes);
   kernel.line(sum.add("sum", kernel.load(frame.x, frame.in)));
-  for (std::size_t i = 0; i < names.size(); ++i) kernel.end();
+  while (frame.open-- > 0) kernel.end();
   kernel.store(frame.y, frame.at,
                stored_as(from.type, fmt::format("{} / ({})", sum.value("sum"), count)));
+  kernel.launch();
+}
+
+/// Values, and their places in the image.
+void adaptive_max_pool(Call& call) {
+  const int dimensions = dimensions_of(call);
+  const Tensor from = call.tensor("self");
+  if (!is_float(from.type)) refuse("pools whole numbers");
+  Sizes& sizes = call.to.sizes;
+  const auto shape = adaptive_shape(call, from, dimensions);
+  const auto [planes, result] = as_planes(sizes, from, call.make(shape), dimensions);
+  Frame frame = begin_pool(call, fmt::format("adaptive_max_pool{}d", dimensions), planes, result);
+  Kernel& kernel = frame.kernel;
+  const bool with_places = call.is_used(1);
+  std::optional<Kernel::Operand> places;
+  if (with_places) {
+    places = kernel.out("places", as_planes(sizes, from, call.make(shape, 1), dimensions).out);
+  }
+  static_cast<void>(open_adaptive_window(frame, planes, result, dimensions));
+  kernel.line(fmt::format("{} best = -INFINITY;", computed_in(from.type)));
+  if (with_places) kernel.line("long long where = -1;");
+  loop_over_adaptive_window(frame, planes, result, dimensions, sizes);
+  if (with_places) {
+    take_largest(frame, planes, dimensions);
+  } else {
+    kernel.line(fmt::format("{} v = {};", computed_in(from.type), kernel.load(frame.x, frame.in)));
+    kernel.line("best = v > best || v != v ? v : best;");
+  }
+  while (frame.open-- > 0) kernel.end();
+  kernel.store(frame.y, frame.at, stored_as(from.type, "best"));
+  if (places) kernel.store(*places, frame.at, "where");
   kernel.launch();
 }
 
@@ -252,6 +355,12 @@ constexpr Operation kOperations[] = {
     {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool},
     {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool},
     {"aten.adaptive_avg_pool3d.default", adaptive_avg_pool},
+    {"aten._adaptive_avg_pool2d.default", adaptive_avg_pool},
+    {"aten._adaptive_avg_pool3d.default", adaptive_avg_pool},
+    {"aten.adaptive_max_pool1d.default", adaptive_max_pool},
+    {"aten.adaptive_max_pool2d.default", adaptive_max_pool},
+    {"aten.adaptive_max_pool3d.default", adaptive_max_pool},
+    {"aten.max_pool1d_with_indices.default", max_pool},
 };
 
 }  // namespace

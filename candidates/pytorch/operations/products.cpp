@@ -138,12 +138,20 @@ void baddbmm(Call& call) {
            call.number("alpha", 1), call.number("beta", 1));
 }
 
+void addmv(Call& call) {
+  Tensor self = call.tensor("self");  // a column, as the product is
+  self.shape.emplace_back(1);
+  self.strides.emplace_back(0);
+  multiply(call, call.tensor("mat"), call.tensor("vec"), "addmv", self, call.number("alpha", 1),
+           call.number("beta", 1));
+}
+
 constexpr Operation kOperations[] = {
     {"aten.linear.default", linear},   {"aten.matmul.default", matmul},
     {"aten.mm.default", mm},           {"aten.bmm.default", mm},
     {"aten.mv.default", mv},           {"aten.dot.default", dot},
     {"aten.outer.default", outer},     {"aten.addmm.default", addmm},
-    {"aten.baddbmm.default", baddbmm},
+    {"aten.baddbmm.default", baddbmm}, {"aten.addmv.default", addmv},
 };
 
 }  // namespace

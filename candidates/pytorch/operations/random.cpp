@@ -48,6 +48,18 @@ void dropout(Call& call) {
   kernel.launch();
 }
 
+/// With a second result: which elements are kept.
+void native_dropout(Call& call) {
+  const Tensor from = call.tensor("input");
+  const double p = call.number("p");
+  const bool live = call.flag("train", true) && p != 0;
+  if (call.is_used(1) || !live) {
+    if (call.is_used(1)) refuse("gives a mask that something reads; hone has the result alone");
+    return call.give(from);
+  }
+  dropout(call);
+}
+
 /// Other kinds are there while they do nothing.
 void dropout_of_another_kind(Call& call) {
   if (call.flag("train", true) && call.number("p") != 0) {
@@ -74,6 +86,7 @@ void bernoulli(Call& call) {
 
 constexpr Operation kOperations[] = {
     {"aten.dropout.default", dropout},
+    {"aten.native_dropout.default", native_dropout},
     {"aten.feature_dropout.default", dropout_of_another_kind},
     {"aten.alpha_dropout.default", dropout_of_another_kind},
     {"aten.randn.default", randn},

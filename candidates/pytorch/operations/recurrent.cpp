@@ -18,17 +18,18 @@ enum class Cell { kLstm, kGru, kTanh, kRelu };
 int gates_of(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
 
 struct Weights {
-  Tensor input, hidden;  ///< [gates * H, inputs], [gates * H, H]
+  Tensor input, hidden;  ///< [gates * H, inputs], [gates * H, S]; S is H, or P of a projection
   std::optional<Tensor> input_bias, hidden_bias;
+  std::optional<Tensor> projection;  ///< [P, H]: what the state, and the result, is made of
 };
 
 /// One layer in one direction.
 struct Pass {
   Weights weights;
-  Tensor before;                       ///< [N, H]: the state that it begins with
-  std::optional<Tensor> c0;            ///< of an LSTM, likewise
-  Tensor y;                            ///< [T, N, H]: its part of the layer's result
-  std::optional<Tensor> last, last_c;  ///< [N, H]: the state that it ends with, where it is used
+  Tensor before;                       ///< [N, S]: the state that it begins with
+  std::optional<Tensor> c0;            ///< of an LSTM: [N, H]
+  Tensor y;                            ///< [T, N, S]: its part of the layer's result
+  std::optional<Tensor> last, last_c;  ///< the states that it ends with, where they are used
   bool backward = false;
 };
 
@@ -77,7 +78,14 @@ class Recurrence {
     if (pass_.weights.hidden_bias) bias = kernel.in("bias", *pass_.weights.hidden_bias);
     const auto h0 = kernel.in("h0", pass_.before);
     const auto y = kernel.inout("y", pass_.y);
-    const Dim steps = pass_.y.shape[0], batch = pass_.y.shape[1], units = pass_.y.shape[2];
+    const Dim steps = pass_.y.shape[0], batch = pass_.y.shape[1], states = pass_.y.shape[2];
+    const auto& projection = pass_.weights.projection;
+    const Dim units = projection ? projection->shape[1] : states;
+    std::optional<Kernel::Operand> project, unprojected;
+    if (projection) {
+      project = kernel.in("projection", *projection);
+      unprojected = kernel.inout("hidden", call_.between(gates_.type, {batch, units}, "hidden"));
+    }
     if (cell_ == Cell::kLstm) {
       c0 = kernel.in("c0", *pass_.c0);
       c = kernel.inout("c", call_.between(gates_.type, {batch, units}, "c"));
@@ -86,6 +94,7 @@ class Recurrence {
     if (pass_.last) last = kernel.out("h_last", *pass_.last);
     const std::string n = kernel.each_block({{"n", batch}})[0];
     const std::string t_count = kernel.size("T", steps), h_count = kernel.size("H", units);
+    const std::string s_count = projection ? kernel.size("P", states) : h_count;
     kernel.loop("s", t_count);
     std::string now = "s", earlier = "s - 1";
     if (pass_.backward) {
@@ -104,7 +113,7 @@ class Recurrence {
                               : bias ? input + " + " + from
                                      : input));
     }
-    kernel.loop("k", h_count);
+    kernel.loop("k", s_count);
     kernel.line(fmt::format("{} state = s == 0 ? {} : {};", type(), kernel.load(h0, {n, "k"}),
                             kernel.load(y, {earlier, n, "k"})));
     for (int gate = 0; gate < gates_of(cell_); ++gate) {
@@ -132,14 +141,36 @@ class Recurrence {
     } else {
       result = cell_ == Cell::kTanh ? tanh("a") : fmt::format("a < {} ? {} : a", zero(), zero());
     }
-    kernel.store(y, {now, n, "h"}, stored_as(pass_.y.type, result));
+    if (projection) {
+      kernel.store(*unprojected, {n, "h"}, result);
+    } else {
+      kernel.store(y, {now, n, "h"}, stored_as(pass_.y.type, result));
+    }
     kernel.end();
     kernel.line("__syncthreads();");
+    if (projection) {
+      kernel.begin(fmt::format("for (int p = threadIdx.x; p < {}; p += blockDim.x)", s_count));
+      kernel.line(fmt::format("{} sum = {};", type(), zero()));
+      kernel.loop("k", h_count);
+      kernel.line(fmt::format("sum += {} * {};", kernel.load(*project, {"p", "k"}),
+                              kernel.load(*unprojected, {n, "k"})));
+      kernel.end();
+      kernel.store(y, {now, n, "p"}, stored_as(pass_.y.type, "sum"));
+      kernel.end();
+      kernel.line("__syncthreads();");
+    }
     kernel.end();
-    if (last || last_c) {
+    const std::string final = pass_.backward ? "0" : fmt::format("{} - 1", t_count);
+    if (last && projection) {
+      kernel.begin(fmt::format("for (int p = threadIdx.x; p < {}; p += blockDim.x)", s_count));
+      kernel.store(*last, {n, "p"}, kernel.load_raw(y, {final, n, "p"}));
+      kernel.end();
+    }
+    if ((last && !projection) || last_c) {
       begin_units(h_count);
-      const std::string final = pass_.backward ? "0" : fmt::format("{} - 1", t_count);
-      if (last) kernel.store(*last, {n, "h"}, kernel.load_raw(y, {final, n, "h"}));
+      if (last && !projection) {
+        kernel.store(*last, {n, "h"}, kernel.load_raw(y, {final, n, "h"}));
+      }
       if (last_c) {
         kernel.store(*last_c, {n, "h"}, stored_as(pass_.last_c->type, kernel.load(*c, {n, "h"})));
       }
@@ -229,30 +260,34 @@ void write_network(Call& call, Cell cell) {
       lstm ? tensors_of(call, "hx") : std::vector<Tensor>{call.tensor("hx")};
   if (states.size() != (lstm ? 2U : 1U)) refuse("has {} states", states.size());
   const std::vector<Tensor> params = tensors_of(call, "params");
-  const std::size_t each = biases ? 4 : 2;
-  if (layers < 1 || params.size() != each * static_cast<std::size_t>(layers * directions)) {
-    refuse("has {} weights for {} layers; hone has no projections (proj_size)", params.size(),
-           layers);
+  const std::size_t passes = params.size() / (biases ? 4 : 2);
+  const auto expected = static_cast<std::size_t>(std::max<std::int64_t>(layers, 0) * directions);
+  // With proj_size there is one more weight of each layer and direction.
+  const bool projects = lstm && params.size() == (biases ? 5U : 3U) * expected;
+  if (layers < 1 || (!projects && (passes != expected || params.size() % (biases ? 4 : 2) != 0))) {
+    refuse("has {} weights for {} layers", params.size(), layers);
   }
   if (batch_first) x = permuted(x, {1, 0, 2});
-  const Dim steps = x.shape[0], batch = x.shape[1], units = states[0].shape.back();
+  const Dim steps = x.shape[0], batch = x.shape[1];
+  const Dim state_units = states[0].shape.back(), units = states.back().shape.back();
   for (const Tensor& state : states) {
     if (state.rank() != 3) refuse("has a state of {} dimensions", state.rank());
     sizes.unify(state.shape[0], Dim(layers * directions));
     sizes.unify(state.shape[1], batch);
-    sizes.unify(state.shape[2], units);
+    if (!projects) sizes.unify(state.shape[2], units);
   }
-  const Dim width = Dim(directions) * units, gates = Dim(gates_of(cell)) * units;
+  const Dim width = Dim(directions) * state_units, gates = Dim(gates_of(cell)) * units;
   const Tensor whole = call.make(batch_first ? std::vector<Dim>{batch, steps, width}
                                              : std::vector<Dim>{steps, batch, width});
   std::optional<Tensor> last, last_c;
-  const std::vector<Dim> state_shape = {Dim(layers * directions), batch, units};
+  const std::vector<Dim> state_shape = {Dim(layers * directions), batch, state_units};
+  const std::vector<Dim> cell_shape = {Dim(layers * directions), batch, units};
   for (std::size_t i = 1; lstm && i < call.results(); ++i) {
     const auto& said = call.extents(i);
     if (said.size() == 4 && said[1] == 1) call.to.doubt_ones();
   }
   if (call.is_used(1)) last = call.make(state_shape, 1);
-  if (lstm && call.is_used(2)) last_c = call.make(state_shape, 2);
+  if (lstm && call.is_used(2)) last_c = call.make(cell_shape, 2);
   std::size_t next = 0;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     Tensor y =
@@ -269,7 +304,13 @@ void write_network(Call& call, Cell cell) {
         if (weight.rank() != 2) refuse("has a weight of {} dimensions", weight.rank());
         sizes.unify(weight.shape[0], gates);
       }
-      sizes.unify(pass.weights.hidden.shape[1], units);
+      sizes.unify(pass.weights.hidden.shape[1], state_units);
+      if (projects) {
+        pass.weights.projection = params[next++];
+        if (pass.weights.projection->rank() != 2) refuse("has a projection that is no matrix");
+        sizes.unify(pass.weights.projection->shape[0], state_units);
+        sizes.unify(pass.weights.projection->shape[1], units);
+      }
       if (biases) {
         sizes.unify(pass.weights.input_bias->shape[0], gates);
         sizes.unify(pass.weights.hidden_bias->shape[0], gates);
@@ -277,8 +318,8 @@ void write_network(Call& call, Cell cell) {
       pass.before = part(states[0], index);
       if (lstm) pass.c0 = part(states[1], index);
       pass.y = y;
-      pass.y.shape[2] = units;
-      pass.y.offset += Dim(direction) * units * y.strides[2];
+      pass.y.shape[2] = state_units;
+      pass.y.offset += Dim(direction) * state_units * y.strides[2];
       if (last) pass.last = part(*last, index);
       if (last_c) pass.last_c = part(*last_c, index);
       pass.backward = direction == 1;

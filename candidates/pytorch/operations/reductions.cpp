@@ -104,8 +104,9 @@ std::string put(std::string_view formula, std::string_view what, std::string_vie
 
 constexpr Reduction kSum{"sum", "0", "$v", ""};
 constexpr Reduction kProduct{"product", "1", "$v", "$r *= $v;"};
-constexpr Reduction kLargest{"largest", "-INFINITY", "$v", "$r = fmaxf($r, $v);"};
-constexpr Reduction kSmallest{"smallest", "INFINITY", "$v", "$r = fminf($r, $v);"};
+// NaN stays, once it is there: no later element is more than it.
+constexpr Reduction kLargest{"largest", "-INFINITY", "$v", "$r = $v > $r || $v != $v ? $v : $r;"};
+constexpr Reduction kSmallest{"smallest", "INFINITY", "$v", "$r = $v < $r || $v != $v ? $v : $r;"};
 constexpr Reduction kAny{"any", "0", "$v", "if ($v) $r = 1;"};
 constexpr Reduction kAll{"all", "1", "$v", "if (!$v) $r = 0;"};
 
@@ -145,8 +146,7 @@ void step(Kernel& kernel, const Reduction& reduction, const Sum& sum, const std:
   }
   kernel.line(fmt::format("{} v = {};", computed_in(type), loaded));
   std::string text = put(put(reduction.step, "$v", put(reduction.term, "$v", "v")), "$r", "result");
-  if (!is_float(type)) text = put(put(text, "fmaxf", "max"), "fminf", "min");
-  if (type == ScalarType::kF64) text = put(put(text, "fmaxf", "fmax"), "fminf", "fmin");
+  if (!is_float(type)) text = put(text, " || v != v", "");
   kernel.line(text);
 }
 
@@ -283,14 +283,14 @@ void norm(Call& call) {
 void extreme_and_place(Call& call, bool largest, std::size_t value_result,
                        std::size_t place_result) {
   Sizes& sizes = call.to.sizes;
-  const Tensor from = call.tensor("self");
+  Tensor from = call.tensor("self");
   std::vector<int> axes;
   if (call.has("dim")) {
     axes.push_back(Call::axis(call.whole("dim"), from.rank()));
   } else {
     for (int i = 0; i < from.rank(); ++i) axes.push_back(i);
   }
-  if (axes.size() > 1 && !call.to.is_dense(from)) refuse("flattens what does not lie in one row");
+  if (axes.size() > 1) from = call.to.dense(from);  // places are of the elements in a row
   const Reduced parts = reduced(sizes, from, axes);
   if (parts.gone.shape.size() > 1) refuse("flattens what does not lie in one row");
   const auto shape = reduced_shape(from, axes, call.flag("keepdim", false));
@@ -324,7 +324,9 @@ void extreme_and_place(Call& call, bool largest, std::size_t value_result,
   if (!parts.gone.shape.empty() && sizes.value(parts.gone.shape[0]) > 1) {
     kernel.loop("j", kernel.size("count", parts.gone.shape[0]), "1");
     kernel.line(fmt::format("{} v = {};", computed_in(from.type), kernel.load(x, now)));
-    kernel.begin(fmt::format("if (v {} best)", largest ? ">" : "<"));
+    // The first NaN is more, and less, than any number.
+    kernel.begin(fmt::format("if (v {} best{})", largest ? ">" : "<",
+                             is_float(from.type) ? " || (v != v && best == best)" : ""));
     kernel.line("best = v;");
     kernel.line("where = j;");
     kernel.end();
@@ -357,6 +359,7 @@ constexpr Operation kOperations[] = {
     {"aten.any.dims", any},
     {"aten.all.default", all},
     {"aten.all.dim", all},
+    {"aten.all.dims", all},
     {"aten.max.dim", max_along},
     {"aten.min.dim", min_along},
     {"aten.argmax.default", argmax},

@@ -112,7 +112,6 @@ void logsumexp(Call& call) {
   const Tensor from = converted(call);
   const auto axes = call.axes("dim", from.rank());
   const Reduced parts = reduced(call.to.sizes, from, axes);
-  if (parts.gone.shape.size() > 1) refuse("goes over dimensions that do not lie in one row");
   Tensor to = call.make(reduced_shape(from, axes, call.flag("keepdim", false)));
   to.shape = parts.kept.shape;
   to.strides = dense_strides(parts.kept.shape);
@@ -120,21 +119,29 @@ void logsumexp(Call& call) {
   const auto x = kernel.in("x", parts.all);
   const auto y = kernel.out("y", to);
   const Indices at = kernel.each_element(to);
-  Indices in = at;
-  if (!parts.gone.shape.empty()) in.emplace_back("j");
-  const std::string count =
-      parts.gone.shape.empty() ? "1" : kernel.size("count", parts.gone.shape[0]);
+  const auto loop = [&](const auto& body) {
+    int open = 0;
+    Indices in = at;
+    for (const std::string& index : loop_over(kernel, parts, 0, open)) in.push_back(index);
+    body(kernel.load(x, in));
+    while (open-- > 0) kernel.end();
+  };
   const std::string type(computed_in(from.type)), f = from.type == ScalarType::kF64 ? "" : "f";
   const Sum sum(kernel, from.type, call.to.sizes.value(parts.gone.elements()));
+  // NaN stays; with an infinity among the elements, the differences would be NaN.
   kernel.line(fmt::format("{} largest = -INFINITY;", type));
-  kernel.loop("j", count);
-  kernel.line(fmt::format("largest = fmax{}(largest, {});", f, kernel.load(x, in)));
-  kernel.end();
+  loop([&](const std::string& element) {
+    kernel.line(fmt::format("{} v = {};", type, element));
+    kernel.line("largest = v > largest || v != v ? v : largest;");
+  });
   sum.begin("sum");
-  kernel.loop("j", count);
-  kernel.line(sum.add("sum", fmt::format("exp{}({} - largest)", f, kernel.load(x, in))));
-  kernel.end();
-  kernel.store(y, at, stored_as(to.type, fmt::format("largest + log{}({})", f, sum.value("sum"))));
+  loop([&](const std::string& element) {
+    kernel.line(sum.add("sum", fmt::format("exp{}({} - largest)", f, element)));
+  });
+  kernel.store(y, at,
+               stored_as(to.type, fmt::format("fabs{0}(largest) == INFINITY ? largest : largest + "
+                                              "log{0}({1})",
+                                              f, sum.value("sum"))));
   kernel.launch();
 }
 

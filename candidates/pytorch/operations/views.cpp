@@ -5,9 +5,60 @@
 #include <optional>
 
 #include "candidates/pytorch/operations.h"
+#include "candidates/pytorch/operations/parts.h"
 #include "candidates/pytorch/refusal.h"
 
 namespace hone::pytorch {
+namespace views {
+namespace {
+
+/// A place in an extent that is given as a number: the extent is frozen, but for the first place.
+/// One that is outside is the nearest end, as slices have it.
+std::int64_t place(Call& call, const Dim& extent, std::int64_t at) {
+  if (at == 0) return 0;
+  call.to.sizes.freeze(extent);
+  const std::int64_t value = call.to.sizes.value(extent);
+  return at < 0 ? std::max<std::int64_t>(at + value, 0) : std::min(at, value);
+}
+
+}  // namespace
+}  // namespace views
+
+Tensor selected(Call& call, const Tensor& whole) {
+  Tensor view = whole;
+  const int axis = Call::axis(call.whole("dim"), view.rank());
+  const auto i = static_cast<std::size_t>(axis);
+  const std::int64_t at = call.whole("index");
+  const std::int64_t extent = call.to.sizes.value(view.shape[i]);
+  if (at < -extent || at >= extent) refuse("selects element {} of {}", at, extent);
+  // The last one is the last one at every size.
+  const Dim index = at == -1 ? view.shape[i] - 1 : Dim(views::place(call, view.shape[i], at));
+  view.offset += index * view.strides[i];
+  view.shape.erase(view.shape.begin() + axis);
+  view.strides.erase(view.strides.begin() + axis);
+  return view;
+}
+
+Tensor slice_of(Call& call, const Tensor& whole) {
+  Tensor view = whole;
+  const auto i = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), view.rank()));
+  const std::int64_t begin = call.whole("start", 0), step = call.whole("step", 1);
+  const std::int64_t end = call.whole("end", std::numeric_limits<std::int64_t>::max());
+  const Dim extent = view.shape[i];
+  const std::int64_t now = call.to.sizes.value(extent);
+  // A number that is the whole extent is taken for a number: slices say so by a larger one.
+  const Dim to = end > now ? extent
+                 : end < 0 ? extent + Dim(end)
+                           : Dim(views::place(call, extent, end));
+  const Dim from =
+      begin < 0 && -begin <= now ? extent + Dim(begin) : Dim(views::place(call, extent, begin));
+  if (step < 1) refuse("has a step of {}", step);
+  view.offset += from * view.strides[i];
+  view.shape[i] = call.to.sizes.ceil_div(to - from, step);
+  view.strides[i] *= step;
+  return view;
+}
+
 namespace views {
 namespace {
 
@@ -138,6 +189,11 @@ void permute(Call& call) {
   for (const std::int64_t dimension : call.wholes("dims")) {
     order.push_back(Call::axis(dimension, from.rank()));
   }
+  std::vector<int> each = order;
+  std::ranges::sort(each);
+  const bool all = std::ranges::adjacent_find(each) == each.end() &&
+                   static_cast<int>(each.size()) == from.rank();
+  if (!all && from.rank() > 0) refuse("names not each of {} dimensions once", from.rank());
   call.give(permuted(from, order));
 }
 
@@ -257,52 +313,20 @@ void expand_as(Call& call) {
   call.give(expanded(call.to.sizes, from, broadcast(call.to.sizes, like.shape, from.shape)));
 }
 
-/// A place in an extent that is given as a number: the extent is frozen, but for the first place.
-std::int64_t place(Call& call, const Dim& extent, std::int64_t at) {
-  if (at == 0) return 0;
-  call.to.sizes.freeze(extent);
-  const std::int64_t value = call.to.sizes.value(extent);
-  return at < 0 ? std::max<std::int64_t>(at + value, 0) : std::min(at, value);
-}
-
-void select(Call& call) {
-  Tensor view = call.tensor("self");
-  const int axis = Call::axis(call.whole("dim"), view.rank());
-  const auto i = static_cast<std::size_t>(axis);
-  const std::int64_t at = call.whole("index");
-  // The last one is the last one at every size.
-  const Dim index = at == -1 ? view.shape[i] - 1 : Dim(place(call, view.shape[i], at));
-  view.offset += index * view.strides[i];
-  view.shape.erase(view.shape.begin() + axis);
-  view.strides.erase(view.strides.begin() + axis);
-  call.give(view);
-}
-
-void slice(Call& call) {
-  Tensor view = call.tensor("self");
-  const auto i = static_cast<std::size_t>(Call::axis(call.whole("dim", 0), view.rank()));
-  const std::int64_t begin = call.whole("start", 0), step = call.whole("step", 1);
-  const std::int64_t end = call.whole("end", std::numeric_limits<std::int64_t>::max());
-  const Dim extent = view.shape[i];
-  const std::int64_t now = call.to.sizes.value(extent);
-  // A number that is the whole extent is taken for a number: slices say so by a larger one.
-  const Dim to = end > now ? extent : end < 0 ? extent + Dim(end) : Dim(place(call, extent, end));
-  const Dim from =
-      begin < 0 && -begin <= now ? extent + Dim(begin) : Dim(place(call, extent, begin));
-  if (step < 1) refuse("has a step of {}", step);
-  view.offset += from * view.strides[i];
-  view.shape[i] = call.to.sizes.ceil_div(to - from, step);
-  view.strides[i] *= step;
-  call.give(view);
-}
+void select(Call& call) { call.give(selected(call, call.tensor("self"))); }
+void slice(Call& call) { call.give(slice_of(call, call.tensor("self"))); }
 
 void narrow(Call& call) {
   Tensor view = call.tensor("self");
   const auto i = static_cast<std::size_t>(Call::axis(call.whole("dim"), view.rank()));
   const std::int64_t from = place(call, view.shape[i], call.whole("start"));
   call.to.sizes.freeze(view.shape[i]);
+  const std::int64_t length = call.whole("length"), extent = call.to.sizes.value(view.shape[i]);
+  if (length < 1 || from + length > extent) {
+    refuse("takes {} elements from {} on, of {}", length, from, extent);
+  }
   view.offset += Dim(from) * view.strides[i];
-  view.shape[i] = call.whole("length");
+  view.shape[i] = length;
   call.give(view);
 }
 
@@ -357,6 +381,7 @@ void split_with_sizes(Call& call) {
   Dim all = 0;
   for (const std::int64_t length :
        call.wholes(call.has("split_sizes") ? "split_sizes" : "split_size")) {
+    if (length < 1) refuse("splits into pieces of {} elements", length);
     lengths.push_back(call.to.sizes.fresh(call.name() + "_piece", length));
     all += lengths.back();
   }

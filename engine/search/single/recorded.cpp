@@ -26,6 +26,24 @@ std::string path_of(const fs::path& folder, std::string_view kind, std::size_t i
   return fs::absolute(folder / std::string(kind) / fmt::format("{}.bin", index)).string();
 }
 
+/// What is compared beside the results: a file and its buffer.
+std::vector<std::pair<std::string, std::string>> mutated(const fs::path& folder,
+                                                         const RecordedBuffers& buffers) {
+  std::vector<std::pair<std::string, std::string>> files;
+  const auto add = [&](const std::string& name, const std::string& buffer) {
+    // Names come from the module's file, and name no file elsewhere.
+    if (buffer.empty() || name.empty() || name.find('/') != std::string::npos) return;
+    const std::string path = fs::absolute(folder / "mutated" / (name + ".bin")).string();
+    std::error_code code;
+    if (fs::exists(path, code)) files.emplace_back(path, buffer);
+  };
+  for (std::size_t i = 0; i < buffers.arguments.size(); ++i) {
+    add(fmt::format("{}", i), buffers.arguments[i]);
+  }
+  for (const auto& [name, buffer] : buffers.parameters) add(name, buffer);
+  return files;
+}
+
 Result<void> expect_length(const std::string& path, const ConcreteBuffer& buffer) {
   std::error_code code;
   const std::uintmax_t bytes = fs::file_size(path, code);
@@ -73,13 +91,15 @@ struct Pair {
   }
 };
 
-/// Inout buffers become inputs, which are copied to where the candidate works; so only results are
-/// compared.
+/// Inout buffers, and others that are compared afterwards, become inputs, which are copied to where
+/// the candidate works; so only results are compared.
 void keep_inputs(Pair& pair, const std::set<std::string>& results) {
   std::vector<ConcreteLaunch> copies;
   const std::size_t count = pair.candidate.buffers.size();
   for (std::size_t i = 0; i < count; ++i) {
-    if (pair.candidate.buffers[i].role != Role::kInOut) continue;
+    const Role role = pair.candidate.buffers[i].role;
+    const bool asked = role == Role::kIn && results.contains(pair.candidate.buffers[i].name);
+    if (role != Role::kInOut && !asked) continue;
     ConcreteBuffer working = pair.candidate.buffers[i];
     pair.candidate.buffers[i].role = pair.reference.buffers[i].role = Role::kIn;
     const bool compared = results.contains(working.name);
@@ -99,7 +119,9 @@ Fill from_file(const std::string& path) {
 }
 
 Result<Pair> pair_of(const Task& task, const fs::path& folder, const RecordedBuffers& buffers) {
-  const auto& [arguments, results, draws] = buffers;
+  const auto& arguments = buffers.arguments;
+  const auto& results = buffers.results;
+  const auto& draws = buffers.draws;
   auto program = instantiate(task.reference, task.sizes);
   if (!program) return std::unexpected(program.error());
   Pair pair{*program, *std::move(program)};
@@ -128,19 +150,32 @@ Result<Pair> pair_of(const Task& task, const fs::path& folder, const RecordedBuf
     const std::string line = fmt::format("#include <{}>\n", header);
     if (pair.candidate.source.contains(line)) pair.reference.source.insert(0, line);
   }
-  keep_inputs(pair, {results.begin(), results.end()});
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    int index = find(pair.candidate, results[i] + "_now");
-    if (index < 0) index = find(pair.candidate, results[i]);
-    if (index < 0) continue;
+  std::set<std::string> compared(results.begin(), results.end());
+  const auto changed = mutated(folder, buffers);
+  for (const auto& [path, buffer] : changed) compared.insert(buffer);
+  keep_inputs(pair, compared);
+  std::set<int> expected_of;
+  const auto expect = [&](const std::string& name, const std::string& path,
+                          const std::string& recorded_as) -> Result<void> {
+    int index = find(pair.candidate, name + "_now");
+    if (index < 0) index = find(pair.candidate, name);
+    if (index < 0 || !expected_of.insert(index).second) return {};
     ConcreteBuffer expected = pair.candidate.buffers[static_cast<std::size_t>(index)];
-    const std::string path = path_of(folder, "outputs", i);
-    if (auto good = expect_length(path, expected); !good) return std::unexpected(good.error());
-    expected.name = fmt::format("recorded_{}", i);
+    if (auto good = expect_length(path, expected); !good) return good;
+    expected.name = recorded_as;
     expected.role = Role::kIn;
     expected.fill = from_file(path);
     const int recorded = pair.add(expected);
     pair.reference.launches.push_back(copy_launch(pair.reference, recorded, index));
+    return {};
+  };
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto good = expect(results[i], path_of(folder, "outputs", i), fmt::format("recorded_{}", i));
+    if (!good) return std::unexpected(good.error());
+  }
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    auto good = expect(changed[i].second, changed[i].first, fmt::format("recorded_after_{}", i));
+    if (!good) return std::unexpected(good.error());
   }
   if (pair.reference.launches.empty()) return invalid("the module has no tensor among its results");
   return pair;
@@ -159,6 +194,7 @@ std::vector<std::string> recorded_files(const std::filesystem::path& folder,
   add("outputs", buffers.results.size());
   add("draws", buffers.draws.size());
   std::erase_if(files, [](const std::string& path) { return !std::filesystem::exists(path); });
+  for (const auto& [path, buffer] : recorded::mutated(folder, buffers)) files.push_back(path);
   return files;
 }
 

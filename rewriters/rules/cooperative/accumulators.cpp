@@ -104,6 +104,12 @@ std::optional<ReductionOp> call_op(std::string_view name) {
   return std::nullopt;
 }
 
+bool same_text(const syntax::TranslationUnit& unit, const Node* a, const Node* b) {
+  a = strip_implicit(a);
+  b = strip_implicit(b);
+  return a->range.valid() && b->range.valid() && unit.text(a->range) == unit.text(b->range);
+}
+
 // The comparison `candidate > v` in any spelling; says what wins and gives both sides.
 struct Comparison {
   ReductionOp op;
@@ -111,10 +117,22 @@ struct Comparison {
   const Node* candidate;
   std::string text;  // over $v and $o
 };
-std::optional<Comparison> comparison(const Node* condition, const Variable& variable) {
+std::optional<Comparison> comparison(const syntax::TranslationUnit& unit, const Node* condition,
+                                     const Variable& variable) {
   condition = strip_implicit(condition);
   if (!condition || condition->kind != Node::Kind::kBinary) return std::nullopt;
   const std::string& op = condition->text;
+  // candidate > v || candidate != candidate: NaN wins.
+  if (op == "||") {
+    auto order = comparison(unit, condition->operands[0], variable);
+    const Node* test = strip_implicit(condition->operands[1]);
+    const bool is_nan = order && test->kind == Node::Kind::kBinary && test->text == "!=" &&
+                        same_text(unit, test->operands[0], test->operands[1]) &&
+                        same_text(unit, test->operands[0], order->candidate);
+    if (!is_nan) return std::nullopt;
+    order->text += " || $o != $o";
+    return order;
+  }
   if (op != "<" && op != ">" && op != "<=" && op != ">=") return std::nullopt;
   const Node* left = strip_implicit(condition->operands[0]);
   const Node* right = strip_implicit(condition->operands[1]);
@@ -128,12 +146,6 @@ std::optional<Comparison> comparison(const Node* condition, const Variable& vari
                       fmt::format("$o {} $v", op)};
   }
   return std::nullopt;
-}
-
-bool same_text(const syntax::TranslationUnit& unit, const Node* a, const Node* b) {
-  a = strip_implicit(a);
-  b = strip_implicit(b);
-  return a->range.valid() && b->range.valid() && unit.text(a->range) == unit.text(b->range);
 }
 
 std::optional<Update> from_assignment(const syntax::TranslationUnit& unit, const Node& assign,
@@ -194,7 +206,7 @@ std::optional<Update> from_assignment(const syntax::TranslationUnit& unit, const
     return std::nullopt;
   }
   if (rhs->kind == Node::Kind::kConditional) {
-    const auto compare = comparison(rhs->operands[0], variable);
+    const auto compare = comparison(unit, rhs->operands[0], variable);
     if (!compare) return std::nullopt;
     const Node* yes = strip_implicit(rhs->operands[1]);
     const Node* no = strip_implicit(rhs->operands[2]);
@@ -229,7 +241,7 @@ std::optional<Update> from_if(const syntax::TranslationUnit& unit, const Node& a
   if (!parent || parent->kind != Stmt::Kind::kIf || parent->children.size() != 1) {
     return std::nullopt;
   }
-  const auto compare = comparison(parent->expr, variable);
+  const auto compare = comparison(unit, parent->expr, variable);
   if (!compare || !same_text(unit, compare->candidate, assign.operands[1])) return std::nullopt;
   if (uses_in(assign.operands[1], variable) != 0) return std::nullopt;
   return Update{compare->op,
