@@ -361,6 +361,10 @@ Step<FinalTimes> Measure::time_finally(const MeasureRequest& request, double exp
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
   if (is_slow(expected_s)) bench.remember_in(answers_);
   HONE_STEP(bench.allocate());
+  // What else there is to know of the reference, an admission has found out.
+  if (known_program && !request.reference_samples_us.empty())
+    return time_final_apart(bench, request, candidate_limit(request, expected_s), clocks_.get(),
+                            answers_, 0);
   std::optional<Checked> first;
   for (const std::uint8_t poison : {kOtherPoison, kPoison}) {
     const double limit_s = candidate_limit(request, first ? first->reference_s : expected_s);
@@ -376,9 +380,10 @@ Step<FinalTimes> Measure::time_finally(const MeasureRequest& request, double exp
   }
   trace("checked at the timed size");
   const double limit_s = candidate_limit(request, first->reference_s);
-  auto times = is_slow(first->reference_s)
-                   ? time_final_apart(bench, request, limit_s, clocks_.get(), answers_)
-                   : time_final(bench, request, limit_s, clocks_.get());
+  auto times =
+      is_slow(first->reference_s)
+          ? time_final_apart(bench, request, limit_s, clocks_.get(), answers_, first->reference_s)
+          : time_final(bench, request, limit_s, clocks_.get());
   same_bits_ = same_bits_ && bench.same_answers();
   return times;
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -192,6 +193,13 @@ CUresult candidate(Function& function, const unsigned char* block) {
               : is("slow")                             ? 400
               : is("quick") || (is("cached") && !cold) ? 50
                                                        : 100;
+  // "naive_takes700": so many milliseconds at the timed size, of the real clock, too.
+  if (const auto at = name.find("_takes"); at != std::string::npos && n > 100000) {
+    const int ms = std::atoi(name.c_str() + at + 6);
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    clock_us += 1e3 * ms - 50'000;
+    std::fprintf(stderr, "fake: a run of %d ms\n", ms);
+  }
   if (is("fault") && timed) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
   if (is("hang") && timed) {
     hanging = true;

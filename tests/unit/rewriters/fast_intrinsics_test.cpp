@@ -54,7 +54,8 @@ TEST(FastIntrinsics, TanhIsRightOfValuesOfAllSizes) {
   runs.nest.buffer = "y";
   Generated program;
   program.source = fast->source;
-  program.launches.push_back({.kernel = "squash", .grid = {32}, .block = {128}, .args = {"x", "y"}});
+  program.launches.push_back(
+      {.kernel = "squash", .grid = {32}, .block = {128}, .args = {"x", "y"}});
   const std::vector<double> got = runs.run(program);
   ASSERT_EQ(got.size(), 4096U);
   double worst = 0;
