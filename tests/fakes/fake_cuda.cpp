@@ -9,9 +9,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -34,7 +34,7 @@ std::mutex of_allocated;
 std::set<void*> allocated;  // a real context frees what is left
 double clock_us = 0;        // the fake's own time: makes timings exact
 int loads = 0;
-int runs = 0;                         // at the timed size, of a candidate named "..._run<number>"
+std::map<std::string, int> runs;      // at the timed size, of candidates named "..._run<number>"
 bool flushed = false;                 // the L2, since a candidate's last run
 constexpr size_t kFlush = 64U << 20;  // bytes: what is set at once to flush it
 
@@ -180,7 +180,7 @@ CUresult candidate(Function& function, const unsigned char* block) {
   bool timed = n > 100000;
   // Misbehaves in that one run.
   if (const auto at = name.find("_run"); at != std::string::npos && timed)
-    timed = ++runs == std::atoi(name.c_str() + at + 4);
+    timed = ++runs[name] == std::atoi(name.c_str() + at + 4);
   const int launch = function.module->launches++;
   const bool cold = std::exchange(flushed, false);
   auto& memory = function.module->memory;
@@ -198,7 +198,6 @@ CUresult candidate(Function& function, const unsigned char* block) {
     const int ms = std::atoi(name.c_str() + at + 6);
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
     clock_us += 1e3 * ms - 50'000;
-    std::fprintf(stderr, "fake: a run of %d ms\n", ms);
   }
   if (is("fault") && timed) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
   if (is("hang") && timed) {

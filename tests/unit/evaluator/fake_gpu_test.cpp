@@ -295,6 +295,15 @@ TEST_F(OnAFakeGpu, ASlowReferenceIsTimedApartFromFinalists) {
   EXPECT_NEAR(evaluate(itself).measurement.speedup, 1, 1e-3);
 }
 
+// It hangs in its second run at the timed size: one tells how long it takes, and that it is right.
+TEST_F(OnAFakeGpu, AVerySlowCandidateRunsOnce) {
+  const auto e = evaluate(request("naive_takes150_hang_run2", "naive"));
+  ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_NEAR(e.measurement.time_us, 150e3, 1);
+  EXPECT_EQ(e.measurement.samples_us.size(), 1U);
+  EXPECT_EQ(evaluate(request("naive_takes150_wrong_run1", "naive")).verdict, Verdict::kWrongResult);
+}
+
 // It hangs in the run after: a check and one that is timed, and two as its own candidate.
 TEST_F(OnAFakeGpu, AVerySlowReferenceRunsTwiceInTheFinalStage) {
   const std::string slow = "naive_takes150_hang_run3";
