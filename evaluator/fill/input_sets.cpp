@@ -484,6 +484,10 @@ int forms_of(InputSet set) {
   }
 }
 
+std::uint64_t seed_of_tiny_values(std::uint64_t seed) {
+  return seed / kFormsOfFloats * kFormsOfFloats + kTiny;
+}
+
 ConcreteProgram with_inputs(ConcreteProgram program, InputSet set, std::uint64_t seed) {
   if (set == InputSet::kOwn) return program;
   std::vector<ConcreteBuffer*> varied;

@@ -101,6 +101,10 @@ inline constexpr InputSet kAllInputSets[] = {InputSet::kOwn,
 /// How many forms a set has: as many seeds, one after the other, choose each of them once.
 [[nodiscard]] int forms_of(InputSet set);
 
+/// A seed like `seed` with which kPatterns has tiny values alone, where the fill has 0 in
+/// its range.
+[[nodiscard]] std::uint64_t seed_of_tiny_values(std::uint64_t seed);
+
 [[nodiscard]] std::string_view to_string(InputSet set);
 
 /// The program with the fills of the set; `seed` chooses the buffer with the most bits, the one

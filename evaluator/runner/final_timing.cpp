@@ -181,17 +181,19 @@ class FinalTiming {
 class ApartTiming {
  public:
   ApartTiming(BenchCase& bench, const protocol::MeasureRequest& request, double limit_s,
-              const cuda::Clocks* clocks, KnownAnswers& answers)
+              const cuda::Clocks* clocks, KnownAnswers& answers, double checked_s)
       : bench_(bench),
         request_(request),
         limit_s_(limit_s),
         clocks_(clocks),
         answers_(answers),
+        checked_us_(1e6 * checked_s),
+        itself_(bench.second().runnable->key == bench.reference().runnable->key),
         random_(request.seed) {}
 
   Step<FinalTimes> run() {
     HONE_STEP(time_reference());
-    if (bench_.second().runnable->key == bench_.reference().runnable->key) return reference_again();
+    if (itself_) return reference_again();
     begin_ = Clock::now();
     while (!enough()) {
       HONE_STEP(bench_.swap_outputs());
@@ -225,7 +227,12 @@ class ApartTiming {
 
   /// It is so slow that the caches hold nothing of use for it: its last run counts as a warm one.
   Step<void> time_reference() {
-    for (int i = 0; i < kContents; ++i) {
+    // Nothing that a run in a check does beside it counts then.
+    if (checked_us_ > kVerySlow_us) {
+      times_.reference_us.push_back(checked_us_);
+      seeds_.push_back(request_.timed.seed);
+    }
+    for (int i = static_cast<int>(seeds_.size()); i < kContents; ++i) {
       if (i >= kContentsIfVerySlow && times_.reference_us.front() > kVerySlow_us) break;
       // Those of the check are remembered, and what a run in double gave for them.
       const std::uint64_t seed = i == 0 ? request_.timed.seed : random_();
@@ -235,7 +242,7 @@ class ApartTiming {
       const auto us = bench_.timed_run(bench_.reference(), kPoison, request_.timeout_s);
       if (!us) return std::unexpected(us.error());
       HONE_STEP(bench_.inspect(bench_.reference()));
-      if (i > 0) HONE_STEP(answers_.keep(bench_.reference(), seed));
+      if (i > 0 && !itself_) HONE_STEP(answers_.keep(bench_.reference(), seed));
       HONE_STEP(bench_.wipe(bench_.reference()));
       times_.reference_us.push_back(*us);
       seeds_.push_back(seed);
@@ -246,6 +253,13 @@ class ApartTiming {
 
   /// The reference as its own candidate: what else there is to know of it, an admission found out.
   Step<FinalTimes> reference_again() {
+    if (times_.reference_us.front() > kVerySlow_us) {
+      times_.candidate_us = {times_.reference_us.back()};
+      times_.reference_us.pop_back();
+      times_.warm_us = times_.reference_warm_us;
+      return std::move(times_);
+    }
+    seeds_.clear();
     times_.candidate_us = std::exchange(times_.reference_us, {});
     HONE_STEP(time_reference());
     times_.warm_us = times_.reference_warm_us;
@@ -285,6 +299,8 @@ class ApartTiming {
   const double limit_s_;
   const cuda::Clocks* clocks_;
   KnownAnswers& answers_;
+  const double checked_us_;
+  const bool itself_;  ///< the reference as its own candidate
   std::mt19937_64 random_;
   Clock::time_point begin_;
   std::vector<std::uint64_t> seeds_;  ///< of inputs whose answers are known
@@ -301,9 +317,9 @@ Step<FinalTimes> time_final(BenchCase& bench, const protocol::MeasureRequest& re
 }
 
 Step<FinalTimes> time_final_apart(BenchCase& bench, const protocol::MeasureRequest& request,
-                                  double limit_s, const cuda::Clocks* clocks,
-                                  KnownAnswers& answers) {
-  return ApartTiming(bench, request, limit_s, clocks, answers).run();
+                                  double limit_s, const cuda::Clocks* clocks, KnownAnswers& answers,
+                                  double checked_s) {
+  return ApartTiming(bench, request, limit_s, clocks, answers, checked_s).run();
 }
 
 }  // namespace hone::runner

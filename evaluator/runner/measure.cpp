@@ -23,8 +23,9 @@ using protocol::Case;
 using protocol::MeasureReply;
 using protocol::MeasureRequest;
 
-constexpr double kCandidateFloor_s = 2;  // any candidate may run this long
-constexpr double kTimeFactor = 30;       // or this many times the reference
+constexpr double kCandidateFloor_s = 2;      // any candidate may run this long
+constexpr double kTimeFactor = 30;           // or this many times the reference,
+constexpr double kTimeFactorIfVerySlow = 4;  // or this many: a search has no use for it
 constexpr int kQuickSamples = 20;
 /// Slower than this, the reference is not run beside a candidate, but a few times alone.
 constexpr double kSlowReference_s = 20e-3;
@@ -39,8 +40,10 @@ bool is_slow(double reference_s) { return reference_s > kSlowReference_s; }
 
 /// How long the candidate may run when the reference took `reference_s`.
 double candidate_limit(const MeasureRequest& request, double reference_s) {
+  const bool very_slow = reference_s > 1e-6 * kVerySlow_us;
+  const double factor = very_slow ? kTimeFactorIfVerySlow : kTimeFactor;
   return reference_s +
-         std::min(request.timeout_s, std::max(kCandidateFloor_s, kTimeFactor * reference_s));
+         std::min(request.timeout_s, std::max(kCandidateFloor_s, factor * reference_s));
 }
 
 struct Checked {
@@ -303,7 +306,9 @@ Step<FinalTimes> Measure::time_quick(const MeasureRequest& request, double expec
   }
   FinalTimes timed;
   timed.reference_us = reference_us;
-  if (cannot_win(checked->candidate_us, request.best_time_us)) {
+  // A run that takes so long is as good a sample as any, and others are worth more than its second.
+  const bool long_enough = checked->candidate_us > kVerySlow_us;
+  if (long_enough || cannot_win(checked->candidate_us, request.best_time_us)) {
     timed.candidate_us = {checked->candidate_us};
     same_bits_ = same_bits_ && bench.same_answers();
     return timed;
@@ -361,6 +366,10 @@ Step<FinalTimes> Measure::time_finally(const MeasureRequest& request, double exp
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
   if (is_slow(expected_s)) bench.remember_in(answers_);
   HONE_STEP(bench.allocate());
+  // What else there is to know of the reference, an admission has found out.
+  if (known_program && !request.reference_samples_us.empty())
+    return time_final_apart(bench, request, candidate_limit(request, expected_s), clocks_.get(),
+                            answers_, 0);
   std::optional<Checked> first;
   for (const std::uint8_t poison : {kOtherPoison, kPoison}) {
     const double limit_s = candidate_limit(request, first ? first->reference_s : expected_s);
@@ -376,9 +385,10 @@ Step<FinalTimes> Measure::time_finally(const MeasureRequest& request, double exp
   }
   trace("checked at the timed size");
   const double limit_s = candidate_limit(request, first->reference_s);
-  auto times = is_slow(first->reference_s)
-                   ? time_final_apart(bench, request, limit_s, clocks_.get(), answers_)
-                   : time_final(bench, request, limit_s, clocks_.get());
+  auto times =
+      is_slow(first->reference_s)
+          ? time_final_apart(bench, request, limit_s, clocks_.get(), answers_, first->reference_s)
+          : time_final(bench, request, limit_s, clocks_.get());
   same_bits_ = same_bits_ && bench.same_answers();
   return times;
 }

@@ -51,6 +51,10 @@ class Rewriter {
   [[nodiscard]] virtual std::string_view summary()
       const = 0;  ///< "before => after, legal when ..."
 
+  /// Whether it puts formulas for functions that are less exact than those: what they lose shows
+  /// where values are tiny, which few inputs are.
+  [[nodiscard]] virtual bool approximates() const { return false; }
+
   /// Every site where the rule can prove (at these sizes) that it may fire, with the domains of its
   /// parameters. A value with which the program stays as it is is not offered; a combination of
   /// several parameters may be, as domains cannot leave it out. Never an error: a program it cannot

@@ -45,7 +45,7 @@ constexpr Kind kKinds[] = {
     {"rsqrt", Form::kRsqrt, "sqrtf", "sqrt", "rsqrtf", 0, 2.5 * kUlp},
     {"expf", Form::kRename, "expf", "exp", "__expf", 0, (2 + 1.173 * 88.8) * kUlp},
     {"exp10f", Form::kRename, "exp10f", "exp10", "__exp10f", 0, (2 + 2.97 * 38.6) * kUlp},
-    {"tanhf", Form::kTanh, "tanhf", "tanh", "", 1.0 / (1 << 20), 2 * kUlp},
+    {"tanhf", Form::kTanh, "tanhf", "tanh", "", 0, 8 * kUlp},
     {"logf", Form::kRename, "logf", "log", "__logf", 3.6e-7, 3 * kUlp},
     {"log2f", Form::kRename, "log2f", "log2", "__log2f", 2.4e-7, 3 * kUlp},
     {"log10f", Form::kRename, "log10f", "log10", "__log10f", 1.6e-7, 3 * kUlp},
@@ -55,6 +55,16 @@ constexpr Kind kKinds[] = {
     {"powf-small", Form::kSmallPower, "powf", "pow", "", 0, 2 * kUlp},
     {"powf", Form::kPower, "powf", "pow", "__powf", -1, -1},
 };
+
+constexpr std::string_view kFastTanh = R"(
+  const float size = fabsf(x);
+  if (size < 0.55f) {
+    const float square = x * x;
+    const float more = ((0.01643758f * square - 0.05267181f) * square + 0.13320725f) * square;
+    return x * (1.0f + square * (more - 0.33332947f));
+  }
+  return copysignf(1.0f - __fdividef(2.0f, __expf(2.0f * size) + 1.0f), x);
+)";
 
 bool is_float(const Node& expr) { return expr.type.name == "float"; }
 
@@ -214,7 +224,7 @@ class Rewrite {
     if (!calls(unit_, expr, kind_, 1)) return false;
     const auto name = callee_range(unit_, expr);
     if (!name) return false;
-    use_helper("fast_tanhf", "return 1.0f - __fdividef(2.0f, __expf(2.0f * x) + 1.0f);");
+    use_helper("fast_tanhf", kFastTanh);
     edits_.replace(*name, helper_name_);
     return true;
   }
@@ -271,6 +281,8 @@ MathLevel level_of(const Kind& kind, const RewriteContext& context) {
 class FastIntrinsics final : public Rewriter {
  public:
   std::string_view name() const override { return "fast-intrinsics"; }
+  int version() const override { return 2; }
+  bool approximates() const override { return true; }
   std::string_view summary() const override {
     return "a / b, a / sqrtf(x), expf(x), ... => __fdividef(a, b), a * rsqrtf(x), __expf(x), ..., "
            "legal for float operands; `reduced` unless the stated error bound is well within the "

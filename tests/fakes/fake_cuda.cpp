@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -33,7 +34,7 @@ std::mutex of_allocated;
 std::set<void*> allocated;  // a real context frees what is left
 double clock_us = 0;        // the fake's own time: makes timings exact
 int loads = 0;
-int runs = 0;                         // at the timed size, of a candidate named "..._run<number>"
+std::map<std::string, int> runs;      // at the timed size, of candidates named "..._run<number>"
 bool flushed = false;                 // the L2, since a candidate's last run
 constexpr size_t kFlush = 64U << 20;  // bytes: what is set at once to flush it
 
@@ -179,7 +180,7 @@ CUresult candidate(Function& function, const unsigned char* block) {
   bool timed = n > 100000;
   // Misbehaves in that one run.
   if (const auto at = name.find("_run"); at != std::string::npos && timed)
-    timed = ++runs == std::atoi(name.c_str() + at + 4);
+    timed = ++runs[name] == std::atoi(name.c_str() + at + 4);
   const int launch = function.module->launches++;
   const bool cold = std::exchange(flushed, false);
   auto& memory = function.module->memory;
@@ -192,6 +193,12 @@ CUresult candidate(Function& function, const unsigned char* block) {
               : is("slow")                             ? 400
               : is("quick") || (is("cached") && !cold) ? 50
                                                        : 100;
+  // "naive_takes700": so many milliseconds at the timed size, of the real clock, too.
+  if (const auto at = name.find("_takes"); at != std::string::npos && n > 100000) {
+    const int ms = std::atoi(name.c_str() + at + 6);
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    clock_us += 1e3 * ms - 50'000;
+  }
   if (is("fault") && timed) return sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
   if (is("hang") && timed) {
     hanging = true;

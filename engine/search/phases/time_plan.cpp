@@ -1,6 +1,7 @@
 #include "engine/search/phases/time_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace hone {
@@ -10,6 +11,10 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSlowReference_s = 10e-3, kVerySlow_s = 0.1;
 /// Runs of the reference that one final stage is expected to take: checks and other inputs.
 constexpr double kCheckingRuns = 16;
+/// Over kVerySlow_s a check, one that is timed, and other inputs: at least two, or as many as are
+/// begun in 2 s. As its own finalist it runs twice.
+constexpr double kRunsIfVerySlow = 2, kFewestOtherInputs = 2, kOtherInputs_s = 2;
+constexpr double kRunsOfItself = 2;
 /// And in pairs with the candidate, within a limit. From some time on it is timed apart instead.
 constexpr double kPairRuns = 60, kPairs_s = 2, kTimedApart_s = 20e-3;
 /// Of a budget, for all final stages, however slow the reference; on a GPU a first one takes long.
@@ -59,12 +64,28 @@ void TimePlan::checked(double best_s) { best_check_s_ = std::max(best_check_s_, 
 
 bool TimePlan::reference_is_slow() const { return !modelled_ && reference_s_ > kSlowReference_s; }
 
+bool TimePlan::reference_is_very_slow() const { return !modelled_ && reference_s_ > kVerySlow_s; }
+
+double TimePlan::runs_of_reference() const {
+  if (!reference_is_very_slow()) return kCheckingRuns;
+  const double others = std::max(kFewestOtherInputs, std::floor(kOtherInputs_s / reference_s_) + 1);
+  return std::min(kCheckingRuns, kRunsIfVerySlow + others);
+}
+
+/// Of the best, the reference and some more; where the reference is very slow, of those that will
+/// be timed at all.
+double TimePlan::seconds_of_finals() const {
+  if (!reference_is_very_slow()) return kPrograms * seconds_per_finalist();
+  return affordable_finalists(kPrograms - 1) * seconds_per_finalist() + kFinalist_s +
+         kRunsOfItself * reference_s_;
+}
+
 double TimePlan::seconds_per_finalist() const {
   if (!modelled_) {
     const double pairs_s =
         reference_s_ > kTimedApart_s ? 0 : std::min(kPairs_s, kPairRuns * reference_s_);
-    return std::max(kFinalist_s, kPartOfAdmission * admission_s_) + kCheckingRuns * reference_s_ +
-           pairs_s;
+    return std::max(kFinalist_s, kPartOfAdmission * admission_s_) +
+           runs_of_reference() * reference_s_ + pairs_s;
   }
   return kTimedSizeCompared_s +
          std::max(kAdmissionsPerFinalist * admission_s_, kEvaluationsPerFinalist * evaluation_s_);
@@ -84,8 +105,7 @@ double TimePlan::search_end() const {
                                 kLeastFirst_s, kFirstFinalist_s),
                      kPartOfAdmission * admission_s_)
           : std::max(kFirstFinalist_s, admission_s_);
-  const double wanted =
-      kPrograms * seconds_per_finalist() + (modelled_ ? 0 : first - (finals_end() - total));
+  const double wanted = seconds_of_finals() + (modelled_ ? 0 : first - (finals_end() - total));
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
   reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);
@@ -110,7 +130,7 @@ int TimePlan::affordable_finalists(int wanted) const {
   if (budget_.seconds <= 0 || (!modelled_ && !reference_is_slow())) return wanted;
   const double affordable =
       kMostForFinals * budget_.seconds / std::max(1e-3, seconds_per_finalist());
-  const double least = std::min(reference_s_ > kVerySlow_s && !modelled_ ? 1 : 2, wanted);
+  const double least = std::min(reference_is_very_slow() ? 1 : 2, wanted);
   return static_cast<int>(std::clamp<double>(affordable, least, wanted));
 }
 

@@ -40,7 +40,11 @@ class TimePlan {
   [[nodiscard]] bool reference_is_slow() const;
 
  private:
+  [[nodiscard]] bool reference_is_very_slow() const;
+  /// In one final stage.
+  [[nodiscard]] double runs_of_reference() const;
   [[nodiscard]] double seconds_per_finalist() const;
+  [[nodiscard]] double seconds_of_finals() const;
 
   Budget budget_;
   bool modelled_;

@@ -12,6 +12,7 @@
 #include "engine/search/requests/check_costs.h"
 #include "engine/search/requests/hidden_sizes.h"
 #include "rewriters/core/hand_edit.h"
+#include "rewriters/core/registry.h"
 #include "rewriters/llm/model_steps.h"
 
 namespace hone {
@@ -37,6 +38,14 @@ Bindings less_of(Bindings sizes, const Bindings& most) {
 
 std::string text_of(const CheckCase& check) {
   return nlohmann::json::array({check.reference, check.candidate}).dump();
+}
+
+/// Some step puts a formula for a function that is less exact than that.
+bool approximates(const Recipe& recipe) {
+  return std::ranges::any_of(recipe, [](const Step& step) {
+    const Rewriter* const rewriter = find_rewriter(step.rewriter);
+    return rewriter != nullptr && rewriter->approximates();
+  });
 }
 
 bool has_unproved(const Recipe& recipe) { return std::ranges::any_of(recipe, is_unproved); }
@@ -249,6 +258,17 @@ void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const 
     for (int form = 1; form < forms_of(set); ++form) add(smallest_, set, form);
 }
 
+/// Values near 0, where an approximation shows that is good elsewhere: so that such a candidate
+/// does not take an exact one's place in the final stage, only to be refused there. The contents
+/// are those of all such candidates: the reference's answer is known after the first.
+void RequestBuilder::add_tiny_values(EvaluationRequest& request) const {
+  if (std::ranges::find(input_sets_, InputSet::kPatterns) == input_sets_.end()) return;
+  CheckCase tiny = request.checks[smallest_];
+  tiny.inputs = InputSet::kPatterns;
+  tiny.seed = seed_of_tiny_values(Random(~secrets_.inputs).bits());
+  request.checks.push_back(std::move(tiny));
+}
+
 Result<EvaluationRequest> RequestBuilder::for_recipe(const Recipe& recipe, std::uint64_t seed,
                                                      Stage stage) {
   const auto program = timed_->program(recipe);
@@ -317,7 +337,10 @@ Result<EvaluationRequest> RequestBuilder::for_rewritten(const Program& program,
         "what no rule proves exists at none of the sizes that the task does not list, so nothing "
         "shows that it is right there");
   vary_inputs(request, stage);
-  if (stage != Stage::kFinal) return request;
+  if (stage != Stage::kFinal) {
+    if (approximates(recipe)) add_tiny_values(request);
+    return request;
+  }
   if (!has_unproved(recipe)) {
     add_largest(request, recipe);
     return request;

@@ -40,7 +40,8 @@ class RequestBuilder {
   /// not divide it, say) a task that allows specialisation is checked at the nearest sizes that
   /// share enough divisors of the timed ones; without specialisation that is a refusal. The quick
   /// stage checks with one of a few contents of the buffers, so that what the reference answers is
-  /// known after a while, and another set of inputs at the smallest size in turns; the final stage
+  /// known after a while, and another set of inputs at the smallest size in turns, and
+  /// tiny values where a step approximates functions; the final stage
   /// adds every set there, and the hidden sizes. Where it is a model's step or an edit by hand that
   /// does not replay, no size is replaced or left out.
   [[nodiscard]] Result<EvaluationRequest> for_recipe(const Recipe& recipe, std::uint64_t seed,
@@ -81,6 +82,7 @@ class RequestBuilder {
   [[nodiscard]] bool unproved_refuses(const CheckSpace& check, const Recipe& recipe) const;
   [[nodiscard]] bool applies(InputSet set, const EvaluationRequest& request) const;
   void vary_inputs(EvaluationRequest& request, Stage stage) const;
+  void add_tiny_values(EvaluationRequest& request) const;
   [[nodiscard]] Result<std::size_t> add_checks(EvaluationRequest& request, const Recipe& recipe,
                                                std::uint64_t seed, Stage stage) const;
   void add_largest(EvaluationRequest& request, const Recipe& recipe) const;

@@ -15,6 +15,10 @@ BanditStrategy::BanditStrategy(Space& space, std::uint64_t seed, double referenc
   for (const Proposal& proposal : *roots) arms_.try_emplace(proposal.rewriter);
   FirstSteps first = first_steps(*roots);
   pioneers_ = first.with_start;
+  if (Recipe all = start_everywhere(space_, *roots); !all.empty()) {
+    opening_.push_back(std::move(all));
+    ++pioneers_;
+  }
   for (Step& step : first.steps) opening_.push_back({std::move(step)});
 }
 

@@ -15,6 +15,10 @@ EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double referenc
   const auto roots = space_.proposals({});
   FirstSteps first = first_steps(*roots);
   pioneers_ = first.with_start;
+  if (Recipe all = start_everywhere(space_, *roots); !all.empty()) {
+    opening_.push_back({std::move(all), reference_time_us});
+    ++pioneers_;
+  }
   for (Step& step : first.steps) opening_.push_back({{std::move(step)}, reference_time_us});
   for (int round = 0; round < 3; ++round) {
     for (const Proposal& proposal : *roots) {

@@ -50,6 +50,25 @@ FirstSteps first_steps(const std::vector<Proposal>& proposals, std::size_t of_ea
   return first;
 }
 
+Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals) {
+  constexpr std::size_t kMostSteps = 12;  // each is replayed here, before anything is evaluated
+  Recipe recipe;
+  const auto add = [&](const std::vector<Proposal>& offered) {
+    const std::size_t before = recipe.size();
+    for (const Proposal& proposal : offered) {
+      if (proposal.starts.empty() || recipe.size() == kMostSteps) continue;
+      recipe.push_back(proposal.step(proposal.starts.front()));
+      // Two sites may be one nest, which the first has taken.
+      if (!space.replays(recipe)) recipe.pop_back();
+    }
+    return recipe.size() > before;
+  };
+  // A site's name may change with what became of the nest before it: asked again, it is found.
+  for (bool more = add(proposals); more && recipe.size() < kMostSteps;)
+    more = add(*space.proposals(recipe));
+  return recipe.size() < 2 ? Recipe() : recipe;
+}
+
 Recipe repaired(Space& space, std::unique_lock<std::mutex>& lock, const Recipe& recipe) {
   Recipe result;
   for (const Step& step : recipe) {

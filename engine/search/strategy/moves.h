@@ -28,6 +28,12 @@ struct FirstSteps {
 [[nodiscard]] FirstSteps first_steps(const std::vector<Proposal>& proposals,
                                      std::size_t of_each = SIZE_MAX);
 
+/// Where rewriters know where to start at several sites (the launches of a module): the best start
+/// of each, one after the other, as far as they replay. Such a task is slow until all of its parts
+/// are fast, which would else take as many good steps one after the other. Empty: at fewer than
+/// two.
+[[nodiscard]] Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals);
+
 /// `recipe` without the steps that do not replay after those before them. The lock is not held
 /// while the space is asked.
 [[nodiscard]] Recipe repaired(Space& space, std::unique_lock<std::mutex>& lock,

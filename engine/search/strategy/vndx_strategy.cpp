@@ -33,6 +33,10 @@ VndxStrategy::VndxStrategy(Space& space, std::uint64_t seed, double reference_ti
   const auto roots = space_.proposals({});
   FirstSteps first = first_steps(*roots);
   pioneers_ = first.with_start;
+  if (Recipe all = start_everywhere(space_, *roots); !all.empty()) {
+    opening_.push_back(std::move(all));
+    ++pioneers_;
+  }
   for (Step& step : first.steps) opening_.push_back({std::move(step)});
 }
 

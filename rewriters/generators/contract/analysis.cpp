@@ -114,7 +114,7 @@ Result<Contraction> analyse(const Goal& goal) {
   Contraction c;
   c.nodes = &nodes;
   c.nest = &nest;
-  c.sum_type = compute_type(reduction->type);
+  c.total_type = compute_type(reduction->type);
   const lift::Nodes::Opened sum = nodes.open(reduction);
 
   // select(guard, product, 0) and factors that k does not touch.
@@ -224,8 +224,10 @@ Result<Contraction> analyse(const Goal& goal) {
     }
     operand.contiguous = 1;
   };
-  c.a = make_operand(nodes, flat(a_value), c.m, c.k, c.sum_type);
-  c.b = make_operand(nodes, flat(b_value), c.n, c.k, c.sum_type);
+  c.a = make_operand(nodes, flat(a_value), c.m, c.k, c.total_type);
+  c.b = make_operand(nodes, flat(b_value), c.n, c.k, c.total_type);
+  c.narrow_terms = c.total_type == ScalarType::kF64 && c.a.type != ScalarType::kF64 &&
+                   c.b.type != ScalarType::kF64 && nest.type != ScalarType::kF64;
   for (const Ref part : lift::conjuncts(flat(guard))) {
     if (part->is_constant() && part->constant != 0) continue;
     if (!part->uses(c.n)) {

@@ -42,8 +42,12 @@ struct Contraction {
   SymbolId batch = -1, m = -1, n = -1, k = -1;
   std::int64_t batch_size = 1, m_size = 1, n_size = 1, k_size = 1;
   Operand a, b;
-  ScalarType sum_type = ScalarType::kF32;  ///< f32 or f64
-  Ref sum = nullptr;                       ///< stands for the sum in `value`
+  /// What the sum is in the nest: f32 or f64.
+  ScalarType total_type = ScalarType::kF32;
+  /// An f64 sum of products of f32 or less that is rounded to f32 or less: tiles may add runs of
+  /// terms in f32, where what the sum of the runs loses is kept (Emitter::fold).
+  bool narrow_terms = false;
+  Ref sum = nullptr;  ///< stands for the sum in `value`
   Ref value = nullptr;
   Ref element = nullptr;
   Ref guard = nullptr;

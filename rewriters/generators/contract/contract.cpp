@@ -43,6 +43,7 @@ class Contract : public Generator {
     generated.source = emit.helpers();
     switch (schedule->pipe) {
       case Pipe::kFma:
+      case Pipe::kFmaRuns:
         generated.source += fma_kernel(emit);
         break;
       case Pipe::kWgmma:

@@ -27,7 +27,7 @@ Emitter::Emitter(const Contraction& contraction, const Schedule& schedule, const
 // --- Names ------------------------------------------------------------------------------------
 
 std::string Emitter::buffer_type(const std::string& name) const {
-  if (name == partial) return type_name(c.sum_type);
+  if (name == partial) return type_name(c.total_type);
   for (const ConcreteBuffer& buffer : goal_.concrete->buffers) {
     if (buffer.name == name) return type_name(buffer.type);
   }
@@ -49,7 +49,7 @@ std::string Emitter::parameter_name(const std::string& buffer) const {
       "tile_a", "tile_b",      "tiles",   "to",       "upper",     "warp",       "Vector",
       "a_m",    "a_k",         "b_n",     "b_k",      "place_a",   "place_b",    "from_a",
       "from_b", "copy_a",      "copy_b",  "in_group", "first_row", "first_tile", "ordinal",
-      "number", "tile_number", "in_tile", "whole"};
+      "number", "tile_number", "in_tile", "whole",    "runs"};
   return taken.contains(buffer) || buffer.starts_with("k") ? buffer + "_" : buffer;
 }
 
@@ -191,12 +191,10 @@ std::string Emitter::k_range() const {
 
 std::int64_t Emitter::resident() const {
   // As many blocks on an SM as registers and shared memory let, by what the sums need.
-  const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
   const bool gathers = (!a.async && !a.vector) || (!b.async && !b.vector) || a.direct || b.direct;
   const int by_copies = gathers ? 24 : 0;
-  const int sums_need = s.pipe == Pipe::kFma
-                            ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32
-                            : s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1) + 80;
+  const int sums_need = is_fma(s.pipe) ? registers_of_fma(c, s) + 32
+                                       : s.wm * s.wn / 32 * words_of_sum(c, s.pipe) + 80;
   const int registers = sums_need + by_copies;
   const std::int64_t memory =
       goal_.context == nullptr ? 228 * 1024 : goal_.context->target.shared_per_sm;
@@ -225,13 +223,14 @@ Holes Emitter::holes(int width) const {
       {"bounds", bounds()},
       {"type_a", type_name(a.type)},
       {"type_b", type_name(b.type)},
-      {"type", type_name(c.sum_type)},
+      {"type", type_name(sum_type(c, s.pipe))},
       {"moves", move_a.definition + move_b.definition},
       {"start", joined(move_a.start, move_b.start)},
       {"end", joined(move_a.end, move_b.end)},
       {"commit", commit},
       {"wait", wait + "__syncthreads();"},
       {"range", k_range()},
+      {"added", in_runs() ? "runs" : "sums"},
       {"store", store(width)},
   };
   holes["what"] = fmt::format(
@@ -339,7 +338,7 @@ for (int j = 0; j < $width; ++j) {
 }
 
 std::string Emitter::store(int width) const {
-  const std::string type = type_name(c.sum_type);
+  const std::string type = type_name(c.total_type);
   const bool all_m = c.m_size % s.bm == 0, all_n = c.n_size % s.bn == 0;
   std::string condition;
   if (!all_m) condition = "m >= kM";

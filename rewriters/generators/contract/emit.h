@@ -41,8 +41,16 @@ class Emitter {
   [[nodiscard]] std::string place(bool is_a, const std::string& outer, const std::string& k) const;
   /// Outputs that a lane of the tensor cores' kernels writes at once.
   [[nodiscard]] int store_width() const {
-    return s.split_k == 1 && size_of(c.nest->type) == 2 && c.contiguous_n >= 4 ? 4 : 2;
+    return !in_runs() && s.split_k == 1 && size_of(c.nest->type) == 2 && c.contiguous_n >= 4 ? 4
+                                                                                             : 2;
   }
+  /// Tensor cores' or threads' sums of one run of terms are added to `sums`, each after a run.
+  [[nodiscard]] bool in_runs() const { return adds_in_runs(c, s.pipe); }
+  /// A line of comment on them, after a line break; empty where there are none.
+  [[nodiscard]] std::string about_runs() const;
+  /// "{sums[i][j][0], sums[i][j][1]}", or what both sets make of as many f32 from `first` on.
+  [[nodiscard]] std::string totals(const std::string& at, const std::string& first,
+                                   int count) const;
   [[nodiscard]] bool uses_async() const { return a.async || b.async; }
   /// A kernel's text with its $constants: those that it mentions, of every pipe's and of `more`.
   [[nodiscard]] std::string with_constants(

@@ -1,4 +1,6 @@
 // Device functions that stand before the kernels.
+#include <fmt/format.h>
+
 #include "rewriters/generators/contract/emit.h"
 
 namespace hone::generators::contract {
@@ -49,14 +51,52 @@ __device__ __forceinline__ int $prefixswizzled(int row, int column) {
 }
 )";
 
+constexpr const char* kFold = R"(
+// Adds a run's sum to the sum of the runs before. What that loses is the next run's beginning, so
+// that nothing is lost in the end. (Kahan, Comm. ACM 8 (1965), 40.)
+__device__ __forceinline__ void $prefixfold(float& sum, float& run) {
+  const float more = sum + run;
+  run = fabsf(more) <= 3.40282347e38f ? run - (more - sum) : 0.0f;
+  sum = more;
+}
+// kCount neighbouring sums, with what is left of their runs.
+template <int kCount>
+__device__ __forceinline__ $prefixpack<double, kCount> $prefixtotals(const float* sums,
+                                                                     const float* runs) {
+  $prefixpack<double, kCount> totals;
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) totals.at[j] = static_cast<double>(sums[j]) + runs[j];
+  return totals;
+}
+)";
+
 }  // namespace
 
 std::string Emitter::helpers() const {
   const Holes holes = {{"prefix", prefix}};
   std::string text = filled(kPack, holes);
+  if (in_runs()) text += filled(kFold, holes);
   if (uses_async()) text += filled(kAsync, holes);
   if (a.swizzled || b.swizzled || s.pipe == Pipe::kWgmmaTf32x3) text += filled(kSwizzled, holes);
   return text;
+}
+
+std::string Emitter::about_runs() const {
+  if (!in_runs()) return "";
+  return fmt::format(
+      "\n// Terms are added in f32 in runs of {}, and these so that nothing of them is lost.",
+      tiles_of_run(s) * s.bk);
+}
+
+std::string Emitter::totals(const std::string& at, const std::string& first, int count) const {
+  if (in_runs())
+    return fmt::format("{0}totals<{1}>(&sums{2}[{3}], &runs{2}[{3}])", prefix, count, at, first);
+  std::string text;
+  for (int j = 0; j < count; ++j) {
+    text += fmt::format("{}sums{}[{}{}]", j == 0 ? "{" : ", ", at, first,
+                        j == 0 ? "" : fmt::format(" + {}", j));
+  }
+  return text + "}";
 }
 
 }  // namespace hone::generators::contract

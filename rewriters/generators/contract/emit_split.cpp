@@ -11,7 +11,7 @@ namespace hone::generators::contract {
 Buffer Emitter::partial_sums() const {
   Buffer buffer;
   buffer.name = partial;
-  buffer.type = c.sum_type;
+  buffer.type = c.total_type;
   buffer.role = Role::kScratch;
   const auto shape = [&](std::initializer_list<std::int64_t> sizes) {
     for (const std::int64_t size : sizes) buffer.shape.push_back(Expr(size));
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(256) $prefixfinish($params) {
                  {"batch", c.batch_size == 1 ? ""
                                              : fmt::format("const int batch = run / {};",
                                                            c.m_size * (c.n_size / width))},
-                 {"pack", pack(type_name(c.sum_type), std::to_string(width))},
+                 {"pack", pack(type_name(c.total_type), std::to_string(width))},
                  {"body", finished(std::to_string(width), c.contiguous_n >= width, "sum")}});
 }
 
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(256) $prefixfinish($params) {
        {"slices", std::to_string(s.tail)},
        {"partial", partial},
        {"place", tile_place("ordinal")},
-       {"pack", pack(type_name(c.sum_type), std::to_string(width))},
+       {"pack", pack(type_name(c.total_type), std::to_string(width))},
        {"body", finished(std::to_string(width), c.contiguous_n >= width, "sum")}});
   return with_constants(kernel, {});
 }

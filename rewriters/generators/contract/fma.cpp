@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kFmaKernel = R"(
 $what
-// Each thread keeps $tm x $tn sums, in kRunsM x kRunsN places of kRun x kRun.
+// Each thread keeps $tm x $tn sums, in kRunsM x kRunsN places of kRun x kRun.$in_runs
 __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   $constants
   using Vector = $prefixpack<$type, kRun>;
@@ -24,6 +24,7 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   $moves
   Vector frag_a[2][kRunsM], frag_b[2][kRunsN];  // of this k and of the next
   Vector sums[kRunsM * kRun][kRunsN] = {};
+  $runs
   const auto read = [&](int to, int stage, int k) {
     const $type* const row_a = &shared_a[stage * kElementsA + k * kStrideA + thread_m * kRun];
     const $type* const row_b = &shared_b[stage * kElementsB + k * kStrideB + thread_n * kRun];
@@ -61,11 +62,12 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
       for (int i = 0; i < kRunsM * kRun; ++i) {
 #pragma unroll
         for (int j = 0; j < kRunsN * kRun; ++j) {
-          sums[i][j / kRun].at[j % kRun] +=
+          $added[i][j / kRun].at[j % kRun] +=
               frag_a[k % 2][i / kRun].at[i % kRun] * frag_b[k % 2][j / kRun].at[j % kRun];
         }
       }
     }
+    $fold
   }
 
   $store
@@ -74,8 +76,17 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
     const int m = m_first + i / kRun * (kTileM / kRunsM) + thread_m * kRun + i % kRun;
 #pragma unroll
     for (int j = 0; j < kRunsN; ++j)
-      store(m, n_first + j * (kTileN / kRunsN) + thread_n * kRun, sums[i][j]);
+      store(m, n_first + j * (kTileN / kRunsN) + thread_n * kRun, $total);
   }
+}
+)";
+
+constexpr const char* kFmaFold = R"(if ((tile + 1) % $tiles_of_run == 0) {
+#pragma unroll
+  for (int i = 0; i < kRunsM * kRun; ++i)
+#pragma unroll
+    for (int j = 0; j < kRunsN * kRun; ++j)
+      $prefixfold(sums[i][j / kRun].at[j % kRun], runs[i][j / kRun].at[j % kRun]);
 }
 )";
 
@@ -83,12 +94,19 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
 
 std::string fma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
-  const int v = emit.c.sum_type == ScalarType::kF64 ? 2 : 4;
+  const bool runs = emit.in_runs();
+  const int v = sum_type(emit.c, s.pipe) == ScalarType::kF64 ? 2 : 4;
   Holes holes = emit.holes(v);
   holes["tm"] = std::to_string(s.tm);
   holes["tn"] = std::to_string(s.tn);
   holes["warps_n"] = std::to_string(s.bn / s.tn / 8);
   holes["if_end"] = holes["end"].empty() ? "" : filled("if (more) {\n  $end\n}", holes);
+  holes["tiles_of_run"] = std::to_string(tiles_of_run(s));
+  holes["runs"] = runs ? "Vector runs[kRunsM * kRun][kRunsN] = {};  // of this run of terms" : "";
+  holes["fold"] = runs ? filled(kFmaFold, holes) : "";
+  holes["total"] =
+      runs ? filled("$prefixtotals<kRun>(sums[i][j].at, runs[i][j].at)", holes) : "sums[i][j]";
+  holes["in_runs"] = emit.about_runs();
   return emit.with_constants(filled(kFmaKernel, holes), {{"kRun", v},
                                                          {"kRunsM", s.tm / v},
                                                          {"kRunsN", s.tn / v},

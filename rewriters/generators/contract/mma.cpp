@@ -55,7 +55,7 @@ __device__ __forceinline__ void $prefixsplit(unsigned& big, unsigned& small, uns
 
 constexpr const char* kMmaKernel = R"(
 $what
-// Each warp keeps $wm x $wn sums.
+// Each warp keeps $wm x $wn sums.$in_runs
 __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   $constants
   $shared
@@ -68,6 +68,7 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
   $moves
   unsigned frag_a[2][kBlocksM][4], frag_b[2][kBlocksN][2];  // of this step of k and of the next
   float sums[kBlocksM][kBlocksN][4] = {};
+  $runs
   const auto read = [&](int to, int stage, int k) {
     const $type_a* const tile_a = &shared_a[stage * kElementsA];
     const $type_b* const tile_b = &shared_b[stage * kElementsB];
@@ -117,8 +118,8 @@ __global__ void __launch_bounds__($bounds) $prefixcontract($params) {
 constexpr const char* kMmaWriteTwo = R"(#pragma unroll
 for (int j = 0; j < kBlocksN; ++j) {
   const int n = n_first + warp_n + j * 8 + lane % 4 * 2;
-  store(m, n, {sums[i][j][0], sums[i][j][1]});
-  store(m + 8, n, {sums[i][j][2], sums[i][j][3]});
+  store(m, n, $left);
+  store(m + 8, n, $right);
 }
 )";
 
@@ -142,7 +143,7 @@ for (int l = 0; l < kBlocksN; ++l) {
 constexpr const char* kMultiplyOnce = R"(#pragma unroll
 for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(sums[i][j], frag_a[now][i], frag_b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply($added[i][j], frag_a[now][i], frag_b[now][j]);
 }
 )";
 
@@ -168,11 +169,11 @@ for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
   for (int l = 0; l < 4; ++l) $prefixsplit(frag_a[now][i][l], small_a[l], frag_a[now][i][l]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], small_a, frag_b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply($parts[i][j], small_a, frag_b[now][j]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], frag_a[now][i], small_b[j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply($parts[i][j], frag_a[now][i], small_b[j]);
 #pragma unroll
-  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply(parts[i][j], frag_a[now][i], frag_b[now][j]);
+  for (int j = 0; j < kBlocksN; ++j) $prefixmultiply($parts[i][j], frag_a[now][i], frag_b[now][j]);
 }
 )";
 
@@ -182,6 +183,16 @@ for (int i = 0; i < kBlocksM; ++i)
   for (int j = 0; j < kBlocksN; ++j)
 #pragma unroll
     for (int l = 0; l < 4; ++l) sums[i][j][l] += parts[i][j][l];
+)";
+
+constexpr const char* kMmaFold = R"(if ((tile + 1) % $tiles_of_run == 0) {
+#pragma unroll
+  for (int i = 0; i < kBlocksM; ++i)
+#pragma unroll
+    for (int j = 0; j < kBlocksN; ++j)
+#pragma unroll
+      for (int l = 0; l < 4; ++l) $prefixfold(sums[i][j][l], runs[i][j][l]);
+}
 )";
 
 /// How lanes find what they read of A: 16 rows by one step of k.
@@ -256,6 +267,9 @@ std::string mma_kernel(const Emitter& emit) {
   const bool thrice = s.pipe == Pipe::kTf32x3;
   const int width = emit.store_width();
   Holes holes = emit.holes(width);
+  holes["left"] = emit.totals("[i][j]", "0", 2);
+  holes["right"] = emit.totals("[i][j]", "2", 2);
+  holes["tiles_of_run"] = std::to_string(tiles_of_run(s));
   holes["write"] = filled(width == 4 ? kMmaWriteFour : kMmaWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["wn"] = std::to_string(s.wn);
@@ -263,10 +277,16 @@ std::string mma_kernel(const Emitter& emit) {
   holes["kind"] = narrow ? "tf32" : emit.a.type == ScalarType::kF16 ? "f16" : "bf16";
   holes["read_a"] = read_a(emit, narrow);
   holes["read_b"] = read_b(emit, narrow);
-  holes["before"] = thrice ? "float parts[kBlocksM][kBlocksN][4] = {};  // of this tile" : "";
+  const bool runs = emit.in_runs();
+  holes["parts"] = runs ? "runs" : "parts";
+  holes["runs"] = runs ? "float runs[kBlocksM][kBlocksN][4] = {};  // of this run of terms" : "";
+  holes["in_runs"] = emit.about_runs();
+  holes["before"] =
+      thrice && !runs ? "float parts[kBlocksM][kBlocksN][4] = {};  // of this tile" : "";
   holes["after"] =
-      thrice ? "// Rounded to nearest, which the tensor cores do not.\n" + std::string(kAddParts)
-             : "";
+      runs     ? filled(kMmaFold, holes)
+      : thrice ? "// Rounded to nearest, which the tensor cores do not.\n" + std::string(kAddParts)
+               : "";
   holes["multiply"] = filled(thrice   ? kMultiplyThrice
                              : narrow ? std::string(kRoundFirst) + kMultiplyOnce
                                       : kMultiplyOnce,

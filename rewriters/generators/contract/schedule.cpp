@@ -14,8 +14,9 @@
 namespace hone::generators::contract {
 namespace {
 
-constexpr Pipe kPipes[] = {Pipe::kFma,    Pipe::kWgmma, Pipe::kMma,  Pipe::kWgmmaTf32x3,
-                           Pipe::kTf32x3, Pipe::kTf32,  Pipe::kBf16, Pipe::kWgmmaBf16};
+constexpr Pipe kPipes[] = {Pipe::kFma,  Pipe::kFmaRuns,     Pipe::kWgmma,
+                           Pipe::kMma,  Pipe::kWgmmaTf32x3, Pipe::kTf32x3,
+                           Pipe::kTf32, Pipe::kBf16,        Pipe::kWgmmaBf16};
 
 bool is_half(ScalarType type) { return type == ScalarType::kF16 || type == ScalarType::kBf16; }
 
@@ -38,13 +39,16 @@ MathLevel allowed_math(const Goal& goal) {
   return known ? goal.context->task->math : MathLevel::kReassociate;
 }
 
-void repair_fma(Schedule& s, ScalarType type) {
+void repair_fma(Schedule& s, const Contraction& c) {
+  const ScalarType type = sum_type(c, s.pipe);
   const int vector = type == ScalarType::kF64 ? 2 : 4;
   s.bk = std::min(s.bk, 32);
   s.tm = std::clamp(s.tm, vector, 16);
   s.tn = std::clamp(s.tn, vector, 16);
   if (type == ScalarType::kF64) s.tm = std::min(s.tm, 8), s.tn = std::min(s.tn, 8);
-  if (s.tm * s.tn > 128) s.tm = 128 / s.tn;
+  const int most = adds_in_runs(c, s.pipe) ? 64 : 128;
+  if (s.tm * s.tn > most) s.tm = std::max(vector, most / s.tn);
+  if (s.tm * s.tn > most) s.tn = most / s.tm;
   // A warp's lanes are 4 rows by 8 columns of threads.
   while (s.bm / s.tm < 4 && s.tm > vector) s.tm /= 2;
   while (s.bn / s.tn < 8 && s.tn > vector) s.tn /= 2;
@@ -52,8 +56,7 @@ void repair_fma(Schedule& s, ScalarType type) {
   s.bn = std::max(s.bn, 8 * s.tn);
   // Registers: the sums, two sets of operands and some for addresses, of 65536 a block.
   const auto fits = [&] {
-    const int words = type == ScalarType::kF64 ? 2 : 1;
-    const int registers = words * (s.tm * s.tn + 2 * (s.tm + s.tn)) + 32;
+    const int registers = registers_of_fma(c, s) + 32;
     return s.threads() <= 512 && s.threads() * registers <= 65536;
   };
   while (!fits() && (s.tm < 8 || s.tn < 8)) (s.tm <= s.tn ? s.tm : s.tn) *= 2;
@@ -64,7 +67,7 @@ void repair_fma(Schedule& s, ScalarType type) {
   while (s.bk > 8 && s.tm * s.tn * s.bk > 2048) s.bk /= 2;
 }
 
-void repair_mma(Schedule& s) {
+void repair_mma(Schedule& s, const Contraction& c) {
   s.bm = std::max(s.bm, 16);
   s.bn = std::max(s.bn, 16);
   const bool narrow = s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3;
@@ -72,11 +75,12 @@ void repair_mma(Schedule& s) {
   s.wm = std::min({s.wm, s.bm, 64});
   s.wn = std::min({s.wn, s.bn, 64});
   // Three products keep two sums and both halves of the operands: 64 x 32 at most.
-  const int most = s.pipe == Pipe::kTf32x3 ? 64 * 32 : 64 * 64;
+  const int words = words_of_sum(c, s.pipe);
+  const int most = words == 2 ? 64 * 32 : 64 * 64;
   while (s.wm * s.wn > most) (s.wn >= s.wm ? s.wn : s.wm) /= 2;
   while (s.threads() < 128 && s.wm * s.wn > 16 * 16) (s.wm >= s.wn ? s.wm : s.wn) /= 2;
   const auto fits = [&] {
-    const int sums = s.wm * s.wn / 32 * (s.pipe == Pipe::kTf32x3 ? 2 : 1);
+    const int sums = s.wm * s.wn / 32 * words;
     return s.threads() <= 512 && s.threads() * (sums + 80) <= 65536;
   };
   while (!fits() && s.wm * s.wn < most && (s.wm < s.bm || s.wn < s.bn)) {
@@ -93,13 +97,19 @@ void repair_mma(Schedule& s) {
   }
 }
 
-void repair_wgmma(Schedule& s) {
+void repair_wgmma(Schedule& s, const Contraction& c) {
   s.bk = 64;
   s.bm = std::clamp(s.bm, 64, 256);
   s.bn = std::clamp(s.bn, 64, 256);
   // A warpgroup keeps wm x bn sums in 128 threads: 128 each, or 64 where there are four.
   s.wm = s.wm >= 128 && s.bm >= 128 && s.bn <= 128 ? 128 : 64;
   if (s.threads() == 512 && s.bn > 128) s.bm = 128;
+  if (adds_in_runs(c, s.pipe)) {
+    // Two sets of sums.
+    s.bm = std::min(s.bm, 128);
+    s.bn = std::min(s.bn, 128);
+    s.wm = 64;
+  }
   s.wn = s.bn;
   s.stages = std::max(s.stages, 3);
 }
@@ -117,26 +127,27 @@ void repair_wgmma_tf32(Schedule& s) {
 void repair(Schedule& s, const Contraction& c, std::int64_t most_shared) {
   switch (s.pipe) {
     case Pipe::kFma:
-      repair_fma(s, c.sum_type);
+    case Pipe::kFmaRuns:
+      repair_fma(s, c);
       break;
     case Pipe::kWgmma:
     case Pipe::kWgmmaBf16:
-      repair_wgmma(s);
+      repair_wgmma(s, c);
       break;
     case Pipe::kWgmmaTf32x3:
       repair_wgmma_tf32(s);
       break;
     default:
-      repair_mma(s);
+      repair_mma(s, c);
   }
   // Slices of a tile at least, and their sums in what any device has to spare.
   const double sums = static_cast<double>(c.batch_size) * c.m_size * c.n_size *
-                      static_cast<double>(size_of(c.sum_type));
+                      static_cast<double>(size_of(c.total_type));
   if (s.split_k > 1 || c.k_size / s.tail < s.bk) s.tail = 1;
   while (s.split_k > 1 && (c.k_size / s.split_k < s.bk || sums * s.split_k > 512e6)) s.split_k /= 2;
   const int fewest = is_wgmma(s.pipe) ? 3 : 2;
   while (s.stages > fewest && shared_bytes(c, s) > most_shared) --s.stages;
-  while (s.pipe == Pipe::kFma && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
+  while (is_fma(s.pipe) && s.bk > 8 && shared_bytes(c, s) > most_shared) s.bk /= 2;
 }
 
 }  // namespace
@@ -145,6 +156,8 @@ std::string_view name_of(Pipe pipe) {
   switch (pipe) {
     case Pipe::kFma:
       return "fma";
+    case Pipe::kFmaRuns:
+      return "fma-runs";
     case Pipe::kMma:
       return "mma";
     case Pipe::kTf32x3:
@@ -177,12 +190,37 @@ MathLevel math_of(Pipe pipe) {
   }
 }
 
+bool is_fma(Pipe pipe) { return pipe == Pipe::kFma || pipe == Pipe::kFmaRuns; }
+
+ScalarType sum_type(const Contraction& c, Pipe pipe) {
+  return pipe == Pipe::kFma ? c.total_type : ScalarType::kF32;
+}
+
+bool adds_in_runs(const Contraction& c, Pipe pipe) { return sum_type(c, pipe) != c.total_type; }
+
+int words_of_sum(const Contraction& c, Pipe pipe) {
+  const bool two = sum_type(c, pipe) == ScalarType::kF64 || adds_in_runs(c, pipe);
+  return two || pipe == Pipe::kTf32x3 ? 2 : 1;
+}
+
+int registers_of_fma(const Contraction& c, const Schedule& s) {
+  const int words = sum_type(c, s.pipe) == ScalarType::kF64 ? 2 : 1;
+  return words_of_sum(c, s.pipe) * s.tm * s.tn + words * 2 * (s.tm + s.tn);
+}
+
+int tiles_of_run(const Schedule& s) {
+  // Tensor cores cut off what they do not round: less is added up of f32.
+  const bool thrice = s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
+  const int terms = thrice ? 64 : 256;
+  return std::max(1, terms / s.bk);
+}
+
 int sm_count(const Goal& goal) {
   return goal.context == nullptr ? 132 : std::max(1, goal.context->target.sm_count);
 }
 
 int Schedule::threads() const {
-  if (pipe == Pipe::kFma) return bm / tm * (bn / tn);
+  if (is_fma(pipe)) return bm / tm * (bn / tn);
   if (is_wgmma(pipe)) return bm / wm * 128;
   return bm / wm * (bn / wn) * 32;
 }
@@ -197,6 +235,7 @@ std::int64_t shared_bytes(const Contraction& c, const Schedule& schedule) {
 
 std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
   const int capability = goal.context == nullptr ? 90 : goal.context->target.compute_capability;
+  const bool in_f32 = c.total_type == ScalarType::kF32 || c.narrow_terms;
   std::vector<Pipe> pipes;
   for (const Pipe pipe : kPipes) {
     if (math_of(pipe) > allowed_math(goal)) continue;
@@ -204,22 +243,21 @@ std::vector<Pipe> pipes_for(const Contraction& c, const Goal& goal) {
     switch (pipe) {
       case Pipe::kFma:
         break;
+      case Pipe::kFmaRuns:
+        can = c.narrow_terms;
+        break;
       case Pipe::kMma:
-        can = capability >= 80 && c.sum_type == ScalarType::kF32 && c.a.type == c.b.type &&
-              is_half(c.a.type);
+        can = capability >= 80 && in_f32 && c.a.type == c.b.type && is_half(c.a.type);
         break;
       case Pipe::kWgmma:
-        can = capability == 90 && c.sum_type == ScalarType::kF32 && c.a.type == c.b.type &&
-              is_half(c.a.type);
+        can = capability == 90 && in_f32 && c.a.type == c.b.type && is_half(c.a.type);
         break;
       case Pipe::kWgmmaTf32x3:
       case Pipe::kWgmmaBf16:
-        can = capability == 90 && c.sum_type == ScalarType::kF32 &&
-              !(is_half(c.a.type) && c.a.type == c.b.type);
+        can = capability == 90 && in_f32 && !(is_half(c.a.type) && c.a.type == c.b.type);
         break;
       default:
-        can = capability >= 80 && c.sum_type == ScalarType::kF32 &&
-              !(is_half(c.a.type) && c.a.type == c.b.type);
+        can = capability >= 80 && in_f32 && !(is_half(c.a.type) && c.a.type == c.b.type);
         break;
     }
     if (can) pipes.push_back(pipe);
@@ -262,7 +300,7 @@ std::vector<Parameter> space_of(const Contraction& c, const Goal& goal) {
   bool fma = false, mma = false;
   for (const Pipe pipe : pipes_for(c, goal)) {
     pipes.emplace_back(std::string(name_of(pipe)));
-    (pipe == Pipe::kFma ? fma : mma) = true;
+    (is_fma(pipe) ? fma : mma) = true;
   }
   const auto numbers = [](std::initializer_list<std::int64_t> values) {
     return std::vector<ParameterValue>(values.begin(), values.end());
@@ -303,6 +341,7 @@ namespace {
 double rate_of(Pipe pipe, ScalarType type) {
   switch (pipe) {
     case Pipe::kFma:
+    case Pipe::kFmaRuns:
       return type == ScalarType::kF64 ? 58 : 115;
     case Pipe::kMma:
       return 700;
@@ -328,10 +367,10 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   constexpr double kReadRate = 40, kWriteRate = 20;  // of one SM, when all do [B/cycle]
   const double tiles = static_cast<double>(ceil_divide(c.m_size, s.bm) *
                                            ceil_divide(c.n_size, s.bn) * c.batch_size * s.split_k);
-  const int words = c.sum_type == ScalarType::kF64 ? 2 : 1;
-  const int sums = s.pipe == Pipe::kFma ? words * (s.tm * s.tn + 2 * (s.tm + s.tn)) - 48
-                   : is_wgmma(s.pipe)   ? s.wm * s.bn / 128
-                                        : s.wm * s.wn / 32;
+  const int words = adds_in_runs(c, s.pipe) ? 2 : 1;
+  const int sums = is_fma(s.pipe)     ? registers_of_fma(c, s) - 48
+                   : is_wgmma(s.pipe) ? words * s.wm * s.bn / 128
+                                      : words * s.wm * s.wn / 32;
   const int registers = s.pipe == Pipe::kWgmmaTf32x3 ? 250 : sums + 80;
   const std::int64_t by_shared =
       (shared_limit(goal) + 1024) / std::max<std::int64_t>(1, shared_bytes(c, s) + 1024);
@@ -346,7 +385,7 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   const double warps = std::min(per_sm, resident) * s.threads() / 32.0;
   const double steps = std::ceil(static_cast<double>(c.k_size) / s.split_k / s.bk) + 2;
   double reuse = 1;  // of what a thread or a warp has read from shared memory
-  if (s.pipe == Pipe::kFma) {
+  if (is_fma(s.pipe)) {
     reuse = s.tm * s.tn / (s.tm * s.tn + 1.5 * (s.tm + s.tn));
   } else if (!is_wgmma(s.pipe)) {
     reuse = s.wm * s.wn / (s.wm * s.wn + 12.0 * (s.wm + s.wn));
@@ -355,11 +394,11 @@ double cost_of(const Contraction& c, const Goal& goal, const Schedule& s) {
   }
   const double hidden = std::min(1.0, warps / 8);
   const double multiplying = static_cast<double>(s.bm) * s.bn * s.bk * steps /
-                             (rate_of(s.pipe, c.sum_type) * reuse * hidden);
+                             (rate_of(s.pipe, sum_type(c, s.pipe)) * reuse * hidden);
   const double reading = static_cast<double>(s.bm * size_of(c.a.type) + s.bn * size_of(c.b.type)) *
                          s.bk * steps / kReadRate;
   const double out =
-      static_cast<double>(s.split_k > 1 ? size_of(c.sum_type) : size_of(c.nest->type));
+      static_cast<double>(s.split_k > 1 ? size_of(c.total_type) : size_of(c.nest->type));
   const double writing = s.bm * s.bn * out / kWriteRate;
   const double alone = (1500 + writing) * (resident == 1 ? per_sm : std::ceil(per_sm / resident));
   // The second kernel: a launch, every slice read.
@@ -390,7 +429,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
   const auto add = [&](Schedule s) {
     s.pipe = pipe;
     // As good as twice as many, which take twice as long to compile.
-    s.bk = pipe != Pipe::kFma ? 64 : s.tm * s.tn > 64 ? 8 : 16;
+    s.bk = !is_fma(pipe) ? 64 : s.tm * s.tn > 64 ? 8 : 16;
     // wgmma's copies lead by two tiles less than there are.
     s.stages = is_wgmma(pipe) && s.bm * s.bn >= 128 * 256 ? 4 : 3;
     s.group = 8;
@@ -399,7 +438,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
   };
   for (const int bm : {16, 32, 64, 128, 256}) {
     for (const int bn : {32, 64, 128, 256}) {
-      if (pipe == Pipe::kFma) {
+      if (is_fma(pipe)) {
         for (const int tm : {4, 8, 16})
           for (const int tn : {4, 8, 16}) add({.bm = bm, .bn = bn, .tm = tm, .tn = tn});
       } else if (is_wgmma(pipe)) {
@@ -414,8 +453,7 @@ std::vector<Schedule> tiles_of(Pipe pipe) {
 }
 
 auto tile_key(const Schedule& s) {
-  return std::tuple(s.pipe, s.bm, s.bn, s.pipe == Pipe::kFma ? s.tm : s.wm,
-                    s.pipe == Pipe::kFma ? s.tn : s.wn);
+  return std::tuple(s.pipe, s.bm, s.bn, is_fma(s.pipe) ? s.tm : s.wm, is_fma(s.pipe) ? s.tn : s.wn);
 }
 
 /// The cheapest ones, each tile at most twice: one that the model takes for good may not be.
@@ -472,6 +510,11 @@ std::vector<std::vector<std::size_t>> first_guesses(const Contraction& c, const 
   std::vector<std::vector<std::size_t>> points;
   for (auto& [level, schedules] : by_level) {
     std::ranges::stable_sort(schedules, {}, [&](const Schedule& s) { return cost_of(c, goal, s); });
+    // The last is one that adds as the nest does, for what f32 terms are not enough for.
+    const auto as_nest = std::ranges::find(schedules, Pipe::kFma, &Schedule::pipe);
+    if (c.narrow_terms && as_nest != schedules.end() &&
+        as_nest - schedules.begin() >= static_cast<std::ptrdiff_t>(kOfALevel))
+      std::swap(schedules[kOfALevel - 1], *as_nest);
     for (std::size_t i = 0; i < std::min(kOfALevel, schedules.size()); ++i)
       points.push_back(point_at(schedules[i]));
   }

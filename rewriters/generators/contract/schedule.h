@@ -10,7 +10,8 @@ namespace hone::generators::contract {
 
 /// What multiplies.
 enum class Pipe {
-  kFma,          ///< one multiply-add per thread: f32 and f64
+  kFma,          ///< one multiply-add per thread: f32, or f64 where the nest's sum is
+  kFmaRuns,      ///< the same in f32 where the nest's sum is f64 (Contraction::narrow_terms)
   kMma,          ///< mma.sync m16n8k16: f16 and bf16, sums in f32
   kTf32x3,       ///< mma.sync m16n8k8 three times: f32 as two tf32 each
   kTf32,         ///< once: f32 rounded to tf32
@@ -21,6 +22,7 @@ enum class Pipe {
 };
 [[nodiscard]] std::string_view name_of(Pipe pipe);
 [[nodiscard]] MathLevel math_of(Pipe pipe);
+[[nodiscard]] bool is_fma(Pipe pipe);
 
 struct Schedule {
   Pipe pipe = Pipe::kFma;
@@ -39,6 +41,17 @@ struct Schedule {
 
   [[nodiscard]] int threads() const;
 };
+
+/// What a tile's products are added in: f32 or f64.
+[[nodiscard]] ScalarType sum_type(const Contraction& c, Pipe pipe);
+/// Whether each thread adds runs of terms to f32 sums, and keeps what those lose: the nest's sum is
+/// f64, the tile's f32.
+[[nodiscard]] bool adds_in_runs(const Contraction& c, Pipe pipe);
+/// Registers of a thread for each sum of its own; for all of them and two sets of operands (fma).
+[[nodiscard]] int words_of_sum(const Contraction& c, Pipe pipe);
+[[nodiscard]] int registers_of_fma(const Contraction& c, const Schedule& schedule);
+/// Tiles of k in one run: after as many its sum is added up.
+[[nodiscard]] int tiles_of_run(const Schedule& schedule);
 
 /// Multiprocessors of the target.
 [[nodiscard]] int sm_count(const Goal& goal);

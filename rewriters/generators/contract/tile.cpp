@@ -15,11 +15,11 @@ Tile tile_of(const Contraction& c, const Operand& operand, const Schedule& s, bo
   tile.outer = is_a ? s.bm : s.bn;
   tile.bk = s.bk;
   tile.along_k = operand.along_k;
-  const bool fma = s.pipe == Pipe::kFma;
+  const bool fma = is_fma(s.pipe);
   const bool planes = s.pipe == Pipe::kWgmmaTf32x3 && !is_a;
   const bool tf32 =
       s.pipe == Pipe::kTf32 || s.pipe == Pipe::kTf32x3 || s.pipe == Pipe::kWgmmaTf32x3;
-  tile.type = fma                                                   ? c.sum_type
+  tile.type = fma                                                   ? sum_type(c, s.pipe)
               : tf32                                                ? ScalarType::kF32
               : s.pipe == Pipe::kBf16 || s.pipe == Pipe::kWgmmaBf16 ? ScalarType::kBf16
                                                                     : operand.type;

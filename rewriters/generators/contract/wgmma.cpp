@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kWgmmaKernel = R"(
 $what
 // Each warpgroup of 128 threads keeps $wm x $bn sums. A stage is filled again two tiles after it was
-// multiplied: by then every warpgroup has waited for that product, while the next one runs.
+// multiplied: by then every warpgroup has waited for that product, while the next one runs.$in_runs
 __global__ void __launch_bounds__($threads) $prefixcontract($params) {
   $constants
   $shared
@@ -22,6 +22,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
   const int group_m = warp / 4 * kGroupM;
   $moves
   float sums[kBlocksM][kTileN / 2] = {};
+  $runs
   $first_tiles
   int stage = 0, fill = kStages - 2;
   for (int tile = 0; tile < tiles; ++tile) {
@@ -30,7 +31,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
 #pragma unroll
     for (int k = 0; k < kTileK; k += 16) {
       $prefixeach<kBlocksM>([&](auto i) {
-        $prefixmultiply(sums[i],
+        $prefixmultiply($added[i],
                         $prefixdescriptor<$leap_a>(&shared_a[stage * kElementsA + $at_a]),
                         $prefixdescriptor<$leap_b>(&shared_b[stage * kElementsB + $at_b]), true);
       });
@@ -42,13 +43,13 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
       $start
     }
     $commit
-    $prefixwgmma_wait<1>();
+    $wait_one
     $if_end
     stage = stage + 1 == kStages ? 0 : stage + 1;
     fill = fill + 1 == kStages ? 0 : fill + 1;
   }
   $prefixwgmma_wait<0>();
-  $prefixeach<kBlocksM>([&](auto i) { $prefixsettle(sums[i]); });
+  $prefixeach<kBlocksM>([&](auto i) { $prefixsettle($added[i]); });
 
   $store
   $prefixeach<kBlocksM>([&](auto i) {
@@ -60,8 +61,8 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
 
 constexpr const char* kWgmmaWriteTwo = R"($prefixeach<kTileN / 8>([&](auto j) {
   const int n = n_first + j * 8 + lane % 4 * 2;
-  store(m, n, {sums[i][j * 4], sums[i][j * 4 + 1]});
-  store(m + 8, n, {sums[i][j * 4 + 2], sums[i][j * 4 + 3]});
+  store(m, n, $left);
+  store(m + 8, n, $right);
 });
 )";
 
@@ -81,12 +82,30 @@ $prefixeach<kTileN / 8>([&](auto l) {
 });
 )";
 
+constexpr const char* kWgmmaFold = R"(if ((tile + 1) % $tiles_of_run == 0) {
+  $prefixwgmma_wait<0>();
+  $prefixeach<kBlocksM>([&](auto i) {
+    $prefixsettle(runs[i]);
+    $prefixeach<kTileN / 2>([&](auto l) { $prefixfold(sums[i][l], runs[i][l]); });
+  });
+} else {
+  $prefixwgmma_wait<1>();
+}
+)";
+
 }  // namespace
 
 std::string wgmma_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   const int width = emit.store_width();
   Holes holes = emit.holes(width);
+  const bool runs = emit.in_runs();
+  holes["left"] = emit.totals("[i]", "j * 4", 2);
+  holes["right"] = emit.totals("[i]", "j * 4 + 2", 2);
+  holes["tiles_of_run"] = std::to_string(tiles_of_run(s));
+  holes["runs"] = runs ? "float runs[kBlocksM][kTileN / 2] = {};  // of this run of terms" : "";
+  holes["in_runs"] = emit.about_runs();
+  holes["wait_one"] = filled(runs ? kWgmmaFold : "$prefixwgmma_wait<1>();", holes);
   holes["write"] = filled(width == 4 ? kWgmmaWriteFour : kWgmmaWriteTwo, holes);
   holes["wm"] = std::to_string(s.wm);
   holes["bn"] = std::to_string(s.bn);

@@ -13,7 +13,7 @@ $what
 // x * y is big_x * big_y + big_x * small_y + small_x * big_y, big being x rounded to tf32 and small
 // what is left. A warpgroup of 128 threads keeps 64 x $bn sums, splits its rows of A in registers,
 // and all split B for the next tile while the tensor cores are at this one. What those have added
-// over two tiles goes to sums that are rounded to nearest.
+// over two tiles goes to sums that are rounded to nearest$what_is_lost.
 __global__ void __launch_bounds__($threads) $prefixcontract($params) {
   $constants
   constexpr int kSteps = kTileK / 8;
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
   };
 
   unsigned frag_a[2][kSteps][4], small_a[2][kSteps][4];  // of this tile and of the last
-  float parts[kTileN / 2] = {}, sums[kTileN / 2] = {};
+  float $parts[kTileN / 2] = {}, sums[kTileN / 2] = {};
   $first_tiles
   $wait
   if (tiles > 0) split_b(0, 0);
@@ -63,13 +63,12 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
       $prefixwgmma_begin();
 #pragma unroll
       for (int step = 0; step < kSteps; ++step) {
-        $prefixmultiply(parts, small_a[half][step], $prefixdescriptor<16>(big_b + step * 8),
-                        half != 0 || step != 0);
-        $prefixmultiply(parts, frag_a[half][step], $prefixdescriptor<16>(big_b + kPlane + step * 8), true);
+        $prefixmultiply($parts, small_a[half][step], $prefixdescriptor<16>(big_b + step * 8), $adds);
+        $prefixmultiply($parts, frag_a[half][step], $prefixdescriptor<16>(big_b + kPlane + step * 8), true);
       }
 #pragma unroll
       for (int step = 0; step < kSteps; ++step)
-        $prefixmultiply(parts, frag_a[half][step], $prefixdescriptor<16>(big_b + step * 8), true);
+        $prefixmultiply($parts, frag_a[half][step], $prefixdescriptor<16>(big_b + step * 8), true);
       $prefixwgmma_commit();
 
       const bool more = tile + kStages - 1 < tiles;
@@ -83,8 +82,8 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
         $prefixwgmma_wait<1>();
       } else {
         $prefixwgmma_wait<0>();
-        $prefixsettle(parts);
-        $prefixeach<kTileN / 2>([&](auto i) { sums[i] += parts[i]; });
+        $prefixsettle($parts);
+        $prefixeach<kTileN / 2>([&](auto i) { $add_up });
       }
       $if_end
       $wait_only
@@ -100,8 +99,8 @@ __global__ void __launch_bounds__($threads) $prefixcontract($params) {
 #pragma unroll
   for (int j = 0; j < kTileN / 8; ++j) {
     const int m = m_first + warp * 16 + lane / 4, n = n_first + j * 8 + lane % 4 * 2;
-    store(m, n, {sums[j * 4], sums[j * 4 + 1]});
-    store(m + 8, n, {sums[j * 4 + 2], sums[j * 4 + 3]});
+    store(m, n, $left);
+    store(m + 8, n, $right);
   }
 }
 )";
@@ -142,6 +141,13 @@ for (int i = 0; i < kPlane / 4 / kThreads; ++i) {
 std::string wgmma_tf32_kernel(const Emitter& emit) {
   const Schedule& s = emit.s;
   Holes holes = emit.holes(2);
+  const bool runs = emit.in_runs();
+  holes["parts"] = runs ? "runs" : "parts";
+  holes["adds"] = runs ? "true" : "half != 0 || step != 0";
+  holes["add_up"] = runs ? filled("$prefixfold(sums[i], runs[i]);", holes) : "sums[i] += parts[i];";
+  holes["what_is_lost"] = runs ? ", and what those lose is kept" : "";
+  holes["left"] = emit.totals("", "j * 4", 2);
+  holes["right"] = emit.totals("", "j * 4 + 2", 2);
   holes["bn"] = std::to_string(s.bn);
   holes["stride"] = std::to_string(emit.b.stride);
   holes["split_b"] = filled(emit.b.k_rows ? kSplitColumns : kSplitRows, holes);

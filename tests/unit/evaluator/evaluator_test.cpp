@@ -102,6 +102,22 @@ TEST_F(OnTheEmulator, GoodCandidateIsOkAndModelled) {
   EXPECT_GT(e.measurement.counters.at("warp_instructions"), 0);
 }
 
+// Right to 2^-20 of 1 everywhere, and of tiny values no bit: the task's own inputs do not tell.
+TEST_F(OnTheEmulator, TinyValuesTellWhatLosesTheirBits) {
+  auto r = request(with_body("if (i < n) y[i] = tanhf(x[i]);"),
+                   with_body("if (i < n) y[i] = 1 - __fdividef(2.0f, __expf(2 * x[i]) + 1);"));
+  const auto own = evaluator_->evaluate(r);
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_EQ(own->verdict, Verdict::kOk) << own->detail;
+  r.checks.push_back(r.checks[1]);
+  r.checks[2].inputs = InputSet::kPatterns;
+  r.checks[2].seed = seed_of_tiny_values(77);
+  const auto tiny = evaluator_->evaluate(r);
+  ASSERT_TRUE(tiny) << tiny.error().message;
+  EXPECT_EQ(tiny->verdict, Verdict::kWrongResult) << tiny->detail;
+  EXPECT_NE(tiny->detail.find("with a pattern"), std::string::npos) << tiny->detail;
+}
+
 TEST_F(OnTheEmulator, WhereTheReferenceHasNoRightDigitSoMayACandidate) {
   // In f32 nothing is left of x in those few elements, in double everything.
   const auto kernel = [](const char* few) {

@@ -295,6 +295,31 @@ TEST_F(OnAFakeGpu, ASlowReferenceIsTimedApartFromFinalists) {
   EXPECT_NEAR(evaluate(itself).measurement.speedup, 1, 1e-3);
 }
 
+// It hangs in its second run at the timed size: one tells how long it takes, and that it is right.
+TEST_F(OnAFakeGpu, AVerySlowCandidateRunsOnce) {
+  const auto e = evaluate(request("naive_takes150_hang_run2", "naive"));
+  ASSERT_EQ(e.verdict, Verdict::kOk) << e.detail;
+  EXPECT_NEAR(e.measurement.time_us, 150e3, 1);
+  EXPECT_EQ(e.measurement.samples_us.size(), 1U);
+  EXPECT_EQ(evaluate(request("naive_takes150_wrong_run1", "naive")).verdict, Verdict::kWrongResult);
+}
+
+// It hangs in the run after: a check and one that is timed, and two as its own candidate.
+TEST_F(OnAFakeGpu, AVerySlowReferenceRunsTwiceInTheFinalStage) {
+  const std::string slow = "naive_takes150_hang_run3";
+  const auto admitted = evaluator_->admit(request(slow, slow));
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  for (const std::string& candidate : {std::string("scale_quick"), slow}) {
+    auto r = request(candidate, slow);
+    r.stage = Stage::kFinal;
+    const auto e = evaluate(r);
+    ASSERT_EQ(e.verdict, Verdict::kOk) << candidate << ": " << e.detail;
+    EXPECT_EQ(e.measurement.reference_samples_us.size(), candidate == slow ? 1U : 2U);
+    EXPECT_NEAR(e.measurement.reference_time_us, 150e3, 1);
+    EXPECT_NEAR(e.measurement.speedup, candidate == slow ? 1 : 3000, 1);
+  }
+}
+
 // The fake misbehaves in one run at the timed size and in no other: the first two are checks, then
 // come the pair that warms up, those that are timed, and ten with a warm cache.
 TEST_F(OnAFakeGpu, InTheFinalStageEveryTimedAnswerIsCompared) {

@@ -60,6 +60,18 @@ TEST(InputSets, StayInTheRangeOfTheTasksOwnFill) {
   }
 }
 
+TEST(InputSets, OneFormOfPatternsIsTinyValues) {
+  for (const std::uint64_t seed : {0, 5, 12345}) {
+    const auto own = program({Fill::Kind::kUniform, -2, 2});
+    const auto tiny = with_inputs(own, InputSet::kPatterns, seed_of_tiny_values(seed));
+    for (const int b : {0, 1}) {
+      const auto values = contents(tiny.buffers[static_cast<std::size_t>(b)]);
+      EXPECT_LE(std::ranges::max(values), 0x1p-29);
+      EXPECT_GT(std::ranges::max(values), 0x1p-33);  // and no square of it is 0
+    }
+  }
+}
+
 TEST(InputSets, PatternsStayInTheRangeOfTheTasksOwnFill) {
   for (const auto& [low, high] : {std::pair(-1.0, 1.0), {0.0, 1.0}, {0.1, 0.9}, {-3.0, -2.0}}) {
     const auto own = program({Fill::Kind::kUniform, low, high});

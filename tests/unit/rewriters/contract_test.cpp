@@ -1,63 +1,11 @@
 // Matrix products and their kin from generate-contract, run on the emulator.
-#include "rewriters/generators/contract/contract.h"
-
-#include "tests/unit/rewriters/generator_harness.h"
+#include "tests/unit/rewriters/contract_product.h"
 
 namespace hone::generators {
 namespace {
 
 using lift::Ref;
 using lift::SymbolId;
-
-struct Shape {
-  std::int64_t m = 1, n = 1, k = 1, batch = 1;
-  bool a_transposed = false, b_transposed = false;
-  ScalarType type = ScalarType::kF32, out = ScalarType::kF32;
-};
-
-/// C = A * B, with a way to change factors, body and result.
-class Product : public NestCase {
- public:
-  using Change = std::function<Ref(Product&, Ref)>;
-  SymbolId batch, i, j, k;
-
-  Product(const Shape& s, const Change& body = {}, const Change& result = {},
-          MathLevel math = MathLevel::kReassociate) {
-    task.math = math;
-    batch = nodes.new_symbol("b", s.batch);
-    i = nodes.new_symbol("i", s.m);
-    j = nodes.new_symbol("j", s.n);
-    k = nodes.new_symbol("k", s.k);
-    buffer("A", s.type, s.batch * s.m * s.k, Role::kIn);
-    buffer("B", s.type, s.batch * s.k * s.n, Role::kIn);
-    buffer("bias", ScalarType::kF32, s.n, Role::kIn);
-    buffer("C", s.out, s.batch * s.m * s.n, Role::kOut);
-    const auto at = [&](SymbolId row, std::int64_t rows, SymbolId column, std::int64_t columns,
-                        bool transposed) {
-      const Ref inside =
-          transposed ? nodes.add(nodes.scale(nodes.index(column), rows), nodes.index(row))
-                     : nodes.add(nodes.scale(nodes.index(row), columns), nodes.index(column));
-      return nodes.add(nodes.scale(nodes.index(batch), rows * columns), inside);
-    };
-    const ScalarType sum = s.type == ScalarType::kF64 ? s.type : ScalarType::kF32;
-    const Ref a = nodes.cast(nodes.load("A", s.type, at(i, s.m, k, s.k, s.a_transposed)), sum);
-    const Ref b = nodes.cast(nodes.load("B", s.type, at(k, s.k, j, s.n, s.b_transposed)), sum);
-    Ref term = nodes.op("*", sum, {a, b});
-    if (body) term = body(*this, term);
-    Ref value = nodes.reduce("+", {k}, term);
-    if (result) value = result(*this, value);
-    nest.buffer = "C";
-    nest.type = s.out;
-    nest.dims = {batch, i, j};
-    nest.element = at(i, s.m, j, s.n, false);
-    nest.guard = nodes.boolean(true);
-    nest.value = nodes.cast(value, s.out);
-    nest.covers = true;
-  }
-};
-
-const std::unique_ptr<Generator> kContract = make_contract();
-using Choice = std::map<std::string, std::string>;
 
 const Choice kSmall = {{"pipe", "fma"}, {"bm", "32"}, {"bn", "32"},     {"bk", "8"},
                        {"tm", "4"},     {"tn", "4"},  {"share", "none"}};
@@ -563,6 +511,12 @@ TEST(Contract, KnowsWhereToBegin) {
     EXPECT_TRUE(step.string_param("share", "").starts_with("all-")) << to_string(step);
   const auto thin = starts_of({.m = 32768, .n = 32, .k = 4096}, MathLevel::kReassociate);
   EXPECT_EQ(thin.at(MathLevel::kReassociate).front().int_param("bn", 0), 32);
+  // Sums in f64 of f32: in runs first, but as they are written, too.
+  const auto runs =
+      starts_of({.m = 256, .n = 256, .k = 131072, .sum_in_f64 = true}, MathLevel::kTf32x3);
+  EXPECT_EQ(runs.at(MathLevel::kReassociate).front().string_param("pipe", ""), "fma-runs");
+  EXPECT_EQ(runs.at(MathLevel::kReassociate).back().string_param("pipe", ""), "fma");
+  EXPECT_EQ(runs.at(MathLevel::kTf32x3).front().string_param("pipe", ""), "wgmma-tf32x3");
 }
 
 }  // namespace

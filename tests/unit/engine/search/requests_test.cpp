@@ -49,6 +49,38 @@ TEST(RequestBuilder, InstantiatesReferenceAndCandidateAtEverySize) {
   EXPECT_NE(request->checks[0].seed, request->checks[1].seed);
 }
 
+// Only near 0 does an approximation show that is good elsewhere: not in the final stage alone.
+TEST(RequestBuilder, ChecksApproximationsOnTinyValuesInTheQuickStage) {
+  std::string text = kTask;
+  text.replace(text.find("2.0f * x[i]"), 11, "tanhf(x[i])");
+  const auto task = parse_task(text, "squash.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  LocalRewriting rewriting;
+  auto builder = RequestBuilder::make(rewriting, *task, target_limits("sm_90"), {});
+  ASSERT_TRUE(builder) << builder.error().message;
+  Step fast, bounds;
+  const Space::Proposals proposals = (*builder)->space().proposals({});
+  for (const Proposal& one : *proposals) {
+    if (one.rewriter == "fast-intrinsics") fast = one.step({});
+    if (one.rewriter == "launch-bounds")
+      bounds = one.step(std::vector<std::size_t>(one.parameters.size(), 0));
+  }
+  ASSERT_EQ(fast.rewriter, "fast-intrinsics");
+  ASSERT_EQ(bounds.rewriter, "launch-bounds");
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto exact = (*builder)->for_recipe({bounds}, seed);
+    const auto request = (*builder)->for_recipe({bounds, fast}, seed);
+    ASSERT_TRUE(exact && request);
+    EXPECT_EQ(exact->checks.size(), 2U);
+    ASSERT_EQ(request->checks.size(), 3U);
+    const CheckCase& tiny = request->checks.back();
+    EXPECT_EQ(tiny.reference.buffers[0].elements(), 37);  // the smallest
+    const auto varied = with_inputs(tiny.reference, tiny.inputs, tiny.seed);
+    EXPECT_EQ(varied.buffers[0].fill.b, 0x1p-30);
+    EXPECT_EQ(tiny.seed, (*builder)->for_recipe({fast}, seed + 1)->checks.back().seed);
+  }
+}
+
 TEST(RequestBuilder, RefusesARecipeThatDoesNotReplay) {
   const auto task = parse_task(kTask, "scale.cu");
   ASSERT_TRUE(task);

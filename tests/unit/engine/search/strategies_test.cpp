@@ -87,6 +87,49 @@ TEST_P(Strategies, OpensWithEverySiteAndAsksForWhatReplaysAndIsNew) {
   EXPECT_GT(asked.size(), sites + 20) << "a pool without anything new is rare";
 }
 
+constexpr const char* kTwoProducts = R"CU(/* hone {
+  "name": "chain", "sizes": {"N": 256},
+  "buffers": [{"name": "a", "type": "f32", "shape": ["N", "N"]},
+              {"name": "b", "type": "f32", "shape": ["N", "N"]},
+              {"name": "c", "type": "f32", "shape": ["N", "N"], "role": "scratch"},
+              {"name": "d", "type": "f32", "shape": ["N", "N"], "role": "out"}],
+  "launches": [{"kernel": "first", "grid": ["ceildiv(N*N,128)"], "block": [128], "args": ["a", "b", "c", "N"]},
+               {"kernel": "second", "grid": ["ceildiv(N*N,128)"], "block": [128], "args": ["c", "a", "d", "N"]}]
+} */
+__global__ void first(const float* x, const float* y, float* z, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n * n) return;
+  float sum = 0;
+  for (int k = 0; k < n; k++) sum += x[i / n * n + k] * y[k * n + i % n];
+  z[i] = sum;
+}
+__global__ void second(const float* x, const float* y, float* z, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n * n) return;
+  float sum = 0;
+  for (int k = 0; k < n; k++) sum += x[i / n * n + k] * y[k * n + i % n];
+  z[i] = sum;
+}
+)CU";
+
+// With either product as it was, nothing is fast.
+TEST_P(Strategies, BeginsWithTheBestStartsOfAllSitesAtOnce) {
+  auto task = parse_task(kTwoProducts, "chain.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  auto builder = RequestBuilder::make(rewriting_, *task, target_limits("sm_90"), {}, {});
+  ASSERT_TRUE(builder) << builder.error().message;
+  const auto search = find_strategy(GetParam())->make((*builder)->space(), 1, kReference_us);
+  EXPECT_GT(search->pioneers(), 2U);
+  const Recipe recipe = search->ask();
+  ASSERT_GE(recipe.size(), 2U) << recipe_key(recipe);
+  EXPECT_TRUE((*builder)->space().replays(recipe));
+  std::set<std::string> sites;
+  for (const Step& step : recipe)
+    if (step.rewriter == "generate-contract") sites.insert(step.site);
+  EXPECT_EQ(sites.size(), 2U);
+  EXPECT_EQ(search->ask().size(), 1U);
+}
+
 TEST(FirstSteps, BestStartsOfAllFirst) {
   const auto proposal = [](const std::string& site, std::vector<std::vector<std::size_t>> starts) {
     return Proposal{.rewriter = "r",

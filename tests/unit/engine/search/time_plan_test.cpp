@@ -62,6 +62,21 @@ TEST(TimePlan, OnAGpuChecksThatTakeLongHaveTimeToo) {
   EXPECT_LT(plan.search_end(), with_quick_checks - 1);
 }
 
+/// A naive attention of 0.7 s: of 15 s the search had three, as each of four final stages was taken
+/// to run the reference sixteen times.
+TEST(TimePlan, ASearchHasTimeBesideAVerySlowReference) {
+  TimePlan plan({.seconds = 15}, false);
+  plan.admitted(700e3, 3, 5);
+  plan.compiled(0.5);
+  EXPECT_GT(plan.search_end(), 9.5);
+  EXPECT_LT(plan.search_end(), 12);
+  EXPECT_EQ(plan.affordable_finalists(4), 1);
+  TimePlan longer({.seconds = 60}, false);
+  longer.admitted(700e3, 3, 5);
+  EXPECT_GT(longer.search_end(), 40);
+  EXPECT_GE(longer.affordable_finalists(4), 4);
+}
+
 TEST(TimePlan, WhatIsKnownIsEvaluatedHoweverShortTheBudget) {
   TimePlan plan({.seconds = 5}, false);
   plan.admitted(2500, 2, 2.6);
