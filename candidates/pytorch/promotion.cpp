@@ -49,8 +49,7 @@ std::string rounded_to(ScalarType type, const std::string& value) {
 bool is_exact(double value, ScalarType type) {
   if (value == 0 || !std::isfinite(value)) return true;
   int exponent = 0;
-  const double digits =
-      std::ldexp(std::frexp(value, &exponent), type == ScalarType::kF16 ? 11 : 8);
+  const double digits = std::ldexp(std::frexp(value, &exponent), type == ScalarType::kF16 ? 11 : 8);
   return digits == std::trunc(digits) && exponent > -14 && exponent < 16;
 }
 

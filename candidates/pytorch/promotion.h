@@ -32,8 +32,8 @@ class Promotion {
 [[nodiscard]] bool is_short(ScalarType type);
 /// `value`, a float's text, rounded to a short type and back.
 [[nodiscard]] std::string rounded_to(ScalarType type, const std::string& value);
-/// Whether a short type has this number, beyond doubt: numbers with many digits and those far from 1
-/// count as ones that it lacks.
+/// Whether a short type has this number, beyond doubt: numbers with many digits and those far from
+/// 1 count as ones that it lacks.
 [[nodiscard]] bool is_exact(double value, ScalarType type);
 
 }  // namespace hone::pytorch

@@ -32,11 +32,11 @@ bool is_one_line(const std::string& text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string model(reinterpret_cast<const char*>(data), size);
-  const std::string zip = hone::pytorch::zip_of(
-      {{"m/models/model.json", model},
-       {"m/data/weights/model_weights_config.json", kWeights},
-       {"m/data/weights/weight_0", std::string(48, '\1')},
-       {"m/data/weights/weight_1", std::string(16, '\2')}});
+  const std::string zip =
+      hone::pytorch::zip_of({{"m/models/model.json", model},
+                             {"m/data/weights/model_weights_config.json", kWeights},
+                             {"m/data/weights/weight_0", std::string(48, '\1')},
+                             {"m/data/weights/weight_1", std::string(16, '\2')}});
   const int file = memfd_create("fuzzed.pt2", 0);
   if (file < 0 || write(file, zip.data(), zip.size()) != static_cast<ssize_t>(zip.size())) abort();
   const std::string path = "/proc/self/fd/" + std::to_string(file);

@@ -118,9 +118,41 @@ Fill from_file(const std::string& path) {
   return fill;
 }
 
+/// The reference copies what was recorded to where the candidate computes it.
+Result<void> expect_recorded(Pair& pair, const fs::path& folder, const RecordedBuffers& buffers) {
+  const std::vector<std::string>& results = buffers.results;
+  std::set<std::string> compared(results.begin(), results.end());
+  const auto changed = mutated(folder, buffers);
+  for (const auto& [path, buffer] : changed) compared.insert(buffer);
+  keep_inputs(pair, compared);
+  std::set<int> expected_of;
+  const auto expect = [&](const std::string& name, const std::string& path,
+                          const std::string& recorded_as) -> Result<void> {
+    int index = find(pair.candidate, name + "_now");
+    if (index < 0) index = find(pair.candidate, name);
+    if (index < 0 || !expected_of.insert(index).second) return {};
+    ConcreteBuffer expected = pair.candidate.buffers[static_cast<std::size_t>(index)];
+    if (auto good = expect_length(path, expected); !good) return good;
+    expected.name = recorded_as;
+    expected.role = Role::kIn;
+    expected.fill = from_file(path);
+    const int recorded = pair.add(expected);
+    pair.reference.launches.push_back(copy_launch(pair.reference, recorded, index));
+    return {};
+  };
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto good = expect(results[i], path_of(folder, "outputs", i), fmt::format("recorded_{}", i));
+    if (!good) return good;
+  }
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    auto good = expect(changed[i].second, changed[i].first, fmt::format("recorded_after_{}", i));
+    if (!good) return good;
+  }
+  return {};
+}
+
 Result<Pair> pair_of(const Task& task, const fs::path& folder, const RecordedBuffers& buffers) {
   const auto& arguments = buffers.arguments;
-  const auto& results = buffers.results;
   const auto& draws = buffers.draws;
   auto program = instantiate(task.reference, task.sizes);
   if (!program) return std::unexpected(program.error());
@@ -150,32 +182,8 @@ Result<Pair> pair_of(const Task& task, const fs::path& folder, const RecordedBuf
     const std::string line = fmt::format("#include <{}>\n", header);
     if (pair.candidate.source.contains(line)) pair.reference.source.insert(0, line);
   }
-  std::set<std::string> compared(results.begin(), results.end());
-  const auto changed = mutated(folder, buffers);
-  for (const auto& [path, buffer] : changed) compared.insert(buffer);
-  keep_inputs(pair, compared);
-  std::set<int> expected_of;
-  const auto expect = [&](const std::string& name, const std::string& path,
-                          const std::string& recorded_as) -> Result<void> {
-    int index = find(pair.candidate, name + "_now");
-    if (index < 0) index = find(pair.candidate, name);
-    if (index < 0 || !expected_of.insert(index).second) return {};
-    ConcreteBuffer expected = pair.candidate.buffers[static_cast<std::size_t>(index)];
-    if (auto good = expect_length(path, expected); !good) return good;
-    expected.name = recorded_as;
-    expected.role = Role::kIn;
-    expected.fill = from_file(path);
-    const int recorded = pair.add(expected);
-    pair.reference.launches.push_back(copy_launch(pair.reference, recorded, index));
-    return {};
-  };
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    auto good = expect(results[i], path_of(folder, "outputs", i), fmt::format("recorded_{}", i));
-    if (!good) return std::unexpected(good.error());
-  }
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    auto good = expect(changed[i].second, changed[i].first, fmt::format("recorded_after_{}", i));
-    if (!good) return std::unexpected(good.error());
+  if (auto good = expect_recorded(pair, folder, buffers); !good) {
+    return std::unexpected(good.error());
   }
   if (pair.reference.launches.empty()) return invalid("the module has no tensor among its results");
   return pair;
