@@ -51,7 +51,10 @@ FirstSteps first_steps(const std::vector<Proposal>& proposals, std::size_t of_ea
 }
 
 Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals) {
-  constexpr std::size_t kMostSteps = 12;  // each is replayed here, before anything is evaluated
+  // Each step is replayed here, before anything is evaluated. Of 168 launches that takes seconds.
+  constexpr std::size_t kMostSteps = 12, kMostLaunches = 16;
+  const Task* const task = space.context().task;
+  if (task == nullptr || task->reference.launches.size() > kMostLaunches) return {};
   Recipe recipe;
   const auto add = [&](const std::vector<Proposal>& offered) {
     const std::size_t before = recipe.size();

@@ -31,7 +31,7 @@ struct FirstSteps {
 /// Where rewriters know where to start at several sites (the launches of a module): the best start
 /// of each, one after the other, as far as they replay. Such a task is slow until all of its parts
 /// are fast, which would else take as many good steps one after the other. Empty: at fewer than
-/// two.
+/// two, and of tasks of many launches.
 [[nodiscard]] Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals);
 
 /// `recipe` without the steps that do not replay after those before them. The lock is not held
