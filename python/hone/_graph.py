@@ -124,24 +124,22 @@ def import_program(
     file = os.path.join(folder, f"{name}.pt2")
     _save(program, file)
     options = [] if math is None else ["--math", math]
-    task = os.path.join(folder, f"{name}.task.cu")
+    cut: Dict[str, Any] = {"parts": []}
     refused: Optional[HoneError] = None
-    whole: Dict[str, Any] = {}
-    try:
-        whole = run("import", file, "-o", task, "--force", *options)
-    except HoneError as error:
-        refused = error
-    cut: Dict[str, Any] = {"parts": [], "steps": [], "left_out": []}
     try:
         cut = run("import", file, "--parts", os.path.join(folder, name), "--force", *options)
     except HoneError as error:
-        refused = refused or error
+        refused = error
+    if len(cut["parts"]) <= 1:
+        task = os.path.join(folder, f"{name}.task.cu")
+        try:
+            whole = run("import", file, "-o", task, "--force", *options)
+            names = Whole(whole["arguments"], whole["results"], whole["draws"])
+            return Imported(program, file, [_whole_graph(program, whole, task)], [0], [], names)
+        except HoneError as error:
+            refused = error
     if refused is not None and not cut["parts"]:
-        raise ImportRefused(str(refused), refused.status) from None
-    if refused is None and len(cut["parts"]) <= 1:
-        names = Whole(whole["arguments"], whole["results"], whole["draws"])
-        part = _whole_graph(program, whole, task)
-        return Imported(program, file, [part], [0], [], names)
+        raise ImportRefused(str(refused), refused.status)
     return Imported(
         program=program,
         file=file,
