@@ -95,7 +95,8 @@ def operator_of(imported, part):
             values[border.value] = held[border.buffer].view([meta.shape[i] for i in order]).permute(back)
         for node in inside:
             args = torch.fx.node.map_arg(node.args, lambda n: values[n.name])
-            values[node.name] = node.target(*args, **dict(node.kwargs))
+            kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: values[n.name])
+            values[node.name] = node.target(*args, **kwargs)
         results = []
         for b in buffers:
             if b.role == "out":
