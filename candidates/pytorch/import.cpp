@@ -136,12 +136,14 @@ class Import {
     return facts;
   }
 
-  /// Of an operator that hone does not take: PyTorch names those that write with a "_" at the end,
-  /// or "out" among the overloads.
+  /// Of an operator that hone does not take: PyTorch names its own that write with a "_" at the
+  /// end, or "out" among the overloads; batch norms write their statistics. Of others nobody knows.
   static std::set<int> written_by_name(const Node& node, const NodeFacts& facts) {
     const std::size_t dot = node.target.rfind('.');
-    const bool writes = dot == std::string::npos || (dot > 0 && node.target[dot - 1] == '_') ||
-                        node.target.substr(dot).contains("out");
+    const bool writes = dot == std::string::npos || !node.target.starts_with("aten.") ||
+                        (dot > 0 && node.target[dot - 1] == '_') ||
+                        node.target.substr(dot).contains("out") ||
+                        node.target.contains("batch_norm");
     return writes ? facts.reads : std::set<int>{};
   }
 

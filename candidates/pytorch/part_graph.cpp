@@ -331,6 +331,21 @@ bool PartGraph::leave_shared_writes() {
       break;
     }
   }
+  // A part would hand on a copy of a view, which does not see what PyTorch writes later.
+  std::map<int, std::size_t> writes;  // of PyTorch: of each class the last
+  for (std::size_t i = 0; i < exported_.nodes.size(); ++i) {
+    if (why_not_[i].empty()) continue;
+    for (const int storage : facts_.nodes[i].writes) writes[class_of(storage)] = i;
+  }
+  for (std::size_t i = 0; i < exported_.nodes.size(); ++i) {
+    if (free_[i] || !why_not_[i].empty() || facts_.nodes[i].launches > 0) continue;
+    for (const int storages : touched(i)) {
+      const auto write = writes.find(storages);
+      if (write == writes.end() || write->second < i) continue;
+      why_not_[i] = "a view of elements that PyTorch writes";
+      changed = true;
+    }
+  }
   return changed;
 }
 
@@ -405,11 +420,15 @@ std::vector<PartNodes> PartGraph::groups() {
   find_needed();
   std::vector<PartNodes> groups;
   group_of_.clear();
+  dropped_.clear();
   inputs_.clear();
   for (const auto& [unit, nodes] : members_) {
     if (!why_not_[unit].empty()) continue;
     PartNodes part = part_of(unit);
-    if (part.outputs.empty() && part.changed.empty()) continue;  // nobody sees what it does
+    if (part.outputs.empty() && part.changed.empty()) {  // nobody sees what it does
+      for (const std::size_t node : nodes) dropped_.push_back(exported_.nodes[node].name);
+      continue;
+    }
     group_of_.emplace(unit, groups.size());
     inputs_.push_back(part.inputs);
     groups.push_back(std::move(part));

@@ -41,6 +41,8 @@ class PartGraph {
   /// Of what groups() gave last.
   [[nodiscard]] std::vector<Step> steps() const;
   [[nodiscard]] std::vector<LeftOut> left_out() const;
+  /// Nodes of no step: nobody sees what they do.
+  [[nodiscard]] const std::vector<std::string>& dropped() const { return dropped_; }
 
  private:
   using Unit = std::size_t;  ///< a group, or a node that is left out, by one of its nodes
@@ -91,7 +93,8 @@ class PartGraph {
   std::map<Unit, std::vector<std::size_t>> members_;
   std::set<std::string> needed_;                  ///< values that are read outside their unit
   std::vector<std::vector<std::string>> inputs_;  ///< of what groups() gave
-  std::map<Unit, std::size_t> group_of_;          ///< of a unit: its place in what groups() gave
+  std::vector<std::string> dropped_;
+  std::map<Unit, std::size_t> group_of_;  ///< of a unit: its place in what groups() gave
 };
 
 }  // namespace hone::pytorch

@@ -168,13 +168,14 @@ Parts cut(const Exported& exported, const PartsOptions& options) {
         part.alike = first.try_emplace(part.text, parts.parts.size()).first->second;
         parts.parts.push_back(std::move(part));
       } catch (const Refusal& refusal) {
-        graph.leave_out(group, refusal.what());
+        graph.leave_out(group, one_line(refusal.what()));
         good = false;
       }
     }
     if (!good) continue;  // other nodes are PyTorch's now, so other parts come about
     parts.steps = graph.steps();
     parts.left_out = graph.left_out();
+    parts.dropped = graph.dropped();
     return parts;
   }
 }
@@ -188,7 +189,7 @@ Result<Parts> cut_pt2(const std::filesystem::path& path, const PartsOptions& opt
   try {
     return cutting::cut(*exported, options);
   } catch (const Refusal& refusal) {
-    return invalid(fmt::format("{}: {}", path.string(), refusal.what()));
+    return invalid(fmt::format("{}: {}", path.string(), one_line(refusal.what())));
   }
 }
 

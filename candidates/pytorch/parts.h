@@ -47,8 +47,9 @@ struct LeftOut {
 
 struct Parts {
   std::vector<Part> parts;
-  std::vector<Step> steps;        ///< what must come before comes before
-  std::vector<LeftOut> left_out;  ///< nodes that PyTorch computes
+  std::vector<Step> steps;           ///< what must come before comes before
+  std::vector<LeftOut> left_out;     ///< nodes that PyTorch computes
+  std::vector<std::string> dropped;  ///< nodes of no step: nobody sees what they do
 };
 
 struct PartsOptions {

@@ -92,8 +92,11 @@ int write_parts(const Options& options) {
   }
   fmt::print(stderr, "wrote {}: {} parts, {} of them different; {} nodes stay PyTorch's\n",
              options.parts, cut->parts.size(), tasks, cut->left_out.size());
-  const nlohmann::json document = {
-      {"folder", options.parts}, {"parts", parts}, {"steps", steps}, {"left_out", left_out}};
+  const nlohmann::json document = {{"folder", options.parts},
+                                   {"parts", parts},
+                                   {"steps", steps},
+                                   {"left_out", left_out},
+                                   {"dropped", cut->dropped}};
   return common.write_json(document) ? kDone : kEnvironmentLacks;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -30,8 +31,15 @@ struct Numbers {
   }
 };
 
-/// Like weights of another training give the same task.
-double three_digits(double value) { return std::stod(fmt::format("{:.3g}", value)); }
+/// Like weights of another training give the same task. The last digit is cut where the type holds
+/// no more.
+double three_digits(double value, ScalarType type) {
+  const double rounded = std::strtod(fmt::format("{:.3g}", value).c_str(), nullptr);
+  const double most = type == ScalarType::kF64   ? std::numeric_limits<double>::max()
+                      : type == ScalarType::kF16 ? 65504.0
+                                                 : std::numeric_limits<float>::max();
+  return std::abs(rounded) <= most ? rounded : value;
+}
 
 Numbers numbers_of(const fill::Source& source, const ConcreteBuffer& buffer) {
   constexpr std::size_t kElements = 1 << 16;  // at a time
@@ -57,11 +65,14 @@ Fill fill_like(const Numbers& numbers, ScalarType type) {
     if (numbers.low == numbers.high) return Fill{Fill::Kind::kConstant, numbers.low, 0, ""};
     return Fill{Fill::Kind::kIntegers, numbers.low, numbers.high, ""};
   }
-  const double low = three_digits(numbers.low), high = three_digits(numbers.high);
+  const double low = three_digits(numbers.low, type), high = three_digits(numbers.high, type);
   if (low == high) return Fill{Fill::Kind::kConstant, low, 0, ""};
   if (low >= 0) return Fill{Fill::Kind::kUniform, low, high, ""};
   const double deviation = std::sqrt(numbers.squares / numbers.count);
-  return Fill{Fill::Kind::kNormal, three_digits(numbers.mean), three_digits(deviation), ""};
+  // Squares of very large numbers are infinite.
+  if (!std::isfinite(deviation)) return Fill{Fill::Kind::kUniform, low, high, ""};
+  return Fill{Fill::Kind::kNormal, three_digits(numbers.mean, type), three_digits(deviation, type),
+              ""};
 }
 
 }  // namespace

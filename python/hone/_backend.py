@@ -63,6 +63,9 @@ def backend(
         found = _compiled(graph, inputs, options, report)
     except HoneError as error_:
         report.why_eager, found = str(error_), None
+    except Exception as error_:  # a cache that cannot be written, a driver that is not there
+        line = (str(error_).strip() or type(error_).__name__).splitlines()[0]
+        report.why_eager, found = f"{type(error_).__name__}: {line}", None
     return found or graph.forward
 
 

@@ -81,6 +81,7 @@ class Imported:
     parts: List[Part]
     steps: List[Step]
     left_out: List[Tuple[str, str]]  #: nodes that PyTorch computes, and why
+    dropped: List[str]  #: nodes of no step: nobody sees what they do
     whole: Optional[Whole]  #: where its one part is the whole graph
 
 
@@ -122,7 +123,11 @@ def import_program(
 
     ImportRefused: there is nothing in the graph that hone takes; names the first node."""
     file = os.path.join(folder, f"{name}.pt2")
-    _save(program, file)
+    try:
+        _save(program, file)
+    except Exception as error:  # whatever PyTorch's writer does not know, a named tuple say
+        line = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ImportRefused(f"torch.export.save does not save {name}: {line}") from error
     options = [] if math is None else ["--math", math]
     cut: Dict[str, Any] = {"parts": []}
     refused: Optional[HoneError] = None
@@ -135,7 +140,7 @@ def import_program(
         try:
             whole = run("import", file, "-o", task, "--force", *options)
             names = Whole(whole["arguments"], whole["results"], whole["draws"])
-            return Imported(program, file, [_whole_graph(program, whole, task)], [0], [], names)
+            return Imported(program, file, [_whole_graph(program, whole, task)], [0], [], [], names)
         except HoneError as error:
             refused = error
     if refused is not None and not cut["parts"]:
@@ -146,6 +151,7 @@ def import_program(
         parts=[_read_part(part, os.path.join(folder, name)) for part in cut["parts"]],
         steps=[step["part"] if "part" in step else step["node"] for step in cut["steps"]],
         left_out=[(node["node"], node["why"]) for node in cut["left_out"]],
+        dropped=cut["dropped"],
         whole=None,
     )
 

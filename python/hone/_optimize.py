@@ -14,9 +14,11 @@ from hone._errors import HoneError
 from hone._graph import Imported, draws, export, import_program, task_buffers
 from hone._load import database_options, load
 from hone._report import PartReport, Report
-from hone._runtime import GraphRunner, Guard, Kernel, flatten_call
+from hone._runtime import GraphRunner, Guard, Kernel, flatten_call, has_hooks
 from hone._verify import verify_import, verify_replaced
 
+HOOKS = "it has forward hooks of its own; optimize the module inside, or remove them"
+CONSTANTS = "it writes into a tensor that is neither a parameter nor a buffer"
 DRAWS = "it draws at random (dropout in train mode, say), as only PyTorch can"
 
 
@@ -55,6 +57,9 @@ def optimize(
     kwargs = dict(kwargs or {})
     args, kwargs = pytree.tree_map(_copied, (tuple(args), kwargs))
     name = type(module).__name__
+    if has_hooks(module):
+        # The export would hold them, and the module would run them once more.
+        return _returned(module, Report(name, device=device or "", why_eager=HOOKS), None)
     with _folder(folder) as work:
         program = export(module, args, kwargs)
         imported = import_program(program, work, name, math)
@@ -83,6 +88,9 @@ def optimize(
         if report.why_eager:
             return _returned(module, report, None)
         runner = operator_runner(imported, report.parts, db)
+        if runner.writes_constants():
+            report.why_eager = CONSTANTS
+            return _returned(module, report, None)
         guard = Guard(module, program, leaves, spec)
         call = _Call(runner, guard, names, where, leaves)
         tolerance = tolerance_of(math, leaves)
@@ -265,7 +273,7 @@ class _Call:
         example: Sequence[Any],
     ) -> None:
         """`example`: the leaves of the call that was verified."""
-        self.runner, self._guard, self._names, self._device = runner, guard, names, device
+        self.runner, self.guard, self._names, self._device = runner, guard, names, device
         # Of the tensors shapes and types alone are kept, in memory of no size.
         self.example = [
             torch.empty((), dtype=x.dtype, device=x.device).expand(x.shape)
@@ -283,7 +291,7 @@ class _Call:
 
     def why_eager(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Optional[str]:
         leaves, spec = flatten_call(self._names, args, kwargs)
-        reason = self._guard.why_eager(module, leaves, spec)
+        reason = self.guard.why_eager(module, leaves, spec)
         return reason or self.runner.why_eager(module, leaves)
 
 

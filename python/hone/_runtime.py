@@ -11,6 +11,8 @@ from torch.utils import _pytree as pytree
 from hone._errors import HoneError
 from hone._graph import Border, Buffer, Imported, Part
 
+#: What candidates expect of a pointer [B].
+ALIGNED = 16
 Operator = Callable[..., Any]
 Run = Callable[[], Dict[str, Any]]
 Chooser = Callable[[int, Run, Run], bool]
@@ -78,6 +80,8 @@ class Kernel:
             tensor = values[value].detach()
             laid_out = tensor if order is None else tensor.permute(order)
             dense = laid_out if laid_out.is_contiguous() else laid_out.contiguous()
+            if dense.data_ptr() % ALIGNED:  # a slice; the operators read several elements at once
+                dense = dense.clone()
             if written and dense is not laid_out:
                 copied.append((laid_out, dense))
             given.append(dense.view(shape))
@@ -113,6 +117,7 @@ class GraphRunner:
         self._specs = program.graph_signature.input_specs
         self._out_spec = program.call_spec.out_spec
         self._kernels = list(kernels)
+        self._dropped = set(imported.dropped)
         nodes = {n.name: n for n in program.graph.nodes}
         place = {name: i for i, name in enumerate(nodes)}
         self._output = next(n for n in nodes.values() if n.op == "output")
@@ -129,6 +134,14 @@ class GraphRunner:
         self._check(nodes)
         self._constants: Dict[Tuple[str, torch.device], torch.Tensor] = {}
         self._forget_early()
+        #: Of values that PyTorch's nodes read: how they lie in memory.
+        self._strides: Dict[str, Tuple[int, ...]] = {}
+        for step in self._steps:
+            for node in step.nodes if step.kernel is None else ():
+                for read in node.all_input_nodes:
+                    meta = read.meta.get("val")
+                    if isinstance(meta, torch.Tensor):
+                        self._strides[read.name] = tuple(meta.stride())
 
     @staticmethod
     def _with_items(nodes: Sequence[torch.fx.Node]) -> Tuple[torch.fx.Node, ...]:
@@ -162,8 +175,7 @@ class GraphRunner:
             raise HoneError(f"no step makes the graph's result '{min(missing)}'")
         run_somewhere = {node for step in self._steps for node in step.nodes}
         for node in nodes.values():
-            schema = getattr(node.target, "_schema", None)
-            if schema is not None and schema.is_mutable and node not in run_somewhere:
+            if _is_mutable(node) and node not in run_somewhere and node.name not in self._dropped:
                 raise HoneError(f"no step has the graph's node '{node.name}', which writes in place")
 
     def _forget_early(self) -> None:
@@ -178,16 +190,28 @@ class GraphRunner:
         """None: the operators may run. An operator does not write into memory that is another of its
         inputs."""
         written = {e[0] for s in self._steps if s.kernel is not None for e in s.kernel.inputs if e[3]}
-        if not written:
+        # Of what PyTorch's nodes write nobody says here which input it is.
+        any_written = any(_is_mutable(n) for s in self._steps if s.kernel is None for n in s.nodes)
+        if not written and not any_written:
             return None
         holders: Dict[int, str] = {}
         for name, value in self._given(owner, leaves, None).items():
             if not isinstance(value, torch.Tensor):
                 continue
             other = holders.setdefault(value.untyped_storage().data_ptr(), name)
-            if other != name and (other in written or name in written):
-                return f"{other} and {name} share memory, and one of them is written"
+            if other != name and (any_written or other in written or name in written):
+                return f"{other} and {name} share memory, and one of them may be written"
         return None
+
+    def writes_constants(self) -> bool:
+        """Whether a tensor that is no parameter, buffer or argument is written: it is the module's own,
+        which a trial must not change."""
+        constants = {s.arg.name for s in self._specs if s.kind == InputKind.CONSTANT_TENSOR}
+        if any(e[0] in constants for s in self._steps if s.kernel for e in s.kernel.inputs if e[3]):
+            return True
+        return bool(constants) and any(
+            _is_mutable(n) for s in self._steps if s.kernel is None for n in s.nodes
+        )
 
     def _given(
         self,
@@ -235,11 +259,23 @@ class GraphRunner:
         if step.kernel is not None:
             made = step.kernel(values)
             # A result that is an argument stays the argument.
-            return {name: value for name, value in made.items() if name not in self._placeholders}
+            return {
+                name: self._laid_out(name, value)
+                for name, value in made.items()
+                if name not in self._placeholders
+            }
         local = dict(values)
         for node in step.nodes:
             local[node.name] = self._run_node(node, local)
         return {node.name: local[node.name] for node in step.nodes}
+
+    def _laid_out(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        """A value for PyTorch's own nodes lies in memory as PyTorch noted it: some ask for strides."""
+        strides = self._strides.get(name)
+        if strides is None or strides == value.stride() or len(strides) != value.dim():
+            return value
+        other = torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device)
+        return other.copy_(value)
 
     def _choose(self, step: _Step, values: Dict[str, Any], choose: Chooser) -> None:
         assert step.part is not None and step.kernel is not None
@@ -287,6 +323,11 @@ class GraphRunner:
         return self._constants[key]
 
 
+def _is_mutable(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
+
+
 def state_tensor(owner: Any, target: str) -> torch.Tensor:
     """A parameter or buffer by its name, such as "layers.0.weight"."""
     for atom in target.split("."):
@@ -308,7 +349,7 @@ def why_not_plain(tensors: Sequence[torch.Tensor]) -> Optional[str]:
     """What of PyTorch's modes an operator of hone does not take part in, if it is on now."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return "a gradient is needed, and hone's operators have no backward"
-    if tensors and torch.is_autocast_enabled(tensors[0].device.type):
+    if any(torch.is_autocast_enabled(kind) for kind in {"cuda", *(t.device.type for t in tensors)}):
         return "autocast is on"
     return None
 
@@ -320,7 +361,7 @@ class Guard:
         self, module: torch.nn.Module, program: ExportedProgram, leaves: Sequence[Any], spec: Any
     ) -> None:
         signature = program.graph_signature
-        self._spec = spec
+        self.spec = spec
         self._leaves = [tensor_facts(x) for x in leaves]
         self._names = [
             s.target
@@ -329,8 +370,12 @@ class Guard:
         ]
         self._state = [tensor_facts(state_tensor(module, name)) for name in self._names]
         self._strides = [state_tensor(module, name).stride() for name in self._names]
-        self._modes = [(m.training, _hooks(m)) for m in module.modules()]
+        self._modules = [module_facts(m) for m in module.modules()]
         self._tied = self._ties(module)
+        constants = [
+            s.target for s in signature.input_specs if s.kind == InputKind.CONSTANT_TENSOR
+        ]
+        self._constants = [(name, _identity(module, name)) for name in constants]
 
     def _ties(self, module: torch.nn.Module) -> List[int]:
         """Of each parameter the first one that is the same memory."""
@@ -338,9 +383,13 @@ class Guard:
         pointers = [state_tensor(module, name).data_ptr() for name in self._names]
         return [first.setdefault(pointer, i) for i, pointer in enumerate(pointers)]
 
+    def is_as_verified(self, module: torch.nn.Module) -> bool:
+        """Whether what module_facts() tells is as it was."""
+        return [module_facts(m) for m in module.modules()] == self._modules
+
     def why_eager(self, module: torch.nn.Module, leaves: Sequence[Any], spec: Any) -> Optional[str]:
         """None: the call may be replaced. Else why not, in a few words."""
-        if spec != self._spec or len(leaves) != len(self._leaves):
+        if spec != self.spec or len(leaves) != len(self._leaves):
             return "the arguments have another structure"
         for i, (value, facts) in enumerate(zip(leaves, self._leaves)):
             if _differs(tensor_facts(value), facts):
@@ -351,8 +400,10 @@ class Guard:
                 return f"{name} has another shape, type, layout or device"
         if self._ties(module) != self._tied:
             return "other parameters are shared"
-        if [(m.training, _hooks(m)) for m in module.modules()] != self._modes:
-            return "a train or eval mode, or a hook, was changed"
+        if not self.is_as_verified(module):
+            return "a submodule, its mode, a hook or a number in it was changed"
+        if any(_identity(module, name) != known for name, known in self._constants):
+            return "a tensor that is no parameter was changed"
         return why_not_plain([x for x in [*leaves, *state] if isinstance(x, torch.Tensor)])
 
 
@@ -360,8 +411,29 @@ def _differs(value: Any, facts: Any) -> bool:
     return type(value) is not type(facts) or bool(value != facts)
 
 
-def _hooks(module: torch.nn.Module) -> Tuple[int, int]:
-    return (len(module._forward_hooks), len(module._forward_pre_hooks))
+def has_hooks(module: torch.nn.Module) -> bool:
+    return bool(module._forward_hooks or module._forward_pre_hooks)
+
+
+def module_facts(module: torch.nn.Module) -> Any:
+    """What of a module, but for its tensors, its forward may depend on and can be told cheaply: class,
+    mode, hooks, and numbers, flags and texts among its attributes."""
+    plain = [
+        (name, repr(value))
+        for name, value in sorted(vars(module).items())
+        if isinstance(value, (bool, int, float, str, type(None))) and not name.startswith("_")
+    ]
+    kind = type(module)
+    hooks = (tuple(module._forward_hooks), tuple(module._forward_pre_hooks))
+    return (kind.__module__, kind.__name__, hooks, plain)
+
+
+def _identity(module: torch.nn.Module, name: str) -> Any:
+    """Which tensor an attribute is, and how often it was written; None where it is none."""
+    found: Any = module
+    for atom in name.split("."):
+        found = getattr(found, atom, None)
+    return (id(found), found._version) if isinstance(found, torch.Tensor) else None
 
 
 def flatten_call(

@@ -17,7 +17,8 @@ from hone._runtime import GraphRunner, Kernel
 #: Elements of a constant of the graph that are written into the file, at most.
 MOST_CONSTANT = 4096
 
-_HEAD = '''import os
+_HEAD = '''import hashlib
+import os
 
 import torch
 from torch.utils import _pytree as _hone_pytree
@@ -48,10 +49,40 @@ def _hone_state(module, name):
     return module
 
 
-def _hone_like(value):
+def _hone_dense(tensor):
+    tensor = tensor.contiguous()
+    return tensor.clone() if tensor.data_ptr() % 16 else tensor
+
+
+def _hone_of(value):
     if isinstance(value, torch.Tensor):
-        return (tuple(value.shape), value.dtype, value.device.type)
-    return value
+        return (tuple(value.shape), str(value.dtype), value.device.type)
+    return (type(value).__name__, repr(value))
+
+
+def _hone_facts(module, args, kwargs):
+    leaves, spec = _hone_pytree.tree_flatten((args, kwargs))
+    state = [
+        (name, _hone_of(t), t.stride())
+        for name, t in (*module.named_parameters(), *module.named_buffers())
+    ]
+    modules = []
+    for part in module.modules():
+        own = part is module
+        plain = [
+            (name, repr(value))
+            for name, value in sorted(vars(part).items())
+            if isinstance(value, (bool, int, float, str, type(None))) and not name.startswith("_")
+        ]
+        hooks = 0 if own else len(part._forward_hooks) + len(part._forward_pre_hooks)
+        modules.append(("" if own else type(part).__name__, hooks, plain))
+    facts = repr((str(spec), [_hone_of(x) for x in leaves], state, modules))
+    return hashlib.sha256(facts.encode()).hexdigest()
+
+
+def _hone_shared(tensors):
+    places = [t.untyped_storage().data_ptr() for t in {id(t): t for t in tensors}.values()]
+    return len(set(places)) < len(places)
 
 '''
 
@@ -115,6 +146,7 @@ class _Writer:
         self._sources: List[str] = []
         self._bindings: List[str] = []
         self._functions: Dict[str, str] = {}  # of a candidate: its binding
+        self.writes = False  # whether a kernel writes one of its inputs
 
     def kernels(self, architecture: str) -> str:
         cuda = "".join(self._sources) + _BINDINGS + "".join(self._bindings)
@@ -166,8 +198,8 @@ class _Writer:
             raise HoneError(f"the module's constant '{target}' is no tensor")
         if constant.numel() > MOST_CONSTANT:
             raise HoneError(f"the module's constant '{target}' is too large to be written as text")
-        values = constant.cpu().tolist()
-        return f"torch.tensor({values!r}, dtype={constant.dtype}, device=device)"
+        values = _literal(constant.cpu().tolist(), {})
+        return f"torch.tensor({values}, dtype={constant.dtype}, device=device)"
 
     def _node(self, node: torch.fx.Node) -> None:
         if node.op == "get_attr":
@@ -209,7 +241,8 @@ class _Writer:
                 i, (value, order, shape, written) = next(given)
                 name = f"i{number}_{i}"
                 tensor = f"{self._names[value]}.detach()" + (f".permute({order!r})" if order else "")
-                self._lines.append(f"{name} = {tensor}.contiguous().view({tuple(shape)!r})")
+                self._lines.append(f"{name} = _hone_dense({tensor}).view({tuple(shape)!r})")
+                self.writes = self.writes or written
                 if written:
                     back.append(f"if {name}.data_ptr() != {tensor}.data_ptr():")
                     back.append(f"    {tensor}.copy_({name}.view_as({tensor}))")
@@ -238,32 +271,47 @@ class _Writer:
 
 
 def class_source(
-    call: Any, base: str, name: str, architecture: str, db: Optional[str]
+    module: torch.nn.Module, base: str, name: str, architecture: str, db: Optional[str]
 ) -> Tuple[str, str, str]:
     """(imports, kernels, class) of a file that has the class `base`: `name` is a subclass of it.
 
-    call: a replaced module's. architecture: as in TORCH_CUDA_ARCH_LIST, such as "9.0a". HoneError:
-    something of the graph has no text."""
+    module: a replaced one. architecture: as in TORCH_CUDA_ARCH_LIST, such as "9.0a". HoneError:
+    something of the graph has no text, or the module was changed since."""
+    call = module.__dict__["_hone_call"]
+    if not call.guard.is_as_verified(module):
+        raise HoneError(f"{type(module).__name__} was changed since it was optimized")
     writer = _Writer(call.runner, db)
     body = writer.forward()
-    leaves = call.example
-
-    def fact(value: Any) -> str:
-        if isinstance(value, torch.Tensor):
-            return f"({tuple(value.shape)!r}, {value.dtype}, {value.device.type!r})"
-        return repr(value)
-
-    facts = ", ".join(fact(x) for x in leaves)
+    args, kwargs = pytree.tree_unflatten(call.example, call.guard.spec)
+    helpers: Dict[str, Any] = {}
+    exec(_HEAD + _STATE, helpers)
+    facts = helpers["_hone_facts"](module, args, kwargs)
+    capability = tuple(int(x) for x in architecture.rstrip("a").split("."))
+    shared = "_hone_shared([*state, *leaves])" if writer.writes else "False"
     text = (
         f"{_STATE}\nclass {name}({base}):\n"
-        f'    """{base}, by kernels that were verified for calls like this one: {len(leaves)} arguments,\n'
-        f'    no gradients. All other calls run {base} itself."""\n\n'
-        f"    _hone_facts = [{facts}]\n\n"
+        f'    """{base}, by kernels that were verified. They run where a call is like the example, all\n'
+        f"    parameters, modes and numbers of the module are as they were, the GPU is of the kind for\n"
+        f'    which they were compiled, and no gradient is needed. Else {base} itself runs."""\n\n'
         f"    def forward(self, *args, **kwargs):\n"
-        f"        leaves = _hone_pytree.tree_leaves((args, kwargs))\n"
-        f"        if torch.is_grad_enabled() or [_hone_like(x) for x in leaves] != self._hone_facts:\n"
+        f"        ordered = {{n: kwargs[n] for n in {list(kwargs)!r} if n in kwargs}}\n"
+        f"        ordered.update(kwargs)\n"
+        f"        leaves = [\n"
+        f"            x for x in _hone_pytree.tree_leaves((args, ordered)) if isinstance(x, torch.Tensor)\n"
+        f"        ]\n"
+        f"        state = [*self.parameters(), *self.buffers()]\n"
+        f"        device = next((x.device for x in [*leaves, *state] if x.is_cuda), torch.device('cpu'))\n"
+        f"        if (\n"
+        f"            (torch.is_grad_enabled() and any(x.requires_grad for x in [*leaves, *state]))\n"
+        f"            or torch.is_autocast_enabled('cuda')\n"
+        f"            or torch.is_autocast_enabled('cpu')\n"
+        f"            or any(x.device != device for x in [*leaves, *state] if x.is_cuda)\n"
+        f"            or (device.type == 'cuda' and torch.cuda.get_device_capability(device) != {capability!r})\n"
+        f"            or _hone_facts(self, args, ordered) != '{facts}'\n"
+        f"            or {shared}\n"
+        f"        ):\n"
         f"            return super().forward(*args, **kwargs)\n"
-        f"        device = next(x.device for x in leaves if isinstance(x, torch.Tensor))\n"
+        f"        leaves = _hone_pytree.tree_leaves((args, ordered))\n"
         f"        if device.type != 'cuda':\n"
         f"            return self._hone_call(leaves, device, 0)\n"
         f"        with torch.cuda.device(device):\n"
@@ -290,7 +338,7 @@ def write(module: torch.nn.Module, path: str, *, db: Optional[str] = None) -> No
     base = type(module).__mro__[1]
     if base.__module__ == "__main__" or "<locals>" in base.__qualname__:
         raise HoneError(f"{base.__qualname__} is not to be imported: it lies in {base.__module__}")
-    head, kernels, text = class_source(call, base.__qualname__, "Optimized", architecture(), db)
+    head, kernels, text = class_source(module, base.__qualname__, "Optimized", architecture(), db)
     first = base.__qualname__.split(".")[0]
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"{head}from {base.__module__} import {first}\n\n{kernels}\n{text}")

@@ -157,6 +157,11 @@ def verify_import(
     raise HoneError(f"{type(module).__name__}: the import was not verified: {verdict['detail']}", 1)
 
 
+def state_of(module: torch.nn.Module, given: Any) -> Answer:
+    """The tensors that a call of a module can write: its parameters and buffers, and the arguments."""
+    return [*module.parameters(), *module.buffers(), *tensors_of(given)]
+
+
 def verify_replaced(
     call: Callable[[torch.nn.Module, Tuple[Any, ...], Any], Any],
     module: torch.nn.Module,
@@ -175,13 +180,13 @@ def verify_replaced(
         own, truth = answers(module, args, kwargs)
         changed, expected = copy.deepcopy(module), copy.deepcopy(module)
         with torch.no_grad(), exact_f32():
-            given = copy.deepcopy((args, kwargs))
-            found = pytree.tree_leaves(call(changed, given[0], given[1]))
-            given = copy.deepcopy((args, kwargs))
-            expected(*given[0], **given[1])
+            mine_given, their_given = copy.deepcopy((args, kwargs)), copy.deepcopy((args, kwargs))
+            found = pytree.tree_leaves(call(changed, mine_given[0], mine_given[1]))
+            expected(*their_given[0], **their_given[1])
         pairs = [(f, o, t) for f, o, t in zip(found, own, truth) if isinstance(o, torch.Tensor)]
-        before, after = dict(changed.named_buffers()), dict(expected.named_buffers())
-        pairs += [(before[name], after[name], after[name]) for name in after]
+        # What was written in place: buffers, parameters and arguments.
+        before, after = state_of(changed, mine_given), state_of(expected, their_given)
+        pairs += [(b, a, a) for b, a in zip(before, after)]
         for answer, plain, correct in pairs:
             mine, theirs = error(answer, correct), error(plain, correct)
             worst = max(worst, mine)

@@ -356,6 +356,54 @@ class Optimize(unittest.TestCase):
         ), mock.patch.object(_optimize, "medians_ms", lambda *_: list(times)):
             yield
 
+    def test_what_a_call_may_depend_on_is_guarded(self):
+        class Attributes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear, self.act, self.alpha = nn.Linear(8, 6), nn.ReLU(), 1.5
+
+            def forward(self, x):
+                return self.act(self.linear(x)) * self.alpha
+
+        x = torch.randn(4, 8)
+        for change in (
+            lambda m: setattr(m, "alpha", 2.0),
+            lambda m: setattr(m, "act", nn.GELU()),
+            lambda m: m.linear.register_forward_hook(lambda *_: None),
+        ):
+            module = Attributes()
+            with self.on_a_gpu():
+                fast = self.optimized(module, (x,))
+            with torch.no_grad():
+                fast(x)
+                self.assertEqual(hone.report(fast).replaced_calls, 1)
+                change(fast)
+                torch.testing.assert_close(fast(x), fast.act(fast.linear(x)) * fast.alpha)
+            self.assertEqual(hone.report(fast).replaced_calls, 1)
+
+    def test_hooks_and_tensors_of_the_modules_own_stay_pytorchs(self):
+        module, x = nn.Linear(8, 6), torch.randn(4, 8)
+        module.register_forward_hook(lambda m, a, out: out * 2)
+        with self.on_a_gpu(), torch.no_grad():
+            fast = self.optimized(module, (x,))
+            torch.testing.assert_close(fast(x), module(x))
+        self.assertIn("hooks", hone.report(fast).why_eager)
+
+        class Counts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.total = torch.zeros(4, 8)
+
+            def forward(self, x):
+                self.total.add_(x)
+                return self.total.exp()
+
+        module = Counts()
+        with self.on_a_gpu():
+            fast = self.optimized(module, (x,))
+        self.assertFalse(hone.report(fast).replaced)
+        self.assertEqual(float(module.total.abs().max()), 0)
+
     def test_on_the_emulator_it_is_searched_and_stays_eager(self):
         module, args, kwargs = small()
         fast = self.optimized(module, args, kwargs)
@@ -804,6 +852,41 @@ class Two(nn.Module):
             torch.testing.assert_close(optimized(self.x[:3]), expected(self.x[:3]))
         self.assertTrue(optimized(self.x)[0].requires_grad)
 
+    def test_a_file_runs_nothing_that_was_not_verified(self):
+        fast, made = self.replaced(self.module.eval(), (self.x,))
+        path = os.path.join(self.folder, "out.py")
+        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
+            hone.write(fast, path, db=database())
+        file = self.loaded(path, made)
+
+        def is_own(change, *args, **kwargs):
+            optimized = file.Optimized(8).eval()
+            optimized.load_state_dict(self.module.state_dict())
+            change(optimized)
+            with mock.patch.object(file.Optimized, "_hone_call") as call, torch.no_grad():
+                optimized(*args, **kwargs)
+            return not call.called
+
+        self.assertFalse(is_own(lambda m: None, self.x))
+        self.assertTrue(is_own(lambda m: m.train(), self.x))
+        self.assertTrue(is_own(lambda m: m.double(), self.x.double()))
+        self.assertTrue(is_own(lambda m: m.layers[0].register_forward_hook(lambda *_: None), self.x))
+        self.assertTrue(is_own(lambda m: setattr(m.layers[1], "eps", 0.5), self.x))
+        self.assertTrue(is_own(lambda m: m.layers.insert(1, nn.ReLU()), self.x))
+        self.assertTrue(is_own(lambda m: None, self.x, 2.5))
+        self.assertTrue(is_own(lambda m: None, x=self.x))
+        with torch.autocast("cpu"):
+            self.assertTrue(is_own(lambda m: None, self.x))
+        # Elements at an odd place are copied first.
+        optimized = file.Optimized(8).eval()
+        optimized.load_state_dict(self.module.state_dict())
+        odd = torch.randn(33)[1:].view(4, 8)
+        with torch.no_grad():
+            torch.testing.assert_close(optimized(odd), self.module(odd))
+        self.module.train()
+        with self.assertRaisesRegex(hone.HoneError, "was changed since"):
+            hone.write(fast, path, db=database())
+
     def test_what_nvcc_has_to_compile_compiles(self):
         nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
         if not os.path.exists(nvcc):
@@ -834,7 +917,7 @@ class Two(nn.Module):
         exec(source, names)
         module = names["Model"](8)
         fast, made = self.replaced(module, (self.x,))
-        text = kernelbench.model_new(source, fast.__dict__["_hone_call"], "9.0a", database())
+        text = kernelbench.model_new(source, fast, "9.0a", database())
         # KernelBench's own static checks of CUDA solutions.
         code = re.sub(r"(#|//).*", "", text)
         for word in (r"\btry\s*:", r"\bexcept\b", r"\bpass\b", r"import\s+threading", "_make_subclass"):
@@ -917,8 +1000,16 @@ def get_init_inputs():
         self.assertTrue(second["right"] and second["degenerate"])
         self.assertRegex(run.stdout, r"problems +2 +1\n")
 
+    def test_wrong_options_and_broken_problems_are_no_results(self):
+        run = self.run_on(self.FILES, "--math", "sloppy")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("1_001  FAILED: HoneError", run.stdout)
+        self.assertEqual(os.listdir(self.output), [])
+        run = self.run_on({"1_bad.py": "raise OSError('no such\\nthing')", **self.FILES}, "--problems", "1")
+        self.assertIn("1_001  FAILED: OSError: no such\n", run.stdout)
+
     def test_what_is_no_problem_is_one_line(self):
-        for options in (["--level", "3"], ["--problems", "one"]):
+        for options in (["--level", "3"], ["--problems", "one"], ["--problems", "7"]):
             run = self.run_on(self.FILES, *options)
             self.assertEqual(run.returncode, 2)
             self.assertIn("error:", run.stderr.splitlines()[-1])

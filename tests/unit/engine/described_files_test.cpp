@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <vector>
 
 #include "candidates/task_reader.h"
@@ -67,6 +68,19 @@ TEST_F(DescribedFiles, WhatIsNeverNegativeStaysSo) {
   EXPECT_EQ(fill.kind, Fill::Kind::kUniform);
   EXPECT_DOUBLE_EQ(fill.a, 0.25);
   EXPECT_DOUBLE_EQ(fill.b, 7);
+}
+
+TEST_F(DescribedFiles, TheEndsOfATypeAreTaken) {
+  const float most = std::numeric_limits<float>::max();
+  const Fill floats = described<float>({-most, -most}, "f32");
+  EXPECT_EQ(floats.kind, Fill::Kind::kConstant);
+  EXPECT_EQ(floats.a, -most);
+  const double huge = std::numeric_limits<double>::max();
+  const Fill doubles = described<double>({-huge, huge}, "f64");
+  EXPECT_EQ(doubles.kind, Fill::Kind::kUniform);
+  const Fill tiny = described<double>({1e-310, 1e-310}, "f64");
+  EXPECT_EQ(tiny.kind, Fill::Kind::kConstant);
+  EXPECT_NEAR(tiny.a, 1e-310, 1e-312);
 }
 
 TEST_F(DescribedFiles, IntegersHaveTheirEnds) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evaluator/evaluator.h"
+#include "evaluator/protocol/channel.h"
 
 namespace hone {
 namespace {
@@ -234,10 +235,12 @@ class OddRunner {
   std::string path_;
 };
 
-// A runner that says hello, takes a request and ends or waits. $(...) of a process without fd 3.
-const std::string kHello =
-    "printf 'HON2\\x08\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\xa1\\x65hello\\x07' >&3\n"
-    "head -c 10 <&3 >/dev/null\n";
+// A runner that says hello, takes a request and ends or waits; a version below 24 is one CBOR byte.
+static_assert(protocol::kVersion < 24);
+const std::string kHello = fmt::format(
+    "printf 'HON2\\x08\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\xa1\\x65hello\\x{:02x}' >&3\n"
+    "head -c 10 <&3 >/dev/null\n",
+    protocol::kVersion);
 
 TEST(DividedChecks, APartWhoseProcessDiesOnceIsDoneAgain) {
   const auto e = OddRunner("if [ $start = 2 ]; then\n" + kHello + "kill -SEGV $$\nfi").evaluate(60);
