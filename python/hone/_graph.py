@@ -121,7 +121,8 @@ def import_program(
     """Writes NAME.pt2 and its tasks into a folder: one task for the whole graph, if hone takes all of
     it and would not cut it; else a task for each part, and the other nodes are PyTorch's.
 
-    ImportRefused: there is nothing in the graph that hone takes; names the first node."""
+    ImportRefused: there is nothing in the graph that hone takes; names the first node. HoneError: the
+    options are wrong, or the program cannot work."""
     file = os.path.join(folder, f"{name}.pt2")
     try:
         _save(program, file)
@@ -134,7 +135,7 @@ def import_program(
     try:
         cut = run("import", file, "--parts", os.path.join(folder, name), "--force", *options)
     except HoneError as error:
-        refused = error
+        refused = _about(file, error)
     if len(cut["parts"]) <= 1:
         task = os.path.join(folder, f"{name}.task.cu")
         try:
@@ -142,7 +143,7 @@ def import_program(
             names = Whole(whole["arguments"], whole["results"], whole["draws"])
             return Imported(program, file, [_whole_graph(program, whole, task)], [0], [], [], names)
         except HoneError as error:
-            refused = error
+            refused = _about(file, error)
     if refused is not None and not cut["parts"]:
         raise ImportRefused(str(refused), refused.status)
     return Imported(
@@ -154,6 +155,13 @@ def import_program(
         dropped=cut["dropped"],
         whole=None,
     )
+
+
+def _about(file: str, error: HoneError) -> HoneError:
+    """What the program says of a file, without the file, which is gone soon; any other error is raised."""
+    if not str(error).startswith(file):
+        raise error
+    return HoneError(str(error)[len(file) :].lstrip(": "), error.status)
 
 
 def _save(program: ExportedProgram, file: str) -> None:

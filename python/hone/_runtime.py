@@ -80,7 +80,8 @@ class Kernel:
             tensor = values[value].detach()
             laid_out = tensor if order is None else tensor.permute(order)
             dense = laid_out if laid_out.is_contiguous() else laid_out.contiguous()
-            if dense.data_ptr() % ALIGNED:  # a slice; the operators read several elements at once
+            # A slice: the operators read several elements at once.
+            if dense.storage_offset() * dense.element_size() % ALIGNED:
                 dense = dense.clone()
             if written and dense is not laid_out:
                 copied.append((laid_out, dense))

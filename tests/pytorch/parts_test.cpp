@@ -114,7 +114,10 @@ class Composed {
     int compared = 0;
     std::size_t result = 0;
     for (const GraphOutput& output : exported.outputs) {
-      if (output.kind != GraphOutput::Kind::kUser) continue;
+      if (output.kind == GraphOutput::Kind::kMutation) {
+        write_back(exported, output);
+        continue;
+      }
       const std::string& buffer = imported.results.at(result++);
       if (buffer.empty()) continue;
       const auto to = static_cast<std::size_t>(find(buffer));
@@ -145,6 +148,16 @@ class Composed {
     launch.block = {256, 1, 1};
     launch.args = {BufferIndex{from}, BufferIndex{to}, first, copied.elements()};
     program_.launches.push_back(launch);
+  }
+
+  void write_back(const Exported& exported, const GraphOutput& output) {
+    for (const GraphInput& input : exported.inputs) {
+      const bool user = input.kind == GraphInput::Kind::kUser;
+      if ((user ? input.name : input.target) != output.target) continue;
+      ASSERT_TRUE(slice(output.name)) << output.name;
+      const int from = buffers_.at(output.name), to = buffers_.at(input.name);
+      if (from != to) copy(from, to, 0);
+    }
   }
 
   /// A view that lies in a row, of what is there. False: it is none.
@@ -285,6 +298,23 @@ TEST(Parts, WhatHoneDoesNotHaveStaysPyTorchs) {
     EXPECT_EQ(std::ranges::count(parts->steps, node.node, &Step::node), 1);
   }
   EXPECT_GT(unheard, 1);
+}
+
+/// A part would hand on a copy, which does not see what is written.
+TEST(Parts, AViewOfWhatPyTorchWritesIsPyTorchs) {
+  const auto parts = cut_changed("in_place", "aten.relu_.default", "aten.unheard_.default");
+  ASSERT_TRUE(parts) << parts.error().message;
+  EXPECT_GT(
+      std::ranges::count(parts->left_out, "a view of elements that PyTorch writes", &LeftOut::why),
+      0);
+  for (const Part& part : parts->parts) {
+    for (const PartValue& output : part.outputs) {
+      for (const std::string_view view : {"slice", "select", "view", "t"}) {
+        EXPECT_FALSE(output.value == view || output.value.starts_with(fmt::format("{}_", view)))
+            << output.value;
+      }
+    }
+  }
 }
 
 TEST(Parts, AFileThatIsNoneIsOneLine) {
