@@ -400,6 +400,15 @@ struct Reader {
 
 }  // namespace
 
+bool lies_in_a_row(const TensorMeta& meta) {
+  std::int64_t stride = 1;
+  for (std::size_t i = meta.sizes.size(); i-- > 0;) {
+    if (meta.sizes[i] != 1 && meta.strides[i] != stride) return false;
+    stride *= meta.sizes[i];
+  }
+  return true;
+}
+
 std::vector<std::string> tensors_read(const Node& node) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {

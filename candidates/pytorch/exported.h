@@ -42,6 +42,9 @@ using Value = std::variant<std::monostate, TensorName, TensorNames, bool, std::i
                            std::string, std::vector<bool>, std::vector<std::int64_t>,
                            std::vector<double>, DtypeNumber, Other>;
 
+/// Row-major without gaps.
+[[nodiscard]] bool lies_in_a_row(const TensorMeta& meta);
+
 /// One call of an operator.
 struct Node {
   std::string name;    ///< "conv2d_3"

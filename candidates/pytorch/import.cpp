@@ -28,15 +28,7 @@ std::vector<int> memory_order(const TensorMeta& meta, const std::string& name) {
   for (std::size_t i = 0, next = 0; i < order.size(); ++i) {
     if (meta.sizes[i] != 1) order[i] = longer[next++];
   }
-  const bool is_dense = [&] {
-    std::int64_t expected = 1;
-    for (std::size_t i = meta.sizes.size(); i-- > 0;) {
-      if (meta.sizes[i] != 1 && meta.strides[i] != expected) return false;
-      expected *= meta.sizes[i];
-    }
-    return true;
-  }();
-  if (is_dense) std::ranges::sort(order);
+  if (lies_in_a_row(meta)) std::ranges::sort(order);
   std::int64_t expected = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     if (size(order[i]) == 1) continue;

@@ -16,15 +16,6 @@ double elements_of(const TensorMeta& meta) {
   return count;
 }
 
-bool lies_in_a_row(const TensorMeta& meta) {
-  std::int64_t stride = 1;
-  for (std::size_t i = meta.sizes.size(); i-- > 0;) {
-    if (meta.sizes[i] != 1 && meta.strides[i] != stride) return false;
-    stride *= meta.sizes[i];
-  }
-  return true;
-}
-
 /// Behind a module's path: what it does without its own modules.
 constexpr const char* kItself = " itself";
 

@@ -1,119 +1,41 @@
 #!/usr/bin/env python3
-"""Tests of the Python package on the emulator, and of its page's examples.
+"""Modules in, faster ones out: the Python package on the emulator, and its page's examples.
 
-    python3 tests/python/test_package.py HONE_BINARY [unittest's arguments]
-
-Exits with 77 where this Python has no PyTorch. What runs on a GPU only, the exported operators
-themselves, is replaced by PyTorch here: `operator_of` stands for `hone.load`."""
+    python3 tests/python/test_package.py HONE_BINARY [unittest's arguments]"""
 import contextlib
 import copy
-import ctypes
 import dataclasses
-import importlib
-import importlib.util
 import io
-import json
-import math
-import operator as operator_module
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
-import types
 import unittest
 from unittest import mock
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-try:
-    import torch
-except ImportError:
-    print("skipped: this Python has no PyTorch")
-    sys.exit(77)
+from support import (
+    DEVICE,
+    FOLDER,
+    ROOT,
+    Small,
+    database,
+    imported_of,
+    kernel_of,
+    operator_of,
+    run_tests,
+    runner_of,
+    setUpModule,
+    small,
+)
 
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/pytorch")]
-import hone  # noqa: E402
-import modules  # noqa: E402
-from hone import _backend, _binary, _graph, _optimize, _runtime, _source, _verify  # noqa: E402
-from torch import nn  # noqa: E402
-from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
-
-DEVICE = "emu:sm_90"
-FOLDER = tempfile.TemporaryDirectory(prefix="hone-python-")
-
-
-def setUpModule():
-    os.environ.update(XDG_CACHE_HOME=FOLDER.name, XDG_DATA_HOME=FOLDER.name)
-    os.environ.setdefault("HONE_BINARY", str(ROOT / "build/release/bin/hone"))
-    torch.manual_seed(1)
-
-
-def database():
-    return os.path.join(FOLDER.name, "hone.db")
-
-
-class Small(nn.Module):
-    """A keyword argument, a number of no dimensions, a result that is no tensor."""
-
-    def __init__(self):
-        super().__init__()
-        self.linear, self.norm = nn.Linear(8, 6), nn.BatchNorm1d(6)
-
-    def forward(self, x, *, scale):
-        return {"y": self.norm(torch.relu(self.linear(x))) * scale, "rows": x.shape[0]}
-
-
-def small(train=False):
-    return Small().train(train), (torch.randn(4, 8),), {"scale": torch.tensor(2.0)}
-
-
-def imported_of(module, args, kwargs=None, folder=None, math=None):
-    folder = folder or tempfile.mkdtemp(dir=FOLDER.name)
-    program = _graph.export(module, args, kwargs or {})
-    return _graph.import_program(program, folder, type(module).__name__, math)
-
-
-def operator_of(imported, part):
-    """What an exported operator of a part does, by PyTorch: buffers in the task's order and shapes."""
-    nodes = {n.name: n for n in imported.program.graph.nodes}
-    taken = [u.name for n in part.nodes for u in nodes[n].users if u.target is operator_module.getitem]
-    inside = [n for n in nodes.values() if n.name in (*part.nodes, *taken)]
-    buffers = _graph.task_buffers(part.task)
-
-    def operator(*tensors):
-        given = iter(tensors)
-        held = {b.name: next(given) for b in buffers if b.role != "out"}
-        assert all(t.is_contiguous() for t in held.values())
-        assert all(t.shape == b.shape for b, t in zip((b for b in buffers if b.role != "out"), tensors))
-        values = {}
-        for border in part.inputs:
-            meta = nodes[border.value].meta["val"]
-            order = border.order or sorted(range(meta.dim()), key=lambda i: (-meta.stride()[i], i))
-            back = [order.index(i) for i in range(meta.dim())]
-            values[border.value] = held[border.buffer].view([meta.shape[i] for i in order]).permute(back)
-        for node in inside:
-            args = torch.fx.node.map_arg(node.args, lambda n: values[n.name])
-            kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: values[n.name])
-            values[node.name] = node.target(*args, **kwargs)
-        results = []
-        for b in buffers:
-            if b.role == "out":
-                value = next(border.value for border in part.outputs if border.buffer == b.name)
-                results.append(values[value].clone(memory_format=torch.contiguous_format).view(b.shape))
-        return results[0] if len(results) == 1 else tuple(results)
-
-    return operator
-
-
-def kernel_of(imported, part, operator=None):
-    operator = operator or operator_of(imported, part)
-    return _runtime.Kernel(operator, _graph.task_buffers(part.task), part, imported.program)
-
-
-def runner_of(imported):
-    return _runtime.GraphRunner(imported, [kernel_of(imported, part) for part in imported.parts])
+import hone
+import modules
+import torch
+from hone import _backend, _binary, _graph, _optimize, _runtime, _verify
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 class Block(nn.Module):
@@ -771,252 +693,5 @@ class Page(unittest.TestCase):
         self.assertIn("linalg_svd", out.getvalue())
 
 
-class Written(unittest.TestCase):
-    """Modules as files that need no hone. nvcc's part is done by PyTorch, but for one."""
-
-    MODULE = """
-import torch
-from torch import nn
-
-
-class Two(nn.Module):
-    '''The forward pass of two layers.'''
-
-    def __init__(self, features):
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(features, 6), nn.BatchNorm1d(6))
-
-    def forward(self, x, scale=1.5):
-        y = self.layers(x)
-        return torch.relu(y) * scale, y.sum(dim=1)
-"""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(dir=FOLDER.name)
-        name = f"written_{os.path.basename(self.folder).replace('-', '_')}"
-        pathlib.Path(self.folder, f"{name}.py").write_text(self.MODULE, encoding="utf-8")
-        sys.path.insert(0, self.folder)
-        self.addCleanup(sys.path.remove, self.folder)
-        self.two = importlib.import_module(name).Two
-        torch.manual_seed(3)
-        self.module, self.x = self.two(8), torch.randn(4, 8)
-
-    def replaced(self, module, args):
-        """As on a GPU; and a load_inline whose functions do by PyTorch what the kernels do."""
-        made = {}
-
-        def runner(imported, parts, db):
-            kernels = []
-            for part, found in zip(imported.parts, parts):
-                operator, buffers = operator_of(imported, part), _graph.task_buffers(part.task)
-                made[f"run_{found.candidate}"] = lambda p, s, o=operator, b=buffers: by_pointers(o, b, p)
-                kernels.append(
-                    _runtime.Kernel(operator, buffers, part, imported.program, found.candidate)
-                )
-            return _runtime.GraphRunner(imported, kernels)
-
-        with mock.patch.object(_optimize, "operator_runner", runner), mock.patch.object(
-            _optimize, "_why_eager", lambda report, where: None
-        ), mock.patch.object(_optimize, "medians_ms", lambda *_: [2.0, 1.0]):
-            fast = hone.optimize(module, args, budget="4", device=DEVICE, db=database())
-        self.assertTrue(hone.report(fast).replaced, str(hone.report(fast)))
-        return fast, made
-
-    def loaded(self, path, made):
-        self.inline = {}
-
-        def load_inline(**options):
-            self.inline = options
-            return types.SimpleNamespace(**{name: made[name] for name in options["functions"]})
-
-        with mock.patch("torch.utils.cpp_extension.load_inline", load_inline):
-            spec = importlib.util.spec_from_file_location("written", path)
-            file = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(file)
-        return file
-
-    def test_a_file_runs_the_kernels_and_falls_back(self):
-        fast, made = self.replaced(self.module, (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        file = self.loaded(path, made)
-        optimized = file.Optimized(8)
-        optimized.load_state_dict(self.module.state_dict())
-        expected = copy.deepcopy(self.module)
-        with torch.no_grad(), mock.patch.object(self.two, "forward", None):
-            found = optimized(self.x)
-        with torch.no_grad():
-            torch.testing.assert_close(found, expected(self.x))
-            torch.testing.assert_close(optimized.state_dict(), expected.state_dict())  # train mode
-            torch.testing.assert_close(optimized(self.x[:3]), expected(self.x[:3]))
-        self.assertTrue(optimized(self.x)[0].requires_grad)
-
-    def test_a_file_runs_nothing_that_was_not_verified(self):
-        fast, made = self.replaced(self.module.eval(), (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        file = self.loaded(path, made)
-
-        def is_own(change, *args, **kwargs):
-            optimized = file.Optimized(8).eval()
-            optimized.load_state_dict(self.module.state_dict())
-            change(optimized)
-            with mock.patch.object(file.Optimized, "_hone_call") as call, torch.no_grad():
-                optimized(*args, **kwargs)
-            return not call.called
-
-        self.assertFalse(is_own(lambda m: None, self.x))
-        self.assertTrue(is_own(lambda m: m.train(), self.x))
-        self.assertTrue(is_own(lambda m: m.double(), self.x.double()))
-        self.assertTrue(is_own(lambda m: m.layers[0].register_forward_hook(lambda *_: None), self.x))
-        self.assertTrue(is_own(lambda m: setattr(m.layers[1], "eps", 0.5), self.x))
-        self.assertTrue(is_own(lambda m: m.layers.insert(1, nn.ReLU()), self.x))
-        self.assertTrue(is_own(lambda m: None, self.x, 2.5))
-        self.assertTrue(is_own(lambda m: None, x=self.x))
-        with torch.autocast("cpu"):
-            self.assertTrue(is_own(lambda m: None, self.x))
-        # Elements at an odd place are copied first.
-        optimized = file.Optimized(8).eval()
-        optimized.load_state_dict(self.module.state_dict())
-        odd = torch.randn(33)[1:].view(4, 8)
-        with torch.no_grad():
-            torch.testing.assert_close(optimized(odd), self.module(odd))
-        self.module.train()
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            with self.assertRaisesRegex(hone.HoneError, "was changed since"):
-                hone.write(fast, path, db=database())
-
-    def test_what_nvcc_has_to_compile_compiles(self):
-        nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-        if not os.path.exists(nvcc):
-            self.skipTest("no nvcc")
-        fast, made = self.replaced(self.module, (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        self.loaded(path, made)
-        source = os.path.join(self.folder, "kernels.cu")
-        pathlib.Path(source).write_text(self.inline["cuda_sources"][0], encoding="utf-8")
-        compiled = subprocess.run(
-            [nvcc, *self.inline["extra_cuda_cflags"], "-arch=sm_90a", "-c", source, "-o", source + ".o"],
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(compiled.returncode, 0, compiled.stdout + compiled.stderr)
-
-    def test_a_module_that_was_not_replaced_is_no_file(self):
-        with self.assertRaisesRegex(TypeError, "was not replaced"):
-            hone.write(self.module, os.path.join(self.folder, "none.py"))
-
-    def test_kernelbench_gets_a_model_new(self):
-        from hone import kernelbench
-
-        source = self.MODULE.replace("Two", "Model") + "\n\ndef get_inputs():\n    return [1]\n"
-        names = {"__name__": "problem"}
-        exec(source, names)
-        module = names["Model"](8)
-        fast, made = self.replaced(module, (self.x,))
-        text = kernelbench.model_new(source, fast, "9.0a", database())
-        # KernelBench's own static checks of CUDA solutions.
-        code = re.sub(r"(#|//).*", "", text)
-        for word in (r"\btry\s*:", r"\bexcept\b", r"\bpass\b", r"import\s+threading", "_make_subclass"):
-            self.assertIsNone(re.search(word, code), word)
-        self.assertIn("__global__", code)
-        self.assertNotIn("get_inputs", code)
-        path = os.path.join(self.folder, "model_new.py")
-        pathlib.Path(path).write_text(text, encoding="utf-8")
-        model = self.loaded(path, made).ModelNew(8)
-        model.load_state_dict(module.state_dict())
-        with torch.no_grad():
-            torch.testing.assert_close(model(self.x), copy.deepcopy(module)(self.x))
-
-
-def by_pointers(operator, buffers, pointers):
-    """What a binding does, with memory of the CPU."""
-    tensors = []
-    for buffer, pointer in zip(buffers, pointers, strict=True):
-        dtype = _graph.DTYPES[buffer.type]
-        count = math.prod(buffer.shape)
-        memory = (ctypes.c_byte * (count * dtype.itemsize)).from_address(pointer)
-        tensors.append(torch.frombuffer(memory, dtype=dtype).view(buffer.shape))
-    results = operator(*[t for t, b in zip(tensors, buffers) if b.role != "out"])
-    results = results if isinstance(results, tuple) else (results,)
-    outs = [t for t, b in zip(tensors, buffers) if b.role == "out"]
-    for out, result in zip(outs, results, strict=True):
-        out.copy_(result)
-
-
-class KernelBench(unittest.TestCase):
-    def run_on(self, files, *options):
-        folder = tempfile.mkdtemp(dir=FOLDER.name)
-        os.makedirs(os.path.join(folder, "level1"))
-        for name, text in files.items():
-            pathlib.Path(folder, "level1", name).write_text(text, encoding="utf-8")
-        self.output = os.path.join(folder, "results")
-        return subprocess.run(
-            [sys.executable, "-m", "hone.kernelbench", folder, "--device", DEVICE, "--budget", "2",
-             "--db", database(), "-o", self.output, *options],
-            capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-        )
-
-    FILES = {
-        "1_scaled.py": """
-import torch
-import torch.nn as nn
-class Model(nn.Module):
-    def __init__(self, features):
-        super().__init__()
-        self.linear = nn.Linear(features, features)
-    def forward(self, x):
-        return torch.relu(self.linear(x))
-def get_inputs():
-    return [torch.rand(16, 32)]
-def get_init_inputs():
-    return [32]
-""",
-        "2_one.py": """
-import torch
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.softmax(x.sum(dim=1, keepdim=True), dim=1)
-def get_inputs():
-    return [torch.rand(8, 64)]
-def get_init_inputs():
-    return []
-""",
-    }
-
-    def test_problems_are_judged_and_resumed(self):
-        run = self.run_on(self.FILES)
-        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        first, second = (
-            json.loads(pathlib.Path(self.output, f"1_00{i}.json").read_text(encoding="utf-8"))
-            for i in (1, 2)
-        )
-        self.assertTrue(first["right"] and first["kernelbench_right"])
-        self.assertFalse(first["degenerate"])
-        self.assertTrue(first["candidates"])
-        self.assertTrue(second["right"] and second["degenerate"])
-        self.assertRegex(run.stdout, r"problems +2 +1\n")
-
-    def test_wrong_options_and_broken_problems_are_no_results(self):
-        run = self.run_on(self.FILES, "--math", "sloppy")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("1_001  FAILED: HoneError", run.stdout)
-        self.assertEqual(os.listdir(self.output), [])
-        run = self.run_on({"1_bad.py": "raise OSError('no such\\nthing')", **self.FILES}, "--problems", "1")
-        self.assertIn("1_001  FAILED: OSError: no such\n", run.stdout)
-
-    def test_what_is_no_problem_is_one_line(self):
-        for options in (["--level", "3"], ["--problems", "one"], ["--problems", "7"]):
-            run = self.run_on(self.FILES, *options)
-            self.assertEqual(run.returncode, 2)
-            self.assertIn("error:", run.stderr.splitlines()[-1])
-
-
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and os.sep in sys.argv[1]:
-        os.environ["HONE_BINARY"] = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    run_tests()

@@ -26,15 +26,6 @@ __global__ void copy_of(const T* from, T* to, long long first, long long count) 
 }
 )";
 
-bool lies_in_a_row(const TensorMeta& meta) {
-  std::int64_t stride = 1;
-  for (std::size_t i = meta.sizes.size(); i-- > 0;) {
-    if (meta.sizes[i] != 1 && meta.strides[i] != stride) return false;
-    stride *= meta.sizes[i];
-  }
-  return true;
-}
-
 /// Steps as one program with the buffers of the whole's. Slices that PyTorch makes are copies;
 /// results that are other views made by PyTorch are compared in neither.
 class Composed {
