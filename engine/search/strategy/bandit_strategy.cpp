@@ -13,13 +13,9 @@ BanditStrategy::BanditStrategy(Space& space, std::uint64_t seed, double referenc
     : space_(space), random_(seed), elites_{{{}, reference_time_us}} {
   const auto roots = space_.proposals({});
   for (const Proposal& proposal : *roots) arms_.try_emplace(proposal.rewriter);
-  FirstSteps first = first_steps(*roots);
+  FirstRecipes first = first_recipes(space_);
   pioneers_ = first.with_start;
-  if (Recipe all = start_everywhere(space_, *roots); !all.empty()) {
-    opening_.push_back(std::move(all));
-    ++pioneers_;
-  }
-  for (Step& step : first.steps) opening_.push_back({std::move(step)});
+  for (Recipe& recipe : first.recipes) opening_.push_back(std::move(recipe));
 }
 
 const std::string& BanditStrategy::best_arm() const {

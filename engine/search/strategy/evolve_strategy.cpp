@@ -13,13 +13,9 @@ EvolveStrategy::EvolveStrategy(Space& space, std::uint64_t seed, double referenc
   // The opening: where rewriters know where to start, then every other site once, in the middle of
   // its domains; then a few times at random.
   const auto roots = space_.proposals({});
-  FirstSteps first = first_steps(*roots);
+  FirstRecipes first = first_recipes(space_);
   pioneers_ = first.with_start;
-  if (Recipe all = start_everywhere(space_, *roots); !all.empty()) {
-    opening_.push_back({std::move(all), reference_time_us});
-    ++pioneers_;
-  }
-  for (Step& step : first.steps) opening_.push_back({{std::move(step)}, reference_time_us});
+  for (Recipe& recipe : first.recipes) opening_.push_back({std::move(recipe), reference_time_us});
   for (int round = 0; round < 3; ++round) {
     for (const Proposal& proposal : *roots) {
       if (!proposal.parameters.empty())

@@ -50,17 +50,33 @@ FirstSteps first_steps(const std::vector<Proposal>& proposals, std::size_t of_ea
   return first;
 }
 
-Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals) {
-  // Each step is replayed here, before anything is evaluated. Of 168 launches that takes seconds.
-  constexpr std::size_t kMostSteps = 12, kMostLaunches = 16;
-  const Task* const task = space.context().task;
-  if (task == nullptr || task->reference.launches.size() > kMostLaunches) return {};
+namespace {
+
+using Offered = std::vector<const Proposal*>;
+
+Offered as_offered(const std::vector<Proposal>& proposals) {
+  Offered offered;
+  for (const Proposal& proposal : proposals)
+    if (!proposal.starts.empty()) offered.push_back(&proposal);
+  return offered;
+}
+
+/// Tensor cores, where the task allows them, before what computes the same nest without them.
+Offered loosest_first(const std::vector<Proposal>& proposals) {
+  Offered offered = as_offered(proposals);
+  std::ranges::stable_sort(offered, std::ranges::greater(), &Proposal::math);
+  return offered;
+}
+
+Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals,
+                        Offered (*order)(const std::vector<Proposal>&)) {
+  constexpr std::size_t kMostSteps = 12;
   Recipe recipe;
-  const auto add = [&](const std::vector<Proposal>& offered) {
+  const auto add = [&](const std::vector<Proposal>& found) {
     const std::size_t before = recipe.size();
-    for (const Proposal& proposal : offered) {
-      if (proposal.starts.empty() || recipe.size() == kMostSteps) continue;
-      recipe.push_back(proposal.step(proposal.starts.front()));
+    for (const Proposal* proposal : order(found)) {
+      if (recipe.size() == kMostSteps) break;
+      recipe.push_back(proposal->step(proposal->starts.front()));
       // Two sites may be one nest, which the first has taken.
       if (!space.replays(recipe)) recipe.pop_back();
     }
@@ -70,6 +86,28 @@ Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals) {
   for (bool more = add(proposals); more && recipe.size() < kMostSteps;)
     more = add(*space.proposals(recipe));
   return recipe.size() < 2 ? Recipe() : recipe;
+}
+
+}  // namespace
+
+FirstRecipes first_recipes(Space& space) {
+  // Each step at several sites is replayed here, before anything is evaluated. Of 168 launches that
+  // takes seconds.
+  constexpr std::size_t kMostLaunches = 16;
+  const auto proposals = space.proposals({});
+  FirstRecipes first;
+  const Task* const task = space.context().task;
+  if (task != nullptr && task->reference.launches.size() <= kMostLaunches) {
+    for (const auto order : {loosest_first, as_offered}) {
+      Recipe all = start_everywhere(space, *proposals, order);
+      if (!all.empty() && std::ranges::find(first.recipes, all) == first.recipes.end())
+        first.recipes.push_back(std::move(all));
+    }
+  }
+  FirstSteps steps = first_steps(*proposals);
+  first.with_start = first.recipes.size() + steps.with_start;
+  for (Step& step : steps.steps) first.recipes.push_back({std::move(step)});
+  return first;
 }
 
 Recipe repaired(Space& space, std::unique_lock<std::mutex>& lock, const Recipe& recipe) {

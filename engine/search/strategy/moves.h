@@ -28,11 +28,16 @@ struct FirstSteps {
 [[nodiscard]] FirstSteps first_steps(const std::vector<Proposal>& proposals,
                                      std::size_t of_each = SIZE_MAX);
 
-/// Where rewriters know where to start at several sites (the launches of a module): the best start
-/// of each, one after the other, as far as they replay. Such a task is slow until all of its parts
-/// are fast, which would else take as many good steps one after the other. Empty: at fewer than
-/// two, and of tasks of many launches.
-[[nodiscard]] Recipe start_everywhere(Space& space, const std::vector<Proposal>& proposals);
+struct FirstRecipes {
+  std::vector<Recipe> recipes;
+  std::size_t with_start = 0;  ///< as of FirstSteps
+};
+/// What a search begins with. Where rewriters know where to start at several sites (the launches of
+/// a module): the best starts of all of them, one after the other, as far as they replay; such a
+/// task is slow until all of its parts are fast. Once with the loosest arithmetic that the task
+/// allows, once in the order of the proposals; not of tasks of many launches. Then first_steps(),
+/// each alone.
+[[nodiscard]] FirstRecipes first_recipes(Space& space);
 
 /// `recipe` without the steps that do not replay after those before them. The lock is not held
 /// while the space is asked.

@@ -30,14 +30,9 @@ VndxStrategy::VndxStrategy(Space& space, std::uint64_t seed, double reference_ti
       random_(seed),
       present_{{}, reference_time_us},
       temperature_(kTemperature) {
-  const auto roots = space_.proposals({});
-  FirstSteps first = first_steps(*roots);
+  FirstRecipes first = first_recipes(space_);
   pioneers_ = first.with_start;
-  if (Recipe all = start_everywhere(space_, *roots); !all.empty()) {
-    opening_.push_back(std::move(all));
-    ++pioneers_;
-  }
-  for (Step& step : first.steps) opening_.push_back({std::move(step)});
+  for (Recipe& recipe : first.recipes) opening_.push_back(std::move(recipe));
 }
 
 VndxStrategy::Traits VndxStrategy::traits_of(const Recipe& recipe) {

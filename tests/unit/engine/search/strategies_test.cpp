@@ -130,6 +130,21 @@ TEST_P(Strategies, BeginsWithTheBestStartsOfAllSitesAtOnce) {
   EXPECT_EQ(search->ask().size(), 1U);
 }
 
+TEST_P(Strategies, BeginsWithTheLoosestArithmeticThatIsAllowed) {
+  std::string text = kTwoProducts;
+  text.insert(text.find("\"sizes\""), "\"math\": \"tf32x3\", ");
+  auto task = parse_task(text, "chain.cu");
+  ASSERT_TRUE(task) << task.error().message;
+  auto builder = RequestBuilder::make(rewriting_, *task, target_limits("sm_90"), {}, {});
+  ASSERT_TRUE(builder) << builder.error().message;
+  const auto search = find_strategy(GetParam())->make((*builder)->space(), 1, kReference_us);
+  const Recipe tensor_cores = search->ask(), plain = search->ask();
+  EXPECT_EQ(std::ranges::count(tensor_cores, MathLevel::kTf32x3, &Step::math), 2);
+  EXPECT_GE(plain.size(), 2U);
+  EXPECT_EQ(std::ranges::count(plain, MathLevel::kTf32x3, &Step::math), 0);
+  EXPECT_EQ(search->ask().size(), 1U);
+}
+
 TEST(FirstSteps, BestStartsOfAllFirst) {
   const auto proposal = [](const std::string& site, std::vector<std::vector<std::size_t>> starts) {
     return Proposal{.rewriter = "r",
