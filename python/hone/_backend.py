@@ -13,17 +13,10 @@ from hone._cache import cache_folder, digest, write_whole
 from hone._errors import HoneError, ImportRefused
 from hone._graph import Imported, draws, export, import_program
 from hone._load import database_options
-from hone._optimize import (
-    DRAWS,
-    choose_parts,
-    divided,
-    operator_runner,
-    part_report,
-    search,
-    tolerance_of,
-)
+from hone._optimize import DRAWS, operator_runner, part_report, search, tolerance_of
 from hone._report import PartReport, Report
-from hone._runtime import GraphRunner, tensor_facts, why_not_plain
+from hone._runtime import OPERATOR, GraphRunner, tensor_facts, why_not_plain
+from hone._timing import choose_parts, shares
 from hone._verify import error, exact_f32, tensors_of
 
 _OPTIONS = ("budget", "cache_only", "db", "device", "math")
@@ -103,8 +96,9 @@ def _compiled(
         if may_search and not all(task in best for task in tasks):
             imported = known.imported or known.learn(graph, examples, folder)
             missing = {p.task_hash: p.task for p in imported.parts if p.task_hash not in best}
-            for task_hash, task in missing.items():
-                document = search(task, divided(str(budget), len(missing)), device, db, progress=False)
+            evenly = shares(str(budget), [1.0] * len(missing))
+            for (task_hash, task), share in zip(missing.items(), evenly):
+                document = search(task, share, device, db, progress=False)
                 best[task_hash] = (document["best"], document["reference"]["time_us"])
         if not any(task in best for task in tasks):
             report.why_eager = "the database has nothing for this graph; hone searches with a budget"
@@ -255,8 +249,9 @@ class _Checked:
         self._report.max_error = max([error(f, w) for f, w in pairs], default=0.0)
         self._state = self._report.max_error <= self._tolerance
         if self._state and self._device.type == "cuda":
-            choose_parts(self._runner, self._graph, mine, self._device, self._report.parts)
-            if not any(p.candidate and not p.why_eager for p in self._report.parts):
+            parts = self._report.parts
+            choose_parts(self._runner, self._graph, mine, self._device, parts, inductor=False)
+            if not any(p.runs == OPERATOR for p in parts):
                 self._report.why_eager = "PyTorch's own kernels are as fast"
                 return
         self._report.replaced = self._state

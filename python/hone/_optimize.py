@@ -2,8 +2,8 @@
 import contextlib
 import copy
 import os
-import re
 import tempfile
+import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type
 
 import torch
@@ -14,12 +14,16 @@ from hone._errors import HoneError
 from hone._graph import Imported, draws, export, import_program, task_buffers
 from hone._load import database_options, load
 from hone._report import PartReport, Report
-from hone._runtime import GraphRunner, Guard, Kernel, flatten_call, has_hooks
+from hone._runtime import EAGER, GraphRunner, Guard, Kernel, flatten_call, has_hooks
+from hone._timing import choose_parts, medians_ms, part_seconds, shares
 from hone._verify import verify_import, verify_replaced
 
 HOOKS = "it has forward hooks of its own; optimize the module inside, or remove them"
 CONSTANTS = "it writes into a tensor that is neither a parameter nor a buffer"
 DRAWS = "it draws at random (dropout in train mode, say), as only PyTorch can"
+#: Arguments [B] with which an import is still verified before the search, through files. With larger
+#: ones, on a GPU, what replaces the module is verified alone.
+MOST_RECORDED = 256 << 20
 
 
 def optimize(
@@ -33,6 +37,7 @@ def optimize(
     math: Optional[str] = None,
     folder: Optional[str] = None,
     progress: bool = False,
+    inductor: bool = True,
 ) -> torch.nn.Module:
     """Searches for faster kernels for a module at the shapes of an example call; returns a module
     that runs them.
@@ -40,12 +45,14 @@ def optimize(
     module: in the mode, of the types and on the device in which it will be called; it is not
     changed. args, kwargs: an example call; hone's operators run calls of the same shapes, types and
     devices. budget: how long to search, a time ("60s", "5m") or a number of evaluations ("200"), for
-    all parts of the module together.
+    all parts of the module together; of several the slower ones in PyTorch get more of it.
     device: where to search, such as "cuda:0" or "emu:sm_90"; None: the module's GPU, else hone's
     default. db: the database's file; None: hone's default one. math: how far results may depart from
     the module's arithmetic, "exact", "reassociate" (default), "tf32x3" or "reduced". folder: keeps
     the .pt2, the task and the recorded answers; None: they are removed, and `hone verify` cannot
-    read the weights again. progress: the search's progress goes to stderr.
+    read the weights again. progress: the search's progress goes to stderr. inductor: on a GPU each
+    part that has an operator is timed by torch.compile's Inductor, too, and the fastest of the three
+    runs; False: not by Inductor.
 
     The returned module is of the module's class or a subclass of it. It shares the module's parameters,
     buffers and submodules: `state_dict()` has the same names and tensors, `load_state_dict`,
@@ -61,6 +68,7 @@ def optimize(
         # The export would hold them, and the module would run them once more.
         return _returned(module, Report(name, device=device or "", why_eager=HOOKS), None)
     with _folder(folder) as work:
+        begun = time.monotonic()
         program = export(module, args, kwargs)
         imported = import_program(program, work, name, math)
         names = list(kwargs)
@@ -69,42 +77,55 @@ def optimize(
         if device is None and where.type == "cuda":
             device = f"cuda:{where.index or 0}"
         report = Report(name, device=device or "", left_out=imported.left_out)
+        report.seconds["export and import"] = time.monotonic() - begun
         if imported.whole.draws if imported.whole else draws(program):
             report.why_eager = DRAWS
             return _returned(module, report, None)
         generator = torch.Generator().manual_seed(torch.initial_seed() % 2**63)
-        if imported.whole is not None:
-            report.import_error, report.eager_error = verify_import(
-                module,
-                imported,
-                (args, kwargs),
-                lambda a, k: flatten_call(names, a, k)[0],
-                work,
-                device,
-                generator,
-            )
-        _search_parts(imported, budget, device, db, progress, report)
+        if imported.whole is not None and (where.type == "cpu" or _bytes(leaves) <= MOST_RECORDED):
+            with report.timed("verify the import"):
+                report.import_error, report.eager_error = verify_import(
+                    module,
+                    imported,
+                    (args, kwargs),
+                    lambda a, k: flatten_call(names, a, k)[0],
+                    work,
+                    device,
+                    generator,
+                )
+        seconds: Dict[int, float] = {}
+        if imported.whole is None:
+            runner = GraphRunner(imported, [None] * len(imported.parts))
+            seconds = part_seconds(runner, copy.deepcopy(module), copy.deepcopy(leaves), where)
+        with report.timed("search"):
+            _search_parts(imported, budget, seconds, device, db, progress, report)
         report.why_eager = _why_eager(report, where)
         if report.why_eager:
             return _returned(module, report, None)
-        runner = operator_runner(imported, report.parts, db)
+        with report.timed("load"):
+            runner = operator_runner(imported, report.parts, db)
         if runner.writes_constants():
             report.why_eager = CONSTANTS
             return _returned(module, report, None)
         guard = Guard(module, program, leaves, spec)
         call = _Call(runner, guard, names, where, leaves)
         tolerance = tolerance_of(math, leaves)
-        report.max_error = verify_replaced(
-            call.unguarded, module, (args, kwargs), tolerance, generator
-        )
-        if imported.whole is None:
+
+        def verify() -> None:
+            with report.timed("verify the replacement"):
+                report.max_error = verify_replaced(
+                    call.unguarded, module, (args, kwargs), tolerance, generator
+                )
+
+        verify()
+        with report.timed("time the parts"):
             given = copy.deepcopy(leaves)
-            choose_parts(runner, copy.deepcopy(module), given, where, report.parts)
-            report.max_error = verify_replaced(
-                call.unguarded, module, (args, kwargs), tolerance, generator
-            )
+            choose_parts(runner, copy.deepcopy(module), given, where, report.parts, inductor)
+        if runner.dropped():
+            verify()
         report.before_ms, report.after_ms = _times(module, call, args, kwargs)
-        if report.after_ms >= report.before_ms:
+        chosen = any(part.runs != EAGER for part in report.parts)
+        if not chosen or report.after_ms >= report.before_ms:
             report.why_eager = "PyTorch's own kernels are as fast"
             return _returned(module, report, None)
         report.replaced = True
@@ -146,35 +167,32 @@ def search(
     return run("optimize", task, *options, progress=progress)
 
 
-def divided(budget: str, count: int) -> str:
-    """A budget's share for each of several searches: at least a second or an evaluation. What is no
-    budget stays, for the program to refuse."""
-    found = re.fullmatch(r"([0-9]*\.?[0-9]+)(s|m|h)?", budget)
-    if found is None or count <= 1:
-        return budget
-    if found[2] is None:
-        return str(max(1, int(float(found[1])) // count))
-    seconds = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
-    return f"{max(1.0, seconds / count):.10g}s"
+def _bytes(leaves: Sequence[Any]) -> int:
+    return sum(x.numel() * x.element_size() for x in leaves if isinstance(x, torch.Tensor))
 
 
 def _search_parts(
     imported: Imported,
     budget: str,
+    seconds: Dict[int, float],
     device: Optional[str],
     db: Optional[str],
     progress: bool,
     report: Report,
 ) -> None:
-    """Searches each task once, however many parts are alike, and adds the parts to the report."""
+    """Searches each task once, however many parts are alike, and adds the parts to the report.
+    seconds: what each part takes in PyTorch, by its place; {}: there is one part."""
     searched: Dict[str, Dict[str, Any]] = {}
-    share = divided(budget, len({part.task_hash for part in imported.parts}))
+    of_task: Dict[str, float] = {}
+    for i, part in enumerate(imported.parts):
+        of_task[part.task_hash] = of_task.get(part.task_hash, 0.0) + seconds.get(i, 0.0)
+    share = dict(zip(of_task, shares(budget, list(of_task.values()))))
     refusal: Optional[HoneError] = None
     for part in imported.parts:
         nodes = len(part.nodes)
         try:
             if part.task_hash not in searched:
-                searched[part.task_hash] = search(part.task, share, device, db, progress)
+                searched[part.task_hash] = search(part.task, share[part.task_hash], device, db, progress)
         except HoneError as error:
             if imported.whole is not None or error.status != 1:  # 1: this task failed its checks
                 raise
@@ -232,28 +250,6 @@ def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optiona
     return GraphRunner(imported, kernels)
 
 
-def choose_parts(
-    runner: GraphRunner,
-    owner: torch.nn.Module,
-    leaves: Sequence[Any],
-    device: torch.device,
-    parts: Sequence[PartReport],
-) -> None:
-    """Leaves to PyTorch the parts in which its own kernels are as fast: each is timed both ways on
-    the GPU. May write into `owner`'s buffers and the leaves."""
-
-    def faster(index: int, mine: Callable[[], Any], eager: Callable[[], Any]) -> bool:
-        part = parts[index]
-        part.before_ms, part.after_ms = medians_ms([eager, mine])
-        return part.after_ms < part.before_ms
-
-    with torch.no_grad():
-        runner(owner, leaves, device, choose=faster)
-    runner.settle()
-    for index in runner.dropped():
-        parts[index].why_eager = "PyTorch's own kernels are as fast"
-
-
 def tolerance_of(math: Optional[str], leaves: Sequence[Any]) -> float:
     """Beyond PyTorch's own error, which counts twice: that of one rounding of the narrowest type."""
     types = [x.dtype for x in leaves if isinstance(x, torch.Tensor) and x.dtype.is_floating_point]
@@ -293,22 +289,6 @@ class _Call:
         leaves, spec = flatten_call(self._names, args, kwargs)
         reason = self.guard.why_eager(module, leaves, spec)
         return reason or self.runner.why_eager(module, leaves)
-
-
-def medians_ms(functions: Sequence[Callable[[], Any]]) -> List[float]:
-    """Milliseconds that each function takes on the GPU: medians of 20 runs in turns, after three that
-    compile and warm up."""
-    times: List[List[float]] = [[] for _ in functions]
-    for repeat in range(23):
-        for which, function in enumerate(functions):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-            begin.record()
-            function()
-            end.record()
-            torch.cuda.synchronize()
-            if repeat >= 3:
-                times[which].append(begin.elapsed_time(end))
-    return [sorted(t)[len(t) // 2] for t in times]
 
 
 def _times(

@@ -1,6 +1,8 @@
 """What became of a module: a dataclass that `hone.report` returns."""
+import contextlib
+import time
 from dataclasses import dataclass, field
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 
 @dataclass
@@ -19,8 +21,11 @@ class PartReport:
     bound: Optional[str] = None  #: what limits it, such as "DRAM, 81 %"
     origin: Optional[str] = None  #: "rules", "model", ... or "reference"
     why_eager: Optional[str] = None  #: why PyTorch runs this part
-    before_ms: Optional[float] = None  #: where there are several parts: by PyTorch, on the GPU [ms]
-    after_ms: Optional[float] = None  #: and by the candidate [ms]
+    before_ms: Optional[float] = None  #: by PyTorch, on the GPU [ms]
+    after_ms: Optional[float] = None  #: by the candidate [ms]
+    inductor_ms: Optional[float] = None  #: by torch.compile's Inductor [ms]
+    inductor_failed: Optional[str] = None  #: why it is not timed, in Inductor's words
+    runs: str = "PyTorch"  #: who runs this part: "hone", "PyTorch" or "Inductor"
 
 
 @dataclass
@@ -43,6 +48,17 @@ class Report:
     replaced_calls: int = 0  #: where it is replaced: calls that ran hone's operators so far
     eager_calls: int = 0  #: and calls that PyTorch ran so far
     last_eager_reason: Optional[str] = None  #: why PyTorch ran the last of these
+    #: what `hone.optimize` spent on each of its steps [s]
+    seconds: Dict[str, float] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Adds what the block takes to `seconds`."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[step] = self.seconds.get(step, 0.0) + time.monotonic() - begun
 
     @property
     def candidates(self) -> List[str]:
@@ -66,6 +82,11 @@ class Report:
                 f"{100 * (part.roof_fraction or 0):.1f} % of the roof, bound by {part.bound}, "
                 f"max error {part.max_error:.1e}"
             )
+            if part.before_ms is not None and part.after_ms is not None:
+                compiled = f", by Inductor {part.inductor_ms:.4g}" if part.inductor_ms else ""
+                lines[-1] += (
+                    f"; by PyTorch {part.before_ms:.4g} ms{compiled}, by hone {part.after_ms:.4g}"
+                )
         if self.left_out:
             why = sorted({reason for _, reason in self.left_out})
             lines.append(f"  {len(self.left_out)} operations: PyTorch: {'; '.join(why)}")

@@ -15,7 +15,10 @@ from hone._graph import Border, Buffer, Imported, Part
 ALIGNED = 16
 Operator = Callable[..., Any]
 Run = Callable[[], Dict[str, Any]]
-Chooser = Callable[[int, Run, Run], bool]
+#: How a part may run.
+EAGER, OPERATOR, INDUCTOR = "PyTorch", "hone", "Inductor"
+Chooser = Callable[[int, Dict[str, Run]], str]
+Around = Callable[[int, Run], Dict[str, Any]]
 
 
 def memory_order(shape: Sequence[int], strides: Sequence[int]) -> Optional[Tuple[int, ...]]:
@@ -102,6 +105,8 @@ class _Step:
     kernel: Optional[Kernel]
     nodes: Tuple[torch.fx.Node, ...]
     dead: Tuple[str, ...] = ()  #: values that nothing reads afterwards
+    #: The nodes compiled, which run instead of them.
+    compiled: Optional[Callable[[Dict[str, Any]], Dict[str, Any]]] = None
 
 
 class GraphRunner:
@@ -135,6 +140,9 @@ class GraphRunner:
         self._check(nodes)
         self._constants: Dict[Tuple[str, torch.device], torch.Tensor] = {}
         self._forget_early()
+        self._note_strides()
+
+    def _note_strides(self) -> None:
         #: Of values that PyTorch's nodes read: how they lie in memory.
         self._strides: Dict[str, Tuple[int, ...]] = {}
         for step in self._steps:
@@ -238,19 +246,23 @@ class GraphRunner:
         leaves: Sequence[Any],
         device: torch.device,
         choose: Optional[Chooser] = None,
+        around: Optional[Around] = None,
     ) -> Any:
         """The results in the module's own structure.
 
         owner: has the parameters and buffers. leaves: the arguments, flat, in their order. device:
-        where constants of the graph go. choose(part, operator, nodes): is called instead of each
-        part that has an operator, with two functions that run it on the values at hand, by the
-        operator and by PyTorch, and return what they make; it returns which one is to be used from
-        now on."""
+        where constants of the graph go. choose(part, ways): is called before each part that has an
+        operator, with functions that run it on the values at hand and return what they make: EAGER,
+        OPERATOR and INDUCTOR, which compiles at its first call; it returns which one is to be used
+        from now on. around(part, run): runs each part, and returns what `run` returns."""
         values = self._given(owner, leaves, device)
         for step in self._steps:
             if step.kernel is not None and choose is not None and step.part is not None:
                 self._choose(step, values, choose)
-            values.update(self._run_step(step, values))
+            if around is not None and step.part is not None:
+                values.update(around(step.part, lambda: self._run_step(step, values)))
+            else:
+                values.update(self._run_step(step, values))
             for name in step.dead:
                 values.pop(name, None)
         results = torch.fx.node.map_arg(self._output.args[0], lambda n: values[n.name])
@@ -265,10 +277,32 @@ class GraphRunner:
                 for name, value in made.items()
                 if name not in self._placeholders
             }
+        if step.compiled is not None:
+            return {n: self._laid_out(n, v) for n, v in step.compiled(values).items()}
         local = dict(values)
         for node in step.nodes:
             local[node.name] = self._run_node(node, local)
         return {node.name: local[node.name] for node in step.nodes}
+
+    def _compiled(self, step: _Step) -> Callable[[Dict[str, Any]], Dict[str, Any]]:
+        """A part's nodes by Inductor, for these shapes alone."""
+        graph = torch.fx.Graph()
+        reads = sorted(self._reads(_Step(step.part, None, step.nodes)))
+        copies = {name: graph.placeholder(name) for name in reads}
+        for node in step.nodes:
+            copies[node.name] = graph.node_copy(node, lambda n: copies[n.name])
+        own = {node.name for node in step.nodes}
+        others = {name for s in self._steps if s is not step for name in self._reads(s)}
+        others |= {n.name for n in self._output.all_input_nodes}
+        made = sorted(own & others)
+        graph.output(tuple(copies[name] for name in made))
+        module = torch.fx.GraphModule(self._module, graph)
+        function = torch.compile(module, dynamic=False, fullgraph=True)
+
+        def call(values: Dict[str, Any]) -> Dict[str, Any]:
+            return dict(zip(made, function(*[values[name] for name in reads])))
+
+        return call
 
     def _laid_out(self, name: str, value: torch.Tensor) -> torch.Tensor:
         """A value for PyTorch's own nodes lies in memory as PyTorch noted it: some ask for strides."""
@@ -280,14 +314,16 @@ class GraphRunner:
 
     def _choose(self, step: _Step, values: Dict[str, Any], choose: Chooser) -> None:
         assert step.part is not None and step.kernel is not None
-        # What is written is a copy here, so that both may run many times.
+        # What is written is a copy here, so that all may run many times.
         copies = {name: values[name].clone() for name, _, _, written in step.kernel.inputs if written}
         mine = {**values, **copies}
         eager = _Step(step.part, None, step.nodes)
-        if not choose(
-            step.part, lambda: self._run_step(step, mine), lambda: self._run_step(eager, mine)
-        ):
+        inductor = _Step(step.part, None, step.nodes, compiled=self._compiled(eager))
+        steps = {EAGER: eager, OPERATOR: step, INDUCTOR: inductor}
+        chosen = choose(step.part, {k: lambda s=s: self._run_step(s, mine) for k, s in steps.items()})
+        if chosen != OPERATOR:
             step.kernel = None
+            step.compiled = steps[chosen].compiled
 
     def dropped(self) -> List[int]:
         """Parts whose operator was not chosen."""
@@ -302,6 +338,7 @@ class GraphRunner:
         beginning."""
         self._check({n.name: n for n in self._program.graph.nodes})
         self._forget_early()
+        self._note_strides()
 
     def _run_node(self, node: torch.fx.Node, values: Dict[str, Any]) -> Any:
         if node.op == "get_attr":

@@ -15,19 +15,30 @@ from hone._graph import Imported
 Answer = List[torch.Tensor]
 
 
+#: Elements of a tensor that are put into another order; of larger ones copies are shifted.
+MOST_PERMUTED = 1 << 20
+#: Elements that are compared at once, in f64.
+CHUNK = 1 << 26
+
+
 def fresh(value: Any, generator: torch.Generator) -> Any:
     """Another argument like this one: shape, type and range are the same, so that indices stay
-    indices and probabilities stay probabilities. What is no tensor stays."""
+    indices and probabilities stay probabilities. What is no tensor stays. generator: the CPU's."""
     if not isinstance(value, torch.Tensor) or value.numel() == 0:
         return value
     flat = value.detach().flatten()
+    seed = int(torch.randint(2**62, (), generator=generator))
+    own = torch.Generator(flat.device).manual_seed(seed)
 
     def shuffled() -> torch.Tensor:
-        return flat[torch.randperm(flat.numel(), generator=generator).to(flat.device)]
+        if flat.numel() <= MOST_PERMUTED:
+            return flat[torch.randperm(flat.numel(), generator=own, device=flat.device)]
+        return flat.roll(int(torch.randint(flat.numel(), (), generator=generator)))
 
     one = shuffled()
     if value.dtype.is_floating_point and bool(torch.isfinite(flat).all()):
-        where = torch.rand(flat.shape, generator=generator).to(flat)
+        where = torch.rand(flat.shape, generator=own, device=flat.device, dtype=torch.float32)
+        where = where.to(flat.dtype)
         if bool((flat == flat[0]).all()):  # zeros for an initial state, say: numbers around it
             one = one + where - 0.5
         else:
@@ -49,24 +60,33 @@ def exact_f32() -> Iterator[None]:
 def error(answer: torch.Tensor, truth: torch.Tensor) -> float:
     """max |answer - truth| / max(|truth|, rms(truth)), as hone's own comparison has it; infinite
     where one is finite and the other is not. Of integers the share that differs."""
-    answer, truth = answer.detach().cpu(), truth.detach().cpu()
+    answer, truth = answer.detach(), truth.detach().to(answer.device)
     if answer.shape != truth.shape:
         return float("inf")
     if not answer.dtype.is_floating_point:
         return float((answer != truth).double().mean()) if answer.numel() else 0.0
+    answers, truths = answer.flatten().split(CHUNK), truth.flatten().split(CHUNK)
+    squares, count = 0.0, 0
+    for part in truths:
+        finite = part[torch.isfinite(part)].double()
+        squares, count = squares + float(finite.pow(2).sum()), count + finite.numel()
+    rms = (squares / count) ** 0.5 if count else 0.0
+    return max([_error(a, t, rms) for a, t in zip(answers, truths)], default=0.0)
+
+
+def _error(answer: torch.Tensor, truth: torch.Tensor, rms: float) -> float:
     answer, truth = answer.double(), truth.double()
     finite = torch.isfinite(truth)
     if bool((torch.isfinite(answer) != finite).any()):
         return float("inf")
-    if not bool((answer[~finite].nan_to_num() == truth[~finite].nan_to_num()).all()):
-        return float("inf")
-    answer, truth = answer[finite], truth[finite]
-    if truth.numel() == 0:
-        return 0.0
-    rms = truth.pow(2).mean().sqrt()
-    scale = truth.abs().clamp_min(float(rms))
+    if not bool(finite.all()):
+        if not bool((answer[~finite].nan_to_num() == truth[~finite].nan_to_num()).all()):
+            return float("inf")
+        answer, truth = answer[finite], truth[finite]
     difference = (answer - truth).abs()
-    return float((difference / scale)[difference > 0].max()) if bool((difference > 0).any()) else 0.0
+    # Zero by zero is no difference.
+    ratio = torch.where(difference > 0, difference / truth.abs().clamp_min(rms), 0)
+    return float(ratio.max()) if ratio.numel() else 0.0
 
 
 def tensors_of(result: Any) -> Answer:

@@ -33,7 +33,7 @@ except ImportError:
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/pytorch")]
 import hone  # noqa: E402
 import modules  # noqa: E402
-from hone import _backend, _binary, _graph, _optimize, _runtime, _source, _verify  # noqa: E402
+from hone import _backend, _binary, _graph, _optimize, _runtime, _source, _timing, _verify  # noqa: E402
 from torch import nn  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 

@@ -5,6 +5,7 @@
 import contextlib
 import copy
 import dataclasses
+import functools
 import io
 import os
 import pathlib
@@ -33,7 +34,7 @@ from support import (
 import hone
 import modules
 import torch
-from hone import _backend, _binary, _graph, _optimize, _runtime, _verify
+from hone import _backend, _binary, _graph, _optimize, _runtime, _timing, _verify
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -225,13 +226,13 @@ class Runtime(unittest.TestCase):
         imported = imported_of(module, args)
         runner, asked = runner_of(imported), []
 
-        def choose(index, mine, eager):
+        def choose(index, ways):
             for _ in range(3):
-                theirs = eager()
-                for name, value in mine().items():
+                theirs = ways[_runtime.EAGER]()
+                for name, value in ways[_runtime.OPERATOR]().items():
                     torch.testing.assert_close(value, theirs[name])
             asked.append(index)
-            return index != 1
+            return _runtime.EAGER if index == 1 else _runtime.OPERATOR
 
         own, other = copy.deepcopy(module), copy.deepcopy(module)
         with torch.no_grad():
@@ -243,15 +244,45 @@ class Runtime(unittest.TestCase):
             self.assertEqual(runner.dropped(), [1])
             torch.testing.assert_close(runner(own, args, torch.device("cpu")), other(*args))
 
+    def test_parts_by_inductor(self):
+        torch._dynamo.reset()
+        module, args = Network().train(), (torch.randn(96, 64),)
+        imported = imported_of(module, args)
+        runner, made = runner_of(imported), []
+
+        def choose(index, ways):
+            if index > 1:
+                return _runtime.OPERATOR
+            compiled = ways[_runtime.INDUCTOR]()
+            theirs = ways[_runtime.EAGER]()
+            made.append(sorted(compiled))
+            self.assertTrue(compiled)
+            for name, value in compiled.items():
+                torch.testing.assert_close(value, theirs[name])
+                self.assertEqual(value.stride(), theirs[name].stride())
+            return _runtime.INDUCTOR
+
+        own, other = copy.deepcopy(module), copy.deepcopy(module)
+        with torch.no_grad():
+            close = functools.partial(torch.testing.assert_close, rtol=1e-3, atol=1e-2)
+            close(runner(own, args, torch.device("cpu"), choose=choose), other(*args))
+            runner.settle()
+            self.assertEqual(runner.dropped(), [0, 1])
+            close(own.state_dict(), other.state_dict())
+            for _ in range(2):
+                close(runner(own, args, torch.device("cpu")), other(*args))
+        close(own.state_dict(), other.state_dict())
+        self.assertEqual(len(made), 2)
+
 
 class Optimize(unittest.TestCase):
     def optimized(self, module, args, kwargs=None, **options):
-        options = {"budget": "4", "device": DEVICE, "db": database(), **options}
+        options = {"budget": "4", "device": DEVICE, "db": database(), "inductor": False, **options}
         return hone.optimize(module, args, kwargs, **options)
 
     @contextlib.contextmanager
-    def on_a_gpu(self, times=(2.0, 1.0), wrong=0.0):
-        """As if the CPU were a GPU that has the operators."""
+    def on_a_gpu(self, times=(2.0, 1.0, 1.5), wrong=0.0):
+        """As if the CPU were a GPU that has the operators. times: by PyTorch, hone and Inductor."""
         def runner(imported, parts, db):
             self.calls = 0
 
@@ -275,7 +306,11 @@ class Optimize(unittest.TestCase):
 
         with mock.patch.object(_optimize, "operator_runner", runner), mock.patch.object(
             _optimize, "_why_eager", lambda report, where: None
-        ), mock.patch.object(_optimize, "medians_ms", lambda *_: list(times)):
+        ), contextlib.ExitStack() as stack:
+            for place in (_optimize, _timing):
+                stack.enter_context(
+                    mock.patch.object(place, "medians_ms", lambda functions: list(times[: len(functions)]))
+                )
             yield
 
     def test_what_a_call_may_depend_on_is_guarded(self):
@@ -491,11 +526,70 @@ class Optimize(unittest.TestCase):
         self.assertTrue(all("as fast" in p.why_eager for p in report.parts if p.candidate))
         self.assertFalse(report.replaced)
 
+    def test_the_fastest_of_three_runs(self):
+        module, args = Network().eval(), (torch.randn(96, 64),)
+        torch._dynamo.reset()
+        with self.on_a_gpu(times=(2.0, 1.5, 1.0)):
+            # The whole call is timed twice.
+            fast = self.optimized(module, args, budget="12", inductor=True)
+        report = hone.report(fast)
+        taken = [part for part in report.parts if part.candidate]
+        self.assertEqual({part.runs for part in taken}, {"Inductor"})
+        self.assertEqual({(p.before_ms, p.inductor_ms, p.after_ms) for p in taken}, {(2.0, 1.0, 1.5)})
+        self.assertIn("by Inductor 1", str(report))
+        self.assertTrue(report.replaced)
+        calls = self.calls
+        with torch.no_grad():
+            torch.testing.assert_close(fast(*args), module(*args), rtol=1e-3, atol=1e-2)
+        self.assertEqual((report.replaced_calls, self.calls), (1, calls))
+
+    def test_an_inductor_that_fails_is_not_used(self):
+        def failing(*_, **__):
+            def call(*_):
+                raise RuntimeError("no compiler\nat all")
+
+            return call
+
+        with self.on_a_gpu(), mock.patch.object(torch, "compile", failing):
+            report = hone.report(self.optimized(nn.Linear(4, 4), (torch.randn(3, 4),), inductor=True))
+        self.assertEqual([(p.runs, p.inductor_failed) for p in report.parts], [("hone", "no compiler")])
+
     def test_budgets(self):
         of_four = {"60s": "15s", "1m": "15s", "0.5h": "450s", "3s": "1s", "200": "50", "2": "1"}
         for budget, share in {**of_four, "much": "much"}.items():
-            self.assertEqual(_optimize.divided(budget, 4), share)
-        self.assertEqual(_optimize.divided("60s", 1), "60s")
+            self.assertEqual(_timing.shares(budget, [0.5] * 4), [share] * 4)
+        self.assertEqual(_timing.shares("60s", [0.5]), ["60s"])
+        # A fifth is divided evenly, the rest by the time.
+        self.assertEqual(_timing.shares("100s", [3.0, 1.0]), ["70s", "30s"])
+        self.assertEqual(_timing.shares("100", [1.0, 0.0]), ["90", "10"])
+        self.assertEqual(_timing.shares("100", [0.0, 0.0]), ["50", "50"])
+
+    def test_the_search_goes_where_the_time_is(self):
+        asked = {}
+
+        def search(task, budget, *_, **__):
+            asked[task] = float(budget.rstrip("s"))
+            raise hone.HoneError("not searched", 1)
+
+        times = {0: 4.0}
+        with mock.patch.object(_optimize, "search", search), mock.patch.object(
+            _optimize, "part_seconds", lambda *_: times
+        ), self.assertRaisesRegex(hone.HoneError, "not searched"):
+            self.optimized(Network().eval(), (torch.randn(96, 64),), budget="100s")
+        shares = list(asked.values())
+        self.assertGreater(len(shares), 2)
+        even = 20 / len(shares)
+        for share, part in zip(shares, (80, *[0] * len(shares))):
+            self.assertAlmostEqual(share, even + part, places=4)
+
+    def test_seconds_of_parts(self):
+        imported = imported_of(Network(), (torch.randn(96, 64),))
+        runner = _runtime.GraphRunner(imported, [None] * len(imported.parts))
+        seconds = _timing.part_seconds(
+            runner, Network(), [torch.randn(96, 64)], torch.device("cpu")
+        )
+        self.assertEqual(sorted(seconds), list(range(len(imported.parts))))
+        self.assertTrue(all(0 < taken < 10 for taken in seconds.values()))
 
     def test_math_and_folder(self):
         folder = os.path.join(FOLDER.name, "kept")
