@@ -364,7 +364,7 @@ HONE_FN hone_u64 hone_random_whole(struct hone_fill f, hone_u64 index) {
 
 // The bits of one element, but for a pattern of rows. Integer buffers: uniform means integers of
 // [a, b], normal is rounded, both are clamped to the type; iota wraps. Bool: odd or non-zero.
-HONE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
+HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
   double v = 0.0;
   if (hone_is_float(f.type)) {
     switch (f.kind) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #define HONE_FN inline
+#define HONE_LARGE_FN inline
 #include "evaluator/fill/formula.h"
 #include "evaluator/fill/formula_compare.h"
 #include "evaluator/fill/formula_contents.h"
 #undef HONE_FN
+#undef HONE_LARGE_FN

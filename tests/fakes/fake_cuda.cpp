@@ -20,6 +20,7 @@
 #include <vector>
 
 #define HONE_FN static inline
+#define HONE_LARGE_FN static inline
 #include "evaluator/fill/formula.h"
 #include "evaluator/fill/formula_compare.h"
 #include "evaluator/fill/formula_contents.h"

@@ -5,7 +5,10 @@
 namespace hone::cuda {
 
 std::string helper_source() {
-  std::string source = "#define HONE_FN static __device__ inline\n";
+  // A large function that is called in several places takes seconds to compile, if each has a copy.
+  std::string source =
+      "#define HONE_FN static __device__ inline\n"
+      "#define HONE_LARGE_FN static __device__ __noinline__\n";
   source += fill::formula_text();
   source += fill::kernels_text();
   return source;
