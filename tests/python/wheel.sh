@@ -25,6 +25,9 @@ assert "/site-packages/hone/_bundle/bin/hone" in hone.binary(), hone.binary()
 points = metadata.entry_points(group="torch_dynamo_backends")
 assert [(p.name, p.value) for p in points] == [("hone", "hone._backend:backend")], points
 END
+# The launch library needs the C library alone: it is loaded beside PyTorch.
+library=$(echo venv/lib/python3.*/site-packages/hone/_bundle/lib/libhone_launch.so)
+[ "$(objdump -p "$library" | awk '$1 == "NEEDED" {print $2}')" = libc.so.6 ]
 venv/bin/hone optimize "$root/baselines/softmax/softmax.cu" --device emu:sm_90 --budget 3 --quiet
 venv/bin/hone leaderboard
 # The same wheel again, byte for byte.
