@@ -157,9 +157,9 @@ static int check_call(const struct hone_parsed_plan* plan, const uint64_t* buffe
                   buffers[i] == 0 ? "null" : "not aligned to 16 bytes");
     }
   }
-  if (plan->scratch_bytes > 0 && (scratch == 0 || scratch % 256 != 0)) {
+  if (plan->scratch_bytes > 0 && (scratch == 0 || scratch % 16 != 0)) {
     return fail(HONE_LAUNCH_BAD_CALL, "the scratch memory is %s",
-                scratch == 0 ? "null" : "not aligned to 256 bytes");
+                scratch == 0 ? "null" : "not aligned to 16 bytes");
   }
   return HONE_LAUNCH_OK;
 }

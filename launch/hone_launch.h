@@ -40,7 +40,7 @@ HONE_LAUNCH_API int hone_plan_load(const void* bytes, size_t size, int device, h
 /// Puts all launches of a plan into a stream, in order; returns at once.
 ///
 /// buffers: `count` device pointers, those of the plan's buffers, each aligned to 16 bytes; `count`
-/// must be hone_plan_buffers(). scratch: memory of hone_plan_scratch_bytes(), aligned to 256 bytes,
+/// must be hone_plan_buffers(). scratch: memory of hone_plan_scratch_bytes(), aligned likewise,
 /// that nothing else uses until the launches are done; ignored where that is 0. stream: a CUstream
 /// (cudaStream_t) of the plan's context; null: the default one. Allocates nothing, synchronises
 /// nothing, and may be captured into a CUDA graph. After an error the launches before the one that

@@ -13,6 +13,7 @@ from hone._binary import run
 from hone._errors import HoneError
 from hone._graph import Imported, draws, export, import_program, task_buffers
 from hone._load import database_options, load
+from hone._operator import Operator
 from hone._report import PartReport, Report
 from hone._runtime import GraphRunner, Guard, Kernel, flatten_call, has_hooks
 from hone._verify import verify_import, verify_replaced
@@ -222,13 +223,15 @@ def _why_eager(report: Report, where: torch.device) -> Optional[str]:
 
 def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optional[str]) -> GraphRunner:
     kernels: List[Optional[Kernel]] = []
+    operators: Dict[str, Operator] = {}
     for part, found in zip(imported.parts, parts):
         if found.candidate is None:
             kernels.append(None)
-        else:
-            operator = load(found.candidate, db=db)
-            buffers = task_buffers(part.task)
-            kernels.append(Kernel(operator, buffers, part, imported.program, found.candidate))
+            continue
+        if found.candidate not in operators:
+            operators[found.candidate] = load(found.candidate, db=db)
+        launch, buffers = operators[found.candidate].launch, task_buffers(part.task)
+        kernels.append(Kernel(launch, buffers, part, imported.program, found.candidate))
     return GraphRunner(imported, kernels)
 
 

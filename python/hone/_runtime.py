@@ -11,8 +11,6 @@ from torch.utils import _pytree as pytree
 from hone._errors import HoneError
 from hone._graph import Border, Buffer, Imported, Part
 
-#: What candidates expect of a pointer [B].
-ALIGNED = 16
 Operator = Callable[..., Any]
 Run = Callable[[], Dict[str, Any]]
 Chooser = Callable[[int, Run, Run], bool]
@@ -77,12 +75,13 @@ class Kernel:
         given = []
         copied = []
         for value, order, shape, written in self.inputs:
-            tensor = values[value].detach()
+            tensor = values[value]
+            if order is None and tensor.shape == shape and tensor.is_contiguous():
+                given.append(tensor)
+                continue
+            tensor = tensor.detach()
             laid_out = tensor if order is None else tensor.permute(order)
-            dense = laid_out if laid_out.is_contiguous() else laid_out.contiguous()
-            # A slice: the operators read several elements at once.
-            if dense.storage_offset() * dense.element_size() % ALIGNED:
-                dense = dense.clone()
+            dense = laid_out.contiguous()
             if written and dense is not laid_out:
                 copied.append((laid_out, dense))
             given.append(dense.view(shape))
@@ -91,7 +90,10 @@ class Kernel:
             laid_out.copy_(dense)
         if self._results == 1:
             results = (results,)
-        return {value: results[i].view(shape) for value, i, shape in self.outputs}
+        return {
+            value: results[i] if results[i].shape == shape else results[i].view(shape)
+            for value, i, shape in self.outputs
+        }
 
 
 @dataclass

@@ -27,7 +27,8 @@ assert [(p.name, p.value) for p in points] == [("hone", "hone._backend:backend")
 END
 # The launch library needs the C library alone: it is loaded beside PyTorch.
 library=$(echo venv/lib/python3.*/site-packages/hone/_bundle/lib/libhone_launch.so)
-[ "$(objdump -p "$library" | awk '$1 == "NEEDED" {print $2}')" = libc.so.6 ]
+more=$(objdump -p "$library" | awk '$1 == "NEEDED" && $2 !~ /^(libc|ld-linux-x86-64)\.so/ {print $2}')
+[ -z "$more" ] || { echo "libhone_launch.so needs $more"; exit 1; }
 venv/bin/hone optimize "$root/baselines/softmax/softmax.cu" --device emu:sm_90 --budget 3 --quiet
 venv/bin/hone leaderboard
 # The same wheel again, byte for byte.

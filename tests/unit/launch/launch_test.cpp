@@ -147,7 +147,7 @@ TEST_F(Launch, ACallThatDoesNotFitIsRefused) {
   const std::uint64_t scratch = memory.scratch_address();
   EXPECT_EQ(refused(1, scratch), "the plan has 2 buffers, 1 are given");
   EXPECT_EQ(refused(2, 0), "the scratch memory is null");
-  EXPECT_EQ(refused(2, scratch + 16), "the scratch memory is not aligned to 256 bytes");
+  EXPECT_EQ(refused(2, scratch + 8), "the scratch memory is not aligned to 16 bytes");
   buffers[1] += 4;
   EXPECT_EQ(refused(2, scratch), "buffer 1 is not aligned to 16 bytes");
   buffers[0] = 0;
