@@ -35,8 +35,8 @@ from hone import _graph, _optimize, _runtime, _source
 from torch import nn
 
 
-class Written(unittest.TestCase):
-    """Modules as files that need no hone. nvcc's part is done by PyTorch, but for one."""
+class Case(unittest.TestCase):
+    """A module of a file, and what a GPU would do with it, by PyTorch."""
 
     MODULE = """
 import torch
@@ -64,9 +64,10 @@ class Two(nn.Module):
         self.two = importlib.import_module(name).Two
         torch.manual_seed(3)
         self.module, self.x = self.two(8), torch.randn(4, 8)
+        self.capability = (9, 0)  # of the CPU, as if it were a GPU
 
-    def replaced(self, module, args):
-        """As on a GPU; and a load_inline whose functions do by PyTorch what the kernels do."""
+    def replaced(self, module, args, kwargs=None):
+        """As on a GPU; and functions that do by PyTorch what the kernels do."""
         made = {}
 
         def runner(imported, parts, db):
@@ -82,7 +83,7 @@ class Two(nn.Module):
         with mock.patch.object(_optimize, "operator_runner", runner), mock.patch.object(
             _optimize, "_why_eager", lambda report, where: None
         ), mock.patch.object(_optimize, "medians_ms", lambda *_: [2.0, 1.0]):
-            fast = hone.optimize(module, args, budget="4", device=DEVICE, db=database())
+            fast = hone.optimize(module, args, kwargs, budget="4", device=DEVICE, db=database())
         self.assertTrue(hone.report(fast).replaced, str(hone.report(fast)))
         return fast, made
 
@@ -97,14 +98,23 @@ class Two(nn.Module):
             spec = importlib.util.spec_from_file_location("written", path)
             file = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(file)
+        file._hone_capability = lambda device: self.capability
         return file
+
+    def written(self, modules, **options):
+        """The path of a file with the modules, as on an H100."""
+        path = os.path.join(self.folder, "out.py")
+        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
+            hone.write(modules, path, db=database(), **options)
+        return path
+
+
+class Written(Case):
+    """Modules as files that need no hone. nvcc's part is done by PyTorch, but for one."""
 
     def test_a_file_runs_the_kernels_and_falls_back(self):
         fast, made = self.replaced(self.module, (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        file = self.loaded(path, made)
+        file = self.loaded(self.written(fast), made)
         optimized = file.Optimized(8)
         optimized.load_state_dict(self.module.state_dict())
         expected = copy.deepcopy(self.module)
@@ -118,16 +128,13 @@ class Two(nn.Module):
 
     def test_a_file_runs_nothing_that_was_not_verified(self):
         fast, made = self.replaced(self.module.eval(), (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        file = self.loaded(path, made)
+        file = self.loaded(self.written(fast), made)
 
         def is_own(change, *args, **kwargs):
             optimized = file.Optimized(8).eval()
             optimized.load_state_dict(self.module.state_dict())
             change(optimized)
-            with mock.patch.object(file.Optimized, "_hone_call") as call, torch.no_grad():
+            with mock.patch.object(file.Optimized, "_hone_call_0") as call, torch.no_grad():
                 optimized(*args, **kwargs)
             return not call.called
 
@@ -139,6 +146,9 @@ class Two(nn.Module):
         self.assertTrue(is_own(lambda m: m.layers.insert(1, nn.ReLU()), self.x))
         self.assertTrue(is_own(lambda m: None, self.x, 2.5))
         self.assertTrue(is_own(lambda m: None, x=self.x))
+        self.capability = (8, 0)
+        self.assertTrue(is_own(lambda m: None, self.x))
+        self.capability = (9, 0)
         with torch.autocast("cpu"):
             self.assertTrue(is_own(lambda m: None, self.x))
         # Elements at an odd place are copied first.
@@ -148,19 +158,15 @@ class Two(nn.Module):
         with torch.no_grad():
             torch.testing.assert_close(optimized(odd), self.module(odd))
         self.module.train()
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            with self.assertRaisesRegex(hone.HoneError, "was changed since"):
-                hone.write(fast, path, db=database())
+        with self.assertRaisesRegex(hone.HoneError, "was changed since"):
+            self.written(fast)
 
     def test_what_nvcc_has_to_compile_compiles(self):
         nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
         if not os.path.exists(nvcc):
             self.skipTest("no nvcc")
         fast, made = self.replaced(self.module, (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        self.loaded(path, made)
+        self.loaded(self.written(fast), made)
         source = os.path.join(self.folder, "kernels.cu")
         pathlib.Path(source).write_text(self.inline["cuda_sources"][0], encoding="utf-8")
         compiled = subprocess.run(

@@ -1,0 +1,130 @@
+"""Launches plans (`launch/README.md` of hone has their format) by NVIDIA's driver and nothing else. The text
+of this file, after the line of dashes, stands in each file that `hone.write` makes with cubins: it imports
+nothing of hone, and no GPU is touched before the first launch."""
+# ------------------------------------------------------------------------------------------------
+import base64
+import ctypes
+import struct
+import threading
+import zlib
+
+import torch
+
+_hone_lock = threading.Lock()
+_hone_driver = None
+
+
+def _hone_cuda(function, *arguments):
+    """Calls the driver. RuntimeError: what it says."""
+    global _hone_driver
+    if _hone_driver is None:
+        driver = ctypes.CDLL("libcuda.so.1")
+        pointer, number = ctypes.c_void_p, ctypes.c_uint
+        driver.cuLaunchKernel.argtypes = [pointer, *[number] * 7, pointer, pointer, pointer]
+        driver.cuCtxPushCurrent_v2.argtypes = [pointer]
+        _hone_driver = driver
+    result = getattr(_hone_driver, function)(*arguments)
+    if result != 0:
+        text = ctypes.c_char_p()
+        _hone_driver.cuGetErrorString(result, ctypes.byref(text))
+        raise RuntimeError(f"{function}: {text.value.decode() if text.value else f'error {result}'}")
+
+
+class _HoneContext:
+    """Makes a GPU's primary context, which is PyTorch's, the current one for a while."""
+
+    def __init__(self, index):
+        device = ctypes.c_int()
+        _hone_cuda("cuDeviceGet", ctypes.byref(device), index)
+        self._handle = ctypes.c_void_p()
+        _hone_cuda("cuDevicePrimaryCtxRetain", ctypes.byref(self._handle), device)
+
+    def __enter__(self):
+        _hone_cuda("cuCtxPushCurrent_v2", self._handle)
+
+    def __exit__(self, *_):
+        _hone_cuda("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+
+class _HoneLaunch:
+    """One launch of a plan: numbers, and where in the parameters which pointer stands."""
+
+    def __init__(self, take):
+        self.kernel, *dimensions, size, pointers = take("10I")
+        self.dimensions = tuple(dimensions)  # of the grid, of a block, and the shared memory [B]
+        self.shared_bytes = self.dimensions[6]
+        self.parameters = take(f"{size}s")[0]
+        self.pointers = [take("2IQ") for _ in range(pointers)]
+
+
+class _HonePlan:
+    """Machine code for one architecture and a list of launches. Any thread may launch it."""
+
+    _SCRATCH = 2**32 - 1
+
+    def __init__(self, text):
+        """text: a plan, compressed by zlib, in base 85."""
+        self._text = text
+        self._parts = None  # scratch [B], names of kernels, launches, machine code
+        self._loaded = {}  # of a GPU's number: its context, functions
+
+    def _read(self):
+        data = zlib.decompress(base64.b85decode(self._text))
+        place = 0
+
+        def take(form):
+            nonlocal place
+            values = struct.unpack_from("<" + form, data, place)
+            place += struct.calcsize("<" + form)
+            return values
+
+        magic, version, _, kernels, launches, scratch, image = take("8s4I2Q")
+        if magic != b"HONEPLAN" or version != 1:
+            raise RuntimeError("this is no plan that can be read here")
+        names = [take(f"{take('I')[0]}s")[0] for _ in range(kernels)]
+        listed = [_HoneLaunch(take) for _ in range(launches)]
+        return scratch, names, listed, take(f"{image}s")[0]
+
+    def _load_on(self, index):
+        with _hone_lock:
+            if self._parts is None:
+                self._parts = self._read()
+            if index not in self._loaded:
+                _, names, launches, image = self._parts
+                context, module, functions = _HoneContext(index), ctypes.c_void_p(), []
+                with context:
+                    _hone_cuda("cuModuleLoadData", ctypes.byref(module), image)
+                    for number, name in enumerate(names):
+                        function = ctypes.c_void_p()
+                        _hone_cuda("cuModuleGetFunction", ctypes.byref(function), module, name)
+                        shared = max(l.shared_bytes for l in launches if l.kernel == number)
+                        if shared > 0:  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                            _hone_cuda("cuFuncSetAttribute", function, 8, shared)
+                        functions.append(function)
+                self._loaded[index] = context, functions
+        return self._loaded[index]
+
+    def launch(self, buffers, device, stream):
+        """Puts all launches into a stream. buffers: the tensors of the plan, in their order, each aligned
+        to 16 bytes, on `device`. The first call on a GPU loads the code, which cannot be while a CUDA
+        graph is captured."""
+        index = device.index or 0
+        context, functions = self._loaded.get(index) or self._load_on(index)
+        scratch_bytes, _, launches, _ = self._parts
+        scratch = 0
+        if scratch_bytes:
+            memory = torch.empty(scratch_bytes, dtype=torch.uint8, device=device)
+            scratch = memory.data_ptr()
+        addresses = [buffer.data_ptr() for buffer in buffers]
+        size, extra = ctypes.c_size_t(), (ctypes.c_void_p * 5)(1, 0, 2, 0, 0)
+        extra[3] = ctypes.addressof(size)
+        with context:
+            for launch in launches:
+                block = bytearray(launch.parameters)
+                for offset, buffer, inside in launch.pointers:
+                    address = scratch + inside if buffer == self._SCRATCH else addresses[buffer]
+                    struct.pack_into("<Q", block, offset, address)
+                size.value = len(block)
+                extra[1] = ctypes.addressof((ctypes.c_char * len(block)).from_buffer(block))
+                function, more = functions[launch.kernel], extra if block else None
+                _hone_cuda("cuLaunchKernel", function, *launch.dimensions, stream, None, more)
