@@ -94,7 +94,7 @@ class BodyWriter:
         self._runner = runner
         self._lines: List[str] = []
         self._names: Dict[str, str] = {}
-        self.writes = False  # whether a kernel writes one of its inputs
+        self.writes = False  # whether an input may be written
 
     def launch(self, kernel: Kernel, tensors: Sequence[str]) -> str:
         """A line that runs a kernel on tensors, the buffers of its task in their order, on `device` and
@@ -145,6 +145,8 @@ class BodyWriter:
             return
         else:
             raise HoneError(f"the graph's node '{node.name}' is no operator of PyTorch")
+        # Of what PyTorch writes nobody says here which input it is.
+        self.writes = self.writes or node.target._schema.is_mutable
         arguments = [_literal(a, self._names) for a in node.args]
         arguments += [f"{k}={_literal(v, self._names)}" for k, v in node.kwargs.items()]
         self._value(node.name, f"{function}({', '.join(arguments)})")
@@ -203,7 +205,7 @@ class Variant:
     facts: str  #: a hash of what must be as in the example
     keywords: Tuple[str, ...]  #: keyword arguments in the order in which the body has them
     body: str
-    writes: bool  #: whether a kernel writes one of its inputs
+    writes: bool  #: whether an input may be written
     plans: str  #: a Python expression: what the body's `plans` is, by compute capability
 
 
