@@ -136,15 +136,9 @@ class GraphRunner:
             self._steps.append(_Step(step, kernels[step], own))
         self._check(nodes)
         self._constants: Dict[Tuple[str, torch.device], torch.Tensor] = {}
-        self._forget_early()
         #: Of values that PyTorch's nodes read: how they lie in memory.
-        self._strides: Dict[str, Tuple[int, ...]] = {}
-        for step in self._steps:
-            for node in step.nodes if step.kernel is None else ():
-                for read in node.all_input_nodes:
-                    meta = read.meta.get("val")
-                    if isinstance(meta, torch.Tensor):
-                        self._strides[read.name] = tuple(meta.stride())
+        self.strides: Dict[str, Tuple[int, ...]] = {}
+        self._prepare()
 
     @staticmethod
     def _with_items(nodes: Sequence[torch.fx.Node]) -> Tuple[torch.fx.Node, ...]:
@@ -181,8 +175,14 @@ class GraphRunner:
             if _is_mutable(node) and node not in run_somewhere and node.name not in self._dropped:
                 raise HoneError(f"no step has the graph's node '{node.name}', which writes in place")
 
-    def _forget_early(self) -> None:
-        """Finds out when each value is read for the last time."""
+    def _prepare(self) -> None:
+        """Finds out when each value is read for the last time, and how PyTorch's nodes want it."""
+        for step in self._steps:
+            for node in step.nodes if step.kernel is None else ():
+                for read in node.all_input_nodes:
+                    meta = read.meta.get("val")
+                    if isinstance(meta, torch.Tensor):
+                        self.strides[read.name] = tuple(meta.stride())
         later = {n.name for n in self._output.all_input_nodes}
         for step in reversed(self._steps):
             read, made = self._reads(step), self._makes(step)
@@ -274,7 +274,7 @@ class GraphRunner:
 
     def _laid_out(self, name: str, value: torch.Tensor) -> torch.Tensor:
         """A value for PyTorch's own nodes lies in memory as PyTorch noted it: some ask for strides."""
-        strides = self._strides.get(name)
+        strides = self.strides.get(name)
         if strides is None or strides == value.stride() or len(strides) != value.dim():
             return value
         other = torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device)
@@ -303,7 +303,7 @@ class GraphRunner:
         """After a choice: which values are read when is another question then. HoneError: as at the
         beginning."""
         self._check({n.name: n for n in self._program.graph.nodes})
-        self._forget_early()
+        self._prepare()
 
     def _run_node(self, node: torch.fx.Node, values: Dict[str, Any]) -> Any:
         if node.op == "get_attr":

@@ -179,7 +179,18 @@ class BodyWriter:
         self._lines += back
         for value, i, shape in kernel.outputs:
             if value not in self._runner._placeholders:
-                self._value(value, f"{results[i]}.view({tuple(shape)!r})")
+                self._value(value, self._laid_out(value, results[i], tuple(shape)))
+
+    def _laid_out(self, value: str, result: str, shape: Tuple[int, ...]) -> str:
+        """A kernel's result as PyTorch's nodes want it: some ask for strides."""
+        text = f"{result}.view({shape!r})"
+        strides = self._runner.strides.get(value)
+        dense = torch.empty(shape, device="meta").stride()
+        if strides is None or strides == dense or len(strides) != len(shape):
+            return text
+        return (
+            f"torch.empty_strided({shape!r}, {strides!r}, dtype={result}.dtype, device=device).copy_({text})"
+        )
 
     def _returned(self, results: Sequence[Any]) -> str:
         spec = self._runner._out_spec

@@ -53,6 +53,12 @@ class Two(nn.Module):
     def forward(self, x, scale=1.5):
         y = self.layers(x)
         return torch.relu(y) * scale, y.sum(dim=1)
+
+
+class Turned(nn.Module):
+    def forward(self, x):
+        y = torch.relu(x.t() * 2)
+        return y.as_strided((5,), (1,)), torch.linalg.svdvals(y)
 """
 
     def setUp(self):
@@ -61,7 +67,7 @@ class Two(nn.Module):
         pathlib.Path(self.folder, f"{name}.py").write_text(self.MODULE, encoding="utf-8")
         sys.path.insert(0, self.folder)
         self.addCleanup(sys.path.remove, self.folder)
-        self.two = importlib.import_module(name).Two
+        self.two, self.turned = (getattr(importlib.import_module(name), c) for c in ("Two", "Turned"))
         torch.manual_seed(3)
         self.module, self.x = self.two(8), torch.randn(4, 8)
         self.capability = (9, 0)  # of the CPU, as if it were a GPU
@@ -160,6 +166,14 @@ class Written(Case):
         self.module.train()
         with self.assertRaisesRegex(hone.HoneError, "was changed since"):
             self.written(fast)
+
+    def test_what_pytorch_reads_lies_in_memory_as_it_noted(self):
+        x = torch.randn(3, 4)
+        fast, made = self.replaced(self.turned(), (x,))
+        file = self.loaded(self.written(fast), made)
+        with torch.no_grad(), mock.patch.object(self.turned, "forward", None):
+            found = file.Optimized()(x)
+        torch.testing.assert_close(found, self.turned()(x))
 
     def test_what_nvcc_has_to_compile_compiles(self):
         nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
