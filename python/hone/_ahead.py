@@ -1,21 +1,20 @@
 """Replaced modules as a file of Python with machine code for several architectures: nothing is compiled
 where it runs, and it needs neither hone nor nvcc."""
 import base64
-import pathlib
 import re
 import zlib
 from typing import Dict, List, Optional, Sequence, Tuple
 
 import torch
 
-from hone import _standalone
+from hone import _standalone, _watch
 from hone._backend import best_of_all
 from hone._binary import run
 from hone._errors import HoneError
 from hone._operator import Plan, plan_of
 from hone._report import Report
 from hone._runtime import Kernel
-from hone._written import HEAD, BodyWriter, class_text, variant_of
+from hone._written import HEAD, BodyWriter, class_text, runtime, variant_of
 
 
 class _Writer(BodyWriter):
@@ -79,11 +78,6 @@ def _capability(arch: str) -> Tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _runtime() -> str:
-    text = pathlib.Path(_standalone.__file__).read_text(encoding="utf-8")
-    return re.split(r"^# -+\n", text, maxsplit=1, flags=re.MULTILINE)[1]
-
-
 def class_with_cubins(
     modules: Sequence[torch.nn.Module], base: str, name: str, archs: Sequence[str], db: Sequence[str]
 ) -> Tuple[str, str, str]:
@@ -109,4 +103,4 @@ def class_with_cubins(
         variants.append(variant)
     listed = "".join(f"    {n!r}: _HonePlan(\n{text}\n    ),\n" for n, text in plans.lines.items())
     text = f"_HONE_PLANS = {{\n{listed}}}\n"
-    return HEAD + _runtime() + "\n\n", text, class_text(name, base, variants)
+    return HEAD + runtime(_watch) + runtime(_standalone) + "\n\n", text, class_text(name, base, variants)

@@ -1,7 +1,7 @@
 """Runs an exported graph of which some parts are operators of hone, others PyTorch's own nodes."""
 import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import torch
 from torch.export import ExportedProgram
@@ -10,8 +10,10 @@ from torch.utils import _pytree as pytree
 
 from hone._errors import HoneError
 from hone._graph import Border, Buffer, Imported, Part
+from hone._watch import _HoneMemory
 
 Operator = Callable[..., Any]
+Owner = Union[torch.nn.Module, Dict[str, torch.Tensor], None]
 Run = Callable[[], Dict[str, Any]]
 Chooser = Callable[[int, Run, Run], bool]
 
@@ -176,7 +178,12 @@ class GraphRunner:
                 raise HoneError(f"no step has the graph's node '{node.name}', which writes in place")
 
     def _prepare(self) -> None:
-        """Finds out when each value is read for the last time, and how PyTorch's nodes want it."""
+        """Finds out when each value is read for the last time, how PyTorch's nodes want it, and what is
+        written."""
+        by_kernels = [e for s in self._steps if s.kernel is not None for e in s.kernel.inputs]
+        self._written = {entry[0] for entry in by_kernels if entry[3]}
+        # Of what PyTorch's nodes write nobody says here which input it is.
+        self._any_written = any(_is_mutable(n) for s in self._steps if s.kernel is None for n in s.nodes)
         for step in self._steps:
             for node in step.nodes if step.kernel is None else ():
                 for read in node.all_input_nodes:
@@ -189,12 +196,10 @@ class GraphRunner:
             step.dead = tuple((read | made) - later)
             later |= read
 
-    def why_eager(self, owner: Optional[torch.nn.Module], leaves: Sequence[Any]) -> Optional[str]:
+    def why_eager(self, owner: Owner, leaves: Sequence[Any]) -> Optional[str]:
         """None: the operators may run. An operator does not write into memory that is another of its
         inputs."""
-        written = {e[0] for s in self._steps if s.kernel is not None for e in s.kernel.inputs if e[3]}
-        # Of what PyTorch's nodes write nobody says here which input it is.
-        any_written = any(_is_mutable(n) for s in self._steps if s.kernel is None for n in s.nodes)
+        written, any_written = self._written, self._any_written
         if not written and not any_written:
             return None
         holders: Dict[int, str] = {}
@@ -218,7 +223,7 @@ class GraphRunner:
 
     def _given(
         self,
-        owner: Optional[torch.nn.Module],
+        owner: Owner,
         leaves: Sequence[Any],
         device: Optional[torch.device],
     ) -> Dict[str, Any]:
@@ -229,21 +234,22 @@ class GraphRunner:
             if spec.kind == InputKind.USER_INPUT:
                 values[spec.arg.name] = next(users)
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-                values[spec.arg.name] = state_tensor(owner, spec.target)
+                named = isinstance(owner, dict)
+                values[spec.arg.name] = owner[spec.target] if named else state_tensor(owner, spec.target)
             elif device is not None:
                 values[spec.arg.name] = self._constant(spec.target, device)
         return values
 
     def __call__(
         self,
-        owner: Optional[torch.nn.Module],
+        owner: Owner,
         leaves: Sequence[Any],
         device: torch.device,
         choose: Optional[Chooser] = None,
     ) -> Any:
         """The results in the module's own structure.
 
-        owner: has the parameters and buffers. leaves: the arguments, flat, in their order. device:
+        owner: has the parameters and buffers; or these by name. leaves: the arguments, flat, in their order. device:
         where constants of the graph go. choose(part, operator, nodes): is called instead of each
         part that has an operator, with two functions that run it on the values at hand, by the
         operator and by PyTorch, and return what they make; it returns which one is to be used from
@@ -352,7 +358,7 @@ def why_not_plain(tensors: Sequence[torch.Tensor]) -> Optional[str]:
     """What of PyTorch's modes an operator of hone does not take part in, if it is on now."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return "a gradient is needed, and hone's operators have no backward"
-    if any(torch.is_autocast_enabled(kind) for kind in {"cuda", *(t.device.type for t in tensors)}):
+    if torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"):
         return "autocast is on"
     return None
 
@@ -379,6 +385,7 @@ class Guard:
             s.target for s in signature.input_specs if s.kind == InputKind.CONSTANT_TENSOR
         ]
         self._constants = [(name, _identity(module, name)) for name in constants]
+        self._memory = _HoneMemory()
 
     def _ties(self, module: torch.nn.Module) -> List[int]:
         """Of each parameter the first one that is the same memory."""
@@ -397,6 +404,17 @@ class Guard:
         for i, (value, facts) in enumerate(zip(leaves, self._leaves)):
             if _differs(tensor_facts(value), facts):
                 return f"argument {i} has another value, shape, type or device"
+        watch, known = self._memory.of(module)
+        if "why" not in known:
+            known["why"] = self._why_changed(module)
+        if known["why"] is not None:
+            return str(known["why"])
+        if any(_identity(module, name) != known for name, known in self._constants):
+            return "a tensor that is no parameter was changed"
+        return why_not_plain([*watch.tensors, *(x for x in leaves if isinstance(x, torch.Tensor))])
+
+    def _why_changed(self, module: torch.nn.Module) -> Optional[str]:
+        """Why the module, whatever the arguments, is not as it was verified."""
         state = [state_tensor(module, name) for name in self._names]
         for name, tensor, facts, strides in zip(self._names, state, self._state, self._strides):
             if tensor_facts(tensor) != facts or tensor.stride() != strides:
@@ -405,9 +423,12 @@ class Guard:
             return "other parameters are shared"
         if not self.is_as_verified(module):
             return "a submodule, its mode, a hook or a number in it was changed"
-        if any(_identity(module, name) != known for name, known in self._constants):
-            return "a tensor that is no parameter was changed"
-        return why_not_plain([x for x in [*leaves, *state] if isinstance(x, torch.Tensor)])
+        return None
+
+    def state_of(self, module: torch.nn.Module) -> Dict[str, torch.Tensor]:
+        """A module's parameters and buffers by name, as they were when why_eager() was last asked."""
+        state: Dict[str, torch.Tensor] = self._memory.last(module).state
+        return state
 
 
 def _differs(value: Any, facts: Any) -> bool:

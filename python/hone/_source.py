@@ -6,11 +6,12 @@ from typing import Dict, List, Optional, Sequence, Tuple, Type, Union
 
 import torch
 
+from hone import _watch
 from hone._binary import run
 from hone._errors import HoneError
 from hone._load import database_options
 from hone._runtime import Kernel
-from hone._written import HEAD, BodyWriter, Variant, class_text, variant_of
+from hone._written import HEAD, BodyWriter, Variant, class_text, runtime, variant_of
 
 _IMPORTS = """import os
 
@@ -129,7 +130,7 @@ def class_source(
     capability = tuple(int(x) for x in architecture.rstrip("a").split("."))
     plans = f"{{{capability!r}: ()}}"
     variants: List[Variant] = [variant_of(m, _Writer(m, kernels), plans) for m in modules]
-    return HEAD + _IMPORTS, kernels.text(architecture), class_text(name, base, variants)
+    return HEAD + _IMPORTS + runtime(_watch) + "\n\n", kernels.text(architecture), class_text(name, base, variants)
 
 
 def base_of(modules: Sequence[torch.nn.Module]) -> Type[torch.nn.Module]:

@@ -1,5 +1,8 @@
 """What all written files share: a replaced module's graph as a class, whose calls run kernels where they
 are like those that were verified."""
+import pathlib
+import re
+import types
 from dataclasses import dataclass
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -7,12 +10,20 @@ import torch
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
+from hone import _watch
 from hone._errors import HoneError
 from hone._graph import DTYPES
 from hone._runtime import GraphRunner, Kernel
 
 #: Elements of a constant of the graph that are written into the file, at most.
 MOST_CONSTANT = 4096
+
+
+def runtime(module: types.ModuleType) -> str:
+    """The text of a module of this package that stands in a file as it is."""
+    text = pathlib.Path(str(module.__file__)).read_text(encoding="utf-8")
+    return re.split(r"^# -+\n", text, maxsplit=1, flags=re.MULTILINE)[1]
+
 
 #: The imports that STATE needs.
 HEAD = '''import hashlib
@@ -23,10 +34,7 @@ from torch.utils import _pytree as _hone_pytree
 '''
 
 STATE = '''
-def _hone_state(module, name):
-    for atom in name.split("."):
-        module = getattr(module, atom)
-    return module
+_HONE_MEMORY = _HoneMemory()
 
 
 def _hone_dense(tensor):
@@ -40,8 +48,8 @@ def _hone_of(value):
     return (type(value).__name__, repr(value))
 
 
-def _hone_facts(module, args, kwargs):
-    leaves, spec = _hone_pytree.tree_flatten((args, kwargs))
+def _hone_facts(module, leaves, spec):
+    """A hash of what a call must have in common with an example."""
     state = [
         (name, _hone_of(t), t.stride())
         for name, t in (*module.named_parameters(), *module.named_buffers())
@@ -88,7 +96,7 @@ def _literal(value: Any, names: Dict[str, str]) -> str:
 
 
 class BodyWriter:
-    """Writes a graph's calls as the body of a method (self, leaves, device, stream, plans)."""
+    """Writes a graph's calls as the body of a method (self, leaves, state, device, stream, plans)."""
 
     def __init__(self, runner: GraphRunner) -> None:
         self._runner = runner
@@ -109,7 +117,7 @@ class BodyWriter:
             self._value(name, f"leaves[{i}]")
         for spec in specs:
             if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-                self._value(spec.arg.name, f"_hone_state(self, {spec.target!r})")
+                self._value(spec.arg.name, f"state[{spec.target!r}]")
             elif spec.kind != InputKind.USER_INPUT:
                 self._value(spec.arg.name, self._constant(spec.target))
         for step in self._runner._steps:
@@ -227,10 +235,10 @@ def variant_of(module: torch.nn.Module, writer: BodyWriter, plans: str) -> Varia
     if not call.guard.is_as_verified(module):
         raise HoneError(f"{type(module).__name__} was changed since it was optimized")
     body = writer.forward()
-    args, kwargs = pytree.tree_unflatten(call.example, call.guard.spec)
+    _, kwargs = pytree.tree_unflatten(call.example, call.guard.spec)
     helpers: Dict[str, Any] = {}
-    exec(HEAD + STATE, helpers)
-    facts = helpers["_hone_facts"](module, args, kwargs)
+    exec(HEAD + runtime(_watch) + STATE, helpers)
+    facts = helpers["_hone_facts"](module, call.example, call.guard.spec)
     return Variant(facts, tuple(kwargs), body, writer.writes, plans)
 
 
@@ -256,7 +264,7 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         for i, v in enumerate(variants)
     )
     bodies = "".join(
-        f"\n    def _hone_call_{i}(self, leaves, device, stream, plans):\n{v.body}"
+        f"\n    def _hone_call_{i}(self, leaves, state, device, stream, plans):\n{v.body}"
         for i, v in enumerate(variants)
     )
     return (
@@ -270,26 +278,33 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         f"    def forward(self, *args, **kwargs):\n"
         f"        ordered = {{n: kwargs[n] for n in {keywords!r} if n in kwargs}}\n"
         f"        ordered.update(kwargs)\n"
-        f"        leaves = _hone_pytree.tree_leaves((args, ordered))\n"
-        f"        state = [*self.parameters(), *self.buffers()]\n"
-        f"        tensors = [*state, *(x for x in leaves if isinstance(x, torch.Tensor))]\n"
-        f"        device = next((x.device for x in tensors if x.is_cuda), torch.device('cpu'))\n"
+        f"        leaves, spec = _hone_pytree.tree_flatten((args, ordered))\n"
+        f"        watch, known = _HONE_MEMORY.of(self)\n"
+        f"        tensors = [*watch.tensors, *(x for x in leaves if isinstance(x, torch.Tensor))]\n"
+        f"        gpus = {{d for d in watch.devices if d.type == 'cuda'}}\n"
+        f"        gpus.update(x.device for x in leaves if isinstance(x, torch.Tensor) and x.is_cuda)\n"
+        f"        device = next(iter(gpus), torch.device('cpu'))\n"
         f"        method, writes, plans = None, False, None\n"
         f"        if not (\n"
-        f"            (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))\n"
+        f"            len(gpus) > 1\n"
         f"            or torch.is_autocast_enabled('cuda')\n"
         f"            or torch.is_autocast_enabled('cpu')\n"
-        f"            or any(x.device != device for x in tensors if x.is_cuda)\n"
+        f"            or (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))\n"
         f"        ):\n"
-        f"            facts = _hone_facts(self, args, ordered)\n"
-        f"            method, writes, plans = self._hone_calls.get(facts, (None, False, {{}}))\n"
+        f"            like = (spec, *map(_hone_of, leaves))\n"
+        f"            if len(known) > 1000:\n"
+        f"                known.clear()\n"
+        f"            if like not in known:\n"
+        f"                known[like] = _hone_facts(self, leaves, spec)\n"
+        f"            method, writes, plans = self._hone_calls.get(known[like], (None, False, {{}}))\n"
         f"            plans = plans.get(_hone_capability(device))\n"
         f"        if plans is None or (writes and _hone_shared(tensors)):\n"
         f"            return super().forward(*args, **kwargs)\n"
         f"        call = getattr(self, method)\n"
         f"        if device.type != 'cuda':\n"
-        f"            return call(leaves, device, 0, plans)\n"
+        f"            return call(leaves, watch.state, device, 0, plans)\n"
         f"        with torch.cuda.device(device):\n"
-        f"            return call(leaves, device, torch.cuda.current_stream(device).cuda_stream, plans)\n"
+        f"            stream = torch.cuda.current_stream(device).cuda_stream\n"
+        f"            return call(leaves, watch.state, device, stream, plans)\n"
         f"{bodies}"
     )
