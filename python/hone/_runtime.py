@@ -192,9 +192,9 @@ class GraphRunner:
                         self.strides[read.name] = tuple(meta.stride())
         later = {n.name for n in self._output.all_input_nodes}
         for step in reversed(self._steps):
-            read, made = self._reads(step), self._makes(step)
-            step.dead = tuple((read | made) - later)
-            later |= read
+            reads, made = self._reads(step), self._makes(step)
+            step.dead = tuple((reads | made) - later)
+            later |= reads
 
     def why_eager(self, owner: Owner, leaves: Sequence[Any]) -> Optional[str]:
         """None: the operators may run. An operator does not write into memory that is another of its
@@ -234,8 +234,9 @@ class GraphRunner:
             if spec.kind == InputKind.USER_INPUT:
                 values[spec.arg.name] = next(users)
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-                named = isinstance(owner, dict)
-                values[spec.arg.name] = owner[spec.target] if named else state_tensor(owner, spec.target)
+                values[spec.arg.name] = (
+                    owner[spec.target] if isinstance(owner, dict) else state_tensor(owner, spec.target)
+                )
             elif device is not None:
                 values[spec.arg.name] = self._constant(spec.target, device)
         return values

@@ -7,14 +7,15 @@ import ctypes
 import struct
 import threading
 import zlib
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
 _hone_lock = threading.Lock()
-_hone_driver = None
+_hone_driver: Any = None
 
 
-def _hone_cuda(function, *arguments):
+def _hone_cuda(function: str, *arguments: Any) -> None:
     """Calls the driver. RuntimeError: what it says."""
     global _hone_driver
     if _hone_driver is None:
@@ -33,23 +34,23 @@ def _hone_cuda(function, *arguments):
 class _HoneContext:
     """Makes a GPU's primary context, which is PyTorch's, the current one for a while."""
 
-    def __init__(self, index):
+    def __init__(self, index: int) -> None:
         device = ctypes.c_int()
         _hone_cuda("cuDeviceGet", ctypes.byref(device), index)
         self._handle = ctypes.c_void_p()
         _hone_cuda("cuDevicePrimaryCtxRetain", ctypes.byref(self._handle), device)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         _hone_cuda("cuCtxPushCurrent_v2", self._handle)
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         _hone_cuda("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
 
 class _HoneLaunch:
     """One launch of a plan: numbers, and where in the parameters which pointer stands."""
 
-    def __init__(self, take):
+    def __init__(self, take: Any) -> None:
         self.kernel, *dimensions, size, pointers = take("10I")
         self.dimensions = tuple(dimensions)  # of the grid, of a block, and the shared memory [B]
         self.shared_bytes = self.dimensions[6]
@@ -62,17 +63,19 @@ class _HonePlan:
 
     _SCRATCH = 2**32 - 1
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         """text: a plan, compressed by zlib, in base 85."""
         self._text = text
-        self._parts = None  # scratch [B], names of kernels, launches, machine code
-        self._loaded = {}  # of a GPU's number: its context, functions
+        # Scratch memory [B], names of kernels, launches, machine code; once a launch needs them.
+        self._parts: Optional[Tuple[int, List[bytes], List[_HoneLaunch], bytes]] = None
+        # Of a GPU's number: scratch memory [B], its context, launches with their functions.
+        self._loaded: Dict[int, Tuple[int, _HoneContext, List[Tuple[Any, _HoneLaunch]]]] = {}
 
-    def _read(self):
+    def _read(self) -> Tuple[int, List[bytes], List[_HoneLaunch], bytes]:
         data = zlib.decompress(base64.b85decode(self._text))
         place = 0
 
-        def take(form):
+        def take(form: str) -> Tuple[Any, ...]:
             nonlocal place
             values = struct.unpack_from("<" + form, data, place)
             place += struct.calcsize("<" + form)
@@ -85,12 +88,12 @@ class _HonePlan:
         listed = [_HoneLaunch(take) for _ in range(launches)]
         return scratch, names, listed, take(f"{image}s")[0]
 
-    def _load_on(self, index):
+    def _load_on(self, index: int) -> Tuple[int, _HoneContext, List[Tuple[Any, _HoneLaunch]]]:
         with _hone_lock:
             if self._parts is None:
                 self._parts = self._read()
             if index not in self._loaded:
-                _, names, launches, image = self._parts
+                scratch, names, launches, image = self._parts
                 context, module, functions = _HoneContext(index), ctypes.c_void_p(), []
                 with context:
                     _hone_cuda("cuModuleLoadData", ctypes.byref(module), image)
@@ -101,16 +104,16 @@ class _HonePlan:
                         if shared > 0:  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                             _hone_cuda("cuFuncSetAttribute", function, 8, shared)
                         functions.append(function)
-                self._loaded[index] = context, functions
+                listed = [(functions[launch.kernel], launch) for launch in launches]
+                self._loaded[index] = scratch, context, listed
         return self._loaded[index]
 
-    def launch(self, buffers, device, stream):
+    def launch(self, buffers: Sequence[torch.Tensor], device: torch.device, stream: int) -> None:
         """Puts all launches into a stream. buffers: the tensors of the plan, in their order, each aligned
         to 16 bytes, on `device`. The first call on a GPU loads the code, which cannot be while a CUDA
         graph is captured."""
         index = device.index or 0
-        context, functions = self._loaded.get(index) or self._load_on(index)
-        scratch_bytes, _, launches, _ = self._parts
+        scratch_bytes, context, launches = self._loaded.get(index) or self._load_on(index)
         scratch = 0
         if scratch_bytes:
             memory = torch.empty(scratch_bytes, dtype=torch.uint8, device=device)
@@ -119,12 +122,12 @@ class _HonePlan:
         size, extra = ctypes.c_size_t(), (ctypes.c_void_p * 5)(1, 0, 2, 0, 0)
         extra[3] = ctypes.addressof(size)
         with context:
-            for launch in launches:
+            for function, launch in launches:
                 block = bytearray(launch.parameters)
                 for offset, buffer, inside in launch.pointers:
                     address = scratch + inside if buffer == self._SCRATCH else addresses[buffer]
                     struct.pack_into("<Q", block, offset, address)
                 size.value = len(block)
                 extra[1] = ctypes.addressof((ctypes.c_char * len(block)).from_buffer(block))
-                function, more = functions[launch.kernel], extra if block else None
+                more = extra if block else None
                 _hone_cuda("cuLaunchKernel", function, *launch.dimensions, stream, None, more)
