@@ -6,8 +6,9 @@ import base64
 import ctypes
 import struct
 import threading
+import warnings
 import zlib
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 
@@ -29,6 +30,17 @@ def _hone_cuda(function: str, *arguments: Any) -> None:
         text = ctypes.c_char_p()
         _hone_driver.cuGetErrorString(result, ctypes.byref(text))
         raise RuntimeError(f"{function}: {text.value.decode() if text.value else f'error {result}'}")
+
+
+class _HoneRelaxed:
+    """Lets this thread load code for a while, even where a CUDA graph is captured."""
+
+    def __enter__(self) -> None:
+        self._mode = ctypes.c_int(2)  # CU_STREAM_CAPTURE_MODE_RELAXED
+        _hone_cuda("cuThreadExchangeStreamCaptureMode", ctypes.byref(self._mode))
+
+    def __exit__(self, *_: Any) -> None:
+        _hone_cuda("cuThreadExchangeStreamCaptureMode", ctypes.byref(self._mode))
 
 
 class _HoneContext:
@@ -69,6 +81,7 @@ class _HonePlan:
         # Scratch memory [B], names of kernels, launches, machine code; once a launch needs them.
         self._parts: Optional[Tuple[int, List[bytes], List[_HoneLaunch], bytes]] = None
         # Of a GPU's number: scratch memory [B], its context, launches with their functions.
+        self._refused: Set[int] = set()  # GPUs that cannot load it
         self._loaded: Dict[int, Tuple[int, _HoneContext, List[Tuple[Any, _HoneLaunch]]]] = {}
 
     def _read(self) -> Tuple[int, List[bytes], List[_HoneLaunch], bytes]:
@@ -95,7 +108,7 @@ class _HonePlan:
             if index not in self._loaded:
                 scratch, names, launches, image = self._parts
                 context, module, functions = _HoneContext(index), ctypes.c_void_p(), []
-                with context:
+                with context, _HoneRelaxed():
                     _hone_cuda("cuModuleLoadData", ctypes.byref(module), image)
                     for number, name in enumerate(names):
                         function = ctypes.c_void_p()
@@ -103,15 +116,27 @@ class _HonePlan:
                         shared = max(l.shared_bytes for l in launches if l.kernel == number)
                         if shared > 0:  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                             _hone_cuda("cuFuncSetAttribute", function, 8, shared)
+                        if hasattr(_hone_driver, "cuFuncLoad"):  # else at its first launch
+                            _hone_cuda("cuFuncLoad", function)
                         functions.append(function)
                 listed = [(functions[launch.kernel], launch) for launch in launches]
                 self._loaded[index] = scratch, context, listed
         return self._loaded[index]
 
+    def is_loaded_on(self, device: torch.device) -> bool:
+        """Loads the code where that was not done. False, after a warning: the driver refuses it."""
+        index = device.index or 0
+        if index not in self._loaded and index not in self._refused:
+            try:
+                self._load_on(index)
+            except (OSError, RuntimeError) as error:
+                self._refused.add(index)
+                warnings.warn(f"PyTorch runs in place of hone's kernels: {error}", stacklevel=2)
+        return index in self._loaded
+
     def launch(self, buffers: Sequence[torch.Tensor], device: torch.device, stream: int) -> None:
         """Puts all launches into a stream. buffers: the tensors of the plan, in their order, each aligned
-        to 16 bytes, on `device`. The first call on a GPU loads the code, which cannot be while a CUDA
-        graph is captured."""
+        to 16 bytes, on `device`. The first call on a GPU loads the code."""
         index = device.index or 0
         scratch_bytes, context, launches = self._loaded.get(index) or self._load_on(index)
         scratch = 0
@@ -131,3 +156,8 @@ class _HonePlan:
                 extra[1] = ctypes.addressof((ctypes.c_char * len(block)).from_buffer(block))
                 more = extra if block else None
                 _hone_cuda("cuLaunchKernel", function, *launch.dimensions, stream, None, more)
+
+
+def _hone_ready(plans: Dict[str, _HonePlan], device: torch.device) -> bool:
+    """Whether all of a call's kernels can run."""
+    return all(plan.is_loaded_on(device) for plan in plans.values())

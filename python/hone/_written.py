@@ -254,7 +254,8 @@ def _in_one_order(variants: Sequence[Variant]) -> List[str]:
 
 
 def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
-    """The class `name`, a subclass of `base`, and the functions that it needs. HoneError: two variants
+    """The class `name`, a subclass of `base`, and the functions that it needs, but for
+    `_hone_ready(plans, device)`: whether the kernels can run there. HoneError: two variants
     are for the same calls."""
     keywords = _in_one_order(variants)
     if len({variant.facts for variant in variants}) < len(variants):
@@ -298,7 +299,7 @@ def class_text(name: str, base: str, variants: Sequence[Variant]) -> str:
         f"                known[like] = _hone_facts(self, leaves, spec)\n"
         f"            method, writes, plans = self._hone_calls.get(known[like], (None, False, {{}}))\n"
         f"            plans = plans.get(_hone_capability(device))\n"
-        f"        if plans is None or (writes and _hone_shared(tensors)):\n"
+        f"        if plans is None or (writes and _hone_shared(tensors)) or not _hone_ready(plans, device):\n"
         f"            return super().forward(*args, **kwargs)\n"
         f"        call = getattr(self, method)\n"
         f"        if device.type != 'cuda':\n"

@@ -327,6 +327,11 @@ CUresult cuCtxPopCurrent(CUcontext* c) {
   pushed.pop_back();
   return CUDA_SUCCESS;
 }
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(now, *mode);
+  return CUDA_SUCCESS;
+}
 int hone_fake_kept() { return kept; }
 LastLaunch hone_fake_last_launch() { return last_launch; }
 CUresult cuMemGetInfo(size_t* f, size_t* t) { return *f = *t = 1ULL << 30, CUDA_SUCCESS; }

@@ -35,6 +35,7 @@ class Ahead(Case):
             candidate = next(c for c in made if c[len("run_") :] in self.of_plan.get(name, name))
             made[candidate]([b.data_ptr() for b in buffers], 0)
 
+        file._hone_ready = lambda plans, device: True
         for name, plan in file._HONE_PLANS.items():
             plan.launch = lambda buffers, device, stream, n=name: launch(n, buffers)
 
@@ -88,6 +89,21 @@ class Ahead(Case):
             for self.capability in ((8, 0), (9, 0)):
                 torch.testing.assert_close(optimized(self.x), self.module(self.x))
         self.assertEqual([name[-6:] for name in self.calls], ["_sm_80", "_sm_90"])
+
+    def test_where_the_driver_refuses_pytorch_runs(self):
+        fast, _ = self.replaced(self.module.eval(), (self.x,))
+        file = self.loaded(self.written(fast, cubins=["sm_90"]), {})
+        optimized = file.Optimized(8).eval()
+        optimized.load_state_dict(self.module.state_dict())
+
+        def refuses(function, *arguments):
+            raise RuntimeError("the driver is too old")
+
+        with torch.no_grad(), mock.patch.object(file, "_hone_cuda", refuses):
+            with self.assertWarnsRegex(UserWarning, "PyTorch runs .*: the driver is too old") as warned:
+                for _ in range(3):
+                    torch.testing.assert_close(optimized(self.x), self.module(self.x))
+        self.assertEqual(len(warned.warnings), 1)
 
     def test_buffers_that_are_written(self):
         """Batch norm in train mode."""
@@ -159,6 +175,9 @@ class Launcher(unittest.TestCase):
 
     def test_all_launches_run(self):
         plan, x, y = self.written(), torch.arange(64.0), torch.zeros(64)
+        self.assertTrue(plan.is_loaded_on(torch.device("cpu")))
+        with self.assertWarnsRegex(UserWarning, "cuDeviceGet: as the fake says"):
+            self.assertFalse(plan.is_loaded_on(torch.device("cuda", 5)))
         for _ in range(2):
             plan.launch([x, y], torch.device("cpu"), 0)
         torch.testing.assert_close(y, 4 * x)

@@ -135,6 +135,20 @@ TEST_F(Launch, TheThreadsContextStays) {
   EXPECT_EQ(contexts_kept(), 0);
 }
 
+TEST_F(Launch, TheThreadsCaptureModeStays) {
+  auto* exchange = fake<int(int*)>("cuThreadExchangeStreamCaptureMode");
+  int mode = 1;
+  exchange(&mode);
+  ASSERT_EQ(load(to_bytes(fourfold())), 0) << hone_launch_error();
+  Plan broken = fourfold();
+  broken.image = "no machine code";
+  hone_plan* none = nullptr;
+  const std::string bytes = to_bytes(broken);
+  EXPECT_GT(hone_plan_load(bytes.data(), bytes.size(), 0, &none), 0);
+  exchange(&mode);
+  EXPECT_EQ(mode, 1);
+}
+
 TEST_F(Launch, ACallThatDoesNotFitIsRefused) {
   ASSERT_EQ(load(to_bytes(fourfold())), 0) << hone_launch_error();
   const Memory memory;
