@@ -16,8 +16,16 @@ _hone_lock = threading.Lock()
 _hone_driver: Any = None
 
 
+def _hone_check(result: int, function: str) -> None:
+    """RuntimeError: what the driver says of a call that failed."""
+    if result != 0:
+        text = ctypes.c_char_p()
+        _hone_driver.cuGetErrorString(result, ctypes.byref(text))
+        raise RuntimeError(f"{function}: {text.value.decode() if text.value else f'error {result}'}")
+
+
 def _hone_cuda(function: str, *arguments: Any) -> None:
-    """Calls the driver. RuntimeError: what it says."""
+    """Calls the driver, which is opened here. RuntimeError: what it says."""
     global _hone_driver
     if _hone_driver is None:
         driver = ctypes.CDLL("libcuda.so.1")
@@ -25,11 +33,7 @@ def _hone_cuda(function: str, *arguments: Any) -> None:
         driver.cuLaunchKernel.argtypes = [pointer, *[number] * 7, pointer, pointer, pointer]
         driver.cuCtxPushCurrent_v2.argtypes = [pointer]
         _hone_driver = driver
-    result = getattr(_hone_driver, function)(*arguments)
-    if result != 0:
-        text = ctypes.c_char_p()
-        _hone_driver.cuGetErrorString(result, ctypes.byref(text))
-        raise RuntimeError(f"{function}: {text.value.decode() if text.value else f'error {result}'}")
+    _hone_check(getattr(_hone_driver, function)(*arguments), function)
 
 
 class _HoneRelaxed:
@@ -60,14 +64,30 @@ class _HoneContext:
 
 
 class _HoneLaunch:
-    """One launch of a plan: numbers, and where in the parameters which pointer stands."""
+    """One launch of a plan, as it is read."""
 
     def __init__(self, take: Any) -> None:
         self.kernel, *dimensions, size, pointers = take("10I")
         self.dimensions = tuple(dimensions)  # of the grid, of a block, and the shared memory [B]
         self.shared_bytes = self.dimensions[6]
-        self.parameters = take(f"{size}s")[0]
+        self.parameters: bytes = take(f"{size}s")[0]
+        # Offset in the parameters [B], which buffer, offset in the scratch memory [B].
         self.pointers = [take("2IQ") for _ in range(pointers)]
+
+
+class _HoneCall:
+    """A launch made ready for one thread and GPU: its parameters lie where the driver reads them."""
+
+    def __init__(self, launch: _HoneLaunch, function: Any) -> None:
+        size = len(launch.parameters)
+        self.words = (ctypes.c_uint64 * (size // 8 + 1))()
+        ctypes.memmove(self.words, launch.parameters, size)
+        self._size = ctypes.c_size_t(size)
+        places = (ctypes.addressof(self.words), 2, ctypes.addressof(self._size), 0)
+        self.extra = (ctypes.c_void_p * 5)(1, *places) if size else None
+        self.first = function, *map(ctypes.c_uint, launch.dimensions)
+        # A pointer's offset is a multiple of its size.
+        self.pointers = [(offset // 8, buffer, inside) for offset, buffer, inside in launch.pointers]
 
 
 class _HonePlan:
@@ -80,9 +100,10 @@ class _HonePlan:
         self._text = text
         # Scratch memory [B], names of kernels, launches, machine code; once a launch needs them.
         self._parts: Optional[Tuple[int, List[bytes], List[_HoneLaunch], bytes]] = None
-        # Of a GPU's number: scratch memory [B], its context, launches with their functions.
         self._refused: Set[int] = set()  # GPUs that cannot load it
-        self._loaded: Dict[int, Tuple[int, _HoneContext, List[Tuple[Any, _HoneLaunch]]]] = {}
+        # Of a GPU's number: its context, functions.
+        self._loaded: Dict[int, Tuple[_HoneContext, List[Any]]] = {}
+        self._calls = threading.local()  # of a GPU's number: its context, scratch memory [B], calls
 
     def _read(self) -> Tuple[int, List[bytes], List[_HoneLaunch], bytes]:
         data = zlib.decompress(base64.b85decode(self._text))
@@ -101,27 +122,37 @@ class _HonePlan:
         listed = [_HoneLaunch(take) for _ in range(launches)]
         return scratch, names, listed, take(f"{image}s")[0]
 
-    def _load_on(self, index: int) -> Tuple[int, _HoneContext, List[Tuple[Any, _HoneLaunch]]]:
+    def _load_on(self, index: int) -> None:
         with _hone_lock:
             if self._parts is None:
                 self._parts = self._read()
-            if index not in self._loaded:
-                scratch, names, launches, image = self._parts
-                context, module, functions = _HoneContext(index), ctypes.c_void_p(), []
-                with context, _HoneRelaxed():
-                    _hone_cuda("cuModuleLoadData", ctypes.byref(module), image)
-                    for number, name in enumerate(names):
-                        function = ctypes.c_void_p()
-                        _hone_cuda("cuModuleGetFunction", ctypes.byref(function), module, name)
-                        shared = max(l.shared_bytes for l in launches if l.kernel == number)
-                        if shared > 0:  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                            _hone_cuda("cuFuncSetAttribute", function, 8, shared)
-                        if hasattr(_hone_driver, "cuFuncLoad"):  # else at its first launch
-                            _hone_cuda("cuFuncLoad", function)
-                        functions.append(function)
-                listed = [(functions[launch.kernel], launch) for launch in launches]
-                self._loaded[index] = scratch, context, listed
-        return self._loaded[index]
+            if index in self._loaded:
+                return
+            _, names, launches, image = self._parts
+            context, module, functions = _HoneContext(index), ctypes.c_void_p(), []
+            with context, _HoneRelaxed():
+                _hone_cuda("cuModuleLoadData", ctypes.byref(module), image)
+                for number, name in enumerate(names):
+                    function = ctypes.c_void_p()
+                    _hone_cuda("cuModuleGetFunction", ctypes.byref(function), module, name)
+                    shared = max(l.shared_bytes for l in launches if l.kernel == number)
+                    if shared > 0:  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                        _hone_cuda("cuFuncSetAttribute", function, 8, shared)
+                    if hasattr(_hone_driver, "cuFuncLoad"):  # else at its first launch
+                        _hone_cuda("cuFuncLoad", function)
+                    functions.append(function)
+            self._loaded[index] = context, functions
+
+    def _calls_on(self, index: int) -> Tuple[_HoneContext, int, List[_HoneCall]]:
+        """Of this thread: what one thread writes there another must not."""
+        calls: Any = self._calls.__dict__
+        if index not in calls:
+            self._load_on(index)
+            assert self._parts is not None
+            context, functions = self._loaded[index]
+            listed = [_HoneCall(launch, functions[launch.kernel]) for launch in self._parts[2]]
+            calls[index] = context, self._parts[0], listed
+        return calls[index]  # type: ignore[no-any-return]
 
     def is_loaded_on(self, device: torch.device) -> bool:
         """Loads the code where that was not done. False, after a warning: the driver refuses it."""
@@ -137,25 +168,19 @@ class _HonePlan:
     def launch(self, buffers: Sequence[torch.Tensor], device: torch.device, stream: int) -> None:
         """Puts all launches into a stream. buffers: the tensors of the plan, in their order, each aligned
         to 16 bytes, on `device`. The first call on a GPU loads the code."""
-        index = device.index or 0
-        scratch_bytes, context, launches = self._loaded.get(index) or self._load_on(index)
+        context, scratch_bytes, calls = self._calls_on(device.index or 0)
         scratch = 0
         if scratch_bytes:
             memory = torch.empty(scratch_bytes, dtype=torch.uint8, device=device)
             scratch = memory.data_ptr()
         addresses = [buffer.data_ptr() for buffer in buffers]
-        size, extra = ctypes.c_size_t(), (ctypes.c_void_p * 5)(1, 0, 2, 0, 0)
-        extra[3] = ctypes.addressof(size)
+        start = _hone_driver.cuLaunchKernel
         with context:
-            for function, launch in launches:
-                block = bytearray(launch.parameters)
-                for offset, buffer, inside in launch.pointers:
-                    address = scratch + inside if buffer == self._SCRATCH else addresses[buffer]
-                    struct.pack_into("<Q", block, offset, address)
-                size.value = len(block)
-                extra[1] = ctypes.addressof((ctypes.c_char * len(block)).from_buffer(block))
-                more = extra if block else None
-                _hone_cuda("cuLaunchKernel", function, *launch.dimensions, stream, None, more)
+            for call in calls:
+                words = call.words
+                for place, buffer, inside in call.pointers:
+                    words[place] = scratch + inside if buffer == self._SCRATCH else addresses[buffer]
+                _hone_check(start(*call.first, stream, None, call.extra), "cuLaunchKernel")
 
 
 def _hone_ready(plans: Dict[str, _HonePlan], device: torch.device) -> bool:

@@ -2,10 +2,12 @@
 """What one call of a candidate costs the processor, without a GPU: the driver is that of tests/fakes, which
 does next to nothing, and tensors are the CPU's.
 
-    python3 tests/bench/launch_cost.py HONE_BINARY
+    python3 tests/bench/launch_cost.py HONE_BINARY [LAUNCHES]
 
 Prints microseconds a call: the exported file's own launcher (one call of the driver for each kernel, from
-Python), the operator of hone.load by PyTorch's dispatcher and without it, and the C library alone."""
+Python), the operator of hone.load by PyTorch's dispatcher and without it, the launcher of files that
+hone.write makes with machine code, and the C library alone."""
+import base64
 import contextlib
 import ctypes
 import os
@@ -13,21 +15,20 @@ import pathlib
 import sys
 import time
 import types
+import zlib
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 import test_launch  # noqa: E402
 import torch  # noqa: E402
-from hone import _binary  # noqa: E402
+from hone import _binary, _standalone  # noqa: E402
 
 import hone  # noqa: E402
 
-LAUNCHES = 8
 
-
-def task():
+def task(launches_wanted):
     """A chain of kernels over small buffers, by turns in two scratch buffers."""
-    names = ["x", *("st"[i % 2] for i in range(LAUNCHES - 1)), "y"]
+    names = ["x", *("st"[i % 2] for i in range(launches_wanted - 1)), "y"]
     launches = ",\n".join(
         f'{{"kernel": "naive", "grid": [1], "block": [64], "args": ["{a}", "{b}", "N"]}}'
         for a, b in zip(names, names[1:])
@@ -91,28 +92,32 @@ def exported(candidate, x):
         yield lambda: module._run([OnGpu(x)], [])
 
 
-def main():
+def main(launches):
     test_launch.setUpModule()
-    candidate = test_launch.reference_of(task())
+    candidate = test_launch.reference_of(task(launches))
     x = torch.ones(64)
     with exported(candidate, x) as function:
         rows = [("the exported file", microseconds(function))]
     operator = hone.load(candidate, db=test_launch.database())
     with test_launch.on_the_cpu():
-        assert float(operator(x)[0]) == 2.0**LAUNCHES
+        assert float(operator(x)[0]) == 2.0**launches
         rows.append(("hone.load, an operator of PyTorch", microseconds(lambda: operator(x))))
         rows.append(("the same without its dispatcher", microseconds(lambda: operator.launch(x))))
     loaded = operator._loaded[None]
     y, scratch = torch.empty(64), torch.empty(operator._plans["sm_90"].scratch_bytes)
     addresses = [x.data_ptr(), y.data_ptr()]
     place = scratch.data_ptr()
+    text = base64.b85encode(zlib.compress(operator._plans["sm_90"].bytes)).decode()
+    written, cpu = _standalone._HonePlan(text), torch.device("cpu")
+    ctypes.CDLL(os.environ["HONE_LIBCUDA"])  # and by that name, libcuda.so.1, from now on
+    rows.append(("a written file's plan", microseconds(lambda: written.launch([x, y], cpu, 0))))
     rows.append(("the C library's call", microseconds(lambda: loaded.launch(addresses, place, 0))))
     for name, value in rows:
-        print(f"{name:36}{value:7.2f} us for {LAUNCHES} launches")
+        print(f"{name:36}{value:7.2f} us for {launches} launches")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     os.environ["HONE_BINARY"] = os.path.abspath(sys.argv[1])
-    main()
+    main(int(sys.argv[2]) if len(sys.argv) == 3 else 8)
