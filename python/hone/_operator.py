@@ -161,10 +161,10 @@ class Operator:
 
     def _launch_copies(self, tensors: Sequence[torch.Tensor]) -> Any:
         """For tensors that begin where the kernels cannot read several elements at once."""
-        copies = [t.clone() for t in tensors]
+        copies = [t.clone() if t.data_ptr() % ALIGNED else t for t in tensors]
         results = self.launch(*copies)
         for buffer, tensor, copy in zip(self._inputs, tensors, copies):
-            if buffer.role == "inout":
+            if buffer.role == "inout" and copy is not tensor:
                 tensor.copy_(copy)
         return results
 

@@ -164,7 +164,9 @@ class Launcher(unittest.TestCase):
     def setUpClass(cls):
         test_launch.setUpModule()
         cls.plan = _operator.plan_of(test_launch.reference_of(test_launch.TASK), None, ["--db", database()])
-        driver = ctypes.CDLL(os.environ["HONE_LIBCUDA"])  # and by that name, libcuda.so.1, from now on
+        driver = ctypes.CDLL(os.environ["HONE_LIBCUDA"])
+        with mock.patch.object(ctypes, "CDLL", return_value=driver):
+            _standalone._hone_cuda("cuInit", 0)
         cls.current = ctypes.c_void_p(0)
         driver.cuCtxGetCurrent(ctypes.byref(cls.current))
         cls.driver = driver
