@@ -39,9 +39,9 @@ int contexts_kept() { return fake<int()>("hone_fake_kept")(); }
 PlanLaunch doubles(std::uint32_t kernel, PlanPointer x, PlanPointer y, std::uint32_t elements) {
   PlanLaunch launch{.kernel = kernel, .grid = {7, 2, 3}, .block = {32, 4, 2}};
   launch.parameters.resize(20);
-  for (int i = 0; i < 4; ++i)
-    launch.parameters[16 + static_cast<std::size_t>(i)] =
-        static_cast<std::uint8_t>(elements >> (8 * i));
+  for (std::size_t i = 0; i < 4; ++i) {
+    launch.parameters[16 + i] = static_cast<std::uint8_t>(elements >> (8 * i));
+  }
   x.offset = 0;
   y.offset = 8;
   launch.pointers = {x, y};
