@@ -292,15 +292,17 @@ class _Call:
         leaves, _ = flatten_call(self._names, args, kwargs)
         return self.runner(module, leaves, self._device)
 
-    def why_eager(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Optional[str]:
+    def attempt(
+        self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any
+    ) -> Tuple[Optional[str], Any]:
+        """None and the operators' results; or why PyTorch has to run the call."""
         leaves, spec = flatten_call(self._names, args, kwargs)
         reason = self.guard.why_eager(module, leaves, spec)
-        return reason or self.runner.why_eager(self.guard.state_of(module), leaves)
-
-    def guarded(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Any:
-        """After why_eager() found no reason."""
-        leaves, _ = flatten_call(self._names, args, kwargs)
-        return self.runner(self.guard.state_of(module), leaves, self._device)
+        if reason is not None:
+            return reason, None
+        state = self.guard.state_of(module)
+        reason = self.runner.why_eager(state, leaves)
+        return reason, self.runner(state, leaves, self._device) if reason is None else None
 
 
 def medians_ms(functions: Sequence[Callable[[], Any]]) -> List[float]:
@@ -325,9 +327,10 @@ def _times(
     """Milliseconds of a call in PyTorch and by hone's operators, with the guard before them."""
     copied = copy.deepcopy(module)
 
-    def guarded() -> Any:
-        call.why_eager(copied, args, kwargs)
-        return call.guarded(copied, args, kwargs)
+    def guarded() -> None:
+        reason, _ = call.attempt(copied, args, kwargs)
+        if reason is not None:  # to the guard, a copy with tensors of its own is another module
+            call.unguarded(copied, args, kwargs)
 
     with torch.no_grad():
         eager, mine = medians_ms([lambda: copied(*args, **kwargs), guarded])
@@ -356,10 +359,10 @@ def _subclass(original: Type[torch.nn.Module]) -> Type[torch.nn.Module]:
         @torch.compiler.disable  # type: ignore[untyped-decorator]
         def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
             report = self._hone_report
-            reason = self._hone_call.why_eager(self, args, kwargs)
+            reason, results = self._hone_call.attempt(self, args, kwargs)
             if reason is None:
                 report.replaced_calls += 1
-                return self._hone_call.guarded(self, args, kwargs)
+                return results
             report.eager_calls += 1
             report.last_eager_reason = reason
             own = self._hone_forward
