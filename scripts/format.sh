@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every tracked C++ file with clang-format-19; with --check only says which files are not formatted.
+# Formats every tracked C and C++ file with clang-format-19; with --check only says which files are not formatted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 format=$(command -v clang-format-19 || true)
@@ -9,4 +9,4 @@ if [ -z "$format" ]; then
 fi
 mode=(-i)
 [ "${1:-}" != --check ] || mode=(--dry-run --Werror)
-git ls-files -z -- '*.h' '*.cpp' | xargs -0 -P "$(nproc)" -n 40 "$format" "${mode[@]}"
+git ls-files -z -- '*.h' '*.c' '*.cpp' | xargs -0 -P "$(nproc)" -n 40 "$format" "${mode[@]}"

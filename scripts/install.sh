@@ -11,7 +11,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 cd "$(dirname "$0")"
-for needed in bin/hone bin/hone-runner bin/hone-sandbox lib systemd; do
+for needed in bin/hone bin/hone-runner bin/hone-sandbox lib include systemd; do
   [ -e "$needed" ] || { echo "install: there is no $needed beside this script: run it in the unpacked package" >&2; exit 2; }
 done
 if [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
@@ -22,7 +22,7 @@ fi
 new=$root/opt/hone.new
 rm -rf "$new"
 mkdir -p "$new" "$root/usr/local/bin" "$root/etc/hone"
-cp -r bin lib baselines LICENSE "$new/"
+cp -r bin lib include baselines LICENSE "$new/"
 rm -rf "$root/opt/hone.old"
 [ ! -e "$root/opt/hone" ] || mv "$root/opt/hone" "$root/opt/hone.old"
 mv "$new" "$root/opt/hone"

@@ -10,9 +10,7 @@
 #include "candidates/json_cursor.h"
 
 namespace hone::exporting {
-namespace {
 
-/// "sm_90" -> 90, "sm_90a" too; 0 for what is none.
 int capability_of(std::string_view arch) {
   int value = 0;
   if (!arch.starts_with("sm_")) return 0;
@@ -22,7 +20,9 @@ int capability_of(std::string_view arch) {
   return code == std::errc() && whole && value >= 50 && value < 1000 ? value : 0;
 }
 
-int capability_of(const Provenance& provenance) {
+namespace {
+
+int capability_in(const Provenance& provenance) {
   const int capability = capability_of(provenance.arch);
   constexpr std::string_view kEmulated = "emu:";
   if (capability != 0 || !provenance.device.starts_with(kEmulated)) return capability;
@@ -137,7 +137,7 @@ Result<Plan> make_plan(const std::vector<BoardRow>& rows, const Task& task) {
   if (!reference) return std::unexpected(reference.error());
   plan.reference = std::move(*reference);
   for (const BoardRow& row : rows) {
-    const int capability = capability_of(row.provenance);
+    const int capability = capability_in(row.provenance);
     // One candidate alone may run anywhere.
     if (capability == 0 && rows.size() > 1) {
       return invalid(fmt::format("{} was found on '{}', which is no architecture such as sm_90",

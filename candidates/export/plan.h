@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "candidates/export/text.h"
@@ -46,6 +47,9 @@ struct Plan {
 
 /// Errors: see export_candidates(). With `dispatched` two rows of one architecture are one.
 [[nodiscard]] Result<Plan> make_plan(const std::vector<BoardRow>& rows, const Task& task);
+
+/// "sm_90" -> 90, "sm_90a" too; 0 for what is none.
+[[nodiscard]] int capability_of(std::string_view arch);
 
 /// No two rows of different tasks, and none of another than `task`.
 [[nodiscard]] Result<void> check_one_task(const std::vector<BoardRow>& rows, const Task& task);

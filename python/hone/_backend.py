@@ -80,7 +80,7 @@ def _compiled(
     db, math, budget = options.get("db"), options.get("math"), options.get("budget")
     may_search = budget is not None and not options.get("cache_only", False)
     look = ["--limit", "1", *_which_boards(device, where), *database_options(db)]
-    best = _best_of_all(look)
+    best = best_of_all(look)
     if not may_search and not best:
         report.why_eager = "the database has nothing for this device"
         return None
@@ -134,7 +134,7 @@ def _which_boards(device: str, where: torch.device) -> List[str]:
     return ["--measured", "--arch", f"sm_{major}{minor}"]
 
 
-def _best_of_all(look: Sequence[str]) -> Dict[str, Tuple[Dict[str, Any], float]]:
+def best_of_all(look: Sequence[str]) -> Dict[str, Tuple[Dict[str, Any], float]]:
     """Of each task that the database has results of: the fastest candidate over the devices of an
     architecture, and the time of the reference beside it [us]. {} where there is no database yet."""
     try:

@@ -41,6 +41,15 @@ def binary() -> str:
     )
 
 
+def launch_library() -> str:
+    """The path of `libhone_launch.so`, which lies beside the program. HoneError: it does not."""
+    folder = os.path.dirname(os.path.dirname(os.path.realpath(binary())))
+    path = os.path.join(folder, "lib", "libhone_launch.so")
+    if not os.path.isfile(path):
+        raise HoneError(f"there is no {path}, which belongs to the program {binary()}")
+    return path
+
+
 def _site_folders() -> List[str]:
     """Where pip puts NVIDIA's wheels beside this package or PyTorch, else anywhere on the path."""
     return [os.path.join(folder, "nvidia") for folder in [os.path.dirname(_HERE), *sys.path] if folder]

@@ -13,6 +13,7 @@ from hone._binary import run
 from hone._errors import HoneError
 from hone._graph import Imported, draws, export, import_program, task_buffers
 from hone._load import database_options, load
+from hone._operator import Operator
 from hone._report import PartReport, Report
 from hone._runtime import EAGER, GraphRunner, Guard, Kernel, flatten_call, has_hooks
 from hone._timing import choose_parts, medians_ms, part_seconds, shares
@@ -240,13 +241,15 @@ def _why_eager(report: Report, where: torch.device) -> Optional[str]:
 
 def operator_runner(imported: Imported, parts: Sequence[PartReport], db: Optional[str]) -> GraphRunner:
     kernels: List[Optional[Kernel]] = []
+    operators: Dict[str, Operator] = {}
     for part, found in zip(imported.parts, parts):
         if found.candidate is None:
             kernels.append(None)
-        else:
-            operator = load(found.candidate, db=db)
-            buffers = task_buffers(part.task)
-            kernels.append(Kernel(operator, buffers, part, imported.program, found.candidate))
+            continue
+        if found.candidate not in operators:
+            operators[found.candidate] = load(found.candidate, db=db)
+        launch, buffers = operators[found.candidate].launch, task_buffers(part.task)
+        kernels.append(Kernel(launch, buffers, part, imported.program, found.candidate))
     return GraphRunner(imported, kernels)
 
 
@@ -285,21 +288,32 @@ class _Call:
         leaves, _ = flatten_call(self._names, args, kwargs)
         return self.runner(module, leaves, self._device)
 
-    def why_eager(self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any) -> Optional[str]:
+    def attempt(
+        self, module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Any
+    ) -> Tuple[Optional[str], Any]:
+        """None and the operators' results; or why PyTorch has to run the call."""
         leaves, spec = flatten_call(self._names, args, kwargs)
         reason = self.guard.why_eager(module, leaves, spec)
-        return reason or self.runner.why_eager(module, leaves)
+        if reason is not None:
+            return reason, None
+        state = self.guard.state_of(module)
+        reason = self.runner.why_eager(state, leaves)
+        return reason, self.runner(state, leaves, self._device) if reason is None else None
 
 
 def _times(
     module: torch.nn.Module, call: _Call, args: Tuple[Any, ...], kwargs: Any
 ) -> Tuple[float, float]:
-    """Milliseconds of a call in PyTorch and by hone's operators."""
+    """Milliseconds of a call in PyTorch and by hone's operators, with the guard before them."""
     copied = copy.deepcopy(module)
+
+    def guarded() -> None:
+        reason, _ = call.attempt(copied, args, kwargs)
+        if reason is not None:  # to the guard, a copy with tensors of its own is another module
+            call.unguarded(copied, args, kwargs)
+
     with torch.no_grad():
-        eager, mine = medians_ms(
-            [lambda: copied(*args, **kwargs), lambda: call.unguarded(copied, args, kwargs)]
-        )
+        eager, mine = medians_ms([lambda: copied(*args, **kwargs), guarded])
     return eager, mine
 
 
@@ -325,10 +339,10 @@ def _subclass(original: Type[torch.nn.Module]) -> Type[torch.nn.Module]:
         @torch.compiler.disable  # type: ignore[untyped-decorator]
         def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
             report = self._hone_report
-            reason = self._hone_call.why_eager(self, args, kwargs)
+            reason, results = self._hone_call.attempt(self, args, kwargs)
             if reason is None:
                 report.replaced_calls += 1
-                return self._hone_call.unguarded(self, args, kwargs)
+                return results
             report.eager_calls += 1
             report.last_eager_reason = reason
             own = self._hone_forward

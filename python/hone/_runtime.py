@@ -1,7 +1,7 @@
 """Runs an exported graph of which some parts are operators of hone, others PyTorch's own nodes."""
 import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import torch
 from torch.export import ExportedProgram
@@ -10,10 +10,10 @@ from torch.utils import _pytree as pytree
 
 from hone._errors import HoneError
 from hone._graph import Border, Buffer, Imported, Part
+from hone._watch import _HoneMemory
 
-#: What candidates expect of a pointer [B].
-ALIGNED = 16
 Operator = Callable[..., Any]
+Owner = Union[torch.nn.Module, Dict[str, torch.Tensor], None]
 Run = Callable[[], Dict[str, Any]]
 #: How a part may run.
 EAGER, OPERATOR, INDUCTOR = "PyTorch", "hone", "Inductor"
@@ -80,12 +80,13 @@ class Kernel:
         given = []
         copied = []
         for value, order, shape, written in self.inputs:
-            tensor = values[value].detach()
+            tensor = values[value]
+            if order is None and tensor.shape == shape and tensor.is_contiguous():
+                given.append(tensor)
+                continue
+            tensor = tensor.detach()
             laid_out = tensor if order is None else tensor.permute(order)
-            dense = laid_out if laid_out.is_contiguous() else laid_out.contiguous()
-            # A slice: the operators read several elements at once.
-            if dense.storage_offset() * dense.element_size() % ALIGNED:
-                dense = dense.clone()
+            dense = laid_out.contiguous()
             if written and dense is not laid_out:
                 copied.append((laid_out, dense))
             given.append(dense.view(shape))
@@ -94,7 +95,10 @@ class Kernel:
             laid_out.copy_(dense)
         if self._results == 1:
             results = (results,)
-        return {value: results[i].view(shape) for value, i, shape in self.outputs}
+        return {
+            value: results[i] if results[i].shape == shape else results[i].view(shape)
+            for value, i, shape in self.outputs
+        }
 
 
 @dataclass
@@ -139,18 +143,9 @@ class GraphRunner:
             self._steps.append(_Step(step, kernels[step], own))
         self._check(nodes)
         self._constants: Dict[Tuple[str, torch.device], torch.Tensor] = {}
-        self._forget_early()
-        self._note_strides()
-
-    def _note_strides(self) -> None:
         #: Of values that PyTorch's nodes read: how they lie in memory.
-        self._strides: Dict[str, Tuple[int, ...]] = {}
-        for step in self._steps:
-            for node in step.nodes if step.kernel is None else ():
-                for read in node.all_input_nodes:
-                    meta = read.meta.get("val")
-                    if isinstance(meta, torch.Tensor):
-                        self._strides[read.name] = tuple(meta.stride())
+        self.strides: Dict[str, Tuple[int, ...]] = {}
+        self._prepare()
 
     @staticmethod
     def _with_items(nodes: Sequence[torch.fx.Node]) -> Tuple[torch.fx.Node, ...]:
@@ -187,20 +182,29 @@ class GraphRunner:
             if _is_mutable(node) and node not in run_somewhere and node.name not in self._dropped:
                 raise HoneError(f"no step has the graph's node '{node.name}', which writes in place")
 
-    def _forget_early(self) -> None:
-        """Finds out when each value is read for the last time."""
+    def _prepare(self) -> None:
+        """Finds out when each value is read for the last time, how PyTorch's nodes want it, and what is
+        written."""
+        by_kernels = [e for s in self._steps if s.kernel is not None for e in s.kernel.inputs]
+        self._written = {entry[0] for entry in by_kernels if entry[3]}
+        # Of what PyTorch's nodes write nobody says here which input it is.
+        self._any_written = any(_is_mutable(n) for s in self._steps if s.kernel is None for n in s.nodes)
+        for step in self._steps:
+            for node in step.nodes if step.kernel is None else ():
+                for read in node.all_input_nodes:
+                    meta = read.meta.get("val")
+                    if isinstance(meta, torch.Tensor):
+                        self.strides[read.name] = tuple(meta.stride())
         later = {n.name for n in self._output.all_input_nodes}
         for step in reversed(self._steps):
-            read, made = self._reads(step), self._makes(step)
-            step.dead = tuple((read | made) - later)
-            later |= read
+            reads, made = self._reads(step), self._makes(step)
+            step.dead = tuple((reads | made) - later)
+            later |= reads
 
-    def why_eager(self, owner: Optional[torch.nn.Module], leaves: Sequence[Any]) -> Optional[str]:
+    def why_eager(self, owner: Owner, leaves: Sequence[Any]) -> Optional[str]:
         """None: the operators may run. An operator does not write into memory that is another of its
         inputs."""
-        written = {e[0] for s in self._steps if s.kernel is not None for e in s.kernel.inputs if e[3]}
-        # Of what PyTorch's nodes write nobody says here which input it is.
-        any_written = any(_is_mutable(n) for s in self._steps if s.kernel is None for n in s.nodes)
+        written, any_written = self._written, self._any_written
         if not written and not any_written:
             return None
         holders: Dict[int, str] = {}
@@ -224,7 +228,7 @@ class GraphRunner:
 
     def _given(
         self,
-        owner: Optional[torch.nn.Module],
+        owner: Owner,
         leaves: Sequence[Any],
         device: Optional[torch.device],
     ) -> Dict[str, Any]:
@@ -235,14 +239,16 @@ class GraphRunner:
             if spec.kind == InputKind.USER_INPUT:
                 values[spec.arg.name] = next(users)
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-                values[spec.arg.name] = state_tensor(owner, spec.target)
+                values[spec.arg.name] = (
+                    owner[spec.target] if isinstance(owner, dict) else state_tensor(owner, spec.target)
+                )
             elif device is not None:
                 values[spec.arg.name] = self._constant(spec.target, device)
         return values
 
     def __call__(
         self,
-        owner: Optional[torch.nn.Module],
+        owner: Owner,
         leaves: Sequence[Any],
         device: torch.device,
         choose: Optional[Chooser] = None,
@@ -250,11 +256,11 @@ class GraphRunner:
     ) -> Any:
         """The results in the module's own structure.
 
-        owner: has the parameters and buffers. leaves: the arguments, flat, in their order. device:
-        where constants of the graph go. choose(part, ways): is called before each part that has an
-        operator, with functions that run it on the values at hand and return what they make: EAGER,
-        OPERATOR and INDUCTOR, which compiles at its first call; it returns which one is to be used
-        from now on. around(part, run): runs each part, and returns what `run` returns."""
+        owner: has the parameters and buffers; or these by name. leaves: the arguments, flat, in their
+        order. device: where constants of the graph go. choose(part, ways): is called before each part
+        that has an operator, with functions that run it on the values at hand and return what they
+        make: EAGER, OPERATOR and INDUCTOR, which compiles at its first call; it returns which one is
+        to be used from now on. around(part, run): runs each part, and returns what `run` returns."""
         values = self._given(owner, leaves, device)
         for step in self._steps:
             if step.kernel is not None and choose is not None and step.part is not None:
@@ -306,7 +312,7 @@ class GraphRunner:
 
     def _laid_out(self, name: str, value: torch.Tensor) -> torch.Tensor:
         """A value for PyTorch's own nodes lies in memory as PyTorch noted it: some ask for strides."""
-        strides = self._strides.get(name)
+        strides = self.strides.get(name)
         if strides is None or strides == value.stride() or len(strides) != value.dim():
             return value
         other = torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device)
@@ -337,8 +343,7 @@ class GraphRunner:
         """After a choice: which values are read when is another question then. HoneError: as at the
         beginning."""
         self._check({n.name: n for n in self._program.graph.nodes})
-        self._forget_early()
-        self._note_strides()
+        self._prepare()
 
     def _run_node(self, node: torch.fx.Node, values: Dict[str, Any]) -> Any:
         if node.op == "get_attr":
@@ -387,7 +392,7 @@ def why_not_plain(tensors: Sequence[torch.Tensor]) -> Optional[str]:
     """What of PyTorch's modes an operator of hone does not take part in, if it is on now."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return "a gradient is needed, and hone's operators have no backward"
-    if any(torch.is_autocast_enabled(kind) for kind in {"cuda", *(t.device.type for t in tensors)}):
+    if torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"):
         return "autocast is on"
     return None
 
@@ -414,6 +419,7 @@ class Guard:
             s.target for s in signature.input_specs if s.kind == InputKind.CONSTANT_TENSOR
         ]
         self._constants = [(name, _identity(module, name)) for name in constants]
+        self._memory = _HoneMemory()
 
     def _ties(self, module: torch.nn.Module) -> List[int]:
         """Of each parameter the first one that is the same memory."""
@@ -432,6 +438,17 @@ class Guard:
         for i, (value, facts) in enumerate(zip(leaves, self._leaves)):
             if _differs(tensor_facts(value), facts):
                 return f"argument {i} has another value, shape, type or device"
+        watch, known = self._memory.of(module)
+        if "why" not in known:
+            known["why"] = self._why_changed(module)
+        if known["why"] is not None:
+            return str(known["why"])
+        if any(_identity(module, name) != known for name, known in self._constants):
+            return "a tensor that is no parameter was changed"
+        return why_not_plain([*watch.tensors, *(x for x in leaves if isinstance(x, torch.Tensor))])
+
+    def _why_changed(self, module: torch.nn.Module) -> Optional[str]:
+        """Why the module, whatever the arguments, is not as it was verified."""
         state = [state_tensor(module, name) for name in self._names]
         for name, tensor, facts, strides in zip(self._names, state, self._state, self._strides):
             if tensor_facts(tensor) != facts or tensor.stride() != strides:
@@ -440,9 +457,12 @@ class Guard:
             return "other parameters are shared"
         if not self.is_as_verified(module):
             return "a submodule, its mode, a hook or a number in it was changed"
-        if any(_identity(module, name) != known for name, known in self._constants):
-            return "a tensor that is no parameter was changed"
-        return why_not_plain([x for x in [*leaves, *state] if isinstance(x, torch.Tensor)])
+        return None
+
+    def state_of(self, module: torch.nn.Module) -> Dict[str, torch.Tensor]:
+        """A module's parameters and buffers by name, as they were when why_eager() was last asked."""
+        state: Dict[str, torch.Tensor] = self._memory.last(module).state
+        return state
 
 
 def _differs(value: Any, facts: Any) -> bool:

@@ -239,7 +239,7 @@ def model_new(
         kept = [n for n in body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
         if kept or isinstance(node, ast.Module):
             node.body = kept  # type: ignore[attr-defined]
-    head, kernels, text = class_source(module, "Model", "ModelNew", architecture, db)
+    head, kernels, text = class_source([module], "Model", "ModelNew", architecture, db)
     return f"{head}{ast.unparse(tree)}\n\n\n{kernels}\n{text}"
 
 

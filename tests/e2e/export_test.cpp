@@ -210,15 +210,47 @@ class ExportForms : public Export, public ::testing::WithParamInterface<const ch
     ASSERT_TRUE(program) << program.error().message;
     same(said["candidate"], *program, task.sizes);
   }
+
+  /// Machine code, and every launch.
+  void expect_a_plan(const Exported& best) {
+    const auto said = hone({"export", best.id, "--format", "plan", "--db", db_, "--json", "-"});
+    ASSERT_EQ(said.status, 0) << said.err;
+    const auto document = said.json();
+    EXPECT_EQ(document["arch"], "sm_90");
+    const auto task = read_task(best.task_file);
+    ASSERT_TRUE(task) << task.error().message;
+    std::vector<std::string> names;
+    for (const Buffer& buffer : task->reference.buffers) {
+      if (buffer.role != Role::kScratch) names.push_back(buffer.name);
+    }
+    ASSERT_EQ(document["buffers"].size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      EXPECT_EQ(document["buffers"][i]["name"], names[i]);
+    const auto json = nlohmann::json::parse(read(form({best.id}, "json", "best.json")));
+    EXPECT_EQ(document["launches"], json["candidates"][0]["program"]["launches"].size());
+    const std::string bytes = read(form({best.id}, "plan", "best.plan"));
+    EXPECT_TRUE(bytes.starts_with("HONEPLAN"));
+    EXPECT_NE(bytes.find("\x7f"
+                         "ELF"),
+              std::string::npos);
+    EXPECT_EQ(document["plan"].get<std::string>().size(), 2 * bytes.size());
+
+    const auto older =
+        hone({"export", best.id, "--format", "plan", "--arch", "sm_80", "--db", db_});
+    EXPECT_EQ(older.status, 2);
+    EXPECT_NE(older.err.find("does not run on sm_80"), std::string::npos) << older.err;
+    EXPECT_EQ(hone({"export", best.id, "--arch", "sm_90", "--db", db_}).status, 2);
+  }
 };
 
-TEST_P(ExportForms, JsonAndPythonSayWhatRuns) {
+TEST_P(ExportForms, JsonPlanAndPythonSayWhatRuns) {
   const Exported best = search(task_file());
   ASSERT_FALSE(best.id.empty());
   const auto json = nlohmann::json::parse(read(form({best.id}, "json", "best.json")));
   EXPECT_EQ(json["candidates"][0]["id"], best.id);
   EXPECT_FALSE(json["candidates"][0]["evaluation"]["measurement"].empty());
   EXPECT_EQ(json.dump().find(folder_.file("")), std::string::npos) << "a path of this machine";
+  expect_a_plan(best);
 
   const std::string python = find_program("python3");
   if (python.empty()) GTEST_SKIP() << "no python3: the Python forms were not imported";

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -32,11 +33,22 @@ using u64 = unsigned long long;
 CUresult sticky = CUDA_SUCCESS;
 bool hanging = false;
 std::mutex of_allocated;
-std::set<void*> allocated;  // a real context frees what is left
-double clock_us = 0;        // the fake's own time: makes timings exact
+std::set<void*> allocated;         // a real context frees what is left
+std::atomic<double> clock_us = 0;  // the fake's own time: makes timings exact
 int loads = 0;
-std::map<std::string, int> runs;      // at the timed size, of candidates named "..._run<number>"
-bool flushed = false;                 // the L2, since a candidate's last run
+std::map<std::string, int> runs;    // at the timed size, of candidates named "..._run<number>"
+std::atomic<bool> flushed = false;  // the L2, since a candidate's last run
+thread_local CUcontext current = nullptr;
+thread_local std::vector<CUcontext> pushed;
+int kept = 0;  // how often the primary context was retained
+
+/// For a test that asks what was launched: the last cuLaunchKernel of its thread.
+struct LastLaunch {
+  unsigned grid[3], block[3], shared_bytes;
+  CUstream stream;
+  CUcontext context;
+};
+thread_local LastLaunch last_launch{};
 constexpr size_t kFlush = 64U << 20;  // bytes: what is set at once to flush it
 
 /// A buffer that a candidate wrote so that its hash stays what it was, until it is filled again.
@@ -54,7 +66,7 @@ struct Function {
   Module* module;
 };
 struct Module {
-  int launches = 0;
+  std::atomic<int> launches = 0;
   std::vector<float> memory;  // its variables
   std::vector<Function*> functions;
 };
@@ -183,7 +195,7 @@ CUresult candidate(Function& function, const unsigned char* block) {
   if (const auto at = name.find("_run"); at != std::string::npos && timed)
     timed = ++runs[name] == std::atoi(name.c_str() + at + 4);
   const int launch = function.module->launches++;
-  const bool cold = std::exchange(flushed, false);
+  const bool cold = flushed.exchange(false);
   auto& memory = function.module->memory;
   if (is("keep") && timed && !memory.empty()) {  // what it answered first, in no time
     std::memcpy(y, memory.data(), memory.size() * sizeof(float));
@@ -300,9 +312,29 @@ CUresult cuDeviceGetAttribute(int* v, CUdevice_attribute a, CUdevice) {
 }
 CUresult cuDeviceTotalMem(size_t* n, CUdevice) { return *n = 1ULL << 30, CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* c, CUdevice) {
+  ++kept;
   return *c = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS;
 }
-CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxRelease(CUdevice) { return --kept, CUDA_SUCCESS; }
+CUresult cuCtxSetCurrent(CUcontext c) { return current = c, CUDA_SUCCESS; }
+CUresult cuCtxGetCurrent(CUcontext* c) { return *c = current, CUDA_SUCCESS; }
+CUresult cuCtxPushCurrent(CUcontext c) {
+  pushed.push_back(std::exchange(current, c));
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent(CUcontext* c) {
+  if (pushed.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *c = std::exchange(current, pushed.back());
+  pushed.pop_back();
+  return CUDA_SUCCESS;
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(now, *mode);
+  return CUDA_SUCCESS;
+}
+int hone_fake_kept() { return kept; }
+LastLaunch hone_fake_last_launch() { return last_launch; }
 CUresult cuMemGetInfo(size_t* f, size_t* t) { return *f = *t = 1ULL << 30, CUDA_SUCCESS; }
 CUresult cuMemAlloc(CUdeviceptr* p, size_t n) {
   void* memory = std::aligned_alloc(256, (n + 255) / 256 * 256);
@@ -363,9 +395,11 @@ CUresult cuFuncGetAttribute(int* v, CUfunction_attribute a, CUfunction) {
   *v = a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
   return CUDA_SUCCESS;
 }
-CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        unsigned, CUstream, void** params, void** extra) {
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
+                        void** params, void** extra) {
   if (sticky != CUDA_SUCCESS) return sticky;
+  last_launch = {{gx, gy, gz}, {bx, by, bz}, shared_bytes, stream, current};
   const auto& name = reinterpret_cast<Function*>(f)->name;
   if (helper(name, params)) return CUDA_SUCCESS;
   if (extra == nullptr) return CUDA_ERROR_INVALID_VALUE;

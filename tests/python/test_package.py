@@ -628,13 +628,11 @@ class Load(unittest.TestCase):
         candidate = hone.report(hone.optimize(module, (torch.randn(4, 8),), **options)).candidates[0]
         operator = hone.load(candidate, db=database())
         self.assertIs(hone.load(candidate[:8], db=database()), operator)
-        files = list(pathlib.Path(FOLDER.name, "hone/python/torch").glob("*.py"))
-        self.assertIn(pathlib.Path(sys.modules[operator.__module__].__file__), files)
+        self.assertEqual((operator.__name__, operator.candidate), ("Sequential", candidate))
         with self.assertRaisesRegex(ValueError, "must be on a CUDA device"):
             operator(*[torch.zeros(s) for s in ((6, 8), (6,), (4, 8))])
         with self.assertRaises(hone.HoneError):
             hone.load("ffffffffffff", db=database())
-
 
     def test_real_operators_take_and_return_what_the_graph_has(self):
         """On tensors without data: what an operator's registration checks and says of its results."""

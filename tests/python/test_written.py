@@ -35,8 +35,8 @@ from hone import _graph, _optimize, _runtime, _source, _timing
 from torch import nn
 
 
-class Written(unittest.TestCase):
-    """Modules as files that need no hone. nvcc's part is done by PyTorch, but for one."""
+class Case(unittest.TestCase):
+    """A module of a file, and what a GPU would do with it, by PyTorch."""
 
     MODULE = """
 import torch
@@ -53,6 +53,12 @@ class Two(nn.Module):
     def forward(self, x, scale=1.5):
         y = self.layers(x)
         return torch.relu(y) * scale, y.sum(dim=1)
+
+
+class Turned(nn.Module):
+    def forward(self, x):
+        y = torch.relu(x.t() * 2)
+        return y.as_strided((5,), (1,)), torch.linalg.svdvals(y)
 """
 
     def setUp(self):
@@ -61,12 +67,13 @@ class Two(nn.Module):
         pathlib.Path(self.folder, f"{name}.py").write_text(self.MODULE, encoding="utf-8")
         sys.path.insert(0, self.folder)
         self.addCleanup(sys.path.remove, self.folder)
-        self.two = importlib.import_module(name).Two
+        self.two, self.turned = (getattr(importlib.import_module(name), c) for c in ("Two", "Turned"))
         torch.manual_seed(3)
         self.module, self.x = self.two(8), torch.randn(4, 8)
+        self.capability = (9, 0)  # of the CPU, as if it were a GPU
 
-    def replaced(self, module, args):
-        """As on a GPU; and a load_inline whose functions do by PyTorch what the kernels do."""
+    def replaced(self, module, args, kwargs=None):
+        """As on a GPU; and functions that do by PyTorch what the kernels do."""
         made = {}
 
         def runner(imported, parts, db):
@@ -85,7 +92,7 @@ class Two(nn.Module):
             _timing, "medians_ms", lambda *_: [2.0, 1.0]
         ):
             fast = hone.optimize(
-                module, args, budget="4", device=DEVICE, db=database(), inductor=False
+                module, args, kwargs, budget="4", device=DEVICE, db=database(), inductor=False
             )
         self.assertTrue(hone.report(fast).replaced, str(hone.report(fast)))
         return fast, made
@@ -101,14 +108,23 @@ class Two(nn.Module):
             spec = importlib.util.spec_from_file_location("written", path)
             file = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(file)
+        file._hone_capability = lambda device: self.capability
         return file
+
+    def written(self, modules, **options):
+        """The path of a file with the modules, as on an H100."""
+        path = os.path.join(self.folder, "out.py")
+        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
+            hone.write(modules, path, db=database(), **options)
+        return path
+
+
+class Written(Case):
+    """Modules as files that need no hone. nvcc's part is done by PyTorch, but for one."""
 
     def test_a_file_runs_the_kernels_and_falls_back(self):
         fast, made = self.replaced(self.module, (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        file = self.loaded(path, made)
+        file = self.loaded(self.written(fast), made)
         optimized = file.Optimized(8)
         optimized.load_state_dict(self.module.state_dict())
         expected = copy.deepcopy(self.module)
@@ -122,16 +138,13 @@ class Two(nn.Module):
 
     def test_a_file_runs_nothing_that_was_not_verified(self):
         fast, made = self.replaced(self.module.eval(), (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        file = self.loaded(path, made)
+        file = self.loaded(self.written(fast), made)
 
         def is_own(change, *args, **kwargs):
             optimized = file.Optimized(8).eval()
             optimized.load_state_dict(self.module.state_dict())
             change(optimized)
-            with mock.patch.object(file.Optimized, "_hone_call") as call, torch.no_grad():
+            with mock.patch.object(file.Optimized, "_hone_call_0") as call, torch.no_grad():
                 optimized(*args, **kwargs)
             return not call.called
 
@@ -143,6 +156,9 @@ class Two(nn.Module):
         self.assertTrue(is_own(lambda m: m.layers.insert(1, nn.ReLU()), self.x))
         self.assertTrue(is_own(lambda m: None, self.x, 2.5))
         self.assertTrue(is_own(lambda m: None, x=self.x))
+        self.capability = (8, 0)
+        self.assertTrue(is_own(lambda m: None, self.x))
+        self.capability = (9, 0)
         with torch.autocast("cpu"):
             self.assertTrue(is_own(lambda m: None, self.x))
         # Elements at an odd place are copied first.
@@ -152,19 +168,23 @@ class Two(nn.Module):
         with torch.no_grad():
             torch.testing.assert_close(optimized(odd), self.module(odd))
         self.module.train()
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            with self.assertRaisesRegex(hone.HoneError, "was changed since"):
-                hone.write(fast, path, db=database())
+        with self.assertRaisesRegex(hone.HoneError, "was changed since"):
+            self.written(fast)
+
+    def test_what_pytorch_reads_lies_in_memory_as_it_noted(self):
+        x = torch.randn(3, 4)
+        fast, made = self.replaced(self.turned(), (x,))
+        file = self.loaded(self.written(fast), made)
+        with torch.no_grad(), mock.patch.object(self.turned, "forward", None):
+            found = file.Optimized()(x)
+        torch.testing.assert_close(found, self.turned()(x))
 
     def test_what_nvcc_has_to_compile_compiles(self):
         nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
         if not os.path.exists(nvcc):
             self.skipTest("no nvcc")
         fast, made = self.replaced(self.module, (self.x,))
-        path = os.path.join(self.folder, "out.py")
-        with mock.patch.object(_source, "architecture", lambda: "9.0a"):
-            hone.write(fast, path, db=database())
-        self.loaded(path, made)
+        self.loaded(self.written(fast), made)
         source = os.path.join(self.folder, "kernels.cu")
         pathlib.Path(source).write_text(self.inline["cuda_sources"][0], encoding="utf-8")
         compiled = subprocess.run(

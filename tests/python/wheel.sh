@@ -19,12 +19,17 @@ cd "$folder"
 version=$(sed -n 's/^project(hone VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
 [ "$(venv/bin/hone --version)" = "hone $version" ]
 venv/bin/python - "$version" <<'END'
-import sys, hone, importlib.metadata as metadata
+import ctypes, sys, hone, hone._binary, importlib.metadata as metadata
 assert hone.__version__ == sys.argv[1], hone.__version__
 assert "/site-packages/hone/_bundle/bin/hone" in hone.binary(), hone.binary()
 points = metadata.entry_points(group="torch_dynamo_backends")
+assert ctypes.CDLL(hone._binary.launch_library()).hone_launch_version() == 1
 assert [(p.name, p.value) for p in points] == [("hone", "hone._backend:backend")], points
 END
+# The launch library needs the C library alone: it is loaded beside PyTorch.
+library=$(echo venv/lib/python3.*/site-packages/hone/_bundle/lib/libhone_launch.so)
+more=$(objdump -p "$library" | awk '$1 == "NEEDED" && $2 !~ /^(libc|ld-linux-x86-64)\.so/ {print $2}')
+[ -z "$more" ] || { echo "libhone_launch.so needs $more"; exit 1; }
 venv/bin/hone optimize "$root/baselines/softmax/softmax.cu" --device emu:sm_90 --budget 3 --quiet
 venv/bin/hone leaderboard
 # The same wheel again, byte for byte.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "candidates/export/export.h"
+#include "candidates/export/launched.h"
 #include "candidates/expr_spelling.h"
 #include "candidates/task_reader.h"
 
@@ -179,6 +180,32 @@ TEST(ExportForms, SeveralAreDispatchedOn) {
   }
   two.rows.clear();
   for (const ExportFormat format : kAll) EXPECT_FALSE(why(format, two).empty());
+}
+
+TEST(ExportForms, WhatIsLaunchedIsForItsArchitectureOrALaterOne) {
+  Sample one = sample();
+  const auto launched = launched_candidate(one.rows[0], one.task, "");
+  ASSERT_TRUE(launched) << launched.error().message;
+  EXPECT_EQ(launched->name, "scale");
+  EXPECT_EQ(launched->arch, "sm_90");
+  EXPECT_EQ(launched->callers, (std::vector<std::size_t>{0, 1}));  // x, y; t is scratch
+  EXPECT_EQ(launched->given, std::vector<std::string>{"K"});
+  EXPECT_EQ(launched->program.launches[0].grid[0], 32);  // 4096 elements, 128 threads a block
+  const auto later = launched_candidate(one.rows[0], one.task, "sm_100");
+  ASSERT_TRUE(later) << later.error().message;
+  EXPECT_EQ(later->arch, "sm_100");
+  const auto why_not = [&](std::string_view arch) {
+    const auto found = launched_candidate(one.rows[0], one.task, arch);
+    EXPECT_FALSE(found);
+    return found ? "" : found.error().message;
+  };
+  EXPECT_EQ(why_not("sm_80"),
+            "candidate 0123456789ab was made for sm_90 and does not run on sm_80");
+  EXPECT_EQ(why_not("90"), "'90' is no architecture such as sm_90");
+  // What needs the "a" target of its architecture runs nowhere else.
+  one.rows[0].candidate.program.source += "\n__device__ void wgmma_fence() {}\n";
+  EXPECT_EQ(why_not("sm_100"),
+            "candidate 0123456789ab was made for sm_90 alone and does not run on sm_100");
 }
 
 TEST(ExportForms, ArchitectureSpecificCodeIsGuarded) {

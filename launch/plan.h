@@ -1,0 +1,48 @@
+// A plan as it is read from its bytes. Private to launch/.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HONE_PLAN_VERSION = 1, HONE_MOST_PARAMETER_BYTES = 4096 };
+
+/// In HONE_SCRATCH's place stands which of the caller's buffers it is.
+#define HONE_SCRATCH UINT32_MAX
+
+/// A pointer in a kernel's parameters.
+struct hone_pointer {
+  uint32_t offset;          // in the parameters [B]
+  uint32_t buffer;          ///< of the caller, or HONE_SCRATCH
+  uint64_t scratch_offset;  // in the scratch memory [B]
+};
+
+struct hone_launch {
+  uint32_t kernel;
+  uint32_t grid[3];   // [blocks]
+  uint32_t block[3];  // [threads]
+  uint32_t shared_bytes;
+  uint32_t parameter_bytes;
+  uint32_t pointer_count;
+  const unsigned char* parameters;  ///< in the plan's own bytes; pointers are zero
+  struct hone_pointer* pointers;
+};
+
+struct hone_kernel {
+  char* name;
+  uint32_t shared_bytes;  ///< the most that a launch of it takes
+  void* function;         ///< of the driver, once the plan is loaded
+};
+
+struct hone_parsed_plan {
+  uint32_t buffer_count, kernel_count, launch_count;
+  uint64_t scratch_bytes;
+  struct hone_kernel* kernels;
+  struct hone_launch* launches;
+  char* image;           ///< a cubin, a fat binary or PTX, with a zero behind it
+  unsigned char* bytes;  ///< a copy of what was read
+};
+
+/// Reads a plan. Null, or what is wrong with it; a plan that was read or not is for
+/// hone_forget_plan(). Any bytes may come: none make it read or write elsewhere.
+const char* hone_parse_plan(const void* bytes, size_t size, struct hone_parsed_plan* plan);
+void hone_forget_plan(struct hone_parsed_plan* plan);
