@@ -1,5 +1,6 @@
 // Plans: a program's machine code for one architecture and its launches, packed, as one run of
-// bytes that launch/hone_launch.h loads and launches. launch/README.md has the format.
+// bytes that candidates/launch/hone_launch.h loads and launches. candidates/launch/README.md has
+// the format.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ for binary in hone hone-runner hone-sandbox; do
     done
 done
 strip --strip-unneeded -o "$out/lib/libhone_launch.so" "$build/lib/libhone_launch.so"
-cp launch/hone_launch.h "$out/include/"
+cp candidates/launch/hone_launch.h "$out/include/"
 cp -r baselines LICENSE scripts/install.sh scripts/systemd "$out/"
 # What a worker needs and no more: the tests stay out of the tarball.
 tar -C "$(dirname "$out")" --owner=0 --group=0 --sort=name -c "$(basename "$out")" |

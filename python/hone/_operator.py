@@ -1,4 +1,4 @@
-"""A candidate as an operator of PyTorch: its plan (machine code and launches, `launch/README.md`), put
+"""A candidate as an operator of PyTorch: its plan (machine code and launches, `candidates/launch/README.md`), put
 into the current stream by one call of `libhone_launch.so`."""
 import ctypes
 import threading

@@ -1,4 +1,4 @@
-"""Launches plans (`launch/README.md` of hone has their format) by NVIDIA's driver and nothing else. The text
+"""Launches plans (`candidates/launch/README.md` of hone has their format) by NVIDIA's driver and nothing else. The text
 of this file, after the line of dashes, stands in each file that `hone.write` makes with cubins: it imports
 nothing of hone, and no GPU is touched before the first launch."""
 # ------------------------------------------------------------------------------------------------

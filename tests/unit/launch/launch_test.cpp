@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
+#include "candidates/launch/hone_launch.h"
 #include "evaluator/plan_file.h"
-#include "launch/hone_launch.h"
 
 namespace hone {
 namespace {

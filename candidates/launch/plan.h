@@ -1,4 +1,4 @@
-// A plan as it is read from its bytes. Private to launch/.
+// A plan as it is read from its bytes. Private to candidates/launch/.
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "launch/driver.h"
+#include "candidates/launch/driver.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/hone_launch.h"
+#include "candidates/launch/hone_launch.h"
 
 static struct hone_driver driver;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,12 +1,12 @@
-#include "launch/hone_launch.h"
+#include "candidates/launch/hone_launch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/driver.h"
-#include "launch/plan.h"
+#include "candidates/launch/driver.h"
+#include "candidates/launch/plan.h"
 
 struct hone_plan {
   const struct hone_driver* driver;

@@ -1,4 +1,4 @@
-#include "launch/plan.h"
+#include "candidates/launch/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // The few functions of NVIDIA's driver that a launch needs, opened at run time; declared here,
-// since no CUDA toolkit is needed to build this. Private to launch/.
+// since no CUDA toolkit is needed to build this. Private to candidates/launch/.
 #pragma once
 
 #include <stddef.h>
