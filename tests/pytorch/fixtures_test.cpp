@@ -114,7 +114,7 @@ TEST_P(Fixtures, AgreeWithPyTorch) {
 TEST(Import, WritesTheMathLevel) {
   const auto file = fixtures_folder() / "transformer.pt2";
   for (const auto level : {MathLevel::kExact, MathLevel::kReduced}) {
-    const auto imported = import_pt2(file, file.string(), level);
+    const auto imported = import_pt2(file, file.string(), {.usual = level});
     ASSERT_TRUE(imported) << imported.error().message;
     const auto task = parse_task(imported->text, "module.task.cu");
     ASSERT_TRUE(task) << task.error().message;
