@@ -51,7 +51,8 @@ Dim3 decode_dim3(const JsonCursor& cursor) {
 ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   ConcreteBuffer buffer;
   if (!cursor.expect_keys({"name", "type", "shape", "role", "fill", "a", "b", "path", "offset",
-                           "step", "form", "through", "exact", "unstated", "pattern", "like"})) {
+                           "step", "form", "through", "tf32", "exact", "unstated", "pattern",
+                           "like"})) {
     return buffer;
   }
   buffer.name = cursor.at("name").string();
@@ -82,6 +83,7 @@ ConcreteBuffer decode_buffer(const JsonCursor& cursor) {
   if (const auto like = cursor.find("like")) buffer.fill.like = like->string();
   if (const auto through = cursor.find("through"))
     buffer.fill.through = through->choice<ScalarType>(parse_scalar_type, "a type");
+  if (const auto tf32 = cursor.find("tf32")) buffer.fill.tf32 = tf32->boolean();
   if (const auto unstated = cursor.find("unstated")) buffer.fill.unstated = unstated->boolean();
   if (const auto exact = cursor.find("exact")) {
     const auto ends = exact->elements();
@@ -138,6 +140,7 @@ void to_json(nlohmann::json& json, const ConcreteProgram& program) {
     if (!buffer.fill.like.empty()) item["like"] = buffer.fill.like;
     if (buffer.fill.exact) item["exact"] = *buffer.fill.exact;
     if (buffer.fill.unstated) item["unstated"] = true;
+    if (buffer.fill.tf32) item["tf32"] = true;
     if (buffer.fill.through) item["through"] = to_string(*buffer.fill.through);
     buffers.push_back(std::move(item));
   }

@@ -19,8 +19,6 @@
 
 namespace hone {
 
-inline constexpr std::string_view kMathLevelNames = "exact, reassociate, tf32x3, reduced";
-
 struct JsonError {
   std::string path;     ///< "$.sizes.M"
   std::string message;  ///< what is wrong; what would be right

@@ -68,6 +68,7 @@ struct Fill {
   std::string path;  ///< file: raw little-endian elements, absolute path
   double step = 0;   ///< multiples
   std::optional<ScalarType> through;  ///< rounded to this floating type first
+  bool tf32 = false;  ///< f32 and f64, files too: then rounded to TF32 (kTf32Rounding)
   /// a and b of an integer type to the bit; only where a double does not hold them.
   std::optional<std::array<std::uint64_t, 2>> exact;
   /// Of an integer type, and the task says nothing: then any value of the type may come.

@@ -115,15 +115,19 @@ double read_tolerance(const JsonCursor& cursor) {
   return value;
 }
 
+// Operands that are off by up to 2^-11 of their own value leave a sum of their products off by
+// 0.0003 of its size (rms), and one in millions by six times that.
+constexpr double kTf32Rtol = 2e-3;
+
 // The loosest of the outputs' types: an error of one output should not fail for another's type.
-Tolerance default_tolerance(const std::vector<Buffer>& buffers) {
+Tolerance default_tolerance(const std::vector<Buffer>& buffers, MathLevel math) {
   Tolerance loosest{0, 0};
   for (const Buffer& buffer : buffers) {
     if (buffer.role != Role::kOut && buffer.role != Role::kInOut) continue;
     Tolerance tolerance{0, 0};
     switch (buffer.type) {
       case ScalarType::kF32:
-        tolerance = {1e-4, 1e-5};
+        tolerance = {math == MathLevel::kTf32 ? kTf32Rtol : 1e-4, 1e-5};
         break;
       case ScalarType::kF64:
         tolerance = {1e-10, 1e-12};
@@ -347,7 +351,10 @@ Task read_root(const JsonCursor& root, bool in_comment, std::string_view text,
   task.reference.launches = read_launches(root, task.reference.buffers, scope);
   if (const auto constraints = root.find("constraints"))
     read_constraints(*constraints, task, scope);
-  task.tolerance = default_tolerance(task.reference.buffers);
+  if (const auto math = root.find("math")) {
+    task.math = math->choice<MathLevel>(parse_math_level, kMathLevelNames);
+  }
+  task.tolerance = default_tolerance(task.reference.buffers, task.math);
   if (const auto tolerance = root.find("tolerance")) {
     if (tolerance->expect_keys({"rtol", "atol"})) {
       if (const auto rtol = tolerance->find("rtol")) task.tolerance.rtol = read_tolerance(*rtol);
@@ -356,9 +363,6 @@ Task read_root(const JsonCursor& root, bool in_comment, std::string_view text,
   }
   if (const auto non_finite = root.find("non_finite"))
     task.tolerance.non_finite = read_non_finite(*non_finite);
-  if (const auto math = root.find("math")) {
-    task.math = math->choice<MathLevel>(parse_math_level, kMathLevelNames);
-  }
   if (const auto specialize = root.find("specialize")) task.specialize = specialize->boolean();
   if (!root.ok()) return task;
   if (const auto flops = root.find("flops")) task.flops = read_flops(*flops, task, scope);

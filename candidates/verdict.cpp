@@ -8,8 +8,8 @@ namespace {
 constexpr std::array<std::string_view, 11> kVerdictNames = {
     "ok",           "refused",   "compile_error", "launch_error", "fault",      "race",
     "wrong_result", "tampering", "timeout",       "crash",        "unsupported"};
-constexpr std::array<std::string_view, 4> kMathNames = {"exact", "reassociate", "tf32x3",
-                                                        "reduced"};
+constexpr std::array<std::string_view, kAllMathLevels.size()> kMathNames = {
+    "exact", "reassociate", "tf32x3", "tf32", "reduced"};
 
 template <class Enum, std::size_t N>
 std::optional<Enum> find(const std::array<std::string_view, N>& names, std::string_view text) {
@@ -32,5 +32,6 @@ std::string_view to_string(MathLevel level) { return kMathNames[static_cast<std:
 std::optional<MathLevel> parse_math_level(std::string_view text) {
   return find<MathLevel>(kMathNames, text);
 }
+std::vector<std::string> math_level_names() { return {kMathNames.begin(), kMathNames.end()}; }
 
 }  // namespace hone

@@ -1,9 +1,11 @@
 // What an evaluation found. A failed candidate is data, never an exception.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hone {
 
@@ -31,9 +33,22 @@ inline constexpr Verdict kAllVerdicts[] = {
 [[nodiscard]] std::optional<Verdict> parse_verdict(std::string_view text);
 
 /// How far a candidate may depart from the reference's arithmetic; each level allows those before
-/// it.
-enum class MathLevel { kExact, kReassociate, kTf32x3, kReduced };
+/// it. candidates/TASK.md says what each means. The database stores the numbers.
+enum class MathLevel {
+  kExact,
+  kReassociate,
+  kTf32x3,   ///< products of f32 as three of TF32: as good as f32
+  kTf32,     ///< operands of products rounded once to TF32 (kTf32Rounding), sums in f32
+  kReduced,  ///< f16 or bf16, and whatever else the tolerance lets pass
+};
+inline constexpr std::array kAllMathLevels = {MathLevel::kExact, MathLevel::kReassociate,
+                                              MathLevel::kTf32x3, MathLevel::kTf32,
+                                              MathLevel::kReduced};
+inline constexpr std::string_view kMathLevelNames = "exact, reassociate, tf32x3, tf32, reduced";
+/// How kTf32 rounds f32 to the ten explicit bits of TF32: what cvt.rna.tf32.f32 does.
+inline constexpr std::string_view kTf32Rounding = "round to nearest, ties away";
 [[nodiscard]] std::string_view to_string(MathLevel level);  ///< "exact", "reassociate", ...
 [[nodiscard]] std::optional<MathLevel> parse_math_level(std::string_view text);
+[[nodiscard]] std::vector<std::string> math_level_names();  ///< of all, the strictest first
 
 }  // namespace hone

@@ -129,7 +129,7 @@ EmulateRequest EvaluatorImpl::DividedChecks::request_for(std::size_t check, Part
   part.arch = request_.arch;
   part.tolerance = request_.tolerance;
   part.exact = request_.exact;
-  part.full_bits = request_.full_bits;
+  part.math = request_.math;
   part.bits = request_.bits;
   part.threads = request_.threads;
   part.is_final = request_.is_final;

@@ -103,7 +103,7 @@ class EvaluatorImpl::Gates {
   void give_to_the_gpu(const EmulateReply& reply, bool uncovered);
   /// Runners have no sources, so it is decided here.
   [[nodiscard]] bool can_be_exact() const {
-    return request_.claims != MathLevel::kReduced &&
+    return request_.claims < MathLevel::kTf32 &&
            check::can_be_exact(request_.timed.reference, timed_.reference.compiled.ptx);
   }
   [[nodiscard]] protocol::SameBits same_bits() const {
@@ -187,7 +187,7 @@ Result<bool> EvaluatorImpl::Gates::compile_timed() {
   return stop_at(verdict_of(
       Verdict::kRefused,
       fmt::format("it multiplies as {} on tensor cores, which has fewer bits than any input; that "
-                  "needs a task whose math is tf32x3 or reduced",
+                  "needs a task whose math is tf32x3, tf32 or reduced",
                   narrow)));
 }
 
@@ -285,7 +285,7 @@ Result<bool> EvaluatorImpl::Gates::check() {
   request.profile = e_.profile_text_;
   request.tolerance = request_.tolerance;
   request.exact = can_be_exact();
-  request.full_bits = request_.claims != MathLevel::kReduced;
+  request.math = request_.claims;
   request.bits = same_bits();
   request.threads = e_.check_threads();
   request.checks = checks_;
@@ -408,6 +408,7 @@ Result<bool> EvaluatorImpl::Gates::measure() {
   protocol::MeasureRequest measure;
   measure.final_stage = request_.stage == Stage::kFinal;
   measure.exact = can_be_exact();
+  measure.math = request_.claims;
   measure.bits = same_bits();
   if (measure.final_stage) {
     measure.other_inputs.assign(other_inputs_.begin(), other_inputs_.end());

@@ -36,6 +36,6 @@ struct Examined {
 
 /// As import_pt2(), of what was read. Throws Refusal.
 [[nodiscard]] Imported import_graph(const Exported& exported, const std::string& fill_path,
-                                    const std::string& name, std::optional<MathLevel> math = {});
+                                    const std::string& name, const MathLevels& math = {});
 
 }  // namespace hone::pytorch

@@ -74,14 +74,14 @@ class Import {
     return all;
   }
 
-  Imported run(const std::string& name, std::optional<MathLevel> math) {
+  Imported run(const std::string& name, const MathLevels& math) {
     for (const GraphInput& input : exported_.inputs) add_input(input);
     for (const Node& node : exported_.nodes) translate(node);
     finish_outputs();
     check_shared_bytes();
     to_.settle_indices();
     Imported imported;
-    imported.text = task_text(to_, name, exported_.torch_version, math);
+    imported.text = task_text(to_, name, exported_.torch_version, level_of(exported_, math));
     for (const int storage : arguments_) imported.arguments.push_back(buffer_name(storage));
     for (const auto& [target, storage] : parameters_) {
       imported.parameters.push_back({target, buffer_name(storage)});
@@ -390,7 +390,7 @@ class Import {
 }  // namespace
 
 Result<Imported> import_pt2(const std::filesystem::path& path, const std::string& fill_path,
-                            std::optional<MathLevel> math) {
+                            const MathLevels& math) {
   auto exported = read_exported(path);
   if (!exported) return std::unexpected(exported.error());
   try {
@@ -401,7 +401,7 @@ Result<Imported> import_pt2(const std::filesystem::path& path, const std::string
 }
 
 Imported import_graph(const Exported& exported, const std::string& fill_path,
-                      const std::string& name, std::optional<MathLevel> math) {
+                      const std::string& name, const MathLevels& math) {
   return Import(exported, fill_path).run(name, math);
 }
 

@@ -4,12 +4,11 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "candidates/pytorch/math_levels.h"
 #include "candidates/result.h"
-#include "candidates/verdict.h"
 
 namespace hone::pytorch {
 
@@ -31,11 +30,10 @@ struct Imported {
   std::vector<std::string> draws;
 };
 
-/// `fill_path`: how the task names the .pt2. `math`: the task's; none leaves it to the default
-/// (candidates/TASK.md). kInvalidInput with one line: what the file lacks, or
-/// the first operation that hone does not have, with its node.
+/// `fill_path`: how the task names the .pt2. `math`: the task's. kInvalidInput with one line: what
+/// the file lacks, or the first operation that hone does not have, with its node.
 [[nodiscard]] Result<Imported> import_pt2(const std::filesystem::path& path,
                                           const std::string& fill_path,
-                                          std::optional<MathLevel> math = {});
+                                          const MathLevels& math = {});
 
 }  // namespace hone::pytorch

@@ -18,7 +18,7 @@ namespace {
 /// One part's graph, with names of its own: "conv2d", "relu", "relu_2".
 class PartText {
  public:
-  PartText(const Exported& whole, const PartNodes& nodes, std::optional<MathLevel> math)
+  PartText(const Exported& whole, const PartNodes& nodes, const MathLevels& math)
       : whole_(whole), nodes_(nodes), math_(math) {
     for (const GraphInput& input : whole.inputs) inputs_.emplace(input.name, &input);
   }
@@ -144,7 +144,7 @@ class PartText {
 
   const Exported& whole_;
   const PartNodes& nodes_;
-  std::optional<MathLevel> math_;
+  const MathLevels& math_;
   std::map<std::string, const GraphInput*> inputs_;
   std::map<std::string, std::string> names_;  ///< of the whole graph's values here
   std::set<std::string> taken_;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "candidates/pytorch/math_levels.h"
 #include "candidates/result.h"
-#include "candidates/verdict.h"
 
 namespace hone::pytorch {
 
@@ -59,7 +59,7 @@ struct PartsOptions {
   /// Operations without loops that make fewer elements than this stay PyTorch's, where no part has
   /// them anyway: they are over before they began.
   double least_elements = 4096;
-  std::optional<MathLevel> math;  ///< of each task; none leaves it to the default
+  MathLevels math;  ///< of each task
 };
 
 /// kInvalidInput with one line: no .pt2 that can be read, or an argument that hone does not take.

@@ -29,7 +29,7 @@ constexpr std::string_view kBoardsWanted =
     "AND (:device = '' OR :device IN (b.device_name, b.device, b.arch)) "
     "AND (:arch = '' OR :arch = b.arch) AND :modelled IN (-1, b.modelled)";
 
-constexpr auto kLoosestMath = MathLevel::kReduced;
+constexpr MathLevel kLoosestMath = kAllMathLevels.back();
 
 FinalResult read_result(SQLite::Statement& query, int i) {
   FinalResult result;
@@ -143,7 +143,7 @@ Board Store::Impl::read_board(const BoardKey& key, const BoardFilter& filter) {
   // Ranks and filters come from the index alone: only rows that are shown are read.
   SQLite::Statement ranked(
       database,
-      "SELECT id, candidate, origin, held_math, code FROM results WHERE task_hash = ? "
+      "SELECT id, candidate, origin, held_level, code FROM results WHERE task_hash = ? "
       "AND device_name = ? AND modelled = ? AND verdict = 'ok' AND final = 1 "
       "AND speedup IS NOT NULL "
       "ORDER BY speedup DESC, time_us, steps, registers, candidate, toolchain DESC");

@@ -12,7 +12,7 @@ namespace hone::store_detail {
 namespace {
 
 // kMigrations[i] leads from version i to i + 1. Never edit one that was released: add another.
-constexpr std::array<const char*, 13> kMigrations = {R"sql(
+constexpr std::array<const char*, 14> kMigrations = {R"sql(
 CREATE TABLE tasks (
   hash TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -253,6 +253,12 @@ ALTER TABLE results RENAME COLUMN math TO held_math;
                                                      R"sql(
 ALTER TABLE tasks ADD COLUMN family TEXT NOT NULL DEFAULT '';
 CREATE INDEX tasks_by_family ON tasks (family) WHERE family <> '';
+)sql",
+                                                     R"sql(
+-- `tf32` came between `tf32x3` (2) and `reduced`, whose number it took. The new name tells which
+-- numbers a file has.
+UPDATE results SET held_math = 4 WHERE held_math = 3;
+ALTER TABLE results RENAME COLUMN held_math TO held_level;
 )sql"};
 
 int pragma(SQLite::Database& database, const char* name) {
@@ -279,7 +285,7 @@ bool has_latest_tables(SQLite::Database& database) {
                  "AND "
                  "(SELECT COUNT(*) FROM pragma_table_info('results') WHERE name IN ('sandbox', "
                  "'code', "
-                 "'held_math')) = 3 AND "
+                 "'held_level')) = 3 AND "
                  "(SELECT COUNT(*) FROM pragma_table_info('tasks') WHERE name = 'family') = 1")
              .getInt() == 1;
 }

@@ -148,7 +148,7 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       database,
       "INSERT INTO results (candidate, run, task_hash, device, device_name, arch, toolchain, "
       "driver, hone_version, modelled, sandbox, final, verdict, speedup, time_us, evaluation, "
-      "found_at, origin, held_math, steps, registers, code) "
+      "found_at, origin, held_level, steps, registers, code) "
       "VALUES (:candidate, :run, :task, :device, :device_name, :arch, :toolchain, :driver, "
       ":hone_version, :modelled, :sandbox, :final, :verdict, :speedup, :time_us, :evaluation, "
       ":now, :origin, :math, :steps, :registers, :code) "
@@ -157,7 +157,7 @@ void Store::Impl::put_result(const std::string& id, std::int64_t run,
       "driver = excluded.driver, hone_version = excluded.hone_version, "
       "sandbox = excluded.sandbox, "
       "verdict = excluded.verdict, speedup = excluded.speedup, time_us = excluded.time_us, "
-      "evaluation = excluded.evaluation, held_math = excluded.held_math, "
+      "evaluation = excluded.evaluation, held_level = excluded.held_level, "
       "steps = excluded.steps, registers = excluded.registers, code = excluded.code");
   insert.bind(":candidate", id);
   if (run > 0) {

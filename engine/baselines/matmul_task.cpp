@@ -211,7 +211,7 @@ Result<MatmulCall> matmul_call(const MatmulExpression& expression, const Concret
     return invalid(fmt::format("the output '{}' has {} elements, the product has {}", out.name,
                                out.elements(), call.m * call.n * call.batch));
   }
-  call.tf32 = math == MathLevel::kReduced && a.type == ScalarType::kF32;
+  call.tf32 = math >= MathLevel::kTf32 && a.type == ScalarType::kF32;
   return call;
 }
 

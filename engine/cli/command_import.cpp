@@ -22,12 +22,15 @@ struct Options {
   std::string recorded;  ///< a folder
   std::string parts;     ///< a folder
   pytorch::PartsOptions cut;
-  std::string math;  ///< empty: the default of tasks
+  std::string math;                            ///< empty: the default of tasks
+  std::string convolution_math, product_math;  ///< empty: as `math`
   DeviceOptions device;
   bool force = false;
 
-  [[nodiscard]] std::optional<MathLevel> math_level() const {
-    return math.empty() ? std::nullopt : parse_math_level(math);
+  [[nodiscard]] pytorch::MathLevels math_levels() const {
+    return {.usual = parse_math_level(math),
+            .convolutions = parse_math_level(convolution_math),
+            .products = parse_math_level(product_math)};
   }
 };
 
@@ -47,7 +50,7 @@ int write_parts(const Options& options) {
   namespace fs = std::filesystem;
   const Common& common = options.common;
   pytorch::PartsOptions cutting = options.cut;
-  cutting.math = options.math_level();
+  cutting.math = options.math_levels();
   const auto cut = pytorch::cut_pt2(options.file, cutting);
   if (!cut) return common.fail(cut.error());
   std::error_code code;
@@ -63,7 +66,7 @@ int write_parts(const Options& options) {
   }
   nlohmann::json parts = nlohmann::json::array();
   std::size_t tasks = 0;
-  std::vector<std::string> hashes;
+  std::vector<std::string> hashes, levels;
   for (std::size_t i = 0; i < cut->parts.size(); ++i) {
     const pytorch::Part& part = cut->parts[i];
     if (part.alike == i) {
@@ -71,13 +74,16 @@ int write_parts(const Options& options) {
       const auto task = parse_task(part.text, name_of(i));
       if (!task) return common.fail(task.error());
       hashes.push_back(task->hash());
+      levels.emplace_back(to_string(task->math));
       const auto written = write_text((fs::path(options.parts) / name_of(i)).string(), part.text);
       if (!written) return common.fail(written.error());
     } else {
       hashes.push_back(std::string(hashes[part.alike]));
+      levels.push_back(std::string(levels[part.alike]));
     }
     parts.push_back({{"task", name_of(part.alike)},
                      {"task_hash", hashes.back()},
+                     {"math", levels.back()},
                      {"nodes", part.nodes},
                      {"inputs", values_json(part.inputs)},
                      {"outputs", values_json(part.outputs)}});
@@ -144,7 +150,7 @@ int run(const Options& options) {
   // Names in a task are relative to its folder.
   const fs::path folder = output == "-" ? fs::current_path() : fs::absolute(output).parent_path();
   const auto imported = pytorch::import_pt2(
-      path, fs::absolute(path).lexically_relative(folder).string(), options.math_level());
+      path, fs::absolute(path).lexically_relative(folder).string(), options.math_levels());
   if (!imported) return common.fail(imported.error());
   const auto task =
       parse_task(imported->text, output == "-" ? fs::path("task.cu") : fs::path(output));
@@ -161,6 +167,7 @@ int run(const Options& options) {
   for (const auto& [name, buffer] : imported->parameters) parameters[name] = buffer;
   const nlohmann::json document = {{"file", output},
                                    {"task_hash", task->hash()},
+                                   {"math", to_string(task->math)},
                                    {"launches", task->reference.launches.size()},
                                    {"arguments", imported->arguments},
                                    {"results", imported->results},
@@ -208,7 +215,15 @@ Registration add_import(CLI::App& root) {
          "How far candidates may depart from the module's arithmetic (candidates/TASK.md); "
          "default: reassociate")
       ->type_name("LEVEL")
-      ->check(CLI::IsMember({"exact", "reassociate", "tf32x3", "reduced"}));
+      ->check(CLI::IsMember(math_level_names()));
+  app->add_option("--convolution-math", options->convolution_math,
+                  "A looser level of tasks with convolutions of f32")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember(math_level_names()));
+  app->add_option("--product-math", options->product_math,
+                  "A looser level of tasks with products of matrices or attention of f32")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember(math_level_names()));
   options->device.add_to(*app);
   app->add_flag("--force", options->force, "Overwrite the output file if it is there");
   add_json_option(*app, options->common);

@@ -96,7 +96,7 @@ Registration add_leaderboard(CLI::App& root) {
   app->add_option("--math", options->math,
                   "Only what was held to this level or a better one; default: all")
       ->type_name("LEVEL")
-      ->check(CLI::IsMember({"exact", "reassociate", "tf32x3", "reduced"}));
+      ->check(CLI::IsMember(math_level_names()));
   auto* measured = app->add_flag("--measured", options->measured, "Only boards of GPUs");
   app->add_flag("--modelled", options->modelled, "Only boards of emulated devices")
       ->excludes(measured);

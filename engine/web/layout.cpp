@@ -112,7 +112,7 @@ std::expected<BoardFilter, Failure> board_filter(const Request& request, int row
   }
   if (const std::string& math = request.param("math"); !math.empty()) {
     filter.math = parse_math_level(math);
-    if (!filter.math) return bad_request("math is exact, reassociate, tf32x3 or reduced.");
+    if (!filter.math) return bad_request(fmt::format("math is one of {}.", kMathLevelNames));
   }
   return filter;
 }

@@ -20,6 +20,14 @@ Result<Comparison> compared(const Elements& want, const Elements& got, const Tol
   return compare(want.bytes, want.type, got.bytes, got.type, tolerance);
 }
 
+constexpr double kSurelyFull = 0x1p-17;  // by the norm: what f32 is off by after many operations
+
+/// The difference over the size of `want`, both by the norm.
+Result<double> norm_between(const Elements& want, const Elements& got) {
+  HONE_TAKE_OR_RETURN(between, compared(want, got, Tolerance{}));
+  return between->norm_error;
+}
+
 /// On the task's own inputs: right as a whole, but in every part?
 Result<Judgement> judge_locally(const Question& q, const std::string& buffer,
                                 const Comparison& plain, const Elements* truth,
@@ -79,28 +87,78 @@ double share_of(double operations, double usual, double least) {
 Result<Judgement> judge_bits(const Question& q, const std::string& buffer, Judgement judged) {
   constexpr double kTimesItsOwn = 8;  // of the reference's error
   const double share = share_of(q.operations, 1024, 1.0 / 8);
-  const double surely_full = 0x1p-17 * share;     // by the norm
+  const double surely_full = kSurelyFull * share;
   const double seven_bits_more = 0x1p-7 * share;  // than bf16 has: four more than tf32 and f16
-  const auto norm = [](const Elements& want, const Elements& got) -> Result<double> {
-    HONE_TAKE_OR_RETURN(between, compared(want, got, Tolerance{}));
-    return between->norm_error;
-  };
-  HONE_TAKE_OR_RETURN(apart, norm(q.want, q.got));
+  HONE_TAKE_OR_RETURN(apart, norm_between(q.want, q.got));
   if (*apart <= surely_full) return judged;
   const Elements truth = q.truth();
   if (truth.bytes.empty()) return judged;
-  HONE_TAKE_OR_RETURN(error, norm(truth, q.got));
-  HONE_TAKE_OR_RETURN(own, norm(truth, q.want));
+  HONE_TAKE_OR_RETURN(error, norm_between(truth, q.got));
+  HONE_TAKE_OR_RETURN(own, norm_between(truth, q.want));
   if (*error <= std::max(surely_full, kTimesItsOwn * *own)) return judged;
   const Elements coarse = q.coarse();
   if (coarse.bytes.size() != q.want.bytes.size()) return judged;
-  HONE_TAKE_OR_RETURN(worth, norm(truth, coarse));
+  HONE_TAKE_OR_RETURN(worth, norm_between(truth, coarse));
   if (*error <= seven_bits_more * *worth) return judged;
   judged.detail = fmt::format(
       "{} has fewer bits than f32 gives: by the norm it is off by {:.1e}, the reference by {:.1e}, "
       "and the reference on inputs rounded to bf16 by {:.1e}; that needs a task whose math is "
       "reduced",
       buffer, *error, *own, *worth);
+  return judged;
+}
+
+/// What products of TF32 lose grows where sums cancel, and by how much is measured: on inputs that
+/// are rounded so, the reference is off as an honest candidate is. Right is what is near that
+/// answer, and what is off from the true one by a few times as much.
+Result<Judgement> judge_as_tf32(const Question& q, const std::string& buffer, Judgement judged) {
+  const Elements rounded = q.rounded();
+  if (rounded.bytes.empty()) return judged;
+  const Elements known = q.truth();
+  const Elements truth = known.bytes.empty() ? q.want : known;
+  HONE_TAKE_OR_RETURN(own, compared(truth, rounded, q.tolerance));
+  const std::pair<Elements, Tolerance> ways[] = {
+      {rounded, q.tolerance}, {truth, loosened(q.tolerance, own->max_finite_error)}};
+  for (const auto& [want, allowed] : ways) {
+    HONE_TAKE_OR_RETURN(plain, compared(want, q.got, allowed));
+    if (!plain->ok()) continue;
+    HONE_TAKE_OR_RETURN(local,
+                        compare_locally(want, q.got, q.width, plain->rms, allowed, rounded, truth));
+    if (local->ok()) {
+      HONE_TAKE_OR_RETURN(off, compared(truth, q.got, allowed));
+      plain->max_rel_error = off->max_rel_error;
+      return Judgement{*plain, ""};
+    }
+    judged = {*plain, describe(*local, buffer, want.type, q.got.type)};
+  }
+  return judged;
+}
+
+/// At least the bits of TF32: bf16 has three fewer, and so is off by eight times as much. Half way,
+/// by the norm, lies the limit; operands that are computed first are rounded once more.
+Result<Judgement> judge_bits_of_tf32(const Question& q, const std::string& buffer,
+                                     Judgement judged) {
+  constexpr double kHalfWay = 2.83;      // times what inputs rounded to TF32 cost
+  constexpr double kNothing = 0x1p-20;   // they cost: they have no more bits
+  constexpr double kSurely = 0x1.6p-11;  // then what is computed of them may be rounded: half way
+  constexpr double kTimesItsOwn = 8;     // of the reference's error
+  constexpr std::int64_t kFewElements = 64;  // of so few, chance decides
+  if (judged.comparison.elements < kFewElements) return judged;
+  HONE_TAKE_OR_RETURN(apart, norm_between(q.want, q.got));
+  if (*apart <= kSurelyFull) return judged;
+  const Elements rounded = q.rounded();
+  if (rounded.bytes.empty()) return judged;
+  const Elements known = q.truth();
+  const Elements truth = known.bytes.empty() ? q.want : known;
+  HONE_TAKE_OR_RETURN(error, norm_between(truth, q.got));
+  HONE_TAKE_OR_RETURN(own, norm_between(truth, q.want));
+  HONE_TAKE_OR_RETURN(worth, norm_between(truth, rounded));
+  const double limit = *worth <= kNothing ? kSurely : kHalfWay * *worth;
+  if (*error <= std::max({kSurelyFull, kTimesItsOwn * *own, limit})) return judged;
+  judged.detail = fmt::format(
+      "{} has fewer bits than TF32 gives: by the norm it is off by {:.1e}, and the reference on "
+      "inputs rounded to TF32 ({}) by {:.1e}; that needs a task whose math is reduced",
+      buffer, *error, kTf32Rounding, *worth);
   return judged;
 }
 
@@ -125,20 +183,31 @@ Result<Judgement> judge_bits_of_doubles(const Question& q, const std::string& bu
 }
 
 Result<Judgement> judge_made_up(const Question& q) {
-  Elements known;
+  Elements known, rounded;
   const auto is = [&](Answer answer) -> const Elements& {
-    return answer == Answer::kTruth ? known : answer == Answer::kReference ? q.want : q.got;
+    switch (answer) {
+      case Answer::kTruth:
+        return known;
+      case Answer::kRounded:
+        return rounded;
+      default:
+        return answer == Answer::kReference ? q.want : q.got;
+    }
   };
   const auto truth = [&] {
     known = q.truth();
     return Result<bool>(!known.bytes.empty());
+  };
+  const auto round = [&] {
+    if (q.rounded) rounded = q.rounded();
+    return Result<bool>(!rounded.bytes.empty());
   };
   HONE_TAKE_OR_RETURN(decides, check::judge_made_up(
                                    q.tolerance, q.inputs, q.exact,
                                    [&](Answer want, Answer got, const Tolerance& tolerance) {
                                      return compared(is(want), is(got), tolerance);
                                    },
-                                   truth));
+                                   truth, round));
   return Judgement{*decides, ""};
 }
 
@@ -147,6 +216,12 @@ Result<Judgement> judge_made_up(const Question& q) {
 Result<Judgement> judge(const Question& question, const std::string& buffer) {
   auto judged =
       question.inputs == InputSet::kOwn ? judge_own(question, buffer) : judge_made_up(question);
+  const bool as_tf32 =
+      question.rounded && question.inputs == InputSet::kOwn && is_float(question.got.type);
+  if (judged && !judged->ok() && as_tf32)
+    judged = judge_as_tf32(question, buffer, *std::move(judged));
+  if (judged && judged->ok() && as_tf32)
+    judged = judge_bits_of_tf32(question, buffer, *std::move(judged));
   if (judged && judged->ok() && question.coarse && question.inputs == InputSet::kOwn &&
       is_float(question.got.type))
     judged = question.in_doubles && question.got.type == ScalarType::kF64

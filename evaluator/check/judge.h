@@ -26,6 +26,9 @@ struct Question {
   /// The reference's answer where its inputs are rounded to bf16, asked for only where it decides;
   /// none: a candidate may have fewer bits than f32, or the inputs have no more.
   std::function<Elements()> coarse = {};
+  /// At MathLevel::kTf32: the reference's answer, in double if that is known, where its inputs are
+  /// rounded to TF32; asked for only where it decides. Empty bytes: there is none.
+  std::function<Elements()> rounded = {};
   /// The reference computes in f64 alone: an output of f64 must have more bits than forty or so.
   bool in_doubles = false;
   double operations = 0;  ///< of the reference, floating-point, for each element; 0: not known

@@ -2,6 +2,7 @@
 // whoever runs and compares, the emulator or a GPU.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <utility>
@@ -14,8 +15,9 @@ namespace hone::check {
 
 inline constexpr double kLastBits = 0x1p-22, kOffByChance = 1e-6;  // relative
 
-/// `kTruth`: what the reference answers where it computes in double.
-enum class Answer { kReference, kCandidate, kTruth };
+/// `kTruth`: what the reference answers where it computes in double. `kRounded`: where its inputs
+/// are rounded to TF32, likewise.
+enum class Answer { kReference, kCandidate, kTruth, kRounded };
 
 /// How far a right answer may be off on inputs of exact answers. Where sums are long, the
 /// reference's order may be exact by chance and another not: then f32 itself is off by that, and
@@ -47,11 +49,11 @@ auto drawn_anew(const Case& one, Once&& once, Right&& right) {
 /// The comparison that decides: its ok() is the answer. `exact`: what f32 gives without error on
 /// inputs of exact answers must come without error. `tolerance` is that of for_inputs().
 /// `compare(want, got, tolerance)` gives a std::expected<Comparison, E>, `truth()` a
-/// std::expected<bool, E>: whether there is one; asked once, and only where it decides. Errors:
-/// theirs.
-template <class Compare, class Truth>
+/// std::expected<bool, E>: whether there is one; asked once, and only where it decides. `rounded()`
+/// likewise; there is none where a candidate may not multiply as TF32. Errors: theirs.
+template <class Compare, class Truth, class Rounded>
 auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Compare&& compare,
-                   Truth&& truth)
+                   Truth&& truth, Rounded&& rounded)
     -> decltype(compare(Answer::kReference, Answer::kCandidate, tolerance)) {
   exact = exact && has_exact_answers(inputs);
   const auto plain = compare(Answer::kReference, Answer::kCandidate, tolerance);
@@ -59,9 +61,25 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
   const auto known = truth();
   if (!known) return std::unexpected(known.error());
   const bool little = mostly_non_finite(*plain, tolerance);
+  // What TF32 costs here. An answer that is near the one on rounded inputs is right.
+  double cost = 0;
+  if (!plain->ok()) {
+    const auto there = rounded();
+    if (!there) return std::unexpected(there.error());
+    if (*there) {
+      auto near = compare(Answer::kRounded, Answer::kCandidate, tolerance);
+      if (near && near->ok()) near->max_rel_error = plain->max_rel_error;
+      if (!near || near->ok()) return near;
+      const auto off =
+          compare(*known ? Answer::kTruth : Answer::kReference, Answer::kRounded, tolerance);
+      if (!off) return off;
+      cost = off->max_finite_error;
+    }
+  }
   if (!*known) {
     if (plain->ok()) return plain;
-    const Tolerance blind = loosened_blindly(tolerance);
+    Tolerance blind = loosened_blindly(tolerance);
+    blind.rtol = std::max(blind.rtol, loosened(tolerance, cost).rtol);
     return compare(Answer::kReference, Answer::kCandidate, little ? numbers_alone(blind) : blind);
   }
   const auto own = compare(Answer::kTruth, Answer::kReference, tolerance);
@@ -77,7 +95,7 @@ auto judge_made_up(const Tolerance& tolerance, InputSet inputs, bool exact, Comp
     if (!strictly || !strictly->ok() || own->max_rel_error == 0) return strictly;
   }
   if (plain->ok()) return plain;
-  Tolerance looser = loosened(tolerance, own->max_finite_error);
+  Tolerance looser = loosened(tolerance, std::max(own->max_finite_error, cost));
   auto against_truth = compare(Answer::kTruth, Answer::kCandidate, looser);
   if (!against_truth || against_truth->ok()) return against_truth;
   if (as_right(*against_truth, *own)) {

@@ -117,6 +117,32 @@ class FileSource : public Source {
   std::uint64_t size_, skipped_;
 };
 
+/// The elements of a file, of f32 or f64, rounded to TF32.
+class RoundedSource : public Source {
+ public:
+  RoundedSource(std::shared_ptr<const Source> source, ScalarType type)
+      : source_(std::move(source)), type_(static_cast<int>(type)), size_(size_of(type)) {}
+
+  void read(std::uint64_t offset, std::uint8_t* out, std::size_t size) const override {
+    const std::uint64_t begin = offset / size_ * size_;
+    const std::uint64_t end = (offset + size + size_ - 1) / size_ * size_;
+    std::vector<std::uint8_t> whole(end - begin);
+    source_->read(begin, whole.data(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); i += size_) {
+      hone_u64 bits = 0;
+      std::memcpy(&bits, whole.data() + i, size_);
+      bits = hone_rounded_to_tf32(type_, bits);
+      std::memcpy(whole.data() + i, &bits, size_);
+    }
+    std::memcpy(out, whole.data() + (offset - begin), size);
+  }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const int type_;
+  const std::size_t size_;
+};
+
 /// `value`, which is whole, as the bits of an integer of this type; the nearest one that it has.
 std::uint64_t to_bits(ScalarType type, double value) {
   if (type == ScalarType::kU64)
@@ -192,6 +218,7 @@ hone_fill formula_of(const ConcreteBuffer& buffer, std::uint64_t seed) {
   formula.kind = static_cast<int>(fill.kind);
   formula.type = static_cast<int>(buffer.type);
   formula.through = fill.through ? static_cast<int>(*fill.through) : -1;
+  formula.tf32 = fill.tf32 ? 1 : 0;
   formula.key = buffer_key(seed, buffer.name);
   formula.a = fill.a;
   formula.b = fill.b;
@@ -228,8 +255,10 @@ Result<std::shared_ptr<const Source>> Source::open(const ConcreteBuffer& buffer,
                     static_cast<off_t>(from - skipped));
   close(fd);
   if (data == MAP_FAILED) return invalid(fmt::format("{}: {}", where, std::strerror(errno)));
-  return std::make_shared<FileSource>(static_cast<const std::uint8_t*>(data), skipped + bytes,
-                                      skipped);
+  auto source = std::make_shared<FileSource>(static_cast<const std::uint8_t*>(data),
+                                             skipped + bytes, skipped);
+  if (buffer.fill.tf32) return std::make_shared<RoundedSource>(std::move(source), buffer.type);
+  return source;
 }
 
 std::shared_ptr<const Source> Source::with_changes(std::shared_ptr<const Source> source,

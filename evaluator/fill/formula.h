@@ -84,6 +84,7 @@ struct hone_fill {
   int kind;
   int type;
   int through;  // a floating type that a value is rounded to first; -1: none
+  int tf32;     // 1: of F32 and F64, the value is rounded to TF32 last
   hone_u64 key;
   double a, b, step;
   int form;                // HONE_PLAIN, or another one of its kind
@@ -180,6 +181,12 @@ HONE_FN hone_u32 hone_f16_to_f32(hone_u32 h) {
 HONE_FN hone_u32 hone_f32_to_bf16(hone_u32 f) {
   if ((f & 0x7FFFFFFFU) > 0x7F800000U) return (f >> 16) | 0x40U;
   return (f + 0x7FFFU + ((f >> 16) & 1U)) >> 16;
+}
+
+// Round to nearest, ties away from zero, as cvt.rna.tf32.f32 does: ten explicit bits are left.
+HONE_FN hone_u32 hone_f32_to_tf32(hone_u32 f) {
+  if ((f & 0x7FFFFFFFU) >= 0x7F800000U) return f;
+  return (f + 0x1000U) & 0xFFFFE000U;
 }
 
 HONE_FN hone_u64 hone_encode_float(int type, double v) {

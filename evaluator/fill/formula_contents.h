@@ -518,10 +518,17 @@ HONE_FN hone_u64 hone_patterned_element(struct hone_fill f, hone_u64 index) {
   return hone_plain_element(f, row * width + at);
 }
 
+// Of an F32 or F64; the latter by way of F32.
+HONE_FN hone_u64 hone_rounded_to_tf32(int type, hone_u64 bits) {
+  hone_u64 single = hone_encode_float(HONE_F32, hone_decode(type, bits));
+  return hone_encode_float(type, hone_decode(HONE_F32, hone_f32_to_tf32((hone_u32)single)));
+}
+
 HONE_FN hone_u64 hone_element(struct hone_fill f, hone_u64 index) {
   int type = f.type;
   if (f.through >= 0) f.type = f.through;
   hone_u64 bits = f.pattern == HONE_NO_PATTERN ? hone_plain_element(f, index)
                                                : hone_patterned_element(f, index);
-  return f.type == type ? bits : hone_encode_float(type, hone_decode(f.type, bits));
+  if (f.type != type) bits = hone_encode_float(type, hone_decode(f.type, bits));
+  return f.tf32 ? hone_rounded_to_tf32(type, bits) : bits;
 }

@@ -555,6 +555,21 @@ std::optional<ConcreteProgram> with_coarse_inputs(ConcreteProgram program) {
   return program;
 }
 
+std::optional<ConcreteProgram> with_tf32_inputs(ConcreteProgram program) {
+  bool any = false;
+  for (ConcreteBuffer& buffer : program.buffers) {
+    if (buffer.role != Role::kIn && buffer.role != Role::kInOut) continue;
+    const bool single =
+        buffer.type == ScalarType::kF32 ||
+        (buffer.type == ScalarType::kF64 && buffer.fill.through == ScalarType::kF32);
+    if (!single || (buffer.fill.through && *buffer.fill.through != ScalarType::kF32)) continue;
+    buffer.fill.tf32 = true;
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return program;
+}
+
 std::vector<InputSet> input_sets_of(const ConcreteProgram& program) {
   std::vector<InputSet> sets;
   for (const InputSet set : kAllInputSets) {

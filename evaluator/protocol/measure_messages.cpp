@@ -71,6 +71,7 @@ Json to_message(const MeasureRequest& r) {
           {"tolerance", to_message(r.tolerance)},
           {"final", r.final_stage},
           {"exact", r.exact},
+          {"math", to_string(r.math)},
           {"bits", static_cast<int>(r.bits)},
           {"other_inputs", std::move(other_inputs)},
           {"best_time_us", r.best_time_us},
@@ -95,6 +96,7 @@ Result<MeasureRequest> measure_request_from(const Json& m) {
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.final_stage, get_bool(m, "final"));
   HONE_TAKE(r.exact, get_bool(m, "exact"));
+  HONE_TAKE(r.math, math_from(m));
   HONE_TAKE(r.bits, same_bits_from(m));
   HONE_TAKE(part, get_array(m, "other_inputs", std::size(kAllInputSets)));
   for (const auto& item : *part) {

@@ -38,6 +38,8 @@ struct MeasureRequest {
   Tolerance tolerance;
   bool final_stage = false;
   bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
+  /// What answers are held to. At kTf32 they may be off as products of TF32 are.
+  MathLevel math = MathLevel::kReduced;
   SameBits bits = SameBits::kFree;
   std::vector<InputSet> other_inputs;  ///< to be tried at the timed size
   double best_time_us = 0;             ///< stop early when clearly slower; 0: none

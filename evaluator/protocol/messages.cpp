@@ -244,6 +244,14 @@ Result<Case> case_from(const Json& m) {
   return one;
 }
 
+Result<MathLevel> math_from(const Json& m) {
+  std::string name;
+  HONE_TAKE(name, get_string(m, "math", 64));
+  const auto level = parse_math_level(name);
+  if (!level) return malformed("math");
+  return *level;
+}
+
 Result<SameBits> same_bits_from(const Json& m) {
   std::int64_t bits = 0;
   HONE_TAKE(bits, get_int(m, "bits"));
@@ -313,7 +321,7 @@ Json to_message(const EmulateRequest& r) {
             {"checks", std::move(checks)},
             {"tolerance", to_message(r.tolerance)},
             {"exact", r.exact},
-            {"full_bits", r.full_bits},
+            {"math", to_string(r.math)},
             {"bits", static_cast<int>(r.bits)},
             {"threads", r.threads},
             {"is_final", r.is_final},
@@ -344,7 +352,7 @@ Result<EmulateRequest> emulate_request_from(const Json& m) {
   HONE_TAKE(part, get_object(m, "tolerance"));
   HONE_TAKE(r.tolerance, tolerance_from(*part));
   HONE_TAKE(r.exact, get_bool(m, "exact"));
-  HONE_TAKE(r.full_bits, get_bool(m, "full_bits"));
+  HONE_TAKE(r.math, math_from(m));
   HONE_TAKE(r.bits, same_bits_from(m));
   HONE_TAKE(r.threads, threads_from(m));
   HONE_TAKE(r.is_final, get_bool(m, "is_final"));

@@ -99,8 +99,10 @@ struct EmulateRequest {
   std::vector<Case> checks;   ///< run in full and compared
   std::optional<Case> timed;  ///< sampled for the model; the candidate, or the reference alone
   Tolerance tolerance;
-  bool exact = true;       ///< what is exact in f32 must be exact; see check::can_be_exact
-  bool full_bits = false;  ///< fewer bits than f32 has are wrong; see check::Question::coarse
+  bool exact = true;  ///< what is exact in f32 must be exact; see check::can_be_exact
+  /// What answers are held to. Up to kTf32x3, fewer bits than f32 has are wrong (see
+  /// check::Question::coarse); at kTf32, fewer than TF32 has (check::Question::rounded).
+  MathLevel math = MathLevel::kReduced;
   SameBits bits = SameBits::kFree;
   int threads = 1;              ///< that run the blocks of a launch
   bool is_final = false;        ///< of a final stage: more is asked of the candidate
@@ -137,6 +139,7 @@ struct EmulateReply {
   std::uint64_t reference_work = 0;  // [warp instructions]
 };
 /// "bits" of a message.
+[[nodiscard]] Result<MathLevel> math_from(const nlohmann::json& message);
 [[nodiscard]] Result<SameBits> same_bits_from(const nlohmann::json& message);
 /// "threads"; 1 where it is missing.
 [[nodiscard]] Result<int> threads_from(const nlohmann::json& message);

@@ -42,6 +42,7 @@ double arithmetic_rate(const ConcreteProgram& reference, MathLevel math, const C
   });
   if (generous && (bytes || !has(reference, [](ScalarType type) { return is_float(type); })))
     return std::max(half, ceilings.s8_ops_per_s);
+  if (math == MathLevel::kTf32) return std::max(fp32, ceilings.tf32_flops_per_s);
   if (generous || math == MathLevel::kTf32x3)
     return std::max(fp32, ceilings.tf32_flops_per_s / kTf32Parts);
   return fp32;

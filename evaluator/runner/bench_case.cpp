@@ -47,9 +47,9 @@ BenchCase::BenchCase(cuda::Gpu& gpu, const Runnable& reference, const Runnable& 
 
 BenchCase::~BenchCase() {
   // What is right is not left in memory that others get.
-  for (Side* side : {&reference_, &precise_})
+  for (Side* side : {&reference_, &precise_, &rounded_})
     if (!gpu_.lost()) (void)wipe(*side);
-  for (Side* side : {&reference_, &second_, &precise_}) {
+  for (Side* side : {&reference_, &second_, &precise_, &rounded_}) {
     side->code.reset();
     for (std::size_t i = 0; i < side->buffers.size(); ++i) {
       if (side->owned[i]) gpu_.release(side->buffers[i]);
@@ -63,30 +63,47 @@ Step<void> BenchCase::allocate() {
 }
 
 Step<bool> BenchCase::run_precise(const Runnable& precise, double limit_s) {
-  if (precise_.buffers.empty()) {
-    precise_.runnable = &precise;
-    precise_.reference = true;
-    auto allocated = allocate_side(precise_);
+  return run_beside(precise_, precise, limit_s);
+}
+
+Step<bool> BenchCase::run_rounded(const std::optional<Runnable>& precise, double limit_s) {
+  if (level_ != MathLevel::kTf32) return false;
+  if (!rounded_program_) {
+    Runnable made = precise ? *precise : *reference_.runnable;
+    auto program = with_tf32_inputs(std::move(made.program));
+    if (!program) return false;
+    made.program = *std::move(program);
+    made.key += "/tf32";
+    rounded_program_ = std::move(made);
+  }
+  return run_beside(rounded_, *rounded_program_, limit_s);
+}
+
+Step<bool> BenchCase::run_beside(Side& side, const Runnable& runnable, double limit_s) {
+  if (side.buffers.empty()) {
+    side.runnable = &runnable;
+    side.reference = true;
+    auto allocated = allocate_side(side);
     if (!allocated) {
       if (!allocated.error().failure.out_of_memory) return std::unexpected(allocated.error());
-      for (const cuda::DeviceBuffer& buffer : precise_.buffers) gpu_.release(buffer);
-      precise_.buffers.clear();
-      precise_.owned.clear();
+      for (const cuda::DeviceBuffer& buffer : side.buffers) gpu_.release(buffer);
+      side.buffers.clear();
+      side.owned.clear();
       return false;
     }
   }
   if (known_ != nullptr) {
-    auto recalled = known_->recall(precise_, seed_);
+    auto recalled = known_->recall(side, seed_);
     if (!recalled || *recalled) return recalled;
   }
-  HONE_STEP(fill_own_inputs(precise_));
+  HONE_STEP(fill_own_inputs(side));
   const auto ran = [&]() -> Step<double> {
-    HONE_STEP(load(precise_));
-    HONE_STEP(prepare(precise_, 0xFF));
-    return run(precise_, limit_s);
+    HONE_STEP(load(side));
+    HONE_STEP(prepare(side, 0xFF));
+    return run(side, limit_s);
   }();
   if (!ran && ran.error().failure.context_lost) return std::unexpected(ran.error());
-  if (ran && known_ != nullptr) HONE_STEP(known_->keep(precise_, seed_));
+  if (ran && known_ != nullptr) HONE_STEP(known_->keep(side, seed_));
   return ran.has_value();
 }
 
@@ -376,6 +393,57 @@ Step<std::vector<check::LocalComparison>> BenchCase::local_agreement(Side& want,
 
 Step<double> BenchCase::compare(const Tolerance& tolerance, const std::optional<Runnable>& precise,
                                 double limit_s) {
+  auto plain = compare_by_tolerance(tolerance, precise, limit_s);
+  if (plain || level_ != MathLevel::kTf32) return plain;
+  const cuda::Failure& failure = plain.error().failure;
+  if (failure.verdict != Verdict::kWrongResult || failure.context_lost) return plain;
+  const auto right = compare_as_tf32(tolerance, precise, limit_s);
+  if (!right) return right.error().failure.context_lost ? std::unexpected(right.error()) : plain;
+  return *right ? Step<double>(**right) : plain;
+}
+
+Step<std::optional<double>> BenchCase::compare_as_tf32(const Tolerance& tolerance,
+                                                       const std::optional<Runnable>& precise,
+                                                       double limit_s) {
+  const auto rounded = run_rounded(precise, limit_s);
+  if (!rounded) return std::unexpected(rounded.error());
+  if (!*rounded) return std::nullopt;
+  const auto wide = precise ? run_precise(*precise, limit_s) : Step<bool>(false);
+  if (!wide) return std::unexpected(wide.error());
+  Side& truth = *wide ? precise_ : reference_;
+  const auto own = agreement(truth, rounded_, tolerance);
+  if (!own) return std::unexpected(own.error());
+  struct Way {
+    Agreement whole;
+    std::vector<check::LocalComparison> parts;
+  };
+  const auto beside = [&](Side& want, const Tolerance& allowed) -> Step<Way> {
+    auto whole = agreement(want, second_, allowed);
+    if (!whole) return std::unexpected(whole.error());
+    auto parts = local_agreement(want, second_, *whole, allowed, &rounded_, &truth);
+    if (!parts) return std::unexpected(parts.error());
+    return Way{std::move(*whole), std::move(*parts)};
+  };
+  const auto near = beside(rounded_, tolerance);
+  if (!near) return std::unexpected(near.error());
+  const auto far = beside(truth, check::loosened(tolerance, own->max_finite_error));
+  if (!far) return std::unexpected(far.error());
+  HONE_STEP(wipe(rounded_));  // nobody finds a right answer in memory
+  if (*wide) HONE_STEP(wipe(precise_));
+  const auto ok = [](const Way& way, std::size_t i) {
+    return i < way.whole.outputs.size() && way.whole.outputs[i].ok() && way.parts[i].ok();
+  };
+  double max_rel_error = 0;
+  for (std::size_t i = 0; i < own->outputs.size(); ++i) {
+    if (!ok(*near, i) && !ok(*far, i)) return std::nullopt;
+    max_rel_error = std::max(max_rel_error, far->whole.outputs[i].max_rel_error);
+  }
+  return max_rel_error;
+}
+
+Step<double> BenchCase::compare_by_tolerance(const Tolerance& tolerance,
+                                             const std::optional<Runnable>& precise,
+                                             double limit_s) {
   auto result = agreement(reference_, second_, tolerance);
   if (!result) return std::unexpected(result.error());
   const auto wrong = [&](std::string detail) {

@@ -51,6 +51,14 @@ class BenchCase {
   /// Runs the reference in double on the same inputs, in memory of its own: inputs are as wide.
   /// False where that does not fit or cannot be launched. Its outputs are in precise() until wiped.
   [[nodiscard]] Step<bool> run_precise(const protocol::Runnable& precise, double limit_s);
+  /// What the second side's answers are held to. At MathLevel::kTf32, compare() lets it be off as
+  /// products of TF32 are.
+  void hold_to(MathLevel level) { level_ = level; }
+  /// At MathLevel::kTf32: runs the reference, in double where `precise` is there, on inputs rounded
+  /// to TF32, in memory of its own. False at other levels, where no input is of f32, where it does
+  /// not fit or cannot be launched. Its outputs are in rounded() until wiped.
+  [[nodiscard]] Step<bool> run_rounded(const std::optional<protocol::Runnable>& precise,
+                                       double limit_s);
   /// Answers of runs in double are then kept there, for the inputs at hand, and looked up first.
   void remember_in(KnownAnswers& answers) { known_ = &answers; }
   ~BenchCase();
@@ -123,8 +131,20 @@ class BenchCase {
   Side& reference() { return reference_; }
   Side& second() { return second_; }
   Side& precise() { return precise_; }
+  Side& rounded() { return rounded_; }
 
  private:
+  /// As compare(), by the tolerance alone.
+  [[nodiscard]] Step<double> compare_by_tolerance(const Tolerance& tolerance,
+                                                  const std::optional<protocol::Runnable>& precise,
+                                                  double limit_s);
+  /// By what TF32 costs at these inputs, as check::judge: the largest relative error; none: wrong
+  /// by that, too.
+  [[nodiscard]] Step<std::optional<double>> compare_as_tf32(
+      const Tolerance& tolerance, const std::optional<protocol::Runnable>& precise, double limit_s);
+  /// run_precise() of any form of the reference.
+  [[nodiscard]] Step<bool> run_beside(Side& side, const protocol::Runnable& runnable,
+                                      double limit_s);
   [[nodiscard]] std::vector<cuda::DeviceBuffer> inputs() const;
   [[nodiscard]] Step<void> fill_inputs();
   /// Inputs of a side that does not share them.
@@ -136,7 +156,9 @@ class BenchCase {
   Step<T> blame(const Side& side, cuda::Outcome<T> outcome) const;
 
   cuda::Gpu& gpu_;
-  Side reference_, second_, precise_;
+  Side reference_, second_, precise_, rounded_;
+  std::optional<protocol::Runnable> rounded_program_;
+  MathLevel level_ = MathLevel::kReduced;
   KnownAnswers* known_ = nullptr;
   std::uint64_t seed_ = 0;
   bool same_answers_ = true;

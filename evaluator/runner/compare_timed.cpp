@@ -200,8 +200,10 @@ class Comparing {
   bool again(const std::vector<Output>& outputs);
   /// The candidate called once more, with other contents, where it wrote a variable.
   bool called_again();
-  /// The same elements of the reference in another form; null: they could not be made.
-  std::unique_ptr<PartialRun> another(const Output& output, const protocol::Runnable& reference,
+  /// These elements of the reference in another form; null: they could not be made.
+  std::unique_ptr<PartialRun> another(const Output& output,
+                                      const std::vector<std::int64_t>& elements,
+                                      const protocol::Runnable& reference,
                                       const emulator::Module& module);
 
   const Case& one_;
@@ -221,17 +223,16 @@ class Comparing {
 };
 
 std::unique_ptr<PartialRun> Comparing::another(const Output& output,
+                                               const std::vector<std::int64_t>& elements,
                                                const protocol::Runnable& reference,
                                                const emulator::Module& module) {
   auto run = PartialRun::load(reference, module, one_.seed, 8 * kThorough.most,
                               std::make_shared<SharedInputs>());
   if (!run) return nullptr;
-  const auto size_in = [&](const protocol::Runnable& runnable) {
-    return size_of(runnable.program.buffers[static_cast<std::size_t>(output.own)].type);
-  };
-  for (const std::uint64_t offset : output.chosen)
-    if ((*run)->make(output.own, offset / size_in(one_.reference) * size_in(reference)) !=
-        Made::kMade)
+  const std::size_t size =
+      size_of(reference.program.buffers[static_cast<std::size_t>(output.own)].type);
+  for (const std::int64_t element : elements)
+    if ((*run)->make(output.own, static_cast<std::uint64_t>(element) * size) != Made::kMade)
       return nullptr;
   return std::move(*run);
 }
@@ -266,7 +267,7 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
       .exact = question_.exact,
       .truth = [&]() -> check::Elements {
         if (truth.empty() && one_.precise && modules_.precise != nullptr)
-          exact = another(output, *one_.precise, *modules_.precise);
+          exact = another(output, alone, *one_.precise, *modules_.precise);
         if (exact == nullptr) return {};
         const ScalarType type =
             one_.precise->program.buffers[static_cast<std::size_t>(output.own)].type;
@@ -276,19 +277,35 @@ bool Comparing::judge(const Output& output, PartialRun& candidate, const std::st
         return {truth, type};
       },
       .places = elements};
-  std::vector<std::uint8_t> coarse;
+  std::vector<std::uint8_t> coarse, rounded;
   question.in_doubles =
       buffer.type == ScalarType::kF64 && check::computes_in_doubles(one_.reference.compiled.ptx);
-  if (question_.full_bits && !made_up())
+  const auto made_by = [&](PartialRun& run, std::size_t size_there) {
+    return std::ranges::includes(elements_in(run.made(output.own), size_there, SIZE_MAX, 0), alone);
+  };
+  if (question_.math == MathLevel::kTf32)
+    question.rounded = [&]() -> check::Elements {
+      // In double, where the reference has such a form.
+      const bool in_double = one_.precise && modules_.precise != nullptr;
+      protocol::Runnable reference = in_double ? *one_.precise : one_.reference;
+      auto program = with_tf32_inputs(reference.program);
+      if (!program) return {};
+      reference.program = *std::move(program);
+      const auto run =
+          another(output, alone, reference, in_double ? *modules_.precise : modules_.reference);
+      const ScalarType type = reference.program.buffers[static_cast<std::size_t>(output.own)].type;
+      if (run == nullptr || !made_by(*run, size_of(type))) return {};
+      rounded = gathered(run->program(), output.own, elements, size_of(type));
+      return {rounded, type};
+    };
+  if (question_.math < MathLevel::kTf32 && !made_up())
     question.coarse = [&]() -> check::Elements {
       protocol::Runnable reference = one_.reference;
       auto program = with_coarse_inputs(reference.program);
       if (!program) return {};
       reference.program = *std::move(program);
-      const auto run = another(output, reference, modules_.reference);
-      if (run == nullptr ||
-          !std::ranges::includes(elements_in(run->made(output.own), size, SIZE_MAX, 0), alone))
-        return {};
+      const auto run = another(output, alone, reference, modules_.reference);
+      if (run == nullptr || !made_by(*run, size)) return {};
       coarse = gathered(run->program(), output.own, elements, size);
       return {coarse, buffer.type};
     };

@@ -34,10 +34,10 @@ struct TimedModules {
 };
 
 struct TimedQuestion {
-  Tolerance tolerance;       ///< check::for_inputs()
-  bool exact = false;        ///< see check::Question
-  bool full_bits = false;    ///< see protocol::EmulateRequest
-  bool to_the_bit = false;   ///< floats, too
+  Tolerance tolerance;                   ///< check::for_inputs()
+  bool exact = false;                    ///< see check::Question
+  MathLevel math = MathLevel::kReduced;  ///< see protocol::EmulateRequest
+  bool to_the_bit = false;               ///< floats, too
   std::uint64_t places = 0;  ///< chooses what is compared; who wrote the candidate must not know it
   double candidate_units = 0;  ///< what all of its blocks take; 0: not known
   bool thorough = true;        ///< as on the task's own inputs: more places, and another schedule

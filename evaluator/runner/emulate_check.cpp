@@ -103,7 +103,7 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
     if (request.bits == SameBits::kRequired) return check::Judgement{*same, ""};
     same_bits_ = same_bits_ && same->ok();
   }
-  SharedRun precise, coarse;
+  SharedRun precise, other;
   check::Question question{.want = {reference.outputs.at(buffer.name), buffer.type},
                            .got = {got, buffer.type},
                            .width = buffer.shape.empty() ? 1 : buffer.shape.back(),
@@ -116,14 +116,20 @@ Result<check::Judgement> Emulate::judge(const Case& one, const ReferenceRun& ref
                              return check::Elements{precise->outputs.at(buffer.name),
                                                     precise->types.at(buffer.name)};
                            }};
-  if (request.full_bits && !one.made_up) {
+  if (request.math == MathLevel::kTf32)
+    question.rounded = [&]() -> check::Elements {
+      other = kept_.rounded(one);
+      if (other == nullptr) return {};
+      return {other->outputs.at(buffer.name), other->types.at(buffer.name)};
+    };
+  if (request.math < MathLevel::kTf32 && !one.made_up) {
     question.operations = reference.operations;
     question.in_doubles =
         buffer.type == ScalarType::kF64 && check::computes_in_doubles(one.reference.compiled.ptx);
     question.coarse = [&]() -> check::Elements {
-      coarse = kept_.coarse(one);
-      if (coarse == nullptr) return {};
-      return {coarse->outputs.at(buffer.name), buffer.type};
+      other = kept_.coarse(one);
+      if (other == nullptr) return {};
+      return {other->outputs.at(buffer.name), buffer.type};
     };
   }
   return check::judge(question, buffer.name);

@@ -112,6 +112,7 @@ std::optional<Blamed> differing(const Case& one, const Checked& first, const Che
 
 Side& side_of(BenchCase& bench, check::Answer answer) {
   if (answer == check::Answer::kTruth) return bench.precise();
+  if (answer == check::Answer::kRounded) return bench.rounded();
   return answer == check::Answer::kReference ? bench.reference() : bench.second();
 }
 
@@ -168,6 +169,7 @@ Step<void> Measure::check_inputs_once(const Case& one, const MeasureRequest& req
                                       double limit_s, const std::string& where,
                                       bool& perhaps_by_chance) {
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  bench.hold_to(request.math);
   HONE_STEP(bench.allocate());
   HONE_STEP(bench.make_inputs(one.seed));
   for (Side* side : {&bench.second(), &bench.reference()}) {
@@ -209,7 +211,7 @@ Step<void> Measure::check_inputs_once(const Case& one, const MeasureRequest& req
         [&](check::Answer want, check::Answer got, const Tolerance& allowed) {
           return bench.compared(side_of(bench, want), side_of(bench, got), i, allowed);
         },
-        truth);
+        truth, [&] { return bench.run_rounded(one.precise, kPreciseFactor * request.timeout_s); });
     if (!decides) return std::unexpected(decides.error());
     if (!decides->ok()) {
       perhaps_by_chance = decides->perhaps_by_chance;
@@ -258,6 +260,7 @@ Step<void> Measure::check_at_check_sizes(const MeasureRequest& request, double& 
       continue;
     }
     BenchCase bench(gpu_, one.reference, *one.candidate, false);
+    bench.hold_to(request.math);
     HONE_STEP(bench.allocate());
     // What is right by chance over one poison is not over the other. The quick stage takes them
     // in turns, the final stage both.
@@ -284,6 +287,7 @@ Step<FinalTimes> Measure::time_quick(const MeasureRequest& request, double expec
   const Case one = timed_case(request);
   const Contents contents = contents_of(one.reference.key);
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  bench.hold_to(request.math);
   bench.remember_in(answers_);
   HONE_STEP(bench.allocate());
   const double limit_s = candidate_limit(request, expected_s);
@@ -364,6 +368,7 @@ Step<FinalTimes> Measure::time_finally(const MeasureRequest& request, double exp
     trace(fmt::format("checked at the timed size on {}", to_string(others[i])));
   }
   BenchCase bench(gpu_, one.reference, *one.candidate, false);
+  bench.hold_to(request.math);
   if (is_slow(expected_s)) bench.remember_in(answers_);
   HONE_STEP(bench.allocate());
   // What else there is to know of the reference, an admission has found out.

@@ -142,4 +142,18 @@ SharedRun ReferenceRuns::coarse(const protocol::Case& one) {
   return found->verdict == Verdict::kOk ? found : nullptr;
 }
 
+SharedRun ReferenceRuns::rounded(const protocol::Case& one) {
+  for (const protocol::Runnable* exact : {one.precise ? &*one.precise : nullptr, &one.reference}) {
+    if (exact == nullptr) continue;
+    auto program = with_tf32_inputs(exact->program);
+    if (!program) continue;
+    protocol::Runnable reference = *exact;
+    reference.program = *std::move(program);
+    reference.key += "/tf32";
+    auto found = run(reference, one.seed, kReferenceBudget, one.changes);
+    if (found->verdict == Verdict::kOk) return found;
+  }
+  return nullptr;
+}
+
 }  // namespace hone::runner

@@ -56,6 +56,9 @@ class ReferenceRuns {
   /// The reference where its inputs have fewer bits, see with_coarse_inputs; null where they have
   /// no more, or it does not work.
   [[nodiscard]] SharedRun coarse(const protocol::Case& one);
+  /// The reference, in double where that works, with its inputs rounded to TF32, see
+  /// with_tf32_inputs; null where none is of f32, or it does not work.
+  [[nodiscard]] SharedRun rounded(const protocol::Case& one);
 
  private:
   [[nodiscard]] ReferenceRun run_afresh(const protocol::Runnable& reference, std::uint64_t seed,

@@ -13,6 +13,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from hone._binary import run
 from hone._errors import HoneError, ImportRefused
+from hone._math import Levels
 
 
 #: hone's element types.
@@ -56,6 +57,7 @@ class Part:
 
     task: str  #: the task's file
     task_hash: str
+    math: str  #: the task's level of arithmetic, "reassociate" say
     nodes: Tuple[str, ...]  #: names of nodes
     inputs: Tuple[Border, ...]
     outputs: Tuple[Border, ...]
@@ -118,7 +120,7 @@ def export(module: torch.nn.Module, args: Tuple[Any, ...], kwargs: Dict[str, Any
 
 
 def import_program(
-    program: ExportedProgram, folder: str, name: str, math: Optional[str]
+    program: ExportedProgram, folder: str, name: str, levels: Levels = Levels()
 ) -> Imported:
     """Writes NAME.pt2 and its tasks into a folder: one task for the whole graph, if hone takes all of
     it and would not cut it; else a task for each part, and the other nodes are PyTorch's.
@@ -131,7 +133,7 @@ def import_program(
     except Exception as error:  # whatever PyTorch's writer does not know, a named tuple say
         line = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ImportRefused(f"torch.export.save does not save {name}: {line}") from error
-    options = [] if math is None else ["--math", math]
+    options = levels.options
     cut: Dict[str, Any] = {"parts": []}
     refused: Optional[HoneError] = None
     try:
@@ -197,7 +199,9 @@ def _whole_graph(program: ExportedProgram, document: Dict[str, Any], task: str) 
         if buffer
     ]
     nodes = tuple(n.name for n in program.graph.nodes if n.op == "call_function")
-    return Part(task, document["task_hash"], nodes, tuple(inputs), tuple(outputs))
+    return Part(
+        task, document["task_hash"], document["math"], nodes, tuple(inputs), tuple(outputs)
+    )
 
 
 def _read_part(document: Dict[str, Any], folder: str) -> Part:
@@ -209,6 +213,7 @@ def _read_part(document: Dict[str, Any], folder: str) -> Part:
     return Part(
         os.path.join(folder, document["task"]),
         document["task_hash"],
+        document["math"],
         tuple(document["nodes"]),
         borders(document["inputs"]),
         borders(document["outputs"]),

@@ -13,6 +13,7 @@ from hone._binary import run
 from hone._errors import HoneError
 from hone._graph import Imported, draws, export, import_program, task_buffers
 from hone._load import database_options, load
+from hone._math import TOLERANCES, levels_of
 from hone._operator import Operator
 from hone._report import PartReport, Report
 from hone._runtime import EAGER, GraphRunner, Guard, Kernel, flatten_call, has_hooks
@@ -49,7 +50,10 @@ def optimize(
     all parts of the module together; of several the slower ones in PyTorch get more of it.
     device: where to search, such as "cuda:0" or "emu:sm_90"; None: the module's GPU, else hone's
     default. db: the database's file; None: hone's default one. math: how far results may depart from
-    the module's arithmetic, "exact", "reassociate" (default), "tf32x3" or "reduced". folder: keeps
+    the module's arithmetic, "exact", "reassociate", "tf32x3", "tf32" or "reduced"; None: "tf32" in
+    parts where PyTorch's switches let it use TF32 on a GPU (torch.backends.cudnn.allow_tf32 for
+    convolutions, which is on by default, torch.backends.cuda.matmul.allow_tf32 for products),
+    "reassociate" elsewhere. folder: keeps
     the .pt2, the task and the recorded answers; None: they are removed, and `hone verify` cannot
     read the weights again. progress: the search's progress goes to stderr. inductor: on a GPU each
     part that has an operator is timed by torch.compile's Inductor, too, and the fastest of the three
@@ -71,12 +75,12 @@ def optimize(
     with _folder(folder) as work:
         begun = time.monotonic()
         program = export(module, args, kwargs)
-        imported = import_program(program, work, name, math)
         names = list(kwargs)
         leaves, spec = flatten_call(names, args, kwargs)
         where = _device_of([*leaves, *module.parameters(), *module.buffers()])
         if device is None and where.type == "cuda":
             device = f"cuda:{where.index or 0}"
+        imported = import_program(program, work, name, levels_of(math, device))
         report = Report(name, device=device or "", left_out=imported.left_out)
         report.seconds["export and import"] = time.monotonic() - begun
         if imported.whole.draws if imported.whole else draws(program):
@@ -115,7 +119,12 @@ def optimize(
         def verify() -> None:
             with report.timed("verify the replacement"):
                 report.max_error = verify_replaced(
-                    call.unguarded, module, (args, kwargs), tolerance, generator
+                    call.unguarded,
+                    module,
+                    (args, kwargs),
+                    tolerance,
+                    generator,
+                    tf32=report.uses_tf32,
                 )
 
         verify()
@@ -219,6 +228,7 @@ def part_report(nodes: int, task_hash: str, best: Dict[str, Any], reference_us: 
         speedup=best["speedup"],
         max_error=best["max_rel_error"],
         roof_fraction=best["roof_fraction"],
+        math=best["math"],
         bound=best["bound"],
         origin=best["origin"],
     )
@@ -257,7 +267,7 @@ def tolerance_of(math: Optional[str], leaves: Sequence[Any]) -> float:
     """Beyond PyTorch's own error, which counts twice: that of one rounding of the narrowest type."""
     types = [x.dtype for x in leaves if isinstance(x, torch.Tensor) and x.dtype.is_floating_point]
     narrowest = max([torch.finfo(t).eps for t in types], default=torch.finfo(torch.float32).eps)
-    return {"reduced": 1e-2, "tf32x3": 1e-4}.get(math or "", max(1e-5, 4 * narrowest))
+    return TOLERANCES.get(math or "", max(1e-5, 4 * narrowest))
 
 
 class _Call:

@@ -18,6 +18,7 @@ class PartReport:
     speedup: Optional[float] = None  #: reference_ms / best_ms
     max_error: Optional[float] = None  #: max |difference| / max(|expected|, its root mean square)
     roof_fraction: Optional[float] = None  #: what part of the device's roof it reaches, 0 to 1
+    math: Optional[str] = None  #: the level of arithmetic that the candidate was held to
     bound: Optional[str] = None  #: what limits it, such as "DRAM, 81 %"
     origin: Optional[str] = None  #: "rules", "model", ... or "reference"
     why_eager: Optional[str] = None  #: why PyTorch runs this part
@@ -61,6 +62,11 @@ class Report:
             self.seconds[step] = self.seconds.get(step, 0.0) + time.monotonic() - begun
 
     @property
+    def uses_tf32(self) -> bool:
+        """Does an operator that runs round to TF32, as PyTorch's switches let it?"""
+        return any(p.math == "tf32" and p.candidate and not p.why_eager for p in self.parts)
+
+    @property
     def candidates(self) -> List[str]:
         """Ids of the best candidates, one for each part that has one; parts that are alike share
         one."""
@@ -80,7 +86,7 @@ class Report:
                 f"  {part.nodes} operations: {part.candidate}{kept}, {part.reference_ms:.4g} ms -> "
                 f"{part.best_ms:.4g} ms{word}, {part.speedup:.2f}x of naive kernels, "
                 f"{100 * (part.roof_fraction or 0):.1f} % of the roof, bound by {part.bound}, "
-                f"max error {part.max_error:.1e}"
+                f"max error {part.max_error:.1e}, math {part.math}"
             )
             if part.before_ms is not None and part.after_ms is not None:
                 compiled = f", by Inductor {part.inductor_ms:.4g}" if part.inductor_ms else ""

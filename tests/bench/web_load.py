@@ -34,7 +34,7 @@ def device_of(i):
 
 
 def math_of(recipe):
-    levels = ["exact", "reassociate", "tf32x3", "reduced"]
+    levels = ["exact", "reassociate", "tf32x3", "tf32", "reduced"]
     return max([levels.index(step["math"]) for step in json.loads(recipe)], default=0)
 
 

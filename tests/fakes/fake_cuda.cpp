@@ -180,6 +180,10 @@ float to_bf16(float v) {
   return std::bit_cast<float>(hone_f32_to_bf16(std::bit_cast<hone_u32>(v)) << 16);
 }
 
+float to_tf32(float v) {
+  return std::bit_cast<float>(hone_f32_to_tf32(std::bit_cast<hone_u32>(v)));
+}
+
 // Candidates: name(const float* x, float* y, int n), all meant to compute y = 2 x. Of what is read
 // in double the mangled name says so.
 CUresult candidate(Function& function, const unsigned char* block) {
@@ -250,6 +254,7 @@ CUresult candidate(Function& function, const unsigned char* block) {
   }
   for (int i = 0; i < n && timed; ++i) {
     if (is("bf16")) y[i] = 2 * to_bf16(x[i]);
+    if (is("tf32")) y[i] = 2 * to_tf32(x[i]);
     if (is("nan") && (is("some") ? i % 2 == 1 : is("few") ? i == 7 : true)) y[i] = NAN;
     if (is("divides")) y[i] = x[i] / x[i] * 2 * x[i];  // not a number where x is 0
   }

@@ -34,6 +34,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/pytorch")]
 import hone  # noqa: E402
 import modules  # noqa: E402
 from hone import _backend, _binary, _graph, _optimize, _runtime, _source, _timing, _verify  # noqa: E402
+from hone._math import Levels  # noqa: E402
 from torch import nn  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
@@ -69,7 +70,7 @@ def small(train=False):
 def imported_of(module, args, kwargs=None, folder=None, math=None):
     folder = folder or tempfile.mkdtemp(dir=FOLDER.name)
     program = _graph.export(module, args, kwargs or {})
-    return _graph.import_program(program, folder, type(module).__name__, math)
+    return _graph.import_program(program, folder, type(module).__name__, Levels(usual=math))
 
 
 def operator_of(imported, part):

@@ -114,7 +114,7 @@ TEST_P(Fixtures, AgreeWithPyTorch) {
 TEST(Import, WritesTheMathLevel) {
   const auto file = fixtures_folder() / "transformer.pt2";
   for (const auto level : {MathLevel::kExact, MathLevel::kReduced}) {
-    const auto imported = import_pt2(file, file.string(), level);
+    const auto imported = import_pt2(file, file.string(), {.usual = level});
     ASSERT_TRUE(imported) << imported.error().message;
     const auto task = parse_task(imported->text, "module.task.cu");
     ASSERT_TRUE(task) << task.error().message;
@@ -123,6 +123,29 @@ TEST(Import, WritesTheMathLevel) {
   const auto plain = import_pt2(file, file.string());
   ASSERT_TRUE(plain) << plain.error().message;
   EXPECT_EQ(plain->text.find("\"math\""), std::string::npos);
+}
+
+TEST(Import, TheMathLevelFollowsWhatIsInTheGraph) {
+  const auto level = [](const char* name, const MathLevels& levels) {
+    const auto file = fixtures_folder() / name;
+    const auto imported = import_pt2(file, file.string(), levels);
+    EXPECT_TRUE(imported) << imported.error().message;
+    const auto task = parse_task(imported->text, "module.task.cu");
+    EXPECT_TRUE(task) << task.error().message;
+    return task->math;
+  };
+  constexpr auto kTf32 = MathLevel::kTf32, kPlain = MathLevel::kReassociate;
+  EXPECT_EQ(level("convolutions.pt2", {.convolutions = kTf32}), kTf32);
+  EXPECT_EQ(level("convolutions.pt2", {.products = kTf32}), kPlain);
+  EXPECT_EQ(level("products.pt2", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("products.pt2", {.convolutions = kTf32}), kPlain);
+  EXPECT_EQ(level("attention.pt2", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("einsum.pt2", {.products = kTf32}), kTf32);
+  EXPECT_EQ(level("activations.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
+  EXPECT_EQ(level("pointwise_f16.pt2", {.convolutions = kTf32, .products = kTf32}), kPlain);
+  // A stricter one does not count.
+  EXPECT_EQ(level("convolutions.pt2", {.usual = kTf32, .convolutions = MathLevel::kExact}), kTf32);
+  EXPECT_EQ(level("convolutions.pt2", {.usual = MathLevel::kExact, .convolutions = kTf32}), kTf32);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Fixtures, testing::ValuesIn(fixture_names()),

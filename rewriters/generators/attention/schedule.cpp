@@ -81,7 +81,7 @@ MathLevel math_of(const Attention& a, Pipe pipe) {
     case Pipe::kTf32x3:
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
-      return MathLevel::kReduced;
+      return MathLevel::kTf32;
     default:
       return MathLevel::kReassociate;
   }

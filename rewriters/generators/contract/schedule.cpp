@@ -182,6 +182,7 @@ MathLevel math_of(Pipe pipe) {
     case Pipe::kWgmmaTf32x3:
       return MathLevel::kTf32x3;
     case Pipe::kTf32:
+      return MathLevel::kTf32;
     case Pipe::kBf16:
     case Pipe::kWgmmaBf16:
       return MathLevel::kReduced;

@@ -60,7 +60,7 @@ TEST(Recipe, BadJsonNamesThePlace) {
   to_json(json, Recipe{coarsen(), coarsen()});
   json[1]["math"] = "sloppy";
   EXPECT_EQ(recipe_from_json(json).error().message,
-            "$[1].math: 'sloppy' is not one of exact, reassociate, tf32x3, reduced");
+            "$[1].math: 'sloppy' is not one of exact, reassociate, tf32x3, tf32, reduced");
   json[1].erase("math");
   EXPECT_EQ(recipe_from_json(json).error().message, "$[1]: \"math\" is missing");
   EXPECT_FALSE(recipe_from_json(nlohmann::json::object()));

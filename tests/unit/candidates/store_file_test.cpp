@@ -120,7 +120,7 @@ TEST(StoreOpen, MigratesFromVersionZero) {
   const auto file = dir.write("hone.db", "");  // an empty file is an empty database of version 0
   ASSERT_TRUE(Store::open(file));
   SQLite::Database database(file.string());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 13);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 14);
   EXPECT_EQ(database.execAndGet("PRAGMA application_id").getInt(), 0x484F4E45);
   EXPECT_EQ(database.execAndGet("PRAGMA journal_mode").getString(), "wal");
 }
@@ -156,17 +156,17 @@ TEST(StoreOpen, RefusesWhatIsNotItsOwn) {
   SQLite::Database((dir.path() / "newer.db").string(), SQLite::OPEN_READWRITE)
       .exec("PRAGMA user_version = 99");
   expect_refused(dir.path() / "newer.db",
-                 "has format 99, this hone knows up to 13; use a newer hone");
+                 "has format 99, this hone knows up to 14; use a newer hone");
 
   // A number that is not the tables': an older one would make tables again that are there.
-  for (int version = 0; version <= 13; ++version) {
+  for (int version = 0; version <= 14; ++version) {
     const auto file = dir.path() / ("wound" + std::to_string(version) + ".db");
     ASSERT_TRUE(Store::open(file));
     const auto set = [&](const std::string& sql) {
       SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec(sql);
     };
     set("PRAGMA user_version = " + std::to_string(version));
-    if (version == 13) set("DROP TABLE job_spending");
+    if (version == 14) set("DROP TABLE job_spending");
     expect_refused(file, ("says that it has format " + std::to_string(version) +
                           ", but its tables are of another")
                              .c_str());

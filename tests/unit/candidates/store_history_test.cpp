@@ -196,7 +196,7 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
         "run_points; DROP INDEX tasks_by_family; ALTER TABLE tasks DROP COLUMN family; DROP INDEX "
         "results_ranked; ALTER TABLE results DROP COLUMN steps; ALTER TABLE results DROP COLUMN "
         "registers; ALTER TABLE results DROP COLUMN code; ALTER TABLE results DROP COLUMN origin; "
-        "ALTER TABLE results DROP COLUMN held_math; CREATE INDEX results_by_run ON results (run, "
+        "ALTER TABLE results DROP COLUMN held_level; CREATE INDEX results_by_run ON results (run, "
         "id); "
         "CREATE INDEX results_ranked ON results (task_hash, device_name, modelled, speedup DESC, "
         "time_us, candidate) WHERE verdict = 'ok' AND final = 1; PRAGMA user_version = 7");
@@ -220,6 +220,37 @@ TEST_F(StoreTest, VersionSevenIsReadWithItsRunsAndFilters) {
   EXPECT_EQ(order(store_->boards(filter)->front()), std::vector<std::string>{"a"});
   put(second, hash_of('c'), timed(5));
   EXPECT_EQ(store_->run_points(second, 10)->size(), 1U);
+}
+
+TEST_F(StoreTest, VersionThirteenIsReadWithItsLevels) {
+  const std::int64_t run = begin(gpu());
+  Evaluation reduced = timed(3), split = timed(2);
+  reduced.math = MathLevel::kReduced;
+  split.math = MathLevel::kTf32x3;
+  put(run, hash_of('a'), reduced);
+  put(run, hash_of('b'), split);
+  store_.reset();
+  {
+    SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
+    // As version 13 left it: `reduced` was 3.
+    database.exec(
+        "ALTER TABLE results RENAME COLUMN held_level TO held_math; "
+        "UPDATE results SET held_math = 3 WHERE held_math = 4; PRAGMA user_version = 13");
+  }
+  reopen();
+  Evaluation once = timed(4);
+  once.math = MathLevel::kTf32;
+  put(run, hash_of('c'), once);
+  const auto held_to = [&](MathLevel level) {
+    BoardFilter filter;
+    filter.math = level;
+    return order(store_->boards(filter)->front());
+  };
+  EXPECT_EQ(held_to(MathLevel::kTf32x3), std::vector<std::string>{"b"});
+  EXPECT_EQ(held_to(MathLevel::kTf32), (std::vector<std::string>{"c", "b"}));
+  EXPECT_EQ(held_to(MathLevel::kReduced), (std::vector<std::string>{"c", "a", "b"}));
+  const auto rows = store_->boards({})->front().rows;
+  EXPECT_EQ(rows[1].evaluation.math, MathLevel::kReduced);
 }
 
 TEST_F(StoreTest, BoardsAreNamedByArchitecture) {

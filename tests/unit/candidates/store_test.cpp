@@ -361,7 +361,7 @@ TEST_F(StoreTest, TheLeaderboardReadsOnlyItsRows) {
   SQLite::Database database(file().string());
   SQLite::Statement plan(
       database,
-      "EXPLAIN QUERY PLAN SELECT id, candidate, origin, held_math, code FROM results "
+      "EXPLAIN QUERY PLAN SELECT id, candidate, origin, held_level, code FROM results "
       "WHERE task_hash = 'x' AND device_name = 'y' AND modelled = 0 AND verdict = 'ok' "
       "AND final = 1 AND speedup IS NOT NULL "
       "ORDER BY speedup DESC, time_us, steps, registers, candidate, toolchain DESC");

@@ -168,6 +168,24 @@ TEST(TaskReader, DefaultsFollowTheType) {
   }
 }
 
+TEST(TaskReader, TheDefaultToleranceOfF32LeavesRoomForTf32) {
+  const auto tolerance = [](const std::string& more, const char* type = "f32") {
+    std::string json = replaced(kScaleJson, "\"sizes\"", more + "\"sizes\"");
+    for (std::size_t at = 0; (at = json.find("f32", at)) != std::string::npos; ++at)
+      if (json.compare(at - 1, 5, "\"f32\"") == 0) json.replace(at, 3, type);
+    const auto task = parse_task(as_comment(json), "t.cu");
+    EXPECT_TRUE(task) << task.error().message;
+    return task->tolerance;
+  };
+  EXPECT_EQ(tolerance("\"math\": \"tf32\", "), (Tolerance{2e-3, 1e-5}));
+  for (const char* level : {"exact", "reassociate", "tf32x3", "reduced"})
+    EXPECT_EQ(tolerance(std::string("\"math\": \"") + level + "\", "), (Tolerance{1e-4, 1e-5}));
+  // Stated ones stay, and other types have their own.
+  EXPECT_EQ(tolerance("\"math\": \"tf32\", \"tolerance\": {\"rtol\": 1e-4}, "),
+            (Tolerance{1e-4, 1e-5}));
+  EXPECT_EQ(tolerance("\"math\": \"tf32\", ", "f64"), (Tolerance{1e-10, 1e-12}));
+}
+
 TEST(TaskReader, FillFilesAreResolvedAndMeasured) {
   const TempDir dir;
   dir.write("data/a.bin", std::string(4096 * 4, 'x'));
@@ -439,7 +457,7 @@ TEST(TaskReader, EveryMistakeHasItsPlace) {
        "$.tolerance.tol: unknown key 'tol'"},
       {"\"sizes\"", "\"tolerance\": 1e-3, \"sizes\"", "1e-3", "$.tolerance: must be an object"},
       {"\"sizes\"", "\"math\": \"fast\", \"sizes\"", "\"fast\"",
-       "$.math: 'fast' is not one of exact, reassociate, tf32x3, reduced"},
+       "$.math: 'fast' is not one of exact, reassociate, tf32x3, tf32, reduced"},
       {"\"sizes\"", "\"specialize\": 1, \"sizes\"", "1, \"sizes\"",
        "$.specialize: must be true or false"},
       {"\"sizes\"", "\"flops\": \"2*N*Z\", \"sizes\"", "\"2*N*Z\"", "$.flops: unknown name 'Z'"},

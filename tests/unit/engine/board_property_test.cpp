@@ -136,7 +136,8 @@ class BoardProperties : public test::StoreTest, public testing::WithParamInterfa
       if (other.task == t && other.program == one.program) known = &other;
     // The first way to a program is the one that is kept.
     one.origin = known ? known->origin : origins[below(random, 3)];
-    one.math = one.evaluation.math = static_cast<MathLevel>(below(random, 4));
+    one.math = one.evaluation.math =
+        kAllMathLevels[static_cast<std::size_t>(below(random, kAllMathLevels.size()))];
     CandidateRecord record = test::candidate(tasks_[t], one.program);
     record.origin = one.origin;
     ASSERT_TRUE(store_->put(run, record, one.evaluation, device));
@@ -193,7 +194,8 @@ TEST_P(BoardProperties, RanksFiltersAndIntervalsAreThoseOfTheSamples) {
     if (below(random, 3) == 0) filter.arch = below(random, 2) == 0 ? "sm_80" : "sm_90";
     if (below(random, 3) == 0) filter.modelled = below(random, 2) == 0;
     if (below(random, 3) == 0) filter.origin = below(random, 2) == 0 ? "rules" : "variant";
-    if (below(random, 3) == 0) filter.math = static_cast<MathLevel>(below(random, 4));
+    if (below(random, 3) == 0)
+      filter.math = kAllMathLevels[static_cast<std::size_t>(below(random, kAllMathLevels.size()))];
     const auto boards = store_->boards(filter);
     ASSERT_TRUE(boards) << boards.error().message;
 

@@ -92,6 +92,7 @@ TEST(MatmulTask, Tf32OnlyWhereTheTaskAllowsIt) {
   const auto p = program({3, 7}, {7, 5}, {3, 5});
   EXPECT_FALSE(call_of("A @ B", p).tf32);
   EXPECT_FALSE(call_of("A @ B", p, MathLevel::kTf32x3).tf32);
+  EXPECT_TRUE(call_of("A @ B", p, MathLevel::kTf32).tf32);
   EXPECT_TRUE(call_of("A @ B", p, MathLevel::kReduced).tf32);
   const auto half = program({3, 7}, {7, 5}, {3, 5}, ScalarType::kF16);
   EXPECT_FALSE(call_of("A @ B", half, MathLevel::kReduced).tf32);

@@ -490,6 +490,7 @@ TEST(Roof, UsesTheArithmeticThatTheLevelAllows) {
   const auto p = program(kReference, 1000);
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kExact, device).time_us, 150000);
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kTf32x3, device).time_us, 60000);
+  EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kTf32, device).time_us, 20000);
   EXPECT_DOUBLE_EQ(roof_of(p, 9e12, MathLevel::kReduced, device).time_us, 10000);
 }
 

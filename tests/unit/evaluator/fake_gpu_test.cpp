@@ -414,6 +414,32 @@ TEST_F(OnAFakeGpu, InTheFinalStageOtherInputsAreTriedAtTheTimedSize) {
   EXPECT_EQ(allowed.verdict, Verdict::kOk) << allowed.detail;
 }
 
+// At the timed size alone the fake rounds to TF32, or to bf16, which is too much at 1e-4.
+TEST_F(OnAFakeGpu, AtTf32AnswersMayBeOffAsThoseOnRoundedInputsAre) {
+  const auto expect = [](Verdict wanted, const std::string& kernel, MathLevel level, Stage stage,
+                         bool in_double) {
+    auto r = request(kernel);
+    for (auto* c : {&r.checks[0], &r.timed})
+      for (auto* p : {&c->reference, &c->candidate})
+        if (in_double)
+          p->source.erase(0, p->source.find("__global__"));
+        else  // has no form in double
+          p->source.insert(p->source.find('{') + 1, "\n  asm(\"\");");
+    r.tolerance = {1e-4, 1e-5};
+    r.math = r.claims = level;
+    r.stage = stage;
+    const auto e = evaluate(r);
+    EXPECT_EQ(e.verdict, wanted) << kernel << ": " << e.detail;
+  };
+  for (const bool in_double : {true, false})
+    for (const Stage stage : {Stage::kQuick, Stage::kFinal}) {
+      expect(Verdict::kOk, "scale", MathLevel::kTf32, stage, in_double);
+      expect(Verdict::kOk, "scale_tf32", MathLevel::kTf32, stage, in_double);
+      expect(Verdict::kWrongResult, "scale_bf16", MathLevel::kTf32, stage, in_double);
+      expect(Verdict::kWrongResult, "scale_tf32", MathLevel::kTf32x3, stage, in_double);
+    }
+}
+
 TEST_F(OnAFakeGpu, WrongAtTheTimedSize) {
   expect(Verdict::kWrongResult, "y[199999]", "scale_wrong");
 }

@@ -149,6 +149,40 @@ TEST(Fill, FilesAreCheckedAndRead) {
   unlink(path.c_str());
 }
 
+TEST(Fill, RoundsToTf32WhateverTheContentsComeFrom) {
+  const std::string path = testing::TempDir() + "/hone_fill_tf32.bin";
+  const std::vector<float> given = {1, 1 + 0x1p-11F, -1 - 0x1p-11F, 3.14159274F, 1e-30F, 0};
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(given.data()),
+             static_cast<std::streamsize>(given.size() * sizeof(float)));
+  auto from_file = buffer(ScalarType::kF32, {Fill::Kind::kFile, 0, 0, path}, 6);
+  from_file.fill.tf32 = true;
+  const auto rounded = values<float>(from_file);
+  EXPECT_EQ(rounded[1], 1 + 0x1p-10F);
+  EXPECT_EQ(rounded[2], -1 - 0x1p-10F);
+  EXPECT_EQ(rounded[3], 3.140625F);
+  EXPECT_EQ(rounded[5], 0);
+  // A range that begins and ends within elements.
+  const auto source = *Source::open(from_file, 7);
+  std::vector<std::uint8_t> part(9);
+  source->read(3, part.data(), part.size());
+  EXPECT_EQ(0, std::memcmp(part.data(), reinterpret_cast<const char*>(rounded.data()) + 3, 9));
+  unlink(path.c_str());
+
+  auto random = buffer(ScalarType::kF32, {Fill::Kind::kNormal, 0, 1}, 100);
+  const auto plain = values<float>(random);
+  random.fill.tf32 = true;
+  const auto fewer = values<float>(random);
+  random.type = ScalarType::kF64;
+  random.fill.through = ScalarType::kF32;
+  const auto wide = values<double>(random);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, plain[i]);
+    EXPECT_EQ(__builtin_bit_cast(std::uint32_t, fewer[i]), hone_f32_to_tf32(bits));
+    EXPECT_EQ(wide[i], double{fewer[i]});
+  }
+}
+
 TEST(Fill, HalfConversionIsRightForEveryValue) {
   for (std::uint32_t h = 0; h < 0x10000; ++h) {
     const float f = std::bit_cast<float>(hone_f16_to_f32(h));
@@ -226,6 +260,7 @@ TEST_F(HelperKernels, FillGivesTheSameBitsAsTheCpu) {
                                    {Fill::Kind::kEdges, -0.5, 2},
                                    {Fill::Kind::kMultiples, -1, 1, "", 1.0 / 2048},
                                    {Fill::Kind::kUniform, -1, 1, "", 0, ScalarType::kF32},
+                                   {Fill::Kind::kNormal, 0, 1, "", 0, ScalarType::kF32, true},
                                    {Fill::Kind::kSorted, 0, 90},
                                    {Fill::Kind::kSorted, 0, 1e6},
                                    {Fill::Kind::kOneHot, 0, 0},

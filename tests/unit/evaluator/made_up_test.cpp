@@ -24,7 +24,7 @@ Comparison decided(InputSet inputs, bool exact, float error, bool there_is_a_tru
         return compare(bytes(want), ScalarType::kF32,
                        bytes(answer == Answer::kCandidate ? got : want), ScalarType::kF32, allowed);
       },
-      [&] { return Result<bool>(there_is_a_truth); });
+      [&] { return Result<bool>(there_is_a_truth); }, [] { return Result<bool>(false); });
   EXPECT_TRUE(decides) << decides.error().message;
   return *decides;
 }

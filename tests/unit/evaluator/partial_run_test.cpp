@@ -137,6 +137,29 @@ __global__ void most(const float* x, float* y) {
 __global__ void wrong(const float* x, float* y) {
   int i = (blockIdx.y * 8 + threadIdx.y) * 512 + blockIdx.x * 8 + threadIdx.x;
   y[i] = blockIdx.x % 4 == 1 ? x[i] : 2 * x[i];
+}
+__device__ float rounded(float v, int dropped) {
+  return __uint_as_float((__float_as_uint(v) + (1u << (dropped - 1))) >> dropped << dropped);
+}
+__global__ void tf32(const float* x, float* y) {
+  int i = (blockIdx.y * 8 + threadIdx.y) * 512 + blockIdx.x * 8 + threadIdx.x;
+  y[i] = 2 * rounded(x[i], 13);
+}
+__device__ int ready;
+__global__ void waiting_tf32(const float* x, float* y) {
+  int i = (blockIdx.y * 8 + threadIdx.y) * 512 + blockIdx.x * 8 + threadIdx.x;
+  if (blockIdx.x == 0 && blockIdx.y == 0) atomicExch(&ready, 1);
+  while (atomicAdd(&ready, 0) == 0) {
+  }
+  y[i] = 2 * rounded(x[i], 13);
+}
+__global__ void bf16(const float* x, float* y) {
+  int i = (blockIdx.y * 8 + threadIdx.y) * 512 + blockIdx.x * 8 + threadIdx.x;
+  y[i] = 2 * rounded(x[i], 16);
+}
+__global__ void in_double(const double* x, double* y) {
+  int i = (blockIdx.y * 8 + threadIdx.y) * 512 + blockIdx.x * 8 + threadIdx.x;
+  y[i] = 2 * x[i];
 })";
 
 Built tiles(const std::string& kernel) {
@@ -171,6 +194,33 @@ TEST(CompareTimed, WantsWhatTheReferenceWrites) {
   EXPECT_EQ(holes.verdict, Verdict::kWrongResult);
   EXPECT_NE(holes.detail.find("was not written"), std::string::npos) << holes.detail;
   EXPECT_EQ(wrong.verdict, Verdict::kWrongResult);
+}
+
+TEST(CompareTimed, MayBeOffAsTf32IsWhereTheLevelIsThat) {
+  Built precise = tiles("in_double");
+  for (ConcreteBuffer& buffer : precise.runnable.program.buffers) {
+    buffer.type = ScalarType::kF64;
+    buffer.fill.through = ScalarType::kF32;
+  }
+  const auto verdict = [&](const std::string& kernel, MathLevel level, bool in_double) {
+    const Built reference = tiles("all"), candidate = tiles(kernel);
+    protocol::Case one{.reference = reference.runnable, .candidate = candidate.runnable, .seed = 7};
+    if (in_double) one.precise = precise.runnable;
+    return compare_timed(
+               one,
+               {*reference.module, *candidate.module, in_double ? precise.module.get() : nullptr},
+               {.tolerance = {1e-5, 0}, .math = level, .places = 11, .candidate_units = 3e6})
+        .verdict;
+  };
+  for (const bool in_double : {true, false}) {
+    EXPECT_EQ(verdict("all", MathLevel::kTf32, in_double), Verdict::kOk);
+    EXPECT_EQ(verdict("tf32", MathLevel::kTf32, in_double), Verdict::kOk);
+    // Blocks that wait for others: the candidate runs in full, and has made more than was drawn.
+    EXPECT_EQ(verdict("waiting_tf32", MathLevel::kTf32, in_double), Verdict::kOk);
+    EXPECT_EQ(verdict("bf16", MathLevel::kTf32, in_double), Verdict::kWrongResult);
+    EXPECT_EQ(verdict("tf32", MathLevel::kTf32x3, in_double), Verdict::kWrongResult);
+    EXPECT_EQ(verdict("tf32", MathLevel::kReduced, in_double), Verdict::kWrongResult);
+  }
 }
 
 constexpr const char* kLongBlocks = R"(

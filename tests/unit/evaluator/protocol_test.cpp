@@ -257,10 +257,25 @@ TEST(Messages, EveryFieldOfAPartIsChecked) {
   }
 }
 
+TEST(Messages, AnEmulateRequestNamesItsLevel) {
+  EmulateRequest request;
+  for (const MathLevel level : kAllMathLevels) {
+    request.math = level;
+    const auto back = emulate_request_from(through_cbor(to_message(request)));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->math, level);
+  }
+  Json bad = to_message(request);
+  for (const Json& value : {Json("fast"), Json(3), Json(nullptr)}) {
+    bad["math"] = value;
+    EXPECT_FALSE(emulate_request_from(bad)) << value;
+  }
+}
+
 TEST(Messages, RunnableRoundTripsWithoutItsSource) {
   Runnable r;
   r.program.source = "secret";
-  r.program.buffers.push_back({"x", ScalarType::kF16, {3, 5}, Role::kInOut, Fill{}});
+  r.program.buffers.push_back({"x", ScalarType::kF16, {3, 5}, Role::kInOut, Fill{.tf32 = true}});
   r.program.launches.push_back(
       {"k", {2, 1, 1}, {32, 1, 1}, 64, {BufferIndex{0}, std::int64_t{7}, 0.5}});
   r.compiled = sample_program();
@@ -271,6 +286,7 @@ TEST(Messages, RunnableRoundTripsWithoutItsSource) {
   ASSERT_EQ(back->program.launches.size(), 1U);
   EXPECT_EQ(back->program.launches[0].shared_bytes, 64);
   EXPECT_EQ(std::get<BufferIndex>(back->program.launches[0].args[0]).index, 0);
+  EXPECT_TRUE(back->program.buffers[0].fill.tf32);
   EXPECT_EQ(std::get<std::int64_t>(back->program.launches[0].args[1]), 7);
   EXPECT_EQ(std::get<double>(back->program.launches[0].args[2]), 0.5);
 }

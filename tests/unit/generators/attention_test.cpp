@@ -402,7 +402,10 @@ TEST(Attention, MathLevels) {
   const Reference f32{}, f16{.type = "f16", .depth = 64, .columns = 64};
   EXPECT_EQ(pipes(f32, MathLevel::kReassociate, "sm_90"), "reassociate: fma; ");
   EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_80"),
-            "reassociate: fma; tf32x3: tf32x3; reduced: tf32; ");
+            "reassociate: fma; tf32x3: tf32x3; tf32: tf32; ");
+  EXPECT_EQ(pipes(f32, MathLevel::kTf32, "sm_80"),
+            "reassociate: fma; tf32x3: tf32x3; tf32: tf32; ");
+  EXPECT_EQ(pipes(f32, MathLevel::kTf32x3, "sm_80"), "reassociate: fma; tf32x3: tf32x3; ");
   EXPECT_EQ(pipes(f32, MathLevel::kReduced, "sm_75"), "reassociate: fma; ");
   EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_90"), "reassociate: wgmma mma fma; ");
   EXPECT_EQ(pipes(f16, MathLevel::kReassociate, "sm_80"), "reassociate: mma fma; ");

@@ -138,14 +138,13 @@ TEST(Prompt, ModelledTimesAreCalledModelled) {
 TEST(Prompt, EachMathLevelSaysWhatItAllows) {
   Task task = make_task();
   std::set<std::string> seen;
-  for (const MathLevel level :
-       {MathLevel::kExact, MathLevel::kReassociate, MathLevel::kTf32x3, MathLevel::kReduced}) {
+  for (const MathLevel level : kAllMathLevels) {
     task.math = level;
     const std::string text = all_text(made(make_input(task)));
     EXPECT_TRUE(text.contains("\"math\": \"" + std::string(to_string(level)) + "\""));
     seen.insert(text);
   }
-  EXPECT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen.size(), kAllMathLevels.size());
 }
 
 TEST(Prompt, LeavesOutTheSlowestExemplarsFirst) {

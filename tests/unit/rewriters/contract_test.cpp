@@ -393,7 +393,9 @@ TEST(Contract, Tf32ThreeTimesInEveryOrientation) {
 }
 
 TEST(Contract, ReducedPipes) {
-  for (const char* pipe : {"tf32", "bf16", "wgmma-bf16"}) {
+  for (const auto& [pipe, level] : {std::pair{"tf32", MathLevel::kTf32},
+                                    {"bf16", MathLevel::kReduced},
+                                    {"wgmma-bf16", MathLevel::kReduced}}) {
     every_orientation({{"pipe", pipe},
                        {"bm", "64"},
                        {"bn", "32"},
@@ -401,7 +403,7 @@ TEST(Contract, ReducedPipes) {
                        {"wm", "32"},
                        {"wn", "16"},
                        {"share", "none"}},
-                      ScalarType::kF32, MathLevel::kReduced, 3e-2);
+                      ScalarType::kF32, level, level == MathLevel::kTf32 ? 3e-3 : 3e-2);
   }
 }
 
@@ -505,6 +507,11 @@ TEST(Contract, KnowsWhereToBegin) {
   EXPECT_EQ(first.string_param("pipe", ""), "fma");
   EXPECT_GE(first.int_param("tm", 0) * first.int_param("tn", 0), 64) << "of a thread";
   EXPECT_EQ(square.at(MathLevel::kTf32x3).front().string_param("pipe", ""), "wgmma-tf32x3");
+  // One pass where the level is TF32, and no half types.
+  const auto once = starts_of({.m = 4096, .n = 4096, .k = 4096}, MathLevel::kTf32);
+  ASSERT_EQ(once.size(), 3U);
+  for (const Step& step : once.at(MathLevel::kTf32))
+    EXPECT_EQ(step.string_param("pipe", ""), "tf32");
   // Few outputs, long sums: they are cut. Few columns: no tile is wider.
   const auto deep = starts_of({.m = 256, .n = 256, .k = 131072}, MathLevel::kReassociate);
   for (const Step& step : deep.at(MathLevel::kReassociate))

@@ -139,6 +139,7 @@ TEST(RequestBuilder, AsksForNoMoreBitsThanTheTaskDoes) {
   for (const auto& [math, wide, ties] : {std::tuple{"exact", true, true},
                                          {"reassociate", true, false},
                                          {"tf32x3", false, false},
+                                         {"tf32", false, false},
                                          {"reduced", false, false}}) {
     const auto task = parse_task(product_task(std::string(", \"math\": \"") + math + "\""), "p.cu");
     ASSERT_TRUE(task) << task.error().message;

@@ -1,0 +1,80 @@
+"""How far hone may depart from a module's arithmetic where the caller does not say: as far as PyTorch
+does itself, by its switches for TF32."""
+import contextlib
+from dataclasses import dataclass
+from typing import Any, Iterator, List, Optional
+
+import torch
+
+#: Of a result's error, beyond PyTorch's own: where the level is given and PyTorch's switches are not
+#: asked. That of TF32 is the default tolerance of a task with f32 results.
+TOLERANCES = {"reduced": 1e-2, "tf32": 2e-3, "tf32x3": 1e-4}
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Levels of arithmetic, as in a task; None: the default of tasks, "reassociate"."""
+
+    usual: Optional[str] = None
+    convolutions: Optional[str] = None  #: of tasks with convolutions of f32
+    products: Optional[str] = None  #: of tasks with products of matrices or attention of f32
+
+    @property
+    def options(self) -> List[str]:
+        """Options of `hone import`."""
+        named = {
+            "--math": self.usual,
+            "--convolution-math": self.convolutions,
+            "--product-math": self.products,
+        }
+        return [word for name, level in named.items() if level for word in (name, level)]
+
+
+def convolutions_use_tf32() -> bool:
+    """PyTorch's switch for cuDNN's convolutions, which is on by default."""
+    return _is_on(getattr(torch.backends.cudnn, "conv", None), torch.backends.cudnn)
+
+
+def products_use_tf32() -> bool:
+    """PyTorch's switch for cuBLAS, which is off by default; `torch.set_float32_matmul_precision`
+    turns it, too."""
+    return _is_on(torch.backends.cuda.matmul, torch.backends.cuda.matmul)
+
+
+def _is_on(named: Any, older: Any) -> bool:
+    """PyTorch has two names for a switch: `fp32_precision`, which follows the other, and the older
+    `allow_tf32`, which cannot be read where the first was used."""
+    precision = getattr(named, "fp32_precision", None)
+    return bool(older.allow_tf32) if precision is None else precision == "tf32"
+
+
+@contextlib.contextmanager
+def exact_f32() -> Iterator[None]:
+    """PyTorch's own products in f32, not in TF32."""
+    name, off = "allow_tf32", False
+    switches: List[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn]
+    try:
+        before = [getattr(switch, name) for switch in switches]
+    except RuntimeError:  # somebody used the newer names
+        name, off = "fp32_precision", "ieee"
+        switches = [torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn]
+        before = [getattr(switch, name) for switch in switches]
+    try:
+        for switch in switches:
+            setattr(switch, name, off)
+        yield
+    finally:
+        for switch, value in zip(switches, before):
+            setattr(switch, name, value)
+
+
+def levels_of(math: Optional[str], device: Optional[str]) -> Levels:
+    """The levels of a module's tasks. math: what the caller said; None: as PyTorch computes on a GPU
+    with its switches as they are now. device: where hone searches. On an emulated GPU the switches
+    count, too; elsewhere PyTorch has no TF32."""
+    if math is not None or not (device or "").startswith(("cuda", "emu:")):
+        return Levels(usual=math)
+    return Levels(
+        convolutions="tf32" if convolutions_use_tf32() else None,
+        products="tf32" if products_use_tf32() else None,
+    )
