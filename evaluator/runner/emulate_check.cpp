@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <random>
 #include <string_view>
 
@@ -51,9 +52,10 @@ constexpr std::uint64_t kMostAtOtherSizes = 60'000'000;  // [warp instructions]
 constexpr double kReferenceUnits = 4e6;                  // of a reference of which a part is tried
 
 /// Can one element of each output be made? What a reference does where nobody runs it in full is
-/// not known: it may be wrong there, and on a GPU that costs the process.
+/// not known: it may be wrong there, and on a GPU that costs the process; or one of its blocks
+/// touches more memory than this process may have.
 bool runs_in_part(const protocol::Runnable& reference, const emulator::Module& module,
-                  std::uint64_t seed) {
+                  std::uint64_t seed) try {
   auto run =
       PartialRun::load(reference, module, seed, kReferenceUnits, std::make_shared<SharedInputs>());
   if (!run) return false;
@@ -65,6 +67,19 @@ bool runs_in_part(const protocol::Runnable& reference, const emulator::Module& m
       if ((*run)->make(static_cast<int>(i), offset) != PartialRun::Made::kMade) return false;
   }
   return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+/// As compare_timed(); what needs too much memory is unsupported.
+TimedComparison compare_in_part(const Case& one, const TimedModules& modules,
+                                const TimedQuestion& question) try {
+  return compare_timed(one, modules, question);
+} catch (const std::bad_alloc&) {
+  TimedComparison result;
+  result.verdict = Verdict::kUnsupported;
+  result.detail = "a few of its blocks touch more memory than there is to emulate them";
+  return result;
 }
 
 /// What a candidate may take where the reference takes `reference` [warp instructions].
@@ -354,12 +369,12 @@ EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& reque
   Tolerance tolerance = check::for_inputs(request.tolerance, true);
   tolerance = request.bits == SameBits::kRequired ? check::same_bits(tolerance)
                                                   : check::loosened_blindly(tolerance);
-  auto compared = runner::compare_timed(one, {**reference, **candidate, precise.get()},
-                                        {.tolerance = tolerance,
-                                         .to_the_bit = request.bits == SameBits::kRequired,
-                                         .places = request.places ^ one.seed,
-                                         .thorough = false,
-                                         .enough = kFewCompared});
+  auto compared = compare_in_part(one, {**reference, **candidate, precise.get()},
+                                  {.tolerance = tolerance,
+                                   .to_the_bit = request.bits == SameBits::kRequired,
+                                   .places = request.places ^ one.seed,
+                                   .thorough = false,
+                                   .enough = kFewCompared});
   unusable = compared.useless;
   if (unusable) return reply(Verdict::kOk, "");
   if (compared.verdict == Verdict::kUnsupported && !request.by_rules &&
