@@ -299,8 +299,8 @@ bool Block::run_warp(Warp& w) {
         case Kind::kNop:
         case Kind::kFence:
           if (in.kind == Kind::kFence) {
-            if (check_races_) publish(w, in.sub == 0);
-            if (!late_.empty() && mask) in.sub == 0 ? land_all_late() : show_late_to_block(w);
+            if (check_races_) publish(w, in.sub != 1);
+            if (!late_.empty() && mask) in.sub != 1 ? land_all_late() : show_late_to_block(w);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
             if (counting_ && mask) count_fence(w, in);
           } else if (counting_ && mask && in.a != kNone) {
