@@ -310,6 +310,10 @@ class Block {
   void count_sleep(Warp& w, const Inst& in, std::uint32_t mask);
   void count_prefetch(const Inst& in, std::uint32_t mask);
   void count_hot_store(std::uint64_t line, std::uint32_t sectors);
+  /// Of a bulk reduction: `sectors` of it are changed.
+  void count_reduced_line(std::uint64_t line, std::uint32_t sectors, bool integer);
+  void note_atomic_line(std::uint64_t line);
+  void forget_l1();  ///< what an acquire does
   void count_global(Warp& w, const Inst& in, bool store);
   /// Bytes of a page that began uninitialised.
   void set_written(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) const {

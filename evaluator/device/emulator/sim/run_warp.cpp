@@ -246,6 +246,7 @@ bool Block::run_warp(Warp& w) {
           }
           if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w, in);
           if (mask && !access(w, in, mask)) return false;
+          if (counting_ && in.acquire && mask) forget_l1();
           ++pc;
           if ((in.kind == Kind::kLoad || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
@@ -256,6 +257,7 @@ bool Block::run_warp(Warp& w) {
         case Kind::kAtom:
           if (counting_ && mask && in.release) count_fence(w, in);
           if (mask && !atomic(w, in, mask)) return false;
+          if (counting_ && in.acquire && mask) forget_l1();
           ++pc;
           if ((in.used || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
