@@ -31,6 +31,8 @@ class Async {
   explicit Async(Block& block) : b_(block) {}
 
   void reset();
+  /// How often the blocks of the cluster have met at its barrier.
+  [[nodiscard]] std::uint32_t cluster_phase() const { return cluster_phase_; }
   Block::Step run(Warp& w, const Inst& in, std::uint32_t mask);
 
   /// Nobody in the block can go on: those that try_wait suspended look again, a number of times.

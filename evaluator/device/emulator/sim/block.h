@@ -245,6 +245,8 @@ class Block {
   bool cluster_access(Warp& w, const Inst& in, std::uint32_t mask);
   /// Bytes of another block's shared memory, or of this one's; null: a failure was reported.
   /// `value`: what will be written there, if that is known.
+  /// Have all blocks of its cluster begun, as a barrier of theirs has told?
+  [[nodiscard]] bool met_cluster() const;
   std::uint8_t* cluster_data(Warp& w, const Inst& in, int lane, std::uint64_t address,
                              std::uint32_t bytes, const std::uint8_t* value = nullptr);
   bool note_cluster(Warp& w, const Inst& in, int lane, Block& owner, std::uint64_t granule,
