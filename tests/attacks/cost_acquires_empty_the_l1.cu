@@ -1,4 +1,4 @@
-// Cost: a table of 8 KB that is loaded again and again, an acquire before each time: from the L2, as the L1 forgets.
+// Cost: a table of 1 KB that is loaded again and again, an acquire before each time: from the L2, as the L1 forgets.
 // task: block_totals
 // verdict: ok
 // speedup: at most 0.3
@@ -14,9 +14,9 @@ __global__ void totals(const float* x, float* y, int c) {
     float4 q;
     asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(v) : "l"(seen) : "memory");
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
+    for (int j = 0; j < 8; ++j) {
       asm volatile("ld.global.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(q.x), "=f"(q.y), "=f"(q.z), "=f"(q.w)
-                   : "l"(x + 4 * (256 * j + threadIdx.x)) : "memory");
+                   : "l"(x + 4 * ((threadIdx.x + 32 * j) % 64)) : "memory");
       t += q.x + q.y + q.z + q.w;
     }
     t += v > 1;
