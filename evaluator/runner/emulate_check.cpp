@@ -10,6 +10,7 @@
 #include "evaluator/check/compare.h"
 #include "evaluator/check/doubles.h"
 #include "evaluator/check/made_up.h"
+#include "evaluator/check/own_numbers.h"
 #include "evaluator/check/precise.h"
 #include "evaluator/runner/compare_timed.h"
 #include "evaluator/runner/emulate.h"
@@ -49,7 +50,11 @@ constexpr std::uint64_t kWorkInFull = 30'000'000;  // and the reference is no lo
 constexpr std::uint64_t kFewCompared = 1;
 /// Of the reference, over all sizes that are called one after another.
 constexpr std::uint64_t kMostAtOtherSizes = 60'000'000;  // [warp instructions]
-constexpr double kReferenceUnits = 4e6;                  // of a reference of which a part is tried
+/// Numbers of a candidate's code that inputs are given, and to one of how many elements.
+constexpr std::size_t kMostNumbers = 32;
+constexpr std::uint64_t kMostWorkOfNumbers = 10'000'000;  // [warp instructions of the reference]
+constexpr std::uint64_t kOneOfReplaced = 4;
+constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tried
 
 /// Can one element of each output be made? What a reference does where nobody runs it in full is
 /// not known: it may be wrong there, and on a GPU that costs the process; or one of its blocks
@@ -365,6 +370,67 @@ EmulateReply Emulate::call_at_other_sizes(const EmulateRequest& request,
     }
   }
   return reply(Verdict::kOk, "");
+}
+
+EmulateReply Emulate::check_own_numbers(const EmulateRequest& request,
+                                        const std::vector<int>& unusable) {
+  const EmulateReply right = reply(Verdict::kOk, "");
+  // The one with most work of those that are cheap.
+  const Case* chosen = nullptr;
+  std::uint64_t most = 0;  // [warp instructions of the reference]
+  for (std::size_t i = 0; i < request.checks.size(); ++i) {
+    const Case& check = request.checks[i];
+    if (!check.candidate || check.in_part || check.inputs != InputSet::kOwn ||
+        std::ranges::find(unusable, static_cast<int>(i)) != unusable.end())
+      continue;
+    const std::uint64_t work = kept_.run(check)->warp_instructions;
+    if (work > kMostWorkOfNumbers || work <= most) continue;
+    chosen = &check;
+    most = work;
+  }
+  if (chosen == nullptr) return right;
+  Case one = *chosen;
+  auto numbers = check::own_numbers(one.reference.compiled.ptx, one.candidate->compiled.ptx);
+  std::mt19937_64 random(request.places);
+  std::ranges::shuffle(numbers, random);
+  if (numbers.size() > kMostNumbers) numbers.resize(kMostNumbers);
+  std::vector<Replaced> replaced;
+  for (const ConcreteBuffer& buffer : one.reference.program.buffers) {
+    const auto values = check::elements_of(numbers, buffer);
+    if (values.empty()) continue;
+    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(buffer.elements()); ++i) {
+      const std::uint64_t choice = random();
+      if (choice % kOneOfReplaced == 0)
+        replaced.push_back(
+            {buffer.name, i, values[(choice >> 32) % values.size()], size_of(buffer.type)});
+    }
+  }
+  if (replaced.empty()) return right;
+  const auto module = kept_.module_for(one.candidate->compiled);
+  auto program =
+      EmulatedProgram::load(*one.candidate, one.seed, EmulatedProgram::Outputs::kUninitialised);
+  // The answer in double is another one's.
+  one.precise.reset();
+  one.inputs = InputSet::kEdges;
+  one.made_up = true;
+  const auto reference = kept_.run_replaced(one.reference, one.seed, kMostAtOtherSizes, replaced);
+  if (!module || !program || !replace(**program, replaced) ||
+      says_nothing(reference, one, check::for_inputs(request.tolerance, true).non_finite))
+    return right;
+  (*program)->set_threads(threads_);
+  const auto report =
+      (*program)->run_all(**module, budget_for(reference.warp_instructions, request), false);
+  constexpr std::string_view kWith = " (with numbers among the inputs that its code names)";
+  if (report.verdict != Verdict::kOk)
+    return reply(report.verdict, fmt::format("{}{}", report.detail, kWith));
+  OutputBytes outputs;
+  bool perhaps_by_chance = false;
+  auto result = compare_outputs(one, reference, **program, request, outputs, perhaps_by_chance);
+  if (result.verdict == Verdict::kOk || perhaps_by_chance) return right;
+  const std::string on = fmt::format(" (on {})", to_string(one.inputs));
+  if (result.detail.ends_with(on)) result.detail.resize(result.detail.size() - on.size());
+  result.detail += kWith;
+  return result;
 }
 
 EmulateReply Emulate::check_in_part(const Case& one, const EmulateRequest& request,
