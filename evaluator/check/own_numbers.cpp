@@ -99,9 +99,9 @@ void add_near(std::vector<std::uint64_t>& out, const ConcreteBuffer& buffer, std
     bool fits = any || fill.exact.has_value();
     if (!fits) {
       const std::uint64_t sign = 1ULL << (bits - 1);
-      const double value = is_signed ? static_cast<double>(static_cast<std::int64_t>(
-                                           (own ^ sign) - sign))
-                                     : static_cast<double>(own);
+      const double value = is_signed
+                               ? static_cast<double>(static_cast<std::int64_t>((own ^ sign) - sign))
+                               : static_cast<double>(own);
       fits = value >= fill.a && value <= fill.b;
     }
     if (fill.exact) {
@@ -117,7 +117,8 @@ void add_near(std::vector<std::uint64_t>& out, const ConcreteBuffer& buffer, std
 std::vector<OwnNumber> own_numbers(std::string_view reference_ptx, std::string_view candidate_ptx) {
   const auto known = numbers_in(reference_ptx);
   auto own = numbers_in(candidate_ptx);
-  std::erase_if(own, [&](const OwnNumber& n) { return std::ranges::find(known, n) != known.end(); });
+  std::erase_if(own,
+                [&](const OwnNumber& n) { return std::ranges::find(known, n) != known.end(); });
   return own;
 }
 
@@ -125,8 +126,8 @@ std::vector<std::uint64_t> elements_of(const std::vector<OwnNumber>& numbers,
                                        const ConcreteBuffer& buffer) {
   std::vector<std::uint64_t> out;
   const Fill::Kind kind = buffer.fill.kind;
-  const bool random = kind == Fill::Kind::kUniform || kind == Fill::Kind::kNormal ||
-                      kind == Fill::Kind::kIntegers;
+  const bool random =
+      kind == Fill::Kind::kUniform || kind == Fill::Kind::kNormal || kind == Fill::Kind::kIntegers;
   if (!random || (buffer.role != Role::kIn && buffer.role != Role::kInOut) ||
       buffer.type == ScalarType::kBool)
     return out;
@@ -137,11 +138,10 @@ std::vector<std::uint64_t> elements_of(const std::vector<OwnNumber>& numbers,
       continue;
     }
     const auto bits = static_cast<std::uint32_t>(number.bits);
-    const double value = number.kind == OwnNumber::Kind::kF64   ? std::bit_cast<double>(number.bits)
-                         : number.kind == OwnNumber::Kind::kF32 ? std::bit_cast<float>(bits)
-                                                                : static_cast<double>(
-                                                                      static_cast<std::int64_t>(
-                                                                          number.bits));
+    const double value = number.kind == OwnNumber::Kind::kF64 ? std::bit_cast<double>(number.bits)
+                         : number.kind == OwnNumber::Kind::kF32
+                             ? std::bit_cast<float>(bits)
+                             : static_cast<double>(static_cast<std::int64_t>(number.bits));
     add_near(out, buffer, value);
     // Floats are compared as integers, too.
     if (whole && buffer.type == ScalarType::kF32 && std::isnormal(std::bit_cast<float>(bits)))
