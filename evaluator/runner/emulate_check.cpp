@@ -52,7 +52,7 @@ constexpr std::uint64_t kFewCompared = 1;
 constexpr std::uint64_t kMostAtOtherSizes = 60'000'000;  // [warp instructions]
 /// Numbers of a candidate's code that inputs are given, and to one of how many elements.
 constexpr std::size_t kMostNumbers = 32;
-constexpr std::uint64_t kMostWorkOfNumbers = 10'000'000;  // [warp instructions of the reference]
+constexpr std::uint64_t kMostWorkOfNumbers = 20'000'000;  // [warp instructions of references]
 constexpr std::uint64_t kOneOfReplaced = 4;
 constexpr double kReferenceUnits = 4e6;  // of a reference of which a part is tried
 
@@ -375,18 +375,22 @@ EmulateReply Emulate::call_at_other_sizes(const EmulateRequest& request,
 EmulateReply Emulate::check_own_numbers(const EmulateRequest& request,
                                         const std::vector<int>& unusable) {
   const EmulateReply right = reply(Verdict::kOk, "");
-  // The one with most work of those that are cheap.
-  const Case* chosen = nullptr;
-  std::uint64_t most = 0;  // [warp instructions of the reference]
+  std::vector<const Case*> own;
   for (std::size_t i = 0; i < request.checks.size(); ++i) {
     const Case& check = request.checks[i];
-    if (!check.candidate || check.in_part || check.inputs != InputSet::kOwn ||
-        std::ranges::find(unusable, static_cast<int>(i)) != unusable.end())
-      continue;
-    const std::uint64_t work = kept_.run(check)->warp_instructions;
-    if (work > kMostWorkOfNumbers || work <= most) continue;
-    chosen = &check;
-    most = work;
+    if (check.candidate && !check.in_part && check.inputs == InputSet::kOwn &&
+        std::ranges::find(unusable, static_cast<int>(i)) == unusable.end())
+      own.push_back(&check);
+  }
+  std::ranges::stable_sort(own, {},
+                           [](const Case* check) { return bytes_of(check->reference.program); });
+  // The largest of those that are cheap. What the references do may be unknown here.
+  const Case* chosen = nullptr;
+  std::uint64_t work = 0;  // [warp instructions of references]
+  for (const Case* check : own) {
+    work += kept_.run(*check)->warp_instructions;
+    if (work > kMostWorkOfNumbers) break;
+    chosen = check;
   }
   if (chosen == nullptr) return right;
   Case one = *chosen;
