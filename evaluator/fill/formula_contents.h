@@ -41,7 +41,7 @@ HONE_FN double hone_edge(struct hone_fill f, hone_u64 bits) {
     case 2:
       return f.a + (f.b - f.a) * 0.5;
     case 3:
-      v = 0.0;
+      v = f.a < 0.0 && (bits & 512U) ? -0.0 : 0.0;
       break;
     case 4:
       v = 1.0;
@@ -332,6 +332,24 @@ HONE_FN int hone_is_high(struct hone_fill f, hone_u64 index) {
   return (index >> hone_bits(f.key ^ 9ULL, hone_row_of_pattern(f, index)) % 3ULL) & 1U;
 }
 
+// Of a row nearly all of whose elements are equal: is this one of the few others? Rows have one to
+// three; of a vector's pieces all have some, a quarter or a sixteenth, so that it goes far from one
+// to the next.
+HONE_FN int hone_is_rare(struct hone_fill f, hone_u64 index) {
+  hone_u64 width = f.width < f.count ? f.width : 64ULL, row = index / width, at = index % width;
+  hone_u64 bits = hone_bits(f.key ^ 12ULL, row), of_all = hone_bits(f.key ^ 13ULL, 0);
+  if (f.width >= f.count && (bits >> 8) % (1ULL << 2 * (of_all % 3ULL))) return 0;
+  for (hone_u64 k = 0; k <= bits % 3ULL; ++k)
+    if (hone_bits(f.key ^ (14ULL + k), row) % width == at) return 1;
+  return 0;
+}
+
+// What the others of its row are: 0, or one of the ends.
+HONE_FN int hone_usual(struct hone_fill f, hone_u64 index) {
+  hone_u64 row = f.width < f.count ? index / f.width : 0;
+  return (int)(hone_bits(f.key ^ 17ULL, row) & 3U);
+}
+
 // The part of the range that a number is at.
 HONE_FN double hone_part(struct hone_fill f, hone_u64 index) {
   double part = hone_unit(hone_bits(f.key, index));
@@ -352,6 +370,13 @@ HONE_FN hone_u64 hone_random_whole(struct hone_fill f, hone_u64 index) {
   if ((f.pattern == HONE_ZIGZAG || f.pattern == HONE_STRIDED) && most > 0) {
     hone_u64 high = (hone_u64)hone_is_high(f, index);
     return f.low + high * (most / 2 + 1ULL) + bits % (high ? most - most / 2 : most / 2 + 1ULL);
+  }
+  if (f.pattern == HONE_RARE) {
+    int usual = hone_usual(f, index), has_zero = 0ULL - f.low <= most;
+    hone_u64 n = usual < 2 && has_zero ? 0ULL : usual == 2 || f.low == 0 ? f.low + most : f.low;
+    hone_u64 other = hone_any_of(f, bits);
+    if (!hone_is_rare(f, index)) return n;
+    return other != n ? other : n != f.low ? f.low : f.low + most;
   }
   if (f.pattern == HONE_PROGRESSION) {
     hone_u64 choice = hone_bits(f.key ^ 9ULL, 0), step = 1;
@@ -397,6 +422,7 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
         v = f.step * (double)hone_pick(hone_bits(f.key, index),
                                        hone_to_i64(-hone_floor(-f.a / f.step)),
                                        hone_to_i64(hone_floor(f.b / f.step)));
+        if (v == 0.0 && f.a < 0.0 && (hone_bits(f.key ^ 8ULL, index) & 1U)) v = -0.0;
         break;
       case HONE_SORTED: {
         double way =
@@ -420,6 +446,10 @@ HONE_LARGE_FN hone_u64 hone_plain_element(struct hone_fill f, hone_u64 index) {
         break;
       default:
         v = f.a + f.b * (double)index;
+    }
+    if (f.pattern == HONE_RARE && !hone_is_rare(f, index)) {
+      int usual = hone_usual(f, index);
+      v = usual < 2 && f.a <= 0.0 && f.b >= 0.0 ? 0.0 : usual == 2 ? f.b : f.a;
     }
     if (f.pattern == HONE_NEARLY) {
       hone_u64 bits = hone_bits(f.key ^ 11ULL, index), near = hone_encode_float(f.type, v);

@@ -26,8 +26,18 @@ constexpr double kLargestConstant = 0x1p31;
 enum class Varies { kNothing, kFloats, kIntegers, kConstants, kOrdered, kSequences };
 
 /// Of kPatterns: patterns of the formula, and two ranges.
-enum FormOfFloats { kFewRows, kPeriodic, kZigzag, kTiny, kNarrow, kTinySquares, kFormsOfFloats };
-constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS, HONE_PERIODIC, HONE_ZIGZAG, HONE_PROGRESSION};
+enum FormOfFloats {
+  kFewRows,
+  kPeriodic,
+  kZigzag,
+  kTiny,
+  kNarrow,
+  kTinySquares,
+  kRare,
+  kFormsOfFloats
+};
+constexpr int kPatternsOfRows[] = {HONE_FEW_ROWS, HONE_PERIODIC, HONE_ZIGZAG, HONE_PROGRESSION,
+                                   HONE_RARE};
 constexpr int kRelations[] = {HONE_SAME, HONE_MIRRORED, HONE_ROWS_MOVED, HONE_NEARLY};
 constexpr int kOrdersOfSequences = 2;
 
@@ -334,6 +344,8 @@ void vary_by_pattern(ConcreteBuffer& buffer, std::uint64_t seed) {
   const double width = fill.b - fill.a;
   if (form == kZigzag) {
     fill.pattern = HONE_ZIGZAG;
+  } else if (form == kRare) {
+    fill.pattern = HONE_RARE;
   } else if (form == kTinySquares && fill.a <= 0 && fill.b >= 0) {
     const double share = tiny_root(fill.through.value_or(buffer.type)) / std::max(-fill.a, fill.b);
     fill.a *= share;

@@ -59,10 +59,12 @@ enum class InputSet {
   kRelated,          ///< floats of one buffer are those of another, perhaps but for the last bits,
                      ///< mirrored in the middle of the range, or those of other rows
   kPatterns,         ///< many equal rows, periods along the row, high and low in turns, tiny values
-                     ///< alone, of which the squares may be 0, a narrow range away from zero
+                     ///< alone, of which the squares may be 0, a narrow range away from zero, rows
+                     ///< that are 0 or at an end but for a few elements
   kRelatedIntegers,  ///< the first, of integers: all differences or all sums are equal, or all but
                      ///< one of a row
-  kPatternsOfIntegers,  ///< equal rows, periods, high and low in turns, sequences of equal steps
+  kPatternsOfIntegers,  ///< equal rows, periods, high and low in turns, sequences of equal steps,
+                        ///< rows that are equal but for a few elements
   kSequences,           ///< in place of a sequence of the task: other steps, or another order
   kStrided,  ///< floats: the higher half of the range at equal distances alone, all of which may
              ///< fall to one thread

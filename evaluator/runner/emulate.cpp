@@ -590,6 +590,11 @@ EmulateReply Emulate::after_checks(const EmulateRequest& request, const std::vec
     step.ends("calls at other sizes", between);
     if (between.verdict != Verdict::kOk) return between;
   }
+  if (looks_further(request)) {
+    auto named = check_own_numbers(request, unusable);
+    step.ends("check of numbers of its own", named);
+    if (named.verdict != Verdict::kOk) return named;
+  }
   EmulateReply result = reply(Verdict::kOk, "");
   bool compared = false;  // in full, at the timed size
   // A program made for the timed sizes is another text than the one at the check sizes.

@@ -100,6 +100,10 @@ class Emulate {
   /// left, as long as that is cheap: a program is loaded once and called with many sizes.
   [[nodiscard]] protocol::EmulateReply call_at_other_sizes(const protocol::EmulateRequest& request,
                                                            const std::vector<int>& unusable);
+  /// At a size that `unusable` leaves: with numbers among the inputs that the
+  /// candidate's code names and the reference's does not, as it may treat them apart.
+  [[nodiscard]] protocol::EmulateReply check_own_numbers(const protocol::EmulateRequest& request,
+                                                         const std::vector<int>& unusable);
   /// One too large to run in full: at some places, as the timed size.
   [[nodiscard]] protocol::EmulateReply check_in_part(const protocol::Case& one,
                                                      const protocol::EmulateRequest& request,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 #include "evaluator/runner/emulated_program.h"
 
@@ -43,7 +45,8 @@ Result<SharedModule> ReferenceRuns::module_for(const CompiledProgram& compiled) 
 }
 
 ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std::uint64_t seed,
-                                       std::uint64_t budget, std::uint64_t changes) {
+                                       std::uint64_t budget, std::uint64_t changes,
+                                       const std::vector<Replaced>& replaced) {
   ReferenceRun run;
   const auto module = module_for(reference.compiled);
   if (!module) {
@@ -63,6 +66,11 @@ ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std:
       run.detail = changed.error().message;
       return run;
     }
+  }
+  if (!replace(**program, replaced)) {
+    run.verdict = Verdict::kRefused;
+    run.detail = "an element to replace is not there";
+    return run;
   }
   const auto report = (*program)->run_all(**module, budget, true);
   run.verdict = report.verdict;
@@ -84,6 +92,22 @@ ReferenceRun ReferenceRuns::run_afresh(const protocol::Runnable& reference, std:
   run.operations = static_cast<double>(report.counters.flops) /
                    static_cast<double>(std::max<std::int64_t>(1, elements));
   return run;
+}
+
+bool replace(EmulatedProgram& program, const std::vector<Replaced>& elements) {
+  return std::ranges::all_of(elements, [&](const Replaced& one) {
+    const int index = program.index_of(one.buffer);
+    std::uint8_t bytes[sizeof one.bits];
+    std::memcpy(bytes, &one.bits, sizeof bytes);
+    return index < 0 ||
+           program.write(index, one.element * one.size, std::span(bytes).first(one.size));
+  });
+}
+
+ReferenceRun ReferenceRuns::run_replaced(const protocol::Runnable& reference, std::uint64_t seed,
+                                         std::uint64_t budget,
+                                         const std::vector<Replaced>& replaced) {
+  return run_afresh(reference, seed, budget, 0, replaced);
 }
 
 SharedRun ReferenceRuns::run(const protocol::Runnable& reference, std::uint64_t seed,

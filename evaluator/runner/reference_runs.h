@@ -16,6 +16,8 @@
 
 namespace hone::runner {
 
+class EmulatedProgram;
+
 /// Of a reference at one check size [warp instructions]; a core runs 50-150 million a second.
 inline constexpr std::uint64_t kReferenceBudget = 1'500'000'000;
 
@@ -38,6 +40,15 @@ struct ReferenceRun {
 using SharedRun = std::shared_ptr<const ReferenceRun>;
 using SharedModule = std::shared_ptr<const emulator::Module>;
 
+/// An element of an input that is not what its fill gives.
+struct Replaced {
+  std::string buffer;
+  std::uint64_t element = 0, bits = 0;
+  std::size_t size = 0;  ///< of the element [B]
+};
+/// Before a program runs; one that has no such buffer does not read it. False: no such element.
+[[nodiscard]] bool replace(EmulatedProgram& program, const std::vector<Replaced>& elements);
+
 class ReferenceRuns {
  public:
   /// Of any program. kInvalidInput: not PTX.
@@ -45,6 +56,10 @@ class ReferenceRuns {
   /// Of the reference, or of the same in double.
   [[nodiscard]] SharedRun run(const protocol::Runnable& reference, std::uint64_t seed,
                               std::uint64_t budget, std::uint64_t changes = 0);
+  /// On inputs of which some elements are replaced; nothing is kept of it.
+  [[nodiscard]] ReferenceRun run_replaced(const protocol::Runnable& reference, std::uint64_t seed,
+                                          std::uint64_t budget,
+                                          const std::vector<Replaced>& replaced);
   /// Of a check's reference. Inputs that the task does not list may make it run on and on: there it
   /// may take a few times as long as on the task's own.
   [[nodiscard]] SharedRun run(const protocol::Case& one);
@@ -62,7 +77,8 @@ class ReferenceRuns {
 
  private:
   [[nodiscard]] ReferenceRun run_afresh(const protocol::Runnable& reference, std::uint64_t seed,
-                                        std::uint64_t budget, std::uint64_t changes);
+                                        std::uint64_t budget, std::uint64_t changes,
+                                        const std::vector<Replaced>& replaced = {});
 
   // Oldest first; bounded by count and, for runs, by bytes.
   std::list<std::pair<std::string, SharedRun>> runs_;

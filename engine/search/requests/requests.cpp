@@ -22,7 +22,7 @@ namespace {
 /// comes to know what the reference makes of each.
 constexpr std::uint64_t kQuickInputs = 7;
 /// Of a request, beside those of all remainders; the task's own come first.
-constexpr std::size_t kMostChecks = 60;
+constexpr std::size_t kMostChecks = 70;
 constexpr int kSetsOfTies = 12;
 /// What a vector, a fragment of a tensor core or a small tile asks of a size.
 constexpr std::int64_t kRungs[] = {4, 8, 16};
@@ -250,12 +250,12 @@ void RequestBuilder::vary_inputs(EvaluationRequest& request, Stage stage) const 
     // Where ties are, the seed decides, and most say nothing of a sum in another order.
     for (int i = 0; i < (set == InputSet::kTies ? kSetsOfTies : 1); ++i) add(smallest_, set, i);
   }
+  for (const InputSet set : input_sets_)
+    for (int form = 1; form < forms_of(set); ++form) add(smallest_, set, form);
+  // Last, where there are more than may be: what each set shows has been asked once above.
   for (std::size_t i = 0; i < own.size(); ++i)
     for (const InputSet set : input_sets_)
       if (i != smallest_ && !own[i].in_part && depends_on_size(set)) add(i, set);
-  // Last, where there are more sets than checks: the first form of each has been added above.
-  for (const InputSet set : input_sets_)
-    for (int form = 1; form < forms_of(set); ++form) add(smallest_, set, form);
 }
 
 /// Values near 0, where an approximation shows that is good elsewhere: so that such a candidate

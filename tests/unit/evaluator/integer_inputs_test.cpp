@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "candidates/task_reader.h"
@@ -242,7 +243,7 @@ TEST(IntegerInputs, HavePatterns) {
                    v.begin() + static_cast<std::ptrdiff_t>(row + 1) * 250);
     int low = 0;
     for (std::size_t i = 1; i < v.size(); ++i) low += (v[i] <= 500) != (v[i - 1] <= 500) ? 1 : 0;
-    switch (seed % 4) {
+    switch (seed % 5) {
       case 0:
         EXPECT_LT(rows.size(), 25U);
         break;
@@ -252,6 +253,20 @@ TEST(IntegerInputs, HavePatterns) {
       case 2:
         EXPECT_GT(low, 4500);
         break;
+      case 4: {
+        // 0 or the end in all of a row but for one to three elements.
+        std::set<unsigned> usual;
+        for (std::size_t row = 0; row < 40; ++row) {
+          std::map<unsigned, int> count;
+          for (std::size_t i = 250 * row; i < 250 * (row + 1); ++i) ++count[v[i]];
+          const auto most = std::ranges::max_element(count, {}, [](auto& n) { return n.second; });
+          usual.insert(most->first);
+          EXPECT_GE(most->second, 247);
+          EXPECT_LE(most->second, 249);
+        }
+        EXPECT_EQ(usual, (std::set<unsigned>{0, 1000}));
+        break;
+      }
       default:
         for (std::size_t i = 2; i < v.size(); ++i)
           EXPECT_EQ((v[i] + 1001 - v[i - 1]) % 1001, (v[1] + 1001 - v[0]) % 1001);

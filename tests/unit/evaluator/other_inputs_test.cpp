@@ -72,6 +72,36 @@ TEST(InputSets, OneFormOfPatternsIsTinyValues) {
   }
 }
 
+/// Honest programs skip what is 0; others take for 0 what is so at a few places.
+TEST(InputSets, OneFormOfPatternsIsZeroButForFewElements) {
+  const auto own = program({Fill::Kind::kUniform, -1, 1});
+  bool found = false;
+  for (int form = 0; form < forms_of(InputSet::kPatterns); ++form) {
+    const auto varied = with_inputs(own, InputSet::kPatterns, static_cast<std::uint64_t>(form));
+    const auto values = contents(varied.buffers[0]);
+    const auto zeros = static_cast<std::size_t>(std::ranges::count(values, 0.0F));
+    if (zeros == 0) continue;
+    const auto ends = static_cast<std::size_t>(std::ranges::count(values, 1.0F) +
+                                               std::ranges::count(values, -1.0F));
+    EXPECT_GT(zeros + ends, values.size() * 9 / 10) << form;
+    EXPECT_LT(zeros + ends, values.size()) << form;
+    found = true;
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(InputSets, EdgesAndMultiplesHaveMinusZero) {
+  const auto minus_zeros = [](const ConcreteProgram& own, InputSet set) {
+    return std::ranges::count_if(contents(with_inputs(own, set, 1).buffers[0]),
+                                 [](float v) { return v == 0 && std::signbit(v); });
+  };
+  for (const InputSet set : {InputSet::kEdges, InputSet::kMultiples}) {
+    EXPECT_GT(minus_zeros(program({Fill::Kind::kUniform, -1, 1}), set), 0) << to_string(set);
+    EXPECT_EQ(minus_zeros(program({Fill::Kind::kUniform, 0, 1}), set), 0) << to_string(set);
+  }
+  EXPECT_GT(minus_zeros(program({Fill::Kind::kIntegers, -3, 3}), InputSet::kMultiples), 0);
+}
+
 TEST(InputSets, PatternsStayInTheRangeOfTheTasksOwnFill) {
   for (const auto& [low, high] : {std::pair(-1.0, 1.0), {0.0, 1.0}, {0.1, 0.9}, {-3.0, -2.0}}) {
     const auto own = program({Fill::Kind::kUniform, low, high});

@@ -55,7 +55,7 @@ bool Decoder::decode_control(const Statement& s) {
     }
     if (s.has("mbarrier_init")) return false;
     Inst inst = begin(s, Kind::kFence);
-    inst.sub = s.has("cta") ? 1 : 0;
+    inst.sub = s.has("cta") ? 1 : s.has("cluster") ? 2 : 0;
     inst.imm = s.has("sys") ? 1 : 0;
     emit(inst);
     return true;

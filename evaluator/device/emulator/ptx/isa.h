@@ -78,7 +78,7 @@ enum class Kind : std::uint8_t {
   kReduce,  ///< redux.sync
   kActiveMask,
   kElect,
-  kFence,  ///< sub 1: of the block only, others cannot rely on it
+  kFence,  ///< sub 1: of the block only, others cannot rely on it; 2: of the cluster
   kIsSpace,
   kAlloca,
   kAsync,        ///< sub: AsyncOp; operands: Function::async[extra]
@@ -226,7 +226,7 @@ struct Inst {
   bool sign_extend = false;
   bool dst_wide = false;     ///< destination (or stored, unpacked) register has 64-bit slots
   bool addr_wide = false;    ///< address register has 64-bit slots
-  bool block_scope = false;  ///< ordered for the threads of its block alone
+  bool block_scope = false;  ///< ordered for the threads of its block or cluster alone
   bool ordered = false;      ///< volatile, relaxed, acquire, ...: not plain data for the race check
   bool acquire = false, release = false;  ///< carries the fence itself
   bool publishes = false;                 ///< likewise a release, if only to its own block

@@ -31,6 +31,8 @@ class Async {
   explicit Async(Block& block) : b_(block) {}
 
   void reset();
+  /// How often the blocks of the cluster have met at its barrier.
+  [[nodiscard]] std::uint32_t cluster_phase() const { return cluster_phase_; }
   Block::Step run(Warp& w, const Inst& in, std::uint32_t mask);
 
   /// Nobody in the block can go on: those that try_wait suspended look again, a number of times.
@@ -178,7 +180,8 @@ class Async {
   bool read_map(Warp& w, const Inst& in, int lane, std::array<std::uint8_t, 128>& map);
   bool plain_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out);
   bool tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& out);
-  void count_bulk(const Pieces& p, bool load);
+  /// `adds`: a store that reduces, of integers or not.
+  void count_bulk(const Pieces& p, bool load, bool adds, bool integer);
   bool fetch(Warp& w, const Inst& in, int lane, const Pieces& p, BulkLoad& load);
   Step bulk_load(Warp& w, const Inst& in, std::uint32_t mask);
   /// The blocks that a load goes to, and the mbarrier in each. False: reported.

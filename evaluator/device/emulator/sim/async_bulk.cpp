@@ -204,7 +204,7 @@ bool Async::tensor_pieces(Warp& w, const Inst& in, int lane, bool load, Pieces& 
   return true;
 }
 
-void Async::count_bulk(const Pieces& p, bool load) {
+void Async::count_bulk(const Pieces& p, bool load, bool adds, bool integer) {
   if (!b_.counting_) return;
   Counters& c = b_.run_.counters;
   std::uint64_t sectors = 0;
@@ -220,6 +220,7 @@ void Async::count_bulk(const Pieces& p, bool load) {
       for (std::uint64_t s = (lo >> 5) & 3; s <= ((hi >> 5) & 3); ++s) mask |= 1u << s;
       sectors += static_cast<std::uint64_t>(std::popcount(mask));
       b_.touch_line(line, mask);
+      if (adds) b_.count_reduced_line(line, mask, integer);
       ++global_lines;
     }
   }
@@ -292,7 +293,7 @@ Block::Step Async::bulk_load(Warp& w, const Inst& in, std::uint32_t mask) {
     BulkLoad load;
     std::vector<Async*> to;
     if (!targets(w, in, lane, p.to, to) || !fetch(w, in, lane, p, load)) return Step::kFail;
-    count_bulk(p, true);
+    count_bulk(p, true, false, false);
     load.due = due_of(w, b_.access_latency_);
     // A multicast completes the mbarrier at the same offset in each block.
     std::uint64_t barrier = address(o.barrier, lane);
@@ -372,7 +373,8 @@ Block::Step Async::bulk_store(Warp& w, const Inst& in, std::uint32_t mask) {
         return Step::kFail;
       store.pieces.emplace_back(piece.shared - p.base, piece.global, piece.bytes);
     }
-    count_bulk(p, false);
+    count_bulk(p, false, o.reduce,
+               store.type.kind != Type::kFloat && store.type.kind != Type::kBFloat);
     store.due = due_of(w, b_.access_latency_);
     mine.stores.push_back(std::move(store));
   }

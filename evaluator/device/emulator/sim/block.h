@@ -245,6 +245,8 @@ class Block {
   bool cluster_access(Warp& w, const Inst& in, std::uint32_t mask);
   /// Bytes of another block's shared memory, or of this one's; null: a failure was reported.
   /// `value`: what will be written there, if that is known.
+  /// Have all blocks of its cluster begun, as a barrier of theirs has told?
+  [[nodiscard]] bool met_cluster() const;
   std::uint8_t* cluster_data(Warp& w, const Inst& in, int lane, std::uint64_t address,
                              std::uint32_t bytes, const std::uint8_t* value = nullptr);
   bool note_cluster(Warp& w, const Inst& in, int lane, Block& owner, std::uint64_t granule,
@@ -310,6 +312,10 @@ class Block {
   void count_sleep(Warp& w, const Inst& in, std::uint32_t mask);
   void count_prefetch(const Inst& in, std::uint32_t mask);
   void count_hot_store(std::uint64_t line, std::uint32_t sectors);
+  /// Of a bulk reduction: `sectors` of it are changed.
+  void count_reduced_line(std::uint64_t line, std::uint32_t sectors, bool integer);
+  void note_atomic_line(std::uint64_t line);
+  void forget_l1();  ///< what an acquire does
   void count_global(Warp& w, const Inst& in, bool store);
   /// Bytes of a page that began uninitialised.
   void set_written(std::uint64_t* bits, std::uint64_t first, std::uint64_t count) const {

@@ -69,6 +69,12 @@ std::uint8_t* Block::cluster_data(Warp& w, const Inst& in, int lane, std::uint64
       if (check_init_ && in.kind != Kind::kLoad) owner.shadow_.written()[g] = 1;
     }
   }
+  // What is read so early is a race with who writes it.
+  if (&owner != this && in.kind != Kind::kLoad && !met_cluster())
+    return wrong(FindingKind::kBarrier,
+                 fmt::format("{} of {} in block {} of the cluster, which may not have begun: no "
+                             "barrier of the cluster before",
+                             what, describe(kSharedBase + at), rank));
   return owner.shared_.data() + at;
 }
 
@@ -230,6 +236,8 @@ Async* Async::home(Warp& w, const Inst& in, int lane, std::uint64_t& at) {
   if (!block.async_) block.async_ = std::make_unique<Async>(block);
   return block.async_.get();
 }
+
+bool Block::met_cluster() const { return async_ && async_->cluster_phase() > 0; }
 
 Block::Step Async::map_rank(Warp& w, const Inst& in, std::uint32_t mask) {
   const bool map = static_cast<AsyncOp>(in.sub) == AsyncOp::kMapRank;

@@ -2,6 +2,7 @@
 // volatile and relaxed stores, and with atomics of which it does not use the answer, others may see
 // in any order, unless a fence lies between. Plain stores are left alone: the race checks see to
 // those.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -13,6 +14,9 @@ namespace hone::emulator {
 namespace {
 // How long others may not see a store: up to 1024 or 32768 warp instructions of the whole run.
 constexpr std::uint64_t kLeastLate = 1024, kLateDoublings = 6;
+// Of a vector so much is seen at once [B]. The PTX ISA promises each element alone; that pairs of
+// words stay together is relied on everywhere.
+constexpr std::size_t kTogether = 8;
 }  // namespace
 
 // Barriers of clusters order for other blocks, too: what those do exactly is not followed.
@@ -25,15 +29,21 @@ void Block::keep_late(const Warp& w, const Inst& in, std::uint32_t mask) {
   const Slot* slots = function_->extra.data() + in.extra;
   for (std::uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    LateStore& s = late_.emplace_back();
-    s.address = address_[lane];
-    s.bytes = static_cast<std::uint8_t>(in.esize * in.vec);
+    LateStore s;
     s.warp = static_cast<std::uint8_t>(w.index);
     s.since = run_.executed;
-    s.until = run_.executed + dice_.below(kLeastLate << dice_.below(kLateDoublings));
     if (in.kind == Kind::kAtom) s.reduction = &in;
+    std::uint8_t data[sizeof s.data];
     for (int v = 0; v < in.vec; ++v)
-      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, s.data + v * in.esize);
+      get_lane(reg(slots[v]), in.dst_wide, in.esize, lane, data + v * in.esize);
+    const std::size_t bytes = in.esize * in.vec, each = s.reduction ? in.esize : kTogether;
+    for (std::size_t at = 0; at < bytes; at += each) {
+      s.address = address_[lane] + at;
+      s.bytes = static_cast<std::uint8_t>(std::min(bytes - at, each));
+      s.until = run_.executed + dice_.below(kLeastLate << dice_.below(kLateDoublings));
+      std::memcpy(s.data, data + at, s.bytes);
+      late_.push_back(s);
+    }
   }
 }
 

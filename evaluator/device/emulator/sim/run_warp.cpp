@@ -246,6 +246,7 @@ bool Block::run_warp(Warp& w) {
           }
           if (counting_ && mask && in.kind == Kind::kStore && in.release) count_fence(w, in);
           if (mask && !access(w, in, mask)) return false;
+          if (counting_ && in.acquire && mask) forget_l1();
           ++pc;
           if ((in.kind == Kind::kLoad || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
@@ -256,6 +257,7 @@ bool Block::run_warp(Warp& w) {
         case Kind::kAtom:
           if (counting_ && mask && in.release) count_fence(w, in);
           if (mask && !atomic(w, in, mask)) return false;
+          if (counting_ && in.acquire && mask) forget_l1();
           ++pc;
           if ((in.used || !late_.empty()) && mask) give_way(in, mask);
           if (turn >= preempt) {
@@ -299,8 +301,8 @@ bool Block::run_warp(Warp& w) {
         case Kind::kNop:
         case Kind::kFence:
           if (in.kind == Kind::kFence) {
-            if (check_races_) publish(w, in.sub == 0);
-            if (!late_.empty() && mask) in.sub == 0 ? land_all_late() : show_late_to_block(w);
+            if (check_races_) publish(w, in.sub != 1);
+            if (!late_.empty() && mask) in.sub != 1 ? land_all_late() : show_late_to_block(w);
             if (tracking_ == Tracking::kStamps && mask && in.sub == 0) global_order_.fence(w.index);
             if (counting_ && mask) count_fence(w, in);
           } else if (counting_ && mask && in.a != kNone) {

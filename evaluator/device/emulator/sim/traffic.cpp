@@ -337,7 +337,7 @@ void Block::count_shared_turns(Warp& w, const Inst& in, std::uint32_t mask, std:
 void Block::count_fence(Warp& w, const Inst& in) {
   constexpr std::uint64_t kOfBlock = 10, kOfDevice = 18, kOfSystem = 160;  // of the SM [cycles]
   const bool fence = in.kind == Kind::kFence;
-  if (fence && in.sub != 0) {
+  if (fence && in.sub == 1) {
     run_.counters.fence_cycles += kOfBlock;
     return;
   }
@@ -347,6 +347,10 @@ void Block::count_fence(Warp& w, const Inst& in) {
   w.pause(w.stored ? kStored : static_cast<std::uint64_t>(run_.profile->l2_latency));
   w.swapped_cycle += w.time() - before;  // what a lock costs has its fences in it
   w.stored = false;
+  forget_l1();
+}
+
+void Block::forget_l1() {
   if (!l1_.empty()) l1_.clear();
   sm_l1_ = nullptr;
 }
@@ -472,15 +476,28 @@ void Block::count_atomic(Warp& w, const Inst& in, std::uint32_t mask, bool share
   for (int k = 0; k < lines; ++k) {
     c.atomic_repeats += lanes_of[k] - 1;
     if (integer) c.atomic_sectors += kBitsOf4[sectors_of[k]];
-    std::uint64_t& known = known_lines_[line[k] % known_lines_.size()];
-    if (known == line[k] || run_.atomic_lines.size() >= kAtomicLinesKept) continue;
-    known = line[k];
-    run_.atomic_lines.insert(line[k]);
+    note_atomic_line(line[k]);
   }
-  c.atomic_distinct_lines = run_.atomic_lines.size();
   // A loop of compare-and-swaps has a time of its own (turn_cycles in model.cpp).
   const double longer = op == AtomicOp::kCas ? 1 : kAtomicLatency;
   access_latency_ = in.noreturn ? 4 : static_cast<std::uint32_t>(longer * run_.profile->l2_latency);
+}
+
+void Block::note_atomic_line(std::uint64_t line) {
+  std::uint64_t& known = known_lines_[line % known_lines_.size()];
+  if (known == line || run_.atomic_lines.size() >= kAtomicLinesKept) return;
+  known = line;
+  run_.atomic_lines.insert(line);
+  run_.counters.atomic_distinct_lines = run_.atomic_lines.size();
+}
+
+// The L2 does to each word what it does for an atomic without answer.
+void Block::count_reduced_line(std::uint64_t line, std::uint32_t sectors, bool integer) {
+  Counters& c = run_.counters;
+  ++c.atomics_global;
+  ++c.atomic_lines;
+  c.atomic_sectors += integer ? kBitsOf4[sectors] : 4;
+  note_atomic_line(line);
 }
 
 void Block::note_turn(Warp& w, const Inst& in, std::uint32_t mask) {
