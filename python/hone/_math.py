@@ -70,11 +70,12 @@ def exact_f32() -> Iterator[None]:
 
 def levels_of(math: Optional[str], device: Optional[str]) -> Levels:
     """The levels of a module's tasks. math: what the caller said; None: as PyTorch computes on a GPU
-    with its switches as they are now. device: where hone searches. On an emulated GPU the switches
-    count, too; elsewhere PyTorch has no TF32."""
+    with its switches as they are now, where TF32 is off by three products in TF32 for one of f32, which
+    are as precise. device: where hone searches. On an emulated GPU the switches count, too; elsewhere
+    PyTorch has no TF32."""
     if math is not None or not (device or "").startswith(("cuda", "emu:")):
         return Levels(usual=math)
     return Levels(
-        convolutions="tf32" if convolutions_use_tf32() else None,
-        products="tf32" if products_use_tf32() else None,
+        convolutions="tf32" if convolutions_use_tf32() else "tf32x3",
+        products="tf32" if products_use_tf32() else "tf32x3",
     )

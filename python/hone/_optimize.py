@@ -52,12 +52,11 @@ def optimize(
     default. db: the database's file; None: hone's default one. math: how far results may depart from
     the module's arithmetic, "exact", "reassociate", "tf32x3", "tf32" or "reduced"; None: "tf32" in
     parts where PyTorch's switches let it use TF32 on a GPU (torch.backends.cudnn.allow_tf32 for
-    convolutions, which is on by default, torch.backends.cuda.matmul.allow_tf32 for products),
-    "reassociate" elsewhere. folder: keeps
-    the .pt2, the task and the recorded answers; None: they are removed, and `hone verify` cannot
-    read the weights again. progress: the search's progress goes to stderr. inductor: on a GPU each
-    part that has an operator is timed by torch.compile's Inductor, too, and the fastest of the three
-    runs; False: not by Inductor.
+    convolutions, which is on by default, torch.backends.cuda.matmul.allow_tf32 for products), "tf32x3"
+    in other parts with convolutions or products, else "reassociate". folder: keeps the .pt2, the task
+    and the recorded answers; None: they are removed, and `hone verify` cannot read the weights again.
+    progress: the search's progress goes to stderr. inductor: on a GPU each part that has an operator is
+    timed by torch.compile's Inductor, too, and the fastest of the three runs; False: not by Inductor.
 
     The returned module is of the module's class or a subclass of it. It shares the module's parameters,
     buffers and submodules: `state_dict()` has the same names and tensors, `load_state_dict`,

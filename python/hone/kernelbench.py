@@ -386,7 +386,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--budget", default="15s", help="of each problem's search")
     parser.add_argument("--db", help="the results database; default: hone's own")
     parser.add_argument("--device", help="where to search; default: the GPU")
-    parser.add_argument("--math", help="exact, reassociate, tf32x3, tf32, reduced; default: as PyTorch's switches for TF32 say")
+    parser.add_argument("--math", help="exact, reassociate, tf32x3, tf32 or reduced; default: as PyTorch's switches for TF32 say, see hone.optimize")
     parser.add_argument("--no-times", action="store_true", help="judge only")
     parser.add_argument("-o", "--output", default="kernelbench_results", metavar="FOLDER")
     options = parser.parse_args(arguments)

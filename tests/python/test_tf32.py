@@ -67,23 +67,23 @@ class Tf32(unittest.TestCase):
         torch.backends.cuda.matmul.allow_tf32 = products
 
     def test_levels_follow_the_switches(self):
-        default = Levels(convolutions="tf32")
+        default = Levels(convolutions="tf32", products="tf32x3")
         for device in ("cuda:0", "emu:sm_90"):
             self.assertEqual(levels_of(None, device), default)
             self.assertEqual(levels_of("exact", device), Levels(usual="exact"))
         self.assertEqual(levels_of(None, None), Levels())  # a module on the CPU
         self.switches(False, False)
-        self.assertEqual(levels_of(None, "cuda:0"), Levels())
+        self.assertEqual(levels_of(None, "cuda:0"), Levels(convolutions="tf32x3", products="tf32x3"))
         torch.set_float32_matmul_precision("high")
         self.addCleanup(torch.set_float32_matmul_precision, "highest")
-        self.assertEqual(levels_of(None, "cuda:0"), Levels(products="tf32"))
+        self.assertEqual(levels_of(None, "cuda:0"), Levels(convolutions="tf32x3", products="tf32"))
 
     def test_tasks_get_the_level_of_what_is_in_them(self):
         cases = [
             (nn.Conv2d(3, 4, 3), self.X, (True, False), "tf32"),
-            (nn.Conv2d(3, 4, 3), self.X, (False, True), "reassociate"),
+            (nn.Conv2d(3, 4, 3), self.X, (False, True), "tf32x3"),
             (nn.Conv2d(3, 4, 3).double(), (self.X[0].double(),), (True, True), "reassociate"),
-            (nn.Linear(8, 4), self.X, (True, False), "reassociate"),
+            (nn.Linear(8, 4), self.X, (True, False), "tf32x3"),
             (nn.Linear(8, 4), self.X, (False, True), "tf32"),
             (nn.ReLU(), self.X, (True, True), "reassociate"),
             (ConvolutionAndLinear(), self.X, (True, False), "tf32"),
