@@ -274,7 +274,7 @@ Result<EmulateReply> EvaluatorImpl::DividedChecks::run() {
                     request_.checks.size(), lanes_, references_s, elapsed() - references_s));
   auto checked = merged();
   if (!checked || checked->verdict != Verdict::kOk) return checked;
-  if (!request_.timed && !checked->wrote_variables) return checked;
+  if (!request_.timed && !checked->wrote_variables && !looks_further(request_)) return checked;
   return rest(std::move(*checked));
 }
 

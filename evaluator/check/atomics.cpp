@@ -16,9 +16,10 @@ bool any_statement(std::string_view ptx,
       statement = first == statement.npos ? std::string_view() : statement.substr(first);
     };
     trim();
-    // A label, then a guard: "$L1: @%p1 red.add.f32 ...".
-    if (const auto colon = statement.find(':');
-        colon != statement.npos && statement.find_first_of(kSpace) > colon) {
+    // A label, then a guard: "$L1: @%p1 red.add.f32 ...". No label: "cp.async.shared::cta ...".
+    if (const auto colon = statement.find(':'); colon != statement.npos &&
+                                                statement.find_first_of(kSpace) > colon &&
+                                                !statement.substr(colon).starts_with("::")) {
       statement.remove_prefix(colon + 1);
       trim();
     }

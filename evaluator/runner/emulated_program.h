@@ -130,6 +130,8 @@ class EmulatedProgram {
   /// it had been called so often.
   [[nodiscard]] std::vector<std::uint32_t> state_words() const;
   void add_to_state(std::span<const std::uint32_t> numbers, std::uint32_t times);
+  /// See emulator::Memory::limit().
+  void limit_memory(std::uint64_t most_bytes) { memory_.limit(most_bytes); }
   /// Host memory that its buffers take so far [B].
   [[nodiscard]] std::uint64_t live_bytes() const { return memory_.live_bytes(); }
   [[nodiscard]] const ConcreteProgram& program() const { return runnable_.program; }

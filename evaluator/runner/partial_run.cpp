@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "evaluator/check/atomics.h"
@@ -15,6 +16,8 @@ namespace {
 /// What a byte of host memory that a block made counts as, in warp-instructions: a block of a
 /// grid-stride loop touches whole buffers.
 constexpr double kUnitsPerByte = 0.02;
+/// One block may touch more before anybody counts.
+constexpr double kMostBytesPerUnit = 2 / kUnitsPerByte, kLeastMostBytes = 1 << 30;
 constexpr double kUnitsPerElement = 1;     // of an input that was made
 constexpr double kUnitsForGroups = 20e6;   // to find them, and of one block of them
 constexpr std::size_t kMostTrials = 2000;  // of one program
@@ -30,6 +33,9 @@ PartialRun::PartialRun(const protocol::Runnable& runnable, const emulator::Modul
       inputs_(std::move(inputs)),
       schedule_(schedule),
       units_left_(most_units),
+      most_bytes_(most_units > 0 ? static_cast<std::uint64_t>(
+                                       std::max(kLeastMostBytes, kMostBytesPerUnit * most_units))
+                                 : ~std::uint64_t{0}),
       // What is there before a run is no trace of what the run wrote.
       trials_count_(
           runnable.program.launches.size() == 1 && !check::uses_atomics(runnable.compiled.ptx) &&
@@ -44,14 +50,28 @@ Result<std::unique_ptr<PartialRun>> PartialRun::load(const protocol::Runnable& r
                                                      std::uint64_t schedule) {
   std::unique_ptr<PartialRun> run(
       new PartialRun(runnable, module, seed, most_units, std::move(inputs), schedule));
-  auto program = EmulatedProgram::load(runnable, seed, EmulatedProgram::Outputs::kUninitialised, 0,
-                                       run->inputs_);
+  auto program = run->loaded(EmulatedProgram::Outputs::kUninitialised);
   if (!program) return std::unexpected(program.error());
   run->program_ = std::move(*program);
   run->there_.resize(runnable.program.buffers.size());
   run->made_.resize(runnable.program.buffers.size());
   if (most_units > 0) run->find_groups();
   return run;
+}
+
+Result<std::unique_ptr<EmulatedProgram>> PartialRun::loaded(EmulatedProgram::Outputs outputs) {
+  auto program = EmulatedProgram::load(runnable_, seed_, outputs, 0, inputs_);
+  if (program) (*program)->limit_memory(most_bytes_);
+  return program;
+}
+
+emulator::RunReport PartialRun::launched(EmulatedProgram& program, std::size_t launch,
+                                         const emulator::RunOptions& options) try {
+  return program.launch(module_, launch, options);
+} catch (const std::bad_alloc&) {
+  emulator::RunReport report;
+  report.verdict = Verdict::kTimeout;
+  return report;
 }
 
 void PartialRun::find_groups() {
@@ -69,8 +89,7 @@ void PartialRun::find_groups() {
 void PartialRun::find_groups(std::size_t launch) {
   bool unclear = false;  // of some block: nobody saw who else counts with its words
   BlockGroups groups(grid(launch), [&](std::uint64_t block) -> std::vector<std::uint64_t> {
-    auto fresh =
-        EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten, 0, inputs_);
+    auto fresh = loaded(EmulatedProgram::Outputs::kUnwritten);
     unclear = unclear || !fresh || spent_units_ > kUnitsForGroups;
     if (unclear) return {};
     const std::vector<std::uint64_t> one = {block};
@@ -79,7 +98,7 @@ void PartialRun::find_groups(std::size_t launch) {
     options.share_counters = true;
     options.max_warp_instructions = static_cast<std::uint64_t>(kUnitsForGroups);
     options.blocks = &one;
-    const auto report = (*fresh)->launch(module_, launch, options);
+    const auto report = launched(**fresh, launch, options);
     spent_units_ += units_of(report.counters);
     unclear = report.verdict != Verdict::kOk || report.polled;
     return unclear ? std::vector<std::uint64_t>() : report.counted;
@@ -142,7 +161,7 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
   options.blocks = &one;
   options.schedule_seed = schedule_;
   const std::uint64_t before = program.live_bytes(), made = inputs_->made_elements();
-  const auto report = program.launch(module_, block.first, options);
+  const auto report = launched(program, block.first, options);
   const double units = units_of(report.counters) +
                        kUnitsPerByte * static_cast<double>(program.live_bytes() - before) +
                        kUnitsPerElement * static_cast<double>(inputs_->made_elements() - made);
@@ -152,7 +171,7 @@ bool PartialRun::launch(EmulatedProgram& program, BlockId block, Trial* trial) {
     return fail("its blocks or launches hand on a __device__ variable");
   if (report.verdict == Verdict::kTimeout) {
     is_too_long_ = !report.polled;
-    return fail("a block waits for others or takes too long to emulate");
+    return fail("a block waits for others, or takes too long or too much memory to emulate");
   }
   if (report.verdict != Verdict::kOk) {
     // A block that reads what is not there yet may fault where it never does, and so may one that
@@ -181,13 +200,12 @@ const PartialRun::Trial& PartialRun::trial(BlockId block) {
   }
   std::unique_ptr<EmulatedProgram> fresh;
   if (!trials_count_) {
-    auto loaded =
-        EmulatedProgram::load(runnable_, seed_, EmulatedProgram::Outputs::kUnwritten, 0, inputs_);
-    if (!loaded) {
-      fail(loaded.error().message);
+    auto other = loaded(EmulatedProgram::Outputs::kUnwritten);
+    if (!other) {
+      fail(other.error().message);
       return trial;
     }
-    fresh = std::move(*loaded);
+    fresh = std::move(*other);
   }
   EmulatedProgram& program = trials_count_ ? *program_ : *fresh;
   const int buffers = static_cast<int>(runnable_.program.buffers.size());

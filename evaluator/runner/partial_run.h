@@ -110,6 +110,10 @@ class PartialRun {
   PartialRun(const protocol::Runnable& runnable, const emulator::Module& module, std::uint64_t seed,
              double most_units, std::shared_ptr<SharedInputs> inputs, std::uint64_t schedule);
 
+  [[nodiscard]] Result<std::unique_ptr<EmulatedProgram>> loaded(EmulatedProgram::Outputs outputs);
+  /// What needs too much memory takes too long.
+  emulator::RunReport launched(EmulatedProgram& program, std::size_t launch,
+                               const emulator::RunOptions& options);
   /// Sets groups_ where blocks ask how many came before them.
   void find_groups();
   void find_groups(std::size_t launch);
@@ -162,6 +166,7 @@ class PartialRun {
   std::shared_ptr<SharedInputs> inputs_;
   const std::uint64_t schedule_;
   double units_left_;
+  const std::uint64_t most_bytes_;  ///< of each program's buffers, in host memory
   double spent_units_ = 0;
   bool whole_ = false, is_too_long_ = false;
   /// One launch whose blocks only store: whatever runs first, each block's result is final.

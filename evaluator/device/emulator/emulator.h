@@ -151,6 +151,8 @@ class Memory {
   void add_to_variables(std::span<const std::uint32_t> numbers, std::uint32_t times);
   /// Variables of modules that are not yet placed here begin as `from` has them now.
   void inherit_variables(const Memory& from);
+  /// Pages beyond so many bytes of host memory: std::bad_alloc, from whoever touches one.
+  void limit(std::uint64_t most_bytes);
   /// Host memory that the pages made so far take [B].
   [[nodiscard]] std::uint64_t live_bytes() const;
   /// Did the last counted run touch a `__device__` variable that begins as zero and that no kernel

@@ -1,10 +1,29 @@
-// What a kernel left unwritten, as the end of a run tells it: Memory::first_unwritten.
+// What a kernel left unwritten, as the end of a run tells it: Memory::first_unwritten; and how much
+// memory there is.
 #include "tests/unit/emulator/harness.h"
 
 namespace hone::emulator {
 namespace {
 
 constexpr const char* kVectors = "checkers/uninitialised_vectors.ptx";
+
+TEST(Memory, BeyondItsLimitThereIsNone) {
+  Memory memory;
+  const std::uint64_t a = memory.allocate("a", 64 << 20, true, {});
+  const int one = 1;
+  EXPECT_TRUE(memory.write(a, &one, sizeof one));
+  const std::uint64_t page = memory.live_bytes();
+  memory.limit(3 * page);
+  EXPECT_TRUE(memory.write(a + page, &one, sizeof one));
+  EXPECT_TRUE(memory.write(a + 2 * page, &one, sizeof one));
+  EXPECT_THROW((void)memory.write(a + 3 * page, &one, sizeof one), std::bad_alloc);
+  EXPECT_TRUE(memory.write(a + 8, &one, sizeof one));
+  EXPECT_EQ(memory.live_bytes(), 3 * page);
+  memory.renew(a, {});
+  EXPECT_TRUE(memory.write(a + 3 * page, &one, sizeof one));
+  memory.limit(~std::uint64_t{0});
+  for (int i = 4; i < 9; ++i) EXPECT_TRUE(memory.write(a + i * page, &one, sizeof one));
+}
 
 TEST(Unwritten, ElementsOfAVectorThatHoldNothing) {
   for (const int threads : {1, 4}) {

@@ -16,6 +16,7 @@ TEST(Atomics, AreFoundWhereverAStatementBegins) {
   EXPECT_TRUE(uses_atomics("\t@%p1 red.global.add.f32 [%rd1], %f2;"));
   EXPECT_TRUE(uses_atomics("{ .reg .f32 t; @!p red.global.add.f32 [a], t; }"));
   EXPECT_TRUE(uses_atomics("$L__BB0_1: red.shared.add.u32 [%r1], 1;"));
+  EXPECT_TRUE(uses_atomics("\tcp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [a], 4;"));
   EXPECT_TRUE(uses_atomics("ld.shared.f32 %f1, [%r1]; cp.reduce.async.bulk.global [a], [b], 4;"));
 }
 

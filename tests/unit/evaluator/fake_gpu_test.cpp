@@ -202,6 +202,26 @@ TEST_F(OnAFakeGpu, InTheFinalStageChecksAreDividedAmongRunners) {
   }
 }
 
+TEST_F(OnAFakeGpu, InTheFinalStageNumbersOfAStrangersOwnAreAmongTheInputs) {
+  const auto verdict = [&](bool by_rules) {
+    auto r = request("scale_quick");
+    r.stage = Stage::kFinal;
+    r.by_rules = by_rules;
+    const auto own = [](ConcreteProgram& p) {
+      p.source.replace(p.source.find("2.0f"), 4, "(x[i] == 0.7310586f ? 3.0f : 2.0f)");
+    };
+    r.checks.push_back({program("scale", 77), program("scale_quick", 77), 4});
+    for (auto& check : r.checks) own(check.candidate);
+    own(r.timed.candidate);
+    return evaluate(r);
+  };
+  const auto of_a_stranger = verdict(false);
+  EXPECT_EQ(of_a_stranger.verdict, Verdict::kWrongResult);
+  EXPECT_NE(of_a_stranger.detail.find("that its code names"), std::string::npos)
+      << of_a_stranger.detail;
+  EXPECT_EQ(verdict(true).verdict, Verdict::kOk);
+}
+
 TEST_F(OnAFakeGpu, WhatTheEmulatorLacksSwitchesNoCheckOff) {
   const auto uncovered = [](const std::string& kernel, std::int64_t n) {
     auto p = program(kernel, n);

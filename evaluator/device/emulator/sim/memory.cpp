@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <random>
 
 #include "evaluator/device/emulator/sim/order.h"
@@ -23,6 +24,10 @@ Page& Allocation::page(std::uint64_t index, std::uint32_t run) {
   if (Page* there = slot.get()) return *there;
   const std::lock_guard lock(making[index % making.size()]);
   if (Page* there = slot.get()) return *there;
+  if (--*pages_left < 0) {
+    ++*pages_left;
+    throw std::bad_alloc();
+  }
   auto page = std::make_unique<Page>();
   page->data = std::make_unique_for_overwrite<std::uint8_t[]>(kPageBytes);
   if (!initialised) page->written = std::make_unique<std::uint64_t[]>(kPageBytes / 64);
@@ -101,6 +106,7 @@ Allocation& Memory::Impl::place(std::string name, std::uint64_t base, std::uint6
   a->bytes = bytes;
   a->initialised = initialised;
   a->source = std::move(source);
+  a->pages_left = &pages_left;
   a->pages = std::vector<PageSlot>((bytes + kPageBytes - 1) / kPageBytes);
   const auto it = std::upper_bound(allocations.begin(), allocations.end(), base,
                                    [](std::uint64_t x, const auto& b) { return x < b->base; });
@@ -380,6 +386,11 @@ void Memory::inherit_variables(const Memory& from) {
   }
 }
 
+void Memory::limit(std::uint64_t most_bytes) {
+  impl_->pages_left =
+      static_cast<std::int64_t>((most_bytes - std::min(most_bytes, live_bytes())) / kPageBytes);
+}
+
 std::uint64_t Memory::live_bytes() const {
   std::uint64_t pages = 0;
   for (const auto& a : impl_->allocations)
@@ -391,6 +402,7 @@ void Memory::renew(std::uint64_t address, PageSource source) {
   Allocation* a = impl_->find(address);
   if (!a) return;
   a->source = std::move(source);
+  for (const PageSlot& slot : a->pages) impl_->pages_left += slot.get() != nullptr ? 1 : 0;
   a->pages = std::vector<PageSlot>(a->pages.size());
   a->written = false;
   a->added_to = false;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -83,6 +84,7 @@ struct Allocation {
   /// Sectors in the L2: that launches before left there, and that the last one leaves.
   double left = 0, leaves = 0;
   Memory::PageSource source;
+  std::atomic<std::int64_t>* pages_left = nullptr;  ///< of all allocations together
   std::vector<PageSlot> pages;
   std::array<std::mutex, 8> making;  ///< of every eighth page
 
@@ -108,6 +110,7 @@ struct Memory::Impl {
   std::uint64_t next = kGlobalBase;
   std::uint64_t rounding_salt = 0;  ///< of runs in it
   std::uint32_t epoch = 0;
+  std::atomic<std::int64_t> pages_left = std::numeric_limits<std::int64_t>::max();
   std::unordered_map<std::uint64_t, bool> modules;          ///< whose globals are placed
   std::unordered_map<std::uint64_t, PageSource> inherited;  ///< by a variable's address
   std::array<std::mutex, 64> locks;  ///< of pages, where several threads run blocks
