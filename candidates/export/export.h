@@ -23,7 +23,6 @@ enum class ExportFormat {
   kCupy,   ///< a Python module, by CuPy
   kJson,   ///< all that is known, for other programs
 };
-inline constexpr std::string_view kExportFormats = "cu, hpp, torch, cupy, json";
 [[nodiscard]] std::optional<ExportFormat> parse_export_format(std::string_view text);
 /// What clang-format may be asked to format.
 [[nodiscard]] bool is_cpp(ExportFormat format);

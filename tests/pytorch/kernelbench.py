@@ -9,9 +9,9 @@ PATH is a checkout of KernelBench, or its folder with level1, level2, level3. Ne
 Each module is exported twice. At its own sizes, on the meta device: it must import. And at small
 sizes, with numbers: the constants of the file are divided by powers of two as far as the module
 still works. There `hone import --verify` runs the program and compares it with the module in f64;
-beside it stands the error of PyTorch's own f32 (or TF32) answer. --full takes the module's own sizes
-for that, on a GPU. An error is the largest difference, in root mean squares of the answer. --no-run
-imports only. Prints a line for each problem and the counts; what FOLDER has is not done again.
+beside it stands the error of PyTorch's own f32 (or TF32) answer. An error is the largest difference, in
+root mean squares of the answer. --full takes the module's own sizes for that, on a GPU, and keeps no
+recorded numbers. --no-run imports only. Prints a line for each problem and the counts; what FOLDER has is not done again.
 """
 import argparse
 import ast
@@ -19,6 +19,7 @@ import copy
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -104,6 +105,7 @@ def on_meta(source):
 def exported(model, inputs, path):
     with torch.no_grad():
         program = torch.export.export(model, inputs, strict=False)
+    program._example_inputs = None  # as large as the arguments, and of no use in the file
     torch.export.save(program, path)
     return program
 
@@ -213,6 +215,10 @@ def one(path, name, options):
                         options.device)
     result["agrees"] = status == 0
     result["verdict"] = line.replace(f"with {folder} ", "").replace(folder, "").strip()
+    if options.full:  # gigabytes
+        for kind in ("inputs", "outputs", "draws"):
+            shutil.rmtree(f"{folder}/{kind}")
+        os.remove(f"{folder}/module.pt2")
     # At tiny sizes some answers are noise: a norm over one element, say.
     result["noise"] = status == 1 and "wrong_result" in line and result["eager"] > NOISE
     return result

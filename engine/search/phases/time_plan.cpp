@@ -40,6 +40,8 @@ constexpr double kTimedSizeCompared_s = 1;
 constexpr double kGrace_s = 3.5, kGracePart = 0.035;
 /// A search gets at least this part of what is left when it begins, whatever is kept back.
 constexpr double kLeastForSearch = 0.3;
+/// Of a budget: beside a very slow reference a search goes on so long while it has found nothing.
+constexpr double kUntilOneIsFound = 0.75;
 /// To make and evaluate what is known from earlier searches.
 constexpr double kKnown_s = 3;
 
@@ -56,6 +58,7 @@ void TimePlan::searched(double search_s, std::int64_t finished) {
 }
 
 void TimePlan::compiled(double best_s) {
+  found_ = true;
   // Less is what a cache takes.
   if (best_s > kCached_s) best_compile_s_ = std::max(best_compile_s_, best_s);
 }
@@ -109,7 +112,8 @@ double TimePlan::search_end() const {
   const double most = modelled_ ? kMostForFinals : kMostForFinalsOnGpu;
   reserve = std::max(reserve, std::min(most * total, wanted));
   const double begin = std::min(search_begin_s_, total);
-  return std::max(begin + kLeastForSearch * (total - begin), total - reserve);
+  const double least = reference_is_very_slow() && !found_ ? kUntilOneIsFound * total : 0;
+  return std::max({least, begin + kLeastForSearch * (total - begin), total - reserve});
 }
 
 double TimePlan::known_end() const {

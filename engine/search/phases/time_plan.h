@@ -49,6 +49,7 @@ class TimePlan {
   Budget budget_;
   bool modelled_;
   double reference_s_ = 0, admission_s_ = 0, search_begin_s_ = 0, evaluation_s_ = 0;
+  bool found_ = false;                            ///< something faster than the reference
   double best_compile_s_ = 0, best_check_s_ = 0;  ///< 0: not known
 };
 
