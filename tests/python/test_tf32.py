@@ -143,8 +143,10 @@ class Tf32(unittest.TestCase):
             verified(13, tf32=True)
 
     def test_kernelbench_asks_what_pytorch_is_off_by(self):
-        loaded = types.SimpleNamespace(model=Switched(64, 8).eval())
-        loaded.inputs = lambda seed: (torch.randn(4, 64, generator=torch.Generator().manual_seed(seed)),)
+        loaded = types.SimpleNamespace(model=Switched(64, 8).eval(), device=torch.device("cpu"))
+        loaded.inputs = lambda seed, draw_on: (
+            torch.randn(4, 64, generator=torch.Generator().manual_seed(seed)),
+        )
 
         def right(dropped, tf32):
             fast = Always(64, 8, dropped)
