@@ -188,7 +188,12 @@ class Written(Case):
         source = os.path.join(self.folder, "kernels.cu")
         pathlib.Path(source).write_text(self.inline["cuda_sources"][0], encoding="utf-8")
         compiled = subprocess.run(
-            [nvcc, *self.inline["extra_cuda_cflags"], "-arch=sm_90a", "-c", source, "-o", source + ".o"],
+            [
+                nvcc,
+                *self.inline["extra_cuda_cflags"],
+                "-gencode=arch=compute_90a,code=sm_90a",  # as PyTorch has it
+                *("-c", source, "-o", source + ".o"),
+            ],
             capture_output=True,
             text=True,
         )
