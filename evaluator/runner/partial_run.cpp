@@ -16,7 +16,7 @@ namespace {
 /// What a byte of host memory that a block made counts as, in warp-instructions: a block of a
 /// grid-stride loop touches whole buffers.
 constexpr double kUnitsPerByte = 0.02;
-/// One block may touch more before anybody counts.
+/// What the units allow is counted after a block has run: this ends a block that touches far more.
 constexpr double kMostBytesPerUnit = 2 / kUnitsPerByte, kLeastMostBytes = 1 << 30;
 constexpr double kUnitsPerElement = 1;     // of an input that was made
 constexpr double kUnitsForGroups = 20e6;   // to find them, and of one block of them

@@ -114,6 +114,29 @@ def runner_of(imported):
     return _runtime.GraphRunner(imported, [kernel_of(imported, part) for part in imported.parts])
 
 
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(64, 64), nn.LayerNorm(64)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))
+
+
+class Network(nn.Module):
+    """Alike parts, one that writes into a buffer, and an operation that hone does not have."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(*(Block() for _ in range(8)))
+        self.norm = nn.BatchNorm1d(64)
+
+    def forward(self, x):
+        x = self.norm(self.blocks(x))
+        values, places = torch.linalg.svdvals(x).sort()
+        return x * values[-1], places
+
+
 def run_tests():
     """The tests of the file that is run, with the program that its command names."""
     if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and os.sep in sys.argv[1]:

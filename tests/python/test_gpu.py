@@ -114,5 +114,37 @@ class Gpu(unittest.TestCase):
             self.close(result, module(examples[0]))
 
 
+class Doors(unittest.TestCase):
+    """Real operators, by all three doors."""
+
+    def setUp(self):
+        self.db = os.path.join(FOLDER.name, "gpu.db")
+        self.module = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.LayerNorm(512)).cuda().eval()
+        self.x = torch.randn(128, 256, device="cuda")
+
+    def test_optimize_and_load(self):
+        report = hone.report(fast := hone.optimize(self.module, (self.x,), budget="30", db=self.db))
+        self.assertFalse(report.modelled)
+        self.assertEqual(report.device, "cuda:0")
+        self.assertLess(report.max_error, 1e-4)
+        self.assertEqual(report.replaced, report.after_ms < report.before_ms)
+        with torch.no_grad():
+            torch.testing.assert_close(fast(self.x), self.module(self.x), rtol=1e-4, atol=1e-4)
+            operator = hone.load(report.candidates[0], db=self.db)
+            found = operator(*self.module.parameters(), self.x)
+            torch.testing.assert_close(found, self.module(self.x), rtol=1e-4, atol=1e-4)
+        self.assertEqual(report.replaced_calls, int(report.replaced))
+
+    def test_compile(self):
+        torch._dynamo.reset()
+        compiled = torch.compile(self.module, backend=hone.backend, options={"budget": "30", "db": self.db})
+        with torch.no_grad():
+            for _ in range(2):
+                torch.testing.assert_close(compiled(self.x), self.module(self.x), rtol=1e-4, atol=1e-4)
+        report = hone.compile_reports()[-1]
+        self.assertLess(report.max_error, 1e-4)
+        self.assertEqual(report.replaced_calls, 2 if report.replaced else 0)
+
+
 if __name__ == "__main__":
     run_tests()
