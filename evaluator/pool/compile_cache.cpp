@@ -147,8 +147,12 @@ void CompileCache::trim() {
   std::ranges::sort(entries, {}, &Entry::used);
   for (const Entry& entry : entries) {
     if (total <= max_bytes_ / 10 * 9) break;
+    // Another process may have removed it, which makes room as well, or have used it since.
     std::error_code gone;
-    if (fs::remove(entry.path, gone)) total -= entry.bytes;
+    const auto used = fs::last_write_time(entry.path, gone);
+    if (!gone && used != entry.used) continue;
+    fs::remove(entry.path, gone);
+    if (!gone) total -= entry.bytes;
   }
 }
 

@@ -1,9 +1,12 @@
 #include "evaluator/pool/compile_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -152,8 +155,14 @@ TEST_F(CompileCacheTest, AFolderThatCannotBeWrittenCostsNothing) {
 }
 
 TEST_F(CompileCacheTest, ProcessesShareItAndMayBeKilledAnywhere) {
+  constexpr int kWriters = 4;
+  // How often each has written: on a busy machine some get going late.
+  auto* written = static_cast<std::atomic<int>*>(mmap(nullptr, kWriters * sizeof(std::atomic<int>),
+                                                      PROT_READ | PROT_WRITE,
+                                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(written, MAP_FAILED);
   std::vector<pid_t> writers;
-  for (int w = 0; w < 4; ++w) {
+  for (int w = 0; w < kWriters; ++w) {
     const pid_t pid = fork();
     ASSERT_GE(pid, 0);
     if (pid == 0) {
@@ -164,17 +173,25 @@ TEST_F(CompileCacheTest, ProcessesShareItAndMayBeKilledAnywhere) {
         const auto found = cache.find(k);
         if (found && *found != reply(static_cast<std::size_t>(10'000 + i % 50))) _exit(1);
         if (i % 20 == w) cache.trim();
+        ++written[w];
       }
     }
     writers.push_back(pid);
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  const auto all_wrote = [&] {
+    return std::all_of(written, written + kWriters, [](const auto& n) { return n >= 60; });
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!all_wrote() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(all_wrote());
   for (const pid_t pid : writers) kill(pid, SIGKILL);
   for (const pid_t pid : writers) {
     int status = 0;
     waitpid(pid, &status, 0);
     EXPECT_TRUE(WIFSIGNALED(status)) << "a reader saw an entry that was not written so";
   }
+  munmap(written, kWriters * sizeof(std::atomic<int>));
   CompileCache cache(folder_, 300'000);
   int found = 0;
   for (int i = 0; i < 50; ++i) {
